@@ -1,0 +1,58 @@
+# The front door. CMake does the building; this file says what there is to do.
+BUILD    ?= build
+PREFIX   ?= /usr/local
+JOBS     ?= $(shell nproc)
+WERROR   ?= ON
+# Quiet unless something is wrong; `make V=1` shows the compiler commands.
+V        ?= 0
+QUIET    := $(if $(filter 1,$(V)),,>/dev/null)
+cmake_make = cmake --build $(1) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j $(JOBS)) $(if $(filter 1,$(V)),-v,-- --no-print-directory) $(QUIET)
+RUN_TESTS := tools/run-tests -j $(JOBS)
+CHECKS   := $(foreach c,includes format docs,check=tools/check-$(c))
+
+.PHONY: all help deps sanitize check check-long demo bench install format clean
+.DEFAULT_GOAL := all
+
+help:      ## this list
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@echo; echo "  Variables: PREFIX DESTDIR (install), JOBS, WERROR=OFF (other compilers), V=1, MATCH=REGEX (check)"
+
+all: deps  ## build/clausius, build/libclausius.so, build/libclausius.a
+	@cmake -S . -B $(BUILD) -DCLAUSIUS_WERROR=$(WERROR) >/dev/null
+	+@$(call cmake_make,$(BUILD))
+
+deps:      ## install the Debian packages that are missing (root or sudo)
+	@tools/install-deps
+
+sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan
+	@cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
+	+@$(call cmake_make,$(BUILD)/sanitize)
+
+check: all sanitize  ## all fast tests, in the release and the sanitizer build; ends with `N passed, N failed`
+	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) \
+	    $(RUN_TESTS) --match '$(MATCH)' $(CHECKS) check=tools/check-symbols \
+	    tools=tests/tools unit=$(BUILD)/tests sanitize=$(BUILD)/sanitize/tests \
+	    cli=tests/cli $(addprefix guide=,$(wildcard tests/guide))
+
+check-long: all sanitize  ## the long tests, and the command line tests under the sanitizers
+	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) CLAUSIUS_LONG=1 \
+	    $(RUN_TESTS) --limit 7200 --match '$(MATCH)' \
+	    $(addprefix long=,$(wildcard tests/long)) $(if $(wildcard tests/long/*.c),long=$(BUILD)/tests/long)
+	@CLAUSIUS=$(abspath $(BUILD))/sanitize/clausius \
+	    $(RUN_TESTS) --limit 3600 --match '$(MATCH)' sanitize-cli=tests/cli
+
+demo: all  ## simulate a system and audit it
+	@CLAUSIUS=$(abspath $(BUILD))/clausius examples/demo.sh
+
+bench: all  ## the benchmarks, against SciPy and CVODE
+	@tools/install-deps bench
+	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) bench/run
+
+install: all  ## to PREFIX (default /usr/local) under DESTDIR
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) $(QUIET)
+
+format:    ## lay out the C files
+	@tools/check-format --fix
+
+clean:     ## remove build/
+	@rm -rf $(BUILD)

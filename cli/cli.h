@@ -1,0 +1,195 @@
+/* cli: what the commands of the program share.
+ *
+ * A command is one file with one const cli_command (name, texts, option table, run); main.c has the
+ * table of them. `run` returns a cls_status, which is the exit code. It does not print its own
+ * failure: it fills `error` (cli_fail, or a call of the library) and main prints
+ * `clausius NAME: message` on stderr. A check that failed (a law broken, a comparison out of
+ * tolerance) returns CLS_CHECK and leaves error->message empty: the table has said it. main also
+ * flushes stdout and turns a write error into CLS_IO.
+ *
+ * Data goes to stdout, everything else to stderr. Only <clausius/...> headers are used here. */
+#ifndef CLAUSIUS_CLI_H
+#define CLAUSIUS_CLI_H
+
+#include <clausius/clausius.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- commands and options ---- */
+
+typedef struct cli_option {
+    const char *name;  /* "steps": given as --steps N or --steps=N; {NULL} ends the table */
+    char letter;       /* 'o' allows -o X too; 0: none */
+    const char *value; /* what the help calls its value; NULL: a flag without value */
+    const char *doc;   /* one line, no full stop */
+} cli_option;
+
+typedef struct cli_arguments cli_arguments;
+
+typedef struct cli_command {
+    const char *name;
+    const char *doc;           /* one line for `clausius --help` */
+    const char *usage;         /* "SYSTEM [options]": what follows the name */
+    const char *examples;      /* lines "  clausius ...\n", printed first in the help */
+    const char *notes;         /* paragraphs after the options, each line ends in \n; may be NULL */
+    const cli_option *options; /* ends with {0}; --help is added by the parser */
+    size_t min_words, max_words; /* how many words that are not options */
+    cls_status (*run)(const cli_arguments *a, cls_error *error);
+} cli_command;
+
+extern const cli_command cli_systems, cli_schemes, cli_show, cli_simulate, cli_audit, cli_compare,
+    cli_plot, cli_new, cli_data;
+extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
+
+#define CLI_MAX_OPTIONS 32
+
+struct cli_arguments {
+    const cli_command *command;
+    size_t n_words;
+    const char *const *words;           /* borrowed from argv */
+    const char *values[CLI_MAX_OPTIONS]; /* per option of the table: NULL when not given */
+};
+
+/* argv[0..argc) without program and command name; it is reordered. */
+cls_status cli_parse(const cli_command *c, int argc, char **argv, cli_arguments *out, int *help,
+                     cls_error *error);
+void cli_print_help(FILE *to, const cli_command *c);
+
+/* Options by name. The name must be in the table (a misspelt one aborts: it is our mistake). */
+const char *cli_value(const cli_arguments *a, const char *name); /* NULL when not given */
+int cli_given(const cli_arguments *a, const char *name);
+/* *out keeps its value when the option is not given. Numbers may be constant expressions (1/128);
+ * trailing text, nan and inf are refused. */
+cls_status cli_real(const cli_arguments *a, const char *name, double *out, cls_error *error);
+cls_status cli_positive(const cli_arguments *a, const char *name, double *out, cls_error *error);
+/* Integers from low to 2^53, 1e6 accepted. */
+cls_status cli_integer(const cli_arguments *a, const char *name, uint64_t low, uint64_t *out,
+                       cls_error *error);
+/* "a, b" into words; *words and its strings are one block: free(*words). Empty words are errors. */
+cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
+                     cls_error *error);
+
+/* ---- failing ---- */
+
+cls_status cli_fail(cls_error *error, cls_status status, const char *format, ...) CLS_PRINTF(3, 4);
+cls_status cli_no_memory(cls_error *error);
+/* Puts "prefix: " in front of the message; returns error->status. */
+cls_status cli_prefix(cls_error *error, const char *format, ...) CLS_PRINTF(2, 3);
+/* A notice on stderr: "clausius: ...". Not for failures. */
+void cli_notice(const char *format, ...) CLS_PRINTF(1, 2);
+/* `WORD is not a KIND; did you mean X?`, or the list of all when none is near. */
+cls_status cli_unknown(cls_error *error, cls_status status, const char *kind, const char *word,
+                       size_t n, const char *const *words);
+
+/* ---- values from text ---- */
+
+/* One number: a literal or a constant expression such as 2/3, 1e-3, sqrt(2)*pi. Finite. */
+cls_status cli_evaluate(const char *what, const char *text, double *out, cls_error *error);
+
+/* "x=0, v.x=-0.5, T1=2/3". */
+typedef struct cli_assignments {
+    cls_assignments list; /* what the library takes */
+    char *text;           /* owns the names */
+    char **names;
+    double *values;
+} cli_assignments;
+/* text NULL gives an empty list. `what` ("--start") begins the error message. */
+cls_status cli_assignments_parse(const char *what, const char *text, cli_assignments *out,
+                                 cls_error *error);
+void cli_assignments_free(cli_assignments *a);
+/* The list as text that parses back to the same numbers. free() it; NULL when out of memory. */
+char *cli_assignments_text(const cli_assignments *a);
+/* The scheme of this name, or CLS_USAGE and the nearest one. */
+cls_status cli_check_scheme(const char *name, cls_error *error);
+int cli_ends_with(const char *text, const char *ending);
+
+/* ---- printing ---- */
+
+/* 1 when escape sequences are welcome: a terminal, no NO_COLOR, TERM not dumb. */
+int cli_colour(FILE *to);
+#define CLI_RED   "\033[31m"
+#define CLI_GREEN "\033[32m"
+#define CLI_BOLD  "\033[1m"
+#define CLI_PLAIN "\033[0m"
+
+/* A table with aligned columns. align has one of 'l', 'r' per column. Escape sequences and UTF-8
+ * do not disturb the widths. Cells are copied; running out of memory is kept in `failed`. */
+typedef struct cli_grid {
+    const char *align;
+    size_t n_columns, n_cells, capacity;
+    char **cells;
+    int failed;
+} cli_grid;
+void cli_grid_begin(cli_grid *g, const char *align);
+void cli_grid_cell(cli_grid *g, const char *format, ...) CLS_PRINTF(2, 3); /* row after row */
+/* Prints, frees; CLS_MEMORY when a cell could not be kept. */
+cls_status cli_grid_end(cli_grid *g, FILE *to, cls_error *error);
+
+/* Shortest decimal that reads back to the same double. */
+void cli_format(double value, char out[32]);
+/* A JSON number, null when it is not finite. */
+json_t *cli_json_real(double value);
+/* Prints one object and a newline on stdout, and frees it. NULL means: out of memory. */
+cls_status cli_print_json(json_t *object, cls_error *error);
+
+/* ---- long work ---- */
+
+/* From now on SIGINT and SIGTERM only set a flag (a second one ends the program). */
+void cli_catch_signals(void);
+int cli_interrupted(void);
+double cli_seconds(void); /* monotonic clock */
+
+/* Progress on stderr: a bar with rate and time left on a terminal, else a line every few seconds
+ * once the work has taken three. Zero `total` means: unknown. */
+typedef struct cli_progress {
+    const char *label, *unit; /* "simulate", "steps" */
+    double total, begin, last;
+    int terminal, quiet, drawn;
+} cli_progress;
+void cli_progress_begin(cli_progress *p, const char *label, const char *unit, double total,
+                        int quiet);
+void cli_progress_update(cli_progress *p, double done, const char *extra); /* extra may be NULL */
+void cli_progress_end(cli_progress *p); /* wipes the bar */
+
+/* ---- simulating, for simulate, audit and reproduce ---- */
+
+/* A system with its parameters and a complete start: what --set, --start and --from say. */
+typedef struct cli_motion {
+    cls_system *system;
+    cli_assignments set;
+    double *state; /* (state_count) */
+    double time;
+} cli_motion;
+cls_status cli_motion_load(const char *system, const char *set, const char *start,
+                           const char *from, cli_motion *out, cls_error *error);
+void cli_motion_free(cli_motion *m);
+/* The names of a system's columns, cls_system_column_count of them; free() the array only. */
+const char **cli_columns(const cls_system *s);
+/* Walks `steps` steps and gives a row to `take` at the start, after every `every` steps and at the
+ * end. Stops with CLS_INTERRUPTED after a signal. `p` may be NULL. */
+typedef cls_status (*cli_take)(void *to, const double *row, cls_error *error);
+cls_status cli_walk(const cls_system *s, cls_simulator *sim, uint64_t steps, uint64_t every,
+                    cli_take take, void *to, cli_progress *p, cls_error *error);
+/* The same as a table in memory. */
+cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *options,
+                            uint64_t steps, uint64_t every, cls_table **out, cls_error *error);
+
+/* ---- draws for ensembles (sample.c) ---- */
+
+/* One variable of --sample: U(a, b) or N(mean, sigma). */
+typedef struct cli_draw {
+    char *name;
+    int normal;
+    double a, b;
+} cli_draw;
+cls_status cli_draws_parse(const char *text, size_t *n, cli_draw **out, cls_error *error);
+void cli_draws_free(size_t n, cli_draw **draws);
+/* xoshiro256** (Blackman, Vigna) seeded by splitmix64; the sequence is part of the contract. */
+typedef struct cli_random {
+    uint64_t s[4];
+} cli_random;
+void cli_random_seed(cli_random *r, uint64_t seed);
+double cli_draw_next(const cli_draw *d, cli_random *r);
+
+#endif

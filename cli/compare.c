@@ -1,0 +1,96 @@
+/* clausius compare: how far two trajectories are apart, column by column. Times are matched, not
+ * rows, so that a run at step h can be held against a reference with rows at other times too. */
+#include "cli.h"
+#include <stdlib.h>
+
+typedef struct comparison {
+    cls_table *a, *b;
+    char **columns;
+    size_t n_columns;
+    cls_difference *differences;
+    size_t n, rows;
+} comparison;
+
+static cls_status compare(const cli_arguments *a, comparison *c, cls_error *error) {
+    const char *columns = cli_value(a, "columns");
+    cls_status status = cls_table_read(a->words[0], &c->a, error);
+    if (!status) status = cls_table_read(a->words[1], &c->b, error);
+    if (!status && columns)
+        status = cli_words("--columns", columns, &c->n_columns, &c->columns, error);
+    if (status) return status;
+    c->differences = calloc(cls_table_columns(c->a) + 1, sizeof *c->differences);
+    if (!c->differences) return cli_no_memory(error);
+    return cls_table_compare(c->a, c->b, c->n_columns, (const char *const *)c->columns,
+                             c->differences, &c->n, &c->rows, error);
+}
+
+static cls_status print_json(const comparison *c, cls_error *error) {
+    json_t *mae = json_object(), *max = json_object(), *rmse = json_object();
+    for (size_t i = 0; i < c->n; i++) {
+        const cls_difference *d = &c->differences[i];
+        json_object_set_new(mae, d->column, cli_json_real(d->mae));
+        json_object_set_new(max, d->column, cli_json_real(d->max));
+        json_object_set_new(rmse, d->column, cli_json_real(d->rmse));
+    }
+    return cli_print_json(json_pack("{s:o, s:o, s:o, s:I}", "mae", mae, "max", max, "rmse", rmse,
+                                    "rows", (json_int_t)c->rows),
+                          error);
+}
+
+static cls_status print_table(const comparison *c, cls_error *error) {
+    static const char *const heads[] = {"column", "mae", "max", "rmse", "time of max"};
+    cli_grid g;
+    cli_grid_begin(&g, "lrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
+    for (size_t i = 0; i < c->n; i++) {
+        const cls_difference *d = &c->differences[i];
+        cli_grid_cell(&g, "%s", d->column);
+        cli_grid_cell(&g, "%.6g", d->mae);
+        cli_grid_cell(&g, "%.6g", d->max);
+        cli_grid_cell(&g, "%.6g", d->rmse);
+        cli_grid_cell(&g, "%.6g", d->time_of_max);
+    }
+    cls_status status = cli_grid_end(&g, stdout, error);
+    printf("%zu rows with equal times\n", c->rows);
+    return status;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    comparison c = {0};
+    double tolerance = 0;
+    int above = 0;
+    cls_status status = cli_real(a, "tolerance", &tolerance, error);
+    if (!status && tolerance < 0)
+        status = cli_fail(error, CLS_USAGE, "--tolerance must not be negative, got '%s'",
+                          cli_value(a, "tolerance"));
+    if (!status) status = compare(a, &c, error);
+    if (!status) status = cli_given(a, "json") ? print_json(&c, error) : print_table(&c, error);
+    for (size_t i = 0; !status && i < c.n; i++) above |= !(c.differences[i].max <= tolerance);
+    if (!status && above && cli_given(a, "tolerance")) status = CLS_CHECK;
+    free(c.differences);
+    free(c.columns);
+    cls_table_free(&c.a);
+    cls_table_free(&c.b);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"columns", 0, "NAMES", "only these, \"x, v.x\"; else all that both files have"},
+    {"tolerance", 0, "X", "exit 1 when a largest difference is above X"},
+    {"json", 0, NULL, "one JSON object: {\"mae\": {column}, \"max\", \"rmse\", \"rows\"}"},
+    {0},
+};
+
+const cli_command cli_compare = {
+    .name = "compare",
+    .doc = "the difference of two trajectories at equal times",
+    .usage = "TRAJECTORY TRAJECTORY [options]",
+    .examples = "  clausius compare run.csv reference.csv\n"
+                "  clausius compare run.csv reference.csv --columns x,v.x --tolerance 1e-6\n",
+    .notes = "Rows are matched by time (and by the trajectory column where there is one), not by\n"
+             "number. mae is the mean, max the largest, rmse the root mean square difference.\n",
+    .options = options,
+    .min_words = 2,
+    .max_words = 2,
+    .run = run,
+};

@@ -1,0 +1,236 @@
+/* clausius simulate --samples: many random starts of one system, run in parallel, one file with a
+ * `trajectory` column (0, 1, ...) in front.
+ *
+ * Members are run in groups whose rows fit in a modest block, so that memory does not grow with
+ * their number; the file is the same for any number of threads. Energy and entropy are judged on
+ * the rows that are written, not on the steps between them. */
+#include "simulate.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ensemble {
+    const cli_job *job;
+    uint64_t samples, seed;
+    int threads;
+    size_t n_draws, n_columns, n_rows, group; /* columns and rows of one member, members at a time */
+    cli_draw *draws;
+    cli_assignments start;
+    cli_random random;
+    const char **names; /* (start.n + n_draws) */
+    double *values;     /* same */
+    double *states;     /* (group, state_count) */
+    double *rows;       /* (group, n_rows, n_columns) */
+    double *out;        /* (1 + n_columns) */
+    /* what was seen */
+    double energy_error, energy_relative, entropy_min_step;
+    uint64_t entropy_falls;
+    double *low, *high, *sum; /* (n_columns) of the last rows */
+} ensemble;
+
+static cls_status read_options(ensemble *e, cls_error *error) {
+    const cli_arguments *a = e->job->a;
+    uint64_t threads = 0;
+    cls_status status = cli_integer(a, "samples", 1, &e->samples, error);
+    if (!status) status = cli_integer(a, "seed", 0, &e->seed, error);
+    if (!status) status = cli_integer(a, "threads", 1, &threads, error);
+    if (status) return status;
+    e->threads = threads < 4096 ? (int)threads : 4096;
+    if (!cli_given(a, "sample"))
+        return cli_fail(error, CLS_USAGE,
+                        "--samples needs --sample \"x~U(-1,1)\": what is random in the start?");
+    if (cli_given(a, "from"))
+        return cli_fail(error, CLS_USAGE, "--from is one start; it does not go with --samples");
+    if (e->job->steps % e->job->every)
+        return cli_fail(error, CLS_USAGE, "%llu steps are no multiple of --every %llu",
+                        (unsigned long long)e->job->steps, (unsigned long long)e->job->every);
+    return CLS_OK;
+}
+
+static cls_status read_starts(ensemble *e, cls_error *error) {
+    const cli_arguments *a = e->job->a;
+    cls_status status = cli_draws_parse(cli_value(a, "sample"), &e->n_draws, &e->draws, error);
+    if (!status) status = cli_assignments_parse("--start", cli_value(a, "start"), &e->start, error);
+    size_t n = e->start.list.n;
+    e->names = calloc(n + e->n_draws + 1, sizeof *e->names);
+    e->values = calloc(n + e->n_draws + 1, sizeof *e->values);
+    if (!status && (!e->names || !e->values)) status = cli_no_memory(error);
+    for (size_t i = 0; !status && i < n; i++) {
+        e->names[i] = e->start.names[i];
+        e->values[i] = e->start.values[i];
+        for (size_t k = 0; !status && k < e->n_draws; k++)
+            if (!strcmp(e->draws[k].name, e->names[i]))
+                status = cli_fail(error, CLS_USAGE, "%s is both in --start and in --sample",
+                                  e->names[i]);
+    }
+    for (size_t k = 0; !status && k < e->n_draws; k++) e->names[n + k] = e->draws[k].name;
+    cli_random_seed(&e->random, e->seed);
+    return status;
+}
+
+/* The group: about 32 MB of rows, but work for every thread. */
+static cls_status allocate(ensemble *e, cls_error *error) {
+    const cls_system *s = e->job->motion.system;
+    double rows = (double)(e->job->steps / e->job->every) + 1;
+    e->n_columns = cls_system_column_count(s);
+    double member = rows * (double)e->n_columns, group = floor(4e6 / member);
+    if (group < 8) group = 8;
+    if (group > (double)e->samples) group = (double)e->samples;
+    if (member * group > 1e14) return cli_no_memory(error);
+    e->n_rows = (size_t)rows;
+    e->group = (size_t)group;
+    e->states = calloc(e->group * cls_system_state_count(s), sizeof *e->states);
+    e->rows = calloc(e->group * e->n_rows * e->n_columns, sizeof *e->rows);
+    e->out = calloc(4 * e->n_columns + 1, sizeof *e->out);
+    if (!e->states || !e->rows || !e->out) return cli_no_memory(error);
+    e->low = e->out + 1 + e->n_columns;
+    e->high = e->low + e->n_columns;
+    e->sum = e->high + e->n_columns;
+    return CLS_OK;
+}
+
+static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *error) {
+    const cls_system *s = e->job->motion.system;
+    size_t fixed = e->start.list.n;
+    cls_assignments given = {fixed + e->n_draws, e->names, e->values};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < e->n_draws; k++)
+            e->values[fixed + k] = cli_draw_next(&e->draws[k], &e->random);
+        cls_status status =
+            cls_system_start(s, &given, e->states + i * cls_system_state_count(s), error);
+        if (status)
+            return cli_prefix(error, "start of trajectory %llu",
+                              (unsigned long long)(first + i));
+    }
+    return CLS_OK;
+}
+
+static int column(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < cls_system_column_count(s); i++)
+        if (!strcmp(cls_system_column(s, i), name)) return (int)i;
+    return -1;
+}
+
+/* Energy (less the work done from outside) and entropy along one member's rows. */
+static void watch(ensemble *e, const double *rows) {
+    const cls_system *s = e->job->motion.system;
+    int energy = column(s, "energy"), entropy = column(s, "entropy"), work = column(s, "work");
+    double scale = fabs(rows[energy]);
+    for (size_t r = 1; r < e->n_rows; r++) {
+        const double *row = rows + r * e->n_columns, *before = row - e->n_columns;
+        double error = fabs(row[energy] - rows[energy] - (work < 0 ? 0 : row[work] - rows[work]));
+        double step = row[entropy] - before[entropy];
+        e->energy_error = fmax(e->energy_error, error);
+        e->energy_relative = fmax(e->energy_relative, scale > 0 ? error / scale : error);
+        e->entropy_min_step = fmin(e->entropy_min_step, step);
+        e->entropy_falls += step < -1e-14 * fabs(before[entropy]);
+    }
+    const double *last = rows + (e->n_rows - 1) * e->n_columns;
+    for (size_t c = 0; c < e->n_columns; c++) {
+        e->low[c] = fmin(e->low[c], last[c]);
+        e->high[c] = fmax(e->high[c], last[c]);
+        e->sum[c] += last[c];
+    }
+}
+
+static cls_status write_member(ensemble *e, uint64_t number, const double *rows,
+                               cls_writer *writer, cls_error *error) {
+    cls_status status = CLS_OK;
+    e->out[0] = (double)number;
+    for (size_t r = 0; writer && !status && r < e->n_rows; r++) {
+        memcpy(e->out + 1, rows + r * e->n_columns, e->n_columns * sizeof *rows);
+        status = cls_writer_row(writer, e->out, error);
+    }
+    return status;
+}
+
+static cls_status run_group(ensemble *e, uint64_t first, size_t n, cls_writer *writer,
+                            cls_error *error) {
+    const cli_job *job = e->job;
+    cls_status status = draw_starts(e, first, n, error);
+    if (!status)
+        status = cls_ensemble_run(job->motion.system, &job->options, n, e->states, job->steps,
+                                  job->every, e->threads, e->rows, error);
+    for (size_t i = 0; !status && i < n; i++) {
+        const double *rows = e->rows + i * e->n_rows * e->n_columns;
+        watch(e, rows);
+        status = write_member(e, first + i, rows, writer, error);
+    }
+    if (!status && cli_interrupted())
+        status = cli_fail(error, CLS_INTERRUPTED, "interrupted after %llu of %llu trajectories",
+                          (unsigned long long)(first + n), (unsigned long long)e->samples);
+    return status;
+}
+
+static cls_status run_all(ensemble *e, cls_writer *writer, cls_error *error) {
+    cli_progress progress;
+    cls_status status = CLS_OK;
+    e->entropy_min_step = e->n_rows > 1 ? INFINITY : 0;
+    for (size_t c = 0; c < e->n_columns; c++) e->low[c] = INFINITY, e->high[c] = -INFINITY;
+    cli_progress_begin(&progress, "simulate", "trajectories", (double)e->samples, e->job->quiet);
+    for (uint64_t done = 0; !status && done < e->samples; done += e->group) {
+        uint64_t left = e->samples - done;
+        status = run_group(e, done, left < e->group ? (size_t)left : e->group, writer, error);
+        cli_progress_update(&progress, (double)(done + e->group), NULL);
+    }
+    cli_progress_end(&progress);
+    return status;
+}
+
+static cls_status print_json(const ensemble *e, double seconds, cls_error *error) {
+    const cls_system *s = e->job->motion.system;
+    json_t *final = json_object();
+    for (size_t c = 0; final && c < e->n_columns; c++)
+        json_object_set_new(final, cls_system_column(s, c),
+                            json_pack("{s:o, s:o, s:o}", "mean",
+                                      cli_json_real(e->sum[c] / (double)e->samples), "min",
+                                      cli_json_real(e->low[c]), "max", cli_json_real(e->high[c])));
+    json_t *energy = json_pack("{s:o, s:o}", "max_error", cli_json_real(e->energy_error),
+                               "relative", cli_json_real(e->energy_relative));
+    json_t *entropy = json_pack("{s:I, s:o}", "falls", (json_int_t)e->entropy_falls, "min_step",
+                                cli_json_real(e->entropy_min_step));
+    return cli_print_json(
+        json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme", e->job->options.scheme,
+                  "h", e->job->options.h, "steps", (json_int_t)e->job->steps, "samples",
+                  (json_int_t)e->samples, "seed", (json_int_t)e->seed, "final", final, "energy",
+                  energy, "entropy", entropy, "seconds", seconds),
+        error);
+}
+
+static void print_summary(const ensemble *e, double seconds) {
+    const cli_job *job = e->job;
+    fprintf(stderr, "%s by %s, %llu trajectories of %llu steps of %g\n", job->a->words[0],
+            job->options.scheme, (unsigned long long)e->samples, (unsigned long long)job->steps,
+            job->options.h);
+    fprintf(stderr, "  energy     largest error between rows %.3g (relative %.3g)\n",
+            e->energy_error, e->energy_relative);
+    if (cls_system_entropy_count(job->motion.system))
+        fprintf(stderr, "  entropy    %llu falls between rows, smallest change %.3g\n",
+                (unsigned long long)e->entropy_falls, e->entropy_min_step);
+    if (job->output && strcmp(job->output, "-")) fprintf(stderr, "  written    %s\n", job->output);
+    fprintf(stderr, "  seconds    %.3g (%.3g steps per second)\n", seconds,
+            seconds > 0 ? (double)job->steps * (double)e->samples / seconds : 0);
+}
+
+cls_status cli_ensemble(const cli_job *job, cls_error *error) {
+    ensemble e = {.job = job};
+    cls_writer *writer = NULL;
+    cls_status status = read_options(&e, error);
+    if (!status) status = read_starts(&e, error);
+    if (!status) status = allocate(&e, error);
+    if (!status) status = cli_job_open(job, &writer, error);
+    double begin = cli_seconds();
+    if (!status) status = run_all(&e, writer, error);
+    if (!status && writer) status = cls_writer_commit(&writer, error);
+    if (!status && job->json) status = print_json(&e, cli_seconds() - begin, error);
+    else if (!status && !job->quiet) print_summary(&e, cli_seconds() - begin);
+    cls_writer_discard(&writer);
+    cli_draws_free(e.n_draws, &e.draws);
+    cli_assignments_free(&e.start);
+    free(e.names);
+    free(e.values);
+    free(e.states);
+    free(e.rows);
+    free(e.out);
+    return status;
+}

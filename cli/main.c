@@ -1,0 +1,106 @@
+/* clausius, the program: a table of commands, and the one place that prints failures and turns a
+ * status into an exit code (0 ok, 1 a check failed, 2 usage, 3 data, 4 system, 5 I/O, 6 numeric,
+ * 7 memory, 130 interrupted). */
+#include "cli.h"
+#include <errno.h>
+#include <string.h>
+
+static const cli_command *const commands[] = {
+    &cli_systems, &cli_schemes, &cli_show, &cli_simulate, &cli_audit,
+    &cli_compare, &cli_plot,    &cli_new,  &cli_data,     &cli_reproduce,
+};
+enum { n_commands = sizeof commands / sizeof *commands };
+
+/* Commands of the contract that later versions bring; not listed, but honest when asked for. */
+static const char *const later[] = {"learn", "report", "export"};
+
+static void print_usage(FILE *to) {
+    cli_grid g;
+    fputs("Examples:\n"
+          "  clausius systems\n"
+          "  clausius simulate adiabatic-piston --until 50 -o piston.csv\n"
+          "  clausius audit piston.csv\n"
+          "  clausius plot piston.csv -o piston.svg\n\n"
+          "Usage: clausius COMMAND [ARGUMENT...] [--OPTION...]\n\nCommands:\n",
+          to);
+    cli_grid_begin(&g, "ll");
+    for (size_t i = 0; i < n_commands; i++) {
+        cli_grid_cell(&g, "  %s", commands[i]->name);
+        cli_grid_cell(&g, "%s", commands[i]->doc);
+    }
+    cli_grid_cell(&g, "  help COMMAND");
+    cli_grid_cell(&g, "how to use a command (same as COMMAND --help)");
+    cli_grid_end(&g, to, NULL);
+    fputs("\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data, 4 bad system file, 5 input or\n"
+          "output, 6 numeric failure, 7 out of memory, 130 interrupted. More: man clausius.\n",
+          to);
+}
+
+static const cli_command *find_command(const char *name) {
+    for (size_t i = 0; i < n_commands; i++)
+        if (!strcmp(commands[i]->name, name)) return commands[i];
+    return NULL;
+}
+
+static cls_status no_such_command(const char *name, cls_error *error) {
+    const char *names[n_commands + 1];
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (!strcmp(name, later[i]))
+            return cli_fail(error, CLS_USAGE, "%s is not in this version (%s)", name,
+                            cls_version());
+    if (name[0] == '-')
+        return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius --help` shows the usage",
+                        name);
+    for (size_t i = 0; i < n_commands; i++) names[i] = commands[i]->name;
+    names[n_commands] = "help";
+    return cli_unknown(error, CLS_USAGE, "command", name, n_commands + 1, names);
+}
+
+static cls_status help_on(int argc, char **argv, cls_error *error) {
+    if (argc < 3) {
+        print_usage(stdout);
+        return CLS_OK;
+    }
+    const cli_command *c = find_command(argv[2]);
+    if (!c) return no_such_command(argv[2], error);
+    cli_print_help(stdout, c);
+    return CLS_OK;
+}
+
+static cls_status run(int argc, char **argv, const char **name, cls_error *error) {
+    cli_arguments arguments;
+    int help = 0;
+    if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return help_on(argc, argv, error);
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        printf("clausius %s\n", cls_version());
+        return CLS_OK;
+    }
+    const cli_command *c = find_command(argv[1]);
+    if (!c) return no_such_command(argv[1], error);
+    *name = c->name;
+    cls_status status = cli_parse(c, argc - 2, argv + 2, &arguments, &help, error);
+    if (status) return status;
+    if (!help) return c->run(&arguments, error);
+    cli_print_help(stdout, c);
+    return CLS_OK;
+}
+
+int main(int argc, char **argv) {
+    const char *name = NULL;
+    cls_error error = {0};
+    if (argc < 2) {
+        print_usage(stderr);
+        return CLS_USAGE;
+    }
+    cls_status status = run(argc, argv, &name, &error);
+    if (status && error.message[0])
+        fprintf(stderr, "clausius%s%s: %s\n", name ? " " : "", name ? name : "", error.message);
+    errno = 0;
+    if ((fflush(stdout) || ferror(stdout)) && status <= CLS_CHECK) {
+        fprintf(stderr, "clausius: cannot write to standard output%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+        status = CLS_IO;
+    }
+    return (int)status;
+}

@@ -1,0 +1,198 @@
+/* A motion: a system with its parameters, a complete start, and the walk along it. Shared by
+ * simulate, audit and reproduce.
+ *
+ * A start comes from --start (any of q, v.q or p.q, S or T; the library completes it) or from the
+ * last row of a file (--from), where the native state is taken bit for bit when the file has it. */
+#include "cli.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char **cli_columns(const cls_system *s) {
+    size_t n = cls_system_column_count(s);
+    const char **names = calloc(n + 1, sizeof *names);
+    for (size_t i = 0; names && i < n; i++) names[i] = cls_system_column(s, i);
+    return names;
+}
+
+cls_status cli_check_scheme(const char *name, cls_error *error) {
+    const char *names[64];
+    size_t n = cls_scheme_count();
+    if (cls_scheme_find(name)) return CLS_OK;
+    if (n > 64) n = 64;
+    for (size_t i = 0; i < n; i++) names[i] = cls_scheme_at(i)->name;
+    return cli_unknown(error, CLS_USAGE, "scheme", name, n, names);
+}
+
+/* ---- the last row of a file ---- */
+
+static cls_status check_from(const cls_table *t, const char *path, cls_error *error) {
+    int k = cls_table_find(t, "trajectory");
+    size_t rows = cls_table_rows(t);
+    if (!rows) return cli_fail(error, CLS_DATA, "%s has no rows to start from", path);
+    if (cls_table_find(t, "time") < 0)
+        return cli_fail(error, CLS_DATA, "%s has no column `time`; a start needs one", path);
+    const double *id = k < 0 ? NULL : cls_table_column(t, (size_t)k);
+    for (size_t i = 1; id && i < rows; i++)
+        if (id[i] != id[0])
+            return cli_fail(error, CLS_DATA,
+                            "%s has several trajectories; --from needs a file with one", path);
+    return CLS_OK;
+}
+
+static double last(const cls_table *t, int column) {
+    return cls_table_column(t, (size_t)column)[cls_table_rows(t) - 1];
+}
+
+/* Copies the state when the file has all of it; `work` of foreign data begins at 0. */
+static int copy_state(const cls_system *s, const cls_table *t, double *state) {
+    for (size_t i = 0; i < cls_system_state_count(s); i++) {
+        const char *name = cls_system_state_name(s, i);
+        int k = cls_table_find(t, name);
+        if (k < 0 && strcmp(name, "work")) return 0;
+        state[i] = k < 0 ? 0 : last(t, k);
+    }
+    return 1;
+}
+
+static int is_state(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < cls_system_state_count(s); i++)
+        if (!strcmp(cls_system_state_name(s, i), name)) return 1;
+    return 0;
+}
+
+/* Lets the library complete the start from what the file has: states by name, and the companions of
+ * missing ones (v.x for p.x, T for S), which stand in the columns between the state and energy. */
+static cls_status complete_state(const cls_system *s, const cls_table *t, const char *path,
+                                 double *state, cls_error *error) {
+    size_t n = 0, columns = cls_system_column_count(s), m = cls_system_entropy_count(s);
+    const char **names = calloc(columns + 1, sizeof *names);
+    double *values = calloc(columns + 1, sizeof *values);
+    cls_status status = names && values ? CLS_OK : cli_no_memory(error);
+    size_t thermal = 0, first_thermal = 2 * cls_system_coordinate_count(s);
+    for (size_t i = 1; !status && i < columns; i++) {
+        const char *name = cls_system_column(s, i), *partner = NULL;
+        char other[256] = "";
+        int k = cls_table_find(t, name);
+        if (!strcmp(name, "energy")) break;
+        if (!is_state(s, name)) {
+            snprintf(other, sizeof other, "%c.%s", name[0] == 'p' ? 'v' : 'p',
+                     strlen(name) > 2 ? name + 2 : "");
+            partner = is_state(s, other) ? other
+                      : thermal < m      ? cls_system_state_name(s, first_thermal + thermal++)
+                                         : NULL;
+            if (partner && cls_table_find(t, partner) >= 0) continue;
+        }
+        if (k < 0 || !strcmp(name, "work")) continue;
+        names[n] = name;
+        values[n++] = last(t, k);
+    }
+    cls_assignments given = {n, names, values};
+    if (!status) status = cls_system_start(s, &given, state, error);
+    if (status && status != CLS_MEMORY) cli_prefix(error, "%s", path);
+    free(names);
+    free(values);
+    return status;
+}
+
+static cls_status start_from(const char *path, cli_motion *m, cls_error *error) {
+    cls_table *t = NULL;
+    cls_status status = cls_table_read(path, &t, error);
+    if (!status) status = check_from(t, path, error);
+    if (!status) {
+        m->time = last(t, cls_table_find(t, "time"));
+        if (!copy_state(m->system, t, m->state))
+            status = complete_state(m->system, t, path, m->state, error);
+    }
+    cls_table_free(&t);
+    return status;
+}
+
+/* ---- motions ---- */
+
+static cls_status find_start(const char *start, const char *from, cli_motion *m,
+                             cls_error *error) {
+    cli_assignments given;
+    m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
+    if (!m->state) return cli_no_memory(error);
+    if (from) return start_from(from, m, error);
+    cls_status status = cli_assignments_parse("--start", start, &given, error);
+    if (!status) status = cls_system_start(m->system, &given.list, m->state, error);
+    cli_assignments_free(&given);
+    return status;
+}
+
+cls_status cli_motion_load(const char *system, const char *set, const char *start,
+                           const char *from, cli_motion *out, cls_error *error) {
+    *out = (cli_motion){0};
+    if (start && from)
+        return cli_fail(error, CLS_USAGE, "--start and --from both say where to start; give one");
+    cls_status status = cli_assignments_parse("--set", set, &out->set, error);
+    if (!status) status = cls_system_load(system, &out->set.list, &out->system, error);
+    if (!status) status = find_start(start, from, out, error);
+    if (status) cli_motion_free(out);
+    return status;
+}
+
+void cli_motion_free(cli_motion *m) {
+    cls_system_free(&m->system);
+    cli_assignments_free(&m->set);
+    free(m->state);
+    *m = (cli_motion){0};
+}
+
+/* ---- walking ---- */
+
+/* So many steps are made between two looks at the clock and at the signals. */
+enum { chunk = 2048 };
+
+static cls_status advance(cls_simulator *sim, uint64_t *done, uint64_t to, uint64_t steps,
+                          cli_progress *p, cls_error *error) {
+    while (*done < to) {
+        uint64_t n = to - *done < chunk ? to - *done : chunk;
+        cls_status status = cls_simulator_advance(sim, n, error);
+        if (status) return status;
+        *done += n;
+        if (p) cli_progress_update(p, (double)*done, NULL);
+        if (cli_interrupted())
+            return cli_fail(error, CLS_INTERRUPTED, "interrupted at step %llu of %llu",
+                            (unsigned long long)*done, (unsigned long long)steps);
+    }
+    return CLS_OK;
+}
+
+cls_status cli_walk(const cls_system *s, cls_simulator *sim, uint64_t steps, uint64_t every,
+                    cli_take take, void *to, cli_progress *p, cls_error *error) {
+    double *row = calloc(cls_system_column_count(s) + 1, sizeof *row);
+    uint64_t done = 0;
+    cls_status status = row ? CLS_OK : cli_no_memory(error);
+    while (!status) {
+        status = cls_simulator_row(sim, row, error);
+        if (!status) status = take(to, row, error);
+        if (status || done == steps) break;
+        status = advance(sim, &done, steps - done < every ? steps : done + every, steps, p, error);
+    }
+    free(row);
+    return status;
+}
+
+static cls_status append(void *table, const double *row, cls_error *error) {
+    return cls_table_append(table, row, error);
+}
+
+cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *options,
+                            uint64_t steps, uint64_t every, cls_table **out, cls_error *error) {
+    cls_simulator *sim = NULL;
+    const char **names = cli_columns(m->system);
+    *out = NULL;
+    cls_status status = names ? CLS_OK : cli_no_memory(error);
+    if (!status)
+        status = cls_table_create(cls_system_column_count(m->system), names, out, error);
+    if (!status) status = cls_simulator_create(m->system, options, &sim, error);
+    if (!status) status = cls_simulator_start(sim, m->time, m->state, error);
+    if (!status) status = cli_walk(m->system, sim, steps, every, append, *out, NULL, error);
+    if (status) cls_table_free(out);
+    cls_simulator_free(&sim);
+    free(names);
+    return status;
+}

@@ -1,0 +1,186 @@
+/* The flag parser: long options with `--name VALUE` or `--name=VALUE`, one-letter ones with `-o
+ * VALUE`, flags, words, and `--` that ends the options. It reads the option table of a command, and
+ * nothing else: what a value means is asked later, by name (cli_real, cli_integer, ...).
+ *
+ * It does not abbreviate, does not bundle letters, and refuses an option that is given twice,
+ * because dropping the first one silently would lose what somebody typed. */
+#include "cli.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t count(const cli_command *c) {
+    size_t n = 0;
+    while (c->options[n].name) n++;
+    return n;
+}
+
+static int find(const cli_command *c, const char *name, size_t length) {
+    for (size_t i = 0; c->options[i].name; i++)
+        if (strlen(c->options[i].name) == length && !memcmp(c->options[i].name, name, length))
+            return (int)i;
+    return -1;
+}
+
+static int find_letter(const cli_command *c, char letter) {
+    for (size_t i = 0; c->options[i].name; i++)
+        if (c->options[i].letter == letter) return (int)i;
+    return -1;
+}
+
+static cls_status unknown_option(const cli_command *c, const char *argument, size_t length,
+                                 cls_error *error) {
+    const char *names[CLI_MAX_OPTIONS + 1];
+    char word[64];
+    size_t n = count(c);
+    for (size_t i = 0; i < n; i++) names[i] = c->options[i].name;
+    names[n++] = "help";
+    snprintf(word, sizeof word, "%.*s", (int)length, argument);
+    const char *near = cls_nearest_word(word + strspn(word, "-"), n, names);
+    if (near) return cli_fail(error, CLS_USAGE, "unknown option %s; did you mean --%s?", word, near);
+    return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius %s --help` lists them", word,
+                    c->name);
+}
+
+/* One argument that begins with a dash; *i moves over the value when it is a separate argument. */
+static cls_status take_option(cli_arguments *a, int argc, char **argv, int *i, int *help,
+                              cls_error *error) {
+    const cli_command *c = a->command;
+    const char *argument = argv[*i], *value = NULL;
+    size_t length = strcspn(argument, "=");
+    int k;
+    if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
+        *help = 1;
+        return CLS_OK;
+    }
+    if (argument[1] == '-') {
+        k = find(c, argument + 2, length - 2);
+        if (argument[length] == '=') value = argument + length + 1;
+    } else {
+        k = find_letter(c, argument[1]);
+        if (argument[2]) value = argument + 2;
+    }
+    if (k < 0) return unknown_option(c, argument, length, error);
+    const cli_option *o = &c->options[k];
+    if (a->values[k]) return cli_fail(error, CLS_USAGE, "--%s is given twice", o->name);
+    if (!o->value && value)
+        return cli_fail(error, CLS_USAGE, "--%s takes no value, got '%s'", o->name, value);
+    if (o->value && !value) {
+        if (*i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2))
+            return cli_fail(error, CLS_USAGE, "--%s needs a value: --%s %s", o->name, o->name,
+                            o->value);
+        value = argv[++*i];
+    }
+    a->values[k] = value ? value : "";
+    return CLS_OK;
+}
+
+static cls_status check_words(const cli_arguments *a, cls_error *error) {
+    const cli_command *c = a->command;
+    if (a->n_words < c->min_words)
+        return cli_fail(error, CLS_USAGE, "something is missing; usage: clausius %s %s", c->name,
+                        c->usage);
+    if (a->n_words > c->max_words)
+        return cli_fail(error, CLS_USAGE, "unexpected '%s'; usage: clausius %s %s",
+                        a->words[c->max_words], c->name, c->usage);
+    return CLS_OK;
+}
+
+cls_status cli_parse(const cli_command *c, int argc, char **argv, cli_arguments *out, int *help,
+                     cls_error *error) {
+    int words_only = 0;
+    size_t n = 0;
+    *out = (cli_arguments){.command = c};
+    *help = 0;
+    /* Help is given even when something else on the line is wrong. */
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) *help = 1;
+    if (*help) return CLS_OK;
+    for (int i = 0; i < argc; i++) {
+        if (!words_only && !strcmp(argv[i], "--")) {
+            words_only = 1;
+        } else if (words_only || argv[i][0] != '-' || !argv[i][1]) {
+            argv[n++] = argv[i];
+        } else {
+            cls_status status = take_option(out, argc, argv, &i, help, error);
+            if (status) return status;
+        }
+    }
+    out->n_words = n;
+    out->words = (const char *const *)argv;
+    return check_words(out, error);
+}
+
+static void print_options(FILE *to, const cli_command *c) {
+    cli_grid g;
+    cli_grid_begin(&g, "ll");
+    for (size_t i = 0; c->options[i].name; i++) {
+        const cli_option *o = &c->options[i];
+        char letter[8] = "";
+        if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        cli_grid_cell(&g, "  %s--%s%s%s", letter, o->name, o->value ? " " : "",
+                      o->value ? o->value : "");
+        cli_grid_cell(&g, "%s", o->doc);
+    }
+    cli_grid_cell(&g, "  --help");
+    cli_grid_cell(&g, "this text");
+    cli_grid_end(&g, to, NULL);
+}
+
+void cli_print_help(FILE *to, const cli_command *c) {
+    fprintf(to, "Examples:\n%s\nUsage: clausius %s %s\n\n%s.\n\nOptions:\n", c->examples, c->name,
+            c->usage, c->doc);
+    print_options(to, c);
+    if (c->notes) fprintf(to, "\n%s", c->notes);
+}
+
+/* ---- asking for values ---- */
+
+static int index_of(const cli_arguments *a, const char *name) {
+    int k = find(a->command, name, strlen(name));
+    if (k < 0) {
+        fprintf(stderr, "clausius: option '%s' is not in the table of %s\n", name,
+                a->command->name);
+        abort();
+    }
+    return k;
+}
+
+const char *cli_value(const cli_arguments *a, const char *name) {
+    return a->values[index_of(a, name)];
+}
+
+int cli_given(const cli_arguments *a, const char *name) {
+    return cli_value(a, name) != NULL;
+}
+
+cls_status cli_real(const cli_arguments *a, const char *name, double *out, cls_error *error) {
+    const char *text = cli_value(a, name);
+    char what[64];
+    if (!text) return CLS_OK;
+    snprintf(what, sizeof what, "--%s", name);
+    return cli_evaluate(what, text, out, error);
+}
+
+cls_status cli_positive(const cli_arguments *a, const char *name, double *out, cls_error *error) {
+    double value = 1;
+    cls_status status = cli_real(a, name, &value, error);
+    if (status) return status;
+    if (!(value > 0))
+        return cli_fail(error, CLS_USAGE, "--%s must be a number above 0, got '%s'", name,
+                        cli_value(a, name));
+    if (cli_given(a, name)) *out = value;
+    return CLS_OK;
+}
+
+cls_status cli_integer(const cli_arguments *a, const char *name, uint64_t low, uint64_t *out,
+                       cls_error *error) {
+    double value = (double)low;
+    cls_status status = cli_real(a, name, &value, error);
+    if (status) return status;
+    if (value != floor(value) || value < (double)low || value > 0x1p53)
+        return cli_fail(error, CLS_USAGE, "--%s must be a whole number of at least %llu, got '%s'",
+                        name, (unsigned long long)low, cli_value(a, name));
+    if (cli_given(a, name)) *out = (uint64_t)value;
+    return CLS_OK;
+}

@@ -1,0 +1,78 @@
+/* clausius show: a system as a person wants to read it, as LaTeX, as its source, or as JSON.
+ * --latex, --parts and --source print only that, so that they can go into a file; --equations adds
+ * to the summary. */
+#include "cli.h"
+
+static json_t *names(const cls_system *s, size_t n, const char *(*name)(const cls_system *, size_t)) {
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < n; i++) json_array_append_new(list, json_string(name(s, i)));
+    return list;
+}
+
+static cls_status print_json(const cls_system *s, cls_error *error) {
+    json_t *parameters = json_object();
+    for (size_t i = 0; parameters && i < cls_system_parameter_count(s); i++)
+        json_object_set_new(parameters, cls_system_parameter_name(s, i),
+                            cli_json_real(cls_system_parameter(s, i)));
+    json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:f, s:f, s:s}", "name", cls_system_name(s), "title",
+                          cls_system_title(s), "formalism",
+                          cls_formalism_name(cls_system_formalism(s)), "parameters", parameters,
+                          "step", cls_system_default_step(s), "until", cls_system_default_until(s),
+                          "scheme", cls_scheme_default(s));
+    if (o) {
+        json_object_set_new(o, "state", names(s, cls_system_state_count(s), cls_system_state_name));
+        json_object_set_new(o, "columns", names(s, cls_system_column_count(s), cls_system_column));
+    }
+    return cli_print_json(o, error);
+}
+
+static cls_status print_text(const cls_system *s, const cli_arguments *a, cls_error *error) {
+    unsigned what = 0;
+    char *text = NULL;
+    if (cli_given(a, "latex")) what |= CLS_SHOW_LATEX;
+    if (cli_given(a, "parts")) what |= CLS_SHOW_PARTS;
+    if (cli_given(a, "source")) what |= CLS_SHOW_SOURCE;
+    if (!what) what = CLS_SHOW_SUMMARY;
+    if (cli_given(a, "equations")) what |= CLS_SHOW_EQUATIONS;
+    cls_status status = cls_system_show(s, what, &text, error);
+    if (status) return status;
+    fputs(text, stdout);
+    cls_text_free(&text);
+    return CLS_OK;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    cli_assignments set;
+    cls_system *s = NULL;
+    cls_status status = cli_assignments_parse("--set", cli_value(a, "set"), &set, error);
+    if (!status) status = cls_system_load(a->words[0], &set.list, &s, error);
+    if (!status) status = cli_given(a, "json") ? print_json(s, error) : print_text(s, a, error);
+    cls_system_free(&s);
+    cli_assignments_free(&set);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"equations", 0, NULL, "also the equations of motion, derived symbolically"},
+    {"latex", 0, NULL, "the equations as LaTeX"},
+    {"parts", 0, NULL, "the names of the parts that learning can treat as unknown"},
+    {"source", 0, NULL, "the .clausius file itself"},
+    {"set", 0, "LIST", "parameter values, \"m=2, k=1\""},
+    {"json", 0, NULL, "one JSON object: name, title, formalism, parameters, state, columns, ..."},
+    {0},
+};
+
+const cli_command cli_show = {
+    .name = "show",
+    .doc = "a system's variables, parameters, laws and formulas",
+    .usage = "SYSTEM [options]",
+    .examples = "  clausius show adiabatic-piston\n"
+                "  clausius show ideal-gas-piston --equations\n"
+                "  clausius show pendulum --latex > pendulum.tex\n"
+                "  clausius show two-body --source > mine.clausius\n",
+    .notes = "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file.\n",
+    .options = options,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

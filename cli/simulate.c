@@ -1,0 +1,299 @@
+/* clausius simulate: a system from a start, step by step, into a file or onto stdout, with the laws
+ * watched on the way.
+ *
+ * Rows are streamed, so memory does not grow with the number of steps. The output appears under its
+ * name only when the run is complete: a failure, a full disk or a signal leaves nothing behind. */
+#include "simulate.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the job ---- */
+
+static cls_status read_steps(cli_job *job, cls_error *error) {
+    const cli_arguments *a = job->a;
+    double h = job->options.h, start = job->motion.time;
+    double until = start + cls_system_default_until(job->motion.system);
+    if (cli_given(a, "steps") && cli_given(a, "until"))
+        return cli_fail(error, CLS_USAGE, "--steps and --until both say how long; give one");
+    if (cli_given(a, "steps")) return cli_integer(a, "steps", 0, &job->steps, error);
+    cls_status status = cli_real(a, "until", &until, error);
+    if (status) return status;
+    double exact = (until - start) / h, n = round(exact);
+    if (!(exact >= 0))
+        return cli_fail(error, CLS_USAGE, "--until %g is before the start at time %g", until,
+                        start);
+    if (n > 0x1p53)
+        return cli_fail(error, CLS_USAGE, "%.3g steps of %g to time %g are too many", n, h, until);
+    if (fabs(exact - n) > 1e-9 * fmax(1, n) && !job->json)
+        cli_notice("time %g is not a whole number of steps of %g: %.0f steps, the last time is %.17g",
+                   until, h, n, start + n * h);
+    job->steps = (uint64_t)n;
+    return CLS_OK;
+}
+
+static cls_status read_scheme(cli_job *job, cls_error *error) {
+    const cli_arguments *a = job->a;
+    const char *first = cli_value(a, "first-step"), *scheme = cli_value(a, "scheme");
+    if (scheme) {
+        cls_status status = cli_check_scheme(scheme, error);
+        if (!status) status = cls_scheme_applies(scheme, job->motion.system, error);
+        if (status) return status;
+    }
+    job->options.scheme = scheme ? scheme : cls_scheme_default(job->motion.system);
+    if (first && !strcmp(first, "paper")) job->options.first_step = CLS_FIRST_PAPER;
+    else if (first && strcmp(first, "momentum"))
+        return cli_fail(error, CLS_USAGE, "--first-step is momentum or paper, got '%s'", first);
+    return CLS_OK;
+}
+
+static cls_status read_numbers(cli_job *job, cls_error *error) {
+    const cli_arguments *a = job->a;
+    cls_simulate_options *o = &job->options;
+    o->h = cls_system_default_step(job->motion.system);
+    job->every = 1;
+    cls_status status = cli_positive(a, "h", &o->h, error);
+    if (!status)
+        status = cli_positive(
+            a, "tolerance", strcmp(o->scheme, "bdf") ? &o->tolerance : &o->reference_tolerance,
+            error);
+    if (!status) status = cli_integer(a, "every", 1, &job->every, error);
+    if (!status) status = read_steps(job, error);
+    return status;
+}
+
+/* What can be judged without loading anything comes first: a wrong flag is told at once. */
+static cls_status check_flags(const cli_job *job, cls_error *error) {
+    static const char *const ensemble[] = {"sample", "seed", "threads"};
+    const cli_arguments *a = job->a;
+    double h = 1;
+    cls_status status = cli_positive(a, "h", &h, error);
+    if (status) return status;
+    if (job->json && job->output && !strcmp(job->output, "-"))
+        return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
+    for (size_t i = 0; i < 3 && !cli_given(a, "samples"); i++)
+        if (cli_given(a, ensemble[i]))
+            return cli_fail(error, CLS_USAGE, "--%s needs --samples N", ensemble[i]);
+    return CLS_OK;
+}
+
+static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *error) {
+    *job = (cli_job){.a = a, .options = cls_simulate_defaults()};
+    job->json = cli_given(a, "json");
+    job->quiet = job->json || cli_given(a, "quiet");
+    job->output = cli_value(a, "output");
+    job->options.monitor = 1;
+    cls_status status = check_flags(job, error);
+    if (!job->output && !job->json) job->output = "-";
+    if (!status)
+        status = cli_motion_load(a->words[0], cli_value(a, "set"), cli_value(a, "start"),
+                                 cli_value(a, "from"), &job->motion, error);
+    if (!status) status = read_scheme(job, error);
+    if (!status) status = read_numbers(job, error);
+    return status;
+}
+
+/* The columns of the output: the system's, with `trajectory` in front for an ensemble. */
+static const char **output_columns(const cli_job *job, size_t *n) {
+    size_t front = cli_given(job->a, "samples") ? 1 : 0;
+    size_t columns = cls_system_column_count(job->motion.system);
+    const char **names = calloc(columns + 1, sizeof *names);
+    if (!names) return NULL;
+    names[0] = "trajectory";
+    for (size_t i = 0; i < columns; i++) names[front + i] = cls_system_column(job->motion.system, i);
+    *n = front + columns;
+    return names;
+}
+
+cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) {
+    const char *keys[8], *values[8];
+    char h[32], *set = cli_assignments_text(&job->motion.set);
+    size_t n = 0, n_columns = 0;
+    const char **columns = output_columns(job, &n_columns);
+    cls_status status = set && columns ? CLS_OK : cli_no_memory(error);
+    *out = NULL;
+    cli_format(job->options.h, h);
+#define NOTE(key, value) (keys[n] = (key), values[n] = (value), n++)
+    NOTE("system", job->a->words[0]);
+    if (set && *set) NOTE("set", set);
+    NOTE("scheme", job->options.scheme);
+    NOTE("h", h);
+    if (cli_given(job->a, "samples")) {
+        NOTE("sample", cli_value(job->a, "sample"));
+        NOTE("seed", cli_given(job->a, "seed") ? cli_value(job->a, "seed") : "0");
+    }
+    NOTE("version", cls_version());
+#undef NOTE
+    if (!status && job->output)
+        status = cls_writer_open(job->output, n, keys, values, n_columns, columns, out, error);
+    free(set);
+    free(columns);
+    return status;
+}
+
+/* ---- one trajectory ---- */
+
+static json_t *final_values(const cls_system *s, const double *row) {
+    json_t *o = json_object();
+    for (size_t i = 0; o && i < cls_system_column_count(s); i++)
+        json_object_set_new(o, cls_system_column(s, i), cli_json_real(row[i]));
+    return o;
+}
+
+static json_t *invariants(const cls_simulate_info *info) {
+    json_t *o = json_object();
+    for (size_t i = 0; o && i < info->n_invariants; i++) {
+        const cls_invariant_info *v = &info->invariants[i];
+        json_object_set_new(o, v->name, json_pack("{s:o, s:o}", "initial", cli_json_real(v->initial),
+                                                  "max_error", cli_json_real(v->max_error)));
+    }
+    return o;
+}
+
+static double mean_iterations(const cls_simulate_info *info) {
+    return info->steps ? (double)info->newton_iterations / (double)info->steps : 0;
+}
+
+static cls_status print_json(const cls_system *s, const cls_simulate_info *i, const double *row,
+                             double seconds, cls_error *error) {
+    json_t *energy =
+        json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->energy_initial), "max_error",
+                  cli_json_real(i->energy_max_error), "relative", cli_json_real(i->energy_relative));
+    json_t *entropy =
+        json_pack("{s:o, s:o, s:I, s:o}", "initial", cli_json_real(i->entropy_initial), "final",
+                  cli_json_real(i->entropy_final), "falls", (json_int_t)i->entropy_falls,
+                  "min_step", cli_json_real(i->entropy_min_step));
+    json_t *newton = json_pack("{s:f, s:i}", "mean_iterations", mean_iterations(i),
+                               "max_iterations", i->newton_max_iterations);
+    return cli_print_json(
+        json_pack("{s:s, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "scheme", i->scheme, "h",
+                  i->h, "steps", (json_int_t)i->steps, "final", final_values(s, row), "energy",
+                  energy, "entropy", entropy, "invariants", invariants(i), "newton", newton,
+                  "retried_steps", (json_int_t)i->retried_steps, "seconds", seconds),
+        error);
+}
+
+static void print_summary(const cli_job *job, const cls_simulate_info *i, double time,
+                          double seconds) {
+    fprintf(stderr, "%s by %s, %llu steps of %g to time %g\n", job->a->words[0], i->scheme,
+            (unsigned long long)i->steps, i->h, time);
+    fprintf(stderr, "  energy     %.10g, largest error %.3g (relative %.3g)\n", i->energy_initial,
+            i->energy_max_error, i->energy_relative);
+    if (cls_system_entropy_count(job->motion.system))
+        fprintf(stderr, "  entropy    %.10g to %.10g, %llu falls, smallest step %.3g\n",
+                i->entropy_initial, i->entropy_final, (unsigned long long)i->entropy_falls,
+                i->entropy_min_step);
+    for (size_t k = 0; k < i->n_invariants; k++)
+        fprintf(stderr, "  invariant  %s = %.10g, largest error %.3g\n", i->invariants[k].name,
+                i->invariants[k].initial, i->invariants[k].max_error);
+    if (i->newton_iterations)
+        fprintf(stderr, "  newton     %.2f iterations per step, at most %d\n", mean_iterations(i),
+                i->newton_max_iterations);
+    if (i->retried_steps)
+        fprintf(stderr, "  retried    %llu steps were split, at most %d times\n",
+                (unsigned long long)i->retried_steps, i->deepest_halving);
+    if (job->output && strcmp(job->output, "-")) fprintf(stderr, "  written    %s\n", job->output);
+    fprintf(stderr, "  seconds    %.3g (%.3g steps per second)\n", seconds,
+            seconds > 0 ? (double)i->steps / seconds : 0);
+}
+
+static cls_status put(void *writer, const double *row, cls_error *error) {
+    return writer ? cls_writer_row(writer, row, error) : CLS_OK;
+}
+
+static cls_status walk(const cli_job *job, cls_simulator *sim, cls_writer *writer,
+                       cls_error *error) {
+    cli_progress progress;
+    /* Without rows to write there is nothing to stop for. */
+    uint64_t every = writer || !job->steps ? job->every : job->steps;
+    cli_progress_begin(&progress, "simulate", "steps", (double)job->steps, job->quiet);
+    cls_status status = cli_walk(job->motion.system, sim, job->steps, every, put, writer, &progress,
+                                 error);
+    cli_progress_end(&progress);
+    return status;
+}
+
+static cls_status report(const cli_job *job, cls_simulator *sim, double seconds,
+                         cls_error *error) {
+    cls_simulate_info info = cls_simulator_info(sim);
+    double *row = calloc(cls_system_column_count(job->motion.system) + 1, sizeof *row);
+    cls_status status = row ? cls_simulator_row(sim, row, error) : cli_no_memory(error);
+    if (!status && job->json)
+        status = print_json(job->motion.system, &info, row, seconds, error);
+    else if (!status && !job->quiet) print_summary(job, &info, row[0], seconds);
+    free(row);
+    return status;
+}
+
+static cls_status single(const cli_job *job, cls_error *error) {
+    cls_simulator *sim = NULL;
+    cls_writer *writer = NULL;
+    cls_status status = cls_simulator_create(job->motion.system, &job->options, &sim, error);
+    if (!status)
+        status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
+    if (!status) status = cli_job_open(job, &writer, error);
+    double begin = cli_seconds();
+    if (!status) status = walk(job, sim, writer, error);
+    if (!status && writer) status = cls_writer_commit(&writer, error);
+    if (!status) status = report(job, sim, cli_seconds() - begin, error);
+    cls_writer_discard(&writer);
+    cls_simulator_free(&sim);
+    return status;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    cli_job job;
+    cli_catch_signals();
+    cls_status status = read_job(a, &job, error);
+    if (!status) status = cli_given(a, "samples") ? cli_ensemble(&job, error) : single(&job, error);
+    if (status == CLS_INTERRUPTED && job.output && strcmp(job.output, "-")) {
+        size_t n = strlen(error->message);
+        snprintf(error->message + n, sizeof error->message - n, "; %s was not written", job.output);
+    }
+    cli_motion_free(&job.motion);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"start", 0, "LIST", "the start: positions, velocities or momenta, entropies or temperatures"},
+    {"from", 0, "FILE", "start from the last row of a trajectory file; time continues"},
+    {"set", 0, "LIST", "parameter values, \"m=2, k=2/3\""},
+    {"scheme", 0, "NAME", "the scheme (see `clausius schemes`); else the system's default"},
+    {"h", 0, "H", "the step; else the system's"},
+    {"steps", 0, "N", "how many steps; 0 gives the start"},
+    {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},
+    {"every", 0, "K", "a row every K steps (and the last); else every step"},
+    {"output", 'o', "FILE", "a .csv file, complete or not there; else stdout"},
+    {"first-step", 0, "KIND", "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
+    {"tolerance", 0, "X", "where Newton stops (relative update); for bdf its relative tolerance"},
+    {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
+    {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (low,high; mean,sigma)"},
+    {"seed", 0, "S", "the seed of the starts; else 0"},
+    {"threads", 0, "N", "threads of an ensemble, the result does not depend on it; else all cores"},
+    {"quiet", 0, NULL, "no summary and no progress on stderr"},
+    {"json", 0, NULL, "one JSON object instead of summary and rows (rows only with -o)"},
+    {0},
+};
+
+const cli_command cli_simulate = {
+    .name = "simulate",
+    .doc = "a system step by step, with the laws watched",
+    .usage = "SYSTEM [options]",
+    .examples =
+        "  clausius simulate adiabatic-piston --until 50 -o piston.csv\n"
+        "  clausius simulate pendulum --start \"q=1, v.q=0\" --scheme leapfrog --h 0.1 --steps 1000\n"
+        "  clausius simulate ideal-gas-piston --set \"gamma=0.2\" --steps 1e6 --every 1000 --json\n"
+        "  clausius simulate adiabatic-piston --from piston.csv --steps 100 -o more.csv\n"
+        "  clausius simulate pendulum --samples 100 --sample \"q~U(-1,1)\" --seed 7 -o many.csv\n",
+    .notes =
+        "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file. Columns: time, the\n"
+        "state, the derived p.*, v.*, S*, T*, energy, entropy, then invariants and outputs.\n"
+        "Numbers may be constant expressions: --h 1/128. With --from and neither --steps nor --until\n"
+        "the run goes on for the system's usual time; --until is a time, not a duration.\n"
+        "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"
+        "order of --sample: a seed means the same starts everywhere.\n",
+    .options = options,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

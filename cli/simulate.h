@@ -1,0 +1,23 @@
+/* What simulate.c and ensemble.c share: one job, as the command line describes it. */
+#ifndef CLAUSIUS_CLI_SIMULATE_H
+#define CLAUSIUS_CLI_SIMULATE_H
+
+#include "cli.h"
+
+typedef struct cli_job {
+    const cli_arguments *a;
+    cli_motion motion;
+    cls_simulate_options options; /* scheme and h are filled in */
+    uint64_t steps, every;
+    const char *output; /* "-" is stdout; NULL: no rows are wanted (--json without -o) */
+    int json, quiet;
+} cli_job;
+
+/* Opens the output with its notes (system, set, scheme, h, version; sample and seed of an
+ * ensemble). *out stays NULL when no rows are wanted. */
+cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error);
+
+/* The job with --samples: many starts, one file with a `trajectory` column. */
+cls_status cli_ensemble(const cli_job *job, cls_error *error);
+
+#endif

@@ -1,0 +1,23 @@
+# Text that is both source and data. embed_text writes a C file that defines `const char SYMBOL[]`
+# with the contents of FILE; it is remade when FILE changes.
+function(embed_text room symbol file)
+  set(out ${CMAKE_BINARY_DIR}/generated/${symbol}.c)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DIN=${CMAKE_SOURCE_DIR}/${file} -DOUT=${out} -DSYMBOL=${symbol}
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake
+    DEPENDS ${CMAKE_SOURCE_DIR}/${file} ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake)
+  set(embedded_${room} ${embedded_${room}} ${out} PARENT_SCOPE)
+endfunction()
+
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
+if(EXISTS ${CMAKE_SOURCE_DIR}/src/expr/kernels.inc)
+  embed_text(expr clsi_kernels_text src/expr/kernels.inc)
+endif()
+# The built-in systems: clsi_builtin_<name with _> for every file, plus the template of `clausius new`.
+file(GLOB builtin_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS src/system/builtin/*.clausius)
+foreach(file IN LISTS builtin_files)
+  get_filename_component(stem ${file} NAME_WE)
+  string(REPLACE "-" "_" stem ${stem})
+  embed_text(system clsi_builtin_${stem} ${file})
+endforeach()

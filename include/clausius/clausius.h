@@ -1,0 +1,14 @@
+/* clausius: systems that keep the two laws. This header includes all the others. */
+#ifndef CLAUSIUS_CLAUSIUS_H
+#define CLAUSIUS_CLAUSIUS_H
+
+#include <clausius/audit.h>
+#include <clausius/graph.h>
+#include <clausius/plot.h>
+#include <clausius/scheme.h>
+#include <clausius/simulate.h>
+#include <clausius/status.h>
+#include <clausius/system.h>
+#include <clausius/table.h>
+
+#endif

@@ -1,0 +1,83 @@
+/* Simulation: one trajectory step by step, or an ensemble in parallel. A step allocates nothing. */
+#ifndef CLAUSIUS_SIMULATE_H
+#define CLAUSIUS_SIMULATE_H
+
+#include <clausius/scheme.h>
+#include <clausius/status.h>
+#include <clausius/system.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cls_simulator cls_simulator;
+
+/* How dtel makes its first step. */
+typedef enum cls_first_step {
+    CLS_FIRST_MOMENTUM, /* from p0: solve p- = p0 (the right one) */
+    CLS_FIRST_PAPER     /* q1 = q0 + h v0: an O(h) momentum error, to reproduce the paper's tables */
+} cls_first_step;
+
+typedef struct cls_simulate_options {
+    size_t size;         /* sizeof(cls_simulate_options) */
+    const char *scheme;  /* NULL: cls_scheme_default */
+    double h;            /* step; 0: the system's default */
+    double tolerance;    /* Newton stops when the update is below this, relative; 1e-14 */
+    int max_iterations;  /* 50 */
+    int max_halvings;    /* a step that Newton cannot solve is split in halves up to this often; 10 */
+    int monitor;         /* 1: energy, entropy and invariants are watched at every step */
+    cls_first_step first_step;
+    double reference_tolerance; /* relative tolerance of bdf; 1e-13 */
+} cls_simulate_options;
+
+CLS_API cls_simulate_options cls_simulate_defaults(void);
+
+typedef struct cls_invariant_info {
+    const char *name; /* borrowed from the system */
+    double initial, max_error;
+} cls_invariant_info;
+
+typedef struct cls_simulate_info {
+    const char *scheme;
+    double h;
+    uint64_t steps;
+    double energy_initial, energy_max_error, energy_relative; /* energy minus work done on it */
+    double entropy_initial, entropy_final, entropy_min_step;
+    uint64_t entropy_falls; /* steps with dS < -1e-14 |S| */
+    uint64_t newton_iterations;
+    int newton_max_iterations;
+    uint64_t retried_steps; /* steps that had to be split */
+    int deepest_halving;
+    size_t n_invariants;
+    const cls_invariant_info *invariants; /* owned by the simulator */
+} cls_simulate_info;
+
+/* The system must outlive the simulator. */
+CLS_API cls_status cls_simulator_create(const cls_system *system,
+                                        const cls_simulate_options *options, cls_simulator **out,
+                                        cls_error *error);
+CLS_API void cls_simulator_free(cls_simulator **sim);
+/* state: cls_system_state_count numbers, as cls_system_start gives them. Checks the domain. */
+CLS_API cls_status cls_simulator_start(cls_simulator *sim, double time, const double *state,
+                                       cls_error *error);
+/* n steps of h. On failure the simulator stays at the last good step; the error names step, time,
+ * state and the term that became non-finite. */
+CLS_API cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error);
+CLS_API double cls_simulator_time(const cls_simulator *sim);
+CLS_API const double *cls_simulator_state(const cls_simulator *sim);
+/* A row of cls_system_column_count numbers. No allocation. */
+CLS_API cls_status cls_simulator_row(cls_simulator *sim, double *row, cls_error *error);
+CLS_API cls_simulate_info cls_simulator_info(const cls_simulator *sim);
+
+/* Ensemble: n_members starts (member-major, state_count numbers each), n_steps each, a row every
+ * `every` steps including the start. rows[(member*n_rows + r)*columns + c], with
+ * n_rows = n_steps/every + 1. threads 0: all cores. Same bits for any number of threads. */
+CLS_API cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options *options,
+                                    size_t n_members, const double *starts, uint64_t n_steps,
+                                    uint64_t every, int threads, double *rows, cls_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* Status codes and error sentences. Every function of the library that can fail returns a
+ * cls_status and, where the caller gives one, fills a cls_error with a sentence for a person: what
+ * is wrong, where, and what to do. The library never prints, never exits and has no globals. */
+#ifndef CLAUSIUS_STATUS_H
+#define CLAUSIUS_STATUS_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define CLS_API __attribute__((visibility("default")))
+#define CLS_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define CLS_API
+#define CLS_PRINTF(f, a)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, pinned number, meaning. The number is also the exit code of the command-line program. */
+#define CLS_STATUS_LIST(X)                                                                         \
+    X(OK, 0, "ok")                                                                                 \
+    X(CHECK, 1, "a check failed")                                                                  \
+    X(USAGE, 2, "usage")                                                                           \
+    X(DATA, 3, "bad input data")                                                                   \
+    X(SYSTEM, 4, "bad model or system file")                                                       \
+    X(IO, 5, "input or output failed")                                                             \
+    X(NUMERIC, 6, "numeric failure")                                                               \
+    X(MEMORY, 7, "out of memory")                                                                  \
+    X(INTERRUPTED, 130, "interrupted")
+
+typedef enum cls_status {
+#define CLS_STATUS_ENUM(name, number, text) CLS_##name = number,
+    CLS_STATUS_LIST(CLS_STATUS_ENUM)
+#undef CLS_STATUS_ENUM
+} cls_status;
+
+/* Filled on failure by every function that takes one (a NULL is allowed and means: not wanted).
+ * line and column are 1-based, 0 where they mean nothing. */
+typedef struct cls_error {
+    cls_status status;
+    int line, column;
+    char message[2048];
+} cls_error;
+
+/* "ok", "usage", ... */
+CLS_API const char *cls_status_text(cls_status status);
+
+/* The version of the library, "0.1.0". */
+CLS_API const char *cls_version(void);
+
+/* The word of the list nearest to `word` (edit distance, at most a third of its letters wrong), or
+ * NULL when none is near: for "did you mean". */
+CLS_API const char *cls_nearest_word(const char *word, size_t n, const char *const *words);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

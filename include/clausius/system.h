@@ -1,0 +1,85 @@
+/* Physical systems: read from the modelling language (docs/language.md) or built in.
+ *
+ * A system has n coordinates q (velocities v.q, momenta p.q) and m entropies S with temperatures T.
+ * Its state is native to its formalism: (q, p, S), (q, v, S) or (q, v, T); everything else is
+ * derived. A row of output has cls_system_column_count columns: time, the state, the derived
+ * p.*, v.*, S*, T*, energy, entropy, then work (only with external forces that have no potential),
+ * the declared invariants and the declared outputs. */
+#ifndef CLAUSIUS_SYSTEM_H
+#define CLAUSIUS_SYSTEM_H
+
+#include <clausius/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cls_system cls_system;
+
+/* rigid body, metriplectic, ports and ode will join this list. */
+typedef enum cls_formalism { CLS_LAGRANGIAN, CLS_HAMILTONIAN, CLS_THERMAL_LAGRANGIAN } cls_formalism;
+
+/* Parameter values that replace the file's (--set). An unknown name is an error. */
+typedef struct cls_assignments {
+    size_t n;
+    const char *const *names;
+    const double *values;
+} cls_assignments;
+
+/* A built-in name, or a path (it contains '/' or ends in .clausius). */
+CLS_API cls_status cls_system_load(const char *name_or_path, const cls_assignments *set,
+                                   cls_system **out, cls_error *error);
+CLS_API cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
+                                    cls_system **out, cls_error *error);
+CLS_API void cls_system_free(cls_system **system);
+
+CLS_API size_t cls_builtin_count(void);
+CLS_API const char *cls_builtin_name(size_t i);
+CLS_API const char *cls_builtin_title(size_t i); /* one line */
+CLS_API const char *cls_builtin_text(size_t i);  /* the .clausius file */
+CLS_API const char *cls_template_text(void);     /* the commented file of `clausius new` */
+
+CLS_API const char *cls_system_name(const cls_system *s);  /* built-in name or file stem */
+CLS_API const char *cls_system_title(const cls_system *s); /* from the file */
+CLS_API const char *cls_system_text(const cls_system *s);  /* the source */
+CLS_API cls_formalism cls_system_formalism(const cls_system *s);
+CLS_API const char *cls_formalism_name(cls_formalism f);
+CLS_API size_t cls_system_coordinate_count(const cls_system *s);
+CLS_API size_t cls_system_entropy_count(const cls_system *s);
+CLS_API size_t cls_system_parameter_count(const cls_system *s);
+CLS_API const char *cls_system_parameter_name(const cls_system *s, size_t i);
+CLS_API double cls_system_parameter(const cls_system *s, size_t i);
+CLS_API double cls_system_default_step(const cls_system *s);  /* `step` of the file, else 0.01 */
+CLS_API double cls_system_default_until(const cls_system *s); /* `until` of the file, else 10 */
+
+/* State: 2n + m numbers, plus one for `work` where there are external forces without potential. */
+CLS_API size_t cls_system_state_count(const cls_system *s);
+CLS_API const char *cls_system_state_name(const cls_system *s, size_t i);
+CLS_API size_t cls_system_column_count(const cls_system *s);
+CLS_API const char *cls_system_column(const cls_system *s, size_t i);
+
+/* Completes a start: any of q, v.q or p.q, S or T by name; what is not given comes from the file's
+ * `start`. Solves the Legendre transform numerically where it has to. Errors: unknown name, both
+ * v.q and p.q, something missing, outside the domain, not finite, Legendre transform without
+ * solution. */
+CLS_API cls_status cls_system_start(const cls_system *s, const cls_assignments *given,
+                                    double *state, cls_error *error);
+/* A complete row from a state. `row` has cls_system_column_count numbers. */
+CLS_API cls_status cls_system_row(const cls_system *s, double time, const double *state,
+                                  double *row, cls_error *error);
+
+/* What to show; or-ed. */
+enum {
+    CLS_SHOW_SUMMARY = 1,   /* name, variables, parameters, laws */
+    CLS_SHOW_EQUATIONS = 2, /* formula and equations of motion, derived symbolically */
+    CLS_SHOW_PARTS = 4,     /* names that --unknown can take */
+    CLS_SHOW_LATEX = 8,     /* equations as LaTeX */
+    CLS_SHOW_SOURCE = 16
+};
+CLS_API cls_status cls_system_show(const cls_system *s, unsigned what, char **text,
+                                   cls_error *error); /* free with cls_text_free */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/* The judge's public face: options, the list of laws, and the order in which they are tried.
+ *
+ * Problem: given a system's definition and a table of states, say whether the laws of
+ * thermodynamics hold. The states may come from any program; nothing of clausius that moves states
+ * is used here (docs/laws.md, L7). Cost: linear in rows and samples. Not promised: that a law of the
+ * definition holds between the sampled points. */
+#include "audit/audit.h"
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+cls_audit_options cls_audit_defaults(void) {
+    return (cls_audit_options){.size = sizeof(cls_audit_options),
+                               .energy_limit = 1e-12,
+                               .invariant_limit = 1e-12,
+                               .entropy_limit = 1e-14,
+                               .beyond = 2,
+                               .samples = 4096,
+                               .order_expected = 0};
+}
+
+static double readable(double x) {
+    if (isnan(x)) return DBL_MAX;
+    return fmax(-DBL_MAX, fmin(DBL_MAX, x));
+}
+
+cls_status clsi_law_add(cls_audit *a, const char *kind, const char *subject, int passed,
+                        double value, double limit, cls_error *error, const char *format, ...) {
+    if (!clsi_grow(&a->laws, &a->capacity, a->n + 1, sizeof *a->laws)) return clsi_no_memory(error);
+    cls_law *law = &a->laws[a->n++];
+    *law = (cls_law){.passed = passed, .value = readable(value), .limit = readable(limit)};
+    snprintf(law->name, sizeof law->name, "%s%s%s", kind, subject ? " " : "",
+             subject ? subject : "");
+    va_list args;
+    va_start(args, format);
+    vsnprintf(law->text, sizeof law->text, format, args);
+    va_end(args);
+    return CLS_OK;
+}
+
+cls_status clsi_audit_program(const cls_system *s, size_t count, const cls_node *nodes,
+                              cls_program **out, cls_error *error) {
+    *out = NULL;
+    cls_status status = cls_graph_status(s->g, error);
+    if (status) return status;
+    size_t nz = s->form->nz;
+    cls_node *inputs = clsi_calloc(nz + 1, sizeof *inputs);
+    if (!inputs) return clsi_no_memory(error);
+    memcpy(inputs, s->form->z, nz * sizeof *inputs);
+    inputs[nz] = s->t;
+    status = cls_program_create(s->g, nz + 1, inputs, count, nodes, out, error);
+    free(inputs);
+    return status;
+}
+
+cls_status clsi_audit_native(const cls_system *s, size_t count, const cls_node *nodes,
+                             cls_node *out, cls_error *error) {
+    const clsi_form *f = s->form;
+    clsi_place at = {.q = f->q, .v = f->v, .p = f->p, .S = f->S, .T = f->T, .t = s->t};
+    if (clsi_place_at(s, &at, count, nodes, out) == CLS_OK) return CLS_OK;
+    cls_status status = cls_graph_status(s->g, error);
+    return status ? status : clsi_no_memory(error);
+}
+
+static int sane(double x, double least) {
+    return isfinite(x) && x >= least;
+}
+
+static cls_status take_options(const cls_audit_options *given, cls_audit_options *o,
+                               cls_error *error) {
+    *o = cls_audit_defaults();
+    if (given) memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
+    o->size = sizeof *o;
+    if (!sane(o->energy_limit, 0) || !sane(o->invariant_limit, 0) || !sane(o->entropy_limit, 0))
+        return clsi_fail(error, CLS_USAGE,
+                         "audit: energy_limit, invariant_limit and entropy_limit must be finite "
+                         "and not negative");
+    if (!sane(o->beyond, 1))
+        return clsi_fail(error, CLS_USAGE,
+                         "audit: beyond = %g must be at least 1 (1 is the data's own range)",
+                         o->beyond);
+    if (!sane(o->order_expected, 0))
+        return clsi_fail(error, CLS_USAGE,
+                         "audit: order_expected = %g must be 0 (not judged) or an order",
+                         o->order_expected);
+    return CLS_OK;
+}
+
+cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
+                                const cls_audit_options *options, cls_audit **out,
+                                cls_error *error) {
+    *out = NULL;
+    cls_audit *a = clsi_calloc(1, sizeof *a);
+    if (!a) return clsi_no_memory(error);
+    clsi_states st = {0};
+    cls_status status = take_options(options, &a->options, error);
+    if (!status) status = clsi_states_read(s, t, &st, error);
+    if (!status) status = clsi_audit_path(a, s, t, &st, error);
+    if (!status) status = clsi_audit_definition(a, s, &st, error);
+    clsi_states_clear(&st);
+    if (status) cls_audit_free(&a);
+    *out = a;
+    return status;
+}
+
+void cls_audit_free(cls_audit **a) {
+    if (!a || !*a) return;
+    free((*a)->laws);
+    free(*a);
+    *a = NULL;
+}
+
+int cls_audit_passed(const cls_audit *a) {
+    for (size_t i = 0; i < a->n; i++)
+        if (!a->laws[i].passed) return 0;
+    return 1;
+}
+
+size_t cls_audit_count(const cls_audit *a) {
+    return a->n;
+}
+
+const cls_law *cls_audit_law(const cls_audit *a, size_t i) {
+    return i < a->n ? &a->laws[i] : NULL;
+}

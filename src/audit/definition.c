@@ -1,0 +1,394 @@
+/* Laws of the definition: what must hold at every state, not only along one path.
+ *
+ *     dissipation        -F_i . v >= 0 for the friction force F_i that heats entropy i
+ *     heat exchange      kappa_ij >= 0
+ *     momentum at rest   p(q, 0) (where p is native: v(q, 0)), told, not judged: a gauge or a
+ *                        gyroscopic term makes it non-zero with good reason
+ *     mass matrix        dp/dv > 0 (where p is native: the inverse of dv/dp)
+ *     heat capacity      dS/dT > 0 (where S is native: dT/dS >= 0; zero is a reservoir)
+ *
+ * They are tried at the states of the data and at points of a box around them, `beyond` times as
+ * wide and cut off at the declared domains. The points are Roberts' R_d sequence, u_k = frac(1/2 +
+ * k a), a_j = phi^-(j+1), phi^(d+1) = phi + 1: even in any dimension, no table, the same points on
+ * every machine. Points where a temperature is outside its domain are no states and are left out;
+ * points where a formula is not finite are counted and told. Cost: (rows + samples) evaluations and
+ * small symmetric eigenvalue problems. Not promised: anything between the points. */
+#include "audit/audit.h"
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 1024 };
+
+/* Relative size below which an eigenvalue, or a power among its own terms, is round-off. */
+static const double ROUND_OFF = 1e-12;
+/* Relative to the largest value met: what is smaller than this is zero. */
+static const double NOTHING = 1e-15;
+
+typedef struct sampler {
+    cls_audit *a;
+    const cls_system *s;
+    const clsi_states *st;
+    double *low, *high, *stride; /* (nz + 1) the box, and the R_d sequence */
+    double *in, *out;            /* blocks, structure of arrays */
+    size_t out_capacity;
+} sampler;
+
+/* What is tried at a point: `count` nodes, and the number made of their values. The least number
+ * over all points is judged; the largest *scale is kept beside it. */
+typedef struct probe {
+    size_t count, order; /* order of the matrix, where it is one */
+    const cls_node *nodes;
+    double (*value)(const struct probe *p, const double *x, double *scale);
+} probe;
+
+typedef struct finding {
+    double least, scale;
+    char at[160];                            /* the state where it is least */
+    size_t states, points;                   /* tried: of the data, beyond it */
+    size_t bad_states, bad_points, no_state; /* not finite, not finite, outside the domain */
+} finding;
+
+/* ---- the box ---- */
+
+/* The declared domain of variable i of z. */
+static const clsi_variable *variable(const cls_system *s, size_t i) {
+    static const clsi_variable anything = {.low = -INFINITY, .high = INFINITY};
+    if (i < s->n) return &s->coordinate[i];
+    if (i < 2 * s->n || i >= s->form->nz) return &anything;
+    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - 2 * s->n]
+                                              : &s->entropy[i - 2 * s->n];
+}
+
+static void box_side(sampler *b, size_t i) {
+    const double *x = b->st->z + i * b->st->rows;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t k = 0; k < b->st->rows; k++) {
+        if (!isfinite(x[k])) continue;
+        low = fmin(low, x[k]);
+        high = fmax(high, x[k]);
+    }
+    if (low > high) low = high = 0;
+    double centre = low / 2 + high / 2, half = high / 2 - low / 2;
+    /* A variable that did not move gets a tenth of its value, so that the box has an inside. */
+    if (half == 0) half = centre != 0 ? fabs(centre) / 10 : 0.1;
+    double wider = i < b->st->nz ? b->a->options.beyond : 1; /* time stays in the data */
+    const clsi_variable *domain = variable(b->s, i);
+    b->low[i] = fmax(centre - wider * half, domain->low);
+    b->high[i] = fmin(centre + wider * half, domain->high);
+}
+
+static void sequence(double *stride, size_t d) {
+    double phi = 1.5;
+    for (int i = 0; i < 100; i++) phi = pow(1 + phi, 1 / (double)(d + 1));
+    for (size_t j = 0; j < d; j++) stride[j] = pow(phi, -(double)(j + 1));
+}
+
+static cls_status sampler_create(sampler *b, cls_error *error) {
+    size_t d = b->st->nz + 1;
+    b->low = clsi_calloc(d, sizeof *b->low);
+    b->high = clsi_calloc(d, sizeof *b->high);
+    b->stride = clsi_calloc(d, sizeof *b->stride);
+    b->in = clsi_calloc(d * BLOCK, sizeof *b->in);
+    if (!b->low || !b->high || !b->stride || !b->in) return clsi_no_memory(error);
+    for (size_t i = 0; i < d; i++) box_side(b, i);
+    sequence(b->stride, d);
+    return CLS_OK;
+}
+
+static void sampler_clear(sampler *b) {
+    free(b->low);
+    free(b->high);
+    free(b->stride);
+    free(b->in);
+    free(b->out);
+}
+
+/* Samples `begin` and following: the rows of the data first, then the points of the box. */
+static size_t fill_block(sampler *b, size_t begin) {
+    size_t rows = b->st->rows, total = rows + b->a->options.samples;
+    size_t count = total - begin < BLOCK ? total - begin : BLOCK;
+    for (size_t i = 0; i <= b->st->nz; i++)
+        for (size_t c = 0; c < count; c++) {
+            size_t k = begin + c;
+            double u = 0.5 + (double)(k - rows + 1) * b->stride[i];
+            u = fmin(fmax(u - floor(u), 1e-9), 1 - 1e-9); /* domains are open */
+            b->in[i * BLOCK + c] =
+                k < rows ? b->st->z[i * rows + k] : b->low[i] + u * (b->high[i] - b->low[i]);
+        }
+    return count;
+}
+
+/* ---- trying a probe ---- */
+
+static void describe_state(const sampler *b, size_t c, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < b->st->nz && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s = %.6g", i ? ", " : "",
+                                 cls_system_state_name(b->s, i), b->in[i * BLOCK + c]);
+}
+
+static int temperatures_allowed(const sampler *b, const double *T) {
+    for (size_t i = 0; i < b->s->m; i++)
+        if (T[i] <= b->s->temperature[i].low || T[i] >= b->s->temperature[i].high) return 0;
+    return 1;
+}
+
+/* x holds the probe's values and then the temperatures. */
+static void try_sample(const sampler *b, const probe *p, const double *x, size_t k, size_t c,
+                       finding *f) {
+    int of_data = k < b->st->rows, finite = 1;
+    if (!of_data && !temperatures_allowed(b, x + p->count)) {
+        f->no_state++;
+        return;
+    }
+    for (size_t i = 0; i < p->count + b->s->m; i++) finite &= isfinite(x[i]) != 0;
+    double scale = 0, value = finite ? p->value(p, x, &scale) : NAN;
+    *(of_data ? &f->states : &f->points) += 1;
+    if (!isfinite(value)) {
+        *(of_data ? &f->bad_states : &f->bad_points) += 1;
+        if (of_data && f->bad_states == 1) describe_state(b, c, f->at, sizeof f->at);
+        return;
+    }
+    f->scale = fmax(f->scale, scale);
+    if (value >= f->least) return;
+    f->least = value;
+    if (!f->bad_states) describe_state(b, c, f->at, sizeof f->at);
+}
+
+static cls_status try_blocks(sampler *b, const probe *p, const cls_program *program, double *x,
+                             finding *f, cls_error *error) {
+    size_t outputs = p->count + b->s->m, total = b->st->rows + b->a->options.samples;
+    for (size_t begin = 0; begin < total; begin += BLOCK) {
+        size_t count = fill_block(b, begin);
+        if (cls_program_run_many(program, count, BLOCK, b->in, b->out))
+            return clsi_no_memory(error);
+        for (size_t c = 0; c < count; c++) {
+            for (size_t i = 0; i < outputs; i++) x[i] = b->out[i * BLOCK + c];
+            try_sample(b, p, x, begin + c, c, f);
+        }
+    }
+    return CLS_OK;
+}
+
+static cls_status try_probe(sampler *b, const probe *p, finding *f, cls_error *error) {
+    size_t outputs = p->count + b->s->m;
+    *f = (finding){.least = DBL_MAX};
+    cls_node *nodes = clsi_calloc(outputs, sizeof *nodes);
+    double *x = clsi_calloc(outputs, sizeof *x);
+    cls_program *program = NULL;
+    cls_status status = nodes && x && clsi_grow(&b->out, &b->out_capacity, outputs * BLOCK,
+                                                sizeof *b->out)
+                            ? CLS_OK
+                            : clsi_no_memory(error);
+    if (!status) {
+        memcpy(nodes, p->nodes, p->count * sizeof *nodes);
+        if (b->s->m) memcpy(nodes + p->count, b->s->form->T, b->s->m * sizeof *nodes);
+        status = clsi_audit_program(b->s, outputs, nodes, &program, error);
+    }
+    if (!status) status = try_blocks(b, p, program, x, f, error);
+    cls_program_free(&program);
+    free(nodes);
+    free(x);
+    return status;
+}
+
+/* A law holds when its number does and the formulas are finite at every state of the data. */
+static cls_status conclude(sampler *b, const char *kind, const char *subject, const finding *f,
+                           int holds, double value, double limit, const char *meaning,
+                           cls_error *error) {
+    char bad[120] = "";
+    if (f->bad_states || f->bad_points || f->no_state)
+        snprintf(bad, sizeof bad, " (not finite: %zu and %zu; no states: %zu)", f->bad_states,
+                 f->bad_points, f->no_state);
+    return clsi_law_add(b->a, kind, subject, holds && !f->bad_states, value, limit, error,
+                        "%s %.6g over %zu states and %zu points around them%s; %s at %s", meaning,
+                        value, f->states, f->points, bad,
+                        f->bad_states ? "first not finite" : "worst", f->at);
+}
+
+/* ---- the laws ---- */
+
+/* The n products F_j v_j. Cancellation among them may leave a round-off of the wrong sign. */
+static double dissipated(const probe *p, const double *x, double *scale) {
+    double sum = 0;
+    for (size_t j = 0; j < p->count; j++) {
+        sum -= x[j];
+        *scale += fabs(x[j]);
+    }
+    return sum < 0 && sum > -ROUND_OFF * *scale ? 0 : sum;
+}
+
+/* value / scale with a scale that may be zero. */
+static double relative(const finding *f) {
+    return f->scale > 0 ? f->least / f->scale : 0;
+}
+
+static cls_status judge_dissipation(sampler *b, size_t i, cls_node *nodes, cls_error *error) {
+    const cls_system *s = b->s;
+    int any = 0;
+    cls_status status = clsi_audit_native(s, s->n, s->bound.friction + i * s->n, nodes, error);
+    for (size_t j = 0; j < s->n && !status; j++) {
+        any |= !cls_is_constant(s->g, nodes[j], 0);
+        nodes[j] = cls_mul(s->g, nodes[j], s->form->v[j]);
+    }
+    if (status || !any) return status;
+    probe p = {.count = s->n, .nodes = nodes, .value = dissipated};
+    finding f;
+    status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    return conclude(b, "dissipation", s->m > 1 ? s->entropy[i].name : NULL, &f,
+                    relative(&f) >= -NOTHING, relative(&f), -NOTHING,
+                    "-F.v is at least (as part of its largest value)", error);
+}
+
+static double only(const probe *p, const double *x, double *scale) {
+    (void)p;
+    *scale = fabs(x[0]);
+    return x[0];
+}
+
+static cls_status judge_exchange(sampler *b, size_t i, size_t j, cls_error *error) {
+    const cls_system *s = b->s;
+    cls_node kappa;
+    cls_status status = clsi_audit_native(s, 1, &s->bound.conductance[i * s->m + j], &kappa, error);
+    if (status || cls_is_constant(s->g, kappa, 0)) return status;
+    probe p = {.count = 1, .nodes = &kappa, .value = only};
+    finding f;
+    status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    char pair[64];
+    snprintf(pair, sizeof pair, "%.28s %.28s", s->entropy[i].name, s->entropy[j].name);
+    return conclude(b, "heat exchange", s->m > 2 ? pair : NULL, &f, relative(&f) >= -NOTHING,
+                    f.least, 0, "the conductance is at least", error);
+}
+
+/* The first half at rest, the second half as it is (for the scale). */
+static double at_rest(const probe *p, const double *x, double *scale) {
+    double largest = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        *scale = fmax(*scale, fabs(x[i]));
+        if (i < p->count / 2) largest = fmax(largest, fabs(x[i]));
+    }
+    return -largest;
+}
+
+static cls_status judge_rest(sampler *b, cls_node *nodes, cls_error *error) {
+    const clsi_form *form = b->s->form;
+    size_t n = form->n;
+    cls_graph *g = b->s->g;
+    int phase = form->kind == CLSI_FORM_PHASE;
+    const cls_node *dual = phase ? form->v : form->p;
+    for (size_t i = 0; i < n; i++) nodes[n + i] = cls_constant(g, 0);
+    if (cls_substitute(g, n, dual, n, form->z + n, nodes + n, nodes))
+        return cls_graph_status(g, error);
+    memcpy(nodes + n, dual, n * sizeof *nodes);
+    probe p = {.count = 2 * n, .nodes = nodes, .value = at_rest};
+    finding f;
+    cls_status status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    int zero = -f.least <= ROUND_OFF * f.scale;
+    char meaning[100];
+    snprintf(meaning, sizeof meaning, "%s is %s, at most", phase ? "v at p = 0" : "p at v = 0",
+             zero ? "zero" : "not zero (gauge or gyroscopic term)");
+    return conclude(b, "momentum at rest", NULL, &f, 1, -f.least, 0, meaning, error);
+}
+
+/* Eigenvalues in w, rising; a is destroyed. */
+static int eigenvalues(size_t n, double *a, double *w) {
+    if (n == 1) {
+        w[0] = a[0];
+        return 1;
+    }
+    return LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, w) == 0;
+}
+
+/* The smallest eigenvalue of the symmetric part; round-off of a larger one counts as 0. The
+ * inverse's, where `invert`: then 0 stands for a singular matrix, which has none. */
+static double smallest(const probe *p, const double *x, double *scale, int invert) {
+    size_t n = p->order;
+    double *a = clsi_calloc(n * n + n, sizeof *a), *w = a ? a + n * n : NULL, least = NAN;
+    if (!a) return NAN;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) a[i * n + j] = (x[i * n + j] + x[j * n + i]) / 2;
+    if (eigenvalues(n, a, w)) {
+        *scale = fmax(fabs(w[0]), fabs(w[n - 1]));
+        least = INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            double value = fabs(w[i]) <= ROUND_OFF * *scale ? 0 : invert ? 1 / w[i] : w[i];
+            least = fmin(least, value);
+        }
+    }
+    free(a);
+    return least;
+}
+
+static double smallest_eigenvalue(const probe *p, const double *x, double *scale) {
+    return smallest(p, x, scale, 0);
+}
+
+static double smallest_inverse(const probe *p, const double *x, double *scale) {
+    return smallest(p, x, scale, 1);
+}
+
+static cls_status judge_mass(sampler *b, cls_node *nodes, cls_error *error) {
+    const clsi_form *form = b->s->form;
+    size_t n = form->n;
+    int phase = form->kind == CLSI_FORM_PHASE;
+    if (cls_jacobian(b->s->g, n, phase ? form->v : form->p, n, form->z + n, nodes))
+        return cls_graph_status(b->s->g, error);
+    probe p = {n * n, n, nodes, phase ? smallest_inverse : smallest_eigenvalue};
+    finding f;
+    cls_status status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    return conclude(b, "mass matrix", NULL, &f, f.least > 0, f.least, 0,
+                    f.least == 0 ? "singular: the smallest eigenvalue of dp/dv is"
+                                 : "the smallest eigenvalue of dp/dv is",
+                    error);
+}
+
+static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) {
+    const clsi_form *form = b->s->form;
+    size_t n = form->n, m = form->m;
+    int thermal = form->kind == CLSI_FORM_THERMAL;
+    if (cls_jacobian(b->s->g, m, thermal ? form->S : form->T, m, form->z + 2 * n, nodes))
+        return cls_graph_status(b->s->g, error);
+    probe p = {m * m, m, nodes, smallest_eigenvalue};
+    finding f;
+    cls_status status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    const char *meaning = "the smallest eigenvalue of dS/dT is";
+    if (!thermal)
+        meaning = f.least == 0 ? "infinite (temperature kept by a reservoir): dT/dS is"
+                               : "the smallest eigenvalue of dT/dS is";
+    return conclude(b, "heat capacity", NULL, &f, thermal ? f.least > 0 : f.least >= 0, f.least, 0,
+                    meaning, error);
+}
+
+static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
+    const cls_system *s = b->s;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < s->m && s->n && !status; i++)
+        status = judge_dissipation(b, i, nodes, error);
+    for (size_t i = 0; i < s->m; i++)
+        for (size_t j = i + 1; j < s->m && !status; j++) status = judge_exchange(b, i, j, error);
+    if (s->n && !status) status = judge_rest(b, nodes, error);
+    if (s->n && !status) status = judge_mass(b, nodes, error);
+    if (s->m && !status) status = judge_capacity(b, nodes, error);
+    return status;
+}
+
+cls_status clsi_audit_definition(cls_audit *a, const cls_system *s, const clsi_states *st,
+                                 cls_error *error) {
+    size_t most = s->n * s->n + s->m * s->m + 2 * s->n; /* the largest probe fits */
+    sampler b = {.a = a, .s = s, .st = st};
+    cls_node *nodes = clsi_calloc(most, sizeof *nodes);
+    cls_status status = nodes ? sampler_create(&b, error) : clsi_no_memory(error);
+    if (!status) status = judge_all(&b, nodes, error);
+    sampler_clear(&b);
+    free(nodes);
+    return status;
+}

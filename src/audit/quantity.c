@@ -1,0 +1,142 @@
+/* What the judge recomputes at every state, and the scale its round-off is measured against.
+ *
+ * The scale of a quantity on a trajectory is the largest absolute value that the quantity or any of
+ * its additive terms (partial sums included) takes there. A sum cannot be known better than the
+ * round-off of its terms: an energy of 1e-9 that is the difference of two numbers near 1 may wander
+ * by 1e-16, which is 1e-7 of itself and still nobody's fault. For most systems the scale is |E|
+ * within a factor of a few. Cost: every term once for every row. */
+#include "audit/quantity.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond this many terms the remaining sums count as single terms: the list is searched linearly. */
+enum { MAX_TERMS = 512 };
+
+typedef struct terms {
+    cls_node node[MAX_TERMS];
+    size_t n;
+} terms;
+
+static void terms_push(terms *list, cls_node a) {
+    for (size_t i = 0; i < list->n; i++)
+        if (list->node[i] == a) return;
+    if (list->n < MAX_TERMS) list->node[list->n++] = a;
+}
+
+/* The sum itself comes first. */
+static void terms_of(const cls_graph *g, cls_node sum, terms *list) {
+    list->n = 0;
+    terms_push(list, sum);
+    for (size_t i = 0; i < list->n; i++) {
+        cls_op op = cls_node_op(g, list->node[i]);
+        if (op != CLS_OP_ADD && op != CLS_OP_SUB && op != CLS_OP_NEG) continue;
+        for (size_t j = 0; j < cls_node_arg_count(g, list->node[i]); j++)
+            terms_push(list, cls_node_arg(g, list->node[i], j));
+    }
+}
+
+/* Not finite values are left out here: the laws count them where they judge. */
+static double largest(const double *x, size_t n) {
+    double max = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i])) max = fmax(max, fabs(x[i]));
+    return max;
+}
+
+static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quantity *x,
+                          terms *list, cls_error *error) {
+    terms_of(s->g, x->node, list);
+    x->value = clsi_calloc(st->rows, sizeof *x->value);
+    x->scale = clsi_calloc(st->parts, sizeof *x->scale);
+    double *all = clsi_calloc(list->n * st->rows, sizeof *all);
+    cls_program *program = NULL;
+    cls_status status = x->value && x->scale && all ? CLS_OK : clsi_no_memory(error);
+    if (!status) status = clsi_audit_program(s, list->n, list->node, &program, error);
+    if (!status && cls_program_run_many(program, st->rows, st->rows, st->z, all))
+        status = clsi_no_memory(error);
+    if (!status) memcpy(x->value, all, st->rows * sizeof *all);
+    for (size_t part = 0; part < st->parts && !status; part++) {
+        size_t begin = st->first[part], count = st->first[part + 1] - begin;
+        for (size_t i = 0; i < list->n; i++)
+            x->scale[part] = fmax(x->scale[part], largest(all + i * st->rows + begin, count));
+        if (x->scale[part] == 0) x->scale[part] = 1; /* zero everywhere: any drift counts whole */
+    }
+    cls_program_free(&program);
+    free(all);
+    return status;
+}
+
+static void put(clsi_quantity **end, clsi_kind kind, size_t index, cls_node node,
+                const char *prefix, const char *name) {
+    clsi_quantity *x = (*end)++;
+    *x = (clsi_quantity){.kind = kind, .index = index, .node = node};
+    snprintf(x->name, sizeof x->name, "%s%s", prefix, name);
+}
+
+/* Sum of force times velocity, over (q,v,p,S,T,t). */
+static cls_node power(const cls_system *s) {
+    cls_node sum = cls_constant(s->g, 0);
+    for (size_t j = 0; j < s->n; j++)
+        sum = cls_add(s->g, sum, cls_mul(s->g, s->bound.force[j], s->v[j]));
+    return sum;
+}
+
+/* Writes the list (value and scale still empty) and returns its length. */
+static size_t describe(const cls_system *s, clsi_quantity *list) {
+    const clsi_form *f = s->form;
+    clsi_quantity *end = list;
+    put(&end, CLSI_ENERGY, 0, f->energy, "", "energy");
+    if (s->m) put(&end, CLSI_ENTROPY, 0, f->entropy, "", "entropy");
+    for (size_t i = 0; i < s->n; i++) {
+        put(&end, CLSI_VELOCITY, i, f->v[i], "v.", s->coordinate[i].name);
+        put(&end, CLSI_MOMENTUM, i, f->p[i], "p.", s->coordinate[i].name);
+    }
+    for (size_t i = 0; i < s->m; i++) {
+        put(&end, CLSI_ENTROPY_OF, i, f->S[i], "", s->entropy[i].name);
+        put(&end, CLSI_TEMPERATURE_OF, i, f->T[i], "", s->temperature[i].name);
+    }
+    for (size_t i = 0; i < s->n_invariants; i++)
+        put(&end, CLSI_INVARIANT, i, s->bound.invariants[i].node, "", s->bound.invariants[i].name);
+    for (size_t i = 0; i < s->n_outputs; i++)
+        put(&end, CLSI_OUTPUT, i, s->bound.outputs[i].node, "", s->bound.outputs[i].name);
+    if (s->has_work) put(&end, CLSI_POWER, 0, power(s), "", "power of external forces");
+    return (size_t)(end - list);
+}
+
+cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, clsi_quantity **out,
+                                  size_t *n, cls_error *error) {
+    size_t most = 3 + 2 * s->n + 2 * s->m + s->n_invariants + s->n_outputs;
+    clsi_quantity *list = clsi_calloc(most, sizeof *list);
+    terms *scratch = clsi_calloc(1, sizeof *scratch);
+    cls_status status = list && scratch ? CLS_OK : clsi_no_memory(error);
+    *n = status ? 0 : describe(s, list);
+    for (size_t i = 0; i < *n && !status; i++) {
+        clsi_quantity *x = &list[i];
+        if (x->kind >= CLSI_INVARIANT)
+            status = clsi_audit_native(s, 1, &x->node, &x->node, error);
+        if (!status) status = cls_graph_status(s->g, error);
+        if (!status) status = measure(s, st, x, scratch, error);
+    }
+    free(scratch);
+    if (status) clsi_quantities_free(&list, *n);
+    *out = list;
+    return status;
+}
+
+void clsi_quantities_free(clsi_quantity **list, size_t n) {
+    if (!*list) return;
+    for (size_t i = 0; i < n; i++) {
+        free((*list)[i].value);
+        free((*list)[i].scale);
+    }
+    free(*list);
+    *list = NULL;
+}
+
+const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n, clsi_kind kind,
+                                        const clsi_quantity *from) {
+    for (size_t i = from ? (size_t)(from - list) + 1 : 0; i < n; i++)
+        if (list[i].kind == kind) return &list[i];
+    return NULL;
+}

@@ -1,0 +1,35 @@
+/* Quantities along a path: a formula, its value at every state, and the size of its terms. */
+#ifndef CLSI_AUDIT_QUANTITY_H
+#define CLSI_AUDIT_QUANTITY_H
+
+#include "audit/audit.h"
+
+typedef enum clsi_kind {
+    CLSI_ENERGY,
+    CLSI_ENTROPY, /* the total */
+    CLSI_VELOCITY,
+    CLSI_MOMENTUM,
+    CLSI_ENTROPY_OF,
+    CLSI_TEMPERATURE_OF,
+    CLSI_INVARIANT,
+    CLSI_OUTPUT,
+    CLSI_POWER /* of the external forces without potential */
+} clsi_kind;
+
+typedef struct clsi_quantity {
+    char name[128]; /* its column in a table */
+    clsi_kind kind;
+    size_t index; /* which velocity, entropy, ... */
+    cls_node node;
+    double *value; /* (rows) */
+    double *scale; /* (parts) largest size of any additive term of the formula; never 0 */
+} clsi_quantity;
+
+cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, clsi_quantity **out,
+                                  size_t *n, cls_error *error);
+void clsi_quantities_free(clsi_quantity **list, size_t n);
+/* The next one of a kind after `from` (NULL: the first); NULL when there is none. */
+const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n, clsi_kind kind,
+                                        const clsi_quantity *from);
+
+#endif

@@ -1,0 +1,59 @@
+/* base: what every room needs. Errors, text buffers, growing arrays, atomic files, random numbers. */
+#ifndef CLSI_BASE_H
+#define CLSI_BASE_H
+
+#include <clausius/status.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Fills *error (may be NULL) and returns status. */
+cls_status clsi_fail(cls_error *error, cls_status status, const char *format, ...)
+    CLS_PRINTF(3, 4);
+cls_status clsi_no_memory(cls_error *error);
+
+/* Memory. All return NULL on failure; sizes are checked for overflow. */
+void *clsi_calloc(size_t n, size_t size);
+char *clsi_strdup(const char *s);
+char *clsi_strndup(const char *s, size_t n);
+/* Makes room for `need` elements: 1 on success, 0 when out of memory (array left as it was). */
+int clsi_grow(void *array_pointer, size_t *capacity, size_t need, size_t element_size);
+
+/* A text that grows. `failed` is sticky; check it once at the end. Initialise with {0}. */
+typedef struct clsi_text {
+    char *data;
+    size_t length, capacity;
+    int failed;
+} clsi_text;
+void clsi_text_append(clsi_text *t, const char *s);
+void clsi_text_append_n(clsi_text *t, const char *s, size_t n);
+void clsi_text_printf(clsi_text *t, const char *format, ...) CLS_PRINTF(2, 3);
+char *clsi_text_take(clsi_text *t); /* the caller's, free() it; NULL if anything failed */
+void clsi_text_clear(clsi_text *t);
+
+/* Shortest decimal that reads back to the same double ("0.1", not "0.10000000000000001"). */
+void clsi_format_double(double value, char out[32]);
+
+/* A whole file as a NUL-terminated string, at most `limit` bytes; "-" is standard input. */
+cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *length,
+                          cls_error *error);
+
+/* A file that appears under its name only when committed (temporary name in the same directory,
+ * fsync, rename). Path "-" is standard output; devices such as /dev/full are written directly. */
+typedef struct clsi_file {
+    FILE *stream;
+    char *path, *temporary; /* temporary NULL for streams and devices */
+} clsi_file;
+cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error);
+cls_status clsi_file_commit(clsi_file *f, cls_error *error); /* also checks earlier write errors */
+void clsi_file_discard(clsi_file *f);
+
+/* Random numbers: xoshiro256**, seeded by splitmix64; the same sequence on every machine. */
+typedef struct clsi_random {
+    uint64_t s[4];
+} clsi_random;
+void clsi_random_seed(clsi_random *r, uint64_t seed);
+uint64_t clsi_random_next(clsi_random *r);
+double clsi_random_uniform(clsi_random *r); /* in [0, 1) */
+double clsi_random_normal(clsi_random *r);
+
+#endif

@@ -1,0 +1,96 @@
+/* Files read whole, and files that appear only when they are complete. */
+#include "base/base.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *length,
+                          cls_error *error) {
+    *data = NULL;
+    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (!in) return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    clsi_text text = {0};
+    char block[65536];
+    size_t got;
+    while ((got = fread(block, 1, sizeof block, in)) > 0 && text.length + got <= limit)
+        clsi_text_append_n(&text, block, got);
+    int failed = ferror(in), reason = errno;
+    if (in != stdin) fclose(in);
+    if (failed || got) {
+        clsi_text_clear(&text);
+        if (failed)
+            return clsi_fail(error, CLS_IO, "%s: cannot read: %s", path, strerror(reason));
+        return clsi_fail(error, CLS_DATA, "%s: larger than %zu bytes, the limit here", path, limit);
+    }
+    *length = text.length;
+    *data = clsi_text_take(&text);
+    return *data ? CLS_OK : clsi_no_memory(error);
+}
+
+/* The temporary name is in the same directory, so that rename is atomic. */
+static int open_temporary(clsi_file *f) {
+    size_t n = strlen(f->path) + 16;
+    f->temporary = malloc(n);
+    if (!f->temporary) {
+        errno = ENOMEM;
+        return -1;
+    }
+    snprintf(f->temporary, n, "%s.tmp-XXXXXX", f->path);
+    int fd = mkstemp(f->temporary);
+    if (fd < 0) return -1;
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    return fd;
+}
+
+cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error) {
+    *f = (clsi_file){0};
+    if (!(f->path = clsi_strdup(path))) return clsi_no_memory(error);
+    struct stat st;
+    if (strcmp(path, "-") == 0) {
+        f->stream = stdout;
+    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        f->stream = fopen(path, "wb");
+    } else {
+        int fd = open_temporary(f);
+        f->stream = fd < 0 ? NULL : fdopen(fd, "wb");
+    }
+    if (f->stream) return CLS_OK;
+    cls_status status =
+        clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
+    clsi_file_discard(f);
+    return status;
+}
+
+cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
+    int bad = ferror(f->stream) || fflush(f->stream) != 0;
+    int reason = errno;
+    if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = 1, reason = errno;
+    if (f->stream != stdout && fclose(f->stream) != 0 && !bad) bad = 1, reason = errno;
+    f->stream = NULL;
+    if (!bad && f->temporary && rename(f->temporary, f->path) != 0) bad = 1, reason = errno;
+    cls_status status = CLS_OK;
+    if (bad) {
+        status = clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", f->path,
+                           strerror(reason));
+    } else {
+        free(f->temporary);
+        f->temporary = NULL;
+    }
+    clsi_file_discard(f);
+    return status;
+}
+
+void clsi_file_discard(clsi_file *f) {
+    if (f->stream && f->stream != stdout) fclose(f->stream);
+    if (f->temporary) {
+        unlink(f->temporary);
+        free(f->temporary);
+    }
+    free(f->path);
+    *f = (clsi_file){0};
+}

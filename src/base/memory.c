@@ -1,0 +1,90 @@
+/* Allocation with overflow checks, growing arrays, growing texts, numbers as short text. */
+#include "base/base.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *clsi_calloc(size_t n, size_t size) {
+    return calloc(n ? n : 1, size ? size : 1);
+}
+
+char *clsi_strndup(const char *s, size_t n) {
+    char *copy = malloc(n + 1);
+    if (!copy) return NULL;
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    return copy;
+}
+
+char *clsi_strdup(const char *s) {
+    return clsi_strndup(s, strlen(s));
+}
+
+int clsi_grow(void *array_pointer, size_t *capacity, size_t need, size_t element_size) {
+    if (need <= *capacity) return 1;
+    size_t room = *capacity ? *capacity : 16;
+    while (room < need) {
+        if (room > SIZE_MAX / 2) return 0;
+        room *= 2;
+    }
+    if (room > SIZE_MAX / element_size) return 0;
+    void *old;
+    memcpy(&old, array_pointer, sizeof old);
+    void *grown = realloc(old, room * element_size);
+    if (!grown) return 0;
+    memcpy(array_pointer, &grown, sizeof grown);
+    *capacity = room;
+    return 1;
+}
+
+void clsi_text_append_n(clsi_text *t, const char *s, size_t n) {
+    if (t->failed || !clsi_grow(&t->data, &t->capacity, t->length + n + 1, 1)) {
+        t->failed = 1;
+        return;
+    }
+    memcpy(t->data + t->length, s, n);
+    t->length += n;
+    t->data[t->length] = 0;
+}
+
+void clsi_text_append(clsi_text *t, const char *s) {
+    clsi_text_append_n(t, s, strlen(s));
+}
+
+void clsi_text_printf(clsi_text *t, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || t->failed || !clsi_grow(&t->data, &t->capacity, t->length + (size_t)n + 1, 1)) {
+        t->failed = 1;
+    } else {
+        vsnprintf(t->data + t->length, (size_t)n + 1, format, again);
+        t->length += (size_t)n;
+    }
+    va_end(again);
+}
+
+char *clsi_text_take(clsi_text *t) {
+    if (!t->failed && !t->data) clsi_text_append_n(t, "", 0);
+    if (t->failed) {
+        clsi_text_clear(t);
+        return NULL;
+    }
+    char *data = t->data;
+    *t = (clsi_text){0};
+    return data;
+}
+
+void clsi_text_clear(clsi_text *t) {
+    free(t->data);
+    *t = (clsi_text){0};
+}
+
+void clsi_format_double(double value, char out[32]) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) return;
+    }
+}

@@ -1,0 +1,350 @@
+/* Derivatives and discrete derivatives: one walk, two sets of local slopes.
+ *
+ * The derivative of a graph is the product of local slopes along its edges. With the slope of each
+ * elementary operation replaced by its difference quotient between two points (Automatic Discrete
+ * Differentiation; Deep DTLM, paper 004, section 3; shared/physics/discrete-gradient.md) the same
+ * walk gives a discrete gradient:
+ *
+ *     f(a):   f[a1,a0]                         x*y:  ybar, xbar      (means over the two points)
+ *     x/y:    ybar/(y1 y0), -xbar/(y1 y0)      x^y:  as exp(y log x)
+ *
+ * so that V(u) - V(w) = gbar.(u - w) holds identically, gbar is symmetric in (u, w), and gbar(u, u)
+ * is the gradient. Costs one pass over the nodes that V reaches. */
+#include "expr/graph.h"
+#include "base/base.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ordinary slopes ---- */
+
+static cls_node one_over(cls_graph *g, cls_node a) {
+    return cls_div(g, cls_constant(g, 1), a);
+}
+
+static cls_node square(cls_graph *g, cls_node a) {
+    return cls_pow(g, a, cls_constant(g, 2));
+}
+
+static cls_node one_minus_square(cls_graph *g, cls_node a) {
+    return cls_sub(g, cls_constant(g, 1), square(g, a));
+}
+
+cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x) {
+    cls_node one = cls_constant(g, 1);
+    switch (f) {
+    case CLS_FN_EXP:
+    case CLS_FN_EXPM1: return cls_apply(g, CLS_FN_EXP, x);
+    case CLS_FN_LOG: return one_over(g, x);
+    case CLS_FN_LOG1P: return one_over(g, cls_add(g, x, one));
+    case CLS_FN_SQRT: return cls_div(g, cls_constant(g, 0.5), cls_apply(g, f, x));
+    case CLS_FN_SIN: return cls_apply(g, CLS_FN_COS, x);
+    case CLS_FN_COS: return cls_neg(g, cls_apply(g, CLS_FN_SIN, x));
+    case CLS_FN_TAN: return one_over(g, square(g, cls_apply(g, CLS_FN_COS, x)));
+    case CLS_FN_ASIN: return one_over(g, cls_apply(g, CLS_FN_SQRT, one_minus_square(g, x)));
+    case CLS_FN_ACOS:
+        return cls_neg(g, one_over(g, cls_apply(g, CLS_FN_SQRT, one_minus_square(g, x))));
+    case CLS_FN_ATAN: return one_over(g, cls_add(g, square(g, x), one));
+    case CLS_FN_SINH: return cls_apply(g, CLS_FN_COSH, x);
+    case CLS_FN_COSH: return cls_apply(g, CLS_FN_SINH, x);
+    case CLS_FN_TANH: return one_over(g, square(g, cls_apply(g, CLS_FN_COSH, x)));
+    case CLS_FN_ASINH:
+        return one_over(g, cls_apply(g, CLS_FN_SQRT, cls_add(g, square(g, x), one)));
+    case CLS_FN_ACOSH: /* not sqrt(x^2 - 1): full accuracy near 1 */
+        return one_over(g, cls_mul(g, cls_apply(g, CLS_FN_SQRT, cls_sub(g, x, one)),
+                                   cls_apply(g, CLS_FN_SQRT, cls_add(g, x, one))));
+    case CLS_FN_ATANH: return one_over(g, one_minus_square(g, x));
+    case CLS_FN_SOFTPLUS: return cls_apply(g, CLS_FN_SIGMOID, x);
+    case CLS_FN_SIGMOID: /* s(x) s(-x): no cancellation for large x */
+        return cls_mul(g, cls_apply(g, f, x), cls_apply(g, f, cls_neg(g, x)));
+    case CLS_FN_ERF: /* 2/sqrt(pi) exp(-x^2) */
+        return cls_mul(g, cls_constant(g, 1.1283791670955126),
+                       cls_apply(g, CLS_FN_EXP, cls_neg(g, square(g, x))));
+    case CLS_FN_POWER:
+    case CLS_FN_COUNT: break;
+    }
+    return clsi_graph_fail(g, CLS_USAGE, "derivative of an unknown function");
+}
+
+/* d(a^b): b a^(b-1) and a^b log a. */
+static void power_slopes(cls_graph *g, cls_node whole, cls_node a, cls_node b, cls_node *out) {
+    out[0] = cls_mul(g, b, cls_pow(g, a, cls_sub(g, b, cls_constant(g, 1))));
+    out[1] = cls_node_op(g, b) == CLS_OP_CONSTANT
+                 ? cls_constant(g, 0)
+                 : cls_mul(g, whole, cls_apply(g, CLS_FN_LOG, a));
+}
+
+/* d/da f[a x i, b x j] = i f[a x (i+1), b x j], and the same for b. */
+static void quotient_slopes(cls_graph *g, const clsi_node *n, cls_node *out) {
+    double c = n->arg[2] == CLS_NO_NODE ? 0 : cls_node_value(g, n->arg[2]);
+    cls_function f = (cls_function)n->function;
+    cls_node a = n->arg[0], b = n->arg[1];
+    out[0] = cls_mul(g, cls_constant(g, n->i), cls_quotient(g, f, n->i + 1, n->j, a, b, c));
+    out[1] = cls_mul(g, cls_constant(g, n->j), cls_quotient(g, f, n->i, n->j + 1, a, b, c));
+    out[2] = cls_constant(g, 0);
+}
+
+/* Partial derivatives of node k in its arguments. */
+static void slopes(cls_graph *g, cls_node k, cls_node *out) {
+    clsi_node n = g->nodes[k];
+    cls_node a = n.arg[0], b = n.arg[1];
+    switch ((cls_op)n.op) {
+    case CLS_OP_CONSTANT:
+    case CLS_OP_SYMBOL: break;
+    case CLS_OP_ADD: out[0] = out[1] = cls_constant(g, 1); break;
+    case CLS_OP_SUB:
+        out[0] = cls_constant(g, 1);
+        out[1] = cls_constant(g, -1);
+        break;
+    case CLS_OP_NEG: out[0] = cls_constant(g, -1); break;
+    case CLS_OP_MUL:
+        out[0] = b;
+        out[1] = a;
+        break;
+    case CLS_OP_DIV:
+        out[0] = one_over(g, b);
+        out[1] = cls_neg(g, cls_div(g, k, b));
+        break;
+    case CLS_OP_POW: power_slopes(g, k, a, b, out); break;
+    case CLS_OP_FUNCTION: out[0] = clsi_function_derivative(g, (cls_function)n.function, a); break;
+    case CLS_OP_QUOTIENT: quotient_slopes(g, &n, out); break;
+    }
+}
+
+/* ---- discrete slopes ---- */
+
+static cls_node mean(cls_graph *g, cls_node a, cls_node b) {
+    return cls_mul(g, cls_constant(g, 0.5), cls_add(g, a, b));
+}
+
+/* x^y = exp(y log x): the chain of the quotients of exp, the product, and log. */
+static void discrete_power_slopes(cls_graph *g, const cls_node *u, const cls_node *w,
+                                  cls_node *out) {
+    if (cls_node_op(g, u[1]) == CLS_OP_CONSTANT) {
+        out[0] = cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], cls_node_value(g, u[1]));
+        out[1] = cls_constant(g, 0);
+        return;
+    }
+    cls_node log_u = cls_apply(g, CLS_FN_LOG, u[0]), log_w = cls_apply(g, CLS_FN_LOG, w[0]);
+    cls_node outer = cls_quotient(g, CLS_FN_EXP, 1, 1, cls_mul(g, u[1], log_u),
+                                  cls_mul(g, w[1], log_w), 0);
+    cls_node inner = cls_quotient(g, CLS_FN_LOG, 1, 1, u[0], w[0], 0);
+    out[0] = cls_mul(g, outer, cls_mul(g, mean(g, u[1], w[1]), inner));
+    out[1] = cls_mul(g, outer, mean(g, log_u, log_w));
+}
+
+/* Slopes of node k between its arguments at the two points, u[i] and w[i]. */
+static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const cls_node *w,
+                            cls_node *out) {
+    clsi_node n = g->nodes[k];
+    switch ((cls_op)n.op) {
+    case CLS_OP_MUL:
+        out[0] = mean(g, u[1], w[1]);
+        out[1] = mean(g, u[0], w[0]);
+        break;
+    case CLS_OP_DIV:
+        if (u[1] == w[1]) {
+            out[0] = one_over(g, u[1]);
+            out[1] = cls_constant(g, 0);
+        } else {
+            cls_node product = cls_mul(g, u[1], w[1]);
+            out[0] = cls_div(g, mean(g, u[1], w[1]), product);
+            out[1] = cls_neg(g, cls_div(g, mean(g, u[0], w[0]), product));
+        }
+        break;
+    case CLS_OP_POW: discrete_power_slopes(g, u, w, out); break;
+    case CLS_OP_FUNCTION:
+        out[0] = cls_quotient(g, (cls_function)n.function, 1, 1, u[0], w[0], 0);
+        break;
+    case CLS_OP_QUOTIENT:
+        clsi_graph_fail(g, CLS_USAGE, "the discrete derivative of a difference quotient");
+        out[0] = out[1] = out[2] = CLS_NO_NODE;
+        break;
+    default: slopes(g, k, out); break; /* linear operations */
+    }
+}
+
+/* ---- walks ---- */
+
+/* active[k] = 1 for nodes of `reach` that contain one of the symbols. */
+static void mark_active(const cls_graph *g, size_t top, const unsigned char *reach, size_t n,
+                        const cls_node *symbols, unsigned char *active) {
+    for (size_t i = 0; i < n; i++) active[symbols[i]] = 1;
+    for (size_t k = 0; k < top; k++) {
+        if (!reach[k]) continue;
+        size_t args = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; i < args; i++) active[k] |= active[g->nodes[k].arg[i]];
+    }
+}
+
+static cls_status graph_result(const cls_graph *g) {
+    return cls_graph_status(g, NULL);
+}
+
+static cls_status out_of_memory(cls_graph *g) {
+    clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    return CLS_MEMORY;
+}
+
+cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
+                          const cls_node *from, const cls_node *to, cls_node *out) {
+    size_t size = g->n;
+    unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
+    cls_node *map = clsi_calloc(size, sizeof *map);
+    if (!reach || !map) {
+        free(reach);
+        free(map);
+        return out_of_memory(g);
+    }
+    clsi_reach(g, count, nodes, reach);
+    mark_active(g, size, reach, n, from, active);
+    for (size_t k = 0; k < size; k++) map[k] = (cls_node)k;
+    for (size_t i = 0; i < n; i++) map[from[i]] = to[i];
+    for (size_t k = 0; k < size; k++) {
+        if (!reach[k] || !active[k] || g->nodes[k].op == CLS_OP_SYMBOL) continue;
+        cls_node args[3] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+        size_t n_args = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; i < n_args; i++) args[i] = map[g->nodes[k].arg[i]];
+        map[k] = clsi_rebuild(g, (cls_node)k, args);
+    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = nodes[i] == CLS_NO_NODE ? CLS_NO_NODE : map[nodes[i]];
+    free(reach);
+    free(map);
+    return graph_result(g);
+}
+
+/* Forward: tangent[k] = d node k / d symbol. */
+static cls_status forward(cls_graph *g, size_t count, const cls_node *nodes, cls_node symbol,
+                          size_t out_stride, cls_node *out) {
+    size_t size = g->n;
+    unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
+    cls_node *tangent = clsi_calloc(size, sizeof *tangent);
+    if (!reach || !tangent) {
+        free(reach);
+        free(tangent);
+        return out_of_memory(g);
+    }
+    clsi_reach(g, count, nodes, reach);
+    mark_active(g, size, reach, 1, &symbol, active);
+    tangent[symbol] = cls_constant(g, 1);
+    for (size_t k = 0; k < size; k++) {
+        if (!reach[k] || !active[k] || k == symbol) continue;
+        cls_node slope[3], sum = cls_constant(g, 0);
+        slopes(g, (cls_node)k, slope);
+        size_t args = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; i < args; i++) {
+            cls_node arg = g->nodes[k].arg[i];
+            if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
+        }
+        tangent[k] = sum;
+    }
+    cls_node zero = cls_constant(g, 0);
+    for (size_t i = 0; i < count; i++) {
+        cls_node a = nodes[i];
+        out[i * out_stride] = a == CLS_NO_NODE ? a : active[a] ? tangent[a] : zero;
+    }
+    free(reach);
+    free(tangent);
+    return graph_result(g);
+}
+
+cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
+    cls_node out = CLS_NO_NODE;
+    if (a == CLS_NO_NODE || symbol == CLS_NO_NODE) return out;
+    return forward(g, 1, &a, symbol, 1, &out) == CLS_OK ? out : CLS_NO_NODE;
+}
+
+cls_status cls_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
+                        const cls_node *symbols, cls_node *out) {
+    cls_status status = graph_result(g);
+    for (size_t j = 0; j < n && status == CLS_OK; j++)
+        status = forward(g, count, nodes, symbols[j], n, out + j);
+    return status;
+}
+
+/* Reverse: adjoint[k] = d a / d node k, slopes either ordinary (at_u NULL) or discrete. */
+static cls_status reverse(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+                          const cls_node *at_u, const cls_node *at_w, cls_node *out) {
+    size_t size = (size_t)a + 1;
+    unsigned char *reach = clsi_calloc(g->n, 2), *active = reach ? reach + g->n : NULL;
+    cls_node *adjoint = clsi_calloc(g->n, sizeof *adjoint);
+    if (!reach || !adjoint) {
+        free(reach);
+        free(adjoint);
+        return out_of_memory(g);
+    }
+    clsi_reach(g, 1, &a, reach);
+    mark_active(g, size, reach, n, symbols, active);
+    cls_node zero = cls_constant(g, 0);
+    for (size_t k = 0; k < size; k++) adjoint[k] = zero;
+    for (size_t i = 0; i < n; i++) out[i] = zero;
+    adjoint[a] = cls_constant(g, 1);
+    for (size_t k = size; k-- > 0;) {
+        if (!reach[k] || !active[k] || adjoint[k] == zero) continue;
+        cls_node slope[3], u[3], w[3];
+        size_t args = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; at_u && i < args; i++) {
+            u[i] = at_u[g->nodes[k].arg[i]];
+            w[i] = at_w[g->nodes[k].arg[i]];
+        }
+        if (at_u)
+            discrete_slopes(g, (cls_node)k, u, w, slope);
+        else
+            slopes(g, (cls_node)k, slope);
+        for (size_t i = 0; i < args; i++) {
+            cls_node arg = g->nodes[k].arg[i];
+            if (!active[arg]) continue;
+            adjoint[arg] = cls_add(g, adjoint[arg], cls_mul(g, adjoint[k], slope[i]));
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (symbols[i] < size) out[i] = adjoint[symbols[i]];
+    free(reach);
+    free(adjoint);
+    return graph_result(g);
+}
+
+cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+                        cls_node *out) {
+    if (a == CLS_NO_NODE) return graph_result(g);
+    return reverse(g, a, n, symbols, NULL, NULL, out);
+}
+
+/* Every node that `a` reaches, with the symbols replaced: map[k] for k <= a. */
+static cls_node *values_at(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+                           const cls_node *to) {
+    size_t size = (size_t)a + 1, count = 0;
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    cls_node *list = clsi_calloc(size, sizeof *list), *map = clsi_calloc(size, sizeof *map);
+    if (reach && list && map) {
+        clsi_reach(g, 1, &a, reach);
+        for (size_t k = 0; k < size; k++)
+            if (reach[k]) list[count++] = (cls_node)k;
+        cls_node *image = clsi_calloc(count, sizeof *image);
+        if (image && cls_substitute(g, count, list, n, symbols, to, image) == CLS_OK) {
+            for (size_t k = 0; k < count; k++) map[list[k]] = image[k];
+        } else {
+            free(map);
+            map = NULL;
+        }
+        free(image);
+    } else {
+        free(map);
+        map = NULL;
+    }
+    free(reach);
+    free(list);
+    if (!map) clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    return map;
+}
+
+cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+                                 const cls_node *u, const cls_node *w, cls_node *out) {
+    if (a == CLS_NO_NODE) return graph_result(g);
+    cls_node *at_u = values_at(g, a, n, symbols, u), *at_w = values_at(g, a, n, symbols, w);
+    cls_status status = CLS_MEMORY;
+    if (at_u && at_w) status = reverse(g, a, n, symbols, at_u, at_w, out);
+    free(at_u);
+    free(at_w);
+    return status == CLS_OK ? graph_result(g) : status;
+}

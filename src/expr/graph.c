@@ -1,0 +1,484 @@
+/* The expression graph: storage, hash-consing, and the local simplifications made while building.
+ *
+ * Equal subexpressions are one node, so a derivative costs memory in proportion to what is new in
+ * it. Simplifications here are local and never change how a formula is written in the large
+ * (constants are folded, neutral elements removed, signs pulled out), because the discrete gradient
+ * of a formula depends on its writing. Collecting terms is cls_simplify's business. */
+#include "expr/graph.h"
+#include "base/base.h"
+#include "expr/kernels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- storage ---- */
+
+static uint64_t hash_bytes(const void *data, size_t n) {
+    const unsigned char *p = data;
+    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    for (size_t k = 0; k < n; k++) h = (h ^ p[k]) * 1099511628211u;
+    return h ^ (h >> 29);
+}
+
+/* The key is compared as bytes: 0.0 and -0.0 differ, a NaN equals itself. clsi_node has no padding
+ * (4 bytes, 3 words, 1 double). */
+_Static_assert(sizeof(clsi_node) == 24, "clsi_node is hashed as bytes");
+
+cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls_error *error) {
+    *out = NULL;
+    cls_graph *g = clsi_calloc(1, sizeof *g);
+    if (!g) return clsi_no_memory(error);
+    if (limits) g->limits = *limits;
+    if (!g->limits.max_nodes) g->limits.max_nodes = 1000000;
+    if (!g->limits.max_length) g->limits.max_length = 65536;
+    if (!g->limits.max_depth) g->limits.max_depth = 200;
+    g->table_size = 1024;
+    g->table = clsi_calloc(g->table_size, sizeof *g->table);
+    if (!g->table) {
+        free(g);
+        return clsi_no_memory(error);
+    }
+    *out = g;
+    return CLS_OK;
+}
+
+void cls_graph_free(cls_graph **graph) {
+    cls_graph *g = *graph;
+    if (!g) return;
+    for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
+    free(g->names);
+    free(g->nodes);
+    free(g->table);
+    free(g);
+    *graph = NULL;
+}
+
+cls_status cls_graph_status(const cls_graph *g, cls_error *error) {
+    if (g->error.status != CLS_OK && error) *error = g->error;
+    return g->error.status;
+}
+
+const cls_graph_limits *clsi_graph_limits(const cls_graph *g) {
+    return &g->limits;
+}
+
+cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text) {
+    if (g->error.status == CLS_OK) clsi_fail(&g->error, status, "%s", text);
+    return CLS_NO_NODE;
+}
+
+static int grow_table(cls_graph *g) {
+    size_t size = g->table_size * 2;
+    uint32_t *table = clsi_calloc(size, sizeof *table);
+    if (!table) return 0;
+    for (size_t k = 0; k < g->n; k++) {
+        size_t slot = hash_bytes(&g->nodes[k], sizeof(clsi_node)) & (size - 1);
+        while (table[slot]) slot = (slot + 1) & (size - 1);
+        table[slot] = (uint32_t)k + 1;
+    }
+    free(g->table);
+    g->table = table;
+    g->table_size = size;
+    return 1;
+}
+
+/* The one place where nodes are made. */
+static cls_node intern(cls_graph *g, const clsi_node *key) {
+    size_t mask = g->table_size - 1, slot = hash_bytes(key, sizeof *key) & mask;
+    while (g->table[slot]) {
+        uint32_t found = g->table[slot] - 1;
+        if (memcmp(&g->nodes[found], key, sizeof *key) == 0) return found;
+        slot = (slot + 1) & mask;
+    }
+    if (g->error.status != CLS_OK) return CLS_NO_NODE;
+    if (g->n >= g->limits.max_nodes) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "expression too large: more than %zu nodes; simplify the formulas",
+                 g->limits.max_nodes);
+        return clsi_graph_fail(g, CLS_SYSTEM, text);
+    }
+    if (!clsi_grow(&g->nodes, &g->capacity, g->n + 1, sizeof *g->nodes))
+        return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    g->nodes[g->n] = *key;
+    g->table[slot] = (uint32_t)g->n + 1;
+    g->n++;
+    if (g->n * 2 > g->table_size && !grow_table(g))
+        return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    return (cls_node)(g->n - 1);
+}
+
+static cls_node make(cls_graph *g, cls_op op, cls_node a, cls_node b) {
+    clsi_node key = {.op = (uint8_t)op, .arg = {a, b, CLS_NO_NODE}};
+    return intern(g, &key);
+}
+
+/* ---- looking ---- */
+
+size_t cls_graph_size(const cls_graph *g) {
+    return g->n;
+}
+
+cls_op cls_node_op(const cls_graph *g, cls_node a) {
+    return (cls_op)g->nodes[a].op;
+}
+
+size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
+    switch (cls_node_op(g, a)) {
+    case CLS_OP_CONSTANT:
+    case CLS_OP_SYMBOL: return 0;
+    case CLS_OP_NEG:
+    case CLS_OP_FUNCTION: return 1;
+    case CLS_OP_QUOTIENT: return g->nodes[a].function == CLS_FN_POWER ? 3 : 2;
+    default: return 2;
+    }
+}
+
+cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
+    return g->nodes[a].arg[i];
+}
+
+double cls_node_value(const cls_graph *g, cls_node a) {
+    return g->nodes[a].value;
+}
+
+const char *cls_node_name(const cls_graph *g, cls_node a) {
+    return g->names[g->nodes[a].arg[0]];
+}
+
+cls_function cls_node_function(const cls_graph *g, cls_node a) {
+    return (cls_function)g->nodes[a].function;
+}
+
+void cls_node_orders(const cls_graph *g, cls_node a, int *i, int *j) {
+    *i = g->nodes[a].i;
+    *j = g->nodes[a].j;
+}
+
+const char *cls_function_name(cls_function f) {
+    static const char *const names[] = {
+#define CLSI_FUNCTION_NAME(name, text) text,
+        CLS_FUNCTION_LIST(CLSI_FUNCTION_NAME)
+#undef CLSI_FUNCTION_NAME
+            "power"};
+    return names[f];
+}
+
+static int is_constant(const cls_graph *g, cls_node a) {
+    return g->nodes[a].op == CLS_OP_CONSTANT;
+}
+
+static int is_op(const cls_graph *g, cls_node a, cls_op op) {
+    return g->nodes[a].op == op;
+}
+
+int cls_is_constant(const cls_graph *g, cls_node a, double value) {
+    return a != CLS_NO_NODE && is_constant(g, a) && g->nodes[a].value == value;
+}
+
+void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach) {
+    memset(reach, 0, g->n);
+    size_t top = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (nodes[k] == CLS_NO_NODE) continue;
+        reach[nodes[k]] = 1;
+        if (nodes[k] + 1 > top) top = nodes[k] + 1;
+    }
+    for (size_t k = top; k-- > 0;) {
+        if (!reach[k]) continue;
+        size_t args = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; i < args; i++) reach[g->nodes[k].arg[i]] = 1;
+    }
+}
+
+int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
+    if (a == CLS_NO_NODE) return 0;
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    if (!reach) return 1; /* the safe answer for every caller: assume it does */
+    clsi_reach(g, 1, &a, reach);
+    int found = 0;
+    for (size_t k = 0; k < n && !found; k++) found = reach[symbols[k]];
+    free(reach);
+    return found;
+}
+
+size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
+                      cls_node *out) {
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    if (!reach) return 0;
+    clsi_reach(g, n, nodes, reach);
+    size_t count = 0;
+    for (size_t k = 0; k < g->n; k++) {
+        if (!reach[k] || g->nodes[k].op != CLS_OP_SYMBOL) continue;
+        if (count < cap) out[count] = (cls_node)k;
+        count++;
+    }
+    free(reach);
+    return count;
+}
+
+/* ---- building ---- */
+
+cls_node cls_constant(cls_graph *g, double value) {
+    /* One zero: -0.0 would print as "-0" and make x + (-0) differ from x + 0 for no one's use. */
+    clsi_node key = {.op = CLS_OP_CONSTANT,
+                     .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
+                     .value = value == 0 ? 0 : value};
+    return intern(g, &key);
+}
+
+cls_node cls_symbol(cls_graph *g, const char *name) {
+    for (size_t k = 0; k < g->n_names; k++) {
+        if (strcmp(g->names[k], name) != 0) continue;
+        return make(g, CLS_OP_SYMBOL, (cls_node)k, CLS_NO_NODE);
+    }
+    char *copy = clsi_strdup(name);
+    if (!copy || !clsi_grow(&g->names, &g->names_capacity, g->n_names + 1, sizeof *g->names)) {
+        free(copy);
+        return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    }
+    g->names[g->n_names++] = copy;
+    return make(g, CLS_OP_SYMBOL, (cls_node)(g->n_names - 1), CLS_NO_NODE);
+}
+
+cls_node cls_fresh_symbol(cls_graph *g, const char *stem) {
+    char name[128];
+    snprintf(name, sizeof name, "%.100s'%u", stem, ++g->fresh); /* ' cannot be typed by a user */
+    return cls_symbol(g, name);
+}
+
+#define NONE2(a, b) ((a) == CLS_NO_NODE || (b) == CLS_NO_NODE)
+
+cls_node cls_neg(cls_graph *g, cls_node a) {
+    if (a == CLS_NO_NODE) return CLS_NO_NODE;
+    const clsi_node *n = &g->nodes[a];
+    if (n->op == CLS_OP_CONSTANT) return cls_constant(g, -n->value);
+    if (n->op == CLS_OP_NEG) return n->arg[0];
+    if (n->op == CLS_OP_SUB) return cls_sub(g, n->arg[1], n->arg[0]);
+    if (n->op == CLS_OP_MUL && is_constant(g, n->arg[0]))
+        return cls_mul(g, cls_constant(g, -g->nodes[n->arg[0]].value), g->nodes[a].arg[1]);
+    return make(g, CLS_OP_NEG, a, CLS_NO_NODE);
+}
+
+cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
+    if (NONE2(a, b)) return CLS_NO_NODE;
+    if (is_constant(g, a) && is_constant(g, b))
+        return cls_constant(g, g->nodes[a].value + g->nodes[b].value);
+    if (cls_is_constant(g, a, 0)) return b;
+    if (cls_is_constant(g, b, 0)) return a;
+    if (is_op(g, b, CLS_OP_NEG)) return cls_sub(g, a, g->nodes[b].arg[0]);
+    if (is_op(g, a, CLS_OP_NEG)) return cls_sub(g, b, g->nodes[a].arg[0]);
+    if (a == b) return cls_mul(g, cls_constant(g, 2), a);
+    /* canonical order, constants last: x + 1 */
+    int swap = is_constant(g, a) || (!is_constant(g, b) && a > b);
+    return swap ? make(g, CLS_OP_ADD, b, a) : make(g, CLS_OP_ADD, a, b);
+}
+
+cls_node cls_sub(cls_graph *g, cls_node a, cls_node b) {
+    if (NONE2(a, b)) return CLS_NO_NODE;
+    if (is_constant(g, a) && is_constant(g, b))
+        return cls_constant(g, g->nodes[a].value - g->nodes[b].value);
+    if (cls_is_constant(g, b, 0)) return a;
+    if (cls_is_constant(g, a, 0)) return cls_neg(g, b);
+    if (a == b) return cls_constant(g, 0);
+    if (is_op(g, b, CLS_OP_NEG)) return cls_add(g, a, g->nodes[b].arg[0]);
+    return make(g, CLS_OP_SUB, a, b);
+}
+
+static int is_one_over(const cls_graph *g, cls_node a) {
+    return is_op(g, a, CLS_OP_DIV) && cls_is_constant(g, g->nodes[a].arg[0], 1);
+}
+
+cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
+    if (NONE2(a, b)) return CLS_NO_NODE;
+    if (is_constant(g, b) || (!is_constant(g, a) && a > b)) { /* constants first: 2*x */
+        cls_node t = a;
+        a = b;
+        b = t;
+    }
+    clsi_node x = g->nodes[a], y = g->nodes[b];
+    if (x.op == CLS_OP_CONSTANT) {
+        if (y.op == CLS_OP_CONSTANT) return cls_constant(g, x.value * y.value);
+        if (x.value == 0) return a;
+        if (x.value == 1) return b;
+        if (x.value == -1) return cls_neg(g, b);
+        if (y.op == CLS_OP_MUL && is_constant(g, y.arg[0]))
+            return cls_mul(g, cls_constant(g, x.value * g->nodes[y.arg[0]].value), y.arg[1]);
+        if (y.op == CLS_OP_NEG) return cls_mul(g, cls_constant(g, -x.value), y.arg[0]);
+        return make(g, CLS_OP_MUL, a, b);
+    }
+    if (a == b) return cls_pow(g, a, cls_constant(g, 2));
+    if (x.op == CLS_OP_NEG) return cls_neg(g, cls_mul(g, x.arg[0], b));
+    if (y.op == CLS_OP_NEG) return cls_neg(g, cls_mul(g, a, y.arg[0]));
+    if (is_one_over(g, a)) return cls_div(g, b, x.arg[1]);
+    if (is_one_over(g, b)) return cls_div(g, a, y.arg[1]);
+    if (x.op == CLS_OP_DIV && x.arg[1] == b) return x.arg[0];
+    if (y.op == CLS_OP_DIV && y.arg[1] == a) return y.arg[0];
+    /* constants float to the front, where they meet */
+    if (x.op == CLS_OP_MUL && is_constant(g, x.arg[0]))
+        return cls_mul(g, x.arg[0], cls_mul(g, x.arg[1], b));
+    if (y.op == CLS_OP_MUL && is_constant(g, y.arg[0]))
+        return cls_mul(g, y.arg[0], cls_mul(g, a, y.arg[1]));
+    return make(g, CLS_OP_MUL, a, b);
+}
+
+cls_node cls_div(cls_graph *g, cls_node a, cls_node b) {
+    if (NONE2(a, b)) return CLS_NO_NODE;
+    clsi_node x = g->nodes[a], y = g->nodes[b];
+    if (x.op == CLS_OP_CONSTANT && y.op == CLS_OP_CONSTANT)
+        return cls_constant(g, x.value / y.value);
+    if (cls_is_constant(g, b, 1)) return a;
+    if (cls_is_constant(g, b, -1)) return cls_neg(g, a);
+    if (cls_is_constant(g, a, 0)) return a;
+    if (a == b) return cls_constant(g, 1);
+    if (x.op == CLS_OP_NEG) return cls_neg(g, cls_div(g, x.arg[0], b));
+    if (y.op == CLS_OP_NEG) return cls_neg(g, cls_div(g, a, y.arg[0]));
+    if (x.op == CLS_OP_MUL && x.arg[0] == b) return x.arg[1];
+    if (x.op == CLS_OP_MUL && x.arg[1] == b) return x.arg[0];
+    if (x.op == CLS_OP_DIV) return cls_div(g, x.arg[0], cls_mul(g, x.arg[1], b));
+    if (y.op == CLS_OP_DIV) return cls_div(g, cls_mul(g, a, y.arg[1]), y.arg[0]);
+    return make(g, CLS_OP_DIV, a, b);
+}
+
+static int is_integer(double x) {
+    return x == floor(x) && fabs(x) < 1e9;
+}
+
+static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
+    clsi_node x = g->nodes[a];
+    if (c == 0) return cls_constant(g, 1);
+    if (c == 1) return a;
+    if (c == -1) return cls_div(g, cls_constant(g, 1), a);
+    if (c == 0.5) return cls_apply(g, CLS_FN_SQRT, a);
+    if (x.op == CLS_OP_CONSTANT)
+        return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(x.value, (int)c)
+                                                             : pow(x.value, c));
+    if (x.op == CLS_OP_NEG && is_integer(c)) {
+        cls_node positive = pow_constant(g, x.arg[0], c);
+        return fmod(c, 2) == 0 ? positive : cls_neg(g, positive);
+    }
+    if (x.op == CLS_OP_POW && is_integer(c) && is_constant(g, x.arg[1]) &&
+        is_integer(g->nodes[x.arg[1]].value))
+        return pow_constant(g, x.arg[0], c * g->nodes[x.arg[1]].value);
+    if (x.op == CLS_OP_FUNCTION && x.function == CLS_FN_SQRT && c == 2) return x.arg[0];
+    return make(g, CLS_OP_POW, a, cls_constant(g, c));
+}
+
+cls_node cls_pow(cls_graph *g, cls_node a, cls_node b) {
+    if (NONE2(a, b)) return CLS_NO_NODE;
+    if (is_constant(g, b)) return pow_constant(g, a, g->nodes[b].value);
+    if (cls_is_constant(g, a, 1)) return a;
+    return make(g, CLS_OP_POW, a, b);
+}
+
+static int is_odd(cls_function f) {
+    switch (f) {
+    case CLS_FN_SIN:
+    case CLS_FN_TAN:
+    case CLS_FN_ASIN:
+    case CLS_FN_ATAN:
+    case CLS_FN_SINH:
+    case CLS_FN_TANH:
+    case CLS_FN_ASINH:
+    case CLS_FN_ATANH:
+    case CLS_FN_ERF: return 1;
+    default: return 0;
+    }
+}
+
+cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
+    if (a == CLS_NO_NODE) return CLS_NO_NODE;
+    clsi_node x = g->nodes[a];
+    if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_function_value(f, x.value));
+    if (x.op == CLS_OP_NEG && is_odd(f)) return cls_neg(g, cls_apply(g, f, x.arg[0]));
+    if (x.op == CLS_OP_NEG && (f == CLS_FN_COS || f == CLS_FN_COSH)) a = x.arg[0];
+    if (x.op == CLS_OP_FUNCTION && ((f == CLS_FN_LOG && x.function == CLS_FN_EXP) ||
+                                    (f == CLS_FN_EXP && x.function == CLS_FN_LOG)))
+        return x.arg[0];
+    clsi_node key = {.op = CLS_OP_FUNCTION,
+                     .function = (uint8_t)f,
+                     .arg = {a, CLS_NO_NODE, CLS_NO_NODE}};
+    return intern(g, &key);
+}
+
+/* f^(k)(a) / k!, through a symbol of its own so that any order works. */
+static cls_node taylor_coefficient(cls_graph *g, cls_function f, cls_node a, double exponent,
+                                   int k) {
+    cls_node x = cls_fresh_symbol(g, "taylor"), value;
+    value = f == CLS_FN_POWER ? cls_pow(g, x, cls_constant(g, exponent)) : cls_apply(g, f, x);
+    double factorial = 1;
+    for (int i = 1; i <= k; i++) {
+        value = cls_derivative(g, value, x);
+        factorial *= i;
+    }
+    if (NONE2(value, x)) return CLS_NO_NODE;
+    value = cls_mul(g, cls_constant(g, 1 / factorial), value);
+    cls_substitute(g, 1, &value, 1, &x, &a, &value);
+    return value;
+}
+
+/* First quotients that are plain algebra: exact, symmetric, and cheap to differentiate. */
+static cls_node algebraic_quotient(cls_graph *g, cls_function f, cls_node a, cls_node b, double c) {
+    cls_node sum = cls_add(g, a, b), two = cls_constant(g, 2);
+    if (f == CLS_FN_SQRT)
+        return cls_div(g, cls_constant(g, 1),
+                       cls_add(g, cls_apply(g, CLS_FN_SQRT, a), cls_apply(g, CLS_FN_SQRT, b)));
+    if (f != CLS_FN_POWER) return CLS_NO_NODE;
+    cls_node squares = cls_add(g, cls_pow(g, a, two), cls_pow(g, b, two));
+    cls_node product = cls_mul(g, a, b);
+    if (c == 2) return sum;
+    if (c == 3) return cls_add(g, squares, product);
+    if (c == 4) return cls_mul(g, sum, squares);
+    if (c == -1) return cls_neg(g, cls_div(g, cls_constant(g, 1), product));
+    if (c == -2) return cls_neg(g, cls_div(g, sum, cls_pow(g, product, two)));
+    return CLS_NO_NODE;
+}
+
+cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cls_node b,
+                      double exponent) {
+    if (NONE2(a, b)) return CLS_NO_NODE;
+    if (i < 1 || j < 1 || i + j > 200)
+        return clsi_graph_fail(g, CLS_USAGE, "difference quotient of an impossible order");
+    if (a == b) return taylor_coefficient(g, f, a, exponent, i + j - 1);
+    if (is_constant(g, a) && is_constant(g, b))
+        return cls_constant(g, clsi_quotient_value(f, i, j, g->nodes[a].value, g->nodes[b].value,
+                                                   exponent));
+    if (i == 1 && j == 1 && (f == CLS_FN_SQRT || f == CLS_FN_POWER)) {
+        cls_node simple = algebraic_quotient(g, f, a, b, exponent);
+        if (simple != CLS_NO_NODE) return simple;
+    }
+    if (a > b) { /* f[a x i, b x j] = f[b x j, a x i]: one node for both */
+        cls_node t = a;
+        a = b;
+        b = t;
+        int k = i;
+        i = j;
+        j = k;
+    }
+    cls_node c = f == CLS_FN_POWER ? cls_constant(g, exponent) : CLS_NO_NODE;
+    clsi_node key = {.op = CLS_OP_QUOTIENT,
+                     .function = (uint8_t)f,
+                     .i = (uint8_t)i,
+                     .j = (uint8_t)j,
+                     .arg = {a, b, c}};
+    return intern(g, &key);
+}
+
+cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args) {
+    clsi_node n = g->nodes[a];
+    switch ((cls_op)n.op) {
+    case CLS_OP_CONSTANT:
+    case CLS_OP_SYMBOL: return a;
+    case CLS_OP_ADD: return cls_add(g, args[0], args[1]);
+    case CLS_OP_SUB: return cls_sub(g, args[0], args[1]);
+    case CLS_OP_MUL: return cls_mul(g, args[0], args[1]);
+    case CLS_OP_DIV: return cls_div(g, args[0], args[1]);
+    case CLS_OP_NEG: return cls_neg(g, args[0]);
+    case CLS_OP_POW: return cls_pow(g, args[0], args[1]);
+    case CLS_OP_FUNCTION: return cls_apply(g, (cls_function)n.function, args[0]);
+    case CLS_OP_QUOTIENT:
+        return cls_quotient(g, (cls_function)n.function, n.i, n.j, args[0], args[1],
+                            n.arg[2] == CLS_NO_NODE ? 0 : g->nodes[n.arg[2]].value);
+    }
+    return CLS_NO_NODE;
+}

@@ -1,0 +1,38 @@
+/* The inside of a cls_graph, for the files of this room.
+ *
+ * A node's arguments are made before it, so indices are a topological order: a forward walk is a
+ * loop upwards, a reverse walk a loop downwards, and neither can overflow a stack. */
+#ifndef CLSI_GRAPH_H
+#define CLSI_GRAPH_H
+
+#include <clausius/graph.h>
+
+typedef struct clsi_node {
+    uint8_t op, function, i, j; /* i, j: orders of a quotient */
+    uint32_t arg[3];            /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0] */
+    double value;               /* CONSTANT */
+} clsi_node;
+
+struct cls_graph {
+    clsi_node *nodes;
+    size_t n, capacity;
+    uint32_t *table; /* open addressing, node + 1, 0 empty */
+    size_t table_size;
+    char **names;
+    size_t n_names, names_capacity;
+    unsigned fresh; /* counter for cls_fresh_symbol */
+    cls_graph_limits limits;
+    cls_error error; /* the first failure; status CLS_OK while all is well */
+};
+
+const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
+/* Records a failure (the first one stays) and returns CLS_NO_NODE. */
+cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
+/* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
+void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
+/* The node with the same operation as `a` and other arguments, simplified locally. */
+cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args);
+/* f'(x) and the constant factor-free pieces are built from the language's own functions. */
+cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x);
+
+#endif

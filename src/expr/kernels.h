@@ -1,0 +1,16 @@
+/* The numeric kernels that evaluation and emitted C share, to the last bit. kernels.inc holds their
+ * definitions as self-contained C99 (it is compiled here and carried as text into emitted C). */
+#ifndef CLSI_KERNELS_H
+#define CLSI_KERNELS_H
+
+/* f(x), f a cls_function (not CLS_FN_POWER). */
+double clsi_function_value(int function, double x);
+/* x^n by repeated multiplication, n any int. */
+double clsi_powi(double x, int n);
+/* f[a x i, b x j]: see CLS_OP_QUOTIENT; exponent only for CLS_FN_POWER. */
+double clsi_quotient_value(int function, int i, int j, double a, double b, double exponent);
+
+/* The text of kernels.inc (embedded by CMake). */
+extern const char clsi_kernels_text[];
+
+#endif

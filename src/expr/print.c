@@ -1,0 +1,127 @@
+/* Graphs as text of the language.
+ *
+ * The text parses back to the same node, given a scope with all its symbols. That holds because the
+ * parser builds with the same calls as everybody, those calls are idempotent (the node made from a
+ * node's own arguments is that node), and the text keeps the structure: a - (b - c), a + (b + c),
+ * (-x)^2 keep their parentheses. One liberty is taken, -x*y for -(x*y), see tight_minus. Not
+ * covered: numbers that are not finite and fresh symbols, which cannot be typed.
+ *
+ * Cost: linear in the text. The text repeats shared subexpressions and may be exponentially longer
+ * than the graph, so it stops at a megabyte. Depth costs heap, not stack. */
+#include "expr/writer.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define TEXT_LIMIT ((size_t)1 << 20)
+
+void clsi_writer_push(clsi_writer *w, size_t n, const clsi_piece *pieces) {
+    if (!clsi_grow(&w->stack, &w->capacity, w->n + n, sizeof *w->stack)) {
+        w->out.failed = 1;
+        return;
+    }
+    for (size_t k = n; k-- > 0;) w->stack[w->n++] = pieces[k];
+}
+
+char *clsi_writer_run(const cls_graph *g, cls_node a,
+                      void (*write)(clsi_writer *w, const clsi_piece *piece)) {
+    if (a == CLS_NO_NODE) return clsi_strdup("<no expression>");
+    clsi_writer w = {.graph = g};
+    CLSI_PUSH(&w, CLSI_NODE(a, CLSI_SUM));
+    while (w.n && !w.out.failed && w.out.length <= TEXT_LIMIT) {
+        clsi_piece piece = w.stack[--w.n];
+        if (piece.text)
+            clsi_text_append(&w.out, piece.text);
+        else
+            write(&w, &piece);
+    }
+    free(w.stack);
+    if (w.out.length > TEXT_LIMIT) {
+        clsi_text_clear(&w.out);
+        clsi_text_append(&w.out, "<expression too large to print>");
+    }
+    return clsi_text_take(&w.out);
+}
+
+/* -(x*y) may be written -x*y: the parser reads (-x)*y, and building pulls the sign out of products
+ * and quotients again. Not when the leftmost factor swallows the sign: a number, a difference. */
+static int tight_minus(const cls_graph *g, cls_node a) {
+    while (cls_node_op(g, a) == CLS_OP_MUL || cls_node_op(g, a) == CLS_OP_DIV)
+        a = cls_node_arg(g, a, 0);
+    cls_op op = cls_node_op(g, a);
+    return op != CLS_OP_CONSTANT && op != CLS_OP_SUB;
+}
+
+static clsi_binding binding_of(const cls_graph *g, cls_node a) {
+    switch (cls_node_op(g, a)) {
+    case CLS_OP_ADD:
+    case CLS_OP_SUB: return CLSI_SUM;
+    case CLS_OP_MUL:
+    case CLS_OP_DIV: return CLSI_PRODUCT;
+    case CLS_OP_NEG:
+        switch (cls_node_op(g, cls_node_arg(g, a, 0))) {
+        case CLS_OP_MUL:
+        case CLS_OP_DIV: return CLSI_PRODUCT;
+        default: return CLSI_UNARY;
+        }
+    case CLS_OP_POW: return CLSI_POWER;
+    case CLS_OP_CONSTANT: return cls_node_value(g, a) < 0 ? CLSI_UNARY : CLSI_ATOM;
+    default: return CLSI_ATOM;
+    }
+}
+
+static void write_quotient(clsi_writer *w, cls_node node) {
+    const cls_graph *g = w->graph;
+    int i, j;
+    cls_node_orders(g, node, &i, &j);
+    clsi_text_printf(&w->out, "quotient(%s, %d, %d, ", cls_function_name(cls_node_function(g, node)),
+                     i, j);
+    CLSI_PUSH(w, CLSI_TEXT(")"));
+    for (size_t k = cls_node_arg_count(g, node); k-- > 0;)
+        CLSI_PUSH(w, CLSI_TEXT(k ? ", " : ""), CLSI_NODE(cls_node_arg(g, node, k), CLSI_SUM));
+}
+
+static void write_binary(clsi_writer *w, cls_node node, clsi_binding left, const char *sign,
+                         clsi_binding right) {
+    CLSI_PUSH(w, CLSI_NODE(cls_node_arg(w->graph, node, 0), left), CLSI_TEXT(sign),
+              CLSI_NODE(cls_node_arg(w->graph, node, 1), right));
+}
+
+static void write_node(clsi_writer *w, const clsi_piece *piece) {
+    const cls_graph *g = w->graph;
+    cls_node a = piece->node;
+    char number[32];
+    if (binding_of(g, a) < piece->binding) {
+        CLSI_PUSH(w, CLSI_TEXT("("), CLSI_NODE(a, CLSI_SUM), CLSI_TEXT(")"));
+        return;
+    }
+    switch (cls_node_op(g, a)) {
+    case CLS_OP_CONSTANT:
+        clsi_format_double(cls_node_value(g, a), number);
+        clsi_text_append(&w->out, number);
+        return;
+    case CLS_OP_SYMBOL: clsi_text_append(&w->out, cls_node_name(g, a)); return;
+    case CLS_OP_ADD: write_binary(w, a, CLSI_SUM, " + ", CLSI_PRODUCT); return;
+    case CLS_OP_SUB: write_binary(w, a, CLSI_SUM, " - ", CLSI_PRODUCT); return;
+    case CLS_OP_MUL: write_binary(w, a, CLSI_PRODUCT, "*", CLSI_POWER); return;
+    case CLS_OP_DIV: write_binary(w, a, CLSI_PRODUCT, "/", CLSI_POWER); return;
+    case CLS_OP_POW: write_binary(w, a, CLSI_ATOM, "^", CLSI_UNARY); return;
+    case CLS_OP_NEG:
+        a = cls_node_arg(g, a, 0);
+        CLSI_PUSH(w, CLSI_TEXT("-"), CLSI_NODE(a, tight_minus(g, a) ? CLSI_PRODUCT : CLSI_POWER));
+        return;
+    case CLS_OP_FUNCTION:
+        CLSI_PUSH(w, CLSI_TEXT(cls_function_name(cls_node_function(g, a))), CLSI_TEXT("("),
+                  CLSI_NODE(cls_node_arg(g, a, 0), CLSI_SUM), CLSI_TEXT(")"));
+        return;
+    case CLS_OP_QUOTIENT: write_quotient(w, a); return;
+    }
+}
+
+char *cls_print(const cls_graph *g, cls_node a) {
+    return clsi_writer_run(g, a, write_node);
+}
+
+void cls_text_free(char **text) {
+    free(*text);
+    *text = NULL;
+}

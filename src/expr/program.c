@@ -1,0 +1,308 @@
+/* Programs: a graph flattened to straight-line code, run for one sample or for blocks of samples.
+ *
+ * One sample: a loop over instructions with a switch; about 1 ns per arithmetic instruction, and
+ * the price of libm for the rest. Many samples: each register is a row of BLOCK numbers, so that
+ * arithmetic runs in full vectors; the compiler makes versions for the vector widths of this family
+ * of machines and the loader picks one. Elementary functions are called sample by sample, so the
+ * bits are those of the one-sample run. */
+#include "expr/program.h"
+#include "base/base.h"
+#include "expr/graph.h"
+#include "expr/kernels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- compiling ---- */
+
+/* A constant integer exponent up to 64 is repeated multiplication, as in cls_pow's folding. */
+static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instruction *in) {
+    in->code = CLSI_POW;
+    const clsi_node *e = &g->nodes[n->arg[1]];
+    if (e->op != CLS_OP_CONSTANT || e->value != floor(e->value) || fabs(e->value) > 64) return;
+    in->power = (int32_t)e->value;
+    in->code = in->power == 2 ? CLSI_SQUARE : CLSI_POWI;
+}
+
+static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
+    static const uint8_t codes[] = {[CLS_OP_ADD] = CLSI_ADD, [CLS_OP_SUB] = CLSI_SUB,
+                                    [CLS_OP_MUL] = CLSI_MUL, [CLS_OP_DIV] = CLSI_DIV,
+                                    [CLS_OP_NEG] = CLSI_NEG, [CLS_OP_FUNCTION] = CLSI_CALL,
+                                    [CLS_OP_QUOTIENT] = CLSI_QUOTIENT};
+    const clsi_node *n = &g->nodes[k];
+    clsi_instruction in = {.function = n->function, .i = n->i, .j = n->j};
+    if (n->op == CLS_OP_POW)
+        encode_power(g, n, &in);
+    else
+        in.code = codes[n->op];
+    in.a = reg[n->arg[0]];
+    in.b = cls_node_arg_count(g, k) > 1 ? reg[n->arg[1]] : in.a;
+    if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
+        in.exponent = g->nodes[n->arg[2]].value;
+    return in;
+}
+
+/* late[k] = 1 for reached nodes that contain a late input. */
+static void mark_late(const cls_graph *g, const unsigned char *reach, size_t n_late,
+                      const cls_node *late_inputs, unsigned char *late) {
+    for (size_t k = 0; k < n_late; k++) late[late_inputs[k]] = 1;
+    for (size_t k = 0; k < g->n; k++) {
+        if (!reach[k]) continue;
+        size_t args = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; i < args; i++) late[k] |= late[g->nodes[k].arg[i]];
+    }
+}
+
+static int is_leaf(const cls_graph *g, size_t k) {
+    return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
+}
+
+/* Gives every reached node its register, early ones before late ones; counts what there is. */
+static cls_status number(const cls_graph *g, const unsigned char *reach, const unsigned char *late,
+                         const cls_node *inputs, uint32_t *reg, cls_program *p, cls_error *error) {
+    uint32_t next = 0;
+    for (size_t k = 0; k < g->n; k++)
+        if (reach[k] && g->nodes[k].op == CLS_OP_CONSTANT) reg[k] = next++;
+    p->n_constants = next;
+    for (size_t k = 0; k < p->n_inputs; k++) reg[inputs[k]] = next++;
+    uint32_t first = next;
+    for (int pass = 0; pass <= 1; pass++) {
+        for (size_t k = 0; k < g->n; k++)
+            if (reach[k] && late[k] == pass && !is_leaf(g, k)) reg[k] = next++;
+        if (pass == 0) p->n_early = next - first;
+    }
+    p->n_instructions = next - first;
+    for (size_t k = 0; k < g->n; k++)
+        if (reach[k] && reg[k] == UINT32_MAX)
+            return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
+                             cls_node_name(g, (cls_node)k));
+    return CLS_OK;
+}
+
+static void fill(const cls_graph *g, const unsigned char *reach, const uint32_t *reg,
+                 const cls_node *outputs, cls_program *p) {
+    size_t first = p->n_constants + p->n_inputs;
+    for (size_t k = 0; k < g->n; k++) {
+        if (!reach[k]) continue;
+        const clsi_node *n = &g->nodes[k];
+        if (n->op == CLS_OP_CONSTANT) {
+            p->constants[reg[k]] = n->value;
+        } else if (n->op != CLS_OP_SYMBOL) {
+            p->node[reg[k] - first] = (cls_node)k;
+            p->code[reg[k] - first] = encode(g, (cls_node)k, reg);
+        }
+    }
+    for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];
+}
+
+static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
+                          unsigned char *reach, unsigned char *late, uint32_t *reg,
+                          cls_program *p, cls_error *error) {
+    for (size_t k = 0; k < p->n_outputs; k++) {
+        if (outputs[k] != CLS_NO_NODE) continue;
+        cls_status status = cls_graph_status(g, error);
+        return status != CLS_OK ? status
+                                : clsi_fail(error, CLS_SYSTEM, "an output of the program is absent");
+    }
+    for (size_t k = 0; k < g->n; k++) reg[k] = UINT32_MAX;
+    clsi_reach(g, p->n_outputs, outputs, reach);
+    mark_late(g, reach, p->n_inputs - p->n_early_inputs, inputs + p->n_early_inputs, late);
+    cls_status status = number(g, reach, late, inputs, reg, p, error);
+    if (status != CLS_OK) return status;
+    p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
+    p->code = clsi_calloc(p->n_instructions, sizeof *p->code);
+    p->node = clsi_calloc(p->n_instructions, sizeof *p->node);
+    p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
+    if (!p->constants || !p->code || !p->node || !p->outputs) return clsi_no_memory(error);
+    fill(g, reach, reg, outputs, p);
+    return CLS_OK;
+}
+
+cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                     const cls_node *inputs, size_t n_outputs,
+                                     const cls_node *outputs, cls_program **out, cls_error *error) {
+    *out = NULL;
+    cls_program *p = clsi_calloc(1, sizeof *p);
+    unsigned char *marks = clsi_calloc(g->n, 2);
+    uint32_t *reg = clsi_calloc(g->n, sizeof *reg);
+    cls_status status = CLS_MEMORY;
+    if (p && marks && reg) {
+        p->n_inputs = n_inputs;
+        p->n_early_inputs = n_early_inputs;
+        p->n_outputs = n_outputs;
+        status = compile(g, inputs, outputs, marks, marks + g->n, reg, p, error);
+    } else {
+        clsi_no_memory(error);
+    }
+    free(marks);
+    free(reg);
+    if (status == CLS_OK)
+        *out = p;
+    else
+        cls_program_free(&p);
+    return status;
+}
+
+cls_status cls_program_create(const cls_graph *g, size_t n_inputs, const cls_node *inputs,
+                              size_t n_outputs, const cls_node *outputs, cls_program **out,
+                              cls_error *error) {
+    return clsi_program_create_split(g, n_inputs, n_inputs, inputs, n_outputs, outputs, out, error);
+}
+
+void cls_program_free(cls_program **program) {
+    cls_program *p = *program;
+    if (!p) return;
+    free(p->constants);
+    free(p->code);
+    free(p->node);
+    free(p->outputs);
+    free(p);
+    *program = NULL;
+}
+
+size_t cls_program_input_count(const cls_program *p) {
+    return p->n_inputs;
+}
+
+size_t cls_program_output_count(const cls_program *p) {
+    return p->n_outputs;
+}
+
+size_t cls_program_length(const cls_program *p) {
+    return p->n_instructions;
+}
+
+/* ---- one sample ---- */
+
+size_t cls_program_work_size(const cls_program *p) {
+    return p->n_constants + p->n_inputs + p->n_instructions;
+}
+
+void cls_program_prepare(const cls_program *p, double *work) {
+    memcpy(work, p->constants, p->n_constants * sizeof *work);
+}
+
+static double slow_instruction(const clsi_instruction *in, double a, double b) {
+    switch ((clsi_code)in->code) {
+    case CLSI_POWI: return clsi_powi(a, in->power);
+    case CLSI_POW: return pow(a, b);
+    case CLSI_CALL: return clsi_function_value(in->function, a);
+    default: return clsi_quotient_value(in->function, in->i, in->j, a, b, in->exponent);
+    }
+}
+
+static void run_range(const cls_program *p, double *work, size_t first, size_t last) {
+    double *r = work + p->n_constants + p->n_inputs + first;
+    for (const clsi_instruction *in = p->code + first, *end = p->code + last; in < end; in++, r++) {
+        double a = work[in->a], b = work[in->b];
+        switch ((clsi_code)in->code) {
+        case CLSI_ADD: *r = a + b; break;
+        case CLSI_SUB: *r = a - b; break;
+        case CLSI_MUL: *r = a * b; break;
+        case CLSI_DIV: *r = a / b; break;
+        case CLSI_NEG: *r = -a; break;
+        case CLSI_SQUARE: *r = a * a; break;
+        default: *r = slow_instruction(in, a, b); break;
+        }
+    }
+}
+
+static void read_outputs(const cls_program *p, const double *work, double *out) {
+    for (size_t k = 0; k < p->n_outputs; k++) out[k] = work[p->outputs[k]];
+}
+
+void clsi_program_early(const cls_program *p, double *work, const double *in) {
+    for (size_t k = 0; k < p->n_early_inputs; k++) work[p->n_constants + k] = in[k];
+    run_range(p, work, 0, p->n_early);
+}
+
+void clsi_program_late(const cls_program *p, double *work, const double *in, double *out) {
+    for (size_t k = p->n_early_inputs; k < p->n_inputs; k++) work[p->n_constants + k] = in[k];
+    run_range(p, work, p->n_early, p->n_instructions);
+    read_outputs(p, work, out);
+}
+
+void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
+    for (size_t k = 0; k < p->n_inputs; k++) work[p->n_constants + k] = in[k];
+    run_range(p, work, 0, p->n_instructions);
+    read_outputs(p, work, out);
+}
+
+cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
+    (void)in;
+    const double *r = work + p->n_constants + p->n_inputs;
+    for (size_t k = 0; k < p->n_instructions; k++) {
+        const clsi_instruction *c = &p->code[k];
+        if (!isfinite(r[k]) && isfinite(work[c->a]) && isfinite(work[c->b])) return p->node[k];
+    }
+    return CLS_NO_NODE;
+}
+
+/* ---- many samples ---- */
+
+enum { BLOCK = 128 }; /* 1 KiB a register: a few hundred registers stay in the second-level cache */
+
+/* Versions for wider vectors are chosen by the loader; contraction is off, so the bits agree.
+ * (Sanitizers and the loader's choice do not get along.) */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define CLSI_VECTOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLSI_VECTOR
+#endif
+
+CLSI_VECTOR
+static void run_block(const cls_program *p, double *restrict work) {
+    double *r = work + (p->n_constants + p->n_inputs) * BLOCK;
+    for (size_t k = 0; k < p->n_instructions; k++, r += BLOCK) {
+        const clsi_instruction *in = &p->code[k];
+        const double *a = work + (size_t)in->a * BLOCK, *b = work + (size_t)in->b * BLOCK;
+        switch ((clsi_code)in->code) {
+        case CLSI_ADD:
+            for (int s = 0; s < BLOCK; s++) r[s] = a[s] + b[s];
+            break;
+        case CLSI_SUB:
+            for (int s = 0; s < BLOCK; s++) r[s] = a[s] - b[s];
+            break;
+        case CLSI_MUL:
+            for (int s = 0; s < BLOCK; s++) r[s] = a[s] * b[s];
+            break;
+        case CLSI_DIV:
+            for (int s = 0; s < BLOCK; s++) r[s] = a[s] / b[s];
+            break;
+        case CLSI_NEG:
+            for (int s = 0; s < BLOCK; s++) r[s] = -a[s];
+            break;
+        case CLSI_SQUARE:
+            for (int s = 0; s < BLOCK; s++) r[s] = a[s] * a[s];
+            break;
+        default:
+            for (int s = 0; s < BLOCK; s++) r[s] = slow_instruction(in, a[s], b[s]);
+            break;
+        }
+    }
+}
+
+cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
+                                double *out) {
+    double *work = clsi_calloc(cls_program_work_size(p) * BLOCK, sizeof *work);
+    if (!work) return CLS_MEMORY;
+    for (size_t k = 0; k < p->n_constants; k++)
+        for (size_t s = 0; s < BLOCK; s++) work[k * BLOCK + s] = p->constants[k];
+    double *inputs = work + p->n_constants * BLOCK;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        size_t count = n - first < BLOCK ? n - first : BLOCK;
+        for (size_t k = 0; k < p->n_inputs; k++) {
+            for (size_t s = 0; s < count; s++)
+                inputs[k * BLOCK + s] = in[k * stride + first + s];
+            /* a short last block repeats its last sample: nothing foreign is ever evaluated */
+            for (size_t s = count; s < BLOCK; s++)
+                inputs[k * BLOCK + s] = inputs[k * BLOCK + count - 1];
+        }
+        run_block(p, work);
+        for (size_t k = 0; k < p->n_outputs; k++)
+            memcpy(out + k * stride + first, work + (size_t)p->outputs[k] * BLOCK,
+                   count * sizeof *out);
+    }
+    free(work);
+    return CLS_OK;
+}

@@ -1,0 +1,253 @@
+/* Simplification in the large: like terms of sums and like factors of products are collected.
+ *
+ * Sums become sum of coefficient * term, products coefficient * product of base^exponent with one
+ * exponential; a factor is multiplied into a sum only when that makes the whole smaller. Sums and
+ * products of more than MAX members are left as they are. For derivatives and for reading: the
+ * value stays the same up to round-off, the writing (and so the discrete gradient) may change. */
+#include "expr/graph.h"
+#include "base/base.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX = 64 };
+
+typedef struct members {
+    size_t n, depth;
+    int full;               /* more than MAX members, or too deep: give up */
+    double constant;        /* added to a sum, or factor of a product */
+    double weight[MAX];     /* coefficient, or exponent */
+    cls_node node[MAX];     /* term, or base */
+    cls_node exponential;   /* product: argument of the one exponential, or CLS_NO_NODE */
+} members;
+
+static void put(members *m, cls_node node, double weight) {
+    for (size_t k = 0; k < m->n; k++) {
+        if (m->node[k] != node) continue;
+        m->weight[k] += weight;
+        return;
+    }
+    if (m->n == MAX) {
+        m->full = 1;
+        return;
+    }
+    m->node[m->n] = node;
+    m->weight[m->n++] = weight;
+}
+
+/* Recursion is bounded: a sum nested deeper than this has more than MAX members anyway. */
+static int too_much(members *m) {
+    if (m->depth > 8 * MAX) m->full = 1;
+    return m->full;
+}
+
+static int is_sum(const cls_graph *g, cls_node a) {
+    cls_op op = cls_node_op(g, a);
+    return op == CLS_OP_ADD || op == CLS_OP_SUB;
+}
+
+static cls_node simplify_product(cls_graph *g, cls_node a);
+
+/* ---- sums ---- */
+
+static void gather_term(cls_graph *g, cls_node a, double c, int expand, members *m);
+static void gather_terms(cls_graph *g, cls_node a, double c, int expand, members *m);
+
+/* x * (s + t + ...) as terms. */
+static void gather_expanded(cls_graph *g, cls_node x, cls_node sum, double c, members *m) {
+    members inner = {0};
+    gather_terms(g, sum, 1, 0, &inner);
+    if (inner.full) {
+        m->full = 1;
+        return;
+    }
+    for (size_t k = 0; k < inner.n; k++) {
+        cls_node term = simplify_product(g, cls_mul(g, x, inner.node[k]));
+        if (term == CLS_NO_NODE) return;
+        gather_terms(g, term, c * inner.weight[k], 0, m);
+    }
+    if (inner.constant != 0) gather_terms(g, x, c * inner.constant, 0, m);
+}
+
+static void gather_terms(cls_graph *g, cls_node a, double c, int expand, members *m) {
+    if (too_much(m)) return;
+    m->depth++;
+    gather_term(g, a, c, expand, m);
+    m->depth--;
+}
+
+static void gather_term(cls_graph *g, cls_node a, double c, int expand, members *m) {
+    cls_node x = cls_node_arg(g, a, 0), y = cls_node_arg(g, a, 1);
+    switch (cls_node_op(g, a)) {
+    case CLS_OP_CONSTANT: m->constant += c * cls_node_value(g, a); return;
+    case CLS_OP_ADD:
+        gather_terms(g, x, c, expand, m);
+        gather_terms(g, y, c, expand, m);
+        return;
+    case CLS_OP_SUB:
+        gather_terms(g, x, c, expand, m);
+        gather_terms(g, y, -c, expand, m);
+        return;
+    case CLS_OP_NEG: gather_terms(g, x, -c, expand, m); return;
+    case CLS_OP_MUL:
+        if (cls_node_op(g, x) == CLS_OP_CONSTANT) {
+            gather_terms(g, y, c * cls_node_value(g, x), expand, m);
+            return;
+        }
+        if (expand && is_sum(g, y)) {
+            gather_expanded(g, x, y, c, m);
+            return;
+        }
+        if (expand && is_sum(g, x)) {
+            gather_expanded(g, y, x, c, m);
+            return;
+        }
+        break;
+    case CLS_OP_DIV:
+        if (cls_node_op(g, y) == CLS_OP_CONSTANT) {
+            gather_terms(g, x, c / cls_node_value(g, y), expand, m);
+            return;
+        }
+        break;
+    default: break;
+    }
+    put(m, a, c);
+}
+
+static cls_node build_sum(cls_graph *g, const members *m) {
+    cls_node sum = cls_constant(g, 0);
+    for (int sign = 1; sign >= -1; sign -= 2) /* positive terms first: a - b, not -b + a */
+        for (size_t k = 0; k < m->n; k++) {
+            double c = m->weight[k];
+            if (c == 0 || (c > 0) != (sign > 0)) continue;
+            cls_node term = cls_mul(g, cls_constant(g, fabs(c)), m->node[k]);
+            sum = sign > 0 ? cls_add(g, sum, term) : cls_sub(g, sum, term);
+        }
+    return cls_add(g, sum, cls_constant(g, m->constant));
+}
+
+static size_t weight_of(const cls_graph *g, cls_node a) {
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    if (!reach || a == CLS_NO_NODE) {
+        free(reach);
+        return SIZE_MAX;
+    }
+    clsi_reach(g, 1, &a, reach);
+    size_t count = 0;
+    for (size_t k = 0; k <= a; k++) count += reach[k];
+    free(reach);
+    return count;
+}
+
+static cls_node simplify_sum(cls_graph *g, cls_node a) {
+    cls_node best = a;
+    for (int expand = 0; expand <= 1; expand++) {
+        members m = {0};
+        gather_terms(g, a, 1, expand, &m);
+        if (m.full) continue;
+        cls_node candidate = build_sum(g, &m);
+        if (weight_of(g, candidate) < weight_of(g, best)) best = candidate;
+    }
+    return best;
+}
+
+/* ---- products ---- */
+
+static int is_whole(double x) {
+    return x == floor(x);
+}
+
+static void gather_factor(cls_graph *g, cls_node a, double e, members *m);
+
+/* a^e as factors; a product under a fractional power is left whole (its factors may be negative). */
+static void gather_factors(cls_graph *g, cls_node a, double e, members *m) {
+    if (too_much(m)) return;
+    m->depth++;
+    gather_factor(g, a, e, m);
+    m->depth--;
+}
+
+static void gather_factor(cls_graph *g, cls_node a, double e, members *m) {
+    cls_node x = cls_node_arg(g, a, 0), y = cls_node_arg(g, a, 1);
+    cls_op op = cls_node_op(g, a);
+    if (op == CLS_OP_CONSTANT && is_whole(e)) {
+        m->constant *= pow(cls_node_value(g, a), e);
+    } else if (op == CLS_OP_MUL && is_whole(e)) {
+        gather_factors(g, x, e, m);
+        gather_factors(g, y, e, m);
+    } else if (op == CLS_OP_DIV && is_whole(e)) {
+        gather_factors(g, x, e, m);
+        gather_factors(g, y, -e, m);
+    } else if (op == CLS_OP_NEG && is_whole(e)) {
+        if (fmod(e, 2) != 0) m->constant = -m->constant;
+        gather_factors(g, x, e, m);
+    } else if (op == CLS_OP_POW && cls_node_op(g, y) == CLS_OP_CONSTANT && is_whole(e)) {
+        gather_factors(g, x, e * cls_node_value(g, y), m);
+    } else if (op == CLS_OP_FUNCTION && cls_node_function(g, a) == CLS_FN_SQRT && is_whole(e)) {
+        gather_factors(g, x, e / 2, m);
+    } else if (op == CLS_OP_FUNCTION && cls_node_function(g, a) == CLS_FN_EXP) {
+        cls_node argument = cls_mul(g, cls_constant(g, e), x);
+        m->exponential =
+            m->exponential == CLS_NO_NODE ? argument : cls_add(g, m->exponential, argument);
+    } else {
+        put(m, a, e);
+    }
+}
+
+/* 2/3 + 1/3 is 1 and 0.1 + 0.2 - 0.3 is 0 here: exponents are small rationals written in binary. */
+static double clean_exponent(double e) {
+    return fabs(e - nearbyint(e)) < 1e-14 ? nearbyint(e) : e;
+}
+
+static cls_node simplify_product(cls_graph *g, cls_node a) {
+    if (a == CLS_NO_NODE) return a;
+    members m = {.constant = 1, .exponential = CLS_NO_NODE};
+    gather_factors(g, a, 1, &m);
+    if (m.full || !isfinite(m.constant)) return a;
+    cls_node top = cls_constant(g, m.constant), bottom = cls_constant(g, 1);
+    for (size_t k = 0; k < m.n; k++) {
+        double e = clean_exponent(m.weight[k]);
+        cls_node power = cls_pow(g, m.node[k], cls_constant(g, fabs(e)));
+        if (e > 0) top = cls_mul(g, top, power);
+        if (e < 0) bottom = cls_mul(g, bottom, power);
+    }
+    if (m.exponential != CLS_NO_NODE) {
+        cls_node exponent = simplify_sum(g, m.exponential);
+        top = cls_mul(g, top, cls_apply(g, CLS_FN_EXP, exponent));
+    }
+    cls_node candidate = cls_div(g, top, bottom);
+    return weight_of(g, candidate) < weight_of(g, a) ? candidate : a;
+}
+
+cls_node cls_simplify(cls_graph *g, cls_node a) {
+    if (a == CLS_NO_NODE) return a;
+    size_t size = (size_t)a + 1;
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    cls_node *map = clsi_calloc(size, sizeof *map);
+    if (!reach || !map) {
+        free(reach);
+        free(map);
+        return a; /* simplification is never necessary */
+    }
+    clsi_reach(g, 1, &a, reach);
+    for (size_t k = 0; k < size; k++) {
+        if (!reach[k]) continue;
+        cls_node args[3] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+        size_t n = cls_node_arg_count(g, (cls_node)k);
+        for (size_t i = 0; i < n; i++) args[i] = map[g->nodes[k].arg[i]];
+        cls_node b = clsi_rebuild(g, (cls_node)k, args);
+        if (b == CLS_NO_NODE) break;
+        switch (cls_node_op(g, b)) {
+        case CLS_OP_ADD:
+        case CLS_OP_SUB: b = simplify_sum(g, b); break;
+        case CLS_OP_MUL:
+        case CLS_OP_DIV:
+        case CLS_OP_POW: b = simplify_product(g, b); break;
+        default: break;
+        }
+        map[k] = b;
+    }
+    cls_node result = cls_graph_status(g, NULL) == CLS_OK ? map[a] : CLS_NO_NODE;
+    free(reach);
+    free(map);
+    return result;
+}

@@ -1,0 +1,137 @@
+/* The reader of .clausius files, shared by the files that read statements:
+ *   source.c    text, positions, error sentences, words, expressions
+ *   names.c     one table of names; which of them a formula may use
+ *   declare.c   coordinate, entropy, temperature, parameter, let, part
+ *   statements.c  formulas, friction, heat, external, invariant, output, start, step, until
+ *   parse.c     the table of statements and the order of reading */
+#ifndef CLSI_LANGUAGE_H
+#define CLSI_LANGUAGE_H
+
+#include "base/base.h"
+#include "system/system.h"
+
+/* What a name stands for; or-ed where several are allowed. */
+typedef enum clsi_kind {
+    CLSI_COORDINATE = 1,
+    CLSI_VELOCITY = 2,
+    CLSI_MOMENTUM = 4,
+    CLSI_ENTROPY = 8,
+    CLSI_TEMPERATURE = 16,
+    CLSI_TIME = 32,
+    CLSI_PARAMETER = 64,
+    CLSI_LET = 128,
+    CLSI_LABEL = 256 /* names a part, an invariant or an output; not usable in formulas */
+} clsi_kind;
+
+typedef struct clsi_name {
+    char *name;
+    clsi_kind kind;
+    size_t index;  /* which coordinate, entropy, parameter, ... */
+    cls_node node; /* CLS_NO_NODE for labels */
+    size_t where;  /* offset of its declaration */
+} clsi_name;
+
+/* A domain that waits until the parameters are known. */
+typedef struct clsi_domain {
+    clsi_kind kind;
+    size_t index, begin, end; /* between the parentheses */
+} clsi_domain;
+
+typedef struct clsi_reader {
+    const char *file, *text;
+    char *clean; /* the text with comments and control characters blanked, same offsets */
+    size_t length;
+    const cls_assignments *set;
+    cls_error *error;
+    cls_system *s;
+    clsi_name *names;
+    size_t n_names, names_capacity;
+    const char **scope_names; /* what cls_parse sees: names with nodes */
+    cls_node *scope_nodes;
+    size_t n_scope, scope_names_capacity, scope_nodes_capacity;
+    cls_node *let_symbol, *let_raw; /* (n_lets) lets as symbols and as expressions */
+    cls_node *parameter_constant;   /* (n_parameters) */
+    clsi_domain *domains;
+    size_t n_domains, domains_capacity;
+    size_t coordinate_capacity, entropy_capacity, temperature_capacity, parameter_capacity,
+        value_capacity, symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity,
+        let_raw_capacity, parts_capacity, invariants_capacity, raw_invariants_capacity,
+        outputs_capacity, raw_outputs_capacity;
+    int has_formula;
+    size_t formula_where; /* offset of the formula statement */
+    int has_title;
+} clsi_reader;
+
+/* A place in the text: the rest of a statement. */
+typedef struct clsi_cursor {
+    size_t at, end;
+} clsi_cursor;
+
+/* One expression of the file: lets as symbols, lets expanded, parameters replaced by values. */
+typedef struct clsi_expression {
+    size_t begin, end;
+    cls_node written, raw, bound;
+} clsi_expression;
+
+/* ---- source.c ---- */
+/* Fills the error with file:line:column, the sentence, the source line and a caret. */
+cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) CLS_PRINTF(3, 4);
+cls_status clsi_clean_text(clsi_reader *r);
+void clsi_skip_space(const clsi_reader *r, clsi_cursor *c);
+int clsi_at_end(const clsi_reader *r, clsi_cursor *c);
+/* Length of the word at the cursor, 0 if there is none; with dots when `dotted` (v.x). */
+size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted);
+int clsi_accept(const clsi_reader *r, clsi_cursor *c, const char *symbol);
+int clsi_accept_word(const clsi_reader *r, clsi_cursor *c, const char *word);
+cls_status clsi_expect(clsi_reader *r, clsi_cursor *c, const char *symbol, const char *after);
+cls_status clsi_expect_end(clsi_reader *r, clsi_cursor *c);
+/* "`word`" or "the end of the statement", for messages. */
+const char *clsi_found(const clsi_reader *r, clsi_cursor *c, char out[48]);
+/* Offset of the next comma outside brackets, or the end. */
+size_t clsi_item_end(const clsi_reader *r, const clsi_cursor *c);
+cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_expression *out);
+/* An expression of numbers and parameters only, as a finite number. */
+cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
+                            double *out);
+/* Offset of the word `name` inside [begin, end), or `begin`. */
+size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char *name);
+
+/* ---- names.c ---- */
+cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                        size_t index, cls_node node, size_t where);
+const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds);
+/* The nearest name of these kinds as " (did you mean `x`?)", or "". */
+const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
+                         char out[96]);
+/* All names of a kind, "S1, S2". */
+const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]);
+/* Fails when the expression uses a name outside `kinds`; `what` is "a lagrangian", ... */
+cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what);
+/* Reads an entropy or its temperature by either name. */
+cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
+cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index);
+cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);
+
+/* ---- declare.c and statements.c: one function per statement ---- */
+cls_status clsi_read_system(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_let(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_part(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_domains(clsi_reader *r); /* the domains that waited */
+cls_status clsi_read_lagrangian(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_hamiltonian(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_thermal(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_invariant(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_output(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_start(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_step(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_until(clsi_reader *r, clsi_cursor c);
+
+#endif

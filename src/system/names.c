@@ -1,0 +1,194 @@
+/* One table of names for a whole file, so that no name means two things.
+ *
+ * Lookup is a linear walk: files have dozens of names, and the limits (parse.c) keep it at a few
+ * thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
+ * a velocity into a hamiltonian. */
+#include "system/language.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const reserved[] = {"time", "energy", "entropy", "work",     "trajectory", "t",
+                                       "pi",   "inf",    "infinity", "unknown", "on",         "in",
+                                       "with",
+#define FUNCTION_NAME(name, text) text,
+                                       CLS_FUNCTION_LIST(FUNCTION_NAME)
+#undef FUNCTION_NAME
+};
+
+static const char *kind_text(clsi_kind kind) {
+    switch (kind) {
+    case CLSI_COORDINATE: return "a coordinate";
+    case CLSI_VELOCITY: return "a velocity";
+    case CLSI_MOMENTUM: return "a momentum";
+    case CLSI_ENTROPY: return "an entropy";
+    case CLSI_TEMPERATURE: return "a temperature";
+    case CLSI_TIME: return "the time";
+    case CLSI_PARAMETER: return "a parameter";
+    case CLSI_LET: return "a let";
+    case CLSI_LABEL: return "the name of a part, an invariant or an output";
+    }
+    return "a name";
+}
+
+const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds) {
+    for (size_t i = 0; i < r->n_names; i++) {
+        const clsi_name *n = &r->names[i];
+        if (((int)n->kind & kinds) && strlen(n->name) == length &&
+            memcmp(n->name, name, length) == 0)
+            return n;
+    }
+    return NULL;
+}
+
+static int line_of(const clsi_reader *r, size_t where) {
+    int line = 1;
+    for (size_t i = 0; i < where && i < r->length; i++) line += r->text[i] == '\n';
+    return line;
+}
+
+static cls_status check_free(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                             size_t where) {
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved && kind != CLSI_TIME; i++)
+        if (strlen(reserved[i]) == length && memcmp(reserved[i], name, length) == 0)
+            return clsi_at(r, where, "`%s` is reserved: choose another name", reserved[i]);
+    const clsi_name *old = clsi_lookup(r, name, length, ~0);
+    if (!old) return CLS_OK;
+    return clsi_at(r, where, "`%s` is already %s, declared in line %d", old->name,
+                   kind_text(old->kind), line_of(r, old->where));
+}
+
+cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                        size_t index, cls_node node, size_t where) {
+    if (length > 63)
+        return clsi_at(r, where, "this name has %zu letters, at most 63 are allowed", length);
+    cls_status status = check_free(r, name, length, kind, where);
+    if (status != CLS_OK) return status;
+    if (!clsi_grow(&r->names, &r->names_capacity, r->n_names + 1, sizeof *r->names) ||
+        !clsi_grow(&r->scope_names, &r->scope_names_capacity, r->n_scope + 1,
+                   sizeof *r->scope_names) ||
+        !clsi_grow(&r->scope_nodes, &r->scope_nodes_capacity, r->n_scope + 1,
+                   sizeof *r->scope_nodes))
+        return clsi_no_memory(r->error);
+    clsi_name *n = &r->names[r->n_names];
+    *n = (clsi_name){clsi_strndup(name, length), kind, index, node, where};
+    if (!n->name) return clsi_no_memory(r->error);
+    r->n_names++;
+    if (kind != CLSI_LABEL) {
+        r->scope_names[r->n_scope] = n->name;
+        r->scope_nodes[r->n_scope++] = node;
+    }
+    return CLS_OK;
+}
+
+const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
+                         char out[96]) {
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), name);
+    const char **words = clsi_calloc(r->n_names, sizeof *words);
+    out[0] = 0;
+    if (!words) return out;
+    for (size_t i = 0; i < r->n_names; i++)
+        words[i] = ((int)r->names[i].kind & kinds) ? r->names[i].name : NULL;
+    const char *near = cls_nearest_word(word, r->n_names, words);
+    if (near) snprintf(out, 96, " (did you mean `%s`?)", near);
+    free(words);
+    return out;
+}
+
+const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]) {
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < r->n_names; i++) {
+        if (!((int)r->names[i].kind & kinds)) continue;
+        if (used > 180) {
+            snprintf(out + used, 256 - used, ", ...");
+            break;
+        }
+        used += (size_t)snprintf(out + used, 256 - used, "%s%s", used ? ", " : "",
+                                 r->names[i].name);
+    }
+    return out;
+}
+
+/* The name to use instead: v.x for p.x, S for T, and back. */
+static const char *partner(const clsi_reader *r, const clsi_name *n) {
+    clsi_kind other = n->kind == CLSI_VELOCITY      ? CLSI_MOMENTUM
+                      : n->kind == CLSI_MOMENTUM    ? CLSI_VELOCITY
+                      : n->kind == CLSI_ENTROPY     ? CLSI_TEMPERATURE
+                      : n->kind == CLSI_TEMPERATURE ? CLSI_ENTROPY
+                                                    : CLSI_LABEL;
+    for (size_t i = 0; i < r->n_names && other != CLSI_LABEL; i++)
+        if (r->names[i].kind == other && r->names[i].index == n->index) return r->names[i].name;
+    return NULL;
+}
+
+static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_name *n, int kinds,
+                         const char *what) {
+    size_t where = clsi_find_word(r, e->begin, e->end, n->name);
+    const char *instead = partner(r, n);
+    const clsi_name *p = instead ? clsi_lookup(r, instead, strlen(instead), kinds) : NULL;
+    if (p)
+        return clsi_at(r, where, "%s is not a function of %s `%s`: use `%s`", what,
+                       kind_text(n->kind) + 2, n->name, instead);
+    if (n->kind == CLSI_TIME && (kinds & CLSI_COORDINATE))
+        return clsi_at(r, where,
+                       "%s must not depend on the time t, its energy would not be kept: write an "
+                       "`external force`",
+                       what);
+    if (kinds == CLSI_PARAMETER)
+        return clsi_at(r, where, "%s is made of numbers and parameters, but `%s` is %s", what,
+                       n->name, kind_text(n->kind));
+    return clsi_at(r, where, "%s must not depend on `%s`, which is %s", what, n->name,
+                   kind_text(n->kind));
+}
+
+cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what) {
+    cls_node *symbols = clsi_calloc(r->n_names, sizeof *symbols);
+    if (!symbols) return clsi_no_memory(r->error);
+    size_t n = cls_symbols_of(r->s->g, 1, &e->raw, r->n_names, symbols);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        for (size_t k = 0; k < r->n_names && status == CLS_OK; k++)
+            if (r->names[k].node == symbols[i] && !((int)r->names[k].kind & kinds))
+                status = refuse(r, e, &r->names[k], kinds, what);
+    free(symbols);
+    return status;
+}
+
+cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index) {
+    char found[48], near[96], list[256];
+    size_t n = clsi_word_length(r, c, 0);
+    int kinds = CLSI_ENTROPY | CLSI_TEMPERATURE;
+    const clsi_name *name = n ? clsi_lookup(r, r->clean + c->at, n, kinds) : NULL;
+    if (!name)
+        return clsi_at(r, c->at, "expected an entropy or a temperature after %s, found %s%s; there "
+                                 "are %s", after, clsi_found(r, c, found),
+                       clsi_suggest(r, r->clean + c->at, n, kinds, near),
+                       clsi_list_names(r, kinds, list));
+    c->at += n;
+    *index = name->index;
+    return CLS_OK;
+}
+
+cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index) {
+    char found[48], near[96], list[256];
+    size_t n = clsi_word_length(r, c, 1);
+    const clsi_name *name = n ? clsi_lookup(r, r->clean + c->at, n, CLSI_COORDINATE) : NULL;
+    if (!name)
+        return clsi_at(r, c->at, "expected a coordinate, found %s%s; there are %s",
+                       clsi_found(r, c, found),
+                       clsi_suggest(r, r->clean + c->at, n, CLSI_COORDINATE, near),
+                       clsi_list_names(r, CLSI_COORDINATE, list));
+    c->at += n;
+    *index = name->index;
+    return CLS_OK;
+}
+
+cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length) {
+    cls_system *s = r->s;
+    if (!clsi_grow(&s->parts, &r->parts_capacity, s->n_parts + 1, sizeof *s->parts) ||
+        !(s->parts[s->n_parts] = clsi_strndup(name, length)))
+        return clsi_no_memory(r->error);
+    s->n_parts++;
+    return CLS_OK;
+}

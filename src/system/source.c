@@ -1,0 +1,257 @@
+/* The text of a .clausius file: positions, error sentences, words, expressions.
+ *
+ * Problem: every complaint must point into the user's file. So the text is never rewritten: comments
+ * are blanked in a copy of the same length, statements and expressions are ranges of offsets, and an
+ * offset becomes line, column, source line and caret only when something is wrong. Finding the line
+ * of an offset costs one walk over the text, paid once per error. */
+#include "system/language.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 96 }; /* letters of a source line shown in an error */
+
+/* The source line around `where`, and the caret under it. */
+static void quote(const clsi_reader *r, size_t where, size_t line_begin, clsi_text *out) {
+    size_t end = line_begin, from = line_begin;
+    while (r->text[end] && r->text[end] != '\n') end++;
+    if (where - from > WINDOW - 16) from = where - WINDOW / 2;
+    if (end - from > WINDOW) end = from + WINDOW;
+    clsi_text_append(out, "\n    ");
+    for (size_t i = from; i < end; i++) {
+        char c = r->text[i];
+        if (c == '\r') continue;
+        if (c == '\t') c = ' ';
+        if (iscntrl((unsigned char)c)) c = '?';
+        clsi_text_append_n(out, &c, 1);
+    }
+    clsi_text_append(out, "\n    ");
+    for (size_t i = from; i < where; i++) /* a UTF-8 letter is one column wide */
+        if (((unsigned char)r->text[i] & 0xC0) != 0x80) clsi_text_append_n(out, " ", 1);
+    clsi_text_append(out, "^");
+}
+
+cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
+    char sentence[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    int line = 1;
+    size_t begin = 0;
+    if (where > r->length) where = r->length;
+    for (size_t i = 0; i < where; i++)
+        if (r->text[i] == '\n') line++, begin = i + 1;
+    clsi_text around = {0};
+    quote(r, where, begin, &around);
+    clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s", r->file, line, (int)(where - begin) + 1,
+              sentence, around.failed ? "" : around.data);
+    if (r->error) {
+        r->error->line = line;
+        r->error->column = (int)(where - begin) + 1;
+    }
+    clsi_text_clear(&around);
+    return CLS_SYSTEM;
+}
+
+/* Comments become blanks; so do tabs and carriage returns. Other control letters are refused. */
+cls_status clsi_clean_text(clsi_reader *r) {
+    int comment = 0, quoted = 0;
+    r->clean = clsi_strndup(r->text, r->length);
+    if (!r->clean) return clsi_no_memory(r->error);
+    for (size_t i = 0; i < r->length; i++) {
+        char c = r->text[i];
+        if (c == '\n') {
+            comment = quoted = 0;
+            continue;
+        }
+        if (c == '"' && !comment) quoted = !quoted;
+        if (c == '#' && !quoted) comment = 1;
+        if (comment || c == '\t' || c == '\r') {
+            r->clean[i] = ' ';
+        } else if (iscntrl((unsigned char)c)) {
+            return clsi_at(r, i, "control character 0x%02x: a system file is plain text",
+                           (unsigned char)c);
+        }
+    }
+    return CLS_OK;
+}
+
+static int is_space(char c) {
+    return c == ' ' || c == '\n';
+}
+
+void clsi_skip_space(const clsi_reader *r, clsi_cursor *c) {
+    while (c->at < c->end && is_space(r->clean[c->at])) c->at++;
+}
+
+int clsi_at_end(const clsi_reader *r, clsi_cursor *c) {
+    clsi_skip_space(r, c);
+    return c->at >= c->end;
+}
+
+static int is_letter(char c) {
+    return isalpha((unsigned char)c) || c == '_';
+}
+
+static int is_word(char c) {
+    return is_letter(c) || isdigit((unsigned char)c);
+}
+
+size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted) {
+    clsi_skip_space(r, c);
+    const char *t = r->clean;
+    size_t i = c->at;
+    if (i >= c->end || !is_letter(t[i])) return 0;
+    while (i < c->end && (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end &&
+                                             is_letter(t[i + 1]))))
+        i++;
+    return i - c->at;
+}
+
+int clsi_accept(const clsi_reader *r, clsi_cursor *c, const char *symbol) {
+    clsi_skip_space(r, c);
+    size_t n = strlen(symbol);
+    if (c->end - c->at < n || memcmp(r->clean + c->at, symbol, n) != 0) return 0;
+    c->at += n;
+    return 1;
+}
+
+int clsi_accept_word(const clsi_reader *r, clsi_cursor *c, const char *word) {
+    size_t n = clsi_word_length(r, c, 0);
+    if (n != strlen(word) || memcmp(r->clean + c->at, word, n) != 0) return 0;
+    c->at += n;
+    return 1;
+}
+
+const char *clsi_found(const clsi_reader *r, clsi_cursor *c, char out[48]) {
+    if (clsi_at_end(r, c)) return "the end of the statement";
+    size_t n = clsi_word_length(r, c, 1);
+    if (n == 0) n = 1;
+    while (((unsigned char)r->clean[c->at + n] & 0xC0) == 0x80) n++;
+    snprintf(out, 48, "`%.*s`", (int)(n < 40 ? n : 40), r->clean + c->at);
+    return out;
+}
+
+cls_status clsi_expect(clsi_reader *r, clsi_cursor *c, const char *symbol, const char *after) {
+    if (clsi_accept(r, c, symbol)) return CLS_OK;
+    char found[48];
+    return clsi_at(r, c->at, "expected `%s` after %s, found %s", symbol, after,
+                   clsi_found(r, c, found));
+}
+
+cls_status clsi_expect_end(clsi_reader *r, clsi_cursor *c) {
+    if (clsi_at_end(r, c)) return CLS_OK;
+    char found[48];
+    return clsi_at(r, c->at, "expected the end of the statement, found %s",
+                   clsi_found(r, c, found));
+}
+
+size_t clsi_item_end(const clsi_reader *r, const clsi_cursor *c) {
+    int depth = 0;
+    size_t i = c->at;
+    for (; i < c->end; i++) {
+        char k = r->clean[i];
+        if (k == '(' || k == '[') depth++;
+        if ((k == ')' || k == ']') && depth > 0) depth--;
+        if (k == ',' && depth == 0) break;
+    }
+    return i;
+}
+
+size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char *name) {
+    size_t n = strlen(name);
+    for (size_t i = begin; i < end;) {
+        size_t j = i;
+        while (j < end && (is_word(r->clean[j]) || r->clean[j] == '.')) j++;
+        if (j - i == n && memcmp(r->clean + i, name, n) == 0) return i;
+        i = j > i ? j : i + 1;
+    }
+    return begin;
+}
+
+/* The parser saw the expression alone, on one line: its column is an offset. Its sentence is kept,
+ * place and quotation are ours. */
+static cls_status point_at_parse_error(clsi_reader *r, const clsi_expression *e,
+                                       const cls_error *inner) {
+    if (inner->status == CLS_MEMORY) return clsi_no_memory(r->error);
+    size_t where = e->begin + (inner->column > 0 ? (size_t)inner->column - 1 : 0);
+    if (where > e->end) where = e->end;
+    const char *sentence = inner->message;
+    char place[32];
+    snprintf(place, sizeof place, "%d:%d: ", inner->line, inner->column);
+    const char *after = strstr(sentence, place);
+    if (after && !memchr(sentence, '\n', (size_t)(after - sentence))) {
+        sentence = after + strlen(place);
+    }
+    int length = (int)strcspn(sentence, "\n");
+    size_t line = where;
+    while (line > e->begin && is_space(r->clean[line - 1]) && r->clean[line - 1] != '\n') line--;
+    int continued = line > e->begin && r->clean[line - 1] == '\n' && isalpha(r->clean[where]);
+    return clsi_at(r, where, "%.*s%s", length, sentence,
+                   continued ? " (a line that begins with white space continues the statement "
+                               "above it)"
+                             : "");
+}
+
+static cls_status expand(clsi_reader *r, clsi_expression *e) {
+    cls_system *s = r->s;
+    cls_error inner = {0};
+    e->raw = e->bound = CLS_NO_NODE;
+    cls_status status = cls_substitute(s->g, 1, &e->written, s->n_lets, r->let_symbol, r->let_raw,
+                                       &e->raw);
+    if (status == CLS_OK)
+        status = cls_substitute(s->g, 1, &e->raw, s->n_parameters, s->parameter_symbol,
+                                r->parameter_constant, &e->bound);
+    if (status == CLS_OK && e->bound != CLS_NO_NODE) return CLS_OK;
+    if (cls_graph_status(s->g, &inner) == CLS_MEMORY) return clsi_no_memory(r->error);
+    return clsi_at(r, e->begin, "this expression is too large: %s", inner.message);
+}
+
+cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_expression *e) {
+    while (begin < end && is_space(r->clean[begin])) begin++;
+    while (end > begin && is_space(r->clean[end - 1])) end--;
+    e->begin = begin;
+    e->end = end;
+    e->written = e->raw = e->bound = CLS_NO_NODE;
+    if (begin == end) return clsi_at(r, begin, "expected a formula, found nothing");
+    size_t seam = clsi_find_word(r, begin, end, "unknown");
+    if (end - seam >= 7 && memcmp(r->clean + seam, "unknown", 7) == 0)
+        return clsi_at(r, seam,
+                       "unknown parts are learned: that comes with `clausius learn`, which this "
+                       "version does not have yet");
+    char *text = clsi_strndup(r->clean + begin, end - begin);
+    if (!text) return clsi_no_memory(r->error);
+    for (char *c = text; *c; c++)
+        if (*c == '\n') *c = ' ';
+    cls_scope scope = {r->n_scope, r->scope_names, r->scope_nodes};
+    cls_error inner = {0};
+    cls_status status = cls_parse(r->s->g, text, &scope, NULL, 1, 1, &e->written, &inner);
+    free(text);
+    return status == CLS_OK ? expand(r, e) : point_at_parse_error(r, e, &inner);
+}
+
+cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
+                            double *out) {
+    clsi_expression e;
+    cls_status status = clsi_read_expression(r, begin, end, &e);
+    if (status == CLS_OK) status = clsi_allow(r, &e, CLSI_PARAMETER, what);
+    if (status != CLS_OK) return status;
+    cls_program *program = NULL;
+    status = cls_program_create(r->s->g, 0, NULL, 1, &e.bound, &program, r->error);
+    if (status != CLS_OK) return status;
+    double *work = clsi_calloc(cls_program_work_size(program), sizeof *work);
+    if (work) {
+        cls_program_prepare(program, work);
+        cls_program_run(program, work, NULL, out);
+    } else {
+        status = clsi_no_memory(r->error);
+    }
+    free(work);
+    cls_program_free(&program);
+    if (status == CLS_OK && !isfinite(*out))
+        status = clsi_at(r, e.begin, "%s is not a finite number: it evaluates to %g", what, *out);
+    return status;
+}

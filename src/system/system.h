@@ -1,0 +1,111 @@
+/* system: the inside of a cls_system, for the rooms below (scheme, simulate, audit, ...).
+ *
+ * Symbols of the graph (n coordinates, m entropies): q, v, p (n each), S, T (m each), t. A formula
+ * of the user is an expression over these. `raw` keeps the parameters as symbols (for printing);
+ * `bound` has them replaced by their values (for numbers). */
+#ifndef CLSI_SYSTEM_H
+#define CLSI_SYSTEM_H
+
+#include <clausius/graph.h>
+#include <clausius/system.h>
+
+typedef struct clsi_variable {
+    char *name, *unit; /* unit NULL when none was given */
+    double low, high;  /* open interval; -INFINITY, INFINITY when not declared */
+} clsi_variable;
+
+typedef struct clsi_named {
+    char *name;
+    cls_node node;
+} clsi_named;
+
+/* The physics as expressions. Absent things are the constant 0. */
+typedef struct clsi_physics {
+    cls_node formula;      /* L(q,v,S), H(q,p,S) or G(q,v,T) as the user wrote it */
+    cls_node potential;    /* external potential W(q), in the energy; constant forces land here */
+    cls_node *force;       /* (n) external forces without potential, over q,v,p,S,T,t */
+    cls_node *friction;    /* (m, n) F_ij: force on coordinate j that heats entropy i */
+    cls_node *conductance; /* (m, m) symmetric, zero diagonal: heat kappa_ij (T_j - T_i) into i */
+    clsi_named *invariants, *outputs;
+} clsi_physics;
+
+struct cls_system {
+    char *name, *title, *text;
+    cls_formalism formalism;
+    cls_graph *g;
+    size_t n, m, n_parameters, n_invariants, n_outputs, n_lets, n_parts;
+    clsi_variable *coordinate; /* (n) */
+    clsi_variable *entropy;    /* (m) */
+    clsi_variable *temperature; /* (m); low is 0 unless the file says otherwise */
+    clsi_variable *parameter;
+    double *parameter_value;
+    cls_node *parameter_symbol;
+    cls_node *q, *v, *p, *S, *T, t; /* symbols */
+    clsi_named *lets;  /* raw definitions, for printing */
+    char **parts;      /* names that --unknown can take */
+    clsi_physics raw, bound;
+    int has_work; /* external forces without potential: the state carries `work` */
+    /* default start: for each q, v, p, S, T symbol in this order (3n + 2m), NAN when not given */
+    double *start;
+    double step, until;
+    struct clsi_form *form; /* the native first-order form, built at the end of parsing */
+    /* For printing and for rows; the rooms below need none of these. */
+    char *formula_name;        /* NULL when the file gives none */
+    cls_node written;          /* the formula with lets as symbols */
+    size_t n_columns;
+    char **columns;            /* (n_columns) names; column 1 + i is state i for i < 2n + m */
+    cls_program *row_program;  /* inputs t, z, work; outputs the columns */
+    cls_program *dual_program; /* see start.c: conjugate variables and their Jacobian over z */
+};
+
+/* The native state z and everything as an expression over z (and t).
+ *   PHASE    z = (q, p, S): hamiltonian; lagrangian whose momentum is affine in v
+ *   VELOCITY z = (q, v, S): any other lagrangian
+ *   THERMAL  z = (q, v, T): thermal lagrangian
+ * y = (q, p, S) are the variables that have rates; y(z) is the identity for PHASE. */
+typedef enum clsi_form_kind { CLSI_FORM_PHASE, CLSI_FORM_VELOCITY, CLSI_FORM_THERMAL } clsi_form_kind;
+
+typedef struct clsi_form {
+    clsi_form_kind kind;
+    size_t n, m, nz; /* nz = 2n + m, without work */
+    cls_node *z;     /* (nz) symbols: those of the system */
+    cls_node *q, *v, *p; /* (n) over z */
+    cls_node *S, *T;     /* (m) over z */
+    cls_node energy;     /* total energy with the external potential, over z */
+    cls_node entropy;    /* sum of S */
+    cls_node *energy_q;  /* (n) dE/dq at fixed p, S:  H_q = -L_q = -G_q, over z */
+    /* The generating function with the external potential inside, over the native symbols:
+     * H(q,p,S) for PHASE, L(q,v,S) for VELOCITY, G(q,v,T) for THERMAL. */
+    cls_node generator;
+    /* L(q,v,S) over the symbols q,v,S where it is known in closed form (PHASE with velocity affine
+     * in p, VELOCITY), else CLS_NO_NODE. */
+    cls_node lagrangian;
+} clsi_form;
+
+/* Expressions written over q,v,p,S,T,t rewritten with the given nodes in their place (NULL keeps
+ * the symbols). */
+typedef struct clsi_place {
+    const cls_node *q, *v, *p, *S, *T; /* (n), (n), (n), (m), (m) */
+    cls_node t;
+} clsi_place;
+cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
+                         const cls_node *nodes, cls_node *out);
+
+/* A row as a program, for callers that bring their own work array: inputs (t, z (2n+m), work), the
+ * last one always there (0 where the system has no work), outputs the columns in order. */
+const cls_program *clsi_system_row_program(const cls_system *s);
+
+/* ---- used inside this room ---- */
+/* The native form of `physics` (raw or bound). `kind` NULL: decide; else build that one. */
+cls_status clsi_form_create(const cls_system *s, const clsi_physics *physics,
+                            const clsi_form_kind *kind, clsi_form **out, cls_error *error);
+void clsi_form_free(clsi_form **form);
+/* Columns and the row program; the conjugate variables for cls_system_start. */
+cls_status clsi_system_build_rows(cls_system *s, cls_error *error);
+cls_status clsi_system_build_duals(cls_system *s, cls_error *error);
+/* If f is quadratic in x (n symbols) with an invertible matrix f_xx that is free of x: its Legendre
+ * transform f*(y) and x(y) (n); returns 1. Else 0. */
+int clsi_legendre(cls_graph *g, cls_node f, size_t n, const cls_node *x, const cls_node *y,
+                  cls_node *conjugate, cls_node *x_of_y);
+
+#endif

@@ -1,0 +1,264 @@
+/* base: error sentences, nearest words, texts, numbers, atomic files, random numbers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/base.h"
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/clausius-base-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    return rmdir(folder); /* every test cleans up after itself: a stray file fails here */
+}
+
+static size_t files_in_folder(void) {
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    size_t n = 0;
+    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static const char *in_folder(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void test_fail(void **state) {
+    (void)state;
+    cls_error e = {.line = 3, .column = 4};
+    assert_int_equal(clsi_fail(&e, CLS_DATA, "%s:%d: no", "a.csv", 7), CLS_DATA);
+    assert_int_equal(e.status, CLS_DATA);
+    assert_string_equal(e.message, "a.csv:7: no");
+    assert_true(e.line == 0 && e.column == 0);
+    assert_int_equal(clsi_fail(NULL, CLS_IO, "nobody listens"), CLS_IO);
+    char *big = malloc(5001);
+    assert_non_null(big);
+    memset(big, 'x', 5000);
+    big[5000] = 0;
+    clsi_fail(&e, CLS_USAGE, "%s", big);
+    assert_int_equal(strlen(e.message), sizeof e.message - 1);
+    free(big);
+    assert_string_equal(cls_status_text(CLS_OK), "ok");
+    assert_string_equal(cls_status_text((cls_status)99), "unknown status");
+}
+
+static void test_nearest_word(void **state) {
+    (void)state;
+    const char *words[] = {"friction", "velocity", NULL, "v.x", "x"};
+    assert_string_equal(cls_nearest_word("fricton", 5, words), "friction");
+    assert_string_equal(cls_nearest_word("velocitx", 5, words), "velocity");
+    assert_string_equal(cls_nearest_word("velocity", 5, words), "velocity");
+    assert_string_equal(cls_nearest_word("v.y", 5, words), "v.x");
+    assert_null(cls_nearest_word("y", 5, words)); /* all its letters would be wrong */
+    assert_null(cls_nearest_word("temperature", 5, words));
+    assert_null(cls_nearest_word("anything", 0, NULL));
+}
+
+static void test_texts(void **state) {
+    (void)state;
+    clsi_text t = {0};
+    char *empty = clsi_text_take(&t);
+    assert_string_equal(empty, "");
+    free(empty);
+    clsi_text_append(&t, "one");
+    clsi_text_append_n(&t, " two three", 4);
+    clsi_text_printf(&t, " %d%%", 3);
+    assert_string_equal(t.data, "one two 3%");
+    assert_int_equal(t.length, 10);
+    for (int i = 0; i < 1000; i++) clsi_text_printf(&t, "%c", 'a' + i % 26);
+    assert_int_equal(t.length, 1010);
+    assert_int_equal(t.data[1009], 'a' + 999 % 26);
+    char *text = clsi_text_take(&t);
+    assert_int_equal(strlen(text), 1010);
+    assert_true(!t.data && !t.length && !t.failed);
+    free(text);
+    clsi_text_append(&t, "x");
+    t.failed = 1; /* as after running out of memory: sticky, and take gives nothing */
+    clsi_text_append(&t, "y");
+    assert_null(clsi_text_take(&t));
+    assert_true(!t.data && !t.failed);
+}
+
+static void test_growth(void **state) {
+    (void)state;
+    double *a = NULL;
+    size_t room = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        assert_true(clsi_grow(&a, &room, i + 1, sizeof *a));
+        assert_true(room > i);
+        a[i] = (double)i;
+    }
+    for (size_t i = 0; i < 1000; i++) assert_true(a[i] == (double)i);
+    size_t before = room;
+    assert_false(clsi_grow(&a, &room, SIZE_MAX / 4, sizeof *a));
+    assert_false(clsi_grow(&a, &room, SIZE_MAX, 1));
+    assert_int_equal(room, before);
+    assert_true(a[999] == 999);
+    free(a);
+}
+
+static void test_short_numbers(void **state) {
+    (void)state;
+    char text[32];
+    clsi_format_double(0.1, text);
+    assert_string_equal(text, "0.1");
+    clsi_format_double(-3, text);
+    assert_string_equal(text, "-3");
+    clsi_random r;
+    clsi_random_seed(&r, 5);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = clsi_random_next(&r);
+        double value;
+        memcpy(&value, &bits, sizeof bits);
+        if (!isfinite(value)) continue;
+        clsi_format_double(value, text);
+        assert_true(strtod(text, NULL) == value);
+    }
+}
+
+static void test_commit(void **state) {
+    (void)state;
+    clsi_file f;
+    cls_error e;
+    for (int round = 0; round < 2; round++) { /* the second replaces the first */
+        assert_int_equal(clsi_file_open(&f, in_folder("out"), &e), CLS_OK);
+        assert_true(fprintf(f.stream, "round %d\n", round) > 0);
+        fflush(f.stream);
+        char *old;
+        size_t n;
+        cls_status status = clsi_read_file(in_folder("out"), 100, &old, &n, &e);
+        if (round == 0) {
+            assert_int_equal(status, CLS_IO); /* nothing under the name yet */
+        } else {
+            assert_int_equal(status, CLS_OK); /* still the first */
+            assert_string_equal(old, "round 0\n");
+        }
+        free(old);
+        assert_int_equal(clsi_file_commit(&f, &e), CLS_OK);
+        assert_int_equal(files_in_folder(), 1);
+    }
+    char *data;
+    size_t n;
+    assert_int_equal(clsi_read_file(in_folder("out"), 8, &data, &n, &e), CLS_OK);
+    assert_string_equal(data, "round 1\n");
+    assert_int_equal(n, 8);
+    free(data);
+    assert_int_equal(clsi_read_file(in_folder("out"), 7, &data, &n, &e), CLS_DATA);
+    assert_null(data);
+    struct stat st;
+    mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(stat(in_folder("out"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0666 & ~mask);
+    unlink(in_folder("out"));
+}
+
+static void test_discard(void **state) {
+    (void)state;
+    clsi_file f;
+    cls_error e;
+    assert_int_equal(clsi_file_open(&f, in_folder("out"), &e), CLS_OK);
+    assert_true(fputs("half of it", f.stream) >= 0);
+    clsi_file_discard(&f);
+    assert_int_equal(files_in_folder(), 0);
+    clsi_file_discard(&f); /* harmless twice */
+}
+
+static void test_bad_places(void **state) {
+    (void)state;
+    clsi_file f;
+    cls_error e;
+    assert_int_equal(clsi_file_open(&f, "/no/such/folder/out", &e), CLS_IO);
+    assert_non_null(strstr(e.message, "/no/such/folder/out"));
+    assert_non_null(strstr(e.message, strerror(ENOENT)));
+    assert_int_equal(clsi_file_open(&f, folder, &e), CLS_IO);
+    assert_non_null(strstr(e.message, strerror(EISDIR)));
+    assert_int_equal(files_in_folder(), 0);
+}
+
+static void test_full_device(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    clsi_file f;
+    cls_error e;
+    assert_int_equal(clsi_file_open(&f, "/dev/full", &e), CLS_OK);
+    assert_true(fputs("x", f.stream) >= 0);
+    assert_int_equal(clsi_file_commit(&f, &e), CLS_IO);
+    assert_int_equal(e.status, CLS_IO);
+    assert_non_null(strstr(e.message, strerror(ENOSPC)));
+}
+
+/* The published algorithm (Blackman, Vigna): splitmix64 of seed 0 begins with
+ * 0xe220a8397b1dcdaf; xoshiro256** with state 1,2,3,4 gives 11520, 0, 1509978240. */
+static void test_random_is_the_published_one(void **state) {
+    (void)state;
+    clsi_random r;
+    clsi_random_seed(&r, 0);
+    assert_true(r.s[0] == 0xe220a8397b1dcdafu);
+    assert_true(r.s[1] == 0x6e789e6aa1b965f4u);
+    r = (clsi_random){{1, 2, 3, 4}};
+    assert_true(clsi_random_next(&r) == 11520);
+    assert_true(clsi_random_next(&r) == 0);
+    assert_true(clsi_random_next(&r) == 1509978240u);
+    clsi_random a, b;
+    clsi_random_seed(&a, 42);
+    clsi_random_seed(&b, 43);
+    assert_true(clsi_random_next(&a) != clsi_random_next(&b));
+}
+
+/* Within five standard errors; the seed is fixed, so this passes always or never. */
+static void test_random_moments(void **state) {
+    (void)state;
+    clsi_random r;
+    clsi_random_seed(&r, 1);
+    int n = 200000;
+    double u1 = 0, u2 = 0, g1 = 0, g2 = 0;
+    for (int i = 0; i < n; i++) {
+        double u = clsi_random_uniform(&r), g = clsi_random_normal(&r);
+        assert_true(u >= 0 && u < 1 && isfinite(g));
+        u1 += u;
+        u2 += (u - 0.5) * (u - 0.5);
+        g1 += g;
+        g2 += g * g;
+    }
+    assert_float_equal(u1 / n, 0.5, 5 * sqrt(1.0 / 12 / n));
+    assert_float_equal(u2 / n, 1.0 / 12, 5 * sqrt(1.0 / 180 / n));
+    assert_float_equal(g1 / n, 0, 5 * sqrt(1.0 / n));
+    assert_float_equal(g2 / n, 1, 5 * sqrt(2.0 / n));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_nearest_word),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_short_numbers),
+        cmocka_unit_test(test_commit),
+        cmocka_unit_test(test_discard),
+        cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_random_is_the_published_one),
+        cmocka_unit_test(test_random_moments),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

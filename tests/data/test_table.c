@@ -1,0 +1,344 @@
+/* Tables in memory and in CSV files: round trips to the bit, every kind of file people have, every
+ * refusal with file, line and column, nothing left behind when writing fails. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/base.h"
+#include <clausius/table.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/clausius-table-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static size_t files_in_folder(void) {
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    size_t n = 0;
+    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    DIR *d = opendir(folder);
+    char path[512];
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        unlink(path);
+    }
+    if (d) closedir(d);
+    return rmdir(folder);
+}
+
+static const char *in_folder(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static cls_status read_bytes(const char *bytes, size_t n, cls_table **t, cls_error *error) {
+    const char *path = in_folder("in.csv");
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    cls_status status = cls_table_read(path, t, error);
+    unlink(path);
+    return status;
+}
+
+static cls_table *good(const char *text) {
+    cls_table *t;
+    cls_error error = {0};
+    cls_status status = read_bytes(text, strlen(text), &t, &error);
+    if (status) fail_msg("%s", error.message);
+    return t;
+}
+
+static void refused(const char *text, int line, int column, const char *says) {
+    cls_table *t;
+    cls_error error = {0};
+    assert_int_equal(read_bytes(text, strlen(text), &t, &error), CLS_DATA);
+    assert_null(t);
+    assert_int_equal(error.line, line);
+    assert_int_equal(error.column, column);
+    char where[32];
+    snprintf(where, sizeof where, "in.csv:%d: ", line);
+    if (line) assert_non_null(strstr(error.message, where));
+    if (!strstr(error.message, says)) fail_msg("expected \"%s\" in: %s", says, error.message);
+}
+
+static void test_bits_survive(void **state) {
+    (void)state;
+    const char *names[] = {"time", "a,b", "with \"quotes\"", "two words", "#hash", "1.5"};
+    cls_table *t, *back;
+    cls_error error;
+    assert_int_equal(cls_table_create(6, names, &t, &error), CLS_OK);
+    clsi_random r;
+    clsi_random_seed(&r, 7);
+    for (int i = 0; i < 20000; i++) {
+        double row[6];
+        for (int c = 0; c < 6; c++)
+            do {
+                uint64_t bits = clsi_random_next(&r);
+                memcpy(&row[c], &bits, sizeof bits);
+            } while (row[c] - row[c] != 0); /* any finite double at all, denormals included */
+        row[0] = i ? i : -0.0;
+        assert_int_equal(cls_table_append(t, row, &error), CLS_OK);
+    }
+    assert_int_equal(cls_table_set_note(t, "system", "damped-oscillator", &error), CLS_OK);
+    assert_int_equal(cls_table_set_note(t, "set", "k=1, m: 2", &error), CLS_OK);
+    assert_int_equal(cls_table_write(t, in_folder("t.csv"), &error), CLS_OK);
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(cls_table_read(in_folder("t.csv"), &back, &error), CLS_OK);
+    assert_int_equal(cls_table_rows(back), 20000);
+    assert_int_equal(cls_table_columns(back), 6);
+    for (size_t c = 0; c < 6; c++) {
+        assert_string_equal(cls_table_name(back, c), names[c]);
+        assert_memory_equal(cls_table_column(t, c), cls_table_column(back, c),
+                            20000 * sizeof(double));
+    }
+    assert_string_equal(cls_table_note(back, "set"), "k=1, m: 2");
+    assert_string_equal(cls_table_note(back, "system"), "damped-oscillator");
+    unlink(in_folder("t.csv"));
+    cls_table_free(&t);
+    cls_table_free(&back);
+    assert_null(t);
+    cls_table_free(&t);
+}
+
+/* One column whose name could be taken for two, or for a number, or for a comment. */
+static void test_single_column_names_survive(void **state) {
+    (void)state;
+    const char *names[] = {"a b", "1", "#x", "a;b", "a\tb", " x ", "nan", "\"", "x"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cls_table *t, *back;
+        cls_error error;
+        assert_int_equal(cls_table_create(1, &names[i], &t, &error), CLS_OK);
+        assert_int_equal(cls_table_append(t, &(double){i}, &error), CLS_OK);
+        assert_int_equal(cls_table_write(t, in_folder("n.csv"), &error), CLS_OK);
+        if (cls_table_read(in_folder("n.csv"), &back, &error)) fail_msg("%s", error.message);
+        assert_int_equal(cls_table_columns(back), 1);
+        assert_string_equal(cls_table_name(back, 0), names[i]);
+        assert_true(cls_table_column(back, 0)[0] == (double)i);
+        cls_table_free(&t);
+        cls_table_free(&back);
+    }
+    unlink(in_folder("n.csv"));
+}
+
+/* The same table in every dress. */
+static void test_dialects(void **state) {
+    (void)state;
+    const char *files[] = {
+        "time,x,v.x\n0,1,2\n0.5,-3,4e1\n",
+        "time,x,v.x\r\n0,1,2\r\n0.5,-3,4e1\r\n",
+        "\xef\xbb\xbftime,x,v.x\n0,1,2\n0.5,-3,4e1",
+        "# key: value\n#\n# a comment\n\n time , \"x\" , v.x \n 0 , 1 , 2 \n\n# c\n\"0.5\",-3,\t4e1\n",
+        "time;x;v.x\n0;1;2\n0.5;-3;40\n",
+        "time\tx\tv.x\n0\t1\t2\n0.5\t -3\t40\t\n",
+        "  time   x   v.x\n  0  1  2 \n\t0.5 -3 40\n",
+        "#key:value\ntime,x,v.x\n+0,1.,2\n.5,-3E0,0x28\n   \n",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        cls_table *t = good(files[i]);
+        assert_int_equal(cls_table_columns(t), 3);
+        assert_int_equal(cls_table_rows(t), 2);
+        assert_int_equal(cls_table_find(t, "time"), 0);
+        assert_int_equal(cls_table_find(t, "x"), 1);
+        assert_int_equal(cls_table_find(t, "v.x"), 2);
+        assert_int_equal(cls_table_find(t, "y"), -1);
+        const double *time = cls_table_column(t, 0), *x = cls_table_column(t, 1);
+        const double *v = cls_table_column(t, 2);
+        assert_true(time[0] == 0 && time[1] == 0.5 && x[0] == 1 && x[1] == -3);
+        assert_true(v[0] == 2 && v[1] == 40);
+        if (strstr(files[i], "key")) assert_string_equal(cls_table_note(t, "key"), "value");
+        assert_null(cls_table_note(t, "a comment"));
+        cls_table_free(&t);
+    }
+    cls_table *t = good("time,x\n"); /* a header alone is a table without rows */
+    assert_int_equal(cls_table_rows(t), 0);
+    cls_table_free(&t);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    refused("", 0, 0, "no table in it");
+    refused("# only: notes\n\n", 0, 0, "no table in it");
+    refused("1,2,3\n4,5,6\n", 1, 0, "names of the 3 columns");
+    refused("\n  1.5e1\t 2e0\t\n", 2, 0, "names of the 2 columns");
+    refused("time,x,x\n", 1, 3, "columns 2 and 3 have the same name \"x\"");
+    refused("time,,x\n", 1, 2, "column 2 has no name");
+    refused("time,x,v.x\n0,1,2\n1,2\n", 3, 0, "2 cells, expected 3 as the header says; \"v.x\"");
+    refused("time,x\n0,1\n1,2,3\n", 3, 0, "more cells than the 2 columns");
+    refused("time,x\n0,1\n1,\n", 3, 2, "column \"x\": expected a finite number, found nothing");
+    refused("time\tx\ty\n0\t\t3\n", 2, 2, "found nothing");
+    refused("time,x\n0,nan\n", 2, 2, "column \"x\": expected a finite number, found \"nan\"");
+    refused("time,x\n0,-inf\n", 2, 2, "found \"-inf\"");
+    refused("time,x\n1e999,0\n", 2, 1, "found \"1e999\"");
+    refused("time,x\n0,1.5x\n", 2, 2, "found \"1.5x\"");
+    refused("time,x\n0,\"1\n", 2, 2, "column \"x\"");
+    refused("time;x\n0;1,5\n", 2, 2, "write decimals with a point");
+    refused("time x\n0 1 2\n", 2, 0, "more cells");
+    refused("time x\n0 1-2\n", 2, 2, "found \"1-2\"");
+}
+
+static void test_binary_and_long_lines(void **state) {
+    (void)state;
+    cls_table *t;
+    cls_error error;
+    assert_int_equal(read_bytes("time,x\n0,1\n\0\0", 13, &t, &error), CLS_DATA);
+    assert_non_null(strstr(error.message, "in.csv:3: a zero byte"));
+    size_t n = 3 << 20;
+    char *text = malloc(n);
+    assert_non_null(text);
+    memset(text, 'a', n);
+    memcpy(text, "time\n0\n", 7);
+    assert_int_equal(read_bytes(text, n, &t, &error), CLS_DATA);
+    assert_non_null(strstr(error.message, "in.csv:3: this line is longer"));
+    assert_null(t);
+    free(text);
+}
+
+/* Rows that straddle the blocks of the reader come out whole. */
+static void test_many_blocks(void **state) {
+    (void)state;
+    const char *names[] = {"time", "x"};
+    cls_writer *w;
+    cls_error error;
+    size_t rows = 150000; /* about 3 MB: three blocks */
+    assert_int_equal(cls_writer_open(in_folder("b.csv"), 0, NULL, NULL, 2, names, &w, &error), 0);
+    for (size_t i = 0; i < rows; i++)
+        assert_int_equal(cls_writer_row(w, (double[]){(double)i, 1.0 / (double)(i + 1)}, NULL), 0);
+    assert_int_equal(access(in_folder("b.csv"), F_OK), -1);
+    assert_int_equal(cls_writer_commit(&w, &error), CLS_OK);
+    assert_null(w);
+    cls_table *t;
+    assert_int_equal(cls_table_read(in_folder("b.csv"), &t, &error), CLS_OK);
+    assert_int_equal(cls_table_rows(t), rows);
+    for (size_t i = 0; i < rows; i++) {
+        assert_true(cls_table_column(t, 0)[i] == (double)i);
+        assert_true(cls_table_column(t, 1)[i] == 1.0 / (double)(i + 1));
+    }
+    cls_table_free(&t);
+    unlink(in_folder("b.csv"));
+}
+
+static void test_columns_limit(void **state) {
+    (void)state;
+    clsi_text text = {0};
+    for (int i = 0; i < 4096; i++) clsi_text_printf(&text, "%sc%d", i ? "," : "", i);
+    cls_table *t = good(text.data);
+    assert_int_equal(cls_table_columns(t), 4096);
+    cls_table_free(&t);
+    clsi_text_append(&text, ",last\n");
+    refused(text.data, 1, 0, "more than 4096 columns");
+    clsi_text_clear(&text);
+}
+
+static void test_bad_names_and_notes(void **state) {
+    (void)state;
+    cls_table *t;
+    cls_error error;
+    const char *twice[] = {"x", "x"}, *empty[] = {""}, *lines[] = {"a\nb"}, *fine[] = {"x"};
+    assert_int_equal(cls_table_create(2, twice, &t, &error), CLS_USAGE);
+    assert_null(t);
+    assert_int_equal(cls_table_create(1, empty, &t, &error), CLS_USAGE);
+    assert_int_equal(cls_table_create(1, lines, &t, NULL), CLS_USAGE);
+    assert_int_equal(cls_table_create(0, NULL, &t, &error), CLS_USAGE);
+    assert_int_equal(cls_table_create(1, fine, &t, &error), CLS_OK);
+    assert_int_equal(cls_table_set_note(t, "a b", "v", &error), CLS_USAGE);
+    assert_int_equal(cls_table_set_note(t, "a", "v\nw", &error), CLS_USAGE);
+    assert_int_equal(cls_table_set_note(t, "a", "1", &error), CLS_OK);
+    assert_int_equal(cls_table_set_note(t, "a", "2", &error), CLS_OK);
+    assert_string_equal(cls_table_note(t, "a"), "2");
+    cls_table_free(&t);
+}
+
+static void test_writing_fails(void **state) {
+    (void)state;
+    const char *names[] = {"x"}, *keys[] = {"k"}, *values[] = {"two\nlines"};
+    cls_writer *w;
+    cls_error error;
+    assert_int_equal(cls_writer_open("/no/such/place/a.csv", 0, NULL, NULL, 1, names, &w, &error),
+                     CLS_IO);
+    assert_null(w);
+    assert_non_null(strstr(error.message, "No such file"));
+    assert_int_equal(
+        cls_writer_open(in_folder("a.csv"), 1, keys, values, 1, names, &w, &error), CLS_USAGE);
+    const char *later[] = {"a.npz", "a.h5"};
+    for (int i = 0; i < 2; i++) {
+        cls_table *t;
+        assert_int_equal(
+            cls_writer_open(in_folder(later[i]), 0, NULL, NULL, 1, names, &w, &error), CLS_USAGE);
+        assert_non_null(strstr(error.message, "writes .csv; .npz and .h5 come"));
+        assert_int_equal(cls_table_read(later[i], &t, &error), CLS_USAGE);
+        assert_null(t);
+    }
+    assert_int_equal(cls_writer_open(in_folder("a.csv"), 0, NULL, NULL, 1, names, &w, &error), 0);
+    assert_int_equal(cls_writer_row(w, (double[]){1}, &error), CLS_OK);
+    cls_writer_discard(&w);
+    assert_null(w);
+    assert_int_equal(files_in_folder(), 0);
+}
+
+static void test_full_device(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    const char *names[] = {"x"};
+    cls_writer *w;
+    cls_error error;
+    assert_int_equal(cls_writer_open("/dev/full", 0, NULL, NULL, 1, names, &w, &error), CLS_OK);
+    assert_int_equal(cls_writer_row(w, (double[]){1}, &error), CLS_OK);
+    assert_int_equal(cls_writer_commit(&w, &error), CLS_IO);
+    assert_null(w);
+    assert_non_null(strstr(error.message, "No space left"));
+    /* A long run learns it on the way, not only at the end. */
+    assert_int_equal(cls_writer_open("/dev/full", 0, NULL, NULL, 1, names, &w, &error), CLS_OK);
+    cls_status status = CLS_OK;
+    for (int i = 0; i < 200000 && !status; i++)
+        status = cls_writer_row(w, (double[]){1.0 / 3}, &error);
+    assert_int_equal(status, CLS_IO);
+    assert_non_null(strstr(error.message, "No space left"));
+    cls_writer_discard(&w);
+}
+
+static void test_reading_fails(void **state) {
+    (void)state;
+    cls_table *t;
+    cls_error error;
+    assert_int_equal(cls_table_read(in_folder("absent.csv"), &t, &error), CLS_IO);
+    assert_non_null(strstr(error.message, "absent.csv"));
+    assert_int_equal(cls_table_read(folder, &t, &error), CLS_IO);
+    assert_null(t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits_survive),
+        cmocka_unit_test(test_single_column_names_survive),
+        cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_binary_and_long_lines),
+        cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_columns_limit),
+        cmocka_unit_test(test_bad_names_and_notes),
+        cmocka_unit_test(test_writing_fails),
+        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_reading_fails),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
