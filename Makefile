@@ -6,7 +6,7 @@ WERROR   ?= ON
 # Quiet unless something is wrong; `make V=1` shows the compiler commands.
 V        ?= 0
 QUIET    := $(if $(filter 1,$(V)),,>/dev/null)
-cmake_make = cmake --build $(1) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j $(JOBS)) $(if $(filter 1,$(V)),-v,-- --no-print-directory) $(QUIET)
+cmake_make = MAKEFLAGS= cmake --build $(1) -j $(JOBS) $(if $(filter 1,$(V)),-v,-- --no-print-directory) $(QUIET)
 RUN_TESTS := tools/run-tests -j $(JOBS)
 CHECKS   := $(foreach c,includes format docs,check=tools/check-$(c))
 
@@ -19,14 +19,14 @@ help:      ## this list
 
 all: deps  ## build/clausius, build/libclausius.so, build/libclausius.a
 	@cmake -S . -B $(BUILD) -DCLAUSIUS_WERROR=$(WERROR) >/dev/null
-	+@$(call cmake_make,$(BUILD))
+	@$(call cmake_make,$(BUILD))
 
 deps:      ## install the Debian packages that are missing (root or sudo)
 	@tools/install-deps
 
 sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan
 	@cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
-	+@$(call cmake_make,$(BUILD)/sanitize)
+	@$(call cmake_make,$(BUILD)/sanitize)
 
 check: all sanitize  ## all fast tests, in the release and the sanitizer build; ends with `N passed, N failed`
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) \

@@ -47,7 +47,7 @@ extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reprodu
 struct cli_arguments {
     const cli_command *command;
     size_t n_words;
-    const char *const *words;           /* borrowed from argv */
+    const char *const *words;            /* borrowed from argv */
     const char *values[CLI_MAX_OPTIONS]; /* per option of the table: NULL when not given */
 };
 
@@ -150,7 +150,7 @@ typedef struct cli_progress {
 void cli_progress_begin(cli_progress *p, const char *label, const char *unit, double total,
                         int quiet);
 void cli_progress_update(cli_progress *p, double done, const char *extra); /* extra may be NULL */
-void cli_progress_end(cli_progress *p); /* wipes the bar */
+void cli_progress_end(cli_progress *p);                                    /* wipes the bar */
 
 /* ---- simulating, for simulate, audit and reproduce ---- */
 
@@ -161,8 +161,11 @@ typedef struct cli_motion {
     double *state; /* (state_count) */
     double time;
 } cli_motion;
-cls_status cli_motion_load(const char *system, const char *set, const char *start,
-                           const char *from, cli_motion *out, cls_error *error);
+cls_status cli_motion_load(const char *system, const char *set, const char *start, const char *from,
+                           cli_motion *out, cls_error *error);
+/* The same in two parts: the system alone, then the start. */
+cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error);
+cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, cls_error *error);
 void cli_motion_free(cli_motion *m);
 /* The names of a system's columns, cls_system_column_count of them; free() the array only. */
 const char **cli_columns(const cls_system *s);

@@ -13,7 +13,8 @@ typedef struct ensemble {
     const cli_job *job;
     uint64_t samples, seed;
     int threads;
-    size_t n_draws, n_columns, n_rows, group; /* columns and rows of one member, members at a time */
+    size_t n_draws, n_columns, n_rows,
+        group; /* columns and rows of one member, members at a time */
     cli_draw *draws;
     cli_assignments start;
     cli_random random;
@@ -99,8 +100,7 @@ static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *
         cls_status status =
             cls_system_start(s, &given, e->states + i * cls_system_state_count(s), error);
         if (status)
-            return cli_prefix(error, "start of trajectory %llu",
-                              (unsigned long long)(first + i));
+            return cli_prefix(error, "start of trajectory %llu", (unsigned long long)(first + i));
     }
     return CLS_OK;
 }
@@ -133,8 +133,8 @@ static void watch(ensemble *e, const double *rows) {
     }
 }
 
-static cls_status write_member(ensemble *e, uint64_t number, const double *rows,
-                               cls_writer *writer, cls_error *error) {
+static cls_status write_member(ensemble *e, uint64_t number, const double *rows, cls_writer *writer,
+                               cls_error *error) {
     cls_status status = CLS_OK;
     e->out[0] = (double)number;
     for (size_t r = 0; writer && !status && r < e->n_rows; r++) {
@@ -189,12 +189,12 @@ static cls_status print_json(const ensemble *e, double seconds, cls_error *error
                                "relative", cli_json_real(e->energy_relative));
     json_t *entropy = json_pack("{s:I, s:o}", "falls", (json_int_t)e->entropy_falls, "min_step",
                                 cli_json_real(e->entropy_min_step));
-    return cli_print_json(
-        json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme", e->job->options.scheme,
-                  "h", e->job->options.h, "steps", (json_int_t)e->job->steps, "samples",
-                  (json_int_t)e->samples, "seed", (json_int_t)e->seed, "final", final, "energy",
-                  energy, "entropy", entropy, "seconds", seconds),
-        error);
+    return cli_print_json(json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme",
+                                    e->job->options.scheme, "h", e->job->options.h, "steps",
+                                    (json_int_t)e->job->steps, "samples", (json_int_t)e->samples,
+                                    "seed", (json_int_t)e->seed, "final", final, "energy", energy,
+                                    "entropy", entropy, "seconds", seconds),
+                          error);
 }
 
 static void print_summary(const ensemble *e, double seconds) {
@@ -222,8 +222,10 @@ cls_status cli_ensemble(const cli_job *job, cls_error *error) {
     double begin = cli_seconds();
     if (!status) status = run_all(&e, writer, error);
     if (!status && writer) status = cls_writer_commit(&writer, error);
-    if (!status && job->json) status = print_json(&e, cli_seconds() - begin, error);
-    else if (!status && !job->quiet) print_summary(&e, cli_seconds() - begin);
+    if (!status && job->json)
+        status = print_json(&e, cli_seconds() - begin, error);
+    else if (!status && !job->quiet)
+        print_summary(&e, cli_seconds() - begin);
     cls_writer_discard(&writer);
     cli_draws_free(e.n_draws, &e.draws);
     cli_assignments_free(&e.start);

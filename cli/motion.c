@@ -61,35 +61,52 @@ static int is_state(const cls_system *s, const char *name) {
     return 0;
 }
 
-/* Lets the library complete the start from what the file has: states by name, and the companions of
- * missing ones (v.x for p.x, T for S), which stand in the columns between the state and energy. */
+/* The column that can stand for state i: v.x for p.x and p.x for v.x; for the k-th entropy or
+ * temperature the k-th derived column behind the derived velocities. NULL for coordinates. */
+static const char *partner(const cls_system *s, size_t i) {
+    size_t n = cls_system_coordinate_count(s), derived = 0;
+    if (i < n || i >= 2 * n + cls_system_entropy_count(s)) return NULL;
+    for (size_t c = 1; c < cls_system_column_count(s); c++) {
+        const char *name = cls_system_column(s, c);
+        if (is_state(s, name) || !strcmp(name, "work")) continue;
+        if (derived++ == i - n) return name;
+    }
+    return NULL;
+}
+
+static cls_status no_column(const cls_table *t, const char *path, const char *name,
+                            const char *other, cls_error *error) {
+    char list[1024] = "";
+    for (size_t c = 0, used = 0; c < cls_table_columns(t) && used < sizeof list - 1; c++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", c ? ", " : "",
+                                 cls_table_name(t, c));
+    return cli_fail(error, CLS_DATA, "%s has no column `%s`%s%s%s; it has %s", path, name,
+                    other ? " and no `" : "", other ? other : "", other ? "`" : "", list);
+}
+
+/* Lets the library complete the start from what the file has of each state or its partner. */
 static cls_status complete_state(const cls_system *s, const cls_table *t, const char *path,
                                  double *state, cls_error *error) {
-    size_t n = 0, columns = cls_system_column_count(s), m = cls_system_entropy_count(s);
-    const char **names = calloc(columns + 1, sizeof *names);
-    double *values = calloc(columns + 1, sizeof *values);
+    size_t n = 0, states = cls_system_state_count(s);
+    const char **names = calloc(states + 1, sizeof *names);
+    double *values = calloc(states + 1, sizeof *values);
     cls_status status = names && values ? CLS_OK : cli_no_memory(error);
-    size_t thermal = 0, first_thermal = 2 * cls_system_coordinate_count(s);
-    for (size_t i = 1; !status && i < columns; i++) {
-        const char *name = cls_system_column(s, i), *partner = NULL;
-        char other[256] = "";
-        int k = cls_table_find(t, name);
-        if (!strcmp(name, "energy")) break;
-        if (!is_state(s, name)) {
-            snprintf(other, sizeof other, "%c.%s", name[0] == 'p' ? 'v' : 'p',
-                     strlen(name) > 2 ? name + 2 : "");
-            partner = is_state(s, other) ? other
-                      : thermal < m      ? cls_system_state_name(s, first_thermal + thermal++)
-                                         : NULL;
-            if (partner && cls_table_find(t, partner) >= 0) continue;
+    for (size_t i = 0; !status && i < states; i++) {
+        const char *name = cls_system_state_name(s, i), *other = partner(s, i);
+        const char *found = cls_table_find(t, name) >= 0 ? name : other;
+        if (!strcmp(name, "work")) continue;
+        if (!found || cls_table_find(t, found) < 0) {
+            status = no_column(t, path, name, other, error);
+        } else {
+            names[n] = found;
+            values[n++] = last(t, cls_table_find(t, found));
         }
-        if (k < 0 || !strcmp(name, "work")) continue;
-        names[n] = name;
-        values[n++] = last(t, k);
     }
     cls_assignments given = {n, names, values};
-    if (!status) status = cls_system_start(s, &given, state, error);
-    if (status && status != CLS_MEMORY) cli_prefix(error, "%s", path);
+    if (!status) {
+        status = cls_system_start(s, &given, state, error);
+        if (status) cli_prefix(error, "%s", path);
+    }
     free(names);
     free(values);
     return status;
@@ -110,9 +127,18 @@ static cls_status start_from(const char *path, cli_motion *m, cls_error *error) 
 
 /* ---- motions ---- */
 
-static cls_status find_start(const char *start, const char *from, cli_motion *m,
-                             cls_error *error) {
+cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error) {
+    *out = (cli_motion){0};
+    cls_status status = cli_assignments_parse("--set", set, &out->set, error);
+    if (!status) status = cls_system_load(system, &out->set.list, &out->system, error);
+    if (status) cli_motion_free(out);
+    return status;
+}
+
+cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, cls_error *error) {
     cli_assignments given;
+    if (start && from)
+        return cli_fail(error, CLS_USAGE, "--start and --from both say where to start; give one");
     m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
     if (!m->state) return cli_no_memory(error);
     if (from) return start_from(from, m, error);
@@ -122,14 +148,10 @@ static cls_status find_start(const char *start, const char *from, cli_motion *m,
     return status;
 }
 
-cls_status cli_motion_load(const char *system, const char *set, const char *start,
-                           const char *from, cli_motion *out, cls_error *error) {
-    *out = (cli_motion){0};
-    if (start && from)
-        return cli_fail(error, CLS_USAGE, "--start and --from both say where to start; give one");
-    cls_status status = cli_assignments_parse("--set", set, &out->set, error);
-    if (!status) status = cls_system_load(system, &out->set.list, &out->system, error);
-    if (!status) status = find_start(start, from, out, error);
+cls_status cli_motion_load(const char *system, const char *set, const char *start, const char *from,
+                           cli_motion *out, cls_error *error) {
+    cls_status status = cli_motion_open(system, set, out, error);
+    if (!status) status = cli_motion_begin(out, start, from, error);
     if (status) cli_motion_free(out);
     return status;
 }
@@ -186,8 +208,7 @@ cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *opt
     const char **names = cli_columns(m->system);
     *out = NULL;
     cls_status status = names ? CLS_OK : cli_no_memory(error);
-    if (!status)
-        status = cls_table_create(cls_system_column_count(m->system), names, out, error);
+    if (!status) status = cls_table_create(cls_system_column_count(m->system), names, out, error);
     if (!status) status = cls_simulator_create(m->system, options, &sim, error);
     if (!status) status = cls_simulator_start(sim, m->time, m->state, error);
     if (!status) status = cli_walk(m->system, sim, steps, every, append, *out, NULL, error);

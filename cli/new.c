@@ -43,8 +43,10 @@ static cls_status write_temporary(char *temporary, const char *name, cls_error *
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     if (!f)
         return cli_fail(error, CLS_IO, "cannot write here (%s): %s", temporary, strerror(errno));
+    mode_t mask = umask(0); /* mkstemp makes the file private; a new file follows the umask */
+    umask(mask);
     write_text(f, cls_template_text(), name);
-    int bad = fflush(f) || ferror(f) || fchmod(fd, 0644) || fsync(fd);
+    int bad = fflush(f) || ferror(f) || fchmod(fd, 0666 & ~mask) || fsync(fd);
     int reason = errno;
     bad |= fclose(f) != 0;
     if (!bad) return CLS_OK;

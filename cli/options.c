@@ -37,7 +37,8 @@ static cls_status unknown_option(const cli_command *c, const char *argument, siz
     names[n++] = "help";
     snprintf(word, sizeof word, "%.*s", (int)length, argument);
     const char *near = cls_nearest_word(word + strspn(word, "-"), n, names);
-    if (near) return cli_fail(error, CLS_USAGE, "unknown option %s; did you mean --%s?", word, near);
+    if (near)
+        return cli_fail(error, CLS_USAGE, "unknown option %s; did you mean --%s?", word, near);
     return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius %s --help` lists them", word,
                     c->name);
 }
@@ -128,8 +129,8 @@ static void print_options(FILE *to, const cli_command *c) {
 }
 
 void cli_print_help(FILE *to, const cli_command *c) {
-    fprintf(to, "Examples:\n%s\nUsage: clausius %s %s\n\n%s.\n\nOptions:\n", c->examples, c->name,
-            c->usage, c->doc);
+    fprintf(to, "Examples:\n%s\nUsage: clausius %s %s\n\n%s: %s.\n\nOptions:\n", c->examples,
+            c->name, c->usage, c->name, c->doc);
     print_options(to, c);
     if (c->notes) fprintf(to, "\n%s", c->notes);
 }

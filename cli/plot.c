@@ -40,13 +40,14 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     const char *out = cli_value(a, "output");
     cls_plot_options options;
     char **columns = NULL;
-    if (!out) return cli_fail(error, CLS_USAGE, "say where the picture goes: -o OUT.svg or OUT.png");
+    if (!out)
+        return cli_fail(error, CLS_USAGE, "say where the picture goes: -o OUT.svg or OUT.png");
     cls_status status = read_options(a, &options, &columns, error);
     if (!status) status = read_all(a, tables, error);
     for (size_t i = 0; i < a->n_words; i++) labels[i] = label_of(a->words[i]);
     if (!status)
-        status = cls_plot(a->n_words, (const cls_table *const *)tables, labels, &options, out,
-                          error);
+        status =
+            cls_plot(a->n_words, (const cls_table *const *)tables, labels, &options, out, error);
     for (size_t i = 0; i < a->n_words; i++) cls_table_free(&tables[i]);
     free(columns);
     return status;

@@ -70,12 +70,13 @@ static int column_width(const cli_grid *g, size_t column) {
 }
 
 static void print_row(const cli_grid *g, FILE *to, const char *const *row, const int *widths) {
-    for (size_t c = 0; c < g->n_columns; c++) {
-        int pad = widths[c] - width(row[c]), last = c + 1 == g->n_columns;
-        if (g->align[c] == 'r') fprintf(to, "%*s%s", pad, "", row[c]);
-        else fprintf(to, "%s%*s", row[c], last ? 0 : pad, "");
-        fputs(last ? "\n" : "  ", to);
+    size_t n = g->n_columns;
+    while (n && !row[n - 1][0]) n--; /* no blanks at the end of a line */
+    for (size_t c = 0; c < n; c++) {
+        int pad = widths[c] - width(row[c]), left = g->align[c] == 'r' ? pad : 0;
+        fprintf(to, "%s%*s%s%*s", c ? "  " : "", left, "", row[c], c + 1 < n ? pad - left : 0, "");
     }
+    fputc('\n', to);
 }
 
 cls_status cli_grid_end(cli_grid *g, FILE *to, cls_error *error) {
@@ -107,7 +108,9 @@ json_t *cli_json_real(double value) {
 cls_status cli_print_json(json_t *object, cls_error *error) {
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
     json_decref(object);
-    if (!text) return cli_no_memory(error);
+    if (!text)
+        return cli_fail(error, CLS_MEMORY,
+                        "cannot make the JSON text: out of memory, or a name that is not UTF-8");
     puts(text);
     free(text);
     return CLS_OK;
@@ -151,9 +154,12 @@ void cli_progress_begin(cli_progress *p, const char *label, const char *unit, do
 /* "12s", "3m05s", "2h10m". */
 static void format_time(double seconds, char out[32]) {
     long s = seconds < 1e9 ? (long)(seconds + 0.5) : 1000000000;
-    if (s < 60) snprintf(out, 32, "%lds", s);
-    else if (s < 3600) snprintf(out, 32, "%ldm%02lds", s / 60, s % 60);
-    else snprintf(out, 32, "%ldh%02ldm", s / 3600, s / 60 % 60);
+    if (s < 60)
+        snprintf(out, 32, "%lds", s);
+    else if (s < 3600)
+        snprintf(out, 32, "%ldm%02lds", s / 60, s % 60);
+    else
+        snprintf(out, 32, "%ldh%02ldm", s / 3600, s / 60 % 60);
 }
 
 static void draw(cli_progress *p, double done, double now, const char *extra) {

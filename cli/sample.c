@@ -51,8 +51,8 @@ static cls_status parse_pair(const char *inside, cli_draw *d, cls_error *error) 
     size_t n = 0;
     cls_status status = cli_words("--sample", inside, &n, &items, error);
     if (!status && n != 2)
-        status = cli_fail(error, CLS_USAGE, "--sample: %s needs two numbers, got '%s'", d->name,
-                          inside);
+        status =
+            cli_fail(error, CLS_USAGE, "--sample: %s needs two numbers, got '%s'", d->name, inside);
     if (!status) status = cli_evaluate("--sample", items[0], &d->a, error);
     if (!status) status = cli_evaluate("--sample", items[1], &d->b, error);
     if (!status && (d->normal ? d->b < 0 : d->b < d->a))

@@ -24,8 +24,10 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     for (size_t i = 0; i < cls_scheme_count(); i++) {
         const cls_scheme_info *s = cls_scheme_at(i);
         cli_grid_cell(&g, "%s", s->name);
-        if (s->order > 0) cli_grid_cell(&g, "%d", s->order);
-        else cli_grid_cell(&g, "-");
+        if (s->order > 0)
+            cli_grid_cell(&g, "%d", s->order);
+        else
+            cli_grid_cell(&g, "-");
         cli_grid_cell(&g, "%s", s->implicit ? "implicit" : "explicit");
         cli_grid_cell(&g, "%s", s->keeps[0] ? s->keeps : "-");
         cli_grid_cell(&g, "%s", s->doc);

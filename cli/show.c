@@ -1,9 +1,10 @@
 /* clausius show: a system as a person wants to read it, as LaTeX, as its source, or as JSON.
- * --latex, --parts and --source print only that, so that they can go into a file; --equations adds
- * to the summary. */
+ * Each of --equations, --latex, --parts and --source prints only that, so that it can go into a
+ * file; without them there is the summary. */
 #include "cli.h"
 
-static json_t *names(const cls_system *s, size_t n, const char *(*name)(const cls_system *, size_t)) {
+static json_t *names(const cls_system *s, size_t n,
+                     const char *(*name)(const cls_system *, size_t)) {
     json_t *list = json_array();
     for (size_t i = 0; list && i < n; i++) json_array_append_new(list, json_string(name(s, i)));
     return list;
@@ -14,11 +15,11 @@ static cls_status print_json(const cls_system *s, cls_error *error) {
     for (size_t i = 0; parameters && i < cls_system_parameter_count(s); i++)
         json_object_set_new(parameters, cls_system_parameter_name(s, i),
                             cli_json_real(cls_system_parameter(s, i)));
-    json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:f, s:f, s:s}", "name", cls_system_name(s), "title",
-                          cls_system_title(s), "formalism",
-                          cls_formalism_name(cls_system_formalism(s)), "parameters", parameters,
-                          "step", cls_system_default_step(s), "until", cls_system_default_until(s),
-                          "scheme", cls_scheme_default(s));
+    json_t *o =
+        json_pack("{s:s, s:s, s:s, s:o, s:f, s:f, s:s}", "name", cls_system_name(s), "title",
+                  cls_system_title(s), "formalism", cls_formalism_name(cls_system_formalism(s)),
+                  "parameters", parameters, "step", cls_system_default_step(s), "until",
+                  cls_system_default_until(s), "scheme", cls_scheme_default(s));
     if (o) {
         json_object_set_new(o, "state", names(s, cls_system_state_count(s), cls_system_state_name));
         json_object_set_new(o, "columns", names(s, cls_system_column_count(s), cls_system_column));
@@ -32,8 +33,8 @@ static cls_status print_text(const cls_system *s, const cli_arguments *a, cls_er
     if (cli_given(a, "latex")) what |= CLS_SHOW_LATEX;
     if (cli_given(a, "parts")) what |= CLS_SHOW_PARTS;
     if (cli_given(a, "source")) what |= CLS_SHOW_SOURCE;
-    if (!what) what = CLS_SHOW_SUMMARY;
     if (cli_given(a, "equations")) what |= CLS_SHOW_EQUATIONS;
+    if (!what) what = CLS_SHOW_SUMMARY;
     cls_status status = cls_system_show(s, what, &text, error);
     if (status) return status;
     fputs(text, stdout);
@@ -53,7 +54,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 }
 
 static const cli_option options[] = {
-    {"equations", 0, NULL, "also the equations of motion, derived symbolically"},
+    {"equations", 0, NULL, "the formula and the equations of motion, derived symbolically"},
     {"latex", 0, NULL, "the equations as LaTeX"},
     {"parts", 0, NULL, "the names of the parts that learning can treat as unknown"},
     {"source", 0, NULL, "the .clausius file itself"},

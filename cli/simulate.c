@@ -26,8 +26,9 @@ static cls_status read_steps(cli_job *job, cls_error *error) {
     if (n > 0x1p53)
         return cli_fail(error, CLS_USAGE, "%.3g steps of %g to time %g are too many", n, h, until);
     if (fabs(exact - n) > 1e-9 * fmax(1, n) && !job->json)
-        cli_notice("time %g is not a whole number of steps of %g: %.0f steps, the last time is %.17g",
-                   until, h, n, start + n * h);
+        cli_notice(
+            "time %g is not a whole number of steps of %g: %.0f steps, the last time is %.17g",
+            until, h, n, start + n * h);
     job->steps = (uint64_t)n;
     return CLS_OK;
 }
@@ -41,7 +42,8 @@ static cls_status read_scheme(cli_job *job, cls_error *error) {
         if (status) return status;
     }
     job->options.scheme = scheme ? scheme : cls_scheme_default(job->motion.system);
-    if (first && !strcmp(first, "paper")) job->options.first_step = CLS_FIRST_PAPER;
+    if (first && !strcmp(first, "paper"))
+        job->options.first_step = CLS_FIRST_PAPER;
     else if (first && strcmp(first, "momentum"))
         return cli_fail(error, CLS_USAGE, "--first-step is momentum or paper, got '%s'", first);
     return CLS_OK;
@@ -54,9 +56,9 @@ static cls_status read_numbers(cli_job *job, cls_error *error) {
     job->every = 1;
     cls_status status = cli_positive(a, "h", &o->h, error);
     if (!status)
-        status = cli_positive(
-            a, "tolerance", strcmp(o->scheme, "bdf") ? &o->tolerance : &o->reference_tolerance,
-            error);
+        status =
+            cli_positive(a, "tolerance",
+                         strcmp(o->scheme, "bdf") ? &o->tolerance : &o->reference_tolerance, error);
     if (!status) status = cli_integer(a, "every", 1, &job->every, error);
     if (!status) status = read_steps(job, error);
     return status;
@@ -85,9 +87,9 @@ static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *erro
     job->options.monitor = 1;
     cls_status status = check_flags(job, error);
     if (!job->output && !job->json) job->output = "-";
-    if (!status)
-        status = cli_motion_load(a->words[0], cli_value(a, "set"), cli_value(a, "start"),
-                                 cli_value(a, "from"), &job->motion, error);
+    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
+    if (!status && !cli_given(a, "samples")) /* an ensemble has many starts: ensemble.c */
+        status = cli_motion_begin(&job->motion, cli_value(a, "start"), cli_value(a, "from"), error);
     if (!status) status = read_scheme(job, error);
     if (!status) status = read_numbers(job, error);
     return status;
@@ -100,7 +102,8 @@ static const char **output_columns(const cli_job *job, size_t *n) {
     const char **names = calloc(columns + 1, sizeof *names);
     if (!names) return NULL;
     names[0] = "trajectory";
-    for (size_t i = 0; i < columns; i++) names[front + i] = cls_system_column(job->motion.system, i);
+    for (size_t i = 0; i < columns; i++)
+        names[front + i] = cls_system_column(job->motion.system, i);
     *n = front + columns;
     return names;
 }
@@ -144,8 +147,9 @@ static json_t *invariants(const cls_simulate_info *info) {
     json_t *o = json_object();
     for (size_t i = 0; o && i < info->n_invariants; i++) {
         const cls_invariant_info *v = &info->invariants[i];
-        json_object_set_new(o, v->name, json_pack("{s:o, s:o}", "initial", cli_json_real(v->initial),
-                                                  "max_error", cli_json_real(v->max_error)));
+        json_object_set_new(o, v->name,
+                            json_pack("{s:o, s:o}", "initial", cli_json_real(v->initial),
+                                      "max_error", cli_json_real(v->max_error)));
     }
     return o;
 }
@@ -156,21 +160,21 @@ static double mean_iterations(const cls_simulate_info *info) {
 
 static cls_status print_json(const cls_system *s, const cls_simulate_info *i, const double *row,
                              double seconds, cls_error *error) {
-    json_t *energy =
-        json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->energy_initial), "max_error",
-                  cli_json_real(i->energy_max_error), "relative", cli_json_real(i->energy_relative));
+    json_t *energy = json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->energy_initial),
+                               "max_error", cli_json_real(i->energy_max_error), "relative",
+                               cli_json_real(i->energy_relative));
     json_t *entropy =
         json_pack("{s:o, s:o, s:I, s:o}", "initial", cli_json_real(i->entropy_initial), "final",
                   cli_json_real(i->entropy_final), "falls", (json_int_t)i->entropy_falls,
                   "min_step", cli_json_real(i->entropy_min_step));
     json_t *newton = json_pack("{s:f, s:i}", "mean_iterations", mean_iterations(i),
                                "max_iterations", i->newton_max_iterations);
-    return cli_print_json(
-        json_pack("{s:s, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "scheme", i->scheme, "h",
-                  i->h, "steps", (json_int_t)i->steps, "final", final_values(s, row), "energy",
-                  energy, "entropy", entropy, "invariants", invariants(i), "newton", newton,
-                  "retried_steps", (json_int_t)i->retried_steps, "seconds", seconds),
-        error);
+    return cli_print_json(json_pack("{s:s, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "scheme",
+                                    i->scheme, "h", i->h, "steps", (json_int_t)i->steps, "final",
+                                    final_values(s, row), "energy", energy, "entropy", entropy,
+                                    "invariants", invariants(i), "newton", newton, "retried_steps",
+                                    (json_int_t)i->retried_steps, "seconds", seconds),
+                          error);
 }
 
 static void print_summary(const cli_job *job, const cls_simulate_info *i, double time,
@@ -207,20 +211,20 @@ static cls_status walk(const cli_job *job, cls_simulator *sim, cls_writer *write
     /* Without rows to write there is nothing to stop for. */
     uint64_t every = writer || !job->steps ? job->every : job->steps;
     cli_progress_begin(&progress, "simulate", "steps", (double)job->steps, job->quiet);
-    cls_status status = cli_walk(job->motion.system, sim, job->steps, every, put, writer, &progress,
-                                 error);
+    cls_status status =
+        cli_walk(job->motion.system, sim, job->steps, every, put, writer, &progress, error);
     cli_progress_end(&progress);
     return status;
 }
 
-static cls_status report(const cli_job *job, cls_simulator *sim, double seconds,
-                         cls_error *error) {
+static cls_status report(const cli_job *job, cls_simulator *sim, double seconds, cls_error *error) {
     cls_simulate_info info = cls_simulator_info(sim);
     double *row = calloc(cls_system_column_count(job->motion.system) + 1, sizeof *row);
     cls_status status = row ? cls_simulator_row(sim, row, error) : cli_no_memory(error);
     if (!status && job->json)
         status = print_json(job->motion.system, &info, row, seconds, error);
-    else if (!status && !job->quiet) print_summary(job, &info, row[0], seconds);
+    else if (!status && !job->quiet)
+        print_summary(job, &info, row[0], seconds);
     free(row);
     return status;
 }
@@ -229,8 +233,7 @@ static cls_status single(const cli_job *job, cls_error *error) {
     cls_simulator *sim = NULL;
     cls_writer *writer = NULL;
     cls_status status = cls_simulator_create(job->motion.system, &job->options, &sim, error);
-    if (!status)
-        status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
+    if (!status) status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
     if (!status) status = cli_job_open(job, &writer, error);
     double begin = cli_seconds();
     if (!status) status = walk(job, sim, writer, error);
@@ -281,14 +284,17 @@ const cli_command cli_simulate = {
     .usage = "SYSTEM [options]",
     .examples =
         "  clausius simulate adiabatic-piston --until 50 -o piston.csv\n"
-        "  clausius simulate pendulum --start \"q=1, v.q=0\" --scheme leapfrog --h 0.1 --steps 1000\n"
+        "  clausius simulate pendulum --start \"q=1, v.q=0\" --scheme leapfrog --h 0.1 --steps "
+        "1000\n"
         "  clausius simulate ideal-gas-piston --set \"gamma=0.2\" --steps 1e6 --every 1000 --json\n"
         "  clausius simulate adiabatic-piston --from piston.csv --steps 100 -o more.csv\n"
         "  clausius simulate pendulum --samples 100 --sample \"q~U(-1,1)\" --seed 7 -o many.csv\n",
     .notes =
-        "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file. Columns: time, the\n"
+        "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file. Columns: time, "
+        "the\n"
         "state, the derived p.*, v.*, S*, T*, energy, entropy, then invariants and outputs.\n"
-        "Numbers may be constant expressions: --h 1/128. With --from and neither --steps nor --until\n"
+        "Numbers may be constant expressions: --h 1/128. With --from and neither --steps nor "
+        "--until\n"
         "the run goes on for the system's usual time; --until is a time, not a duration.\n"
         "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"
         "order of --sample: a seed means the same starts everywhere.\n",

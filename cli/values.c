@@ -200,8 +200,8 @@ char *cli_assignments_text(const cli_assignments *a) {
     for (size_t i = 0; text && i < a->list.n; i++) {
         char number[32];
         cli_format(a->values[i], number);
-        used += (size_t)snprintf(text + used, length - used, "%s%s=%s", i ? ", " : "",
-                                 a->names[i], number);
+        used += (size_t)snprintf(text + used, length - used, "%s%s=%s", i ? ", " : "", a->names[i],
+                                 number);
     }
     return text;
 }

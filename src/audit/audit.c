@@ -2,8 +2,8 @@
  *
  * Problem: given a system's definition and a table of states, say whether the laws of
  * thermodynamics hold. The states may come from any program; nothing of clausius that moves states
- * is used here (docs/laws.md, L7). Cost: linear in rows and samples. Not promised: that a law of the
- * definition holds between the sampled points. */
+ * is used here (docs/laws.md, L7). Cost: linear in rows and samples. Not promised: that a law of
+ * the definition holds between the sampled points. */
 #include "audit/audit.h"
 #include <float.h>
 #include <math.h>

@@ -33,14 +33,17 @@ typedef struct sampler {
     const clsi_states *st;
     double *low, *high, *stride; /* (nz + 1) the box, and the R_d sequence */
     double *in, *out;            /* blocks, structure of arrays */
+    double *matrix;              /* room for an eigenvalue problem */
     size_t out_capacity;
 } sampler;
 
 /* What is tried at a point: `count` nodes, and the number made of their values. The least number
  * over all points is judged; the largest *scale is kept beside it. */
 typedef struct probe {
-    size_t count, order; /* order of the matrix, where it is one */
+    size_t count;
     const cls_node *nodes;
+    size_t order;   /* of the matrix, where it is one */
+    double *matrix; /* (order, order) and (order) */
     double (*value)(const struct probe *p, const double *x, double *scale);
 } probe;
 
@@ -92,7 +95,8 @@ static cls_status sampler_create(sampler *b, cls_error *error) {
     b->high = clsi_calloc(d, sizeof *b->high);
     b->stride = clsi_calloc(d, sizeof *b->stride);
     b->in = clsi_calloc(d * BLOCK, sizeof *b->in);
-    if (!b->low || !b->high || !b->stride || !b->in) return clsi_no_memory(error);
+    b->matrix = clsi_calloc(d * (d + 1), sizeof *b->matrix); /* n and m are below d */
+    if (!b->low || !b->high || !b->stride || !b->in || !b->matrix) return clsi_no_memory(error);
     for (size_t i = 0; i < d; i++) box_side(b, i);
     sequence(b->stride, d);
     return CLS_OK;
@@ -104,6 +108,7 @@ static void sampler_clear(sampler *b) {
     free(b->stride);
     free(b->in);
     free(b->out);
+    free(b->matrix);
 }
 
 /* Samples `begin` and following: the rows of the data first, then the points of the box. */
@@ -180,10 +185,10 @@ static cls_status try_probe(sampler *b, const probe *p, finding *f, cls_error *e
     cls_node *nodes = clsi_calloc(outputs, sizeof *nodes);
     double *x = clsi_calloc(outputs, sizeof *x);
     cls_program *program = NULL;
-    cls_status status = nodes && x && clsi_grow(&b->out, &b->out_capacity, outputs * BLOCK,
-                                                sizeof *b->out)
-                            ? CLS_OK
-                            : clsi_no_memory(error);
+    cls_status status =
+        nodes && x && clsi_grow(&b->out, &b->out_capacity, outputs * BLOCK, sizeof *b->out)
+            ? CLS_OK
+            : clsi_no_memory(error);
     if (!status) {
         memcpy(nodes, p->nodes, p->count * sizeof *nodes);
         if (b->s->m) memcpy(nodes + p->count, b->s->form->T, b->s->m * sizeof *nodes);
@@ -242,7 +247,7 @@ static cls_status judge_dissipation(sampler *b, size_t i, cls_node *nodes, cls_e
     if (status) return status;
     return conclude(b, "dissipation", s->m > 1 ? s->entropy[i].name : NULL, &f,
                     relative(&f) >= -NOTHING, relative(&f), -NOTHING,
-                    "-F.v is at least (as part of its largest value)", error);
+                    "-F.v, as part of its largest value, is at least", error);
 }
 
 static double only(const probe *p, const double *x, double *scale) {
@@ -310,19 +315,16 @@ static int eigenvalues(size_t n, double *a, double *w) {
  * inverse's, where `invert`: then 0 stands for a singular matrix, which has none. */
 static double smallest(const probe *p, const double *x, double *scale, int invert) {
     size_t n = p->order;
-    double *a = clsi_calloc(n * n + n, sizeof *a), *w = a ? a + n * n : NULL, least = NAN;
-    if (!a) return NAN;
+    double *a = p->matrix, *w = a + n * n;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) a[i * n + j] = (x[i * n + j] + x[j * n + i]) / 2;
-    if (eigenvalues(n, a, w)) {
-        *scale = fmax(fabs(w[0]), fabs(w[n - 1]));
-        least = INFINITY;
-        for (size_t i = 0; i < n; i++) {
-            double value = fabs(w[i]) <= ROUND_OFF * *scale ? 0 : invert ? 1 / w[i] : w[i];
-            least = fmin(least, value);
-        }
+    if (!eigenvalues(n, a, w)) return NAN;
+    *scale = fmax(fabs(w[0]), fabs(w[n - 1]));
+    double least = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        double value = fabs(w[i]) <= ROUND_OFF * *scale ? 0 : invert ? 1 / w[i] : w[i];
+        least = fmin(least, value);
     }
-    free(a);
     return least;
 }
 
@@ -340,7 +342,7 @@ static cls_status judge_mass(sampler *b, cls_node *nodes, cls_error *error) {
     int phase = form->kind == CLSI_FORM_PHASE;
     if (cls_jacobian(b->s->g, n, phase ? form->v : form->p, n, form->z + n, nodes))
         return cls_graph_status(b->s->g, error);
-    probe p = {n * n, n, nodes, phase ? smallest_inverse : smallest_eigenvalue};
+    probe p = {n * n, nodes, n, b->matrix, phase ? smallest_inverse : smallest_eigenvalue};
     finding f;
     cls_status status = try_probe(b, &p, &f, error);
     if (status) return status;
@@ -356,7 +358,7 @@ static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) 
     int thermal = form->kind == CLSI_FORM_THERMAL;
     if (cls_jacobian(b->s->g, m, thermal ? form->S : form->T, m, form->z + 2 * n, nodes))
         return cls_graph_status(b->s->g, error);
-    probe p = {m * m, m, nodes, smallest_eigenvalue};
+    probe p = {m * m, nodes, m, b->matrix, smallest_eigenvalue};
     finding f;
     cls_status status = try_probe(b, &p, &f, error);
     if (status) return status;

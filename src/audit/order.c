@@ -60,7 +60,8 @@ static void compare_part(const clsi_states st[3], size_t part, const double *sca
 
 static void scales(const clsi_states *st, double *scale) {
     for (size_t i = 0; i < st->nz; i++) {
-        for (size_t k = 0; k < st->rows; k++) scale[i] = fmax(scale[i], fabs(st->z[i * st->rows + k]));
+        for (size_t k = 0; k < st->rows; k++)
+            scale[i] = fmax(scale[i], fabs(st->z[i * st->rows + k]));
         if (!(scale[i] > 0)) scale[i] = 1;
     }
 }

@@ -25,12 +25,12 @@ typedef struct judged {
     size_t n;
 } judged;
 
-static const clsi_quantity *first_of(const judged *j, clsi_kind kind) {
+static const clsi_quantity *first_of(const judged *j, clsi_quantity_kind kind) {
     return clsi_quantity_next(j->list, j->n, kind, NULL);
 }
 
 typedef struct drift {
-    double worst, scale; /* relative drift, and what it is relative to */
+    double worst, scale;       /* relative drift, and what it is relative to */
     size_t at, bad, first_bad; /* rows; how many were not finite and the first of them */
 } drift;
 
@@ -56,8 +56,8 @@ static drift drift_of(const clsi_states *st, const clsi_quantity *x, const doubl
     return d;
 }
 
-static cls_status drift_law(const judged *j, const char *kind, const char *subject,
-                            const drift *d, double limit, const char *extra, cls_error *error) {
+static cls_status drift_law(const judged *j, const char *kind, const char *subject, const drift *d,
+                            double limit, const char *extra, cls_error *error) {
     if (d->bad)
         return clsi_law_add(j->a, kind, subject, 0, d->worst, limit, error,
                             "not finite in %zu of %zu rows, the first at %s", d->bad, j->st->rows,
@@ -68,14 +68,14 @@ static cls_status drift_law(const judged *j, const char *kind, const char *subje
 }
 
 static cls_status judge_energy(const judged *j, cls_error *error) {
-    drift d = drift_of(j->st, first_of(j, CLSI_ENERGY), j->st->work);
+    drift d = drift_of(j->st, first_of(j, CLSI_OF_ENERGY), j->st->work);
     return drift_law(j, "energy", NULL, &d, j->a->options.energy_limit,
                      j->st->work ? " (after the work of external forces)" : "", error);
 }
 
 static cls_status judge_invariants(const judged *j, cls_error *error) {
     const clsi_quantity *x = NULL;
-    while ((x = clsi_quantity_next(j->list, j->n, CLSI_INVARIANT, x))) {
+    while ((x = clsi_quantity_next(j->list, j->n, CLSI_OF_INVARIANT, x))) {
         drift d = drift_of(j->st, x, NULL);
         cls_status status =
             drift_law(j, "invariant", x->name, &d, j->a->options.invariant_limit, "", error);
@@ -111,7 +111,7 @@ static void work_of(const clsi_states *st, const double *power, size_t part, dri
 }
 
 static cls_status judge_work(const judged *j, cls_error *error) {
-    const clsi_quantity *power = first_of(j, CLSI_POWER);
+    const clsi_quantity *power = first_of(j, CLSI_OF_POWER);
     if (!power) return CLS_OK;
     drift d = {0};
     double trust = 0;
@@ -145,7 +145,7 @@ static falls falls_of(const clsi_states *st, const clsi_quantity *x, double limi
 }
 
 static cls_status judge_entropy(const judged *j, cls_error *error) {
-    const clsi_quantity *x = first_of(j, CLSI_ENTROPY);
+    const clsi_quantity *x = first_of(j, CLSI_OF_ENTROPY);
     if (!x) return CLS_OK;
     falls f = falls_of(j->st, x, j->a->options.entropy_limit);
     if (f.bad)
@@ -177,9 +177,9 @@ static void domain_row(const judged *j, size_t k, outside *found) {
     }
     for (size_t i = 0; i < j->n && !bad; i++) {
         const clsi_quantity *x = &j->list[i];
-        if (x->kind != CLSI_ENTROPY_OF && x->kind != CLSI_TEMPERATURE_OF) continue;
-        const clsi_variable *v =
-            x->kind == CLSI_ENTROPY_OF ? &j->s->entropy[x->index] : &j->s->temperature[x->index];
+        if (x->kind != CLSI_OF_ENTROPY_PART && x->kind != CLSI_OF_TEMPERATURE) continue;
+        const clsi_variable *v = x->kind == CLSI_OF_ENTROPY_PART ? &j->s->entropy[x->index]
+                                                                 : &j->s->temperature[x->index];
         value = x->value[k];
         if (!(value > v->low && value < v->high)) bad = v;
     }
@@ -205,7 +205,7 @@ static cls_status judge_temperature(const judged *j, cls_error *error) {
     const clsi_quantity *x = NULL, *coldest = NULL;
     double least = INFINITY;
     size_t at = 0, bad = 0;
-    while ((x = clsi_quantity_next(j->list, j->n, CLSI_TEMPERATURE_OF, x)))
+    while ((x = clsi_quantity_next(j->list, j->n, CLSI_OF_TEMPERATURE, x)))
         for (size_t k = 0; k < j->st->rows; k++) {
             bad += !isfinite(x->value[k]);
             if (x->value[k] < least) least = x->value[k], at = k, coldest = x;
@@ -213,8 +213,8 @@ static cls_status judge_temperature(const judged *j, cls_error *error) {
     if (!j->s->m) return CLS_OK;
     return clsi_law_add(j->a, "temperature positive", NULL, !bad && least > 0, least, 0, error,
                         "the lowest is %s = %.9g at %s; %zu values are not finite",
-                        coldest ? coldest->name : "none", least,
-                        clsi_states_where(j->st, at).text, bad);
+                        coldest ? coldest->name : "none", least, clsi_states_where(j->st, at).text,
+                        bad);
 }
 
 /* Columns that the states already decide. */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this many terms the remaining sums count as single terms: the list is searched linearly. */
+/* Beyond this many terms the remaining sums count as single terms: the list is searched linearly.
+ */
 enum { MAX_TERMS = 512 };
 
 typedef struct terms {
@@ -44,8 +45,8 @@ static double largest(const double *x, size_t n) {
     return max;
 }
 
-static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quantity *x,
-                          terms *list, cls_error *error) {
+static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quantity *x, terms *list,
+                          cls_error *error) {
     terms_of(s->g, x->node, list);
     x->value = clsi_calloc(st->rows, sizeof *x->value);
     x->scale = clsi_calloc(st->parts, sizeof *x->scale);
@@ -67,7 +68,7 @@ static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quant
     return status;
 }
 
-static void put(clsi_quantity **end, clsi_kind kind, size_t index, cls_node node,
+static void put(clsi_quantity **end, clsi_quantity_kind kind, size_t index, cls_node node,
                 const char *prefix, const char *name) {
     clsi_quantity *x = (*end)++;
     *x = (clsi_quantity){.kind = kind, .index = index, .node = node};
@@ -86,21 +87,22 @@ static cls_node power(const cls_system *s) {
 static size_t describe(const cls_system *s, clsi_quantity *list) {
     const clsi_form *f = s->form;
     clsi_quantity *end = list;
-    put(&end, CLSI_ENERGY, 0, f->energy, "", "energy");
-    if (s->m) put(&end, CLSI_ENTROPY, 0, f->entropy, "", "entropy");
+    put(&end, CLSI_OF_ENERGY, 0, f->energy, "", "energy");
+    if (s->m) put(&end, CLSI_OF_ENTROPY, 0, f->entropy, "", "entropy");
     for (size_t i = 0; i < s->n; i++) {
-        put(&end, CLSI_VELOCITY, i, f->v[i], "v.", s->coordinate[i].name);
-        put(&end, CLSI_MOMENTUM, i, f->p[i], "p.", s->coordinate[i].name);
+        put(&end, CLSI_OF_VELOCITY, i, f->v[i], "v.", s->coordinate[i].name);
+        put(&end, CLSI_OF_MOMENTUM, i, f->p[i], "p.", s->coordinate[i].name);
     }
     for (size_t i = 0; i < s->m; i++) {
-        put(&end, CLSI_ENTROPY_OF, i, f->S[i], "", s->entropy[i].name);
-        put(&end, CLSI_TEMPERATURE_OF, i, f->T[i], "", s->temperature[i].name);
+        put(&end, CLSI_OF_ENTROPY_PART, i, f->S[i], "", s->entropy[i].name);
+        put(&end, CLSI_OF_TEMPERATURE, i, f->T[i], "", s->temperature[i].name);
     }
     for (size_t i = 0; i < s->n_invariants; i++)
-        put(&end, CLSI_INVARIANT, i, s->bound.invariants[i].node, "", s->bound.invariants[i].name);
+        put(&end, CLSI_OF_INVARIANT, i, s->bound.invariants[i].node, "",
+            s->bound.invariants[i].name);
     for (size_t i = 0; i < s->n_outputs; i++)
-        put(&end, CLSI_OUTPUT, i, s->bound.outputs[i].node, "", s->bound.outputs[i].name);
-    if (s->has_work) put(&end, CLSI_POWER, 0, power(s), "", "power of external forces");
+        put(&end, CLSI_OF_OUTPUT, i, s->bound.outputs[i].node, "", s->bound.outputs[i].name);
+    if (s->has_work) put(&end, CLSI_OF_POWER, 0, power(s), "", "power of external forces");
     return (size_t)(end - list);
 }
 
@@ -113,7 +115,7 @@ cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, cl
     *n = status ? 0 : describe(s, list);
     for (size_t i = 0; i < *n && !status; i++) {
         clsi_quantity *x = &list[i];
-        if (x->kind >= CLSI_INVARIANT)
+        if (x->kind >= CLSI_OF_INVARIANT)
             status = clsi_audit_native(s, 1, &x->node, &x->node, error);
         if (!status) status = cls_graph_status(s->g, error);
         if (!status) status = measure(s, st, x, scratch, error);
@@ -134,8 +136,8 @@ void clsi_quantities_free(clsi_quantity **list, size_t n) {
     *list = NULL;
 }
 
-const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n, clsi_kind kind,
-                                        const clsi_quantity *from) {
+const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n,
+                                        clsi_quantity_kind kind, const clsi_quantity *from) {
     for (size_t i = from ? (size_t)(from - list) + 1 : 0; i < n; i++)
         if (list[i].kind == kind) return &list[i];
     return NULL;

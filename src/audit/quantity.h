@@ -4,21 +4,21 @@
 
 #include "audit/audit.h"
 
-typedef enum clsi_kind {
-    CLSI_ENERGY,
-    CLSI_ENTROPY, /* the total */
-    CLSI_VELOCITY,
-    CLSI_MOMENTUM,
-    CLSI_ENTROPY_OF,
-    CLSI_TEMPERATURE_OF,
-    CLSI_INVARIANT,
-    CLSI_OUTPUT,
-    CLSI_POWER /* of the external forces without potential */
-} clsi_kind;
+typedef enum clsi_quantity_kind {
+    CLSI_OF_ENERGY,
+    CLSI_OF_ENTROPY, /* the total */
+    CLSI_OF_VELOCITY,
+    CLSI_OF_MOMENTUM,
+    CLSI_OF_ENTROPY_PART, /* one of them */
+    CLSI_OF_TEMPERATURE,
+    CLSI_OF_INVARIANT,
+    CLSI_OF_OUTPUT,
+    CLSI_OF_POWER /* of the external forces without potential */
+} clsi_quantity_kind;
 
 typedef struct clsi_quantity {
     char name[128]; /* its column in a table */
-    clsi_kind kind;
+    clsi_quantity_kind kind;
     size_t index; /* which velocity, entropy, ... */
     cls_node node;
     double *value; /* (rows) */
@@ -29,7 +29,7 @@ cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, cl
                                   size_t *n, cls_error *error);
 void clsi_quantities_free(clsi_quantity **list, size_t n);
 /* The next one of a kind after `from` (NULL: the first); NULL when there is none. */
-const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n, clsi_kind kind,
-                                        const clsi_quantity *from);
+const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n,
+                                        clsi_quantity_kind kind, const clsi_quantity *from);
 
 #endif

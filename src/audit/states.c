@@ -136,8 +136,8 @@ static cls_status split(clsi_states *st, const double *id, cls_error *error) {
     for (size_t k = 0; k < st->rows; k++) {
         order[k] = (place){id ? id[k] : 0, k};
         if (!isfinite(order[k].id))
-            status = clsi_fail(error, CLS_DATA, "row %zu: the trajectory number is not finite",
-                               k + 1);
+            status =
+                clsi_fail(error, CLS_DATA, "row %zu: the trajectory number is not finite", k + 1);
     }
     if (id && !status) qsort(order, st->rows, sizeof *order, by_trajectory);
     for (size_t k = 0; k < st->rows && !status; k++) {
@@ -175,8 +175,7 @@ static void gather(const clsi_states *st, const double *column, double *out) {
 }
 
 /* PHASE with velocities in the place of momenta: p = dL/dv(q, v, S), all rows at once. */
-static cls_status momenta_from_velocities(const cls_system *s, clsi_states *st,
-                                          cls_error *error) {
+static cls_status momenta_from_velocities(const cls_system *s, clsi_states *st, cls_error *error) {
     size_t n = s->n, m = s->m, nz = st->nz;
     cls_node *inputs = clsi_calloc(nz, sizeof *inputs), *p = clsi_calloc(n, sizeof *p);
     double *out = clsi_calloc(n * st->rows, sizeof *out);
@@ -234,10 +233,9 @@ static int has_closed_form(const cls_system *s, const source *from) {
     return from->n_other == s->n;
 }
 
-static cls_status fill(const cls_system *s, const cls_table *t, const source *from,
-                       clsi_states *st, cls_error *error) {
-    const double *id =
-        from->trajectory >= 0 ? cls_table_column(t, (size_t)from->trajectory) : NULL;
+static cls_status fill(const cls_system *s, const cls_table *t, const source *from, clsi_states *st,
+                       cls_error *error) {
+    const double *id = from->trajectory >= 0 ? cls_table_column(t, (size_t)from->trajectory) : NULL;
     st->numbered = id != NULL;
     cls_status status = split(st, id, error);
     if (status) return status;

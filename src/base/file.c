@@ -30,21 +30,21 @@ cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *l
     return *data ? CLS_OK : clsi_no_memory(error);
 }
 
-/* The temporary name is in the same directory, so that rename is atomic. */
+/* The temporary name is in the same directory, so that rename is atomic. Made with open, not
+ * mkstemp, so that the file gets the permissions the user's umask says. */
 static int open_temporary(clsi_file *f) {
-    size_t n = strlen(f->path) + 16;
+    size_t n = strlen(f->path) + 48;
     f->temporary = malloc(n);
     if (!f->temporary) {
         errno = ENOMEM;
         return -1;
     }
-    snprintf(f->temporary, n, "%s.tmp-XXXXXX", f->path);
-    int fd = mkstemp(f->temporary);
-    if (fd < 0) return -1;
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd, 0666 & ~mask);
-    return fd;
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        snprintf(f->temporary, n, "%s.tmp-%ld-%u", f->path, (long)getpid(), attempt);
+        int fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
 }
 
 cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error) {

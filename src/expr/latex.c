@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const char *const greek[] = {
-    "alpha", "beta", "gamma",   "delta", "epsilon", "zeta", "eta",   "theta", "iota",   "kappa",
-    "lambda", "mu",  "nu",      "xi",    "pi",      "rho",  "sigma", "tau",   "upsilon", "phi",
-    "chi",   "psi",  "omega",   "Gamma", "Delta",   "Theta", "Lambda", "Xi",  "Pi",     "Sigma",
-    "Upsilon", "Phi", "Psi",    "Omega"};
+    "alpha",   "beta",   "gamma", "delta",   "epsilon", "zeta",  "eta",   "theta", "iota",
+    "kappa",   "lambda", "mu",    "nu",      "xi",      "pi",    "rho",   "sigma", "tau",
+    "upsilon", "phi",    "chi",   "psi",     "omega",   "Gamma", "Delta", "Theta", "Lambda",
+    "Xi",      "Pi",     "Sigma", "Upsilon", "Phi",     "Psi",   "Omega"};
 
 /* ---- names ---- */
 
@@ -141,11 +141,16 @@ static clsi_binding binding_of(const cls_graph *g, cls_node a) {
     }
 }
 
-/* Whether the text of `a` begins with a minus sign, outside of any fraction. */
-static int is_negative(const cls_graph *g, cls_node a) {
-    while (cls_node_op(g, a) == CLS_OP_MUL) a = cls_node_arg(g, a, 0);
-    return cls_node_op(g, a) == CLS_OP_NEG ||
-           (cls_node_op(g, a) == CLS_OP_CONSTANT && cls_node_value(g, a) < 0);
+/* Whether the text of `a` begins with a minus sign, outside of any fraction; `sums` says whether a
+ * sum counts by its first term. */
+static int is_negative(const cls_graph *g, cls_node a, int sums) {
+    cls_op op;
+    while ((op = cls_node_op(g, a)) == CLS_OP_MUL ||
+           (sums && (op == CLS_OP_ADD || op == CLS_OP_SUB))) {
+        if (op == CLS_OP_MUL) sums = 0;
+        a = cls_node_arg(g, a, 0);
+    }
+    return op == CLS_OP_NEG || (op == CLS_OP_CONSTANT && cls_node_value(g, a) < 0);
 }
 
 /* Whether the text of a factor begins with a digit, so that the factor before it needs a dot. */
@@ -155,17 +160,15 @@ static int begins_with_digit(const cls_graph *g, cls_node a) {
     return cls_node_op(g, a) == CLS_OP_CONSTANT;
 }
 
-static void write_sum(clsi_writer *w, cls_node a) {
+static void write_sum(clsi_writer *w, const clsi_piece *piece) {
     const cls_graph *g = w->graph;
-    cls_node left = cls_node_arg(g, a, 0), right = cls_node_arg(g, a, 1);
-    int minus = cls_node_op(g, a) == CLS_OP_SUB;
+    cls_node right = cls_node_arg(g, piece->node, 1);
+    int minus = cls_node_op(g, piece->node) == CLS_OP_SUB;
+    clsi_piece first = CLSI_NODE(cls_node_arg(g, piece->node, 0), CLSI_SUM);
     clsi_piece second = CLSI_NODE(right, minus ? CLSI_PRODUCT : CLSI_SUM);
-    if (is_negative(g, right)) {
-        second.unsign = 1;
-        second.binding = CLSI_PRODUCT;
-        minus = !minus;
-    }
-    CLSI_PUSH(w, CLSI_NODE(left, CLSI_SUM), CLSI_TEXT(minus ? " - " : " + "), second);
+    first.unsign = piece->unsign;
+    second.unsign = (uint8_t)is_negative(g, right, !minus);
+    CLSI_PUSH(w, first, CLSI_TEXT(minus != second.unsign ? " - " : " + "), second);
 }
 
 static void write_product(clsi_writer *w, const clsi_piece *piece) {
@@ -173,7 +176,7 @@ static void write_product(clsi_writer *w, const clsi_piece *piece) {
     cls_node left = cls_node_arg(g, piece->node, 0), right = cls_node_arg(g, piece->node, 1);
     clsi_piece first = CLSI_NODE(left, CLSI_PRODUCT);
     first.unsign = piece->unsign;
-    clsi_binding bind = is_negative(g, right) ? CLSI_POWER : CLSI_PRODUCT;
+    clsi_binding bind = is_negative(g, right, 0) ? CLSI_POWER : CLSI_PRODUCT;
     CLSI_PUSH(w, first, CLSI_TEXT(begins_with_digit(g, right) ? " \\cdot " : " \\, "),
               CLSI_NODE(right, bind));
 }
@@ -236,7 +239,7 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
         return;
     case CLS_OP_SYMBOL: append_symbol(&w->out, cls_node_name(g, a)); return;
     case CLS_OP_ADD:
-    case CLS_OP_SUB: write_sum(w, a); return;
+    case CLS_OP_SUB: write_sum(w, piece); return;
     case CLS_OP_MUL: write_product(w, piece); return;
     case CLS_OP_DIV:
         CLSI_PUSH(w, CLSI_TEXT("\\frac{"), CLSI_NODE(cls_node_arg(g, a, 0), CLSI_SUM),

@@ -14,6 +14,7 @@
  * the line with a caret under the place, and says what to do. */
 #include "base/base.h"
 #include "expr/graph.h"
+#include "expr/vocabulary.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -144,11 +145,22 @@ static quoted quote(const char *s, size_t n) {
 
 /* Characters that people type and what to type instead. */
 static const char *const replacements[][2] = {
-    {"−", "write -"},         {"–", "write -"},     {"·", "write *"},     {"×", "write *"},
-    {"÷", "write /"},         {"²", "write ^2"},    {"³", "write ^3"},    {"π", "write pi"},
-    {"√", "write sqrt(...)"}, {"½", "write 1/2"},   {"[", "write ( )"},   {"]", "write ( )"},
-    {"{", "write ( )"},       {"}", "write ( )"},
-    {"'", "write v.x for the velocity of x"},       {"#", "comments are not part of an expression"},
+    {"−", "write -"},
+    {"–", "write -"},
+    {"·", "write *"},
+    {"×", "write *"},
+    {"÷", "write /"},
+    {"²", "write ^2"},
+    {"³", "write ^3"},
+    {"π", "write pi"},
+    {"√", "write sqrt(...)"},
+    {"½", "write 1/2"},
+    {"[", "write ( )"},
+    {"]", "write ( )"},
+    {"{", "write ( )"},
+    {"}", "write ( )"},
+    {"'", "write v.x for the velocity of x"},
+    {"#", "comments are not part of an expression"},
     {"%", "a remainder is not smooth; write sin or cos of 2*pi*x/period"},
     {"|", "write softabs(x, eps) for a smooth absolute value"},
     {"!", "write the product"},
@@ -169,8 +181,8 @@ static cls_node bad_character(parser *p) {
     if (n == 1 && (c >= 0x7f || c < 32))
         return fail(p, CLS_SYSTEM, p->at, hint, "byte 0x%02x %s", c,
                     c < 0x80 ? "is a control character" : "is not ASCII");
-    return fail(p, CLS_SYSTEM, p->at, hint, c >= 0x80 ? "character '%.*s' is not ASCII"
-                                                      : "unexpected '%.*s'", (int)n, p->at);
+    return fail(p, CLS_SYSTEM, p->at, hint,
+                c >= 0x80 ? "character '%.*s' is not ASCII" : "unexpected '%.*s'", (int)n, p->at);
 }
 
 /* What stands where an operator, a closing parenthesis or the end was expected. */
@@ -261,153 +273,24 @@ static cls_node number(parser *p) {
     return built(p, start, start, cls_constant(p->graph, value));
 }
 
-/* ---- functions ---- */
-
-typedef struct composition {
-    const char *name;
-    size_t min, max; /* arguments */
-    cls_node (*build)(cls_graph *g, size_t n, const cls_node *x);
-    const char *usage;
-} composition;
-
-static cls_node square(cls_graph *g, cls_node x) {
-    return cls_pow(g, x, cls_constant(g, 2));
-}
-
-static cls_node build_norm(cls_graph *g, size_t n, const cls_node *x) {
-    cls_node sum = square(g, x[0]);
-    for (size_t k = 1; k < n; k++) sum = cls_add(g, sum, square(g, x[k]));
-    return cls_apply(g, CLS_FN_SQRT, sum);
-}
-
-/* (a + b + s sqrt((a-b)^2 + eps^2))/2: s = 1 the soft maximum, s = -1 the soft minimum. */
-static cls_node soft_extreme(cls_graph *g, const cls_node *x, double s) {
-    cls_node gap[2] = {cls_sub(g, x[0], x[1]), x[2]};
-    cls_node root = build_norm(g, 2, gap), sum = cls_add(g, x[0], x[1]);
-    return cls_div(g, s > 0 ? cls_add(g, sum, root) : cls_sub(g, sum, root), cls_constant(g, 2));
-}
-
-static cls_node build_softmax(cls_graph *g, size_t n, const cls_node *x) {
-    (void)n;
-    return soft_extreme(g, x, 1);
-}
-
-static cls_node build_softmin(cls_graph *g, size_t n, const cls_node *x) {
-    (void)n;
-    return soft_extreme(g, x, -1);
-}
-
-/* Half the angle has tangent y/(r + x): smooth everywhere but on the negative x axis. */
-static cls_node build_atan2(cls_graph *g, size_t n, const cls_node *x) {
-    cls_node tangent = cls_div(g, x[0], cls_add(g, build_norm(g, n, x), x[1]));
-    return cls_mul(g, cls_constant(g, 2), cls_apply(g, CLS_FN_ATAN, tangent));
-}
-
-static cls_node build_log(cls_graph *g, size_t n, const cls_node *x) {
-    (void)n;
-    return cls_apply(g, CLS_FN_LOG, x[0]);
-}
-
-static cls_node build_log10(cls_graph *g, size_t n, const cls_node *x) {
-    return cls_div(g, build_log(g, n, x), cls_constant(g, log(10)));
-}
-
-static cls_node build_log2(cls_graph *g, size_t n, const cls_node *x) {
-    return cls_div(g, build_log(g, n, x), cls_constant(g, log(2)));
-}
-
-static cls_node build_cbrt(cls_graph *g, size_t n, const cls_node *x) {
-    (void)n;
-    return cls_pow(g, x[0], cls_constant(g, 1.0 / 3));
-}
-
-static cls_node build_sq(cls_graph *g, size_t n, const cls_node *x) {
-    (void)n;
-    return square(g, x[0]);
-}
-
-static const composition compositions[] = {
-    {"softabs", 2, 2, build_norm, "softabs(x, eps)"},
-    {"softmax", 3, 3, build_softmax, "softmax(a, b, eps)"},
-    {"softmin", 3, 3, build_softmin, "softmin(a, b, eps)"},
-    {"norm", 1, SIZE_MAX, build_norm, "norm(a, b, ...)"},
-    {"hypot", 2, 2, build_norm, "hypot(a, b)"},
-    {"atan2", 2, 2, build_atan2, "atan2(y, x)"},
-    {"ln", 1, 1, build_log, "ln(x)"},
-    {"log10", 1, 1, build_log10, "log10(x)"},
-    {"log2", 1, 1, build_log2, "log2(x)"},
-    {"cbrt", 1, 1, build_cbrt, "cbrt(x)"},
-    {"sq", 1, 1, build_sq, "sq(x)"},
-};
-enum { COMPOSITIONS = sizeof compositions / sizeof *compositions };
-
-/* Names that are not in the language, and what to write. */
-static const char *const advice[][2] = {
-    {"abs", "not smooth; write softabs(x, eps)"},
-    {"fabs", "not smooth; write softabs(x, eps)"},
-    {"sign", "not smooth; write tanh(x/eps)"},
-    {"sgn", "not smooth; write tanh(x/eps)"},
-    {"min", "not smooth; write softmin(a, b, eps)"},
-    {"max", "not smooth; write softmax(a, b, eps)"},
-    {"floor", "not smooth; write a sum of steps sigmoid((x - x0)/eps)"},
-    {"ceil", "not smooth; write a sum of steps sigmoid((x - x0)/eps)"},
-    {"round", "not smooth; write a sum of steps sigmoid((x - x0)/eps)"},
-    {"step", "not smooth; write sigmoid(x/eps)"},
-    {"heaviside", "not smooth; write sigmoid(x/eps)"},
-    {"mod", "not smooth; write sin or cos of 2*pi*x/period"},
-    {"fmod", "not smooth; write sin or cos of 2*pi*x/period"},
-    {"pow", "not a function; write a^b"},
-    {"e", "not a constant; write exp(1)"},
-};
-
-static int same(const char *name, const char *s, size_t n) {
-    return strlen(name) == n && memcmp(name, s, n) == 0;
-}
-
-static const char *advice_for(const char *s, size_t n) {
-    for (size_t k = 0; k < sizeof advice / sizeof *advice; k++)
-        if (same(advice[k][0], s, n)) return advice[k][1];
-    return NULL;
-}
-
-static const composition *find_composition(const char *s, size_t n) {
-    for (size_t k = 0; k < COMPOSITIONS; k++)
-        if (same(compositions[k].name, s, n)) return &compositions[k];
-    return NULL;
-}
-
-/* CLS_FN_COUNT when there is none; CLS_FN_POWER is found as "power". */
-static cls_function find_function(const char *s, size_t n) {
-    int f = 0;
-    while (f < CLS_FN_COUNT && !same(cls_function_name((cls_function)f), s, n)) f++;
-    return (cls_function)f;
-}
-
-static int is_function(const char *s, size_t n) {
-    return find_function(s, n) < CLS_FN_POWER || find_composition(s, n) || same("quotient", s, n);
-}
+/* ---- names ---- */
 
 static cls_node find_symbol(const parser *p, const char *s, size_t n) {
     for (size_t k = 0; p->scope && k < p->scope->n; k++)
-        if (same(p->scope->names[k], s, n)) return p->scope->nodes[k];
+        if (clsi_word_is(p->scope->names[k], s, n)) return p->scope->nodes[k];
     return CLS_NO_NODE;
 }
 
-/* ---- names that are not known ---- */
-
 /* The known name nearest to the one at s; functions always, symbols too if wanted. */
 static const char *nearest(const parser *p, const char *s, size_t n, int symbols) {
-    size_t count = 0, room = CLS_FN_POWER + COMPOSITIONS + 1 + (p->scope ? p->scope->n : 0);
-    const char **known = clsi_calloc(room, sizeof *known);
+    size_t in_scope = symbols && p->scope ? p->scope->n : 0, functions = 0, count = 0;
+    while (clsi_function_word(functions)) functions++;
+    const char **known = clsi_calloc(in_scope + functions + 1, sizeof *known), *found = NULL;
     char *word = clsi_strndup(s, n);
-    const char *found = NULL;
     if (known && word) {
-        for (size_t k = 0; symbols && p->scope && k < p->scope->n; k++)
-            known[count++] = p->scope->names[k];
+        for (size_t k = 0; k < in_scope; k++) known[count++] = p->scope->names[k];
+        for (size_t k = 0; k < functions; k++) known[count++] = clsi_function_word(k);
         if (symbols) known[count++] = "pi";
-        for (int f = 0; f < CLS_FN_POWER; f++)
-            known[count++] = cls_function_name((cls_function)f);
-        for (size_t k = 0; k < COMPOSITIONS; k++) known[count++] = compositions[k].name;
         found = cls_nearest_word(word, count, known);
     }
     free(word);
@@ -416,7 +299,7 @@ static const char *nearest(const parser *p, const char *s, size_t n, int symbols
 }
 
 static cls_node unknown_name(parser *p, const char *s, size_t n, int called) {
-    const char *kind = called ? "function" : "name", *why = advice_for(s, n);
+    const char *kind = called ? "function" : "name", *why = clsi_advice_for(s, n);
     if (why) return fail(p, CLS_SYSTEM, s, NULL, "%s is %s", quote(s, n).text, why);
     char hint[600] = "";
     const char *near = nearest(p, s, n, !called);
@@ -479,7 +362,7 @@ static cls_node wrong_count(parser *p, const char *name, const char *usage, size
  * `first` is the function's name; args are i, j, a, b and perhaps c. */
 static cls_node build_quotient(parser *p, const char *name, const char *first, size_t n,
                                const cls_node *x) {
-    cls_function f = find_function(first, name_length(first));
+    cls_function f = clsi_find_function(first, name_length(first));
     if (f == CLS_FN_COUNT) return unknown_name(p, first, name_length(first), 1);
     size_t want = f == CLS_FN_POWER ? 5 : 4;
     if (n != want)
@@ -506,14 +389,14 @@ static cls_node build_quotient(parser *p, const char *name, const char *first, s
 /* The function at `name` of the n arguments x. */
 static cls_node apply(parser *p, const char *name, size_t n, const cls_node *x) {
     size_t length = name_length(name);
-    cls_function f = find_function(name, length);
+    cls_function f = clsi_find_function(name, length);
     if (f < CLS_FN_POWER) {
         char usage[32];
         snprintf(usage, sizeof usage, "%s(x)", cls_function_name(f));
         if (n != 1) return wrong_count(p, name, usage, 1, n);
         return built(p, name, name, cls_apply(p->graph, f, x[0]));
     }
-    const composition *c = find_composition(name, length);
+    const clsi_composition *c = clsi_find_composition(name, length);
     if (n < c->min || n > c->max) return wrong_count(p, name, c->usage, c->min, n);
     return built(p, name, name, c->build(p->graph, n, x));
 }
@@ -521,17 +404,17 @@ static cls_node apply(parser *p, const char *name, size_t n, const cls_node *x) 
 /* name "(" ...: the parenthesis is next. */
 static cls_node call(parser *p, const char *name, size_t length) {
     const char *open = p->at++, *first = NULL;
-    if (!is_function(name, length)) {
-        if (find_symbol(p, name, length) != CLS_NO_NODE || same("pi", name, length))
+    if (!clsi_is_function(name, length)) {
+        if (find_symbol(p, name, length) != CLS_NO_NODE || clsi_word_is("pi", name, length))
             return fail(p, CLS_SYSTEM, name, "write * for a product: x*(a + b)",
                         "'%s' is not a function", quote(name, length).text);
         return unknown_name(p, name, length, 1);
     }
-    if (same("quotient", name, length)) {
+    if (clsi_word_is("quotient", name, length)) {
         peek(p);
         first = p->at;
         p->at += name_length(first);
-        if (p->at == first || peek(p) != ',')
+        if (!is_name_start(*first) || peek(p) != ',')
             return fail(p, CLS_SYSTEM, first, "write quotient(exp, i, j, a, b)",
                         "a quotient begins with the name of a function");
         p->at++;
@@ -551,10 +434,11 @@ static cls_node named(parser *p) {
     if (peek(p) == '(') return call(p, name, length);
     cls_node symbol = find_symbol(p, name, length);
     if (symbol != CLS_NO_NODE) return symbol;
-    if (same("pi", name, length))
+    if (clsi_word_is("pi", name, length))
         return built(p, name, name, cls_constant(p->graph, 3.14159265358979323846));
-    if (!is_function(name, length)) return unknown_name(p, name, length, 0);
-    return fail(p, CLS_SYSTEM, name, NULL, "the function %s needs its argument in parentheses: %s(x)",
+    if (!clsi_is_function(name, length)) return unknown_name(p, name, length, 0);
+    return fail(p, CLS_SYSTEM, name, NULL,
+                "the function %s needs its argument in parentheses: %s(x)",
                 quote(name, length).text, quote(name, length).text);
 }
 
@@ -568,8 +452,9 @@ static cls_node missing_operand(parser *p) {
     if (before > p->text && before[-1] == '(' && *p->at == ')')
         return fail(p, CLS_SYSTEM, p->at, NULL, "there is nothing between these parentheses");
     if (before == p->text || before[-1] == '(')
-        return fail(p, CLS_SYSTEM, p->at, NULL, *p->at ? "an operand is missing before '%c'"
-                                                       : "an operand is missing here", *p->at);
+        return fail(p, CLS_SYSTEM, p->at, NULL,
+                    *p->at ? "an operand is missing before '%c'" : "an operand is missing here",
+                    *p->at);
     return fail(p, CLS_SYSTEM, p->at, NULL, "an operand is missing after '%c'", before[-1]);
 }
 
@@ -637,8 +522,14 @@ static cls_node sum(parser *p) {
 cls_status cls_parse(cls_graph *g, const char *text, const cls_scope *scope, const char *file,
                      int line, int column, cls_node *out, cls_error *error) {
     const cls_graph_limits *limits = clsi_graph_limits(g);
-    parser p = {.graph = g, .scope = scope, .text = text, .at = text, .file = file, .line = line,
-                .column = column, .error = error};
+    parser p = {.graph = g,
+                .scope = scope,
+                .text = text,
+                .at = text,
+                .file = file,
+                .line = line,
+                .column = column,
+                .error = error};
     p.max_depth = limits->max_depth < DEPTH_CEILING ? limits->max_depth : DEPTH_CEILING;
     *out = CLS_NO_NODE;
     if (strnlen(text, limits->max_length + 1) > limits->max_length) {

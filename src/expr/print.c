@@ -2,9 +2,10 @@
  *
  * The text parses back to the same node, given a scope with all its symbols. That holds because the
  * parser builds with the same calls as everybody, those calls are idempotent (the node made from a
- * node's own arguments is that node), and the text keeps the structure: a - (b - c), a + (b + c),
- * (-x)^2 keep their parentheses. One liberty is taken, -x*y for -(x*y), see tight_minus. Not
- * covered: numbers that are not finite and fresh symbols, which cannot be typed.
+ * node's own arguments is that node), and the text keeps the structure: a - (b - c), a/(b*c),
+ * (-x)^2 keep their parentheses. Liberties are taken only where building undoes them: is_swapped,
+ * tight_minus, tight_number. Not covered: numbers that are not finite and fresh symbols, which
+ * cannot be typed.
  *
  * Cost: linear in the text. The text repeats shared subexpressions and may be exponentially longer
  * than the graph, so it stops at a megabyte. Depth costs heap, not stack. */
@@ -42,15 +43,6 @@ char *clsi_writer_run(const cls_graph *g, cls_node a,
     return clsi_text_take(&w.out);
 }
 
-/* -(x*y) may be written -x*y: the parser reads (-x)*y, and building pulls the sign out of products
- * and quotients again. Not when the leftmost factor swallows the sign: a number, a difference. */
-static int tight_minus(const cls_graph *g, cls_node a) {
-    while (cls_node_op(g, a) == CLS_OP_MUL || cls_node_op(g, a) == CLS_OP_DIV)
-        a = cls_node_arg(g, a, 0);
-    cls_op op = cls_node_op(g, a);
-    return op != CLS_OP_CONSTANT && op != CLS_OP_SUB;
-}
-
 static clsi_binding binding_of(const cls_graph *g, cls_node a) {
     switch (cls_node_op(g, a)) {
     case CLS_OP_ADD:
@@ -69,12 +61,48 @@ static clsi_binding binding_of(const cls_graph *g, cls_node a) {
     }
 }
 
+/* Sums and products are commutative, and building puts their arguments in order of age. Written
+ * with the longer one first they need no parentheses: x + y + z, not z + (x + y). */
+static int is_swapped(const cls_graph *g, cls_node a) {
+    cls_op op = cls_node_op(g, a);
+    if (op != CLS_OP_ADD && op != CLS_OP_MUL) return 0;
+    clsi_binding weak = op == CLS_OP_ADD ? CLSI_SUM : CLSI_PRODUCT;
+    cls_node left = cls_node_arg(g, a, 0), right = cls_node_arg(g, a, 1);
+    if (op == CLS_OP_MUL && cls_node_op(g, left) == CLS_OP_CONSTANT) return 0;
+    return binding_of(g, right) == weak && binding_of(g, left) > weak;
+}
+
+static cls_node first_argument(const cls_graph *g, cls_node a) {
+    return cls_node_arg(g, a, (size_t)is_swapped(g, a));
+}
+
+/* -(x*y) may be written -x*y: the parser reads (-x)*y, and building pulls the sign out of products
+ * and quotients again. Not when the leftmost factor swallows the sign: a number, a difference. */
+static int tight_minus(const cls_graph *g, cls_node a) {
+    while (cls_node_op(g, a) == CLS_OP_MUL || cls_node_op(g, a) == CLS_OP_DIV)
+        a = first_argument(g, a);
+    cls_op op = cls_node_op(g, a);
+    return op != CLS_OP_CONSTANT && op != CLS_OP_SUB;
+}
+
+/* 2*(x*y) may be written 2*x*y: the parser reads (2*x)*y, and building lets numbers float to the
+ * front again. Not with a fraction among the factors, which would meet the number. */
+static int tight_number(const cls_graph *g, cls_node a) {
+    while (cls_node_op(g, a) == CLS_OP_MUL) {
+        cls_node first = first_argument(g, a), left = cls_node_arg(g, a, 0);
+        cls_node other = first == left ? cls_node_arg(g, a, 1) : left;
+        if (cls_node_op(g, other) == CLS_OP_DIV) return 0;
+        a = first;
+    }
+    return cls_node_op(g, a) != CLS_OP_DIV;
+}
+
 static void write_quotient(clsi_writer *w, cls_node node) {
     const cls_graph *g = w->graph;
     int i, j;
     cls_node_orders(g, node, &i, &j);
-    clsi_text_printf(&w->out, "quotient(%s, %d, %d, ", cls_function_name(cls_node_function(g, node)),
-                     i, j);
+    clsi_text_printf(&w->out, "quotient(%s, %d, %d, ",
+                     cls_function_name(cls_node_function(g, node)), i, j);
     CLSI_PUSH(w, CLSI_TEXT(")"));
     for (size_t k = cls_node_arg_count(g, node); k-- > 0;)
         CLSI_PUSH(w, CLSI_TEXT(k ? ", " : ""), CLSI_NODE(cls_node_arg(g, node, k), CLSI_SUM));
@@ -82,8 +110,16 @@ static void write_quotient(clsi_writer *w, cls_node node) {
 
 static void write_binary(clsi_writer *w, cls_node node, clsi_binding left, const char *sign,
                          clsi_binding right) {
-    CLSI_PUSH(w, CLSI_NODE(cls_node_arg(w->graph, node, 0), left), CLSI_TEXT(sign),
-              CLSI_NODE(cls_node_arg(w->graph, node, 1), right));
+    cls_node a = cls_node_arg(w->graph, node, 0), b = cls_node_arg(w->graph, node, 1);
+    int swap = is_swapped(w->graph, node);
+    CLSI_PUSH(w, CLSI_NODE(swap ? b : a, left), CLSI_TEXT(sign), CLSI_NODE(swap ? a : b, right));
+}
+
+static void write_product(clsi_writer *w, cls_node node) {
+    const cls_graph *g = w->graph;
+    int number = cls_node_op(g, cls_node_arg(g, node, 0)) == CLS_OP_CONSTANT;
+    int tight = number && tight_number(g, cls_node_arg(g, node, 1));
+    write_binary(w, node, CLSI_PRODUCT, "*", tight ? CLSI_PRODUCT : CLSI_POWER);
 }
 
 static void write_node(clsi_writer *w, const clsi_piece *piece) {
@@ -102,7 +138,7 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
     case CLS_OP_SYMBOL: clsi_text_append(&w->out, cls_node_name(g, a)); return;
     case CLS_OP_ADD: write_binary(w, a, CLSI_SUM, " + ", CLSI_PRODUCT); return;
     case CLS_OP_SUB: write_binary(w, a, CLSI_SUM, " - ", CLSI_PRODUCT); return;
-    case CLS_OP_MUL: write_binary(w, a, CLSI_PRODUCT, "*", CLSI_POWER); return;
+    case CLS_OP_MUL: write_product(w, a); return;
     case CLS_OP_DIV: write_binary(w, a, CLSI_PRODUCT, "/", CLSI_POWER); return;
     case CLS_OP_POW: write_binary(w, a, CLSI_ATOM, "^", CLSI_UNARY); return;
     case CLS_OP_NEG:

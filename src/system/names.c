@@ -7,8 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const reserved[] = {"time", "energy", "entropy", "work",     "trajectory", "t",
-                                       "pi",   "inf",    "infinity", "unknown", "on",         "in",
+static const char *const reserved[] = {"time",
+                                       "energy",
+                                       "entropy",
+                                       "work",
+                                       "trajectory",
+                                       "t",
+                                       "pi",
+                                       "inf",
+                                       "infinity",
+                                       "unknown",
+                                       "on",
+                                       "in",
                                        "with",
 #define FUNCTION_NAME(name, text) text,
                                        CLS_FUNCTION_LIST(FUNCTION_NAME)
@@ -104,8 +114,8 @@ const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]) {
             snprintf(out + used, 256 - used, ", ...");
             break;
         }
-        used += (size_t)snprintf(out + used, 256 - used, "%s%s", used ? ", " : "",
-                                 r->names[i].name);
+        used +=
+            (size_t)snprintf(out + used, 256 - used, "%s%s", used ? ", " : "", r->names[i].name);
     }
     return out;
 }
@@ -161,8 +171,10 @@ cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, 
     int kinds = CLSI_ENTROPY | CLSI_TEMPERATURE;
     const clsi_name *name = n ? clsi_lookup(r, r->clean + c->at, n, kinds) : NULL;
     if (!name)
-        return clsi_at(r, c->at, "expected an entropy or a temperature after %s, found %s%s; there "
-                                 "are %s", after, clsi_found(r, c, found),
+        return clsi_at(r, c->at,
+                       "expected an entropy or a temperature after %s, found %s%s; there "
+                       "are %s",
+                       after, clsi_found(r, c, found),
                        clsi_suggest(r, r->clean + c->at, n, kinds, near),
                        clsi_list_names(r, kinds, list));
     c->at += n;

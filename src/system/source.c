@@ -1,9 +1,9 @@
 /* The text of a .clausius file: positions, error sentences, words, expressions.
  *
- * Problem: every complaint must point into the user's file. So the text is never rewritten: comments
- * are blanked in a copy of the same length, statements and expressions are ranges of offsets, and an
- * offset becomes line, column, source line and caret only when something is wrong. Finding the line
- * of an offset costs one walk over the text, paid once per error. */
+ * Problem: every complaint must point into the user's file. So the text is never rewritten:
+ * comments are blanked in a copy of the same length, statements and expressions are ranges of
+ * offsets, and an offset becomes line, column, source line and caret only when something is wrong.
+ * Finding the line of an offset costs one walk over the text, paid once per error. */
 #include "system/language.h"
 #include <ctype.h>
 #include <math.h>
@@ -105,8 +105,8 @@ size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted) {
     const char *t = r->clean;
     size_t i = c->at;
     if (i >= c->end || !is_letter(t[i])) return 0;
-    while (i < c->end && (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end &&
-                                             is_letter(t[i + 1]))))
+    while (i < c->end &&
+           (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end && is_letter(t[i + 1]))))
         i++;
     return i - c->at;
 }
@@ -172,36 +172,40 @@ size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char
     return begin;
 }
 
-/* The parser saw the expression alone, on one line: its column is an offset. Its sentence is kept,
- * place and quotation are ours. */
+/* A word that begins a continuation line may have been meant as a statement. */
+static const char *continuation_note(const clsi_reader *r, size_t begin, size_t where) {
+    if (where >= r->length || !is_letter(r->clean[where])) return "";
+    while (where > begin && r->clean[where - 1] == ' ') where--;
+    return where > begin && r->clean[where - 1] == '\n'
+               ? " (a line that begins with white space continues the statement above it)"
+               : "";
+}
+
+/* The parser saw the expression alone, on one line: "column 7: sentence", an excerpt of two lines,
+ * perhaps a hint. Its column is an offset; sentence and hint are kept, the excerpt is ours. */
 static cls_status point_at_parse_error(clsi_reader *r, const clsi_expression *e,
                                        const cls_error *inner) {
     if (inner->status == CLS_MEMORY) return clsi_no_memory(r->error);
     size_t where = e->begin + (inner->column > 0 ? (size_t)inner->column - 1 : 0);
     if (where > e->end) where = e->end;
-    const char *sentence = inner->message;
     char place[32];
-    snprintf(place, sizeof place, "%d:%d: ", inner->line, inner->column);
-    const char *after = strstr(sentence, place);
-    if (after && !memchr(sentence, '\n', (size_t)(after - sentence))) {
-        sentence = after + strlen(place);
-    }
+    snprintf(place, sizeof place, "column %d: ", inner->column);
+    const char *sentence = inner->message;
+    if (strncmp(sentence, place, strlen(place)) == 0) sentence += strlen(place);
     int length = (int)strcspn(sentence, "\n");
-    size_t line = where;
-    while (line > e->begin && is_space(r->clean[line - 1]) && r->clean[line - 1] != '\n') line--;
-    int continued = line > e->begin && r->clean[line - 1] == '\n' && isalpha(r->clean[where]);
-    return clsi_at(r, where, "%.*s%s", length, sentence,
-                   continued ? " (a line that begins with white space continues the statement "
-                               "above it)"
-                             : "");
+    const char *hint = sentence;
+    for (int line = 0; hint && line < 3; line++)
+        hint = (hint = strchr(hint, '\n')) ? hint + 1 : NULL;
+    return clsi_at(r, where, "%.*s%s%s%s", length, sentence, hint ? "; " : "", hint ? hint : "",
+                   continuation_note(r, e->begin, where));
 }
 
 static cls_status expand(clsi_reader *r, clsi_expression *e) {
     cls_system *s = r->s;
     cls_error inner = {0};
     e->raw = e->bound = CLS_NO_NODE;
-    cls_status status = cls_substitute(s->g, 1, &e->written, s->n_lets, r->let_symbol, r->let_raw,
-                                       &e->raw);
+    cls_status status =
+        cls_substitute(s->g, 1, &e->written, s->n_lets, r->let_symbol, r->let_raw, &e->raw);
     if (status == CLS_OK)
         status = cls_substitute(s->g, 1, &e->raw, s->n_parameters, s->parameter_symbol,
                                 r->parameter_constant, &e->bound);

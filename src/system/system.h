@@ -34,15 +34,15 @@ struct cls_system {
     cls_formalism formalism;
     cls_graph *g;
     size_t n, m, n_parameters, n_invariants, n_outputs, n_lets, n_parts;
-    clsi_variable *coordinate; /* (n) */
-    clsi_variable *entropy;    /* (m) */
+    clsi_variable *coordinate;  /* (n) */
+    clsi_variable *entropy;     /* (m) */
     clsi_variable *temperature; /* (m); low is 0 unless the file says otherwise */
     clsi_variable *parameter;
     double *parameter_value;
     cls_node *parameter_symbol;
     cls_node *q, *v, *p, *S, *T, t; /* symbols */
-    clsi_named *lets;  /* raw definitions, for printing */
-    char **parts;      /* names that --unknown can take */
+    clsi_named *lets;               /* raw definitions, for printing */
+    char **parts;                   /* names that --unknown can take */
     clsi_physics raw, bound;
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (3n + 2m), NAN when not given */
@@ -50,8 +50,8 @@ struct cls_system {
     double step, until;
     struct clsi_form *form; /* the native first-order form, built at the end of parsing */
     /* For printing and for rows; the rooms below need none of these. */
-    char *formula_name;        /* NULL when the file gives none */
-    cls_node written;          /* the formula with lets as symbols */
+    char *formula_name; /* NULL when the file gives none */
+    cls_node written;   /* the formula with lets as symbols */
     size_t n_columns;
     char **columns;            /* (n_columns) names; column 1 + i is state i for i < 2n + m */
     cls_program *row_program;  /* inputs t, z, work; outputs the columns */
@@ -63,12 +63,16 @@ struct cls_system {
  *   VELOCITY z = (q, v, S): any other lagrangian
  *   THERMAL  z = (q, v, T): thermal lagrangian
  * y = (q, p, S) are the variables that have rates; y(z) is the identity for PHASE. */
-typedef enum clsi_form_kind { CLSI_FORM_PHASE, CLSI_FORM_VELOCITY, CLSI_FORM_THERMAL } clsi_form_kind;
+typedef enum clsi_form_kind {
+    CLSI_FORM_PHASE,
+    CLSI_FORM_VELOCITY,
+    CLSI_FORM_THERMAL
+} clsi_form_kind;
 
 typedef struct clsi_form {
     clsi_form_kind kind;
-    size_t n, m, nz; /* nz = 2n + m, without work */
-    cls_node *z;     /* (nz) symbols: those of the system */
+    size_t n, m, nz;     /* nz = 2n + m, without work */
+    cls_node *z;         /* (nz) symbols: those of the system */
     cls_node *q, *v, *p; /* (n) over z */
     cls_node *S, *T;     /* (m) over z */
     cls_node energy;     /* total energy with the external potential, over z */

@@ -1,0 +1,231 @@
+/* Which panels a picture has.
+ *
+ * Asked for by name: "x" is x against time, "x:v.x" is v.x against x. Not asked: every coordinate
+ * against time (a coordinate is a column x for which there is a v.x; where there is none, every
+ * column counts), the phase portraits of the first two, the temperatures in one panel, the entropy,
+ * and the energy error (E - W - E0)/|E0|, W the work done on the system, E0 the first E - W of the
+ * same trajectory. Time is the column `time` or `t`, else the first column (a training log). */
+#include "report/plot.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More coordinates than this share panels: a picture with thirty panels shows nothing. */
+enum { MOST_COORDINATE_PANELS = 6, PORTRAITS = 2 };
+
+typedef struct source {
+    size_t n;
+    const cls_table *const *tables;
+    const char *const *labels;
+    clsi_panels *panels;
+    int strict; /* every table must have every column asked for */
+} source;
+
+static int time_column(const cls_table *t) {
+    int time = clsi_table_time(t);
+    return time >= 0 ? time : 0;
+}
+
+void clsi_panels_clear(clsi_panels *panels) {
+    for (size_t i = 0; i < panels->n; i++) {
+        clsi_panel *p = &panels->items[i];
+        for (size_t k = 0; k < p->n_curves; k++) free(p->curves[k].owned);
+        free(p->curves);
+        free(p->names);
+    }
+    free(panels->items);
+    *panels = (clsi_panels){0};
+}
+
+static clsi_panel *new_panel(clsi_panels *panels, size_t n_names, const char *const *names) {
+    if (!clsi_grow(&panels->items, &panels->room, panels->n + 1, sizeof *panels->items))
+        return NULL;
+    const char **copy = clsi_calloc(n_names, sizeof *copy);
+    if (!copy) return NULL;
+    memcpy(copy, names, n_names * sizeof *copy);
+    clsi_panel *p = &panels->items[panels->n++];
+    *p = (clsi_panel){.names = copy, .n_names = n_names};
+    return p;
+}
+
+static clsi_curve *new_curve(clsi_panel *p, const cls_table *t, size_t table, size_t name) {
+    if (!clsi_grow(&p->curves, &p->room, p->n_curves + 1, sizeof *p->curves)) return NULL;
+    clsi_curve *c = &p->curves[p->n_curves++];
+    int trajectory = cls_table_find(t, "trajectory");
+    *c = (clsi_curve){.n = t->rows, .table = table, .name = name};
+    c->x = t->columns[time_column(t)];
+    if (trajectory >= 0) c->trajectory = t->columns[trajectory];
+    return c;
+}
+
+/* Names against x_name, or against time where x_name is NULL, from every table. */
+static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
+                            const char *const *names, cls_error *error) {
+    clsi_panel *p = new_panel(s->panels, n_names, names);
+    if (!p) return clsi_no_memory(error);
+    p->portrait = x_name != NULL;
+    p->x_name = x_name ? x_name : s->tables[0]->names[time_column(s->tables[0])];
+    for (size_t i = 0; i < s->n; i++) {
+        const cls_table *t = s->tables[i];
+        int x = x_name ? cls_table_find(t, x_name) : time_column(t);
+        if (x < 0 && s->strict) return clsi_no_column(t, s->labels[i], x_name, CLS_USAGE, error);
+        for (size_t k = 0; k < n_names; k++) {
+            int y = cls_table_find(t, names[k]);
+            if (y < 0 && s->strict)
+                return clsi_no_column(t, s->labels[i], names[k], CLS_USAGE, error);
+            if (x < 0 || y < 0) continue;
+            clsi_curve *c = new_curve(p, t, i, k);
+            if (!c) return clsi_no_memory(error);
+            c->x = t->columns[x];
+            c->y = t->columns[y];
+        }
+    }
+    return CLS_OK;
+}
+
+/* "x:v.x" names two columns of the first table, unless a column is called just that. */
+static cls_status add_asked(const source *s, const char *asked, cls_error *error) {
+    const cls_table *t = s->tables[0];
+    const char *colon = strchr(asked, ':');
+    if (!colon || cls_table_find(t, asked) >= 0) return add_panel(s, NULL, 1, &asked, error);
+    char *x_name = clsi_strndup(asked, (size_t)(colon - asked));
+    if (!x_name) return clsi_no_memory(error);
+    int x = cls_table_find(t, x_name);
+    const char *y_name = colon + 1;
+    cls_status status = x < 0 ? clsi_no_column(t, s->labels[0], x_name, CLS_USAGE, error)
+                              : add_panel(s, t->names[x], 1, &y_name, error);
+    free(x_name);
+    return status;
+}
+
+static int is_coordinate(const cls_table *t, const char *name) {
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (strncmp(t->names[i], "v.", 2) == 0 && strcmp(t->names[i] + 2, name) == 0) return 1;
+    return 0;
+}
+
+/* T, T1, T.gas, T_wall; not Torque. */
+static int is_thermal(char letter, const char *name) {
+    return name[0] == letter && !(name[1] && !strchr("0123456789._", name[1]));
+}
+
+static int is_known(const char *name) {
+    static const char *const known[] = {"trajectory", "energy", "entropy", "work"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0) return 1;
+    return is_thermal('S', name) || is_thermal('T', name) || strncmp(name, "v.", 2) == 0 ||
+           strncmp(name, "p.", 2) == 0;
+}
+
+/* Fills `names` (room for all columns) with those of a kind, in table order. */
+static size_t gather(const cls_table *t, char kind, const char **names) {
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const char *name = t->names[i];
+        if ((int)i == time_column(t)) continue;
+        int moves = is_coordinate(t, name);
+        if (kind == 'q' ? moves
+                        : !moves && (kind == '*' ? !is_known(name) : is_thermal(kind, name)))
+            names[n++] = name;
+    }
+    return n;
+}
+
+/* The energy without the work done on the system, relative to its start or (E0 = 0) not. */
+static void fill_drift(clsi_curve *c, const double *energy, const double *work, int relative) {
+    double start = NAN;
+    for (size_t i = 0; i < c->n; i++) {
+        double e = energy[i] - (work ? work[i] : 0);
+        if (isnan(start) || (i && c->trajectory && c->trajectory[i] != c->trajectory[i - 1]))
+            start = e;
+        c->owned[i] = (e - start) / (relative ? fabs(start) : 1);
+    }
+}
+
+/* An energy that starts at zero, to rounding, gives no scale. */
+static int energy_has_scale(const clsi_curve *c, const double *energy, const double *work) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        double e = fabs(energy[i] - (work ? work[i] : 0));
+        if (!i || (c->trajectory && c->trajectory[i] != c->trajectory[i - 1])) least = fmin(least, e);
+        most = fmax(most, e);
+    }
+    return least > 1e-12 * most;
+}
+
+static cls_status add_drift(const source *s, cls_error *error) {
+    static const char *const relative_name = "energy error, relative";
+    static const char *const absolute_name = "energy error";
+    clsi_panel *p = new_panel(s->panels, 1, &relative_name);
+    if (!p) return clsi_no_memory(error);
+    p->x_name = s->tables[0]->names[time_column(s->tables[0])];
+    p->least_span = 4e-16;
+    int relative = 1;
+    for (int fill = 0; fill < 2; fill++) /* first decide, then fill: one scale for all tables */
+        for (size_t i = 0, k = 0; i < s->n; i++) {
+            const cls_table *t = s->tables[i];
+            int e = cls_table_find(t, "energy"), w = cls_table_find(t, "work");
+            if (e < 0) continue;
+            const double *energy = t->columns[e], *work = w < 0 ? NULL : t->columns[w];
+            clsi_curve *c = fill ? &p->curves[k++] : new_curve(p, t, i, 0);
+            if (!c) return clsi_no_memory(error);
+            if (!fill) relative &= energy_has_scale(c, energy, work);
+            if (!fill && !(c->owned = clsi_calloc(c->n, sizeof *c->owned)))
+                return clsi_no_memory(error);
+            c->y = c->owned;
+            if (fill) fill_drift(c, energy, work, relative);
+        }
+    if (!relative) p->names[0] = absolute_name;
+    return CLS_OK;
+}
+
+static cls_status add_coordinates(const source *s, const char **names, cls_error *error) {
+    const cls_table *t = s->tables[0];
+    size_t n = gather(t, 'q', names), portraits = n < PORTRAITS ? n : PORTRAITS;
+    if (n == 0) n = gather(t, '*', names);
+    size_t share = (n + MOST_COORDINATE_PANELS - 1) / MOST_COORDINATE_PANELS;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; !status && i < n; i += share)
+        status = add_panel(s, NULL, n - i < share ? n - i : share, names + i, error);
+    for (size_t i = 0; !status && i < portraits; i++) {
+        clsi_text velocity = {0};
+        clsi_text_printf(&velocity, "v.%s", names[i]);
+        int v = velocity.failed ? -1 : cls_table_find(t, velocity.data);
+        clsi_text_clear(&velocity);
+        if (v < 0) return clsi_no_memory(error);
+        status = add_panel(s, names[i], 1, (const char *const *)&t->names[v], error);
+    }
+    return status;
+}
+
+static cls_status add_chosen(const source *s, cls_error *error) {
+    static const char *const entropy = "entropy";
+    const cls_table *t = s->tables[0];
+    const char **names = clsi_calloc(t->n_columns, sizeof *names);
+    if (!names) return clsi_no_memory(error);
+    cls_status status = add_coordinates(s, names, error);
+    size_t n = gather(t, 'T', names);
+    if (!status && n) status = add_panel(s, NULL, n, names, error);
+    n = gather(t, 'S', names);
+    if (!status && cls_table_find(t, entropy) >= 0)
+        status = add_panel(s, NULL, 1, &entropy, error);
+    else if (!status && n)
+        status = add_panel(s, NULL, n, names, error);
+    if (!status && cls_table_find(t, "energy") >= 0) status = add_drift(s, error);
+    free(names);
+    return status;
+}
+
+cls_status clsi_panels_make(size_t n, const cls_table *const *tables, const char *const *labels,
+                            const cls_plot_options *options, clsi_panels *out, cls_error *error) {
+    *out = (clsi_panels){0};
+    source s = {n, tables, labels, out, options->n_columns > 0};
+    cls_status status = CLS_OK;
+    for (size_t i = 0; !status && i < options->n_columns; i++)
+        status = add_asked(&s, options->columns[i], error);
+    if (!status && !options->n_columns) status = add_chosen(&s, error);
+    if (!status && !out->n)
+        status = clsi_fail(error, CLS_DATA, "%s: no column to draw but time", labels[0]);
+    if (status) clsi_panels_clear(out);
+    return status;
+}

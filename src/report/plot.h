@@ -1,0 +1,76 @@
+/* report, inside: what a picture consists of. Panels hold curves; axes hold ticks; drawing knows
+ * cairo and nothing about columns. */
+#ifndef CLSI_PLOT_H
+#define CLSI_PLOT_H
+
+#include "base/base.h"
+#include "data/table.h"
+#include <cairo.h>
+#include <clausius/plot.h>
+
+/* n points; a change of `trajectory` (may be NULL) breaks the line. */
+typedef struct clsi_curve {
+    const double *x, *y, *trajectory;
+    double *owned; /* y, where it was computed here */
+    size_t n;
+    size_t table, name; /* which table it comes from, which name of the panel it shows */
+} clsi_curve;
+
+typedef struct clsi_panel {
+    const char *x_name; /* borrowed from the first table */
+    const char **names; /* what is drawn against it; borrowed */
+    size_t n_names;
+    int portrait;      /* x is not time: room around the curve, a dot where it starts */
+    double least_span; /* the y axis is never shorter: noise below this is not magnified */
+    clsi_curve *curves;
+    size_t n_curves, room;
+} clsi_panel;
+
+typedef struct clsi_panels {
+    clsi_panel *items;
+    size_t n, room;
+} clsi_panels;
+
+/* The panels of `options`, or a choice made from the columns of the first table. */
+cls_status clsi_panels_make(size_t n, const cls_table *const *tables, const char *const *labels,
+                            const cls_plot_options *options, clsi_panels *out, cls_error *error);
+void clsi_panels_clear(clsi_panels *panels);
+
+/* Numbers further out are drawn like numbers that are not finite: not at all. Differences of the
+ * others do not overflow. */
+int clsi_drawable(double value);
+
+/* Ticks are (first + i) * mantissa * 10^power, i < n_ticks; a label is that minus the offset, over
+ * 10^exponent; `note` says so ("x10^-9 + 0.5", empty for plain labels). */
+typedef struct clsi_axis {
+    double lo, hi;
+    double first, offset; /* in steps */
+    int n_ticks, mantissa, power, exponent, decimals;
+    char note[80];
+} clsi_axis;
+clsi_axis clsi_axis_make(double lo, double hi, int most_ticks);
+double clsi_axis_tick(const clsi_axis *a, int i);
+void clsi_axis_label(const clsi_axis *a, int i, char out[32]);
+/* Opens an interval that is a point, or nearly one, to something that can be drawn. */
+void clsi_axis_widen(double *lo, double *hi, double least_span);
+
+typedef struct clsi_box {
+    double x, y, w, h;
+} clsi_box;
+
+/* Strokes the curve into the box with the current colour, width and dash. */
+cls_status clsi_curve_draw(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
+                           const clsi_axis *y, int by_columns, cls_error *error);
+
+/* Everything on the page: size in page units, and the drawing of it. */
+typedef struct clsi_page {
+    const clsi_panels *panels;
+    size_t n_tables;
+    const char *const *labels;
+    const char *title, *subtitle; /* NULL: none */
+    double width, height;
+} clsi_page;
+void clsi_page_measure(clsi_page *page); /* sets the natural width and height */
+cls_status clsi_page_draw(const clsi_page *page, cairo_t *cr, cls_error *error);
+
+#endif

@@ -1,0 +1,301 @@
+/* What scheme builders share: node arrays, unknowns, points of the motion, forces at a place. */
+#include "scheme/scheme.h"
+#include "base/base.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+cls_node *clsi_nodes(clsi_step *st, size_t n) {
+    if (st->slab_used + n > st->slab_size) {
+        st->exhausted = 1;
+        st->slab_used = 0; /* start over: the arrays are garbage, but they are there */
+    }
+    cls_node *nodes = st->slab + st->slab_used;
+    st->slab_used += n;
+    return nodes;
+}
+
+/* ---- unknowns and equations ---- */
+
+cls_node clsi_unknown(clsi_step *st, cls_node guess, size_t of_state) {
+    if (st->n_unknowns == st->capacity) {
+        st->exhausted = 1;
+        return guess;
+    }
+    char name[32];
+    snprintf(name, sizeof name, "u'%zu", st->n_unknowns); /* same name, same node, in every step */
+    cls_node u = cls_symbol(st->g, name);
+    st->unknown[st->n_unknowns] = u;
+    st->guess[st->n_unknowns] = guess;
+    st->of_state[st->n_unknowns] = of_state;
+    st->residual[st->n_unknowns] = CLS_NO_NODE;
+    st->n_unknowns++;
+    return u;
+}
+
+void clsi_equation(clsi_step *st, cls_node residual) {
+    for (size_t k = 0; k < st->n_unknowns; k++) {
+        if (st->residual[k] != CLS_NO_NODE) continue;
+        st->residual[k] = residual;
+        return;
+    }
+    st->exhausted = 1; /* more equations than unknowns: a builder's mistake, caught by the tests */
+}
+
+void clsi_keep_positive(clsi_step *st, cls_node a) {
+    if (a != CLS_NO_NODE && cls_node_op(st->g, a) == CLS_OP_CONSTANT) return;
+    if (st->n_positive == st->m)
+        st->exhausted = 1;
+    else
+        st->positive[st->n_positive++] = a;
+}
+
+/* ---- small algebra on arrays of nodes ---- */
+
+cls_node *clsi_axpy(clsi_step *st, size_t n, const cls_node *a, cls_node c, const cls_node *b) {
+    cls_node *out = clsi_nodes(st, n);
+    for (size_t k = 0; k < n; k++) out[k] = cls_add(st->g, a[k], cls_mul(st->g, c, b[k]));
+    return out;
+}
+
+cls_node *clsi_mean(clsi_step *st, size_t n, const cls_node *a, const cls_node *b) {
+    cls_node *out = clsi_nodes(st, n), half = cls_constant(st->g, 0.5);
+    for (size_t k = 0; k < n; k++) out[k] = cls_mul(st->g, half, cls_add(st->g, a[k], b[k]));
+    return out;
+}
+
+cls_node clsi_dot(clsi_step *st, size_t n, const cls_node *a, const cls_node *b) {
+    cls_node sum = cls_constant(st->g, 0);
+    for (size_t k = 0; k < n; k++) sum = cls_add(st->g, sum, cls_mul(st->g, a[k], b[k]));
+    return sum;
+}
+
+/* ---- forces ---- */
+
+clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
+    const cls_system *s = st->s;
+    cls_graph *g = st->g;
+    size_t n = st->n, m = st->m;
+    cls_node *friction = clsi_nodes(st, m * n), *kappa = clsi_nodes(st, m * m);
+    cls_node *external = clsi_nodes(st, n);
+    clsi_flows flows = {clsi_nodes(st, n), clsi_nodes(st, m), CLS_NO_NODE};
+    clsi_place_at(s, at, m * n, s->bound.friction, friction);
+    clsi_place_at(s, at, m * m, s->bound.conductance, kappa);
+    clsi_place_at(s, at, n, s->bound.force, external);
+    for (size_t j = 0; j < n; j++) {
+        flows.force[j] = external[j];
+        for (size_t i = 0; i < m; i++)
+            flows.force[j] = cls_add(g, flows.force[j], friction[i * n + j]);
+    }
+    for (size_t i = 0; i < m; i++) {
+        flows.heat[i] = cls_neg(g, clsi_dot(st, n, friction + i * n, at->v));
+        for (size_t k = 0; k < m; k++) {
+            cls_node drop = cls_sub(g, at->T[k], at->T[i]);
+            flows.heat[i] = cls_add(g, flows.heat[i], cls_mul(g, kappa[i * m + k], drop));
+        }
+    }
+    flows.power = clsi_dot(st, n, external, at->v);
+    return flows;
+}
+
+/* ---- points ---- */
+
+enum { MAX_POINTS = 16 }; /* per step; rk4 needs 9 */
+
+static clsi_point *new_point(clsi_step *st) {
+    if (st->n_points == MAX_POINTS) {
+        st->exhausted = 1;
+        st->n_points = 0;
+    }
+    return &st->points[st->n_points++];
+}
+
+clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, cls_node t) {
+    const clsi_form *f = st->f;
+    cls_graph *g = st->g;
+    size_t n = st->n, m = st->m, count = 4 * n + 2 * m;
+    clsi_point *pt = new_point(st);
+    cls_node *all = clsi_nodes(st, count), *to = clsi_nodes(st, st->nz + 1);
+    cls_node *from = clsi_nodes(st, st->nz + 1), *at = all;
+    memcpy(at, f->q, n * sizeof *at);
+    memcpy(at + n, f->v, n * sizeof *at);
+    memcpy(at + 2 * n, f->p, n * sizeof *at);
+    memcpy(at + 3 * n, f->S, m * sizeof *at);
+    memcpy(at + 3 * n + m, f->T, m * sizeof *at);
+    memcpy(at + 3 * n + 2 * m, f->energy_q, n * sizeof *at);
+    memcpy(from, f->z, st->nz * sizeof *from);
+    memcpy(to, z, st->nz * sizeof *to);
+    from[st->nz] = st->s->t;
+    to[st->nz] = t;
+    cls_substitute(g, count, all, st->nz + 1, from, to, all);
+    *pt = (clsi_point){.z = to,
+                       .q = at,
+                       .v = at + n,
+                       .p = at + 2 * n,
+                       .S = at + 3 * n,
+                       .T = at + 3 * n + m,
+                       .rate_p = at + 3 * n + 2 * m,
+                       .rate_S = clsi_nodes(st, m),
+                       .t = t};
+    clsi_flows flows = clsi_flows_at(st, &(clsi_place){pt->q, pt->v, pt->p, pt->S, pt->T, t});
+    for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
+    for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
+    pt->power = flows.power;
+    return pt;
+}
+
+clsi_point *clsi_point_start(clsi_step *st) {
+    return clsi_point_of_state(st, st->z0, st->t);
+}
+
+/* Native state with y given; unknown u with z = z0 + h u, T = T0 exp(h u). */
+static cls_node *unknown_state(clsi_step *st, const cls_node *guess) {
+    cls_graph *g = st->g;
+    cls_node *z = clsi_nodes(st, st->nz);
+    for (size_t k = 0; k < st->nz; k++) {
+        cls_node step = cls_mul(g, st->h, clsi_unknown(st, guess[k], k));
+        int thermal = st->f->kind == CLSI_FORM_THERMAL && k >= 2 * st->n;
+        z[k] = thermal ? cls_mul(g, st->z0[k], cls_apply(g, CLS_FN_EXP, step))
+                       : cls_add(g, st->z0[k], step);
+    }
+    return z;
+}
+
+/* Rates of z at the start as far as they are known without solving: all of them for PHASE, q' = v
+ * and S' otherwise; v and T are guessed to stay. */
+static cls_node *guessed_rates(clsi_step *st) {
+    clsi_point *start = clsi_point_start(st);
+    cls_node *rate = clsi_nodes(st, st->nz), zero = cls_constant(st->g, 0);
+    for (size_t j = 0; j < st->n; j++) {
+        rate[j] = start->v[j];
+        rate[st->n + j] = st->f->kind == CLSI_FORM_PHASE ? start->rate_p[j] : zero;
+    }
+    for (size_t i = 0; i < st->m; i++)
+        rate[2 * st->n + i] = st->f->kind == CLSI_FORM_THERMAL ? zero : start->rate_S[i];
+    return rate;
+}
+
+/* y(pt) = (q, p, S), as the equations of the point's own unknowns. */
+static void demand(clsi_step *st, const clsi_point *pt, const cls_node *q, const cls_node *p,
+                   const cls_node *S) {
+    cls_node *r = st->residual + pt->first_unknown;
+    for (size_t j = 0; j < st->n; j++) {
+        r[j] = cls_sub(st->g, pt->q[j], q[j]);
+        r[st->n + j] = cls_sub(st->g, pt->p[j], p[j]);
+    }
+    for (size_t i = 0; i < st->m; i++) r[2 * st->n + i] = cls_sub(st->g, pt->S[i], S[i]);
+}
+
+/* A point whose state is unknown. */
+static clsi_point *unknown_point(clsi_step *st, cls_node t) {
+    size_t first = st->n_unknowns;
+    cls_node *z = unknown_state(st, guessed_rates(st));
+    clsi_point *pt = clsi_point_of_state(st, z, t);
+    pt->first_unknown = st->exhausted ? 0 : first;
+    return pt;
+}
+
+clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p, const cls_node *S,
+                            cls_node t) {
+    if (st->f->kind == CLSI_FORM_PHASE) {
+        cls_node *z = clsi_nodes(st, st->nz);
+        memcpy(z, q, st->n * sizeof *z);
+        memcpy(z + st->n, p, st->n * sizeof *z);
+        memcpy(z + 2 * st->n, S, st->m * sizeof *z);
+        return clsi_point_of_state(st, z, t);
+    }
+    clsi_point *pt = unknown_point(st, t);
+    demand(st, pt, q, p, S);
+    return pt;
+}
+
+clsi_point *clsi_point_next(clsi_step *st) {
+    clsi_point *next = unknown_point(st, cls_add(st->g, st->t, st->h));
+    memcpy(st->next, next->z, st->nz * sizeof *next->z);
+    return next;
+}
+
+void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const cls_node *p,
+                 const cls_node *S) {
+    demand(st, next, q, p, S);
+}
+
+void clsi_finish_work(clsi_step *st, cls_node power) {
+    if (!st->s->has_work) return;
+    st->next_work = cls_add(st->g, st->work0, cls_mul(st->g, st->h, power));
+}
+
+/* ---- the step ---- */
+
+static cls_status allocate(clsi_step *st) {
+    size_t nz = st->nz, size = nz + st->n * st->m + st->m * st->m + 4;
+    st->slab_size = 512 * size; /* rk4 on a thermal system uses the most, about 200 */
+    st->capacity = 8 * nz;
+    st->slab = clsi_calloc(st->slab_size, sizeof(cls_node));
+    st->points = clsi_calloc(MAX_POINTS, sizeof(clsi_point));
+    st->unknown = clsi_calloc(3 * st->capacity, sizeof(cls_node));
+    st->of_state = clsi_calloc(st->capacity, sizeof *st->of_state);
+    st->positive = clsi_calloc(st->m, sizeof(cls_node));
+    if (!st->slab || !st->points || !st->unknown || !st->of_state || !st->positive)
+        return CLS_MEMORY;
+    st->residual = st->unknown + st->capacity;
+    st->guess = st->residual + st->capacity;
+    st->z0 = clsi_nodes(st, nz);
+    st->next = clsi_nodes(st, nz);
+    memcpy(st->z0, st->f->z, nz * sizeof *st->z0);
+    return CLS_OK;
+}
+
+static cls_status build(clsi_step *st, const clsi_scheme *scheme, cls_error *error) {
+    if (allocate(st) != CLS_OK) return clsi_no_memory(error);
+    st->t = st->s->t;
+    st->h = cls_symbol(st->g, "h'");
+    st->defect = cls_symbol(st->g, "defect'");
+    st->work0 = cls_symbol(st->g, "work'");
+    scheme->build(st);
+    cls_status status = cls_graph_status(st->g, error);
+    if (status != CLS_OK) return status;
+    int incomplete = 0;
+    for (size_t k = 0; k < st->n_unknowns; k++) incomplete |= st->residual[k] == CLS_NO_NODE;
+    if (st->exhausted || incomplete)
+        return clsi_fail(error, CLS_NUMERIC,
+                         "the scheme '%s' could not be built for this system (%zu unknowns)",
+                         scheme->info.name, st->n_unknowns);
+    return clsi_step_presolve(st, error);
+}
+
+cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
+                            cls_error *error) {
+    *out = NULL;
+    if (scheme->applies) {
+        cls_status status = scheme->applies(s, error);
+        if (status != CLS_OK) return status;
+    }
+    clsi_step *st = clsi_calloc(1, sizeof *st);
+    if (!st) return clsi_no_memory(error);
+    *st = (clsi_step){.s = s,
+                      .f = s->form,
+                      .g = s->g,
+                      .n = s->n,
+                      .m = s->m,
+                      .nz = s->form->nz,
+                      .next_work = CLS_NO_NODE};
+    cls_status status = build(st, scheme, error);
+    if (status == CLS_OK)
+        *out = st;
+    else
+        clsi_step_free(&st);
+    return status;
+}
+
+void clsi_step_free(clsi_step **step) {
+    clsi_step *st = *step;
+    if (!st) return;
+    free(st->slab);
+    free(st->points);
+    free(st->unknown);
+    free(st->of_state);
+    free(st->positive);
+    free(st);
+    *step = NULL;
+}

@@ -1,0 +1,158 @@
+/* discrete-gradient: energy exact, entropy monotone, order 2. The default.
+ *
+ * Let y = (q, p, S) and let g* = (Hq*, v*, T*) be a discrete gradient of the energy E between the
+ * two ends of the step: E(y1) - E(y0) = g*.(y1 - y0), symmetric in the two ends. Then
+ *
+ *     q1 - q0   = h v*
+ *     p1 - p0   = h (-Hq* + sum_i F_i* + F_ext*)
+ *     S_i1 - S_i0 = (h / T_i*) [ -F_i*.v* + sum_k kappa_ik* (T_k* - T_i*) ]
+ *
+ * Multiplying by g* and adding, Hq*.v* cancels, what friction takes the heat gives back, exchange is
+ * antisymmetric: E1 - E0 = h F_ext*.v* identically, whatever F, kappa and h are. With F_i(q,v,T).v
+ * <= 0 for all arguments and T* > 0 every friction term raises its entropy. Forces are evaluated at
+ * the mean position and at v*, T*. Symmetric in the two ends, so the order is 2.
+ *
+ * Two discrete gradients:
+ *   z = (q,p,S): automatic discrete differentiation of H (paper 004; shared/physics/dtel.md, "Better
+ *       than the paper": for a gas it is the symmetrised Itoh-Abe form given there).
+ *   z = (q,v,T) or (q,v,S), the energy known only through G (or L): with the discrete gradient
+ *       (Gq*, Gv*, GT*) of G, and bars for means,
+ *         E1 - E0 = -Gq*.dq + vbar.dp + Tbar.dS + R,  R = (pbar - Gv*).dv + (Sbar - GT*).dT
+ *       exactly, and R is of third order. Adding R W dy / (dy.W dy) to (-Gq*, vbar, Tbar) makes it a
+ *       discrete gradient (Gonzalez' correction; W: squares of the ends' own dE/dy, so that all
+ *       terms are energies). Against the form in shared/physics/vnots.md, where E1 - E0 - g.dy is
+ *       subtracted as it stands, R has no cancellation: its round-off is eps |p| |dv|, not eps |E|,
+ *       so that nothing has to be switched off near equilibrium.
+ *
+ * `defect` is the energy that round-off of earlier steps has lost; it is given to the heat balances
+ * in equal parts, so that errors do not add up (the step's balance is written against the initial
+ * energy). Costs one Newton solve in at most 2n + m unknowns. */
+#include "scheme/scheme.h"
+#include <string.h>
+
+typedef struct gradient {
+    cls_node *Hq, *v, *T; /* g* */
+} gradient;
+
+static gradient of_hamiltonian(clsi_step *st, const clsi_point *next) {
+    cls_node *out = clsi_nodes(st, st->nz);
+    cls_discrete_gradient(st->g, st->f->generator, st->nz, st->z0, next->z, st->z0, out);
+    return (gradient){out, out + st->n, out + 2 * st->n};
+}
+
+/* sum over k of (mean of y_k - slope_k) (z1_k - z0_k): the pieces of R. */
+static cls_node remainder_of(clsi_step *st, size_t count, const cls_node *y0, const cls_node *y1,
+                             const cls_node *slope, const cls_node *z0, const cls_node *z1) {
+    cls_graph *g = st->g;
+    cls_node sum = cls_constant(g, 0), *mean = clsi_mean(st, count, y0, y1);
+    for (size_t k = 0; k < count; k++)
+        sum = cls_add(g, sum,
+                      cls_mul(g, cls_sub(g, mean[k], slope[k]), cls_sub(g, z1[k], z0[k])));
+    return sum;
+}
+
+/* Adds R W dy / (dy.W dy) to g; `a` and `b` are dE/dy at the two ends. */
+static void correct(clsi_step *st, cls_node R, const cls_node *dy, const cls_node *a,
+                    const cls_node *b, cls_node *gradient_star) {
+    cls_graph *g = st->g;
+    /* below the square root of the smallest number there is no step to correct */
+    cls_node two = cls_constant(g, 2), norm = cls_constant(g, 1e-290);
+    cls_node *W = clsi_nodes(st, st->nz);
+    for (size_t k = 0; k < st->nz; k++) {
+        W[k] = cls_add(g, cls_pow(g, a[k], two), cls_pow(g, b[k], two));
+        norm = cls_add(g, norm, cls_mul(g, W[k], cls_pow(g, dy[k], two)));
+    }
+    cls_node factor = cls_div(g, R, norm);
+    for (size_t k = 0; k < st->nz; k++)
+        gradient_star[k] =
+            cls_add(g, gradient_star[k], cls_mul(g, factor, cls_mul(g, W[k], dy[k])));
+}
+
+/* dE/dy = (E_q, v, T) at a point, where E_q = -(rate_p without forces) is the generator's -G_q. */
+static cls_node *energy_gradient(clsi_step *st, const clsi_point *pt) {
+    cls_node *out = clsi_nodes(st, st->nz);
+    cls_substitute(st->g, st->n, st->f->energy_q, st->nz, st->f->z, pt->z, out);
+    memcpy(out + st->n, pt->v, st->n * sizeof *out);
+    memcpy(out + 2 * st->n, pt->T, st->m * sizeof *out);
+    return out;
+}
+
+static gradient in_observables(clsi_step *st, const clsi_point *start, const clsi_point *next) {
+    cls_graph *g = st->g;
+    size_t n = st->n, m = st->m;
+    int thermal = st->f->kind == CLSI_FORM_THERMAL;
+    cls_node *slope = clsi_nodes(st, st->nz), *star = clsi_nodes(st, st->nz);
+    cls_node *dy = clsi_nodes(st, st->nz);
+    cls_discrete_gradient(g, st->f->generator, st->nz, st->z0, next->z, st->z0, slope);
+    cls_node *v = clsi_mean(st, n, start->v, next->v), *T = clsi_mean(st, m, start->T, next->T);
+    cls_node R = remainder_of(st, n, start->p, next->p, slope + n, start->v, next->v);
+    if (thermal)
+        R = cls_add(g, R, remainder_of(st, m, start->S, next->S, slope + 2 * n, start->T, next->T));
+    for (size_t j = 0; j < n; j++) {
+        star[j] = cls_neg(g, slope[j]);
+        star[n + j] = v[j];
+        dy[j] = cls_sub(g, next->q[j], start->q[j]);
+        dy[n + j] = cls_sub(g, next->p[j], start->p[j]);
+    }
+    for (size_t i = 0; i < m; i++) {
+        star[2 * n + i] = thermal ? T[i] : cls_neg(g, slope[2 * n + i]);
+        dy[2 * n + i] = cls_sub(g, next->S[i], start->S[i]);
+    }
+    correct(st, R, dy, energy_gradient(st, start), energy_gradient(st, next), star);
+    return (gradient){star, star + n, star + 2 * n};
+}
+
+static void build(clsi_step *st) {
+    cls_graph *g = st->g;
+    size_t n = st->n, m = st->m;
+    clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
+    int phase = st->f->kind == CLSI_FORM_PHASE;
+    gradient star = phase ? of_hamiltonian(st, next) : in_observables(st, start, next);
+    cls_node half = cls_constant(g, 0.5);
+    clsi_place middle = {clsi_mean(st, n, start->q, next->q),
+                         star.v,
+                         clsi_mean(st, n, start->p, next->p),
+                         clsi_mean(st, m, start->S, next->S),
+                         star.T,
+                         cls_add(g, st->t, cls_mul(g, half, st->h))};
+    clsi_flows flows = clsi_flows_at(st, &middle);
+    cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
+    for (size_t j = 0; j < n; j++) {
+        cls_node dq = cls_sub(g, next->q[j], start->q[j]);
+        clsi_equation(st, cls_sub(g, dq, cls_mul(g, st->h, star.v[j])));
+    }
+    for (size_t j = 0; j < n; j++) {
+        cls_node dp = cls_sub(g, next->p[j], start->p[j]);
+        cls_node force = cls_sub(g, flows.force[j], star.Hq[j]);
+        clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
+    }
+    for (size_t i = 0; i < m; i++) {
+        cls_node dS = cls_sub(g, next->S[i], start->S[i]);
+        cls_node heat = cls_add(g, cls_mul(g, st->h, flows.heat[i]), share);
+        clsi_equation(st, cls_sub(g, cls_mul(g, star.T[i], dS), heat));
+        clsi_keep_positive(st, star.T[i]);
+    }
+    clsi_finish_work(st, flows.power);
+}
+
+const clsi_scheme clsi_scheme_discrete_gradient = {
+    .info = {"discrete-gradient", "discrete gradients of the energy; the default", 2, 1,
+             "energy, entropy >= 0, linear symmetries",
+             "Gonzalez 1996; Itoh, Abe 1988; papers 002 (end), 004 (ADD)"},
+    .build = build,
+    .carries = 1};
+
+/* Order 4 by Suzuki's composition of the symmetric scheme: five steps of c h with c = 1/(4 - 4^1/3),
+ * the middle one backwards. Energy stays exact; entropy falls inside the middle step by what
+ * friction produced there, so the total over the five rises only as long as h resolves the motion. */
+static const double suzuki[] = {0.41449077179437573714, 0.41449077179437573714,
+                                -0.65796308717750294857, 0.41449077179437573714,
+                                0.41449077179437573714};
+
+const clsi_scheme clsi_scheme_discrete_gradient_4 = {
+    .info = {"discrete-gradient-4", "five composed steps of discrete-gradient", 4, 1,
+             "energy, linear symmetries", "Suzuki 1990"},
+    .build = build,
+    .composition = suzuki,
+    .n_composition = 5,
+    .carries = 1};

@@ -1,0 +1,56 @@
+/* Presolve: unknowns that stand alone are solved on paper.
+ *
+ * An equation r_k = 0 that is affine in its own unknown u_k, with a coefficient free of unknowns,
+ * gives u_k = -r_k(u_k = 0) / coefficient; put into everything else, the system is smaller by one.
+ * Explicit schemes lose all their unknowns this way, and the discrete gradient of a mass on a
+ * gas spring goes from three unknowns to two. Newton is invariant under it, so only time changes. */
+#include "scheme/scheme.h"
+#include "base/base.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* u_k from its own equation, or CLS_NO_NODE when that equation is not of the kind. */
+static cls_node solve_alone(clsi_step *st, size_t k) {
+    cls_graph *g = st->g;
+    cls_node slope = cls_derivative(g, st->residual[k], st->unknown[k]);
+    slope = cls_simplify(g, slope);
+    if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return CLS_NO_NODE;
+    if (cls_depends(g, slope, st->n_unknowns, st->unknown)) return CLS_NO_NODE;
+    cls_node rest = st->residual[k], zero = cls_constant(g, 0);
+    cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
+    return cls_simplify(g, cls_neg(g, cls_div(g, rest, slope)));
+}
+
+static void remove_unknown(clsi_step *st, size_t k) {
+    size_t after = (st->n_unknowns - k - 1) * sizeof(cls_node);
+    memmove(st->unknown + k, st->unknown + k + 1, after);
+    memmove(st->residual + k, st->residual + k + 1, after);
+    memmove(st->guess + k, st->guess + k + 1, after);
+    memmove(st->of_state + k, st->of_state + k + 1,
+            (st->n_unknowns - k - 1) * sizeof *st->of_state);
+    st->n_unknowns--;
+}
+
+static void put_in(clsi_step *st, cls_node unknown, cls_node value) {
+    cls_graph *g = st->g;
+    cls_substitute(g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
+    cls_substitute(g, st->nz, st->next, 1, &unknown, &value, st->next);
+    cls_substitute(g, st->n_positive, st->positive, 1, &unknown, &value, st->positive);
+    if (st->next_work != CLS_NO_NODE)
+        cls_substitute(g, 1, &st->next_work, 1, &unknown, &value, &st->next_work);
+}
+
+cls_status clsi_step_presolve(clsi_step *st, cls_error *error) {
+    int progress = 1;
+    while (progress) {
+        progress = 0;
+        for (size_t k = 0; k < st->n_unknowns; k++) {
+            cls_node value = solve_alone(st, k), unknown = st->unknown[k];
+            if (value == CLS_NO_NODE) continue;
+            remove_unknown(st, k--);
+            put_in(st, unknown, value);
+            progress = 1;
+        }
+    }
+    return cls_graph_status(st->g, error);
+}

@@ -1,0 +1,105 @@
+/* scheme: discretisations as residuals on the graph.
+ *
+ * A scheme writes ONE step from z0 (time t) to z1 (time t + h) as expressions: unknowns u, equations
+ * r(z0, u, h) = 0, and z1 as an expression of z0, u and h. Simulation solves r = 0 for u; learning
+ * will put data in the place of z1 and minimise |r|. Nothing here evaluates anything.
+ *
+ * Adding a scheme: one file with one `const clsi_scheme`, one line in table.c. */
+#ifndef CLSI_SCHEME_H
+#define CLSI_SCHEME_H
+
+#include "system/system.h"
+#include <clausius/scheme.h>
+
+/* A point of the motion: everything a scheme may want there, as nodes. */
+typedef struct clsi_point {
+    cls_node *z;                   /* (nz) native state */
+    cls_node *q, *v, *p, *S, *T;   /* (n), (n), (n), (m), (m) */
+    cls_node *rate_p, *rate_S;     /* (n), (m): p' and S'; q' is v */
+    cls_node power;                /* rate of `work`: external forces without potential */
+    cls_node t;
+    size_t first_unknown;          /* its own unknowns begin here (where it has any) */
+} clsi_point;
+
+typedef struct clsi_step {
+    const cls_system *s;
+    const clsi_form *f;
+    cls_graph *g;
+    size_t n, m, nz;
+    cls_node *z0;             /* (nz) symbols, those of the form */
+    cls_node work0, t, h;     /* symbols */
+    cls_node defect;          /* symbol: energy missing from earlier steps' round-off (carry) */
+    size_t n_unknowns, capacity;
+    cls_node *unknown, *residual, *guess; /* (n_unknowns): symbol, equation, cold guess over z0 */
+    size_t *of_state; /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
+    cls_node *next;           /* (nz) z1 over z0, t, h, unknowns */
+    cls_node next_work;       /* the same for work; CLS_NO_NODE when there is none */
+    size_t n_positive;        /* expressions that must stay positive (discrete temperatures) */
+    cls_node *positive;
+    cls_node *paper_start;    /* dtel: (nz) z0 as the paper's first step has it, else NULL */
+    cls_node *slab; /* node arrays of the builders are carved from here */
+    size_t slab_size, slab_used;
+    clsi_point *points; /* the same for points */
+    size_t n_points;
+    int exhausted; /* the slab or the unknowns ran out: an error of clsi_step_create */
+} clsi_step;
+
+typedef struct clsi_scheme {
+    cls_scheme_info info;
+    cls_status (*applies)(const cls_system *s, cls_error *error); /* NULL: always */
+    void (*build)(clsi_step *step); /* failures stay in the graph; NULL for bdf */
+    const double *composition;      /* fractions of h, or NULL for one whole step */
+    size_t n_composition;
+    int carries; /* uses `defect` */
+} clsi_scheme;
+
+const clsi_scheme *clsi_scheme_find(const char *name);
+
+/* Builds the step of a scheme for a system and eliminates the unknowns that stand alone. */
+cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
+                            cls_error *error);
+void clsi_step_free(clsi_step **step);
+/* Solves the equations that are affine in their own unknown with a coefficient free of unknowns,
+ * and puts the solution in (presolve.c). */
+cls_status clsi_step_presolve(clsi_step *step, cls_error *error);
+
+/* ---- for scheme builders ---- */
+
+/* n nodes (at most nz + n m) that live as long as the step; never NULL. */
+cls_node *clsi_nodes(clsi_step *st, size_t n);
+/* A new unknown with its cold guess; of_state tells Newton how accurate h u has to be. Equations are
+ * added in the same order as unknowns. */
+cls_node clsi_unknown(clsi_step *st, cls_node guess, size_t of_state);
+void clsi_equation(clsi_step *st, cls_node residual);
+void clsi_keep_positive(clsi_step *st, cls_node a);
+
+/* The point with native state z at time t. */
+clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, cls_node t);
+/* The point at the start of the step: z0, t. */
+clsi_point *clsi_point_start(clsi_step *st);
+/* The point with given y = (q, p, S): for PHASE that is the state itself; otherwise z is unknown
+ * and y(z) = y are equations (the Legendre transform, solved numerically with the rest). */
+clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p, const cls_node *S,
+                            cls_node t);
+/* The end of the step, z1 = z0 + h u (temperatures T1 = T0 exp(h u)), u unknown, guessed from the
+ * motion at z0; becomes step->next. The caller owes nz equations. */
+clsi_point *clsi_point_next(clsi_step *st);
+/* The nz equations  y(next) = (q, p, S). */
+void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const cls_node *p,
+                 const cls_node *S);
+/* work1 = work0 + h power. */
+void clsi_finish_work(clsi_step *st, cls_node power);
+
+/* Forces at a place given piece by piece (discrete velocities, discrete temperatures, ...):
+ * force[j] = sum of frictions and external forces, heat[i] = T_i S_i', power of external forces. */
+typedef struct clsi_flows {
+    cls_node *force, *heat, power;
+} clsi_flows;
+clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at);
+
+/* a + c b and (a + b)/2, component by component. */
+cls_node *clsi_axpy(clsi_step *st, size_t n, const cls_node *a, cls_node c, const cls_node *b);
+cls_node *clsi_mean(clsi_step *st, size_t n, const cls_node *a, const cls_node *b);
+cls_node clsi_dot(clsi_step *st, size_t n, const cls_node *a, const cls_node *b);
+
+#endif

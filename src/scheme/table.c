@@ -1,0 +1,61 @@
+/* The table of schemes: adding one is adding a file and a line here. */
+#include "scheme/scheme.h"
+#include "base/base.h"
+#include <string.h>
+
+#define CLSI_SCHEME_LIST(X)                                                                        \
+    X(discrete_gradient)                                                                           \
+    X(discrete_gradient_4)                                                                         \
+    X(dtel)                                                                                        \
+    X(vnots)                                                                                       \
+    X(vnots_symmetric)                                                                             \
+    X(leapfrog)                                                                                    \
+    X(symplectic_euler)                                                                            \
+    X(euler)                                                                                       \
+    X(implicit_euler)                                                                              \
+    X(implicit_midpoint)                                                                           \
+    X(rk2)                                                                                         \
+    X(rk4)                                                                                         \
+    X(generic_euler)                                                                               \
+    X(bdf)
+
+#define CLSI_SCHEME_DECLARE(name) extern const clsi_scheme clsi_scheme_##name;
+CLSI_SCHEME_LIST(CLSI_SCHEME_DECLARE)
+
+static const clsi_scheme *const schemes[] = {
+#define CLSI_SCHEME_ENTRY(name) &clsi_scheme_##name,
+    CLSI_SCHEME_LIST(CLSI_SCHEME_ENTRY)};
+
+size_t cls_scheme_count(void) {
+    return sizeof schemes / sizeof *schemes;
+}
+
+const cls_scheme_info *cls_scheme_at(size_t i) {
+    return i < cls_scheme_count() ? &schemes[i]->info : NULL;
+}
+
+const clsi_scheme *clsi_scheme_find(const char *name) {
+    for (size_t i = 0; i < cls_scheme_count(); i++)
+        if (strcmp(schemes[i]->info.name, name) == 0) return schemes[i];
+    return NULL;
+}
+
+const cls_scheme_info *cls_scheme_find(const char *name) {
+    const clsi_scheme *scheme = clsi_scheme_find(name);
+    return scheme ? &scheme->info : NULL;
+}
+
+cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *error) {
+    const clsi_scheme *scheme = clsi_scheme_find(name);
+    if (scheme) return scheme->applies ? scheme->applies(s, error) : CLS_OK;
+    const char *names[sizeof schemes / sizeof *schemes];
+    for (size_t i = 0; i < cls_scheme_count(); i++) names[i] = schemes[i]->info.name;
+    const char *near = cls_nearest_word(name, cls_scheme_count(), names);
+    return clsi_fail(error, CLS_USAGE, "there is no scheme '%s'%s%s%s; `clausius schemes` lists them",
+                     name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+const char *cls_scheme_default(const cls_system *s) {
+    (void)s; /* it applies to every formalism there is so far */
+    return clsi_scheme_discrete_gradient.info.name;
+}

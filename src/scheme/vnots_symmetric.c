@@ -1,0 +1,35 @@
+/* vnots-symmetric: the midpoint rule in observables (shared/physics/vnots.md).
+ *
+ *     zm = (z0 + z1)/2, z = (q, v, T);   q1 - q0 = h vm;   p1 - p0 = h (G_q + sum F)(zm);
+ *     S_i1 - S_i0 = h heat_i(zm) / T_im
+ *
+ * Second order; needs observables (q, v, T) as the state. */
+#include "scheme/scheme.h"
+#include "base/base.h"
+
+static void build(clsi_step *st) {
+    clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
+    cls_node middle_time =
+        cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
+    clsi_point *middle =
+        clsi_point_of_state(st, clsi_mean(st, st->nz, start->z, next->z), middle_time);
+    clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, middle->v),
+                clsi_axpy(st, st->n, start->p, st->h, middle->rate_p),
+                clsi_axpy(st, st->m, start->S, st->h, middle->rate_S));
+    clsi_finish_work(st, middle->power);
+}
+
+static cls_status applies(const cls_system *s, cls_error *error) {
+    if (s->form->kind == CLSI_FORM_THERMAL) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "vnots-symmetric averages velocities and temperatures, and the state of '%s' is "
+                     "not made of them (it is no thermal lagrangian); use implicit-midpoint, which "
+                     "is the same rule in its own variables, or discrete-gradient",
+                     s->name);
+}
+
+const clsi_scheme clsi_scheme_vnots_symmetric = {
+    .info = {"vnots-symmetric", "midpoint rule in observables", 2, 1, "entropy >= 0",
+             "paper 000, (25), made symmetric"},
+    .applies = applies,
+    .build = build};

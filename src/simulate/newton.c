@@ -1,0 +1,137 @@
+/* Newton's method for one step: exact Jacobian, natural monotonicity, a guard for the domain.
+ *
+ * The update d = J^-1 r is measured in units of what the unknown has to be accurate to: an unknown u
+ * changes the state z by h u, so h d below the round-off of z is zero for all purposes. A trial
+ * point is accepted when the simplified update J^-1 r(trial) is shorter than d (Deuflhard's natural
+ * test: it does not depend on how the equations are scaled); otherwise the step is halved. Because
+ * convergence is quadratic, an update whose successor would be below round-off is the last one, and
+ * no evaluation is spent on confirming it. The domain is checked before the residual is evaluated,
+ * never after. */
+#include "simulate/stepper.h"
+#include "expr/program.h"
+#include "system/dense.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_LINE_SEARCH = 40 };
+
+/* 1 when all guarded coordinates of the end of the step lie in their open intervals. */
+static int inside(const clsi_stepper *sp, clsi_newton *nw) {
+    if (!sp->guard) return 1;
+    clsi_program_late(sp->guard, nw->work_guard, nw->in, nw->guarded);
+    for (size_t k = 0; k < sp->n_guarded; k++) {
+        const clsi_variable *x = &sp->s->coordinate[sp->guarded[k]];
+        if (!(nw->guarded[k] > x->low && nw->guarded[k] < x->high)) return 0;
+    }
+    return 1;
+}
+
+static clsi_trouble evaluate(const clsi_stepper *sp, clsi_newton *nw, double *out) {
+    if (!inside(sp, nw)) return CLSI_DOMAIN;
+    clsi_program_late(sp->residual, nw->work_residual, nw->in, out);
+    size_t k = sp->n_unknowns, n = k + k * k;
+    for (size_t i = 0; i < n + sp->n_positive; i++)
+        if (!isfinite(out[i])) return CLSI_NONFINITE;
+    for (size_t i = n; i < n + sp->n_positive; i++)
+        if (out[i] <= 0) return CLSI_DOMAIN;
+    return CLSI_FINE;
+}
+
+static double size_of(const clsi_newton *nw, size_t k, const double *d) {
+    double largest = 0;
+    for (size_t i = 0; i < k; i++) largest = fmax(largest, fabs(d[i]) / nw->scale[i]);
+    return largest;
+}
+
+/* scale[i]: d is converged when |d| <= tolerance * scale. h d at half an ulp of z, or d at the
+ * tolerance relative to u, whichever is larger; a state that passes zero is measured by the rest. */
+static void set_scale(const clsi_stepper *sp, clsi_newton *nw) {
+    double h = fabs(nw->in[sp->nz + 2]), tolerance = sp->options.tolerance, rest = 0;
+    for (size_t i = 0; i < sp->nz; i++) rest = fmax(rest, fabs(nw->in[i]));
+    for (size_t i = 0; i < sp->n_unknowns; i++) {
+        size_t of = sp->of_state[i];
+        double z = of < sp->nz ? fmax(fabs(nw->in[of]), 1e-3 * rest) : 0;
+        if (sp->s->form->kind == CLSI_FORM_THERMAL && of >= 2 * sp->s->n && of < sp->nz)
+            z = 1; /* the unknown is a rate of log T */
+        double floor = 0.5 * DBL_EPSILON * z / h / tolerance;
+        nw->scale[i] = fmax(fmax(fabs(nw->in[sp->n_base + i]), floor), DBL_MIN / tolerance);
+    }
+}
+
+/* The guess may lie outside the domain: pull it towards no change at all, which lies inside. */
+static clsi_trouble first_evaluation(const clsi_stepper *sp, clsi_newton *nw) {
+    double *u = nw->in + sp->n_base;
+    clsi_trouble trouble = evaluate(sp, nw, nw->out);
+    for (int tries = 0; trouble != CLSI_FINE && tries < 6; tries++) {
+        double keep = tries < 5 ? 0.25 : 0;
+        for (size_t i = 0; i < sp->n_unknowns; i++) u[i] *= keep;
+        trouble = evaluate(sp, nw, nw->out);
+    }
+    return trouble;
+}
+
+/* From nw->u along -d to a point that is better; leaves r and J there in nw->out. */
+static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double size) {
+    size_t k = sp->n_unknowns;
+    double *u = nw->in + sp->n_base;
+    clsi_trouble trouble = CLSI_STALLED;
+    double lambda = 1;
+    for (int tries = 0; tries < MAX_LINE_SEARCH; tries++, lambda *= 0.5) {
+        for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - lambda * nw->d[i];
+        clsi_trouble here = evaluate(sp, nw, nw->trial_out);
+        if (here != CLSI_FINE) {
+            trouble = here;
+            continue;
+        }
+        memcpy(nw->trial_d, nw->trial_out, k * sizeof(double));
+        clsi_lu_solve(k, nw->lu, nw->pivot, nw->trial_d);
+        if (size_of(nw, k, nw->trial_d) > (1 - 0.25 * lambda) * size) {
+            trouble = CLSI_STALLED;
+            continue;
+        }
+        double *better = nw->trial_out;
+        nw->trial_out = nw->out;
+        nw->out = better;
+        return CLSI_FINE;
+    }
+    return trouble;
+}
+
+clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
+    size_t k = sp->n_unknowns;
+    double *u = nw->in + sp->n_base, tolerance = sp->options.tolerance, before = INFINITY;
+    if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
+    nw->last_iterations = 0;
+    if (k == 0) return inside(sp, nw) ? CLSI_FINE : CLSI_DOMAIN;
+    clsi_program_early(sp->residual, nw->work_residual, nw->in);
+    clsi_trouble trouble = first_evaluation(sp, nw);
+    if (trouble != CLSI_FINE) return trouble;
+    while (nw->last_iterations < sp->options.max_iterations) {
+        nw->last_iterations++;
+        nw->iterations++;
+        memcpy(nw->lu, nw->out + k, k * k * sizeof(double));
+        memcpy(nw->d, nw->out, k * sizeof(double));
+        if (clsi_lu_factor(k, nw->lu, nw->pivot)) return CLSI_SINGULAR;
+        clsi_lu_solve(k, nw->lu, nw->pivot, nw->d);
+        set_scale(sp, nw);
+        double size = size_of(nw, k, nw->d);
+        memcpy(nw->u, u, k * sizeof(double));
+        /* quadratic convergence: the next update would be about size * (size / before)^2; the
+         * plain square root of the tolerance stands in while there is no update before */
+        double ratio = fmin(size / before, 1), next = isinf(before) ? size * size : size * ratio * ratio;
+        int at_round_off = size < 1e-9 && size > 0.25 * before;
+        if (size <= tolerance || (size < 1e-5 && next <= tolerance) || at_round_off) {
+            for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - nw->d[i];
+            return inside(sp, nw) ? CLSI_FINE : CLSI_DOMAIN;
+        }
+        trouble = line_search(sp, nw, size);
+        if (trouble == CLSI_STALLED && size < 1e-9) { /* no descent because there is none left */
+            memcpy(u, nw->u, k * sizeof(double));
+            return CLSI_FINE;
+        }
+        if (trouble != CLSI_FINE) return trouble;
+        before = size;
+    }
+    return CLSI_STALLED;
+}

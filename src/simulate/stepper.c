@@ -1,0 +1,161 @@
+/* The step of a scheme, compiled: residual with exact Jacobian, next state, guards, monitors. */
+#include "simulate/stepper.h"
+#include "base/base.h"
+#include "expr/program.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compiler {
+    clsi_stepper *sp;
+    clsi_step *st;
+    cls_node *inputs;  /* base, unknowns */
+    cls_node *outputs; /* room for the largest program */
+    cls_error *error;
+} compiler;
+
+static cls_status compile(compiler *c, size_t n_inputs, size_t n_outputs, cls_program **out) {
+    cls_status status = clsi_program_create_split(c->st->g, c->sp->n_base, n_inputs, c->inputs,
+                                                  n_outputs, c->outputs, out, c->error);
+    if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
+    return status;
+}
+
+static cls_status compile_residual(compiler *c) {
+    clsi_step *st = c->st;
+    size_t k = st->n_unknowns, at = k + k * k;
+    memcpy(c->outputs, st->residual, k * sizeof(cls_node));
+    cls_status status = cls_jacobian(st->g, k, st->residual, k, st->unknown, c->outputs + k);
+    if (status != CLS_OK) return cls_graph_status(st->g, c->error);
+    memcpy(c->outputs + at, st->positive, st->n_positive * sizeof(cls_node));
+    return compile(c, c->sp->n_base + k, at + st->n_positive, &c->sp->residual);
+}
+
+static cls_status compile_guard(compiler *c) {
+    clsi_stepper *sp = c->sp;
+    sp->guarded = clsi_calloc(c->st->n, sizeof *sp->guarded);
+    if (!sp->guarded) return clsi_no_memory(c->error);
+    for (size_t j = 0; j < c->st->n; j++) {
+        const clsi_variable *x = &sp->s->coordinate[j];
+        if (isinf(x->low) && isinf(x->high)) continue;
+        c->outputs[sp->n_guarded] = c->st->next[j];
+        sp->guarded[sp->n_guarded++] = j;
+    }
+    if (!sp->n_guarded) return CLS_OK;
+    return compile(c, sp->n_base + sp->n_unknowns, sp->n_guarded, &sp->guard);
+}
+
+static cls_status compile_next(compiler *c) {
+    size_t n = c->st->nz;
+    memcpy(c->outputs, c->st->next, n * sizeof(cls_node));
+    if (c->sp->s->has_work) c->outputs[n++] = c->st->next_work;
+    return compile(c, c->sp->n_base + c->sp->n_unknowns, n, &c->sp->next);
+}
+
+/* Energy minus work, mean 1/T, entropy and invariants over z. */
+static cls_status compile_monitor(compiler *c) {
+    clsi_stepper *sp = c->sp;
+    const cls_system *s = sp->s;
+    const clsi_form *f = s->form;
+    cls_graph *g = s->g;
+    cls_node work = cls_symbol(g, "work'"), beta = cls_constant(g, 0);
+    for (size_t i = 0; i < s->m; i++)
+        beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
+    c->outputs[CLSI_MONITOR_ENERGY] = s->has_work ? cls_sub(g, f->energy, work) : f->energy;
+    c->outputs[CLSI_MONITOR_BETA] = beta;
+    c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
+    clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
+    for (size_t i = 0; i < s->n_invariants; i++) {
+        cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,
+                                          &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
+        if (status != CLS_OK) return cls_graph_status(g, c->error);
+    }
+    cls_status status =
+        cls_program_create(g, f->nz + 2, c->inputs, CLSI_MONITOR_INVARIANTS + s->n_invariants,
+                           c->outputs, &sp->monitor, c->error);
+    if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
+    return status;
+}
+
+static cls_status compile_all(compiler *c) {
+    clsi_stepper *sp = c->sp;
+    clsi_step *st = c->st;
+    memcpy(c->inputs, sp->s->form->z, sp->nz * sizeof(cls_node));
+    c->inputs[sp->nz] = cls_symbol(sp->s->g, "work'");
+    c->inputs[sp->nz + 1] = sp->s->t;
+    cls_status status = compile_monitor(c);
+    if (status != CLS_OK || !st) return status;
+    c->inputs[sp->nz + 2] = st->h;
+    c->inputs[sp->nz + 3] = st->defect;
+    memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
+    memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
+    status = compile(c, sp->n_base, sp->n_unknowns, &sp->guess);
+    if (status == CLS_OK) status = compile_residual(c);
+    if (status == CLS_OK) status = compile_guard(c);
+    if (status == CLS_OK) status = compile_next(c);
+    if (status == CLS_OK && st->paper_start) {
+        memcpy(c->outputs, st->paper_start, sp->nz * sizeof(cls_node));
+        status = compile(c, sp->n_base, sp->nz, &sp->paper);
+    }
+    return status;
+}
+
+static cls_status create(clsi_stepper *sp, clsi_step *st, cls_error *error) {
+    size_t k = st ? st->n_unknowns : 0;
+    sp->nz = sp->s->form->nz;
+    sp->n_base = sp->nz + 4;
+    sp->n_unknowns = k;
+    sp->n_positive = st ? st->n_positive : 0;
+    size_t room = k + k * k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
+    compiler c = {sp, st, clsi_calloc(sp->n_base + k, sizeof(cls_node)),
+                  clsi_calloc(room, sizeof(cls_node)), error};
+    sp->of_state = clsi_calloc(k, sizeof *sp->of_state);
+    cls_status status = CLS_MEMORY;
+    if (c.inputs && c.outputs && sp->of_state) {
+        if (st) memcpy(sp->of_state, st->of_state, k * sizeof *sp->of_state);
+        status = compile_all(&c);
+    } else {
+        clsi_no_memory(error);
+    }
+    free(c.inputs);
+    free(c.outputs);
+    return status;
+}
+
+cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error) {
+    *out = NULL;
+    const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
+    cls_status status = cls_scheme_applies(name, s, error);
+    if (status != CLS_OK) return status;
+    clsi_stepper *sp = clsi_calloc(1, sizeof *sp);
+    if (!sp) return clsi_no_memory(error);
+    sp->s = s;
+    sp->scheme = clsi_scheme_find(name);
+    sp->options = *options;
+    sp->options.scheme = sp->scheme->info.name;
+    clsi_step *st = NULL;
+    if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
+    if (status == CLS_OK) status = create(sp, st, error);
+    clsi_step_free(&st);
+    if (status == CLS_OK)
+        *out = sp;
+    else
+        clsi_stepper_free(&sp);
+    return status;
+}
+
+void clsi_stepper_free(clsi_stepper **stepper) {
+    clsi_stepper *sp = *stepper;
+    if (!sp) return;
+    cls_program_free(&sp->guess);
+    cls_program_free(&sp->residual);
+    cls_program_free(&sp->next);
+    cls_program_free(&sp->guard);
+    cls_program_free(&sp->monitor);
+    cls_program_free(&sp->paper);
+    free(sp->guarded);
+    free(sp->of_state);
+    free(sp);
+    *stepper = NULL;
+}

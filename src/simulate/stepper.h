@@ -1,0 +1,64 @@
+/* simulate, inside: the compiled step (const, shared by an ensemble) and the data of one motion. */
+#ifndef CLSI_STEPPER_H
+#define CLSI_STEPPER_H
+
+#include "scheme/scheme.h"
+#include <clausius/simulate.h>
+
+/* Base inputs of every program of a step: z0 (nz), work, t, h, defect; unknowns follow. */
+typedef struct clsi_stepper {
+    const cls_system *s;
+    const clsi_scheme *scheme;
+    cls_simulate_options options;
+    size_t nz, n_base, n_unknowns, n_positive, n_guarded;
+    cls_program *guess;    /* base -> cold guess of the unknowns */
+    cls_program *residual; /* base | unknowns -> r (k), J (k, k), quantities that must be positive */
+    cls_program *next;     /* base | unknowns -> z1, work1 */
+    cls_program *guard;    /* base | unknowns -> coordinates with a declared domain; NULL if none */
+    cls_program *monitor;  /* z, work, t -> energy - work, mean of 1/T, entropy, invariants */
+    cls_program *paper;    /* base -> z0 of the paper's first step; NULL if none */
+    size_t *guarded;       /* (n_guarded) which coordinates */
+    size_t *of_state;      /* (n_unknowns) see clsi_step */
+    size_t work_size;      /* doubles of scratch that one motion needs for all programs */
+} clsi_stepper;
+
+/* Monitor outputs. */
+enum { CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY, CLSI_MONITOR_INVARIANTS };
+
+cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error);
+void clsi_stepper_free(clsi_stepper **stepper);
+
+/* Why a step could not be solved. */
+typedef enum clsi_trouble {
+    CLSI_FINE,
+    CLSI_NONFINITE, /* a term of the residual is not finite */
+    CLSI_DOMAIN,    /* no descent without leaving the domain */
+    CLSI_SINGULAR,  /* the Jacobian has no inverse */
+    CLSI_STALLED    /* not converged in max_iterations, or no descent */
+} clsi_trouble;
+
+/* Scratch of the Newton solver; carved from one block, nothing is allocated while stepping. */
+typedef struct clsi_newton {
+    double *in;   /* n_base + k: base inputs, then the unknowns */
+    double *out, *trial_out; /* k + k*k + n_positive each */
+    double *lu, *d, *trial_d, *u, *scale, *guarded;
+    size_t *pivot;
+    double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row, *work_paper;
+    uint64_t iterations;
+    int last_iterations, max_iterations;
+} clsi_newton;
+
+/* Solves the step whose base inputs are in nw->in, beginning at the unknowns that are there. */
+clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw);
+
+/* Reference solution by CVODE. */
+typedef struct clsi_reference clsi_reference;
+cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options *options,
+                                 clsi_reference **out, cls_error *error);
+void clsi_reference_free(clsi_reference **r);
+cls_status clsi_reference_start(clsi_reference *r, double time, const double *state,
+                                cls_error *error);
+cls_status clsi_reference_advance(clsi_reference *r, double time, double *state, cls_error *error);
+
+#endif

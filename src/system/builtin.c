@@ -1,0 +1,97 @@
+/* The built-in systems: .clausius files that CMake carries into the library as text. A user can
+ * print, copy and change each of them; there is nothing here that a file cannot say. */
+#include "base/base.h"
+#include "system/system.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* name, symbol of the text, title (the file's own: a test compares them). Order of the contract. */
+#define BUILTIN_LIST(X)                                                                            \
+    X("damped-oscillator", damped_oscillator, "damped oscillator in a heat bath")                  \
+    X("ideal-gas-piston", ideal_gas_piston, "ideal gas in a cylinder with a piston")               \
+    X("van-der-waals-piston", van_der_waals_piston,                                                \
+      "van der Waals gas in a cylinder with a piston")                                             \
+    X("van-der-waals-forced", van_der_waals_forced,                                                \
+      "van der Waals gas near its critical point under an external pressure")                      \
+    X("two-pistons", two_pistons, "ideal gas between two pistons")                                 \
+    X("adiabatic-piston", adiabatic_piston, "two gas chambers and an adiabatic piston")            \
+    X("mass-spring", mass_spring, "mass on a spring")                                              \
+    X("pendulum", pendulum, "plane pendulum")                                                      \
+    X("two-body", two_body, "two bodies that attract each other")                                  \
+    X("oscillator", oscillator, "oscillator of storage components")
+
+#define DECLARE_TEXT(name, symbol, title) extern const char clsi_builtin_##symbol[];
+BUILTIN_LIST(DECLARE_TEXT)
+#undef DECLARE_TEXT
+extern const char clsi_builtin_template[];
+
+static const struct {
+    const char *name, *text, *title;
+} builtins[] = {
+#define BUILTIN_ROW(name, symbol, title) {name, clsi_builtin_##symbol, title},
+    BUILTIN_LIST(BUILTIN_ROW)
+#undef BUILTIN_ROW
+};
+enum { N_BUILTINS = sizeof builtins / sizeof *builtins };
+
+size_t cls_builtin_count(void) {
+    return N_BUILTINS;
+}
+
+const char *cls_builtin_name(size_t i) {
+    return i < N_BUILTINS ? builtins[i].name : NULL;
+}
+
+const char *cls_builtin_title(size_t i) {
+    return i < N_BUILTINS ? builtins[i].title : NULL;
+}
+
+const char *cls_builtin_text(size_t i) {
+    return i < N_BUILTINS ? builtins[i].text : NULL;
+}
+
+const char *cls_template_text(void) {
+    return clsi_builtin_template;
+}
+
+static cls_status load_file(const char *path, const cls_assignments *set, cls_system **out,
+                            cls_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    cls_status status = clsi_read_file(path, 1 << 20, &text, &length, error);
+    if (status != CLS_OK) {
+        if (status != CLS_MEMORY && error) error->status = CLS_SYSTEM;
+        return status == CLS_MEMORY ? status : CLS_SYSTEM;
+    }
+    if (strlen(text) != length)
+        status = clsi_fail(error, CLS_SYSTEM,
+                           "%s: contains a NUL byte at offset %zu: a system file "
+                           "is plain text",
+                           path, strlen(text));
+    else
+        status = cls_system_parse(text, path, set, out, error);
+    free(text);
+    return status;
+}
+
+static cls_status no_such_system(const char *name, cls_error *error) {
+    const char *words[N_BUILTINS];
+    for (size_t i = 0; i < N_BUILTINS; i++) words[i] = builtins[i].name;
+    const char *near = cls_nearest_word(name, N_BUILTINS, words);
+    return clsi_fail(error, CLS_SYSTEM,
+                     "no built-in system is called `%s`%s%s%s; `clausius systems` "
+                     "lists them, a file of your own ends in .clausius",
+                     name, near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+}
+
+cls_status cls_system_load(const char *name_or_path, const cls_assignments *set, cls_system **out,
+                           cls_error *error) {
+    *out = NULL;
+    for (size_t i = 0; i < N_BUILTINS; i++)
+        if (strcmp(name_or_path, builtins[i].name) == 0)
+            return cls_system_parse(builtins[i].text, builtins[i].name, set, out, error);
+    size_t n = strlen(name_or_path);
+    int is_path =
+        strchr(name_or_path, '/') || (n > 9 && strcmp(name_or_path + n - 9, ".clausius") == 0);
+    return is_path ? load_file(name_or_path, set, out, error) : no_such_system(name_or_path, error);
+}

@@ -1,0 +1,352 @@
+/* Declarations: what there is (coordinate, entropy, temperature), how large it is (parameter), and
+ * what is written often (let, part).
+ *
+ * An entropy always comes with its temperature, whichever of the two is declared: S1 with T1, s_a
+ * with theta_a, or as `with` says. Domains wait until all parameters are known (a gas volume stays
+ * above b). A parameter given by --set keeps that value whatever the file says. */
+#include "system/language.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COORDINATES = 200, MAX_ENTROPIES = 200, MAX_PARAMETERS = 1000, MAX_LETS = 2000 };
+
+cls_status clsi_read_system(clsi_reader *r, clsi_cursor c) {
+    if (r->has_title) return clsi_at(r, c.at, "the system already has a title");
+    cls_status status = clsi_expect(r, &c, "\"", "`system`");
+    if (status != CLS_OK) return status;
+    const char *end = memchr(r->clean + c.at, '"', c.end - c.at);
+    if (!end) return clsi_at(r, c.end, "the title has no closing `\"`");
+    size_t length = (size_t)(end - (r->clean + c.at));
+    if (length > 200) return clsi_at(r, c.at, "the title is longer than 200 letters");
+    free(r->s->title);
+    r->s->title = clsi_strndup(r->clean + c.at, length);
+    if (!r->s->title) return clsi_no_memory(r->error);
+    for (char *t = r->s->title; *t; t++)
+        if (*t == '\n') *t = ' ';
+    r->has_title = 1;
+    c.at += length + 1;
+    return clsi_expect_end(r, &c);
+}
+
+/* ---- coordinates, entropies, temperatures ---- */
+
+static cls_status expected_name(clsi_reader *r, clsi_cursor *c, const char *after, size_t *length) {
+    char found[48];
+    *length = clsi_word_length(r, c, 0);
+    if (*length) return CLS_OK;
+    return clsi_at(r, c->at, "expected a name after %s, found %s", after, clsi_found(r, c, found));
+}
+
+static cls_status add_variable(clsi_reader *r, clsi_variable **list, size_t *capacity, size_t n,
+                               const char *name, double low) {
+    if (!clsi_grow(list, capacity, n + 1, sizeof **list)) return clsi_no_memory(r->error);
+    (*list)[n] = (clsi_variable){clsi_strdup(name), NULL, low, INFINITY};
+    return (*list)[n].name ? CLS_OK : clsi_no_memory(r->error);
+}
+
+static cls_status declare_symbol(clsi_reader *r, const char *prefix, const char *name,
+                                 clsi_kind kind, size_t index, size_t where) {
+    char full[96];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return clsi_declare(r, full, strlen(full), kind, index, cls_symbol(r->s->g, full), where);
+}
+
+static cls_status add_coordinate(clsi_reader *r, const char *name, size_t where) {
+    cls_system *s = r->s;
+    size_t i = s->n;
+    if (i == MAX_COORDINATES)
+        return clsi_at(r, where, "more than %d coordinates", (int)MAX_COORDINATES);
+    cls_status status = declare_symbol(r, "", name, CLSI_COORDINATE, i, where);
+    if (status == CLS_OK)
+        status = add_variable(r, &s->coordinate, &r->coordinate_capacity, i, name, -INFINITY);
+    if (status != CLS_OK) return status;
+    s->n++;
+    status = declare_symbol(r, "v.", name, CLSI_VELOCITY, i, where);
+    if (status == CLS_OK) status = declare_symbol(r, "p.", name, CLSI_MOMENTUM, i, where);
+    return status;
+}
+
+static cls_status add_entropy(clsi_reader *r, const char *entropy, const char *temperature,
+                              size_t where) {
+    cls_system *s = r->s;
+    size_t i = s->m;
+    if (i == MAX_ENTROPIES) return clsi_at(r, where, "more than %d entropies", (int)MAX_ENTROPIES);
+    cls_status status = declare_symbol(r, "", entropy, CLSI_ENTROPY, i, where);
+    if (status == CLS_OK) status = declare_symbol(r, "", temperature, CLSI_TEMPERATURE, i, where);
+    if (status == CLS_OK)
+        status = add_variable(r, &s->entropy, &r->entropy_capacity, i, entropy, -INFINITY);
+    if (status != CLS_OK) return status;
+    status = add_variable(r, &s->temperature, &r->temperature_capacity, i, temperature, 0);
+    if (status == CLS_OK) {
+        s->m++;
+    } else {
+        free(s->entropy[i].name);
+    }
+    return status;
+}
+
+/* The other name of an entropy or temperature: from `with`, or by the first letter. */
+static cls_status other_name(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *name,
+                             char out[80]) {
+    int from_entropy = kind == CLSI_ENTROPY;
+    const char *other = from_entropy ? "temperature" : "entropy";
+    if (clsi_accept_word(r, c, "with")) {
+        size_t n;
+        if (!clsi_accept_word(r, c, other))
+            return clsi_at(r, c->at, "expected `%s` after `with`", other);
+        cls_status status = expected_name(r, c, other, &n);
+        if (status != CLS_OK) return status;
+        snprintf(out, 80, "%.*s", (int)(n < 79 ? n : 79), r->clean + c->at);
+        c->at += n;
+        return CLS_OK;
+    }
+    if (from_entropy && (name[0] == 'S' || name[0] == 's')) {
+        snprintf(out, 80, "%s%.70s", name[0] == 'S' ? "T" : "theta", name + 1);
+    } else if (!from_entropy && name[0] == 'T') {
+        snprintf(out, 80, "S%s", name + 1);
+    } else if (!from_entropy && strncmp(name, "theta", 5) == 0) {
+        snprintf(out, 80, "s%s", name + 5);
+    } else {
+        return clsi_at(r, c->at, "`%s` needs a name for its %s: write `%s %s with %s ...`", name,
+                       other, from_entropy ? "entropy" : "temperature", name, other);
+    }
+    return CLS_OK;
+}
+
+static clsi_variable *variable_of(cls_system *s, clsi_kind kind, size_t index) {
+    return kind == CLSI_COORDINATE ? &s->coordinate[index]
+           : kind == CLSI_ENTROPY  ? &s->entropy[index]
+                                   : &s->temperature[index];
+}
+
+/* [unit], for every variable from `first` on that has none yet. */
+static cls_status read_unit(clsi_reader *r, clsi_cursor *c, clsi_kind kind, size_t first,
+                            size_t last) {
+    const char *end = memchr(r->clean + c->at, ']', c->end - c->at);
+    if (!end) return clsi_at(r, c->at, "the unit has no closing `]`");
+    size_t length = (size_t)(end - (r->clean + c->at));
+    if (length > 40) return clsi_at(r, c->at, "the unit is longer than 40 letters");
+    for (size_t i = first; i < last; i++) {
+        clsi_variable *v = variable_of(r->s, kind, i);
+        if (v->unit) continue;
+        if (!(v->unit = clsi_strndup(r->clean + c->at, length))) return clsi_no_memory(r->error);
+    }
+    c->at += length + 1;
+    return CLS_OK;
+}
+
+static cls_status read_domain(clsi_reader *r, clsi_cursor *c, clsi_kind kind, size_t first,
+                              size_t last) {
+    cls_status status = clsi_expect(r, c, "(", "`in`");
+    if (status != CLS_OK) return status;
+    size_t begin = c->at, depth = 1;
+    while (c->at < c->end && depth) {
+        depth += r->clean[c->at] == '(';
+        depth -= r->clean[c->at++] == ')';
+    }
+    if (depth) return clsi_at(r, c->at, "the interval has no closing `)`: write `in (low, high)`");
+    for (size_t i = first; i < last; i++) {
+        size_t k = r->n_domains;
+        int known = 0;
+        for (size_t j = 0; j < k; j++)
+            known |= r->domains[j].kind == kind && r->domains[j].index == i;
+        if (known) continue;
+        if (!clsi_grow(&r->domains, &r->domains_capacity, k + 1, sizeof *r->domains))
+            return clsi_no_memory(r->error);
+        r->domains[r->n_domains++] = (clsi_domain){kind, i, begin, c->at - 1};
+    }
+    return CLS_OK;
+}
+
+static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *word,
+                                size_t first) {
+    size_t length, where;
+    cls_status status = expected_name(r, c, word, &length);
+    if (status != CLS_OK) return status;
+    char name[64], other[80];
+    where = c->at;
+    if (length > 60) return clsi_at(r, where, "this name is longer than 60 letters");
+    snprintf(name, sizeof name, "%.*s", (int)length, r->clean + where);
+    c->at += length;
+    if (kind == CLSI_COORDINATE) {
+        status = add_coordinate(r, name, where);
+    } else if ((status = other_name(r, c, kind, name, other)) == CLS_OK) {
+        int straight = kind == CLSI_ENTROPY;
+        status = add_entropy(r, straight ? name : other, straight ? other : name, where);
+    }
+    size_t last = kind == CLSI_COORDINATE ? r->s->n : r->s->m;
+    if (status == CLS_OK && clsi_accept(r, c, "[")) status = read_unit(r, c, kind, first, last);
+    if (status == CLS_OK && clsi_accept_word(r, c, "in"))
+        status = read_domain(r, c, kind, first, last);
+    return status;
+}
+
+static cls_status read_variables(clsi_reader *r, clsi_cursor c, clsi_kind kind, const char *word) {
+    size_t first = kind == CLSI_COORDINATE ? r->s->n : r->s->m;
+    cls_status status = CLS_OK;
+    do {
+        status = read_variable(r, &c, kind, word, first);
+    } while (status == CLS_OK && clsi_accept(r, &c, ","));
+    if (status != CLS_OK || clsi_at_end(r, &c)) return status;
+    char found[48];
+    return clsi_at(r, c.at, "expected `,`, `[unit]`, `in (low, high)` or the end, found %s",
+                   clsi_found(r, &c, found));
+}
+
+cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c) {
+    return read_variables(r, c, CLSI_COORDINATE, "`coordinate`");
+}
+
+cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c) {
+    return read_variables(r, c, CLSI_ENTROPY, "`entropy`");
+}
+
+cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c) {
+    return read_variables(r, c, CLSI_TEMPERATURE, "`temperature`");
+}
+
+/* ---- domains ---- */
+
+static cls_status read_bound(clsi_reader *r, size_t begin, size_t end, double *out) {
+    clsi_cursor c = {begin, end};
+    double sign = clsi_accept(r, &c, "-") ? -1 : 1;
+    if (clsi_accept_word(r, &c, "inf") || clsi_accept_word(r, &c, "infinity")) {
+        *out = sign * INFINITY;
+        return clsi_expect_end(r, &c);
+    }
+    return clsi_read_number(r, begin, end, "the bound of a domain", out);
+}
+
+cls_status clsi_read_domains(clsi_reader *r) {
+    for (size_t i = 0; i < r->n_domains; i++) {
+        const clsi_domain *d = &r->domains[i];
+        clsi_cursor c = {d->begin, d->end};
+        size_t comma = clsi_item_end(r, &c);
+        double low, high;
+        if (comma == d->end)
+            return clsi_at(r, d->begin, "expected two bounds: write `in (low, high)`");
+        cls_status status = read_bound(r, d->begin, comma, &low);
+        if (status == CLS_OK) status = read_bound(r, comma + 1, d->end, &high);
+        if (status != CLS_OK) return status;
+        clsi_variable *v = variable_of(r->s, d->kind, d->index);
+        if (!(low < high))
+            return clsi_at(r, d->begin, "the domain of `%s` is empty: low %g must be below high %g",
+                           v->name, low, high);
+        if (d->kind == CLSI_TEMPERATURE && low < 0)
+            return clsi_at(r, d->begin, "temperatures are positive: `%s` cannot reach down to %g",
+                           v->name, low);
+        v->low = low;
+        v->high = high;
+    }
+    return CLS_OK;
+}
+
+/* ---- parameters and lets ---- */
+
+static const double *value_set(const clsi_reader *r, const char *name) {
+    const double *found = NULL;
+    for (size_t i = 0; r->set && i < r->set->n; i++)
+        if (strcmp(r->set->names[i], name) == 0) found = &r->set->values[i];
+    return found;
+}
+
+static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, double value,
+                                size_t unit_begin, size_t unit_end) {
+    cls_system *s = r->s;
+    size_t k = s->n_parameters;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), r->clean + where);
+    const double *given = value_set(r, name);
+    if (given) value = *given;
+    if (!clsi_grow(&s->parameter, &r->parameter_capacity, k + 1, sizeof *s->parameter) ||
+        !clsi_grow(&s->parameter_value, &r->value_capacity, k + 1, sizeof(double)) ||
+        !clsi_grow(&s->parameter_symbol, &r->symbol_capacity, k + 1, sizeof(cls_node)) ||
+        !clsi_grow(&r->parameter_constant, &r->constant_capacity, k + 1, sizeof(cls_node)))
+        return clsi_no_memory(r->error);
+    cls_node symbol = cls_symbol(s->g, name);
+    cls_status status = clsi_declare(r, name, length, CLSI_PARAMETER, k, symbol, where);
+    if (status != CLS_OK) return status;
+    s->parameter[k] = (clsi_variable){clsi_strdup(name), NULL, -INFINITY, INFINITY};
+    s->parameter_value[k] = value;
+    s->parameter_symbol[k] = symbol;
+    r->parameter_constant[k] = cls_constant(s->g, value);
+    s->n_parameters++;
+    if (unit_end > unit_begin)
+        s->parameter[k].unit = clsi_strndup(r->clean + unit_begin, unit_end - unit_begin);
+    if (!s->parameter[k].name || (unit_end > unit_begin && !s->parameter[k].unit))
+        return clsi_no_memory(r->error);
+    return CLS_OK;
+}
+
+static cls_status read_parameter(clsi_reader *r, clsi_cursor *c) {
+    size_t length, where, end, value_end, unit_end = 0;
+    cls_status status = expected_name(r, c, "`parameter`", &length);
+    if (status != CLS_OK) return status;
+    where = c->at;
+    if (r->s->n_parameters == MAX_PARAMETERS)
+        return clsi_at(r, where, "more than %d parameters", (int)MAX_PARAMETERS);
+    c->at += length;
+    status = clsi_expect(r, c, "=", "the parameter's name");
+    if (status != CLS_OK) return status;
+    value_end = end = clsi_item_end(r, c);
+    const char *open = memchr(r->clean + c->at, '[', end - c->at);
+    if (open) {
+        value_end = (size_t)(open - r->clean);
+        const char *close = memchr(open, ']', end - value_end);
+        if (!close) return clsi_at(r, value_end, "the unit has no closing `]`");
+        clsi_cursor rest = {(size_t)(close - r->clean) + 1, end};
+        if ((status = clsi_expect_end(r, &rest)) != CLS_OK) return status;
+        unit_end = (size_t)(close - r->clean);
+        if (unit_end - value_end > 41)
+            return clsi_at(r, value_end, "the unit is longer than 40 letters");
+    }
+    double value;
+    status = clsi_read_number(r, c->at, value_end, "the value of a parameter", &value);
+    if (status == CLS_OK) status = add_parameter(r, where, length, value, value_end + 1, unit_end);
+    c->at = end;
+    return status;
+}
+
+cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c) {
+    cls_status status;
+    do {
+        status = read_parameter(r, &c);
+    } while (status == CLS_OK && clsi_accept(r, &c, ","));
+    return status == CLS_OK ? clsi_expect_end(r, &c) : status;
+}
+
+static cls_status read_let(clsi_reader *r, clsi_cursor c, int is_part) {
+    cls_system *s = r->s;
+    size_t length, k = s->n_lets, where;
+    cls_status status = expected_name(r, &c, is_part ? "`part`" : "`let`", &length);
+    if (status != CLS_OK) return status;
+    where = c.at;
+    if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
+    c.at += length;
+    status = clsi_expect(r, &c, "=", "the name");
+    clsi_expression e;
+    if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
+    if (status != CLS_OK) return status;
+    char *name = clsi_strndup(r->clean + where, length);
+    if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||
+        !clsi_grow(&r->let_symbol, &r->let_symbol_capacity, k + 1, sizeof(cls_node)) ||
+        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node))) {
+        free(name);
+        return clsi_no_memory(r->error);
+    }
+    s->lets[k] = (clsi_named){name, e.written};
+    r->let_symbol[k] = cls_symbol(s->g, name);
+    r->let_raw[k] = e.raw;
+    s->n_lets++;
+    status = clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
+    return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;
+}
+
+cls_status clsi_read_let(clsi_reader *r, clsi_cursor c) {
+    return read_let(r, c, 0);
+}
+
+cls_status clsi_read_part(clsi_reader *r, clsi_cursor c) {
+    return read_let(r, c, 1);
+}

@@ -1,0 +1,211 @@
+/* The native first-order form of a system: everything as an expression over the state z.
+ *
+ *   H(q,p,S):  v = H_p,  T = H_S,                    energy H          z = (q, p, S)
+ *   L(q,v,S):  p = L_v,  T = -L_S,                   energy p.v - L    z = (q, v, S)
+ *   G(q,v,T):  p = G_v,  S = G_T,                    energy p.v + S.T - G   z = (q, v, T)
+ *
+ * (physics/dtel.md, vnots.md.) A lagrangian that is quadratic in v becomes a hamiltonian in closed
+ * form. An external potential W joins the generating function: H + W, L - W, G - W. Derivatives are
+ * simplified where that makes them shorter; the generating function never is, because its writing
+ * decides the discrete gradient. Cost: n + m derivatives, paid once. */
+#include "base/base.h"
+#include "system/system.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- places ---- */
+
+static size_t collect(size_t n, const cls_node *symbols, const cls_node *at, size_t used,
+                      cls_node *from, cls_node *to) {
+    for (size_t i = 0; at && i < n; i++, used++) {
+        from[used] = symbols[i];
+        to[used] = at[i];
+    }
+    return used;
+}
+
+cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
+                         const cls_node *nodes, cls_node *out) {
+    size_t room = 3 * s->n + 2 * s->m + 1, used = 0;
+    cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;
+    if (!from) return CLS_MEMORY;
+    used = collect(s->n, s->q, at->q, used, from, to);
+    used = collect(s->n, s->v, at->v, used, from, to);
+    used = collect(s->n, s->p, at->p, used, from, to);
+    used = collect(s->m, s->S, at->S, used, from, to);
+    used = collect(s->m, s->T, at->T, used, from, to);
+    if (at->t != CLS_NO_NODE && at->t != s->t) {
+        from[used] = s->t;
+        to[used++] = at->t;
+    }
+    cls_status status = cls_substitute(s->g, count, nodes, used, from, to, out);
+    free(from);
+    return status;
+}
+
+/* ---- shorter writing ---- */
+
+static size_t cost(const cls_graph *g, cls_node a) {
+    size_t n = cls_symbols_of(g, 1, &a, 0, NULL), length = SIZE_MAX;
+    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    cls_program *program = NULL;
+    if (!symbols) return SIZE_MAX;
+    cls_symbols_of(g, 1, &a, n, symbols);
+    if (cls_program_create(g, n, symbols, 1, &a, &program, NULL) == CLS_OK)
+        length = cls_program_length(program);
+    cls_program_free(&program);
+    free(symbols);
+    return length;
+}
+
+static cls_node shorter(cls_graph *g, cls_node a) {
+    if (a == CLS_NO_NODE) return a;
+    cls_node b = cls_simplify(g, a);
+    return b != CLS_NO_NODE && cost(g, b) <= cost(g, a) ? b : a;
+}
+
+static void shorten(cls_graph *g, size_t n, cls_node *list) {
+    for (size_t i = 0; i < n; i++) list[i] = shorter(g, list[i]);
+}
+
+/* ---- the three forms ---- */
+
+static void copy(size_t n, const cls_node *from, cls_node *to) {
+    for (size_t i = 0; i < n; i++) to[i] = from[i];
+}
+
+static cls_node dot(cls_graph *g, size_t n, const cls_node *a, const cls_node *b) {
+    cls_node sum = cls_constant(g, 0);
+    for (size_t i = 0; i < n; i++) sum = cls_add(g, sum, cls_mul(g, a[i], b[i]));
+    return sum;
+}
+
+/* The gradient of `f` in n symbols, shortened, with a sign. */
+static cls_status slope(cls_graph *g, cls_node f, size_t n, const cls_node *symbols, int sign,
+                        cls_node *out) {
+    cls_status status = n ? cls_gradient(g, f, n, symbols, out) : CLS_OK;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        if (sign < 0) out[i] = cls_neg(g, out[i]);
+    if (status == CLS_OK) shorten(g, n, out);
+    return status;
+}
+
+static cls_status build_phase(const cls_system *s, const clsi_physics *ph, clsi_form *f) {
+    cls_graph *g = s->g;
+    cls_node *scratch = clsi_calloc(s->n, sizeof *scratch), other = CLS_NO_NODE;
+    if (!scratch) return CLS_MEMORY;
+    copy(s->n, s->p, f->p);
+    copy(s->m, s->S, f->S);
+    cls_status status = CLS_OK;
+    f->lagrangian = CLS_NO_NODE;
+    if (s->formalism == CLS_HAMILTONIAN) {
+        f->generator = cls_add(g, ph->formula, ph->potential);
+        if (clsi_legendre(g, f->generator, s->n, s->p, s->v, &other, scratch))
+            f->lagrangian = other;
+        status = slope(g, f->generator, s->n, s->p, 1, f->v);
+    } else {
+        f->lagrangian = cls_sub(g, ph->formula, ph->potential);
+        if (!clsi_legendre(g, f->lagrangian, s->n, s->v, s->p, &f->generator, f->v))
+            status = CLS_NUMERIC;
+        else
+            shorten(g, s->n, f->v);
+    }
+    if (status == CLS_OK) status = slope(g, f->generator, s->m, s->S, 1, f->T);
+    if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, 1, f->energy_q);
+    f->energy = f->generator;
+    free(scratch);
+    return status;
+}
+
+static cls_status build_velocity(const cls_system *s, const clsi_physics *ph, clsi_form *f) {
+    cls_graph *g = s->g;
+    copy(s->n, s->v, f->v);
+    copy(s->m, s->S, f->S);
+    f->generator = f->lagrangian = cls_sub(g, ph->formula, ph->potential);
+    cls_status status = slope(g, f->generator, s->n, s->v, 1, f->p);
+    if (status == CLS_OK) status = slope(g, f->generator, s->m, s->S, -1, f->T);
+    if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, -1, f->energy_q);
+    f->energy = shorter(g, cls_sub(g, dot(g, s->n, f->p, s->v), f->generator));
+    return status;
+}
+
+static cls_status build_thermal(const cls_system *s, const clsi_physics *ph, clsi_form *f) {
+    cls_graph *g = s->g;
+    copy(s->n, s->v, f->v);
+    copy(s->m, s->T, f->T);
+    f->generator = cls_sub(g, ph->formula, ph->potential);
+    f->lagrangian = CLS_NO_NODE;
+    cls_status status = slope(g, f->generator, s->n, s->v, 1, f->p);
+    if (status == CLS_OK) status = slope(g, f->generator, s->m, s->T, 1, f->S);
+    if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, -1, f->energy_q);
+    cls_node sum = cls_add(g, dot(g, s->n, f->p, s->v), dot(g, s->m, f->S, s->T));
+    f->energy = shorter(g, cls_sub(g, sum, f->generator));
+    return status;
+}
+
+/* ---- one block of memory ---- */
+
+static clsi_form *form_allocate(const cls_system *s) {
+    size_t n = s->n, m = s->m, total = 6 * n + 3 * m;
+    clsi_form *f = clsi_calloc(1, sizeof *f + total * sizeof(cls_node));
+    if (!f) return NULL;
+    cls_node *at = (cls_node *)(f + 1);
+    f->n = n;
+    f->m = m;
+    f->nz = 2 * n + m;
+    f->z = at;
+    f->q = f->z + f->nz;
+    f->v = f->q + n;
+    f->p = f->v + n;
+    f->energy_q = f->p + n;
+    f->S = f->energy_q + n;
+    f->T = f->S + m;
+    return f;
+}
+
+static clsi_form_kind choose(const cls_system *s, const clsi_physics *ph) {
+    if (s->formalism == CLS_HAMILTONIAN) return CLSI_FORM_PHASE;
+    if (s->formalism == CLS_THERMAL_LAGRANGIAN) return CLSI_FORM_THERMAL;
+    cls_node *v = clsi_calloc(s->n, sizeof *v), H;
+    int closed = v && clsi_legendre(s->g, ph->formula, s->n, s->v, s->p, &H, v);
+    free(v);
+    return closed ? CLSI_FORM_PHASE : CLSI_FORM_VELOCITY;
+}
+
+static cls_status graph_trouble(const cls_system *s, cls_status status, cls_error *error) {
+    cls_error inner = {0};
+    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (cls_graph_status(s->g, &inner) == CLS_OK)
+        return clsi_fail(error, CLS_SYSTEM, "a derivative does not exist");
+    return inner.status == CLS_MEMORY ? clsi_no_memory(error)
+                                      : clsi_fail(error, CLS_SYSTEM, "%s", inner.message);
+}
+
+cls_status clsi_form_create(const cls_system *s, const clsi_physics *physics,
+                            const clsi_form_kind *kind, clsi_form **out, cls_error *error) {
+    *out = NULL;
+    clsi_form *f = form_allocate(s);
+    if (!f) return clsi_no_memory(error);
+    f->kind = kind ? *kind : choose(s, physics);
+    copy(s->n, s->q, f->q);
+    copy(s->n, s->q, f->z);
+    copy(s->n, f->kind == CLSI_FORM_PHASE ? s->p : s->v, f->z + s->n);
+    copy(s->m, f->kind == CLSI_FORM_THERMAL ? s->T : s->S, f->z + 2 * s->n);
+    cls_status status = f->kind == CLSI_FORM_PHASE      ? build_phase(s, physics, f)
+                        : f->kind == CLSI_FORM_VELOCITY ? build_velocity(s, physics, f)
+                                                        : build_thermal(s, physics, f);
+    f->entropy = cls_constant(s->g, 0);
+    for (size_t i = 0; i < s->m; i++) f->entropy = cls_add(s->g, f->entropy, f->S[i]);
+    if (status == CLS_OK) status = cls_graph_status(s->g, NULL);
+    if (status != CLS_OK || f->energy == CLS_NO_NODE || f->entropy == CLS_NO_NODE) {
+        clsi_form_free(&f);
+        return graph_trouble(s, status, error);
+    }
+    *out = f;
+    return CLS_OK;
+}
+
+void clsi_form_free(clsi_form **form) {
+    free(*form);
+    *form = NULL;
+}

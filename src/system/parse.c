@@ -1,0 +1,298 @@
+/* A .clausius file becomes a cls_system.
+ *
+ * Statements are found first (a line that begins with white space continues the one before), then
+ * read in four passes: parameters, declarations, lets, physics. So a formula may stand above the
+ * parameters it uses, and printed products begin with their parameters (nodes are sorted by age).
+ * Cost: a few walks over the text and over each formula. The whole system is checked here; what
+ * comes out can be simulated. */
+#include "system/language.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000 };
+
+typedef enum pass { PARAMETER, DECLARE, LET, PHYSICS } pass;
+
+typedef struct keyword {
+    const char *first, *second; /* second NULL for one word */
+    pass when;
+    cls_status (*read)(clsi_reader *r, clsi_cursor c);
+} keyword;
+
+static const keyword keywords[] = {
+    {"system", NULL, DECLARE, clsi_read_system},
+    {"coordinate", NULL, DECLARE, clsi_read_coordinates},
+    {"entropy", NULL, DECLARE, clsi_read_entropies},
+    {"temperature", NULL, DECLARE, clsi_read_temperatures},
+    {"parameter", NULL, PARAMETER, clsi_read_parameters},
+    {"let", NULL, LET, clsi_read_let},
+    {"part", NULL, LET, clsi_read_part},
+    {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian},
+    {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian},
+    {"thermal", "lagrangian", PHYSICS, clsi_read_thermal},
+    {"friction", NULL, PHYSICS, clsi_read_friction},
+    {"heat", "exchange", PHYSICS, clsi_read_heat},
+    {"external", "force", PHYSICS, clsi_read_external_force},
+    {"external", "potential", PHYSICS, clsi_read_external_potential},
+    {"invariant", NULL, PHYSICS, clsi_read_invariant},
+    {"output", NULL, PHYSICS, clsi_read_output},
+    {"start", NULL, PHYSICS, clsi_read_start},
+    {"step", NULL, PHYSICS, clsi_read_step},
+    {"until", NULL, PHYSICS, clsi_read_until},
+};
+enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
+
+/* Words of the language to come: the seams. */
+static const struct {
+    const char *word, *text;
+} later[] = {
+    {"unknown", "unknown parts are learned: that comes with `clausius learn`, which this version "
+                "does not have yet"},
+#define ONLY " is not in this version, which knows lagrangian, hamiltonian and thermal lagrangian"
+    {"rigid", "`rigid body`" ONLY},
+    {"metriplectic", "`metriplectic`" ONLY},
+    {"component", "`component`" ONLY},
+    {"port", "`port`" ONLY},
+    {"ports", "`ports`" ONLY},
+    {"ode", "`ode`" ONLY},
+#undef ONLY
+};
+
+typedef struct statement {
+    const keyword *key;
+    clsi_cursor body;
+} statement;
+
+static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length) {
+    char word[64];
+    const char *words[N_KEYWORDS];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), r->clean + where);
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(word, later[i].word) == 0) return clsi_at(r, where, "%s", later[i].text);
+    for (size_t i = 0; i < N_KEYWORDS; i++) words[i] = keywords[i].first;
+    const char *near = cls_nearest_word(word, N_KEYWORDS, words);
+    if (near)
+        return clsi_at(r, where, "no statement begins with `%s`: did you mean `%s`?", word, near);
+    return clsi_at(r, where,
+                   "no statement begins with `%s`: expected coordinate, entropy, "
+                   "temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
+                   "lagrangian, friction, heat exchange, external, invariant, output, "
+                   "start, step or until",
+                   word);
+}
+
+static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
+    char found[48];
+    size_t where = c.at, length = clsi_word_length(r, &c, 0);
+    const char *wanted = NULL;
+    if (!length)
+        return clsi_at(r, where, "expected a statement, found %s", clsi_found(r, &c, found));
+    for (size_t i = 0; i < N_KEYWORDS; i++) {
+        const keyword *k = &keywords[i];
+        clsi_cursor rest = c;
+        if (!clsi_accept_word(r, &rest, k->first)) continue;
+        if (!k->second || clsi_accept_word(r, &rest, k->second)) {
+            *out = (statement){k, rest};
+            return CLS_OK;
+        }
+        wanted = wanted && strcmp(k->second, "potential") == 0 ? "force` or `potential" : k->second;
+        where = rest.at;
+    }
+    if (!wanted) return unknown_statement(r, where, length);
+    const char *first = r->clean + c.at;
+    c.at += length;
+    return clsi_at(r, where, "expected `%s` after `%.*s`, found %s", wanted, (int)length, first,
+                   clsi_found(r, &c, found));
+}
+
+static int is_blank_line(const clsi_reader *r, size_t begin, size_t end) {
+    while (begin < end && r->clean[begin] == ' ') begin++;
+    return begin == end;
+}
+
+/* Statements as ranges: from a line that begins with a letter to the next such line. */
+static cls_status find_statements(clsi_reader *r, statement **list, size_t *n) {
+    size_t capacity = 0;
+    for (size_t at = 0; at < r->length;) {
+        const char *newline = memchr(r->clean + at, '\n', r->length - at);
+        size_t end = newline ? (size_t)(newline - r->clean) : r->length;
+        if (!is_blank_line(r, at, end)) {
+            if (r->clean[at] != ' ') {
+                if (*n == MAX_STATEMENTS)
+                    return clsi_at(r, at, "more than %d statements", (int)MAX_STATEMENTS);
+                if (!clsi_grow(list, &capacity, *n + 1, sizeof **list))
+                    return clsi_no_memory(r->error);
+                (*list)[(*n)++].body = (clsi_cursor){at, end};
+            } else if (*n) {
+                (*list)[*n - 1].body.end = end;
+            } else {
+                return clsi_at(r, at,
+                               "a line that begins with white space continues a statement, "
+                               "but there is none above it");
+            }
+        }
+        at = end + 1;
+    }
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < *n && status == CLS_OK; i++)
+        status = find_keyword(r, (*list)[i].body, &(*list)[i]);
+    return status;
+}
+
+/* ---- after the declarations: symbols and room for the physics ---- */
+
+static cls_node *zeros(cls_graph *g, size_t n) {
+    cls_node *list = clsi_calloc(n, sizeof *list);
+    for (size_t i = 0; list && i < n; i++) list[i] = cls_constant(g, 0);
+    return list;
+}
+
+static int make_physics(cls_graph *g, size_t n, size_t m, clsi_physics *p) {
+    p->formula = p->potential = cls_constant(g, 0);
+    p->force = zeros(g, n);
+    p->friction = zeros(g, m * n);
+    p->conductance = zeros(g, m * m);
+    return p->force && p->friction && p->conductance;
+}
+
+static cls_status make_symbols(clsi_reader *r) {
+    cls_system *s = r->s;
+    size_t slots = 3 * s->n + 2 * s->m;
+    if (s->n == 0)
+        return clsi_at(r, r->length,
+                       "no coordinate: a system needs at least one, for example "
+                       "`coordinate x`");
+    s->q = clsi_calloc(s->n, sizeof(cls_node));
+    s->v = clsi_calloc(s->n, sizeof(cls_node));
+    s->p = clsi_calloc(s->n, sizeof(cls_node));
+    s->S = clsi_calloc(s->m, sizeof(cls_node));
+    s->T = clsi_calloc(s->m, sizeof(cls_node));
+    s->start = clsi_calloc(slots, sizeof(double));
+    if (!s->q || !s->v || !s->p || !s->S || !s->T || !s->start ||
+        !make_physics(s->g, s->n, s->m, &s->raw) || !make_physics(s->g, s->n, s->m, &s->bound))
+        return clsi_no_memory(r->error);
+    for (size_t i = 0; i < slots; i++) s->start[i] = NAN;
+    for (size_t i = 0; i < r->n_names; i++) {
+        const clsi_name *n = &r->names[i];
+        cls_node *list = n->kind == CLSI_COORDINATE    ? s->q
+                         : n->kind == CLSI_VELOCITY    ? s->v
+                         : n->kind == CLSI_MOMENTUM    ? s->p
+                         : n->kind == CLSI_ENTROPY     ? s->S
+                         : n->kind == CLSI_TEMPERATURE ? s->T
+                                                       : NULL;
+        if (list) list[n->index] = n->node;
+    }
+    return CLS_OK;
+}
+
+static cls_status check_set(clsi_reader *r) {
+    char near[96], list[256];
+    for (size_t i = 0; r->set && i < r->set->n; i++) {
+        const char *name = r->set->names[i];
+        if (!isfinite(r->set->values[i]))
+            return clsi_fail(r->error, CLS_USAGE,
+                             "parameter %s cannot be set to %g: it must be a "
+                             "finite number",
+                             name, r->set->values[i]);
+        if (clsi_lookup(r, name, strlen(name), CLSI_PARAMETER)) continue;
+        clsi_list_names(r, CLSI_PARAMETER, list);
+        return clsi_fail(r->error, CLS_USAGE, "%s has no parameter `%s`%s; %s%s", r->file, name,
+                         clsi_suggest(r, name, strlen(name), CLSI_PARAMETER, near),
+                         list[0] ? "it has " : "it has no parameters", list);
+    }
+    return CLS_OK;
+}
+
+static cls_status read_pass(clsi_reader *r, const statement *list, size_t n, pass when) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        if (list[i].key->when == when) status = list[i].key->read(r, list[i].body);
+    return status;
+}
+
+static cls_status read_all(clsi_reader *r, statement **list) {
+    size_t n = 0;
+    cls_status status = clsi_clean_text(r);
+    if (status == CLS_OK) status = find_statements(r, list, &n);
+    if (status == CLS_OK) {
+        r->s->t = cls_symbol(r->s->g, "t");
+        status = clsi_declare(r, "t", 1, CLSI_TIME, 0, r->s->t, 0);
+    }
+    if (status == CLS_OK) status = read_pass(r, *list, n, PARAMETER);
+    if (status == CLS_OK) status = check_set(r);
+    if (status == CLS_OK) status = read_pass(r, *list, n, DECLARE);
+    if (status == CLS_OK) status = make_symbols(r);
+    if (status == CLS_OK) status = clsi_read_domains(r);
+    if (status == CLS_OK) status = read_pass(r, *list, n, LET);
+    if (status == CLS_OK) status = read_pass(r, *list, n, PHYSICS);
+    if (status == CLS_OK && !r->has_formula)
+        status = clsi_at(r, r->length,
+                         "no formula: write a lagrangian, a hamiltonian or a thermal "
+                         "lagrangian");
+    return status;
+}
+
+static cls_status finish(clsi_reader *r) {
+    cls_system *s = r->s;
+    cls_error inner = {0};
+    cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);
+    if (status == CLS_OK) status = clsi_system_build_rows(s, &inner);
+    if (status == CLS_OK) status = clsi_system_build_duals(s, &inner);
+    if (status == CLS_OK) return CLS_OK;
+    if (status == CLS_MEMORY) return clsi_no_memory(r->error);
+    return clsi_at(r, r->formula_where, "the equations of motion cannot be derived: %s",
+                   inner.message);
+}
+
+static void reader_clear(clsi_reader *r) {
+    for (size_t i = 0; i < r->n_names; i++) free(r->names[i].name);
+    free(r->names);
+    free(r->scope_names);
+    free(r->scope_nodes);
+    free(r->let_symbol);
+    free(r->let_raw);
+    free(r->parameter_constant);
+    free(r->domains);
+    free(r->clean);
+}
+
+/* "dir/my-gas.clausius" -> "my-gas" */
+static char *stem_of(const char *file) {
+    const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file;
+    size_t n = strlen(stem);
+    if (n > 9 && strcmp(stem + n - 9, ".clausius") == 0) n -= 9;
+    return clsi_strndup(stem, n);
+}
+
+cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
+                            cls_system **out, cls_error *error) {
+    *out = NULL;
+    if (!file) file = "system";
+    size_t length = strlen(text);
+    if (length > MAX_BYTES)
+        return clsi_fail(error, CLS_SYSTEM, "%s: larger than 1 MB: a system file is a page or two",
+                         file);
+    cls_system *s = clsi_calloc(1, sizeof *s);
+    if (!s) return clsi_no_memory(error);
+    clsi_reader r = {
+        .file = file, .text = text, .length = length, .set = set, .error = error, .s = s};
+    statement *list = NULL;
+    s->step = 0.01;
+    s->until = 10;
+    s->name = stem_of(file);
+    s->title = clsi_strdup(s->name ? s->name : "");
+    s->text = clsi_strndup(text, length);
+    cls_status status = s->name && s->title && s->text ? cls_graph_create(NULL, &s->g, error)
+                                                       : clsi_no_memory(error);
+    if (status == CLS_OK) status = read_all(&r, &list);
+    if (status == CLS_OK) status = finish(&r);
+    free(list);
+    reader_clear(&r);
+    if (status == CLS_OK) {
+        *out = s;
+    } else {
+        cls_system_free(&s);
+    }
+    return status;
+}

@@ -1,0 +1,110 @@
+/* Rows: a state becomes the columns of a trajectory file.
+ *
+ * Order: time, the native state, then p.*, v.*, S*, T* where they are not in the state, energy,
+ * entropy, work (only with external forces that have no potential), invariants, outputs. One
+ * program computes all of them; it is made once, when the system is read. A row allocates nothing
+ * unless the system is very large. */
+#include "base/base.h"
+#include "system/system.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STACK_WORK = 4096, STACK_INPUTS = 256 };
+
+typedef struct columns {
+    char **names;
+    cls_node *nodes;
+    size_t n;
+    int failed;
+} columns;
+
+static void add(columns *c, const char *name, cls_node node) {
+    c->names[c->n] = clsi_strdup(name);
+    c->failed |= !c->names[c->n];
+    c->nodes[c->n++] = node;
+}
+
+static void add_symbols(columns *c, const cls_system *s, size_t n, const cls_node *symbols,
+                        const cls_node *nodes) {
+    for (size_t i = 0; i < n; i++)
+        if (symbols[i] != nodes[i]) add(c, cls_node_name(s->g, symbols[i]), nodes[i]);
+}
+
+static void add_all(columns *c, const cls_system *s, cls_node work) {
+    const clsi_form *f = s->form;
+    const clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
+    add(c, "time", s->t);
+    for (size_t i = 0; i < f->nz; i++) add(c, cls_node_name(s->g, f->z[i]), f->z[i]);
+    add_symbols(c, s, s->n, s->p, f->p);
+    add_symbols(c, s, s->n, s->v, f->v);
+    add_symbols(c, s, s->m, s->S, f->S);
+    add_symbols(c, s, s->m, s->T, f->T);
+    add(c, "energy", f->energy);
+    add(c, "entropy", f->entropy);
+    if (s->has_work) add(c, "work", work);
+    for (size_t i = 0; i < s->n_invariants + s->n_outputs; i++) {
+        const clsi_named *named =
+            i < s->n_invariants ? &s->bound.invariants[i] : &s->bound.outputs[i - s->n_invariants];
+        cls_node node = CLS_NO_NODE;
+        c->failed |= clsi_place_at(s, &at, 1, &named->node, &node) != CLS_OK;
+        add(c, named->name, node);
+    }
+}
+
+cls_status clsi_system_build_rows(cls_system *s, cls_error *error) {
+    const clsi_form *f = s->form;
+    size_t room = 4 + 3 * s->n + 2 * s->m + f->nz + s->n_invariants + s->n_outputs;
+    columns c = {clsi_calloc(room, sizeof(char *)), clsi_calloc(room, sizeof(cls_node)), 0, 0};
+    cls_node *inputs = clsi_calloc(f->nz + 2, sizeof *inputs);
+    cls_status status = CLS_MEMORY;
+    if (c.names && c.nodes && inputs) {
+        cls_node work = cls_fresh_symbol(s->g, "work");
+        inputs[0] = s->t;
+        memcpy(inputs + 1, f->z, f->nz * sizeof *inputs);
+        inputs[f->nz + 1] = work;
+        add_all(&c, s, work);
+        status = cls_graph_status(s->g, error);
+        if (status == CLS_OK && c.failed) status = CLS_MEMORY;
+        if (status == CLS_OK)
+            status =
+                cls_program_create(s->g, f->nz + 2, inputs, c.n, c.nodes, &s->row_program, error);
+    }
+    s->columns = c.names;
+    s->n_columns = c.n;
+    free(c.nodes);
+    free(inputs);
+    return status == CLS_MEMORY ? clsi_no_memory(error) : status;
+}
+
+const cls_program *clsi_system_row_program(const cls_system *s) {
+    return s->row_program;
+}
+
+static cls_status check_row(const cls_system *s, const double *row, cls_error *error) {
+    for (size_t i = 0; i < s->n_columns; i++)
+        if (!isfinite(row[i]))
+            return clsi_fail(error, CLS_NUMERIC, "%s: %s is %g at time %.17g", s->name,
+                             s->columns[i], row[i], row[0]);
+    return CLS_OK;
+}
+
+cls_status cls_system_row(const cls_system *s, double time, const double *state, double *row,
+                          cls_error *error) {
+    double small_work[STACK_WORK], small_in[STACK_INPUTS], *work = small_work, *in = small_in;
+    size_t size = cls_program_work_size(s->row_program), nz = s->form->nz;
+    double *heap = NULL;
+    if (size > STACK_WORK || nz + 2 > STACK_INPUTS) {
+        heap = clsi_calloc(size + nz + 2, sizeof *heap);
+        if (!heap) return clsi_no_memory(error);
+        work = heap;
+        in = heap + size;
+    }
+    in[0] = time;
+    memcpy(in + 1, state, nz * sizeof *in);
+    in[nz + 1] = s->has_work ? state[nz] : 0;
+    cls_program_prepare(s->row_program, work);
+    cls_program_run(s->row_program, work, in, row);
+    free(heap);
+    return check_row(s, row, error);
+}

@@ -1,0 +1,308 @@
+/* What a system is, as text for a person: variables, parameters, laws, equations of motion, LaTeX.
+ *
+ * Equations are derived from the formula with parameters as symbols and are the ones that are
+ * simulated: the definitions of what is not in the state, then the rates
+ *
+ *   q' = v,   p' = -H_q + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j kappa_ij (T_j -
+ * T_i). */
+#include "base/base.h"
+#include "system/system.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct page {
+    const cls_system *s;
+    clsi_text text;
+    int latex;
+} page;
+
+/* ---- pieces ---- */
+
+static void put_node(page *p, cls_node a) {
+    char *text = p->latex ? cls_print_latex(p->s->g, a) : cls_print(p->s->g, a);
+    if (text)
+        clsi_text_append(&p->text, text);
+    else
+        p->text.failed = 1;
+    cls_text_free(&text);
+}
+
+static void put_number(page *p, double value) {
+    char text[32];
+    if (isinf(value))
+        snprintf(text, sizeof text, value < 0 ? "-inf" : "inf");
+    else
+        clsi_format_double(value, text);
+    clsi_text_append(&p->text, text);
+}
+
+/* name [unit] in (low, high) */
+static void put_variable(page *p, const clsi_variable *v, const char *before, int width) {
+    clsi_text_printf(&p->text, "%s%-*s", before, width, v->name);
+    if (v->unit) clsi_text_printf(&p->text, " [%s]", v->unit);
+    if (!isfinite(v->low) && !isfinite(v->high)) return;
+    clsi_text_append(&p->text, " in (");
+    put_number(p, v->low);
+    clsi_text_append(&p->text, ", ");
+    put_number(p, v->high);
+    clsi_text_append(&p->text, ")");
+}
+
+static int is_zero(const page *p, cls_node a) {
+    return cls_is_constant(p->s->g, a, 0);
+}
+
+/* ---- summary ---- */
+
+static void put_variables(page *p) {
+    const cls_system *s = p->s;
+    clsi_text_append(&p->text, "\n  coordinates\n");
+    for (size_t i = 0; i < s->n; i++) {
+        put_variable(p, &s->coordinate[i], "    ", 11);
+        clsi_text_printf(&p->text, " with velocity v.%s, momentum p.%s\n", s->coordinate[i].name,
+                         s->coordinate[i].name);
+    }
+    if (s->m) clsi_text_append(&p->text, "\n  entropies\n");
+    for (size_t i = 0; i < s->m; i++) {
+        put_variable(p, &s->entropy[i], "    ", 11);
+        put_variable(p, &s->temperature[i], " with temperature ", 0);
+        clsi_text_append(&p->text, "\n");
+    }
+    if (s->n_parameters) clsi_text_append(&p->text, "\n  parameters\n");
+    for (size_t i = 0; i < s->n_parameters; i++) {
+        clsi_text_printf(&p->text, "    %-11s = ", s->parameter[i].name);
+        put_number(p, s->parameter_value[i]);
+        if (s->parameter[i].unit) clsi_text_printf(&p->text, " [%s]", s->parameter[i].unit);
+        clsi_text_append(&p->text, "\n");
+    }
+}
+
+static void put_friction(page *p) {
+    const cls_system *s = p->s;
+    const char *title = "\n  friction\n";
+    for (size_t i = 0; i < s->m; i++)
+        for (size_t j = 0; j < s->n; j++) {
+            cls_node F = s->raw.friction[i * s->n + j];
+            if (is_zero(p, F)) continue;
+            clsi_text_printf(&p->text, "%s    %s <- ", title, s->coordinate[j].name);
+            put_node(p, F);
+            clsi_text_printf(&p->text, "   (heats %s)\n", s->entropy[i].name);
+            title = "";
+        }
+}
+
+static void put_heat(page *p) {
+    const cls_system *s = p->s;
+    const char *title = "\n  heat exchange\n";
+    for (size_t i = 0; i < s->m; i++)
+        for (size_t j = i + 1; j < s->m; j++) {
+            cls_node kappa = s->raw.conductance[i * s->m + j];
+            if (is_zero(p, kappa)) continue;
+            clsi_text_printf(&p->text, "%s    %s <-> %s: ", title, s->temperature[i].name,
+                             s->temperature[j].name);
+            put_node(p, kappa);
+            clsi_text_append(&p->text, "\n");
+            title = "";
+        }
+}
+
+static void put_external(page *p) {
+    const cls_system *s = p->s;
+    const char *title = "\n  external forces\n";
+    if (!is_zero(p, s->raw.potential)) {
+        clsi_text_printf(&p->text, "%s    potential ", title);
+        put_node(p, s->raw.potential);
+        clsi_text_append(&p->text, "   (in the energy)\n");
+        title = "";
+    }
+    for (size_t j = 0; j < s->n; j++) {
+        if (is_zero(p, s->raw.force[j])) continue;
+        clsi_text_printf(&p->text, "%s    %s <- ", title, s->coordinate[j].name);
+        put_node(p, s->raw.force[j]);
+        clsi_text_append(&p->text, "   (its work is counted)\n");
+        title = "";
+    }
+}
+
+static void put_laws(page *p) {
+    const cls_system *s = p->s;
+    clsi_text_printf(&p->text, "\n  laws\n    energy      %s\n",
+                     s->has_work ? "constant but for the work of the external forces" : "constant");
+    if (s->m) clsi_text_append(&p->text, "    entropy     never falls\n");
+    for (size_t i = 0; i < s->n_invariants; i++) {
+        clsi_text_printf(&p->text, "    %-11s = ", s->raw.invariants[i].name);
+        put_node(p, s->raw.invariants[i].node);
+        clsi_text_append(&p->text, "   constant\n");
+    }
+    if (s->n_outputs) clsi_text_append(&p->text, "\n  outputs\n");
+    for (size_t i = 0; i < s->n_outputs; i++) {
+        clsi_text_printf(&p->text, "    %-11s = ", s->raw.outputs[i].name);
+        put_node(p, s->raw.outputs[i].node);
+        clsi_text_append(&p->text, "\n");
+    }
+}
+
+static void put_start(page *p) {
+    const cls_system *s = p->s;
+    const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
+    const size_t sizes[] = {s->n, s->n, s->n, s->m, s->m};
+    size_t slot = 0, shown = 0;
+    for (int l = 0; l < 5; l++)
+        for (size_t i = 0; i < sizes[l]; i++, slot++) {
+            if (isnan(s->start[slot])) continue;
+            clsi_text_printf(&p->text, "%s%s = ", shown++ ? ", " : "\n  start       ",
+                             cls_node_name(s->g, lists[l][i]));
+            put_number(p, s->start[slot]);
+        }
+    clsi_text_append(&p->text, "\n  step        ");
+    put_number(p, s->step);
+    clsi_text_append(&p->text, "\n  until       ");
+    put_number(p, s->until);
+    clsi_text_append(&p->text, "\n");
+}
+
+static void put_formula(page *p) {
+    const cls_system *s = p->s;
+    clsi_text_append(&p->text, "    ");
+    if (s->formula_name) clsi_text_printf(&p->text, "%s = ", s->formula_name);
+    put_node(p, s->written);
+    clsi_text_append(&p->text, "\n");
+    for (size_t i = 0; i < s->n_lets; i++) {
+        clsi_text_printf(&p->text, "    %s %s = ", i ? "     " : "where", s->lets[i].name);
+        put_node(p, s->lets[i].node);
+        clsi_text_append(&p->text, "\n");
+    }
+}
+
+static void put_summary(page *p) {
+    const cls_system *s = p->s;
+    clsi_text_printf(&p->text, "%s: %s\n\n  %s\n", s->name, s->title,
+                     cls_formalism_name(s->formalism));
+    put_formula(p);
+    put_variables(p);
+    put_friction(p);
+    put_heat(p);
+    put_external(p);
+    put_laws(p);
+    clsi_text_append(&p->text, "\n  state       ");
+    for (size_t i = 0; i < cls_system_state_count(s); i++)
+        clsi_text_printf(&p->text, "%s%s", i ? ", " : "", cls_system_state_name(s, i));
+    put_start(p);
+}
+
+/* ---- equations ---- */
+
+/* One line `left = right`; `rate` is the symbol whose time derivative stands on the left, times
+ * `factor` where there is one. */
+static void put_equation(page *p, const char *factor, cls_node rate, const char *left,
+                         cls_node right) {
+    clsi_text_append(&p->text, p->latex ? "  " : "    ");
+    if (factor) {
+        put_node(p, cls_symbol(p->s->g, factor));
+        clsi_text_append(&p->text, p->latex ? "\\," : " ");
+    }
+    if (left) {
+        clsi_text_append(&p->text, left);
+    } else {
+        clsi_text_append(&p->text, p->latex ? "\\frac{d}{dt} " : "d/dt ");
+        put_node(p, rate);
+    }
+    clsi_text_append(&p->text, p->latex ? " &= " : " = ");
+    put_node(p, right);
+    clsi_text_append(&p->text, p->latex ? " \\\\\n" : "\n");
+}
+
+static void put_definition(page *p, cls_node symbol, cls_node value) {
+    if (symbol == value) return;
+    char *name = p->latex ? cls_print_latex(p->s->g, symbol) : cls_print(p->s->g, symbol);
+    put_equation(p, NULL, symbol, name ? name : "?", value);
+    cls_text_free(&name);
+}
+
+static cls_node rate_of_momentum(const page *p, const clsi_form *f, size_t j) {
+    const cls_system *s = p->s;
+    cls_node sum = cls_neg(s->g, f->energy_q[j]);
+    for (size_t i = 0; i < s->m; i++) sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
+    return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
+}
+
+static cls_node heat_into(const page *p, size_t i) {
+    const cls_system *s = p->s;
+    cls_node sum = cls_constant(s->g, 0);
+    for (size_t j = 0; j < s->n; j++)
+        sum = cls_sub(s->g, sum, cls_mul(s->g, s->raw.friction[i * s->n + j], s->v[j]));
+    sum = cls_simplify(s->g, sum);
+    for (size_t j = 0; j < s->m; j++)
+        sum = cls_add(
+            s->g, sum,
+            cls_mul(s->g, s->raw.conductance[i * s->m + j], cls_sub(s->g, s->T[j], s->T[i])));
+    return sum;
+}
+
+static void put_rates(page *p, const clsi_form *f) {
+    const cls_system *s = p->s;
+    for (size_t j = 0; j < s->n; j++) put_equation(p, NULL, s->q[j], NULL, s->v[j]);
+    for (size_t j = 0; j < s->n; j++)
+        put_equation(p, NULL, s->p[j], NULL, rate_of_momentum(p, f, j));
+    for (size_t i = 0; i < s->m; i++)
+        put_equation(p, s->temperature[i].name, s->S[i], NULL, heat_into(p, i));
+}
+
+static cls_status put_equations(page *p, cls_error *error) {
+    const cls_system *s = p->s;
+    clsi_form *f = NULL;
+    cls_status status = clsi_form_create(s, &s->raw, &s->form->kind, &f, error);
+    if (status != CLS_OK) return status;
+    if (p->text.length) clsi_text_append(&p->text, "\n");
+    if (p->latex) {
+        clsi_text_append(&p->text, "\\begin{align*}\n");
+    } else {
+        clsi_text_printf(&p->text, "  %s\n", cls_formalism_name(s->formalism));
+        put_formula(p);
+        clsi_text_append(&p->text, "\n  equations of motion\n");
+    }
+    if (p->latex) {
+        static const char *const letter[] = {"L", "H", "G"};
+        put_equation(p, NULL, CLS_NO_NODE, letter[s->formalism], s->raw.formula);
+    }
+    for (size_t j = 0; j < s->n; j++) put_definition(p, s->p[j], f->p[j]);
+    for (size_t j = 0; j < s->n; j++) put_definition(p, s->v[j], f->v[j]);
+    for (size_t i = 0; i < s->m; i++) put_definition(p, s->S[i], f->S[i]);
+    for (size_t i = 0; i < s->m; i++) put_definition(p, s->T[i], f->T[i]);
+    put_equation(p, NULL, CLS_NO_NODE, p->latex ? "E" : "energy", f->energy);
+    put_rates(p, f);
+    if (p->latex) clsi_text_append(&p->text, "\\end{align*}\n");
+    clsi_form_free(&f);
+    return CLS_OK;
+}
+
+/* Alone: one name per line, for scripts. */
+static void put_parts(page *p) {
+    const cls_system *s = p->s;
+    const char *indent = p->text.length ? "    " : "";
+    if (p->text.length) clsi_text_append(&p->text, "\n  parts\n");
+    for (size_t i = 0; i < s->n_parts; i++)
+        clsi_text_printf(&p->text, "%s%s\n", indent, s->parts[i]);
+}
+
+cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_error *error) {
+    page p = {s, {0}, 0};
+    cls_status status = CLS_OK;
+    *text = NULL;
+    if (what & CLS_SHOW_SUMMARY) put_summary(&p);
+    if (what & CLS_SHOW_EQUATIONS) status = put_equations(&p, error);
+    if (status == CLS_OK && (what & CLS_SHOW_LATEX)) {
+        p.latex = 1;
+        status = put_equations(&p, error);
+        p.latex = 0;
+    }
+    if (status == CLS_OK && (what & CLS_SHOW_PARTS)) put_parts(&p);
+    if (what & CLS_SHOW_SOURCE) clsi_text_append(&p.text, s->text);
+    if (status != CLS_OK) {
+        clsi_text_clear(&p.text);
+        return status;
+    }
+    *text = clsi_text_take(&p.text);
+    return *text ? CLS_OK : clsi_no_memory(error);
+}

@@ -1,0 +1,389 @@
+/* A start from what a person has: velocities or momenta, entropies or temperatures.
+ *
+ * The state z holds one of each pair (v,p) and (S,T); the other, its dual d(z), is an expression.
+ * Where a dual was given, the state's slot is unknown and solves d(z) = given: Newton with the
+ * exact Jacobian of d, damped until the residual falls, from a few guesses. Temperatures are
+ * compared and unknown in their logarithm: entropies of gases are linear in it. Cost: some
+ * microseconds, once per start. A solution is not promised to be the only one. */
+#include "base/base.h"
+#include "system/dense.h"
+#include "system/system.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ITERATIONS = 100, MAX_HALVINGS = 40, N_GUESSES = 8 };
+
+/* ---- the program: duals (k = n + m) and their Jacobian over z[n..], (k, k) ---- */
+
+cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
+    const clsi_form *f = s->form;
+    size_t k = s->n + s->m;
+    cls_node *out = clsi_calloc(k + k * k, sizeof *out);
+    if (!out) return clsi_no_memory(error);
+    memcpy(out, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *out);
+    if (s->m) memcpy(out + s->n, f->kind == CLSI_FORM_THERMAL ? f->S : f->T, s->m * sizeof *out);
+    cls_status status = cls_jacobian(s->g, k, out, k, f->z + s->n, out + k);
+    if (status == CLS_OK)
+        status = cls_program_create(s->g, f->nz, f->z, k + k * k, out, &s->dual_program, error);
+    else if (cls_graph_status(s->g, error) == CLS_OK)
+        clsi_no_memory(error);
+    free(out);
+    return status;
+}
+
+/* ---- what was given ---- */
+
+typedef struct problem {
+    const cls_system *s;
+    size_t n, m, nz, k; /* k = n + m slots behind the coordinates */
+    double *z;          /* (nz) */
+    double *target;     /* (k) given duals, NAN where the slot itself is given */
+    size_t *unknown;    /* (k) slots to solve for, n_unknown of them */
+    size_t n_unknown;
+    double *out; /* (k + k*k) of the program */
+    double *work;
+    double *A, *b, *trial; /* (u, u), (k), (nz) */
+    size_t *pivot;
+} problem;
+
+static const char *slot_name(const cls_system *s, size_t slot) {
+    size_t n = s->n, m = s->m;
+    const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
+    const size_t sizes[] = {n, n, n, m, m};
+    for (int i = 0; i < 5; i++) {
+        if (slot < sizes[i]) return cls_node_name(s->g, lists[i][slot]);
+        slot -= sizes[i];
+    }
+    return "work";
+}
+
+static cls_status unknown_name(const cls_system *s, const char *name, cls_error *error) {
+    size_t slots = 3 * s->n + 2 * s->m;
+    const char **words = clsi_calloc(slots, sizeof *words);
+    if (!words) return clsi_no_memory(error);
+    clsi_text list = {0};
+    for (size_t i = 0; i < slots; i++) {
+        words[i] = slot_name(s, i);
+        if (i < 40) clsi_text_printf(&list, "%s%s", i ? ", " : "", words[i]);
+    }
+    const char *near = cls_nearest_word(name, slots, words);
+    clsi_fail(error, CLS_USAGE, "start: %s has no variable `%s`%s%s%s; it has %s", s->name, name,
+              near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
+              list.failed ? "" : list.data);
+    clsi_text_clear(&list);
+    free(words);
+    return CLS_USAGE;
+}
+
+/* The slot that excludes this one: v.x and p.x, S and T; SIZE_MAX for coordinates. */
+static size_t rival_of(const cls_system *s, size_t slot) {
+    size_t n = s->n, m = s->m;
+    if (slot < n) return SIZE_MAX;
+    if (slot < 2 * n) return slot + n;
+    if (slot < 3 * n) return slot - n;
+    return slot < 3 * n + m ? slot + m : slot - m;
+}
+
+static cls_status merge(const cls_system *s, const cls_assignments *given, double *slots,
+                        double *work, cls_error *error) {
+    size_t count = 3 * s->n + 2 * s->m;
+    double *mine = slots + count; /* only what was given here, to find contradictions */
+    for (size_t i = 0; i < count; i++) mine[i] = NAN;
+    memcpy(slots, s->start, count * sizeof *slots);
+    for (size_t i = 0; given && i < given->n; i++) {
+        const char *name = given->names[i];
+        double value = given->values[i];
+        if (!isfinite(value))
+            return clsi_fail(error, CLS_USAGE, "start: %s is %g, it must be a finite number", name,
+                             value);
+        if (s->has_work && strcmp(name, "work") == 0) {
+            *work = value;
+            continue;
+        }
+        size_t slot = 0;
+        while (slot < count && strcmp(slot_name(s, slot), name) != 0) slot++;
+        if (slot == count) return unknown_name(s, name, error);
+        size_t rival = rival_of(s, slot);
+        if (!isnan(mine[slot]))
+            return clsi_fail(error, CLS_USAGE, "start: %s is given twice", name);
+        if (rival != SIZE_MAX && !isnan(mine[rival]))
+            return clsi_fail(error, CLS_USAGE,
+                             "start: %s and %s are both given, but one follows "
+                             "from the other: give one",
+                             slot_name(s, rival), name);
+        mine[slot] = slots[slot] = value;
+        if (rival != SIZE_MAX) slots[rival] = NAN;
+    }
+    return CLS_OK;
+}
+
+static cls_status check_complete(const cls_system *s, const double *slots, cls_error *error) {
+    for (size_t i = 0; i < 3 * s->n + 2 * s->m; i++) {
+        size_t rival = rival_of(s, i);
+        if (!isnan(slots[i]) || (rival != SIZE_MAX && !isnan(slots[rival]))) continue;
+        if (rival == SIZE_MAX)
+            return clsi_fail(error, CLS_USAGE,
+                             "start: %s is missing: give it, or add a `start` to "
+                             "the system file",
+                             slot_name(s, i));
+        return clsi_fail(error, CLS_USAGE,
+                         "start: %s or %s is missing: give one, or add a `start` "
+                         "to the system file",
+                         slot_name(s, i), slot_name(s, rival));
+    }
+    return CLS_OK;
+}
+
+static cls_status check_inside(const clsi_variable *v, double value, cls_error *error) {
+    if (value > v->low && value < v->high) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE, "start: %s = %.9g is outside its domain (%g, %g)", v->name,
+                     value, v->low, v->high);
+}
+
+static cls_status check_domains(const cls_system *s, const double *slots, cls_error *error) {
+    cls_status status = CLS_OK;
+    const double *S = slots + 3 * s->n, *T = S + s->m;
+    for (size_t i = 0; i < s->n && status == CLS_OK; i++)
+        status = check_inside(&s->coordinate[i], slots[i], error);
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
+        if (!isnan(S[i])) status = check_inside(&s->entropy[i], S[i], error);
+        if (status == CLS_OK && !isnan(T[i]))
+            status = check_inside(&s->temperature[i], T[i], error);
+    }
+    return status;
+}
+
+/* ---- Newton ---- */
+
+static int is_thermal_slot(const problem *p, size_t slot) {
+    return slot >= p->n;
+}
+
+/* Temperatures are unknown (native T) or compared (dual T) by their logarithm. */
+static int unknown_in_log(const problem *p, size_t slot) {
+    return is_thermal_slot(p, slot) && p->s->form->kind == CLSI_FORM_THERMAL;
+}
+
+static int compared_in_log(const problem *p, size_t slot) {
+    return is_thermal_slot(p, slot) && p->s->form->kind != CLSI_FORM_THERMAL;
+}
+
+/* Residuals at z into b; the largest, relative to the size of what is compared. NAN when z is not
+ * a place where the duals exist. */
+static double residual(const problem *p, const double *z) {
+    double worst = 0;
+    cls_program_run(p->s->dual_program, p->work, z, p->out);
+    for (size_t i = 0; i < p->n_unknown; i++) {
+        size_t slot = p->unknown[i];
+        double d = p->out[slot], want = p->target[slot];
+        p->b[i] = compared_in_log(p, slot) ? log(d) - log(want) : d - want;
+        double size = compared_in_log(p, slot) ? 1 : 1 + fabs(want);
+        if (!isfinite(p->b[i])) return NAN;
+        if (fabs(p->b[i]) / size > worst) worst = fabs(p->b[i]) / size;
+    }
+    return worst;
+}
+
+static void jacobian(const problem *p, const double *z) {
+    for (size_t i = 0; i < p->n_unknown; i++) {
+        size_t row = p->unknown[i];
+        double scale = compared_in_log(p, row) ? 1 / p->out[row] : 1;
+        for (size_t j = 0; j < p->n_unknown; j++) {
+            size_t column = p->unknown[j];
+            double chain = unknown_in_log(p, column) ? z[p->n + column] : 1;
+            p->A[i * p->n_unknown + j] = scale * chain * p->out[p->k + row * p->k + column];
+        }
+    }
+}
+
+static void move(const problem *p, double fraction) {
+    memcpy(p->trial, p->z, p->nz * sizeof *p->z);
+    for (size_t i = 0; i < p->n_unknown; i++) {
+        size_t at = p->n + p->unknown[i];
+        if (unknown_in_log(p, p->unknown[i]))
+            p->trial[at] *= exp(-fraction * p->b[i]);
+        else
+            p->trial[at] -= fraction * p->b[i];
+    }
+}
+
+/* From the current z; the residual that is left. */
+static double newton(const problem *p) {
+    double now = residual(p, p->z);
+    for (int i = 0; i < MAX_ITERATIONS && now > 0; i++) {
+        jacobian(p, p->z);
+        if (clsi_lu_factor(p->n_unknown, p->A, p->pivot)) break;
+        clsi_lu_solve(p->n_unknown, p->A, p->pivot, p->b);
+        double *step = p->A; /* the factors are used up: keep the step while b is overwritten */
+        memcpy(step, p->b, p->n_unknown * sizeof *step);
+        double next = NAN, fraction = 1;
+        for (int k = 0; k < MAX_HALVINGS; k++, fraction /= 2) {
+            memcpy(p->b, step, p->n_unknown * sizeof *step);
+            move(p, fraction);
+            next = residual(p, p->trial);
+            if (next < now) break;
+        }
+        if (!(next < now)) break;
+        memcpy(p->z, p->trial, p->nz * sizeof *p->z);
+        now = next;
+    }
+    return now;
+}
+
+static void guess(const problem *p, int k) {
+    static const double mechanical[N_GUESSES] = {1, 0, 0.1, -1, 0.01, 3, 10, -0.1};
+    static const double temperature[N_GUESSES] = {1, 0.1, 10, 300, 0.01, 100, 1000, 1e-3};
+    static const double entropy[N_GUESSES] = {1, 0, -1, 5, -5, 20, -20, 100};
+    for (size_t i = 0; i < p->n_unknown; i++) {
+        size_t slot = p->unknown[i];
+        double *z = &p->z[p->n + slot];
+        if (!is_thermal_slot(p, slot))
+            *z = k == 0 ? p->target[slot] : mechanical[k] * (1 + fabs(p->target[slot]));
+        else
+            *z = p->s->form->kind == CLSI_FORM_THERMAL ? temperature[k] : entropy[k];
+    }
+}
+
+static const char *dual_name(const problem *p, size_t slot) {
+    const cls_system *s = p->s;
+    if (slot < p->n)
+        return cls_node_name(s->g, (s->form->kind == CLSI_FORM_PHASE ? s->v : s->p)[slot]);
+    return cls_node_name(s->g, (s->form->kind == CLSI_FORM_THERMAL ? s->S : s->T)[slot - p->n]);
+}
+
+static cls_status no_solution(const problem *p, double left, cls_error *error) {
+    residual(p, p->z);
+    size_t worst = 0;
+    for (size_t i = 1; i < p->n_unknown; i++)
+        if (!(fabs(p->b[i]) <= fabs(p->b[worst]))) worst = i;
+    size_t slot = p->unknown[worst];
+    const char *name = cls_node_name(p->s->g, p->s->form->z[p->n + slot]);
+    if (isnan(left))
+        return clsi_fail(error, CLS_NUMERIC,
+                         "start: no %s solves %s = %.9g: %s is %g at all that "
+                         "was tried; give %s instead",
+                         name, dual_name(p, slot), p->target[slot], dual_name(p, slot),
+                         p->out[slot], name);
+    return clsi_fail(error, CLS_NUMERIC,
+                     "start: no %s solves %s = %.9g: the closest found is %s = %.9g with %s = %.9g "
+                     "(residual %.3g); give %s instead",
+                     name, dual_name(p, slot), p->target[slot], name, p->z[p->n + slot],
+                     dual_name(p, slot), p->out[slot], left, name);
+}
+
+/* A dual that does not contain any unknown cannot be solved for, however well it fits. */
+static cls_status check_dependence(const problem *p, cls_error *error) {
+    const clsi_form *f = p->s->form;
+    cls_node *unknown = clsi_calloc(p->n_unknown, sizeof *unknown);
+    if (!unknown) return clsi_no_memory(error);
+    for (size_t i = 0; i < p->n_unknown; i++) unknown[i] = f->z[p->n + p->unknown[i]];
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_unknown && status == CLS_OK; i++) {
+        size_t slot = p->unknown[i];
+        cls_node dual = slot < p->n ? (f->kind == CLSI_FORM_PHASE ? f->v : f->p)[slot]
+                                    : (f->kind == CLSI_FORM_THERMAL ? f->S : f->T)[slot - p->n];
+        if (!cls_depends(p->s->g, dual, p->n_unknown, unknown))
+            status =
+                clsi_fail(error, CLS_NUMERIC,
+                          "start: %s does not depend on %s in this system, so %s = %.9g cannot "
+                          "determine it: give %s",
+                          dual_name(p, slot), cls_node_name(p->s->g, unknown[i]),
+                          dual_name(p, slot), p->target[slot], cls_node_name(p->s->g, unknown[i]));
+    }
+    free(unknown);
+    return status;
+}
+
+static cls_status solve(const problem *p, cls_error *error) {
+    double best = NAN;
+    cls_status status = check_dependence(p, error);
+    if (status != CLS_OK) return status;
+    double *kept = clsi_calloc(p->nz, sizeof *kept);
+    if (!kept) return clsi_no_memory(error);
+    for (int k = 0; k < N_GUESSES && !(best < 1e-11); k++) {
+        guess(p, k);
+        double left = newton(p);
+        if (isnan(left) || left >= best) continue;
+        best = left;
+        memcpy(kept, p->z, p->nz * sizeof *kept);
+    }
+    if (!isnan(best)) memcpy(p->z, kept, p->nz * sizeof *kept);
+    free(kept);
+    if (best < 1e-11) return CLS_OK;
+    return no_solution(p, best, error);
+}
+
+/* ---- together ---- */
+
+static void fill(problem *p, const double *slots) {
+    const cls_system *s = p->s;
+    size_t n = p->n, m = p->m;
+    int phase = s->form->kind == CLSI_FORM_PHASE, thermal = s->form->kind == CLSI_FORM_THERMAL;
+    const double *v = slots + n, *mom = v + n, *S = mom + n, *T = S + m;
+    memcpy(p->z, slots, n * sizeof *slots);
+    for (size_t i = 0; i < n + m; i++) {
+        double native = i < n ? (phase ? mom : v)[i] : (thermal ? T : S)[i - n];
+        p->target[i] = i < n ? (phase ? v : mom)[i] : (thermal ? S : T)[i - n];
+        p->z[n + i] = native;
+        if (isnan(native)) p->unknown[p->n_unknown++] = i;
+    }
+}
+
+/* The whole state must be a possible one: finite, with every temperature in its domain. */
+static cls_status check_state(const cls_system *s, const double *state, cls_error *error) {
+    double *row = clsi_calloc(s->n_columns, sizeof *row);
+    if (!row) return clsi_no_memory(error);
+    cls_error inner = {0};
+    cls_status status = cls_system_row(s, 0, state, row, &inner);
+    if (status == CLS_NUMERIC)
+        status =
+            clsi_fail(error, CLS_USAGE, "start: this is not a possible state: %s", inner.message);
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++)
+        for (size_t c = 0; c < s->n_columns && status == CLS_OK; c++) {
+            if (strcmp(s->columns[c], s->temperature[i].name) == 0)
+                status = check_inside(&s->temperature[i], row[c], error);
+            else if (strcmp(s->columns[c], s->entropy[i].name) == 0)
+                status = check_inside(&s->entropy[i], row[c], error);
+        }
+    free(row);
+    return status;
+}
+
+cls_status cls_system_start(const cls_system *s, const cls_assignments *given, double *state,
+                            cls_error *error) {
+    size_t slots = 3 * s->n + 2 * s->m, k = s->n + s->m, nz = s->form->nz;
+    size_t work = cls_program_work_size(s->dual_program);
+    double *block = clsi_calloc(2 * slots + 2 * nz + 3 * k + 2 * k * k + work, sizeof *block);
+    size_t *index = clsi_calloc(2 * k, sizeof *index);
+    double energy_in = 0;
+    cls_status status = CLS_MEMORY;
+    if (!block || !index) {
+        clsi_no_memory(error);
+        goto done;
+    }
+    problem p = {
+        .s = s, .n = s->n, .m = s->m, .nz = nz, .k = k, .unknown = index, .pivot = index + k};
+    p.z = block + 2 * slots;
+    p.trial = p.z + nz;
+    p.target = p.trial + nz;
+    p.b = p.target + k;
+    p.out = p.b + k;
+    p.A = p.out + k + k * k;
+    p.work = p.A + k * k;
+    status = merge(s, given, block, &energy_in, error);
+    if (status == CLS_OK) status = check_complete(s, block, error);
+    if (status == CLS_OK) status = check_domains(s, block, error);
+    if (status != CLS_OK) goto done;
+    fill(&p, block);
+    cls_program_prepare(s->dual_program, p.work);
+    if (p.n_unknown) status = solve(&p, error);
+    if (status != CLS_OK) goto done;
+    memcpy(state, p.z, nz * sizeof *state);
+    if (s->has_work) state[nz] = energy_in;
+    status = check_state(s, state, error);
+done:
+    free(index);
+    free(block);
+    return status;
+}

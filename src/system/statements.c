@@ -1,0 +1,335 @@
+/* The statements that carry physics.
+ *
+ *   formula     L(q,v,S), H(q,p,S) or G(q,v,T): kept exactly as written, because the writing
+ * decides the discrete gradient (physics/discrete-gradient.md) friction    F_ij on coordinate j,
+ * its work heats entropy i; several statements add heat        kappa_ij (T_j - T_i) into i; one
+ * expression for both directions, so symmetric external    a force that is constant once the
+ * parameters are known has the potential -F q and joins the energy; any other force stays a force
+ * and its work is counted
+ *
+ * Signs are not judged here (that friction dissipates is for the audit to find out). */
+#include "system/language.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EVERYTHING = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE |
+                 CLSI_TIME | CLSI_PARAMETER | CLSI_LET,
+    MAX_COLUMNS = 500
+};
+
+/* [NAME =] in front of a formula: the length of NAME, or 0; the cursor moves behind the `=`. */
+static size_t optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where) {
+    clsi_cursor ahead = *c;
+    size_t length = clsi_word_length(r, &ahead, 0);
+    *where = ahead.at;
+    ahead.at += length;
+    if (!length || !clsi_accept(r, &ahead, "=")) return 0;
+    *c = ahead;
+    return length;
+}
+
+/* A name for a part: one namespace with everything else. */
+static cls_status name_part(clsi_reader *r, size_t where, size_t length) {
+    if (!length) return CLS_OK;
+    cls_status status =
+        clsi_declare(r, r->clean + where, length, CLSI_LABEL, r->s->n_parts, CLS_NO_NODE, where);
+    return status == CLS_OK ? clsi_add_part(r, r->clean + where, length) : status;
+}
+
+/* ---- formulas ---- */
+
+static cls_status require(clsi_reader *r, const clsi_expression *e, const char *what, size_t count,
+                          const cls_node *symbols, const char *why) {
+    for (size_t i = 0; i < count; i++)
+        if (!cls_depends(r->s->g, e->raw, 1, &symbols[i]))
+            return clsi_at(r, e->begin, "%s does not contain `%s`: %s", what,
+                           cls_node_name(r->s->g, symbols[i]), why);
+    return CLS_OK;
+}
+
+static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism formalism, int kinds,
+                               const char *what) {
+    cls_system *s = r->s;
+    size_t where, length = optional_name(r, &c, &where);
+    if (r->has_formula)
+        return clsi_at(r, where,
+                       "a second formula: a system has one lagrangian, hamiltonian or "
+                       "thermal lagrangian");
+    clsi_expression e;
+    cls_status status = clsi_read_expression(r, c.at, c.end, &e);
+    if (status == CLS_OK) status = clsi_allow(r, &e, kinds | CLSI_PARAMETER, what);
+    if (status == CLS_OK && formalism != CLS_HAMILTONIAN)
+        status = require(r, &e, what, s->n, s->v,
+                         "a coordinate without kinetic energy has no equation of motion");
+    if (status == CLS_OK)
+        status = require(r, &e, what, s->m, formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S,
+                         "without it this entropy would have no temperature");
+    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status != CLS_OK) return status;
+    if (length && !(s->formula_name = clsi_strndup(r->clean + where, length)))
+        return clsi_no_memory(r->error);
+    s->formalism = formalism;
+    s->written = e.written;
+    s->raw.formula = e.raw;
+    s->bound.formula = e.bound;
+    r->has_formula = 1;
+    r->formula_where = e.begin;
+    return CLS_OK;
+}
+
+cls_status clsi_read_lagrangian(clsi_reader *r, clsi_cursor c) {
+    return read_formula(r, c, CLS_LAGRANGIAN, CLSI_COORDINATE | CLSI_VELOCITY | CLSI_ENTROPY,
+                        "a lagrangian");
+}
+
+cls_status clsi_read_hamiltonian(clsi_reader *r, clsi_cursor c) {
+    return read_formula(r, c, CLS_HAMILTONIAN, CLSI_COORDINATE | CLSI_MOMENTUM | CLSI_ENTROPY,
+                        "a hamiltonian");
+}
+
+cls_status clsi_read_thermal(clsi_reader *r, clsi_cursor c) {
+    return read_formula(r, c, CLS_THERMAL_LAGRANGIAN,
+                        CLSI_COORDINATE | CLSI_VELOCITY | CLSI_TEMPERATURE, "a thermal lagrangian");
+}
+
+/* ---- forces ---- */
+
+static void add_to(cls_graph *g, cls_node *sum, cls_node term) {
+    *sum = cls_add(g, *sum, term);
+}
+
+typedef cls_status (*take_force)(clsi_reader *r, size_t entropy, size_t coordinate,
+                                 const clsi_expression *e);
+
+/* x <- expression, y <- expression */
+static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, take_force take) {
+    unsigned char seen[256] = {0};
+    do {
+        size_t j;
+        clsi_expression e;
+        cls_status status = clsi_read_coordinate(r, &c, &j);
+        if (status == CLS_OK && seen[j])
+            status = clsi_at(r, c.at, "a second force on `%s` in one statement: add them",
+                             r->s->coordinate[j].name);
+        if (status == CLS_OK) status = clsi_expect(r, &c, "<-", "the coordinate");
+        if (status != CLS_OK) return status;
+        seen[j] = 1;
+        size_t end = clsi_item_end(r, &c);
+        status = clsi_read_expression(r, c.at, end, &e);
+        if (status == CLS_OK) status = take(r, entropy, j, &e);
+        if (status != CLS_OK) return status;
+        c.at = end;
+    } while (clsi_accept(r, &c, ","));
+    return clsi_expect_end(r, &c);
+}
+
+static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_expression *e) {
+    cls_system *s = r->s;
+    add_to(s->g, &s->raw.friction[i * s->n + j], e->raw);
+    add_to(s->g, &s->bound.friction[i * s->n + j], e->bound);
+    return CLS_OK;
+}
+
+cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
+    char list[256];
+    size_t i, where, length = 0;
+    clsi_skip_space(r, &c);
+    where = c.at;
+    if (r->s->m == 0)
+        return clsi_at(r, where,
+                       "friction makes heat: declare `entropy S` so that the heat has a "
+                       "place to go");
+    if (!clsi_accept_word(r, &c, "on")) {
+        length = clsi_word_length(r, &c, 0);
+        c.at += length;
+        if (!clsi_accept_word(r, &c, "on"))
+            return clsi_at(r, c.at,
+                           "expected `on` and the entropy that takes the heat: `friction "
+                           "on %s: ...`; there are %s",
+                           r->s->entropy[0].name, clsi_list_names(r, CLSI_ENTROPY, list));
+    }
+    cls_status status = clsi_read_entropy(r, &c, "`on`", &i);
+    if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the entropy");
+    if (status == CLS_OK) status = name_part(r, where, length);
+    return status == CLS_OK ? read_forces(r, c, i, take_friction) : status;
+}
+
+cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
+    cls_system *s = r->s;
+    size_t i, j, where, length;
+    clsi_cursor ahead = c;
+    length = clsi_word_length(r, &ahead, 0);
+    where = ahead.at;
+    ahead.at += length;
+    if (length && !clsi_accept(r, &ahead, "<->")) {
+        c = ahead; /* the first word was a name */
+    } else {
+        length = 0;
+    }
+    cls_status status = clsi_read_entropy(r, &c, "`heat exchange`", &i);
+    if (status == CLS_OK) status = clsi_expect(r, &c, "<->", "the temperature");
+    if (status == CLS_OK) status = clsi_read_entropy(r, &c, "`<->`", &j);
+    if (status == CLS_OK && i == j)
+        status = clsi_at(r, c.at,
+                         "heat flows between two different temperatures, this is `%s` "
+                         "twice",
+                         s->temperature[i].name);
+    if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the second temperature");
+    if (status == CLS_OK) status = name_part(r, where, length);
+    clsi_expression e;
+    if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
+    if (status != CLS_OK) return status;
+    const size_t both[2] = {i * s->m + j, j * s->m + i};
+    for (int k = 0; k < 2; k++) {
+        add_to(s->g, &s->raw.conductance[both[k]], e.raw);
+        add_to(s->g, &s->bound.conductance[both[k]], e.bound);
+    }
+    return CLS_OK;
+}
+
+static cls_status take_external(clsi_reader *r, size_t unused, size_t j, const clsi_expression *e) {
+    cls_system *s = r->s;
+    cls_node any;
+    (void)unused;
+    if (cls_symbols_of(s->g, 1, &e->bound, 1, &any) > 0) {
+        add_to(s->g, &s->raw.force[j], e->raw);
+        add_to(s->g, &s->bound.force[j], e->bound);
+        s->has_work = 1;
+    } else {
+        add_to(s->g, &s->raw.potential, cls_mul(s->g, cls_neg(s->g, e->raw), s->q[j]));
+        add_to(s->g, &s->bound.potential, cls_mul(s->g, cls_neg(s->g, e->bound), s->q[j]));
+    }
+    return CLS_OK;
+}
+
+cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c) {
+    size_t length = clsi_word_length(r, &c, 0), where = c.at;
+    c.at += length;
+    cls_status status = clsi_expect(r, &c, ":", length ? "the name" : "`external force`");
+    if (status == CLS_OK) status = name_part(r, where, length);
+    return status == CLS_OK ? read_forces(r, c, 0, take_external) : status;
+}
+
+cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c) {
+    cls_system *s = r->s;
+    clsi_expression e;
+    size_t where, length = optional_name(r, &c, &where);
+    cls_status status = clsi_read_expression(r, c.at, c.end, &e);
+    if (status == CLS_OK)
+        status = clsi_allow(r, &e, CLSI_COORDINATE | CLSI_PARAMETER, "an external potential");
+    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status != CLS_OK) return status;
+    add_to(s->g, &s->raw.potential, e.raw);
+    add_to(s->g, &s->bound.potential, e.bound);
+    return CLS_OK;
+}
+
+/* ---- invariants and outputs: columns of their own ---- */
+
+static cls_status add_named(clsi_reader *r, clsi_named **list, size_t *capacity, size_t n,
+                            size_t where, size_t length, cls_node node) {
+    if (!clsi_grow(list, capacity, n + 1, sizeof **list)) return clsi_no_memory(r->error);
+    (*list)[n] = (clsi_named){clsi_strndup(r->clean + where, length), node};
+    return (*list)[n].name ? CLS_OK : clsi_no_memory(r->error);
+}
+
+static cls_status read_column(clsi_reader *r, clsi_cursor c, const char *word, size_t *n,
+                              clsi_named **raw, size_t *raw_capacity, clsi_named **bound,
+                              size_t *capacity) {
+    size_t where, length = optional_name(r, &c, &where);
+    if (!length) return clsi_at(r, where, "expected `%s NAME = formula`", word);
+    if (*n == MAX_COLUMNS) return clsi_at(r, where, "more than %d of these", (int)MAX_COLUMNS);
+    clsi_expression e;
+    cls_status status = clsi_read_expression(r, c.at, c.end, &e);
+    if (status == CLS_OK) status = clsi_allow(r, &e, EVERYTHING, word);
+    if (status == CLS_OK)
+        status = clsi_declare(r, r->clean + where, length, CLSI_LABEL, *n, CLS_NO_NODE, where);
+    if (status == CLS_OK) status = add_named(r, raw, raw_capacity, *n, where, length, e.raw);
+    if (status != CLS_OK) return status;
+    status = add_named(r, bound, capacity, *n, where, length, e.bound);
+    if (status == CLS_OK) {
+        ++*n;
+    } else {
+        free((*raw)[*n].name);
+    }
+    return status;
+}
+
+cls_status clsi_read_invariant(clsi_reader *r, clsi_cursor c) {
+    cls_system *s = r->s;
+    return read_column(r, c, "invariant", &s->n_invariants, &s->raw.invariants,
+                       &r->raw_invariants_capacity, &s->bound.invariants, &r->invariants_capacity);
+}
+
+cls_status clsi_read_output(clsi_reader *r, clsi_cursor c) {
+    cls_system *s = r->s;
+    return read_column(r, c, "output", &s->n_outputs, &s->raw.outputs, &r->raw_outputs_capacity,
+                       &s->bound.outputs, &r->outputs_capacity);
+}
+
+/* ---- start, step, until ---- */
+
+/* The place of a variable in cls_system.start, and of the variable it excludes (v.x and p.x). */
+static size_t start_slot(const cls_system *s, const clsi_name *n, size_t *rival) {
+    size_t i = n->index, thermal = 3 * s->n;
+    *rival = SIZE_MAX;
+    switch (n->kind) {
+    case CLSI_VELOCITY: *rival = 2 * s->n + i; return s->n + i;
+    case CLSI_MOMENTUM: *rival = s->n + i; return 2 * s->n + i;
+    case CLSI_ENTROPY: *rival = thermal + s->m + i; return thermal + i;
+    case CLSI_TEMPERATURE: *rival = thermal + i; return thermal + s->m + i;
+    default: return i;
+    }
+}
+
+static cls_status read_start_item(clsi_reader *r, clsi_cursor *c) {
+    cls_system *s = r->s;
+    char found[48], near[96];
+    int kinds = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE;
+    size_t length = clsi_word_length(r, c, 1), where = c->at, rival;
+    const clsi_name *n = length ? clsi_lookup(r, r->clean + where, length, kinds) : NULL;
+    if (!n)
+        return clsi_at(r, where,
+                       "expected a coordinate, velocity, momentum, entropy or "
+                       "temperature, found %s%s",
+                       clsi_found(r, c, found),
+                       clsi_suggest(r, r->clean + where, length, kinds, near));
+    size_t slot = start_slot(s, n, &rival);
+    if (!isnan(s->start[slot])) return clsi_at(r, where, "`%s` has a start already", n->name);
+    if (rival != SIZE_MAX && !isnan(s->start[rival]))
+        return clsi_at(r, where, "`%s` follows from what was given before it: give one of the two",
+                       n->name);
+    c->at += length;
+    cls_status status = clsi_expect(r, c, "=", "the variable");
+    if (status != CLS_OK) return status;
+    size_t end = clsi_item_end(r, c);
+    status = clsi_read_number(r, c->at, end, "a start value", &s->start[slot]);
+    c->at = end;
+    return status;
+}
+
+cls_status clsi_read_start(clsi_reader *r, clsi_cursor c) {
+    cls_status status;
+    do {
+        status = read_start_item(r, &c);
+    } while (status == CLS_OK && clsi_accept(r, &c, ","));
+    return status == CLS_OK ? clsi_expect_end(r, &c) : status;
+}
+
+static cls_status read_positive(clsi_reader *r, clsi_cursor c, const char *what, double *out) {
+    clsi_skip_space(r, &c);
+    cls_status status = clsi_read_number(r, c.at, c.end, what, out);
+    if (status == CLS_OK && !(*out > 0))
+        status = clsi_at(r, c.at, "%s must be positive, this is %g", what, *out);
+    return status;
+}
+
+cls_status clsi_read_step(clsi_reader *r, clsi_cursor c) {
+    return read_positive(r, c, "the step", &r->s->step);
+}
+
+cls_status clsi_read_until(clsi_reader *r, clsi_cursor c) {
+    return read_positive(r, c, "the end time", &r->s->until);
+}

@@ -1,0 +1,128 @@
+/* A system as an object: freeing it, and asking it for names and numbers. */
+#include "base/base.h"
+#include "system/system.h"
+#include <stdlib.h>
+
+static void free_variables(clsi_variable *list, size_t n) {
+    for (size_t i = 0; list && i < n; i++) {
+        free(list[i].name);
+        free(list[i].unit);
+    }
+    free(list);
+}
+
+static void free_named(clsi_named *list, size_t n) {
+    for (size_t i = 0; list && i < n; i++) free(list[i].name);
+    free(list);
+}
+
+static void free_strings(char **list, size_t n) {
+    for (size_t i = 0; list && i < n; i++) free(list[i]);
+    free(list);
+}
+
+static void free_physics(const cls_system *s, clsi_physics *p) {
+    free(p->force);
+    free(p->friction);
+    free(p->conductance);
+    free_named(p->invariants, s->n_invariants);
+    free_named(p->outputs, s->n_outputs);
+}
+
+void cls_system_free(cls_system **system) {
+    cls_system *s = system ? *system : NULL;
+    if (!s) return;
+    *system = NULL;
+    free_variables(s->coordinate, s->n);
+    free_variables(s->entropy, s->m);
+    free_variables(s->temperature, s->m);
+    free_variables(s->parameter, s->n_parameters);
+    free_named(s->lets, s->n_lets);
+    free_strings(s->parts, s->n_parts);
+    free_strings(s->columns, s->n_columns);
+    free_physics(s, &s->raw);
+    free_physics(s, &s->bound);
+    clsi_form_free(&s->form);
+    cls_program_free(&s->row_program);
+    cls_program_free(&s->dual_program);
+    cls_node *const nodes[] = {s->q, s->v, s->p, s->S, s->T, s->parameter_symbol};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free(nodes[i]);
+    free(s->parameter_value);
+    free(s->start);
+    free(s->formula_name);
+    free(s->name);
+    free(s->title);
+    free(s->text);
+    cls_graph_free(&s->g);
+    free(s);
+}
+
+const char *cls_system_name(const cls_system *s) {
+    return s->name;
+}
+
+const char *cls_system_title(const cls_system *s) {
+    return s->title;
+}
+
+const char *cls_system_text(const cls_system *s) {
+    return s->text;
+}
+
+cls_formalism cls_system_formalism(const cls_system *s) {
+    return s->formalism;
+}
+
+const char *cls_formalism_name(cls_formalism f) {
+    switch (f) {
+    case CLS_LAGRANGIAN: return "lagrangian";
+    case CLS_HAMILTONIAN: return "hamiltonian";
+    case CLS_THERMAL_LAGRANGIAN: return "thermal lagrangian";
+    }
+    return "unknown formalism";
+}
+
+size_t cls_system_coordinate_count(const cls_system *s) {
+    return s->n;
+}
+
+size_t cls_system_entropy_count(const cls_system *s) {
+    return s->m;
+}
+
+size_t cls_system_parameter_count(const cls_system *s) {
+    return s->n_parameters;
+}
+
+const char *cls_system_parameter_name(const cls_system *s, size_t i) {
+    return i < s->n_parameters ? s->parameter[i].name : NULL;
+}
+
+double cls_system_parameter(const cls_system *s, size_t i) {
+    return i < s->n_parameters ? s->parameter_value[i] : 0;
+}
+
+double cls_system_default_step(const cls_system *s) {
+    return s->step;
+}
+
+double cls_system_default_until(const cls_system *s) {
+    return s->until;
+}
+
+size_t cls_system_state_count(const cls_system *s) {
+    return s->form->nz + (s->has_work ? 1 : 0);
+}
+
+const char *cls_system_state_name(const cls_system *s, size_t i) {
+    if (i >= cls_system_state_count(s)) return NULL;
+    return i < s->form->nz ? s->columns[1 + i] : "work";
+}
+
+size_t cls_system_column_count(const cls_system *s) {
+    return s->n_columns;
+}
+
+const char *cls_system_column(const cls_system *s, size_t i) {
+    return i < s->n_columns ? s->columns[i] : NULL;
+}

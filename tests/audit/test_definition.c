@@ -1,0 +1,291 @@
+/* Laws of the definition: a wrong sign in the file is found, inside the data's range or beyond it.
+ */
+#include "judge.h"
+
+static const oscillator damped = {0.1, 2, 0.05};
+
+/* time q v.q S */
+static void damped_row(size_t k, const void *unused, double *row) {
+    (void)unused;
+    row[0] = damped.h * (double)k;
+    oscillator_at(&damped, row[0], &row[1], &row[2], &row[3]);
+}
+
+static cls_audit *audit_text(const char *text, const char *columns, row_function row,
+                             const cls_audit_options *options) {
+    cls_system *s = system_from(text);
+    cls_table *t = table_from(columns, 200, row, NULL);
+    cls_audit *a = audit_with(s, t, options);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    return a;
+}
+
+static void wrong_friction_is_caught(void **unused) {
+    (void)unused;
+    cls_audit *a = audit_text(OSCILLATOR_HEAD "friction on S: q <- +gamma*v.q\n", "time q v.q S",
+                              damped_row, NULL);
+    assert_broken(a, "dissipation", "p.q = ");
+    assert_true(law(a, "dissipation")->value == -1);
+    cls_audit_free(&a);
+    a = audit_text(OSCILLATOR, "time q v.q S", damped_row, NULL);
+    assert_true(law(a, "dissipation")->passed);
+    cls_audit_free(&a);
+    a = audit_text(OSCILLATOR_HEAD, "time q v.q S", damped_row, NULL);
+    assert_null(find_law(a, "dissipation")); /* no friction, nothing to judge */
+    cls_audit_free(&a);
+}
+
+/* Dissipative up to |v| = 1.2; the data reach 1, the box 2. */
+static void beyond_the_data_is_looked_at(void **unused) {
+    (void)unused;
+    const char *text = OSCILLATOR_HEAD "friction on S: q <- -gamma*v.q*(1.44 - v.q^2)\n";
+    cls_audit_options o = cls_audit_defaults();
+    o.beyond = 1;
+    cls_audit *a = audit_text(text, "time q v.q S", damped_row, &o);
+    assert_true(law(a, "dissipation")->passed);
+    cls_audit_free(&a);
+    a = audit_text(text, "time q v.q S", damped_row, NULL);
+    assert_broken(a, "dissipation", "worst at");
+    cls_audit_free(&a);
+}
+
+/* The box is cut off at the domain: friction that is wrong only outside of it is right. */
+static void box_stays_in_the_domain(void **unused) {
+    (void)unused;
+    const char *text = OSCILLATOR_HEAD "friction on S: q <- -gamma*v.q*(4 - q^2)\n";
+    cls_audit_options o = cls_audit_defaults();
+    o.beyond = 100;
+    cls_audit *a = audit_text(text, "time q v.q S", damped_row, &o);
+    assert_true(law(a, "dissipation")->passed);
+    assert_true(law(a, "dissipation")->value >= 0);
+    cls_audit_free(&a);
+}
+
+static void not_finite_points_are_told(void **unused) {
+    (void)unused;
+    cls_audit *a = audit_text(OSCILLATOR_HEAD "friction on S: q <- -gamma*v.q*sqrt(1.3 - q)\n",
+                              "time q v.q S", damped_row, NULL);
+    const cls_law *l = law(a, "dissipation");
+    assert_true(l->passed);
+    size_t states, points;
+    const char *told = strstr(l->text, "not finite: ");
+    assert_non_null(told);
+    assert_int_equal(sscanf(told, "not finite: %zu and %zu", &states, &points), 2);
+    assert_int_equal(states, 0);
+    assert_true(points > 0 && points < 4096);
+    cls_audit_free(&a);
+}
+
+/* A gas at rest in two chambers: time x v.x T1 T2. */
+static void chambers_row(size_t k, const void *unused, double *row) {
+    (void)unused;
+    row[0] = (double)k;
+    row[1] = 0.1 * sin(row[0]);
+    row[2] = 0.1 * cos(row[0]);
+    row[3] = 1 + 0.1 * sin(0.7 * row[0]);
+    row[4] = 2 + 0.1 * cos(0.3 * row[0]);
+}
+
+#define CHAMBERS                                                                                   \
+    "system \"chambers\"\ncoordinate x in (-1, 1)\ntemperature T1, T2\n"                           \
+    "thermal lagrangian v.x^2/2 + T1*(log(T1*(1 + x)) - 1) + T2*(log(T2*(1 - x)) - 1)\n"
+
+static void heat_exchange_sign(void **unused) {
+    (void)unused;
+    const char *columns = "time x v.x T1 T2";
+    cls_audit *a =
+        audit_text(CHAMBERS "heat exchange T1 <-> T2: 0.3*T1\n", columns, chambers_row, NULL);
+    assert_true(law(a, "heat exchange")->passed);
+    assert_true(law(a, "heat exchange")->value > 0);
+    assert_true(law(a, "heat capacity")->passed);
+    cls_audit_free(&a);
+    a = audit_text(CHAMBERS "heat exchange T1 <-> T2: 1.15 - T1\n", columns, chambers_row, NULL);
+    assert_broken(a, "heat exchange", "T1 = ");
+    cls_audit_free(&a);
+}
+
+/* time x y v.x v.y */
+static void plane_row(size_t k, const void *unused, double *row) {
+    (void)unused;
+    row[0] = 0.1 * (double)k;
+    row[1] = 0.6 * sin(row[0]);
+    row[2] = 0.6 * cos(row[0]);
+    row[3] = 0.6 * cos(row[0]);
+    row[4] = -0.6 * sin(row[0]);
+}
+
+/* time x y v.x v.y T */
+static void spinning_row(size_t k, const void *unused, double *row) {
+    plane_row(k, unused, row);
+    row[5] = 1.5;
+}
+
+#define PLANE "system \"plane\"\ncoordinate x, y\n"
+
+static void mass_matrix_sign(void **unused) {
+    (void)unused;
+    const char *columns = "time x y v.x v.y";
+    cls_audit *a = audit_text(PLANE "lagrangian v.x^2 + v.x*v.y + 3*v.y^2/2 - x^2/2 - y^2/2\n",
+                              columns, plane_row, NULL);
+    /* M = [[2, 1], [1, 3]] */
+    assert_true(fabs(law(a, "mass matrix")->value - (5 - sqrt(5)) / 2) < 1e-14);
+    assert_true(law(a, "mass matrix")->passed);
+    cls_audit_free(&a);
+    a = audit_text(PLANE "lagrangian v.x^2/2 - v.y^2/2 - x^2/2\n", columns, plane_row, NULL);
+    assert_broken(a, "mass matrix", "dp/dv is -1");
+    cls_audit_free(&a);
+    /* positive along the data (|x| <= 0.6), not in the box (1.2) */
+    const char *shrinking = PLANE "lagrangian (1 - x^2)*v.x^2/2 + v.y^2/2\n";
+    cls_audit_options o = cls_audit_defaults();
+    o.samples = 0;
+    a = audit_text(shrinking, columns, plane_row, &o);
+    assert_true(law(a, "mass matrix")->passed);
+    cls_audit_free(&a);
+    a = audit_text(shrinking, columns, plane_row, NULL);
+    assert_broken(a, "mass matrix", "worst at x = ");
+    cls_audit_free(&a);
+}
+
+/* The momentum is not affine in v: the native state has velocities. */
+static void mass_matrix_of_a_quartic(void **unused) {
+    (void)unused;
+    cls_audit *a = audit_text(PLANE "lagrangian v.x^2/2 + v.x^4/12 + v.y^2/2\n", "time x y v.x v.y",
+                              plane_row, NULL);
+    assert_true(law(a, "mass matrix")->passed);
+    assert_true(law(a, "mass matrix")->value >= 1 - 1e-15);
+    cls_audit_free(&a);
+    a = audit_text(PLANE "lagrangian v.x^2/2 - v.x^4/12 + v.y^2/2\n", "time x y v.x v.y", plane_row,
+                   NULL); /* 1 - v^2, and the box reaches 1.2 */
+    assert_broken(a, "mass matrix", "v.x = ");
+    cls_audit_free(&a);
+}
+
+static void momentum_at_rest_is_told(void **unused) {
+    (void)unused;
+    cls_audit *a = audit_text(PLANE "lagrangian v.x^2/2 + v.y^2/2 - x^2/2\n", "time x y v.x v.y",
+                              plane_row, NULL);
+    assert_non_null(strstr(law(a, "momentum at rest")->text, "is zero"));
+    assert_true(law(a, "momentum at rest")->value == 0);
+    cls_audit_free(&a);
+    a = audit_text(PLANE "lagrangian v.x^2/2 + v.y^2/2 + 3*y*v.x\n", "time x y v.x v.y", plane_row,
+                   NULL);
+    assert_non_null(strstr(law(a, "momentum at rest")->text, "gyroscopic"));
+    assert_true(law(a, "momentum at rest")->passed);
+    assert_true(law(a, "momentum at rest")->value > 1);
+    cls_audit_free(&a);
+}
+
+/* time q v.q S with S well above zero */
+static void warm_row(size_t k, const void *unused, double *row) {
+    damped_row(k, unused, row);
+    row[3] += 3;
+}
+
+/* T = S: the box reaches below zero, where friction proportional to T would have the wrong sign. */
+static void points_below_absolute_zero_are_no_states(void **unused) {
+    (void)unused;
+    cls_audit_options o = cls_audit_defaults();
+    o.beyond = 100;
+    cls_audit *a = audit_text("system \"warm\"\ncoordinate q\nentropy S\n"
+                              "lagrangian v.q^2/2 - q^2/2 - S^2/2\nfriction on S: q <- -T*v.q\n",
+                              "time q v.q S", warm_row, &o);
+    assert_true(law(a, "dissipation")->passed);
+    size_t none;
+    const char *told = strstr(law(a, "dissipation")->text, "no states: ");
+    assert_non_null(told);
+    assert_int_equal(sscanf(told, "no states: %zu", &none), 1);
+    assert_in_range(none, 1000, 3000); /* about half of 4096 */
+    cls_audit_free(&a);
+}
+
+/* A force at right angles to the velocity does no work, whatever round-off says. */
+static void round_off_is_no_crime(void **unused) {
+    (void)unused;
+    cls_audit *a = audit_text("system \"spinning\"\ncoordinate x, y\nentropy S\n"
+                              "lagrangian v.x^2/2 + v.y^2/2 - exp(S)\n"
+                              "friction on S: x <- 0.1*v.y, y <- -0.1*v.x\n",
+                              "time x y v.x v.y T", spinning_row, NULL);
+    assert_true(law(a, "dissipation")->passed);
+    assert_true(law(a, "dissipation")->value == 0);
+    cls_audit_free(&a);
+}
+
+static void heat_capacity_sign(void **unused) {
+    (void)unused;
+    const char *columns = "time q v.q S";
+    cls_audit *a = audit_text(OSCILLATOR, columns, damped_row, NULL);
+    assert_true(law(a, "heat capacity")->passed);
+    assert_non_null(strstr(law(a, "heat capacity")->text, "reservoir"));
+    cls_audit_free(&a);
+    /* T = 1/S falls when heat comes in, like a black hole */
+    a = audit_text("system \"hole\"\ncoordinate q\nentropy S in (0, 100)\n"
+                   "lagrangian v.q^2/2 - q^2/2 - log(S)\n",
+                   columns, warm_row, NULL);
+    assert_broken(a, "heat capacity", "dT/dS is -");
+    cls_audit_free(&a);
+}
+
+/* Nothing moves in this table, so the path laws are trivial; the box around it is not. */
+static void every_built_in_system_is_sound(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < cls_builtin_count(); i++) {
+        cls_system *s = NULL;
+        cls_error error = {0};
+        double state[64], row[64];
+        const char *names[64];
+        if (cls_system_load(cls_builtin_name(i), NULL, &s, &error)) fail_msg("%s", error.message);
+        size_t columns = cls_system_column_count(s);
+        assert_true(columns <= 64 && cls_system_state_count(s) <= 64);
+        for (size_t c = 0; c < columns; c++) names[c] = cls_system_column(s, c);
+        cls_assignments nothing = {0};
+        if (cls_system_start(s, &nothing, state, &error)) fail_msg("%s", error.message);
+        cls_table *t = NULL;
+        assert_int_equal(cls_table_create(columns, names, &t, NULL), CLS_OK);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(cls_system_row(s, k, state, row, NULL), CLS_OK);
+            assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
+        }
+        cls_audit_options o = cls_audit_defaults();
+        o.beyond = 8; /* a tenth of each value, eight times as wide */
+        cls_audit *a = audit_with(s, t, &o);
+        assert_all_pass(a);
+        assert_non_null(find_law(a, "columns"));
+        cls_audit_free(&a);
+        cls_table_free(&t);
+        cls_system_free(&s);
+    }
+}
+
+static void same_audit_twice_is_the_same(void **unused) {
+    (void)unused;
+    cls_audit *a = audit_text(OSCILLATOR, "time q v.q S", damped_row, NULL);
+    cls_audit *b = audit_text(OSCILLATOR, "time q v.q S", damped_row, NULL);
+    assert_int_equal(cls_audit_count(a), cls_audit_count(b));
+    for (size_t i = 0; i < cls_audit_count(a); i++) {
+        assert_string_equal(cls_audit_law(a, i)->text, cls_audit_law(b, i)->text);
+        assert_true(cls_audit_law(a, i)->value == cls_audit_law(b, i)->value);
+    }
+    assert_null(cls_audit_law(a, cls_audit_count(a)));
+    cls_audit_free(&a);
+    cls_audit_free(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_friction_is_caught),
+        cmocka_unit_test(beyond_the_data_is_looked_at),
+        cmocka_unit_test(box_stays_in_the_domain),
+        cmocka_unit_test(not_finite_points_are_told),
+        cmocka_unit_test(heat_exchange_sign),
+        cmocka_unit_test(mass_matrix_sign),
+        cmocka_unit_test(mass_matrix_of_a_quartic),
+        cmocka_unit_test(momentum_at_rest_is_told),
+        cmocka_unit_test(points_below_absolute_zero_are_no_states),
+        cmocka_unit_test(round_off_is_no_crime),
+        cmocka_unit_test(heat_capacity_sign),
+        cmocka_unit_test(every_built_in_system_is_sound),
+        cmocka_unit_test(same_audit_twice_is_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# Bad input: each kind has a clear message, the documented exit code, and leaves nothing behind.
+. "$(dirname "$0")/../cli/lib.sh"
+
+good_system() {
+    cat <<'END'
+system "test piston"
+coordinate x in (0, 5)
+entropy S
+parameter m = 1, c = 1, gamma = 0.1
+lagrangian m*v.x^2/2 - exp(S)*x^(-2/3)/c
+friction on S: x <- -gamma*v.x
+start x = 1, v.x = 0, S = 0.5
+END
+}
+
+# expect_refused CODE REGEX: the last run failed so, said so, and wrote nothing.
+expect_refused() {
+    expect_exit "$1"
+    expect_stderr "^clausius simulate: "
+    expect_stderr "$2"
+    expect_no_stdout
+    expect_no_file out.csv*
+}
+
+test_the_good_system_works() {
+    good_system >good.clausius
+    run "$CLAUSIUS" simulate good.clausius --steps 10 -o out.csv
+    expect_ok
+    expect_file out.csv
+}
+
+test_misspelt_symbol() {
+    good_system | sed 's/-gamma\*/-gamm*/' >bad.clausius
+    run "$CLAUSIUS" simulate bad.clausius -o out.csv
+    expect_refused 4 'bad\.clausius:6:.*gamm'
+    expect_stderr 'gamma'
+}
+
+test_missing_friction_temperature() {
+    good_system | sed 's/friction on S:/friction:/' >bad.clausius
+    run "$CLAUSIUS" simulate bad.clausius -o out.csv
+    expect_refused 4 'bad\.clausius:6:'
+    expect_stderr 'friction on S'
+    good_system | sed 's/friction on S:/friction on S2:/' >bad.clausius
+    run "$CLAUSIUS" simulate bad.clausius -o out.csv
+    expect_refused 4 'bad\.clausius:6:.*S2'
+    good_system | sed '/^entropy/d; s/exp(S)/1/; s/, S = 0.5//' >bad.clausius
+    run "$CLAUSIUS" simulate bad.clausius -o out.csv
+    expect_refused 4 'bad\.clausius:5:'
+}
+
+test_unfinished_and_empty_system_files() {
+    good_system | sed 's/exp(S)/exp(S/' >bad.clausius
+    run "$CLAUSIUS" simulate bad.clausius -o out.csv
+    expect_refused 4 'bad\.clausius:5:'
+    : >empty.clausius
+    run "$CLAUSIUS" simulate empty.clausius -o out.csv
+    expect_refused 4 'empty\.clausius'
+    head -c 3000 /dev/urandom >noise.clausius
+    run "$CLAUSIUS" simulate noise.clausius -o out.csv
+    expect_refused 4 'noise\.clausius'
+    run "$CLAUSIUS" simulate absent.clausius -o out.csv
+    expect test "$code" = 4 -o "$code" = 5
+    expect_stderr 'absent\.clausius'
+    expect_no_file out.csv*
+}
+
+test_start_outside_the_domain() {
+    good_system >good.clausius
+    run "$CLAUSIUS" simulate good.clausius --start "x=6" -o out.csv
+    expect test "$code" = 2 -o "$code" = 3
+    expect_refused "$code" 'x'
+    run "$CLAUSIUS" simulate adiabatic-piston --start "x=2.5" -o out.csv
+    expect test "$code" = 2 -o "$code" = 3
+    expect_refused "$code" 'x'
+    run "$CLAUSIUS" simulate adiabatic-piston --start "T1=-1" -o out.csv
+    expect test "$code" = 2 -o "$code" = 3
+    expect_refused "$code" 'T1'
+}
+
+test_unknown_start_name() {
+    run "$CLAUSIUS" simulate adiabatic-piston --start "vx=1" -o out.csv
+    expect test "$code" = 2 -o "$code" = 3
+    expect_refused "$code" 'vx'
+}
+
+test_step_zero_negative_and_not_a_number() {
+    local h
+    for h in 0 -0.1 nan NaN inf; do
+        run "$CLAUSIUS" simulate pendulum --h "$h" -o out.csv
+        expect_refused 2 '--h'
+        run "$CLAUSIUS" audit pendulum --h "$h"
+        expect_exit 2
+    done
+}
+
+test_not_a_number_in_start_and_set() {
+    run "$CLAUSIUS" simulate pendulum --start "q=nan" -o out.csv
+    expect_refused 2 'q'
+    run "$CLAUSIUS" simulate pendulum --set "k=inf" -o out.csv
+    expect_refused 2 'k'
+    run "$CLAUSIUS" simulate pendulum --start "q=0/0" -o out.csv
+    expect_refused 2 'q'
+}
+
+test_not_a_number_in_data() {
+    printf 'time,q,v.q,p.q\n0,1,0,0\n1,nan,0,0\n' >bad.csv
+    run "$CLAUSIUS" audit pendulum --against bad.csv
+    expect_exit 3
+    expect_stderr 'bad\.csv.*3'
+    printf 'time,q,v.q\n0,1,0\n1,one,0\n' >bad.csv
+    run "$CLAUSIUS" simulate pendulum --from bad.csv
+    expect_exit 3
+    expect_stderr 'bad\.csv.*3'
+    printf 'time,q,v.q\n0,1,0\n1,1\n' >bad.csv
+    run "$CLAUSIUS" data inspect bad.csv
+    expect_exit 3
+}
+
+test_missing_state_lists_the_columns() {
+    printf 'time,angle\n0,1\n1,1\n' >other.csv
+    run "$CLAUSIUS" audit pendulum --against other.csv
+    expect_exit 3
+    expect_stderr 'angle'
+}
+
+test_unwritable_output() {
+    run "$CLAUSIUS" simulate pendulum --steps 5 -o no/such/place/out.csv
+    expect_refused 5 'no/such/place/out\.csv'
+    mkdir out.d
+    run "$CLAUSIUS" simulate pendulum --steps 5 -o out.d/
+    expect test "$code" = 2 -o "$code" = 5
+    mkdir closed.csv
+    run "$CLAUSIUS" simulate pendulum --steps 5 -o closed.csv
+    expect_exit 5
+}
+
+test_full_disk() {
+    run "$CLAUSIUS" simulate pendulum --steps 5 -o /dev/full
+    expect_exit 5
+    expect_stderr 'No space left'
+    "$CLAUSIUS" simulate pendulum --steps 1e5 --quiet >/dev/full 2>message
+    [[ $? == 5 ]] || fail "expected exit code 5 from rows on a full stdout"
+    expect_in_file 'No space left' message
+}
+
+test_full_disk_leaves_the_old_file() {
+    echo precious >run.csv
+    run bash -c 'trap "" XFSZ; ulimit -f 8; exec "$0" simulate pendulum --steps 1e5 --quiet -o run.csv' "$CLAUSIUS"
+    expect_exit 5
+    expect_stderr 'run\.csv'
+    expect test "$(cat run.csv)" = precious
+    expect test "$(ls | wc -l)" = 1
+}
+
+test_formats_that_do_not_exist_yet() {
+    local ending
+    for ending in npz h5; do
+        run "$CLAUSIUS" simulate pendulum --steps 5 -o out.$ending
+        expect_exit 2
+        expect_no_file out.*
+    done
+}
+
+test_scheme_that_makes_no_sense_says_why() {
+    run "$CLAUSIUS" simulate adiabatic-piston --scheme leapfrog --steps 5 -o out.csv
+    if [[ $code != 0 ]]; then expect_refused 2 'leapfrog'; fi
+}
+
+test_diverging_run_says_where() {
+    printf 'system "runaway"\ncoordinate q\nhamiltonian p.q^2/2 - q^4\nstart q = 1, p.q = 1\n' >away.clausius
+    local scheme
+    for scheme in euler rk4 leapfrog discrete-gradient; do
+        run "$CLAUSIUS" simulate away.clausius --scheme $scheme --h 0.1 --steps 1000 -o out.csv
+        expect_refused 6 'step [0-9]+'
+        expect_stderr 'time'
+    done
+}
+
+test_run_that_leaves_the_domain_says_where() {
+    printf 'system "out"\ncoordinate q in (-1, 1)\nhamiltonian p.q^2/2\nstart q = 0, p.q = 1\n' >out.clausius
+    local scheme
+    for scheme in euler rk4 discrete-gradient; do
+        run "$CLAUSIUS" simulate out.clausius --scheme $scheme --h 0.1 --steps 1000 -o out.csv
+        expect_refused 6 'step [0-9]+'
+        expect_stderr 'q'
+    done
+}
+
+test_hostile_lists() {
+    local text
+    for text in '=' ',' 'q=1,,v.q=2' 'q==1' 'q=' '=1' 'q=1 v.q=2' "q=$(printf '(%.0s' {1..5000})1"; do
+        run "$CLAUSIUS" simulate pendulum --start "$text" --steps 1 -o out.csv
+        expect_refused 2 '--start'
+    done
+}
+
+run_tests

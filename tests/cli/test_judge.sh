@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# audit, compare, data inspect, plot: what is done with trajectories.
+. "$(dirname "$0")/../cli/lib.sh"
+
+simulate() { "$CLAUSIUS" simulate "$@" --quiet || fail "simulate $*"; }
+
+test_round_trip_simulate_audit_compare() {
+    simulate adiabatic-piston --set "m=2" --h 0.02 --steps 500 -o run.csv
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    expect_stdout '^ok +energy'
+    expect_stdout '^ok +entropy'
+    expect_stdout 'all [0-9]+ laws hold'
+    expect_no_stdout FAIL
+    simulate adiabatic-piston --set "m=2" --h 0.02 --steps 500 --scheme bdf -o reference.csv
+    run "$CLAUSIUS" compare run.csv reference.csv --columns x,v.x --tolerance 1e-2
+    expect_ok
+    expect_stdout '^x '
+    expect_no_stdout '^energy'
+    run "$CLAUSIUS" compare run.csv reference.csv --tolerance 1e-12
+    expect_exit 1
+    expect_no_stderr
+}
+
+test_the_notes_carry_the_parameters() {
+    simulate adiabatic-piston --set "m=2" --h 0.02 --steps 100 -o run.csv
+    run "$CLAUSIUS" audit run.csv --set "m=3"
+    expect_exit 1
+    expect_stdout '^FAIL'
+    run "$CLAUSIUS" audit adiabatic-piston --against run.csv
+    expect_exit 1
+    run "$CLAUSIUS" audit adiabatic-piston --against run.csv --set m=2
+    expect_ok
+}
+
+test_audit_of_a_system_judges_the_order() {
+    run "$CLAUSIUS" audit ideal-gas-piston --steps 100
+    expect_ok
+    expect_stdout '^ok +order +2\.0|^ok +order +1\.99|^ok +order +2 '
+}
+
+test_audit_json() {
+    run "$CLAUSIUS" audit adiabatic-piston --steps 100 --json
+    expect_ok
+    expect_no_stderr
+    expect_json 'set(d) >= {"passed","system","scheme","laws"} and d["passed"] is True'
+    expect_json 'all({"name","passed","value","limit","text"} <= set(l) for l in d["laws"])'
+    expect_json '{"energy","entropy","order"} <= {l["name"] for l in d["laws"]}'
+    expect_json 'd["system"] == "adiabatic-piston" and d["scheme"] == "discrete-gradient"'
+}
+
+test_audit_fails_a_scheme_that_loses_energy() {
+    run "$CLAUSIUS" audit pendulum --scheme euler --h 0.1 --steps 200
+    expect_exit 1
+    expect_stdout '^FAIL +energy'
+    expect_stdout 'of [0-9]+ laws are broken'
+    expect_no_stderr
+    run "$CLAUSIUS" audit pendulum --scheme euler --h 0.1 --steps 200 --json
+    expect_exit 1
+    expect_json 'not d["passed"]'
+    run "$CLAUSIUS" audit pendulum --scheme leapfrog --h 0.01 --steps 200 --limit-energy 1e-3
+    expect_ok
+}
+
+test_audit_catches_a_forged_row() {
+    simulate ideal-gas-piston --h 0.02 --steps 100 -o run.csv
+    awk -F, -v OFS=, '/^[0-9]/ && ++n == 50 { $2 += 0.001 } 1' run.csv >forged.csv
+    run "$CLAUSIUS" audit forged.csv
+    expect_exit 1
+    expect_stdout '^FAIL +energy'
+}
+
+test_audit_of_a_file_without_notes() {
+    simulate pendulum --steps 10 -o run.csv
+    grep -v '^#' run.csv >bare.csv
+    run "$CLAUSIUS" audit bare.csv
+    expect_exit 4
+    expect_stderr 'clausius audit SYSTEM --against bare\.csv'
+    run "$CLAUSIUS" audit pendulum --against bare.csv
+    expect_ok
+    run "$CLAUSIUS" audit run.csv --steps 3
+    expect_exit 2
+    run "$CLAUSIUS" audit missing.csv
+    expect_exit 5
+    run "$CLAUSIUS" audit pendulumm
+    expect_exit 4
+    expect_stderr 'pendulum'
+}
+
+test_audit_of_an_ensemble() {
+    simulate pendulum --samples 5 --sample "q~U(-1,1)" --steps 50 -o many.csv
+    run "$CLAUSIUS" audit many.csv
+    expect_ok
+}
+
+test_no_colour_where_it_is_not_welcome() {
+    command -v script >/dev/null || skip "no script(1)"
+    script -qec "env -u NO_COLOR TERM=xterm $CLAUSIUS audit pendulum --steps 10" /dev/null >colour </dev/null
+    grep -q $'\033\[32m' colour || fail "no colour on a terminal"
+    script -qec "env NO_COLOR=1 TERM=xterm $CLAUSIUS audit pendulum --steps 10" /dev/null >plain </dev/null
+    grep -q $'\033' plain && fail "colour in spite of NO_COLOR"
+    script -qec "env TERM=dumb $CLAUSIUS audit pendulum --steps 10" /dev/null >dumb </dev/null
+    grep -q $'\033' dumb && fail "colour on a dumb terminal"
+    run "$CLAUSIUS" audit pendulum --steps 10
+    expect_no_stdout $'\033'
+}
+
+test_compare_matches_times_not_rows() {
+    simulate pendulum --h 0.01 --steps 100 -o fine.csv
+    simulate pendulum --h 0.01 --steps 100 --every 10 -o coarse.csv
+    run "$CLAUSIUS" compare coarse.csv fine.csv --json --tolerance 0
+    expect_ok
+    expect_json 'set(d) == {"mae","max","rmse","rows"} and d["rows"] == 11'
+    expect_json 'd["max"]["q"] == 0 and d["mae"]["q"] == 0 and d["rmse"]["energy"] == 0'
+}
+
+test_compare_numbers() {
+    printf 'time,a,b\n0,1,1\n1,2,1\n2,3,1\n' >one.csv
+    printf 'time,a,b\n0,1,1\n1,2,4\n2,6,5\n' >two.csv
+    run "$CLAUSIUS" compare one.csv two.csv --json
+    expect_ok
+    expect_json 'd["mae"]["a"] == 1 and d["max"]["b"] == 4 and abs(d["rmse"]["a"]-3**.5) < 1e-15'
+    run "$CLAUSIUS" compare one.csv two.csv --tolerance 4
+    expect_ok
+    run "$CLAUSIUS" compare one.csv two.csv --tolerance 3.9
+    expect_exit 1
+    run "$CLAUSIUS" compare one.csv two.csv --columns c
+    expect test "$code" = 2 -o "$code" = 3
+    expect_stderr 'c'
+    run "$CLAUSIUS" compare one.csv two.csv --tolerance -1
+    expect_exit 2
+    run "$CLAUSIUS" compare one.csv absent.csv
+    expect_exit 5
+}
+
+test_data_inspect() {
+    printf 'time,x,c\n0,1,7\n1,2,7\n2,3,7\n5,4,7\n' >rows.csv
+    run "$CLAUSIUS" data inspect rows.csv
+    expect_ok
+    expect_stdout '4 rows, 3 columns'
+    expect_stdout '1 gap .*widest 3 after time 2'
+    expect_stdout '^c .*constant$'
+    run "$CLAUSIUS" data inspect rows.csv --json
+    expect_json 'd["rows"] == 4 and d["columns"]["c"]["constant"] and not d["columns"]["x"]["constant"]'
+    expect_json 'd["time"]["gaps"] == 1 and d["time"]["spacing"]["median"] == 1'
+    "$CLAUSIUS" simulate pendulum --steps 10 --quiet | "$CLAUSIUS" data inspect - >said || fail "pipe"
+    expect_in_file '^11 rows' said
+    run "$CLAUSIUS" data inspct rows.csv
+    expect_exit 2
+    expect_stderr 'did you mean inspect\?'
+    run "$CLAUSIUS" data inspect
+    expect_exit 2
+}
+
+test_plot() {
+    simulate adiabatic-piston --steps 100 -o run.csv
+    run "$CLAUSIUS" plot run.csv -o run.svg
+    expect_ok
+    expect_in_file '<svg' run.svg
+    run "$CLAUSIUS" plot run.csv run.csv -o run.png --columns "x, x:v.x" --title "Two runs" \
+        --width 640 --height 480
+    expect_ok
+    expect test "$(head -c 4 run.png | tail -c 3)" = PNG
+    run "$CLAUSIUS" plot run.csv
+    expect_exit 2
+    expect_stderr 'OUT\.svg'
+    run "$CLAUSIUS" plot run.csv -o run.gif
+    expect_exit 2
+    expect_no_file run.gif
+    run "$CLAUSIUS" plot run.csv -o bad.svg --columns "xx"
+    expect test "$code" = 2 -o "$code" = 3
+    expect_stderr 'xx'
+    expect_no_file bad.svg*
+    run "$CLAUSIUS" plot run.csv -o no/such/run.svg
+    expect_exit 5
+}
+
+run_tests

@@ -1,0 +1,320 @@
+#!/usr/bin/env bash
+# clausius simulate: rows, notes, JSON, where it starts and ends, ensembles, signals.
+. "$(dirname "$0")/../cli/lib.sh"
+
+rows() { grep -vc '^[#a-z]' "$1"; }
+
+test_rows_go_to_stdout_and_the_summary_to_stderr() {
+    run "$CLAUSIUS" simulate adiabatic-piston --steps 10
+    expect_ok
+    expect_stdout '^# system: adiabatic-piston$'
+    expect_stdout '^# scheme: discrete-gradient$'
+    expect_stdout '^# h: '
+    expect_stdout '^# version: 0\.1\.0$'
+    expect_stdout '^time,x,.*energy,entropy'
+    expect test "$(rows "$out")" = 11
+    expect_stderr 'energy'
+    expect_stderr 'entropy .* 0 falls'
+    expect_no_stderr $'\033'
+}
+
+test_quiet_says_nothing() {
+    run "$CLAUSIUS" simulate adiabatic-piston --steps 10 --quiet -o run.csv
+    expect_ok
+    expect_no_stdout
+    expect_no_stderr
+    expect_file run.csv
+}
+
+test_file_equals_stdout() {
+    run "$CLAUSIUS" simulate pendulum --steps 20 -o run.csv
+    expect_ok
+    expect_no_stdout
+    run "$CLAUSIUS" simulate pendulum --steps 20
+    expect_same run.csv "$out"
+}
+
+test_json_has_the_keys_of_the_contract() {
+    run "$CLAUSIUS" simulate two-pistons --h 0.1 --steps 100 --json
+    expect_ok
+    expect_no_stderr
+    expect_json 'set(d) >= {"scheme","h","steps","final","energy","entropy","invariants","newton","seconds","retried_steps"}'
+    expect_json 'set(d["energy"]) == {"initial","max_error","relative"}'
+    expect_json 'set(d["entropy"]) == {"initial","final","falls","min_step"}'
+    expect_json 'set(d["newton"]) == {"mean_iterations","max_iterations"}'
+    expect_json 'set(d["invariants"]["g"]) == {"initial","max_error"}'
+    expect_json 'd["scheme"] == "discrete-gradient" and d["h"] == 0.1 and d["steps"] == 100'
+    expect_json 'abs(d["final"]["time"] - 10) < 1e-12 and {"x","y","energy","entropy"} <= set(d["final"])'
+    expect_json 'd["entropy"]["falls"] == 0 and d["entropy"]["final"] > d["entropy"]["initial"]'
+    expect_json 'd["energy"]["relative"] < 1e-13 and d["invariants"]["g"]["max_error"] < 1e-12'
+    expect_json '1 <= d["newton"]["mean_iterations"] <= d["newton"]["max_iterations"]'
+}
+
+test_json_with_output_writes_both() {
+    run "$CLAUSIUS" simulate pendulum --steps 5 --json -o run.csv
+    expect_ok
+    expect_json 'd["steps"] == 5'
+    expect test "$(rows run.csv)" = 6
+    run "$CLAUSIUS" simulate pendulum --steps 5 --json -o -
+    expect_exit 2
+}
+
+test_no_steps_gives_the_start() {
+    run "$CLAUSIUS" simulate pendulum --start "q=1, v.q=0" --steps 0
+    expect_ok
+    expect test "$(rows "$out")" = 1
+    expect_stdout '^0,1,'
+    run "$CLAUSIUS" simulate pendulum --steps 0 --json
+    expect_json 'd["steps"] == 0 and d["energy"]["max_error"] == 0'
+}
+
+test_every_thins_the_rows_and_keeps_the_last() {
+    run "$CLAUSIUS" simulate pendulum --h 0.125 --steps 10 --every 4
+    expect_ok
+    grep -v '^[#a-z]' "$out" | cut -d, -f1 >"times"
+    printf '%s\n' 0 0.5 1 1.25 >expected
+    expect_same times expected
+}
+
+test_until_counts_steps_and_says_when_it_does_not_divide() {
+    run "$CLAUSIUS" simulate pendulum --h 0.1 --until 1
+    expect_ok
+    expect test "$(rows "$out")" = 11
+    expect_no_stderr 'whole number'
+    run "$CLAUSIUS" simulate pendulum --h 0.3 --until 1
+    expect_ok
+    expect test "$(rows "$out")" = 4
+    expect_stderr 'not a whole number of steps'
+    run "$CLAUSIUS" simulate pendulum --until 1 --steps 3
+    expect_exit 2
+    run "$CLAUSIUS" simulate pendulum --until -1
+    expect_exit 2
+}
+
+test_the_default_length_is_the_systems() {
+    run "$CLAUSIUS" show pendulum --json
+    cp "$out" show.json
+    run "$CLAUSIUS" simulate pendulum --json
+    cp "$out" run.json
+    expect /usr/bin/python3 -c '
+import json
+a, b = json.load(open("show.json")), json.load(open("run.json"))
+assert b["h"] == a["step"] and abs(b["final"]["time"] - a["until"]) <= a["step"] / 2'
+}
+
+test_set_changes_the_system_and_is_noted() {
+    run "$CLAUSIUS" simulate adiabatic-piston --set "m = 4/2, L=3" --steps 3
+    expect_ok
+    expect_stdout '^# set: m=2, L=3$'
+    run "$CLAUSIUS" simulate adiabatic-piston --set "mm=2" --steps 3
+    expect test "$code" -ne 0
+    expect_stderr 'mm'
+    run "$CLAUSIUS" simulate adiabatic-piston --set "m=2, m=3" --steps 3
+    expect_exit 2
+    run "$CLAUSIUS" simulate adiabatic-piston --set "m" --steps 3
+    expect_exit 2
+    expect_stderr 'NAME=NUMBER'
+}
+
+test_start_takes_momentum_or_velocity() {
+    run "$CLAUSIUS" simulate adiabatic-piston --set m=2 --start "x=0, v.x=0.5" --steps 0 --json
+    expect_json 'd["final"]["p.x"] == 1 and d["final"]["v.x"] == 0.5'
+    run "$CLAUSIUS" simulate adiabatic-piston --set m=2 --start "x=0, p.x=1" --steps 0 --json
+    expect_json 'd["final"]["p.x"] == 1 and d["final"]["v.x"] == 0.5'
+    run "$CLAUSIUS" simulate adiabatic-piston --start "x=0, p.x=1, v.x=1" --steps 0
+    expect_exit 2
+}
+
+test_from_continues_a_run() {
+    run "$CLAUSIUS" simulate adiabatic-piston --h 0.01 --steps 200 --quiet -o whole.csv
+    expect_ok
+    run "$CLAUSIUS" simulate adiabatic-piston --h 0.01 --steps 100 --quiet -o first.csv
+    run "$CLAUSIUS" simulate adiabatic-piston --h 0.01 --steps 100 --quiet --from first.csv -o second.csv
+    expect_ok
+    expect test "$(grep -v '^#' second.csv | sed -n 2p)" = "$(tail -n 1 first.csv)"
+    run "$CLAUSIUS" compare whole.csv second.csv --tolerance 1e-12 --json
+    expect_ok
+    expect_json 'd["rows"] == 101'
+}
+
+test_from_completes_what_is_not_the_native_state() {
+    run "$CLAUSIUS" simulate adiabatic-piston --steps 0 --json
+    cp "$out" start.json
+    /usr/bin/python3 - <<'PY' || fail "cannot write the file"
+import json
+f = json.load(open("start.json"))["final"]
+names = ["time", "x", "p.x", "S1", "S2"]
+open("rows.csv", "w").write(",".join(names) + "\n" + ",".join(repr(f[n]) for n in names) + "\n")
+PY
+    run "$CLAUSIUS" simulate adiabatic-piston --from rows.csv --steps 0 --json
+    expect_ok
+    cp "$out" from.json
+    expect /usr/bin/python3 -c '
+import json
+a, b = (json.load(open(n))["final"] for n in ("start.json", "from.json"))
+assert all(abs(a[k] - b[k]) <= 1e-12 * (1 + abs(a[k])) for k in a), (a, b)'
+}
+
+test_from_refuses_what_is_no_start() {
+    run "$CLAUSIUS" simulate pendulum --from nothing.csv
+    expect_exit 5
+    expect_stderr 'nothing\.csv'
+    echo 'q,v.q' >empty.csv
+    run "$CLAUSIUS" simulate pendulum --from empty.csv
+    expect_exit 3
+    printf 'q,v.q,p.q\n1,0,0\n' >timeless.csv
+    run "$CLAUSIUS" simulate pendulum --from timeless.csv
+    expect_exit 3
+    expect_stderr 'time'
+    printf 'trajectory,time,q,v.q,p.q\n0,0,1,0,0\n1,0,1,0,0\n' >two.csv
+    run "$CLAUSIUS" simulate pendulum --from two.csv
+    expect_exit 3
+    expect_stderr 'several trajectories'
+    printf 'time,q\n0,1\n' >half.csv
+    run "$CLAUSIUS" simulate pendulum --from half.csv
+    expect_exit 3
+    expect_stderr 'half\.csv has no column .*it has time, q'
+    run "$CLAUSIUS" simulate pendulum --from timeless.csv --start q=1
+    expect_exit 2
+}
+
+test_schemes_of_a_system() {
+    run "$CLAUSIUS" simulate pendulum --scheme leapfog --steps 1
+    expect_exit 2
+    expect_stderr 'did you mean leapfrog\?'
+    run "$CLAUSIUS" simulate mass-spring --scheme bdf --until 1 --json --tolerance 1e-10
+    expect_ok
+    expect_json 'd["scheme"] == "bdf" and abs(d["final"]["time"] - 1) < 1e-12'
+    run "$CLAUSIUS" simulate ideal-gas-piston --scheme dtel --first-step paper --steps 10 --json
+    cp "$out" paper.json
+    expect_ok
+    run "$CLAUSIUS" simulate ideal-gas-piston --scheme dtel --steps 10 --json
+    expect_ok
+    expect_json 'd["final"]["x"] != json.load(open("paper.json"))["final"]["x"]'
+    run "$CLAUSIUS" simulate ideal-gas-piston --scheme dtel --first-step second --steps 10
+    expect_exit 2
+    expect_stderr 'momentum or paper'
+}
+
+test_ensemble_is_the_same_for_any_number_of_threads() {
+    local n
+    for n in 1 2 3; do
+        run "$CLAUSIUS" simulate pendulum --samples 12 --sample "q~U(-1,1), v.q~N(0,0.1)" \
+            --seed 7 --threads $n --h 0.1 --steps 20 --every 10 --quiet -o "$n.csv"
+        expect_ok
+    done
+    expect_same 1.csv 2.csv
+    expect_same 1.csv 3.csv
+    expect_in_file '^trajectory,time,q,' 1.csv
+    expect test "$(rows 1.csv)" = 36
+    run "$CLAUSIUS" simulate pendulum --samples 12 --sample "q~U(-1,1), v.q~N(0,0.1)" \
+        --seed 8 --h 0.1 --steps 20 --every 10 --quiet -o other.csv
+    expect_ok
+    cmp -s 1.csv other.csv && fail "the seed changes nothing"
+    return 0
+}
+
+test_ensemble_draws_are_the_documented_generator() {
+    run "$CLAUSIUS" simulate pendulum --samples 5 --sample "q~U(-1,1), v.q~N(0,0.1)" --seed 42 \
+        --steps 0 --quiet -o many.csv
+    expect_ok
+    expect /usr/bin/python3 - <<'PY'
+import csv, math
+M = 2**64 - 1
+def generator(seed):
+    s = []
+    for _ in range(4):
+        seed = (seed + 0x9e3779b97f4a7c15) & M
+        z = ((seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9) & M
+        z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & M
+        s.append(z ^ (z >> 31))
+    rotl = lambda x, k: ((x << k) | (x >> (64 - k))) & M
+    while True:
+        r = (rotl((s[1] * 5) & M, 7) * 9) & M
+        t = (s[1] << 17) & M
+        s[2] ^= s[0]; s[3] ^= s[1]; s[1] ^= s[2]; s[0] ^= s[3]; s[2] ^= t; s[3] = rotl(s[3], 45)
+        yield (r >> 11) * 2.0**-53
+g = generator(42)
+rows = csv.DictReader(l for l in open("many.csv") if not l.startswith("#"))
+n = 0
+for row in rows:
+    q = -1 + 2 * next(g)
+    u, w = next(g), next(g)
+    v = 0.1 * math.sqrt(-2 * math.log(1 - u)) * math.cos(2 * math.pi * w)
+    assert abs(float(row["q"]) - q) < 1e-15 and abs(float(row["v.q"]) - v) < 1e-15, row
+    n += 1
+assert n == 5
+PY
+}
+
+test_ensemble_members_equal_single_runs() {
+    run "$CLAUSIUS" simulate adiabatic-piston --samples 2 --sample "x~U(0.25,0.25)" --h 0.1 \
+        --steps 10 --quiet -o many.csv
+    expect_ok
+    run "$CLAUSIUS" simulate adiabatic-piston --start x=0.25 --h 0.1 --steps 10 --quiet -o one.csv
+    expect_ok
+    grep '^1,' many.csv | cut -d, -f2- >second
+    grep -v '^[#a-z]' one.csv >single
+    expect_same second single
+}
+
+test_ensemble_json_and_mistakes() {
+    run "$CLAUSIUS" simulate pendulum --samples 4 --sample "q~U(-1,1)" --steps 10 --json
+    expect_ok
+    expect_json 'd["samples"] == 4 and d["final"]["q"]["min"] <= d["final"]["q"]["mean"] <= d["final"]["q"]["max"]'
+    run "$CLAUSIUS" simulate pendulum --samples 4
+    expect_exit 2
+    expect_stderr '--sample'
+    run "$CLAUSIUS" simulate pendulum --seed 4
+    expect_exit 2
+    local text
+    for text in 'q' 'q~X(0,1)' 'q~U(0)' 'q~U(1,0)' 'q~N(0,-1)' 'q~U(0,1' 'q~U(a,b)' \
+        'q~U(0,1), q~U(0,1)'; do
+        run "$CLAUSIUS" simulate pendulum --samples 4 --sample "$text" --steps 1 -o x.csv
+        expect_exit 2
+        expect_stderr 'clausius simulate: --sample'
+        expect_no_file x.csv*
+    done
+    run "$CLAUSIUS" simulate pendulum --samples 4 --sample "qq~U(0,1)" --steps 1 -o x.csv
+    expect test "$code" -ne 0
+    expect_stderr 'qq'
+    run "$CLAUSIUS" simulate pendulum --samples 4 --sample "q~U(0,1)" --start "q=1" --steps 1
+    expect_exit 2
+}
+
+test_streaming_memory_is_flat() {
+    /usr/bin/python3 - "$CLAUSIUS" <<'PY' || fail "memory grows with the number of steps"
+import resource, subprocess, sys
+def peak(steps):
+    code = ("import resource, subprocess, sys;"
+            "subprocess.run(sys.argv[1:], check=True);"
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    out = subprocess.run([sys.executable, "-c", code, sys.argv[1], "simulate", "mass-spring",
+                          "--steps", str(steps), "--quiet", "-o", "run.csv"],
+                         check=True, capture_output=True, text=True)
+    return int(out.stdout)
+small, large = peak(1000), peak(200000)
+print(small, large)
+sys.exit(0 if large < small + 4096 else 1)
+PY
+}
+
+test_signal_leaves_nothing() {
+    local s
+    for s in INT TERM; do
+        # The child of a script ignores SIGINT unless job control is on.
+        bash -m -c '"$0" simulate adiabatic-piston --steps 1e9 -o run.csv & sleep 0.5
+                    kill -"$1" $!; wait $!' "$CLAUSIUS" $s >said 2>&1
+        [[ $? == 130 ]] || fail "expected exit code 130 after SIG$s: $(cat said)"
+        expect_in_file 'interrupted at step' said
+        expect_no_file run.csv*
+    done
+}
+
+test_closed_pipe_ends_quietly() {
+    "$CLAUSIUS" simulate pendulum --steps 1e6 --quiet 2>message | head -n 3 >few
+    expect_lines 3 few
+    expect test ! -s message
+}
+
+run_tests

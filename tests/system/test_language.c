@@ -1,0 +1,298 @@
+/* Every class of mistake in a .clausius file: status, line, column and the word that helps. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/base.h"
+#include "system/system.h"
+
+#define GAS "coordinate x\nentropy S\nparameter k = 1\n"             /* 3 lines */
+#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n"          /* 4 lines */
+#define TWO "coordinate x\ntemperature T1, T2\n"                     /* 2 lines */
+#define TWO_G TWO "thermal lagrangian v.x^2/2 + T1*log(T1) + T2*log(T2)\n" /* 3 lines */
+
+static const struct {
+    const char *text;
+    int line, column; /* 0: not checked */
+    const char *says;
+} mistakes[] = {
+    /* statements and words */
+    {GAS "lagrangain v.x^2/2", 4, 1, "did you mean `lagrangian`"},
+    {GAS "wibble x", 4, 1, "no statement begins with `wibble`"},
+    {"  coordinate x", 1, 1, "white space"},
+    {"coordinate x\n= 3", 2, 1, "expected a statement"},
+    {GAS "thermal v.x", 4, 9, "expected `lagrangian` after `thermal`"},
+    {GAS "external x", 4, 10, "force` or `potential"},
+    {GAS "heat T", 4, 6, "expected `exchange`"},
+    {"coordinate x\001", 1, 13, "control character"},
+    {"system title", 1, 8, "expected `\"`"},
+    {"system \"title", 1, 14, "closing"},
+    /* declarations */
+    {"coordinate 3", 1, 12, "expected a name"},
+    {"coordinate x, x", 1, 15, "already a coordinate"},
+    {"coordinate x\nparameter x = 1", 1, 12, "already a parameter, declared in line 2"},
+    {"coordinate energy", 1, 12, "reserved"},
+    {"coordinate sin", 1, 12, "reserved"},
+    {"coordinate t", 1, 12, "reserved"},
+    {"coordinate pi", 1, 12, "reserved"},
+    {"coordinate x y", 1, 14, "expected `,`"},
+    {"coordinate x [m", 1, 15, "closing `]`"},
+    {"coordinate x in 3", 1, 17, "expected `(`"},
+    {"coordinate x in (2, 1)", 1, 18, "empty"},
+    {"coordinate x in (1, 1)", 1, 18, "empty"},
+    {"coordinate x in (1)", 1, 18, "two bounds"},
+    {"coordinate x in (1, 2", 1, 22, "closing `)`"},
+    {"coordinate x in (x, 2)", 1, 18, "numbers and parameters"},
+    {"coordinate x\ntemperature T in (-1, 2)", 2, 19, "positive"},
+    {"coordinate x\nentropy heatless", 2, 17, "with temperature"},
+    {"coordinate x\nentropy s_e with theta", 2, 18, "expected `temperature`"},
+    {"entropy S", 1, 10, "no coordinate"},
+    {"parameter k", 1, 12, "expected `=`"},
+    {"parameter k = ", 1, 0, "expected a formula"},
+    {"parameter k = 1/0", 1, 15, "finite"},
+    {"parameter k = m, m = 1", 1, 15, "m"},
+    {"parameter k = 1 [kg] 2", 1, 22, "expected the end"},
+    /* formulas */
+    {GAS, 4, 1, "no formula"},
+    {GAS_L "hamiltonian p.x^2/2 + S", 5, 13, "second formula"},
+    {GAS "lagrangian v.x^2/2 - kk*x - S", 4, 22, "kk"},
+    {GAS "lagrangian v.x^2/2 - (k*x - S", 4, 0, ")"},
+    {GAS "lagrangian v.x^2/2 -\n   k*x - Q*S", 5, 10, "Q"},
+    {GAS "hamiltonian v.x^2/2 + S", 4, 13, "use `p.x`"},
+    {GAS "lagrangian p.x^2/2 - S", 4, 12, "use `v.x`"},
+    {GAS "lagrangian v.x^2/2 - T", 4, 22, "use `S`"},
+    {GAS "thermal lagrangian v.x^2/2 - S", 4, 30, "use `T`"},
+    {GAS "lagrangian v.x^2/2 - S - x*t", 4, 28, "external force"},
+    {GAS "let w = p.x\nlagrangian v.x^2/2 - S - w", 5, 0, "use `v.x`"},
+    {GAS "lagrangian v.x^2/2", 4, 12, "does not contain `S`"},
+    {GAS "lagrangian x^2/2 - S", 4, 12, "does not contain `v.x`"},
+    {GAS "lagrangian unknown network(32, 32)", 4, 12, "clausius learn"},
+    {GAS_L "friction on S: x <- unknown dissipative", 5, 21, "clausius learn"},
+    {GAS "unknown G", 4, 1, "clausius learn"},
+    {GAS "rigid body", 4, 1, "lagrangian, hamiltonian and thermal lagrangian"},
+    {GAS "metriplectic", 4, 1, "thermal lagrangian"},
+    {GAS "component mass", 4, 1, "thermal lagrangian"},
+    {GAS "port a", 4, 1, "thermal lagrangian"},
+    {GAS "lagrangian G = v.x^2/2 - S\nlet G = 1", 4, 12, "already a let"},
+    /* friction, heat, external */
+    {"coordinate x\nlagrangian v.x^2/2\nfriction on S: x <- -v.x", 3, 10, "declare `entropy S`"},
+    {TWO_G "friction: x <- -v.x", 4, 9, "there are S1, S2"},
+    {TWO_G "friction F on T3: x <- -v.x", 4, 15, "there are"},
+    {TWO_G "friction F on T1 x <- -v.x", 4, 18, "expected `:`"},
+    {TWO_G "friction F on T1: y <- -v.x", 4, 19, "expected a coordinate"},
+    {TWO_G "friction F on T1: x = -v.x", 4, 21, "expected `<-`"},
+    {TWO_G "friction F on T1: x <- -v.x, x <- 1", 4, 0, "second force"},
+    {TWO_G "friction F on T1: x <- -v.x,", 4, 0, "expected a coordinate"},
+    {TWO_G "friction F on T1: x <- -v.x\nfriction F on T2: x <- -v.x", 5, 10, "already"},
+    {TWO_G "heat exchange T1 <-> T1: 1", 4, 24, "two different"},
+    {TWO_G "heat exchange T1 <-> T3: 1", 4, 22, "expected an entropy or a temperature"},
+    {TWO_G "heat exchange T1 - T2: 1", 4, 0, "expected an entropy"},
+    {GAS_L "external potential v.x", 5, 20, "must not depend on `v.x`"},
+    {GAS_L "external force x <- 1", 5, 0, "expected `:`"},
+    /* invariants, outputs, start, step */
+    {GAS_L "invariant p.x", 5, 11, "invariant NAME = formula"},
+    {GAS_L "output k = 1", 5, 8, "already a parameter"},
+    {GAS_L "output work = 1", 5, 8, "reserved"},
+    {GAS_L "start y = 1", 5, 7, "found `y`"},
+    {GAS_L "start x = 1, x = 2", 5, 14, "already"},
+    {GAS_L "start v.x = 1, p.x = 2", 5, 16, "one of the two"},
+    {GAS_L "start S = 1, T = 2", 5, 14, "one of the two"},
+    {GAS_L "start x 1", 5, 9, "expected `=`"},
+    {GAS_L "start x = v.x", 5, 11, "numbers and parameters"},
+    {GAS_L "step 0", 5, 6, "positive"},
+    {GAS_L "until -k", 5, 7, "positive"},
+    {GAS_L "start x = 1\n  friction on S: x <- 1", 6, 0, ""},
+};
+
+static void every_mistake_is_found_where_it_is(void **unused) {
+    (void)unused;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        cls_error error = {0};
+        cls_system *s = NULL;
+        cls_status status = cls_system_parse(mistakes[i].text, "a.clausius", NULL, &s, &error);
+        char place[64];
+        snprintf(place, sizeof place, "a.clausius:%d:%d: ", error.line, error.column);
+        if (status != CLS_SYSTEM || error.status != CLS_SYSTEM || s ||
+            error.line != mistakes[i].line ||
+            (mistakes[i].column && error.column != mistakes[i].column) ||
+            !strstr(error.message, mistakes[i].says) || strncmp(error.message, place, strlen(place)))
+        {
+            print_error("%s\n-- expected %d:%d %s, status %d, got\n%s\n", mistakes[i].text,
+                        mistakes[i].line, mistakes[i].column, mistakes[i].says, status,
+                        error.message);
+            wrong++;
+        }
+        cls_system_free(&s);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* The caret stands under the letter that the column names. */
+static void the_caret_points(void **unused) {
+    (void)unused;
+    cls_error error = {0};
+    cls_system *s = NULL;
+    assert_int_equal(cls_system_parse(GAS "lagrangian v.x^2/2 - kk*x - S", "a", NULL, &s, &error),
+                     CLS_SYSTEM);
+    const char *caret = strrchr(error.message, '\n'), *source = caret - 1;
+    while (*source != '\n') source--;
+    size_t offset = strcspn(caret, "^");
+    assert_int_equal(strncmp(source + offset, "kk*x", 4), 0);
+}
+
+static cls_system *parse(const char *text) {
+    cls_error error = {0};
+    cls_system *s = NULL;
+    if (cls_system_parse(text, "dir/own-gas.clausius", NULL, &s, &error) != CLS_OK)
+        fail_msg("%s", error.message);
+    return s;
+}
+
+static void writing_is_free(void **unused) {
+    (void)unused;
+    cls_system *s = parse("# comment first\r\n"
+                          "lagrangian v.x^2/2 + m*v.y^2/2 # comment\r\n"
+                          "\n"
+                          "      - exp(s_e)   # continued after a blank line\n"
+                          "\t- k*x^2/2\n"
+                          "friction on theta0_e: x <- -d*v.x, y <- -v.y*(1 + x^2)\n"
+                          "friction on s_e: y <- -v.y\n"
+                          "coordinate x [m], y [rad] in (-lim, 2*lim)\n"
+                          "entropy s_e with temperature theta0_e [J/K]\n"
+                          "parameter k = 2 [N/m], m = k/2, lim = 10^2\n"
+                          "parameter d = m*k\n"
+                          "system \"own # gas\"\n"
+                          "start x = k, v.x = -1, y = 0, p.y = 0, theta0_e = 2\n");
+    assert_string_equal(cls_system_name(s), "own-gas");
+    assert_string_equal(cls_system_title(s), "own # gas");
+    assert_int_equal(s->n, 2);
+    assert_string_equal(s->coordinate[0].unit, "m");
+    assert_string_equal(s->coordinate[1].unit, "rad");
+    assert_true(s->coordinate[1].low == -100 && s->coordinate[1].high == 200);
+    assert_true(s->coordinate[0].low == -100); /* shared: it had none of its own */
+    assert_true(cls_system_parameter(s, 3) == 2);
+    /* friction of several statements adds */
+    double work[64], state[5], row[16];
+    cls_error error = {0};
+    assert_int_equal(cls_system_start(s, NULL, state, &error), CLS_OK);
+    assert_true(fabs(state[4] - log(2.0)) < 1e-15);
+    cls_program *p = NULL;
+    cls_node inputs[] = {s->q[0], s->v[1]};
+    assert_int_equal(cls_program_create(s->g, 2, inputs, 1, &s->bound.friction[1], &p, &error), 0);
+    assert_true(cls_program_work_size(p) < 64);
+    cls_program_prepare(p, work);
+    cls_program_run(p, work, (double[]){3, 2}, row);
+    assert_true(row[0] == -22);
+    cls_program_free(&p);
+    cls_system_free(&s);
+}
+
+static void set_overrides_expressions(void **unused) {
+    (void)unused;
+    const char *text = "coordinate x\nparameter a = 2, b = 3*a, c = b + 1\nlagrangian v.x^2/2 - c*x";
+    const char *names[] = {"a", "b"};
+    const double values[] = {5, 7};
+    cls_system *s = NULL;
+    cls_error error = {0};
+    assert_int_equal(cls_system_parse(text, NULL, &(cls_assignments){1, names, values}, &s, &error),
+                     CLS_OK);
+    assert_true(cls_system_parameter(s, 1) == 15 && cls_system_parameter(s, 2) == 16);
+    cls_system_free(&s);
+    assert_int_equal(cls_system_parse(text, NULL, &(cls_assignments){2, names, values}, &s, &error),
+                     CLS_OK);
+    assert_true(cls_system_parameter(s, 1) == 7 && cls_system_parameter(s, 2) == 8);
+    cls_system_free(&s);
+}
+
+static void names_of_entropies_and_temperatures(void **unused) {
+    (void)unused;
+    cls_system *s = parse("coordinate x\nentropy S, S1, s_a\ntemperature T2, theta_b, Q with "
+                          "entropy sigma\nhamiltonian p.x^2/2 + exp(S) + exp(S1) + exp(s_a) + "
+                          "exp(S2) + exp(s_b) + exp(sigma)");
+    static const char *const want[][2] = {{"S", "T"},   {"S1", "T1"},       {"s_a", "theta_a"},
+                                          {"S2", "T2"}, {"s_b", "theta_b"}, {"sigma", "Q"}};
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(s->entropy[i].name, want[i][0]);
+        assert_string_equal(s->temperature[i].name, want[i][1]);
+    }
+    cls_system_free(&s);
+}
+
+static void constant_forces_join_the_energy(void **unused) {
+    (void)unused;
+    cls_system *s = parse("coordinate x\nparameter F = 3\nlagrangian v.x^2/2\nexternal force: x <- F\n"
+                          "start x = 2, v.x = 0");
+    double state[4], row[8];
+    assert_int_equal(cls_system_state_count(s), 2);
+    assert_int_equal(cls_system_start(s, NULL, state, NULL), CLS_OK);
+    assert_int_equal(cls_system_row(s, 0, state, row, NULL), CLS_OK);
+    assert_string_equal(cls_system_column(s, 4), "energy");
+    assert_true(row[4] == -6);
+    cls_system_free(&s);
+
+    s = parse("coordinate x\nparameter F = 3\nlagrangian v.x^2/2\nexternal force: x <- F*sin(t)\n"
+              "external potential x\noutput twice = 2*x\nstart x = 2, v.x = 0");
+    assert_int_equal(cls_system_state_count(s), 3);
+    assert_string_equal(cls_system_state_name(s, 2), "work");
+    assert_string_equal(cls_system_column(s, 6), "work");
+    assert_string_equal(cls_system_column(s, 7), "twice");
+    const char *names[] = {"work"};
+    const double values[] = {0.5};
+    assert_int_equal(cls_system_start(s, &(cls_assignments){1, names, values}, state, NULL), CLS_OK);
+    assert_true(state[2] == 0.5);
+    assert_int_equal(cls_system_row(s, 1.5, state, row, NULL), CLS_OK);
+    assert_true(row[0] == 1.5 && row[4] == 2 && row[6] == 0.5 && row[7] == 4);
+    cls_system_free(&s);
+}
+
+static void heat_exchange_is_symmetric(void **unused) {
+    (void)unused;
+    cls_system *s = parse("coordinate x\ntemperature T1, T2, T3\nthermal lagrangian v.x^2/2 + "
+                          "T1*log(T1) + T2*log(T2) + T3*log(T3)\nheat exchange wall T1 <-> T2: "
+                          "0.3*x^2\nheat exchange S2 <-> S3: 2\nheat exchange T2 <-> T1: 1");
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++) {
+            cls_node a = s->bound.conductance[3 * i + j];
+            assert_int_equal(a, s->bound.conductance[3 * j + i]);
+            if (i == j || i + j == 2) assert_true(cls_is_constant(s->g, a, 0));
+        }
+    assert_true(cls_depends(s->g, s->bound.conductance[1], 1, s->q));
+    assert_int_equal(s->n_parts, 1);
+    cls_system_free(&s);
+}
+
+static void limits_hold(void **unused) {
+    (void)unused;
+    clsi_text t = {0};
+    clsi_text_append(&t, "coordinate x0");
+    for (int i = 1; i <= 200; i++) clsi_text_printf(&t, ", x%d", i);
+    cls_error error = {0};
+    cls_system *s = NULL;
+    assert_int_equal(cls_system_parse(t.data, "a", NULL, &s, &error), CLS_SYSTEM);
+    assert_non_null(strstr(error.message, "more than 200 coordinates"));
+    clsi_text_clear(&t);
+    char *big = malloc((1 << 20) + 2);
+    memset(big, '#', (1 << 20) + 1);
+    big[(1 << 20) + 1] = 0;
+    assert_int_equal(cls_system_parse(big, "a", NULL, &s, &error), CLS_SYSTEM);
+    free(big);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mistake_is_found_where_it_is),
+        cmocka_unit_test(the_caret_points),
+        cmocka_unit_test(writing_is_free),
+        cmocka_unit_test(set_overrides_expressions),
+        cmocka_unit_test(names_of_entropies_and_temperatures),
+        cmocka_unit_test(constant_forces_join_the_energy),
+        cmocka_unit_test(heat_exchange_is_symmetric),
+        cmocka_unit_test(limits_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
