@@ -2,7 +2,7 @@
  * against a system, or on a file that says itself which system it is of (its `# system:` note).
  *
  * A fresh simulation is made at h, h/2 and h/4, so that the observed order can be judged too; the
- * judge sees the three tables and the system's definition, never the scheme. */
+ * judge sees the tables and the system's definition, never the scheme. */
 #include "cli.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 typedef struct verdict {
     cls_audit *audit;
     char *system, *scheme; /* names for the report; scheme may be NULL */
+    double h, order_step;  /* the step of the simulation, and the one the order was judged at */
 } verdict;
 
 static int is_builtin(const char *name) {
@@ -119,21 +120,43 @@ static cls_status refined(const plan *p, unsigned factor, cls_table **out, cls_e
     return cli_motion_table(&p->motion, &o, factor * p->steps, factor, out, error);
 }
 
+/* The order is what is seen when h is small. Where the first three steps h, h/2, h/4 are not, the
+ * judge gets h/2, h/4, h/8 and so on, at most h/32, h/64, h/128. */
+enum { finest = 5 };
+
+static int order_holds(const cls_audit *a) {
+    return cls_audit_law(a, cls_audit_count(a) - 1)->passed;
+}
+
+/* t[0] is the motion at h; finer ones are made as they are needed. */
+static cls_status judge_order(const plan *p, const cls_audit_options *options, cls_table **t,
+                              verdict *v, cls_error *error) {
+    const cls_system *s = p->motion.system;
+    cls_status status = refined(p, 2, &t[1], error);
+    for (int k = 0; !status && k <= finest; k++) {
+        cls_audit_free(&v->audit);
+        status = refined(p, 4u << k, &t[k + 2], error);
+        if (!status) status = cls_audit_trajectory(s, t[0], options, &v->audit, error);
+        if (!status) status = cls_audit_order(v->audit, s, t[k], t[k + 1], t[k + 2], error);
+        v->order_step = p->options.h / (1u << k);
+        if (!status && order_holds(v->audit)) break;
+    }
+    return status;
+}
+
 static cls_status judge_run(const cli_arguments *a, const plan *p, verdict *v, cls_error *error) {
-    cls_table *t[3] = {0};
+    cls_table *t[finest + 3] = {0};
     cls_audit_options options;
     int order = cls_scheme_find(p->options.scheme)->order;
     cls_status status = read_limits(a, &options, error);
     options.order_expected = order;
     if (!status) status = refined(p, 1, &t[0], error);
-    if (!status) status = cls_audit_trajectory(p->motion.system, t[0], &options, &v->audit, error);
     /* The reference has a tolerance, not an order. */
-    if (!status && order > 0 && strcmp(p->options.scheme, "bdf")) {
-        status = refined(p, 2, &t[1], error);
-        if (!status) status = refined(p, 4, &t[2], error);
-        if (!status) status = cls_audit_order(v->audit, p->motion.system, t[0], t[1], t[2], error);
-    }
-    for (int i = 0; i < 3; i++) cls_table_free(&t[i]);
+    if (!status && (order <= 0 || !strcmp(p->options.scheme, "bdf")))
+        status = cls_audit_trajectory(p->motion.system, t[0], &options, &v->audit, error);
+    else if (!status)
+        status = judge_order(p, &options, t, v, error);
+    for (int i = 0; i < finest + 3; i++) cls_table_free(&t[i]);
     return status;
 }
 
@@ -142,6 +165,7 @@ static cls_status judge_system(const cli_arguments *a, verdict *v, cls_error *er
     cls_status status = read_plan(a, &p, error);
     if (!status) status = judge_run(a, &p, v, error);
     if (!status) status = name_verdict(v, a->words[0], p.options.scheme, error);
+    v->h = p.options.h;
     cli_motion_free(&p.motion);
     return status;
 }
@@ -156,9 +180,11 @@ static cls_status print_json(const verdict *v, cls_error *error) {
                                               "passed", l->passed, "value", cli_json_real(l->value),
                                               "limit", cli_json_real(l->limit), "text", l->text));
     }
-    return cli_print_json(json_pack("{s:b, s:s, s:s?, s:o}", "passed", cls_audit_passed(v->audit),
-                                    "system", v->system, "scheme", v->scheme, "laws", laws),
-                          error);
+    json_t *o = json_pack("{s:b, s:s, s:s?, s:o}", "passed", cls_audit_passed(v->audit), "system",
+                          v->system, "scheme", v->scheme, "laws", laws);
+    if (o && v->h > 0) json_object_set_new(o, "h", cli_json_real(v->h));
+    if (o && v->order_step > 0) json_object_set_new(o, "order_step", cli_json_real(v->order_step));
+    return cli_print_json(o, error);
 }
 
 static cls_status print_table(const verdict *v, cls_error *error) {
@@ -180,6 +206,9 @@ static cls_status print_table(const verdict *v, cls_error *error) {
     printf("%s%s%s: value, (limit), what was seen\n", v->system, v->scheme ? " by " : "",
            v->scheme ? v->scheme : "");
     cls_status status = cli_grid_end(&g, stdout, error);
+    if (v->order_step < v->h)
+        printf("the order was judged at h = %g; h = %g is too large to show it\n", v->order_step,
+               v->h);
     if (broken)
         printf("%s%zu of %zu laws are broken%s\n", bad, broken, n, plain);
     else

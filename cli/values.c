@@ -75,6 +75,7 @@ static cls_status evaluate_expression(const char *what, const char *text, double
     status = cls_parse(g, text, &scope, NULL, 1, 1, &node, error);
     if (status) {
         cls_error why = *error;
+        why.message[strcspn(why.message, "\n")] = 0; /* the caret helps in files, not here */
         status = cli_fail(error, status == CLS_MEMORY ? status : CLS_USAGE,
                           "%s: '%.200s' is not a number (%.1500s)", what, text, why.message);
     } else if (cls_node_op(g, node) != CLS_OP_CONSTANT) {

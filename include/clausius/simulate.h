@@ -28,7 +28,7 @@ typedef struct cls_simulate_options {
     int max_halvings;    /* a step that Newton cannot solve is split in halves up to this often; 10 */
     int monitor;         /* 1: energy, entropy and invariants are watched at every step */
     cls_first_step first_step;
-    double reference_tolerance; /* relative tolerance of bdf; 1e-13 */
+    double reference_tolerance; /* relative tolerance of bdf; 1e-15 */
 } cls_simulate_options;
 
 CLS_API cls_simulate_options cls_simulate_defaults(void);

@@ -81,6 +81,8 @@ static cls_status next_line(reader *r, char **line, cls_error *error) {
     size_t next = (size_t)(stop - r->block) + 1;
     r->begin = next < r->end ? next : r->end;
     if (stop > start && stop[-1] == '\r') stop--;
+    if (memchr(start, '\r', (size_t)(stop - start)))
+        return bad(r, 0, error, "a carriage return inside the line; lines end in LF or CR LF");
     *stop = 0;
     *line = start;
     return CLS_OK;

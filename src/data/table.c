@@ -173,8 +173,7 @@ int clsi_table_time(const cls_table *t) {
 char *clsi_column_list(const cls_table *t) {
     clsi_text list = {0};
     size_t shown = t->n_columns < 40 ? t->n_columns : 40;
-    for (size_t i = 0; i < shown; i++)
-        clsi_text_printf(&list, "%s%s", i ? ", " : "", t->names[i]);
+    for (size_t i = 0; i < shown; i++) clsi_text_printf(&list, "%s%s", i ? ", " : "", t->names[i]);
     if (shown < t->n_columns) clsi_text_printf(&list, " and %zu more", t->n_columns - shown);
     return clsi_text_take(&list);
 }

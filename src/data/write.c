@@ -20,9 +20,10 @@ struct cls_writer {
     size_t used, size;
 };
 
-/* Quotes protect whatever the reader could take for a separator, a comment or a number. */
+/* Quotes protect whatever the reader could take for a separator, a comment, a number or (\xef) the
+ * beginning of a byte order mark. */
 static int needs_quotes(const char *name) {
-    if (name[strcspn(name, ",;\"# \t")]) return 1;
+    if (name[strcspn(name, ",;\"# \t\xef")]) return 1;
     char *end;
     strtod(name, &end);
     return !*end;
@@ -46,8 +47,7 @@ static cls_status write_failed(const cls_writer *w, cls_error *error) {
 }
 
 static cls_status write_top(cls_writer *w, size_t n_notes, const char *const *keys,
-                            const char *const *values, const char *const *names,
-                            cls_error *error) {
+                            const char *const *values, const char *const *names, cls_error *error) {
     clsi_text top = {0};
     for (size_t i = 0; i < n_notes; i++) clsi_text_printf(&top, "# %s: %s\n", keys[i], values[i]);
     for (size_t i = 0; i < w->n_columns; i++) {

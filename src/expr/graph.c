@@ -260,14 +260,22 @@ cls_node cls_neg(cls_graph *g, cls_node a) {
     return make(g, CLS_OP_NEG, a, CLS_NO_NODE);
 }
 
+/* 1 when `a` carries a minus sign that a sum can take over: -x, -3, -3*x. */
+static int is_negative(const cls_graph *g, cls_node a) {
+    const clsi_node *n = &g->nodes[a];
+    if (n->op == CLS_OP_NEG) return 1;
+    if (n->op == CLS_OP_MUL) n = &g->nodes[n->arg[0]];
+    return n->op == CLS_OP_CONSTANT && n->value < 0;
+}
+
 cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
         return cls_constant(g, g->nodes[a].value + g->nodes[b].value);
     if (cls_is_constant(g, a, 0)) return b;
     if (cls_is_constant(g, b, 0)) return a;
-    if (is_op(g, b, CLS_OP_NEG)) return cls_sub(g, a, g->nodes[b].arg[0]);
-    if (is_op(g, a, CLS_OP_NEG)) return cls_sub(g, b, g->nodes[a].arg[0]);
+    if (is_negative(g, b)) return cls_sub(g, a, cls_neg(g, b));
+    if (is_negative(g, a)) return cls_sub(g, b, cls_neg(g, a));
     if (a == b) return cls_mul(g, cls_constant(g, 2), a);
     /* canonical order, constants last: x + 1 */
     int swap = is_constant(g, a) || (!is_constant(g, b) && a > b);
@@ -281,7 +289,7 @@ cls_node cls_sub(cls_graph *g, cls_node a, cls_node b) {
     if (cls_is_constant(g, b, 0)) return a;
     if (cls_is_constant(g, a, 0)) return cls_neg(g, b);
     if (a == b) return cls_constant(g, 0);
-    if (is_op(g, b, CLS_OP_NEG)) return cls_add(g, a, g->nodes[b].arg[0]);
+    if (is_negative(g, b)) return cls_add(g, a, cls_neg(g, b));
     return make(g, CLS_OP_SUB, a, b);
 }
 

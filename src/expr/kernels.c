@@ -12,11 +12,14 @@
 CLS_FUNCTION_LIST(SAME_NUMBER)
 _Static_assert((int)CLSI_K_POWER == (int)CLS_FN_POWER, "kernels.inc: number of power");
 
-double clsi_function_value(int function, double x) { return clsi_k_function_value(function, x); }
+double clsi_function_value(int function, double x) {
+    return clsi_k_function_value(function, x);
+}
 
-double clsi_powi(double x, int n) { return clsi_k_powi(x, n); }
+double clsi_powi(double x, int n) {
+    return clsi_k_powi(x, n);
+}
 
-double clsi_quotient_value(int function, int i, int j, double a, double b, double exponent)
-{
+double clsi_quotient_value(int function, int i, int j, double a, double b, double exponent) {
     return clsi_k_quotient_value(function, i, j, a, b, exponent);
 }

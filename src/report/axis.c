@@ -2,7 +2,7 @@
  *
  * A tick is an integer times the step, and the step is an integer times a power of ten, so that
  * labels are exact and 0 is "0". Very large or small labels lose a common power of ten; labels that
- * would need more than six digits lose a common offset (an energy of 0.5 that varies by 1e-9 is
+ * would need more than five digits lose a common offset (an energy of 0.5 that varies by 1e-9 is
  * labelled -1, 0, 1 with the note "x10^-9 + 0.5"). Constant time. */
 #include "report/plot.h"
 #include <math.h>
@@ -60,7 +60,7 @@ static void superscript(int number, char out[32]) {
 static void choose_offset(clsi_axis *a, char text[40]) {
     *text = 0;
     double largest = largest_label(a), best = 0;
-    if (largest == 0 || floor_log10(largest) - a->power + 1 <= 6) return;
+    if (largest == 0 || floor_log10(largest) - a->power + 1 <= 5) return;
     for (int i = 0, most = -1; i < a->n_ticks; i++) {
         double number = (a->first + i) * a->mantissa;
         int zeros = 0;
@@ -96,7 +96,8 @@ clsi_axis clsi_axis_make(double lo, double hi, int most_ticks) {
     reach_ticks(&a);
     choose_offset(&a, offset);
     double largest = largest_label(&a);
-    if (largest > 0 && (largest >= 99999.5 || largest < 1e-3)) a.exponent = floor_log10(largest);
+    int tiny = largest < 1e-3 || (largest < 1 && a.power < -4); /* 0.01234 is the longest */
+    if (largest > 0 && (tiny || largest >= 99999.5)) a.exponent = floor_log10(largest);
     a.decimals = a.exponent > a.power ? a.exponent - a.power : 0;
     if (a.exponent) {
         superscript(a.exponent, power);

@@ -5,7 +5,7 @@
  * peak is lost. Where a curve has inked a pixel and all its neighbours, the pixel is filled as part
  * of a row instead, and elsewhere a segment is skipped when it has nothing new under it; a curve
  * then costs at most its box in pixels. (These two only for curves with more than four points per
- * pixel column.) And points on a line, within a tenth of a pixel, become one segment: from an
+ * pixel column.) And points on a line, within a twentieth of a pixel, become one segment: from an
  * anchor, the directions that pass all points since within the tolerance are a cone; a point
  * outside it, or nearer than the one before, ends the segment. O(n). */
 #include "report/plot.h"
@@ -15,17 +15,17 @@
 /* A long stroke is costly to tessellate in one piece. */
 enum { STROKE = 1000 };
 
-static const double tolerance = 0.1, overlap = 0.75;
+static const double tolerance = 0.05, overlap = 0.75;
 
 /* A line under way to cairo, straightened. */
 typedef struct path {
     cairo_t *cr;
-    int pending;    /* `last` has not been given to cairo */
-    int segments;   /* given since the last stroke */
-    double ax, ay;  /* anchor: the last point given */
-    double lx, ly;  /* the last point seen */
-    double reach;   /* its distance from the anchor */
-    int cone;       /* the cone base + [lo, hi] is set */
+    int pending;   /* `last` has not been given to cairo */
+    int segments;  /* given since the last stroke */
+    double ax, ay; /* anchor: the last point given */
+    double lx, ly; /* the last point seen */
+    double reach;  /* its distance from the anchor */
+    int cone;      /* the cone base + [lo, hi] is set */
     double base, lo, hi;
 } path;
 

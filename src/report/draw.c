@@ -1,10 +1,11 @@
 /* The page: title, legend, and panels in a grid, drawn with cairo.
  *
- * All lengths are page units (a pixel of the picture in its natural size). Colours are those of Okabe
- * and Ito, distinguishable with any kind of colour vision. One table: each name of a panel has its
- * colour. Several tables: each table has its colour (legend on top) and names of a panel differ by
- * dashes; the first table is drawn widest so that it shows under a later one that coincides with it.
- * Texts are cut to fit and cleaned to valid UTF-8, so that no column name can break a picture. */
+ * All lengths are page units (a pixel of the picture in its natural size). Colours are those of
+ * Okabe and Ito, distinguishable with any kind of colour vision. One table: each name of a panel
+ * has its colour. Several tables: each table has its colour (legend on top) and names of a panel
+ * differ by dashes; the first table is drawn widest so that it shows under a later one that
+ * coincides with it. Texts are cut to fit and cleaned to valid UTF-8, so that no column name can
+ * break a picture. */
 #include "report/plot.h"
 #include <math.h>
 #include <string.h>
@@ -24,23 +25,23 @@ static const colour palette[] = {
 };
 enum { COLOURS = sizeof palette / sizeof *palette };
 
-static const colour dark = {0.13, 0.13, 0.15}, medium = {0.33, 0.33, 0.36}, pale = {0.45, 0.45, 0.48},
-                    spine = {0.55, 0.55, 0.58}, grid = {0.905, 0.905, 0.915},
-                    zero = {0.78, 0.78, 0.80};
+static const colour dark = {0.13, 0.13, 0.15}, medium = {0.33, 0.33, 0.36},
+                    pale = {0.45, 0.45, 0.48}, spine = {0.55, 0.55, 0.58},
+                    grid = {0.905, 0.905, 0.915}, zero = {0.78, 0.78, 0.80};
 
 enum {
-    EDGE = 14,          /* around the page */
-    CELL_W = 340,       /* natural size of a panel with its margins */
+    EDGE = 14,    /* around the page */
+    CELL_W = 340, /* natural size of a panel with its margins */
     CELL_H = 236,
-    LEFT = 54,          /* margins of a panel around its axes */
+    LEFT = 54, /* margins of a panel around its axes */
     RIGHT = 16,
     TOP = 30,
     BOTTOM = 42,
-    LEGEND_W = 170,     /* one entry */
+    LEGEND_W = 170, /* one entry */
     LEGEND_H = 19,
     TITLE_H = 25,
     SUBTITLE_H = 19,
-    SAMPLE = 18         /* length of a line sample */
+    SAMPLE = 18 /* length of a line sample */
 };
 
 static void use(cairo_t *cr, colour c) {
@@ -63,7 +64,10 @@ static double text_width(cairo_t *cr, const char *text) {
  * to the ranges of the second byte. */
 static size_t character(const unsigned char *s) {
     if (*s >= 0x20 && *s < 0x7f) return 1;
-    size_t n = *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+    size_t n = *s >= 0xc2 && *s < 0xe0   ? 2
+               : *s >= 0xe0 && *s < 0xf0 ? 3
+               : *s >= 0xf0 && *s < 0xf5 ? 4
+                                         : 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80) return 0;
     if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f)) return 0;
@@ -148,8 +152,9 @@ static double top_height(const clsi_page *page, double width) {
 void clsi_page_measure(clsi_page *page) {
     size_t columns = grid_columns(page->panels->n);
     size_t rows = (page->panels->n + columns - 1) / columns;
-    page->width = (double)columns * CELL_W + 2 * EDGE;
-    page->height = top_height(page, page->width) + (double)rows * CELL_H + EDGE;
+    double zoom = page->panels->n == 1 ? 1.5 : 1; /* a panel on its own may be larger */
+    page->width = zoom * (double)columns * CELL_W + 2 * EDGE;
+    page->height = top_height(page, page->width) + zoom * (double)rows * CELL_H + EDGE;
 }
 
 static void draw_legend(const clsi_page *page, cairo_t *cr, double y) {

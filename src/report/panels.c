@@ -147,7 +147,8 @@ static int energy_has_scale(const clsi_curve *c, const double *energy, const dou
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < c->n; i++) {
         double e = fabs(energy[i] - (work ? work[i] : 0));
-        if (!i || (c->trajectory && c->trajectory[i] != c->trajectory[i - 1])) least = fmin(least, e);
+        if (!i || (c->trajectory && c->trajectory[i] != c->trajectory[i - 1]))
+            least = fmin(least, e);
         most = fmax(most, e);
     }
     return least > 1e-12 * most;

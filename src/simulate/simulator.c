@@ -19,7 +19,7 @@ cls_simulate_options cls_simulate_defaults(void) {
                                   .max_halvings = 10,
                                   .monitor = 1,
                                   .first_step = CLS_FIRST_MOMENTUM,
-                                  .reference_tolerance = 1e-13};
+                                  .reference_tolerance = 1e-15};
 }
 
 /* ---- creation ---- */
@@ -175,11 +175,13 @@ static void run_monitor(cls_simulator *sim, double *out) {
 }
 
 /* The energy that is missing. A positive amount may always be given to the heat; a negative one
- * only up to half of what the last step produced, so that it cannot make the entropy fall. */
+ * only up to half of what the last step produced, so that it cannot make the entropy fall (and only
+ * when that production stands out of the round-off of S). */
 static void set_defect(cls_simulator *sim, const double *now) {
     double missing = sim->monitor_start[CLSI_MONITOR_ENERGY] - now[CLSI_MONITOR_ENERGY];
     double beta = now[CLSI_MONITOR_BETA], produced = sim->step_entropy;
-    double least = beta > 0 && produced > 0 ? -0.5 * produced / beta : 0;
+    int real = beta > 0 && produced > 1e-14 * fabs(now[CLSI_MONITOR_ENTROPY]);
+    double least = real ? -0.5 * produced / beta : 0;
     sim->defect = isfinite(missing) ? fmax(missing, least) : 0;
 }
 

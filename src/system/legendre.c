@@ -123,6 +123,12 @@ static cls_node kinetic(cls_graph *g, size_t n, const cls_node *M, const cls_nod
     return sum;
 }
 
+/* Simplifies *a; 1 if it does not contain x then. */
+static int is_free_of(cls_graph *g, size_t n, const cls_node *x, cls_node *a) {
+    *a = cls_simplify(g, *a);
+    return *a != CLS_NO_NODE && !cls_depends(g, *a, n, x);
+}
+
 /* c_i = f_xi at x = 0, f0 = f at x = 0, M = f_xx; 0 when M still contains x. */
 static int quadratic_form(cls_graph *g, cls_node f, size_t n, const cls_node *x, cls_node *c,
                           cls_node *f0, cls_node *M) {
@@ -130,10 +136,9 @@ static int quadratic_form(cls_graph *g, cls_node f, size_t n, const cls_node *x,
     if (!zero) return 0;
     for (size_t i = 0; i < n; i++) zero[i] = cls_constant(g, 0);
     int good = cls_gradient(g, f, n, x, c) == CLS_OK && cls_jacobian(g, n, c, n, x, M) == CLS_OK;
-    for (size_t i = 0; i < n * n && good; i++) {
-        M[i] = cls_simplify(g, M[i]);
-        good = M[i] != CLS_NO_NODE && !cls_depends(g, M[i], n, x);
-    }
+    for (size_t i = 0; i < n * n && good; i++)
+        if (M[i] == CLS_NO_NODE || cls_node_op(g, M[i]) != CLS_OP_CONSTANT)
+            good = is_free_of(g, n, x, &M[i]);
     good = good && cls_substitute(g, n, c, n, x, zero, c) == CLS_OK &&
            cls_substitute(g, 1, &f, n, x, zero, f0) == CLS_OK;
     for (size_t i = 0; i < n && good; i++) c[i] = cls_simplify(g, c[i]);

@@ -139,7 +139,7 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
     const clsi_name *p = instead ? clsi_lookup(r, instead, strlen(instead), kinds) : NULL;
     if (p)
         return clsi_at(r, where, "%s is not a function of %s `%s`: use `%s`", what,
-                       kind_text(n->kind) + 2, n->name, instead);
+                       strchr(kind_text(n->kind), ' ') + 1, n->name, instead);
     if (n->kind == CLSI_TIME && (kinds & CLSI_COORDINATE))
         return clsi_at(r, where,
                        "%s must not depend on the time t, its energy would not be kept: write an "

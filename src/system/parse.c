@@ -236,6 +236,8 @@ static cls_status read_all(clsi_reader *r, statement **list) {
 static cls_status finish(clsi_reader *r) {
     cls_system *s = r->s;
     cls_error inner = {0};
+    if (s->step == 0) s->step = 0.01;
+    if (s->until == 0) s->until = 10;
     cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);
     if (status == CLS_OK) status = clsi_system_build_rows(s, &inner);
     if (status == CLS_OK) status = clsi_system_build_duals(s, &inner);
@@ -278,8 +280,6 @@ cls_status cls_system_parse(const char *text, const char *file, const cls_assign
     clsi_reader r = {
         .file = file, .text = text, .length = length, .set = set, .error = error, .s = s};
     statement *list = NULL;
-    s->step = 0.01;
-    s->until = 10;
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");
     s->text = clsi_strndup(text, length);

@@ -81,8 +81,9 @@ const cls_program *clsi_system_row_program(const cls_system *s) {
     return s->row_program;
 }
 
+/* Declared outputs may be infinite (1/v at rest); what belongs to the state may not. */
 static cls_status check_row(const cls_system *s, const double *row, cls_error *error) {
-    for (size_t i = 0; i < s->n_columns; i++)
+    for (size_t i = 0; i < s->n_columns - s->n_outputs; i++)
         if (!isfinite(row[i]))
             return clsi_fail(error, CLS_NUMERIC, "%s: %s is %g at time %.17g", s->name,
                              s->columns[i], row[i], row[0]);

@@ -249,18 +249,23 @@ static void put_rates(page *p, const clsi_form *f) {
         put_equation(p, s->temperature[i].name, s->S[i], NULL, heat_into(p, i));
 }
 
-static cls_status put_equations(page *p, cls_error *error) {
+static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     const cls_system *s = p->s;
     clsi_form *f = NULL;
+    /* With parameters as symbols a mass matrix may be fuller than it is with their values. */
     cls_status status = clsi_form_create(s, &s->raw, &s->form->kind, &f, error);
+    if (status != CLS_OK) status = clsi_form_create(s, &s->bound, &s->form->kind, &f, error);
     if (status != CLS_OK) return status;
     if (p->text.length) clsi_text_append(&p->text, "\n");
     if (p->latex) {
         clsi_text_append(&p->text, "\\begin{align*}\n");
     } else {
-        clsi_text_printf(&p->text, "  %s\n", cls_formalism_name(s->formalism));
-        put_formula(p);
-        clsi_text_append(&p->text, "\n  equations of motion\n");
+        if (with_formula) {
+            clsi_text_printf(&p->text, "  %s\n", cls_formalism_name(s->formalism));
+            put_formula(p);
+            clsi_text_append(&p->text, "\n");
+        }
+        clsi_text_append(&p->text, "  equations of motion\n");
     }
     if (p->latex) {
         static const char *const letter[] = {"L", "H", "G"};
@@ -291,10 +296,10 @@ cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_
     cls_status status = CLS_OK;
     *text = NULL;
     if (what & CLS_SHOW_SUMMARY) put_summary(&p);
-    if (what & CLS_SHOW_EQUATIONS) status = put_equations(&p, error);
+    if (what & CLS_SHOW_EQUATIONS) status = put_equations(&p, !(what & CLS_SHOW_SUMMARY), error);
     if (status == CLS_OK && (what & CLS_SHOW_LATEX)) {
         p.latex = 1;
-        status = put_equations(&p, error);
+        status = put_equations(&p, 1, error);
         p.latex = 0;
     }
     if (status == CLS_OK && (what & CLS_SHOW_PARTS)) put_parts(&p);

@@ -13,11 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    EVERYTHING = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE |
-                 CLSI_TIME | CLSI_PARAMETER | CLSI_LET,
-    MAX_COLUMNS = 500
-};
+enum { MAX_COLUMNS = 500 };
 
 /* [NAME =] in front of a formula: the length of NAME, or 0; the cursor moves behind the `=`. */
 static size_t optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where) {
@@ -243,7 +239,6 @@ static cls_status read_column(clsi_reader *r, clsi_cursor c, const char *word, s
     if (*n == MAX_COLUMNS) return clsi_at(r, where, "more than %d of these", (int)MAX_COLUMNS);
     clsi_expression e;
     cls_status status = clsi_read_expression(r, c.at, c.end, &e);
-    if (status == CLS_OK) status = clsi_allow(r, &e, EVERYTHING, word);
     if (status == CLS_OK)
         status = clsi_declare(r, r->clean + where, length, CLSI_LABEL, *n, CLS_NO_NODE, where);
     if (status == CLS_OK) status = add_named(r, raw, raw_capacity, *n, where, length, e.raw);
@@ -320,6 +315,7 @@ cls_status clsi_read_start(clsi_reader *r, clsi_cursor c) {
 
 static cls_status read_positive(clsi_reader *r, clsi_cursor c, const char *what, double *out) {
     clsi_skip_space(r, &c);
+    if (*out > 0) return clsi_at(r, c.at, "%s is given twice", what);
     cls_status status = clsi_read_number(r, c.at, c.end, what, out);
     if (status == CLS_OK && !(*out > 0))
         status = clsi_at(r, c.at, "%s must be positive, this is %g", what, *out);

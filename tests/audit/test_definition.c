@@ -204,7 +204,7 @@ static void round_off_is_no_crime(void **unused) {
     (void)unused;
     cls_audit *a = audit_text("system \"spinning\"\ncoordinate x, y\nentropy S\n"
                               "lagrangian v.x^2/2 + v.y^2/2 - exp(S)\n"
-                              "friction on S: x <- 0.1*v.y, y <- -0.1*v.x\n",
+                              "friction on S: x <- (0.1 + x)*v.y, y <- -0.1*v.x - x*v.x\n",
                               "time x y v.x v.y T", spinning_row, NULL);
     assert_true(law(a, "dissipation")->passed);
     assert_true(law(a, "dissipation")->value == 0);

@@ -258,10 +258,10 @@ static void work_enters_the_balance(void **unused) {
 static void free_row(size_t k, const void *data, double *row) {
     double t = 0.1 * (double)k, w = *(const double *)data;
     row[0] = t;
-    row[1] = 5.3 * t + sin(w * t);
-    row[2] = 5.3 * t - sin(w * t);
-    row[3] = 5.3 + w * cos(w * t);
-    row[4] = 5.3 - w * cos(w * t);
+    row[1] = 3.7 * t + sin(w * t);
+    row[2] = 3.7 * t - sin(w * t);
+    row[3] = 3.7 + w * cos(w * t);
+    row[4] = 3.7 - w * cos(w * t);
 }
 
 static void invariants_are_judged_by_name(void **unused) {
@@ -269,7 +269,7 @@ static void invariants_are_judged_by_name(void **unused) {
     cls_system *s = system_from("system \"pair\"\ncoordinate x, y\n"
                                 "lagrangian v.x^2/2 + v.y^2/2 - (x - y)^2/4\n"
                                 "invariant total = p.x + p.y\ninvariant wrong = p.x - p.y\n"
-                                "invariant zero = p.x + p.y - 10.6\n");
+                                "invariant zero = p.x^2/2 + p.y^2/2 + (x - y)^2/4 - 14.69\n");
     double w = 1;
     cls_table *t = table_from("time x y v.x v.y", 300, free_row, &w);
     cls_audit *a = audit_with(s, t, NULL);

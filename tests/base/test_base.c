@@ -248,16 +248,11 @@ static void test_random_moments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fail),
-        cmocka_unit_test(test_nearest_word),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_short_numbers),
-        cmocka_unit_test(test_commit),
-        cmocka_unit_test(test_discard),
-        cmocka_unit_test(test_bad_places),
-        cmocka_unit_test(test_full_device),
-        cmocka_unit_test(test_random_is_the_published_one),
+        cmocka_unit_test(test_fail),           cmocka_unit_test(test_nearest_word),
+        cmocka_unit_test(test_texts),          cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_short_numbers),  cmocka_unit_test(test_commit),
+        cmocka_unit_test(test_discard),        cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_full_device),    cmocka_unit_test(test_random_is_the_published_one),
         cmocka_unit_test(test_random_moments),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -311,6 +311,18 @@ test_signal_leaves_nothing() {
     done
 }
 
+test_progress_is_a_bar_on_a_terminal_only() {
+    command -v script >/dev/null || skip "no script(1)"
+    # The clock decides what is drawn, so the run is ended by a signal, not by its length.
+    script -qec "env TERM=xterm timeout -s INT 2 $CLAUSIUS simulate pendulum --steps 1e9 --every 1e8 -o run.csv" \
+        /dev/null >screen </dev/null
+    grep -Eq $'\r.*\\[[#.]+\\] +[0-9]+%.*steps/s.*left' screen || fail "no bar: $(cat -v screen)"
+    RUN_LIMIT=10 run timeout -s INT 4 "$CLAUSIUS" simulate pendulum --steps 1e9 --every 1e8 -o run.csv
+    expect_stderr '^simulate +[0-9]+%  .*steps/s  .*left$'
+    expect_no_stderr $'\r'
+    expect_no_file run.csv*
+}
+
 test_closed_pipe_ends_quietly() {
     "$CLAUSIUS" simulate pendulum --steps 1e6 --quiet 2>message | head -n 3 >few
     expect_lines 3 few

@@ -91,8 +91,7 @@ static void test_bits_survive(void **state) {
     clsi_random_seed(&r, 7);
     for (int i = 0; i < 20000; i++) {
         double row[6];
-        for (int c = 0; c < 6; c++)
-            do {
+        for (int c = 0; c < 6; c++) do {
                 uint64_t bits = clsi_random_next(&r);
                 memcpy(&row[c], &bits, sizeof bits);
             } while (row[c] - row[c] != 0); /* any finite double at all, denormals included */
@@ -123,7 +122,8 @@ static void test_bits_survive(void **state) {
 /* One column whose name could be taken for two, or for a number, or for a comment. */
 static void test_single_column_names_survive(void **state) {
     (void)state;
-    const char *names[] = {"a b", "1", "#x", "a;b", "a\tb", " x ", "nan", "\"", "x"};
+    const char *names[] = {"a b", "1",   "#x", "a;b", "a\tb",
+                           " x ", "nan", "\"", "x",   "\xef\xbb\xbfx"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cls_table *t, *back;
         cls_error error;
@@ -147,7 +147,8 @@ static void test_dialects(void **state) {
         "time,x,v.x\n0,1,2\n0.5,-3,4e1\n",
         "time,x,v.x\r\n0,1,2\r\n0.5,-3,4e1\r\n",
         "\xef\xbb\xbftime,x,v.x\n0,1,2\n0.5,-3,4e1",
-        "# key: value\n#\n# a comment\n\n time , \"x\" , v.x \n 0 , 1 , 2 \n\n# c\n\"0.5\",-3,\t4e1\n",
+        "# key: value\n#\n# a comment\n\n time , \"x\" , v.x \n 0 , 1 , 2 \n\n# "
+        "c\n\"0.5\",-3,\t4e1\n",
         "time;x;v.x\n0;1;2\n0.5;-3;40\n",
         "time\tx\tv.x\n0\t1\t2\n0.5\t -3\t40\t\n",
         "  time   x   v.x\n  0  1  2 \n\t0.5 -3 40\n",
@@ -192,6 +193,7 @@ static void test_refusals(void **state) {
     refused("time,x\n0,1.5x\n", 2, 2, "found \"1.5x\"");
     refused("time,x\n0,\"1\n", 2, 2, "column \"x\"");
     refused("time;x\n0;1,5\n", 2, 2, "write decimals with a point");
+    refused("time,x\r0,1\r", 1, 0, "a carriage return inside the line");
     refused("time x\n0 1 2\n", 2, 0, "more cells");
     refused("time x\n0 1-2\n", 2, 2, "found \"1-2\"");
 }
@@ -277,13 +279,13 @@ static void test_writing_fails(void **state) {
                      CLS_IO);
     assert_null(w);
     assert_non_null(strstr(error.message, "No such file"));
-    assert_int_equal(
-        cls_writer_open(in_folder("a.csv"), 1, keys, values, 1, names, &w, &error), CLS_USAGE);
+    assert_int_equal(cls_writer_open(in_folder("a.csv"), 1, keys, values, 1, names, &w, &error),
+                     CLS_USAGE);
     const char *later[] = {"a.npz", "a.h5"};
     for (int i = 0; i < 2; i++) {
         cls_table *t;
-        assert_int_equal(
-            cls_writer_open(in_folder(later[i]), 0, NULL, NULL, 1, names, &w, &error), CLS_USAGE);
+        assert_int_equal(cls_writer_open(in_folder(later[i]), 0, NULL, NULL, 1, names, &w, &error),
+                         CLS_USAGE);
         assert_non_null(strstr(error.message, "writes .csv; .npz and .h5 come"));
         assert_int_equal(cls_table_read(later[i], &t, &error), CLS_USAGE);
         assert_null(t);

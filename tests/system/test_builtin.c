@@ -1,5 +1,5 @@
-/* The built-in systems: they load, they are what the papers say, and their forms obey the identities
- * between L, H and G. Numbers are those of physics/dtel.md and physics/vnots.md. */
+/* The built-in systems: they load, they are what the papers say, and their forms obey the
+ * identities between L, H and G. Numbers are those of physics/dtel.md and physics/vnots.md. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -139,15 +139,15 @@ static void set_changes_parameters(void **unused) {
 
     cls_error error = {0};
     const char *wrong[] = {"gama"};
-    assert_int_equal(cls_system_load("ideal-gas-piston", &(cls_assignments){1, wrong, values}, &s,
-                                     &error),
-                     CLS_USAGE);
+    assert_int_equal(
+        cls_system_load("ideal-gas-piston", &(cls_assignments){1, wrong, values}, &s, &error),
+        CLS_USAGE);
     assert_non_null(strstr(error.message, "did you mean `gamma`"));
     assert_null(s);
     const double bad[] = {NAN};
-    assert_int_equal(cls_system_load("van-der-waals-forced", &(cls_assignments){1, names, bad}, &s,
-                                     &error),
-                     CLS_USAGE);
+    assert_int_equal(
+        cls_system_load("van-der-waals-forced", &(cls_assignments){1, names, bad}, &s, &error),
+        CLS_USAGE);
     assert_null(s);
 }
 
@@ -215,7 +215,8 @@ static void shown_text_is_complete(void **unused) {
         char *text = NULL;
         cls_error error = {0};
         cls_system *s = load(cls_builtin_name(b), NULL);
-        assert_int_equal(cls_system_show(s, CLS_SHOW_SUMMARY | CLS_SHOW_EQUATIONS, &text, &error), 0);
+        assert_int_equal(cls_system_show(s, CLS_SHOW_SUMMARY | CLS_SHOW_EQUATIONS, &text, &error),
+                         0);
         for (size_t i = 0; i < s->n_parameters; i++)
             assert_non_null(strstr(text, s->parameter[i].name));
         assert_non_null(strstr(text, "d/dt p."));

@@ -10,9 +10,9 @@
 #include "base/base.h"
 #include "system/system.h"
 
-#define GAS "coordinate x\nentropy S\nparameter k = 1\n"             /* 3 lines */
-#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n"          /* 4 lines */
-#define TWO "coordinate x\ntemperature T1, T2\n"                     /* 2 lines */
+#define GAS   "coordinate x\nentropy S\nparameter k = 1\n"                 /* 3 lines */
+#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n"                /* 4 lines */
+#define TWO   "coordinate x\ntemperature T1, T2\n"                         /* 2 lines */
 #define TWO_G TWO "thermal lagrangian v.x^2/2 + T1*log(T1) + T2*log(T2)\n" /* 3 lines */
 
 static const struct {
@@ -53,7 +53,9 @@ static const struct {
     {"entropy S", 1, 10, "no coordinate"},
     {"parameter k", 1, 12, "expected `=`"},
     {"parameter k = ", 1, 0, "expected a formula"},
-    {"parameter k = 1/0", 1, 15, "finite"},
+    {"parameter k = 1/0", 1, 0, "finite"},
+    {"parameter z = 0, k = 1/z", 1, 22, "finite"},
+    {"parameter z = -1, k = log(z)", 1, 23, "finite"},
     {"parameter k = m, m = 1", 1, 15, "m"},
     {"parameter k = 1 [kg] 2", 1, 22, "expected the end"},
     /* formulas */
@@ -103,6 +105,7 @@ static const struct {
     {GAS_L "start S = 1, T = 2", 5, 14, "one of the two"},
     {GAS_L "start x 1", 5, 9, "expected `=`"},
     {GAS_L "start x = v.x", 5, 11, "numbers and parameters"},
+    {GAS_L "step 0.1\nstep 0.2", 6, 6, "twice"},
     {GAS_L "step 0", 5, 6, "positive"},
     {GAS_L "until -k", 5, 7, "positive"},
     {GAS_L "start x = 1\n  friction on S: x <- 1", 6, 0, ""},
@@ -120,8 +123,8 @@ static void every_mistake_is_found_where_it_is(void **unused) {
         if (status != CLS_SYSTEM || error.status != CLS_SYSTEM || s ||
             error.line != mistakes[i].line ||
             (mistakes[i].column && error.column != mistakes[i].column) ||
-            !strstr(error.message, mistakes[i].says) || strncmp(error.message, place, strlen(place)))
-        {
+            !strstr(error.message, mistakes[i].says) ||
+            strncmp(error.message, place, strlen(place))) {
             print_error("%s\n-- expected %d:%d %s, status %d, got\n%s\n", mistakes[i].text,
                         mistakes[i].line, mistakes[i].column, mistakes[i].says, status,
                         error.message);
@@ -194,7 +197,8 @@ static void writing_is_free(void **unused) {
 
 static void set_overrides_expressions(void **unused) {
     (void)unused;
-    const char *text = "coordinate x\nparameter a = 2, b = 3*a, c = b + 1\nlagrangian v.x^2/2 - c*x";
+    const char *text =
+        "coordinate x\nparameter a = 2, b = 3*a, c = b + 1\nlagrangian v.x^2/2 - c*x";
     const char *names[] = {"a", "b"};
     const double values[] = {5, 7};
     cls_system *s = NULL;
@@ -225,8 +229,9 @@ static void names_of_entropies_and_temperatures(void **unused) {
 
 static void constant_forces_join_the_energy(void **unused) {
     (void)unused;
-    cls_system *s = parse("coordinate x\nparameter F = 3\nlagrangian v.x^2/2\nexternal force: x <- F\n"
-                          "start x = 2, v.x = 0");
+    cls_system *s =
+        parse("coordinate x\nparameter F = 3\nlagrangian v.x^2/2\nexternal force: x <- F\n"
+              "start x = 2, v.x = 0");
     double state[4], row[8];
     assert_int_equal(cls_system_state_count(s), 2);
     assert_int_equal(cls_system_start(s, NULL, state, NULL), CLS_OK);
@@ -243,7 +248,8 @@ static void constant_forces_join_the_energy(void **unused) {
     assert_string_equal(cls_system_column(s, 7), "twice");
     const char *names[] = {"work"};
     const double values[] = {0.5};
-    assert_int_equal(cls_system_start(s, &(cls_assignments){1, names, values}, state, NULL), CLS_OK);
+    assert_int_equal(cls_system_start(s, &(cls_assignments){1, names, values}, state, NULL),
+                     CLS_OK);
     assert_true(state[2] == 0.5);
     assert_int_equal(cls_system_row(s, 1.5, state, row, NULL), CLS_OK);
     assert_true(row[0] == 1.5 && row[4] == 2 && row[6] == 0.5 && row[7] == 4);

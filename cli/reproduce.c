@@ -1,0 +1,271 @@
+/* clausius reproduce: a paper's table or figure, run again; the paper's number, ours and a verdict
+ * for each cell.
+ *
+ * A cell is judged against the number that a correct implementation must find
+ * (shared/physics/dtel.md: the tables re-derived), to half a unit of its last digit; the paper's
+ * printed number stands beside it. So a misprint of the paper does not fail, and a wrong scheme of
+ * ours does, even where it happens to be nearer to the paper. */
+#include "reproduce.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_item *const items[] = {
+    &cli_dtel_table_2, &cli_dtel_table_3, &cli_dtel_table_4, &cli_dtel_forced, &cli_dtel_noether,
+};
+enum { n_items = sizeof items / sizeof *items };
+
+/* Items of the contract that later versions bring. */
+static const char *const later[] = {
+    "vnots-piston-a", "vnots-piston-b", "vnots-piston-c", "vnots-body-a", "vnots-body-b",
+    "vnots-body-c",   "dtlm-table-2",   "dtlm-table-3",   "ephs-6.4",     "ephs-6.5",
+    "ephs-7.3",       "ephs-7.4",       "ephs-7.5",       "qp-pendulum",
+};
+enum { n_later = sizeof later / sizeof *later };
+
+/* ---- what items use ---- */
+
+cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error) {
+    if (f->n == f->capacity) {
+        size_t capacity = f->capacity ? 2 * f->capacity : 64;
+        cli_cell *cells = realloc(f->cells, capacity * sizeof *cells);
+        if (!cells) return cli_no_memory(error);
+        f->cells = cells;
+        f->capacity = capacity;
+    }
+    f->cells[f->n++] = *cell;
+    return CLS_OK;
+}
+
+cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step first, double h,
+                         uint64_t steps, cls_table **out, cls_error *error) {
+    cls_simulate_options options = cls_simulate_defaults();
+    options.scheme = scheme;
+    options.h = h;
+    options.first_step = first;
+    cls_status status = cli_motion_table(m, &options, steps, 1, out, error);
+    if (status && status != CLS_INTERRUPTED) cli_prefix(error, "%s", scheme);
+    return status;
+}
+
+const double *cli_series(const cls_table *t, const char *name) {
+    int k = cls_table_find(t, name);
+    if (k < 0) abort(); /* our mistake, not the user's */
+    return cls_table_column(t, (size_t)k);
+}
+
+double cli_max_distance(const cls_table *a, const cls_table *b, const char *column) {
+    const double *x = cli_series(a, column), *y = cli_series(b, column);
+    size_t rows = cls_table_rows(a) < cls_table_rows(b) ? cls_table_rows(a) : cls_table_rows(b);
+    double most = 0;
+    for (size_t k = 0; k < rows; k++) most = fmax(most, fabs(x[k] - y[k]));
+    return most;
+}
+
+double cli_max_drift(const cls_table *a, const char *column, double origin, size_t first) {
+    const double *x = cli_series(a, column);
+    double most = 0;
+    for (size_t k = first; k < cls_table_rows(a); k++) most = fmax(most, fabs(x[k] - origin));
+    return most;
+}
+
+/* ---- judging ---- */
+
+/* Half a unit of the last digit of a decimal text: 0.0005e-3 for "6.180e-3". */
+static double half_unit(const char *text) {
+    int decimals = 0, exponent = 0, after_point = 0;
+    for (; *text && *text != 'e'; text++) {
+        decimals += after_point;
+        after_point |= *text == '.';
+    }
+    if (*text) exponent = atoi(text + 1);
+    return 0.5 * pow(10, exponent - decimals);
+}
+
+/* A hair more than half a unit: the text itself is rounded to binary. */
+static int agrees(double ours, const char *text, double tolerance) {
+    double value = strtod(text, NULL);
+    double room = tolerance > 0 ? tolerance * fabs(value) : half_unit(text) * (1 + 1e-9);
+    return fabs(ours - value) <= room;
+}
+
+static int is_bound(const cli_cell *c) {
+    return c->expected && (c->expected[0] == '<' || c->expected[0] == '>');
+}
+
+static double expected_value(const cli_cell *c) {
+    return c->expected ? strtod(c->expected + (is_bound(c) ? 2 : 0), NULL) : NAN;
+}
+
+static int passes(const cli_cell *c) {
+    if (!isfinite(c->ours)) return 0;
+    if (!c->expected) return 1;
+    if (c->expected[0] == '<') return c->ours <= expected_value(c);
+    if (c->expected[0] == '>') return c->ours >= expected_value(c);
+    return agrees(c->ours, c->expected, c->tolerance);
+}
+
+static int is_better(const cli_cell *c) {
+    return c->beaten && c->ours < strtod(c->paper, NULL);
+}
+
+static const char *verdict(const cli_cell *c) {
+    if (!passes(c)) return "OUT OF TOLERANCE";
+    if (!c->paper) return c->expected ? "as expected" : "shown";
+    if (agrees(c->ours, c->paper, 0)) return "as published";
+    return is_better(c) ? "beaten" : "differs";
+}
+
+/* The verdict with its reason: what differs explains, unless ours is simply the better number. */
+static void sentence(const cli_cell *c, char *out, size_t size) {
+    const char *word = verdict(c), *why = !strcmp(word, "differs") ? c->differs : NULL;
+    if (!passes(c) && c->expected)
+        snprintf(out, size, "%s: expected %s", word, c->expected);
+    else
+        snprintf(out, size, "%s%s%s%s%s", word, why ? ": " : "", why ? why : "",
+                 c->note ? "; " : "", c->note ? c->note : "");
+}
+
+static size_t failures(const cli_findings *f) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) n += !passes(&f->cells[i]);
+    return n;
+}
+
+/* ---- printing ---- */
+
+static json_t *cell_json(const cli_cell *c) {
+    char text[512];
+    const char *relation = !c->expected ? NULL : is_bound(c) ? c->expected : "=";
+    size_t length = !relation ? 0 : is_bound(c) ? 2 : 1;
+    sentence(c, text, sizeof text);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:s}", "row", c->row, "column",
+                     c->column, "paper", cli_json_real(c->paper ? strtod(c->paper, NULL) : NAN),
+                     "ours", cli_json_real(c->ours), "expected", cli_json_real(expected_value(c)),
+                     "relation", relation ? json_stringn(relation, length) : json_null(), "passed",
+                     passes(c), "verdict", verdict(c), "note", text);
+}
+
+static cls_status print_json(const cli_item *item, const cli_findings *f, cls_error *error) {
+    json_t *cells = json_array();
+    for (size_t i = 0; i < f->n; i++) json_array_append_new(cells, cell_json(&f->cells[i]));
+    return cli_print_json(json_pack("{s:s, s:o, s:b}", "item", item->name, "cells", cells, "passed",
+                                    failures(f) == 0),
+                          error);
+}
+
+/* Ours, with one digit more than the expected number has, so that its rounding can be seen. */
+static void format_ours(const cli_cell *c, char out[32]) {
+    int digits = 0;
+    const char *like = c->expected && !is_bound(c) ? c->expected : c->paper;
+    for (const char *s = like; s && *s && *s != 'e'; s++)
+        digits += *s != '.' && (digits || *s != '0');
+    if (digits < 2) digits = 2;
+    snprintf(out, 32, "%.*g", digits + 1 > 15 ? 15 : digits + 1, c->ours);
+}
+
+static void print_cell(cli_grid *g, const cli_cell *c, int colour) {
+    char ours[32], text[512];
+    const char *paint = !colour ? "" : passes(c) ? CLI_GREEN : CLI_RED;
+    format_ours(c, ours);
+    sentence(c, text, sizeof text);
+    cli_grid_cell(g, "%s", c->row);
+    cli_grid_cell(g, "%s", c->column);
+    cli_grid_cell(g, "%s", c->paper ? c->paper : "-");
+    cli_grid_cell(g, "%s", c->expected ? c->expected : "-");
+    cli_grid_cell(g, "%s", ours);
+    cli_grid_cell(g, "%s%s%s", paint, text, colour ? CLI_PLAIN : "");
+}
+
+static cls_status print_table(const cli_item *item, const cli_findings *f, cls_error *error) {
+    static const char *const heads[] = {"row", "column", "paper", "expected", "ours", "verdict"};
+    size_t bad = failures(f);
+    cli_grid g;
+    printf("%s: %s\n\n%s\n", item->name, item->doc, item->text);
+    cli_grid_begin(&g, "llrrrl");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
+    for (size_t i = 0; i < f->n; i++) print_cell(&g, &f->cells[i], cli_colour(stdout));
+    cls_status status = cli_grid_end(&g, stdout, error);
+    if (bad)
+        printf("\n%zu of %zu cells are out of tolerance\n", bad, f->n);
+    else
+        printf("\nall %zu cells are within tolerance\n", f->n);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static cls_status list(int json, cls_error *error) {
+    cli_grid g;
+    if (json) {
+        json_t *array = json_array();
+        for (size_t i = 0; i < n_items; i++)
+            json_array_append_new(
+                array, json_pack("{s:s, s:s}", "name", items[i]->name, "doc", items[i]->doc));
+        return cli_print_json(json_pack("{s:o}", "items", array), error);
+    }
+    cli_grid_begin(&g, "ll");
+    for (size_t i = 0; i < n_items; i++) {
+        cli_grid_cell(&g, "%s", items[i]->name);
+        cli_grid_cell(&g, "%s", items[i]->doc);
+    }
+    return cli_grid_end(&g, stdout, error);
+}
+
+static cls_status find_item(const char *name, const cli_item **out, cls_error *error) {
+    const char *names[n_items + n_later];
+    for (size_t i = 0; i < n_items; i++) {
+        names[i] = items[i]->name;
+        *out = items[i];
+        if (!strcmp(name, names[i])) return CLS_OK;
+    }
+    for (size_t i = 0; i < n_later; i++) {
+        names[n_items + i] = later[i];
+        if (!strcmp(name, later[i]))
+            return cli_fail(error, CLS_USAGE,
+                            "%s belongs to a later version than this (%s); `clausius reproduce` "
+                            "lists what there is",
+                            name, cls_version());
+    }
+    return cli_unknown(error, CLS_USAGE, "item of reproduce", name, n_items + n_later, names);
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    const cli_item *item = NULL;
+    int json = cli_given(a, "json");
+    cli_findings f = {.quick = cli_given(a, "quick"), .quiet = json};
+    if (!a->n_words) return list(json, error);
+    cls_status status = find_item(a->words[0], &item, error);
+    if (status) return status;
+    cli_catch_signals();
+    status = item->run(&f, error);
+    if (!status) status = json ? print_json(item, &f, error) : print_table(item, &f, error);
+    if (!status && failures(&f)) status = CLS_CHECK;
+    free(f.cells);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"quick", 0, NULL, "leave out what takes more than a few seconds (h = 1e-4 of dtel-table-2)"},
+    {"json", 0, NULL, "one JSON object: {\"item\", \"cells\": [...], \"passed\"}"},
+    {0},
+};
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .doc = "a paper's table or figure: the paper's number, ours, a verdict per cell",
+    .usage = "[ITEM] [options]",
+    .examples = "  clausius reproduce\n"
+                "  clausius reproduce dtel-table-3\n"
+                "  clausius reproduce dtel-table-2 --quick --json\n",
+    .notes =
+        "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"
+        "smaller), `differs` with the reason (a misprint, a loose reference), `as expected`\n"
+        "for numbers that are not in the paper, and OUT OF TOLERANCE. A cell is in tolerance\n"
+        "when it agrees with the expected number to half a unit of its last digit.\n"
+        "Exit code 1 when a cell is out of tolerance.\n",
+    .options = options,
+    .min_words = 0,
+    .max_words = 1,
+    .run = run,
+};

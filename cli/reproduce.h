@@ -1,0 +1,52 @@
+/* What reproduce.c and its items share: an item measures, and hands in cells; reproduce.c judges
+ * and prints them. An item is one const cli_item in cli/reproduce_*.c and one line in reproduce.c.
+ */
+#ifndef CLAUSIUS_CLI_REPRODUCE_H
+#define CLAUSIUS_CLI_REPRODUCE_H
+
+#include "cli.h"
+
+/* Numbers of the paper, and those expected, are texts: their last digit says how well they are
+ * known. Every text is borrowed from the item's constants. */
+typedef struct cli_cell {
+    char row[64];
+    const char *column;
+    const char *paper;    /* as printed, "5.41e-4"; NULL: the paper has no such number */
+    const char *expected; /* "6.182e-7", "<=1e-13" or ">=0.1"; NULL: shown, not judged */
+    double tolerance;     /* relative; 0: half a unit of the last digit of `expected` */
+    double ours;
+    int beaten;          /* smaller than the paper's is better: an error of the same kind */
+    const char *differs; /* why ours is not the paper's number */
+    const char *note;
+} cli_cell;
+
+typedef struct cli_findings {
+    int quick, quiet; /* --quick; no progress wanted */
+    size_t n, capacity;
+    cli_cell *cells;
+} cli_findings;
+cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error);
+
+typedef struct cli_item {
+    const char *name;
+    const char *doc;  /* one line */
+    const char *text; /* what was run and what to know about it; each line ends in \n */
+    cls_status (*run)(cli_findings *f, cls_error *error);
+} cli_item;
+
+extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_dtel_forced,
+    cli_dtel_noether;
+
+/* ---- short motions kept in memory ---- */
+
+/* A row at each of `steps` steps of h. */
+cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step first, double h,
+                         uint64_t steps, cls_table **out, cls_error *error);
+/* A column that the system is known to have. */
+const double *cli_series(const cls_table *t, const char *name);
+/* max |a_k - b_k| over the rows of both. */
+double cli_max_distance(const cls_table *a, const cls_table *b, const char *column);
+/* max |a_k - origin| over the rows from `first` on. */
+double cli_max_drift(const cls_table *a, const char *column, double origin, size_t first);
+
+#endif
