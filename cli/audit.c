@@ -121,8 +121,8 @@ static cls_status refined(const plan *p, unsigned factor, cls_table **out, cls_e
 }
 
 /* The order is what is seen when h is small. Where the first three steps h, h/2, h/4 are not, the
- * judge gets h/2, h/4, h/8 and so on, at most h/32, h/64, h/128. */
-enum { finest = 5 };
+ * judge gets h/2, h/4, h/8 and so on, at most h/128, h/256, h/512. */
+enum { finest = 7 };
 
 static int order_holds(const cls_audit *a) {
     return cls_audit_law(a, cls_audit_count(a) - 1)->passed;
@@ -206,9 +206,11 @@ static cls_status print_table(const verdict *v, cls_error *error) {
     printf("%s%s%s: value, (limit), what was seen\n", v->system, v->scheme ? " by " : "",
            v->scheme ? v->scheme : "");
     cls_status status = cli_grid_end(&g, stdout, error);
-    if (v->order_step < v->h)
+    if (v->order_step < v->h && order_holds(v->audit))
         printf("the order was judged at h = %g; h = %g is too large to show it\n", v->order_step,
                v->h);
+    else if (v->order_step < v->h)
+        printf("no step from h = %g down to %g shows the order\n", v->h, v->order_step);
     if (broken)
         printf("%s%zu of %zu laws are broken%s\n", bad, broken, n, plain);
     else

@@ -84,8 +84,7 @@ _clausius() {
         fi
         ;;
     reproduce)
-        mapfile -t COMPREPLY < <(compgen -W "$("$program" reproduce --help 2>/dev/null |
-            grep -oE '(dtel|vnots|dtlm|ephs|qp)-[a-z0-9.-]*[a-z0-9]' | sort -u)" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_clausius_first_words "$program" reproduce)" -- "$cur")
         ;;
     esac
 }

@@ -154,14 +154,20 @@ static cls_status print_json(const cli_item *item, const cli_findings *f, cls_er
                           error);
 }
 
-/* Ours, with one digit more than the expected number has, so that its rounding can be seen. */
+/* Ours in the notation of the expected number, with one digit more, so that its rounding shows. */
 static void format_ours(const cli_cell *c, char out[32]) {
-    int digits = 0;
     const char *like = c->expected && !is_bound(c) ? c->expected : c->paper;
-    for (const char *s = like; s && *s && *s != 'e'; s++)
-        digits += *s != '.' && (digits || *s != '0');
-    if (digits < 2) digits = 2;
-    snprintf(out, 32, "%.*g", digits + 1 > 15 ? 15 : digits + 1, c->ours);
+    const char *e = like ? strchr(like, 'e') : NULL;
+    if (like && !e) {
+        const char *point = strchr(like, '.');
+        snprintf(out, 32, "%.*f", point ? (int)strlen(point) : 1, c->ours);
+        return;
+    }
+    snprintf(out, 32, "%.*e", e && e > like + 2 ? (int)(e - like) - 1 : 2, c->ours);
+    char *tail = strchr(out, 'e');
+    if (!tail) return; /* nan, inf */
+    int exponent = atoi(tail + 1);
+    snprintf(tail, (size_t)(out + 32 - tail), "e%d", exponent);
 }
 
 static void print_cell(cli_grid *g, const cli_cell *c, int colour) {

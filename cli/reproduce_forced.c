@@ -14,12 +14,17 @@ enum { n_steps = 5000, at_one = 100 };
 
 typedef struct pressure {
     const char *set, *label;
-    const char *V_1, *V_50, *dtel, *better, *worse;
+    const char *V_1, *V_50;
+    const char *dtel, *paper_start, *generic, *gradient; /* errors of V */
 } pressure;
 
+/* The errors of the paper's start and of discrete-gradient were found by an independent program in
+ * sigma; generic-euler is only claimed to be worse than dtel with the paper's start. */
 static const pressure pressures[] = {
-    {"pA=1.8", "pA = 1.8", "1.160888584758", "1.217269004238", "1.28e-4", "<=1.28e-4", ">=1.28e-4"},
-    {"pA=0", "pA = 0", "1.925972008621", "37.840363448620", "7.72e-3", "<=7.72e-3", ">=7.72e-3"},
+    {"pA=1.8", "pA = 1.8", "1.160888584758", "1.217269004238", "1.28e-4", "2.660e-3", ">=2.660e-3",
+     "1.431e-4"},
+    {"pA=0", "pA = 0", "1.925972008621", "37.840363448620", "7.72e-3", "9.683e-3", ">=9.683e-3",
+     "1.40e-5"},
 };
 
 static cls_status add(cli_findings *f, const pressure *p, const char *row, cli_cell cell,
@@ -70,14 +75,16 @@ static cls_status run_pressure(cli_findings *f, const pressure *p, cls_error *er
         {"dtel",
          CLS_FIRST_PAPER,
          {.column = "dtel, q1 = q0 as in the paper",
-          .expected = p->worse,
+          .expected = p->paper_start,
           .note = "the start costs accuracy"}},
         {"generic-euler",
          CLS_FIRST_MOMENTUM,
-         {.column = "generic-euler", .expected = p->worse, .note = "the claim of the figures"}},
+         {.column = "generic-euler",
+          .expected = p->generic,
+          .note = "the figures: dtel is nearer"}},
         {"discrete-gradient",
          CLS_FIRST_MOMENTUM,
-         {.column = "discrete-gradient", .expected = p->better}},
+         {.column = "discrete-gradient", .expected = p->gradient}},
     };
     cli_motion m = {0};
     cls_table *reference = NULL;

@@ -2,7 +2,7 @@
  *
  * Notes `# key: value`, one header line, one line per row; every number with %.17g, which reads
  * back to the same bits. Rows are formatted into one block that goes out when it is full: memory is
- * flat in the number of rows, and the cost is that of printf (about 0.3 us per number). The file
+ * flat in the number of rows, and the cost is that of printf (about 0.4 us per number). The file
  * appears under its name only on commit (base/file.c). A number that is not finite is written as
  * printf writes it and is then refused, with its line, by the reader. */
 #include "data/table.h"

@@ -55,8 +55,8 @@ static cls_node remainder_of(clsi_step *st, size_t count, const cls_node *y0, co
 static void correct(clsi_step *st, cls_node R, const cls_node *dy, const cls_node *a,
                     const cls_node *b, cls_node *gradient_star) {
     cls_graph *g = st->g;
-    /* below the square root of the smallest number there is no step to correct */
-    cls_node two = cls_constant(g, 2), norm = cls_constant(g, 1e-290);
+    /* at rest dy = 0 and so is R; the floor keeps 0/0 away (its square must not underflow) */
+    cls_node two = cls_constant(g, 2), norm = cls_constant(g, 1e-100);
     cls_node *W = clsi_nodes(st, st->nz);
     for (size_t k = 0; k < st->nz; k++) {
         W[k] = cls_add(g, cls_pow(g, a[k], two), cls_pow(g, b[k], two));

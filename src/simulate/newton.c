@@ -121,7 +121,7 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
          * plain square root of the tolerance stands in while there is no update before */
         double ratio = fmin(size / before, 1), next = isinf(before) ? size * size : size * ratio * ratio;
         int at_round_off = size < 1e-9 && size > 0.25 * before;
-        if (size <= tolerance || (size < 1e-5 && next <= tolerance) || at_round_off) {
+        if (size <= tolerance || (size < 1e-5 && next <= 0.1 * tolerance) || at_round_off) {
             for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - nw->d[i];
             return inside(sp, nw) ? CLSI_FINE : CLSI_DOMAIN;
         }

@@ -40,7 +40,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     sim->state = carve(&at, sim->n_state);
-    sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 2) * sim->n_state);
+    sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_state);
     sim->history = carve(&at, substeps(sp) * CLSI_HISTORY * k);
     sim->row_in = carve(&at, sp->nz + 2);
     sim->monitor_out = carve(&at, n_monitor);
@@ -76,7 +76,7 @@ static size_t block_size(const cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
     size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
-    return sim->n_state * (size_t)(sp->options.max_halvings + 4) + substeps(sp) * CLSI_HISTORY * k +
+    return sim->n_state * (size_t)(sp->options.max_halvings + 5) + substeps(sp) * CLSI_HISTORY * k +
            sp->nz + 2 + 2 * n_monitor + sp->n_base + k + 2 * out + k * k + 4 * k + sp->n_guarded +
            sp->work_size + cls_program_work_size(clsi_system_row_program(sp->s));
 }
@@ -185,17 +185,17 @@ static void set_defect(cls_simulator *sim, const double *now) {
     sim->defect = isfinite(missing) ? fmax(missing, least) : 0;
 }
 
+/* Energy, entropy and invariants after a step; what the step did to the entropy. */
+static void measure(cls_simulator *sim) {
+    double before = sim->monitor_out[CLSI_MONITOR_ENTROPY];
+    run_monitor(sim, sim->monitor_out);
+    sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - before;
+}
+
 static void watch(cls_simulator *sim) {
-    const clsi_stepper *sp = sim->stepper;
     cls_simulate_info *info = &sim->info;
     const double *start = sim->monitor_start, *now = sim->monitor_out;
-    if (!sp->options.monitor && !sp->scheme->carries) return;
-    double before = now[CLSI_MONITOR_ENTROPY];
-    run_monitor(sim, sim->monitor_out);
-    double entropy = now[CLSI_MONITOR_ENTROPY];
-    sim->step_entropy = entropy - before;
-    if (sp->scheme->carries) set_defect(sim, now);
-    if (!sp->options.monitor) return;
+    double entropy = now[CLSI_MONITOR_ENTROPY], before = entropy - sim->step_entropy;
     double error = fabs(now[CLSI_MONITOR_ENERGY] - start[CLSI_MONITOR_ENERGY]);
     info->energy_max_error = fmax(info->energy_max_error, error);
     info->entropy_final = entropy;
@@ -358,6 +358,27 @@ static clsi_trouble composed_step(cls_simulator *sim) {
     return trouble;
 }
 
+/* A whole step with the carried defect. Production may drop so fast (a turning point) that taking
+ * the defect away would make the entropy fall: then the step is made again without it. */
+static clsi_trouble carried_step(cls_simulator *sim) {
+    const clsi_stepper *sp = sim->stepper;
+    double *saved = sim->saved + (size_t)(sp->options.max_halvings + 2) * sim->n_state;
+    double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY];
+    memcpy(saved, sim->state, sim->n_state * sizeof(double));
+    clsi_trouble trouble = composed_step(sim);
+    if (trouble != CLSI_FINE) return trouble;
+    measure(sim);
+    if (sim->defect < 0 && sim->step_entropy < 0) {
+        memcpy(sim->state, saved, sim->n_state * sizeof(double));
+        sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
+        sim->defect = 0;
+        trouble = composed_step(sim);
+        if (trouble == CLSI_FINE) measure(sim);
+    }
+    set_defect(sim, sim->monitor_out);
+    return trouble;
+}
+
 static void make_paper_start(cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
     set_base(sim, sim->t0, sp->options.h, 0);
@@ -423,14 +444,17 @@ static cls_status reference_step(cls_simulator *sim, cls_error *error) {
 cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
     if (sim->paper_pending && n) make_paper_start(sim);
     for (uint64_t k = 0; k < n; k++) {
+        const clsi_stepper *sp = sim->stepper;
         if (sim->reference) {
             cls_status status = reference_step(sim, error);
             if (status != CLS_OK) return status;
         } else {
-            clsi_trouble trouble = composed_step(sim);
+            clsi_trouble trouble = sp->scheme->carries ? carried_step(sim) : composed_step(sim);
             if (trouble != CLSI_FINE) return fail(sim, trouble, error);
         }
         sim->steps++;
+        if (!sp->options.monitor) continue;
+        if (!sp->scheme->carries) measure(sim);
         watch(sim);
     }
     return CLS_OK;

@@ -16,7 +16,7 @@ struct cls_simulator {
     int paper_pending; /* the paper's first step is still to be made */
     double *block;     /* everything below is carved from here */
     double *state;     /* (n_state) */
-    double *saved;     /* (max_halvings + 2, n_state) states to return to */
+    double *saved;     /* (max_halvings + 3, n_state) states to return to */
     double *history;   /* (substeps, CLSI_HISTORY, unknowns), newest first */
     int *history_length; /* (substeps) */
     double *row_in, *monitor_out, *monitor_start, *next_out;

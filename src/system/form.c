@@ -100,15 +100,14 @@ static cls_status build_phase(const cls_system *s, const clsi_physics *ph, clsi_
     f->lagrangian = CLS_NO_NODE;
     if (s->formalism == CLS_HAMILTONIAN) {
         f->generator = cls_add(g, ph->formula, ph->potential);
-        if (clsi_legendre(g, f->generator, s->n, s->p, s->v, &other, scratch))
-            f->lagrangian = other;
-        status = slope(g, f->generator, s->n, s->p, 1, f->v);
+        int closed = clsi_legendre(g, f->generator, s->n, s->p, s->v, &other, scratch);
+        if (closed == 1) f->lagrangian = other;
+        status = closed < 0 ? CLS_MEMORY : slope(g, f->generator, s->n, s->p, 1, f->v);
     } else {
         f->lagrangian = cls_sub(g, ph->formula, ph->potential);
-        if (!clsi_legendre(g, f->lagrangian, s->n, s->v, s->p, &f->generator, f->v))
-            status = CLS_NUMERIC;
-        else
-            shorten(g, s->n, f->v);
+        int closed = clsi_legendre(g, f->lagrangian, s->n, s->v, s->p, &f->generator, f->v);
+        status = closed == 1 ? CLS_OK : closed == 0 ? CLS_NUMERIC : CLS_MEMORY;
+        if (closed == 1) shorten(g, s->n, f->v);
     }
     if (status == CLS_OK) status = slope(g, f->generator, s->m, s->S, 1, f->T);
     if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, 1, f->energy_q);
@@ -163,22 +162,32 @@ static clsi_form *form_allocate(const cls_system *s) {
     return f;
 }
 
-static clsi_form_kind choose(const cls_system *s, const clsi_physics *ph) {
-    if (s->formalism == CLS_HAMILTONIAN) return CLSI_FORM_PHASE;
-    if (s->formalism == CLS_THERMAL_LAGRANGIAN) return CLSI_FORM_THERMAL;
+static cls_status choose(const cls_system *s, const clsi_physics *ph, clsi_form_kind *kind) {
+    *kind = s->formalism == CLS_HAMILTONIAN ? CLSI_FORM_PHASE : CLSI_FORM_THERMAL;
+    if (s->formalism != CLS_LAGRANGIAN) return CLS_OK;
     cls_node *v = clsi_calloc(s->n, sizeof *v), H;
-    int closed = v && clsi_legendre(s->g, ph->formula, s->n, s->v, s->p, &H, v);
+    int closed = v ? clsi_legendre(s->g, ph->formula, s->n, s->v, s->p, &H, v) : -1;
     free(v);
-    return closed ? CLSI_FORM_PHASE : CLSI_FORM_VELOCITY;
+    *kind = closed == 1 ? CLSI_FORM_PHASE : CLSI_FORM_VELOCITY;
+    return closed < 0 ? CLS_MEMORY : CLS_OK;
 }
 
+/* The graph knows best what went wrong in it (too many nodes, no memory). */
 static cls_status graph_trouble(const cls_system *s, cls_status status, cls_error *error) {
     cls_error inner = {0};
-    if (status == CLS_MEMORY) return clsi_no_memory(error);
-    if (cls_graph_status(s->g, &inner) == CLS_OK)
-        return clsi_fail(error, CLS_SYSTEM, "a derivative does not exist");
-    return inner.status == CLS_MEMORY ? clsi_no_memory(error)
-                                      : clsi_fail(error, CLS_SYSTEM, "%s", inner.message);
+    if (cls_graph_status(s->g, &inner) != CLS_OK && inner.status != CLS_MEMORY)
+        return clsi_fail(error, CLS_SYSTEM, "%s", inner.message);
+    if (status == CLS_MEMORY || inner.status == CLS_MEMORY) return clsi_no_memory(error);
+    return clsi_fail(error, CLS_SYSTEM, "the mass matrix cannot be inverted in closed form");
+}
+
+static cls_status build(const cls_system *s, const clsi_physics *physics, clsi_form *f) {
+    cls_status status = f->kind == CLSI_FORM_PHASE      ? build_phase(s, physics, f)
+                        : f->kind == CLSI_FORM_VELOCITY ? build_velocity(s, physics, f)
+                                                        : build_thermal(s, physics, f);
+    f->entropy = cls_constant(s->g, 0);
+    for (size_t i = 0; i < s->m; i++) f->entropy = cls_add(s->g, f->entropy, f->S[i]);
+    return status == CLS_OK ? cls_graph_status(s->g, NULL) : status;
 }
 
 cls_status clsi_form_create(const cls_system *s, const clsi_physics *physics,
@@ -186,18 +195,17 @@ cls_status clsi_form_create(const cls_system *s, const clsi_physics *physics,
     *out = NULL;
     clsi_form *f = form_allocate(s);
     if (!f) return clsi_no_memory(error);
-    f->kind = kind ? *kind : choose(s, physics);
+    cls_status status = CLS_OK;
+    if (kind)
+        f->kind = *kind;
+    else
+        status = choose(s, physics, &f->kind);
     copy(s->n, s->q, f->q);
     copy(s->n, s->q, f->z);
     copy(s->n, f->kind == CLSI_FORM_PHASE ? s->p : s->v, f->z + s->n);
     copy(s->m, f->kind == CLSI_FORM_THERMAL ? s->T : s->S, f->z + 2 * s->n);
-    cls_status status = f->kind == CLSI_FORM_PHASE      ? build_phase(s, physics, f)
-                        : f->kind == CLSI_FORM_VELOCITY ? build_velocity(s, physics, f)
-                                                        : build_thermal(s, physics, f);
-    f->entropy = cls_constant(s->g, 0);
-    for (size_t i = 0; i < s->m; i++) f->entropy = cls_add(s->g, f->entropy, f->S[i]);
-    if (status == CLS_OK) status = cls_graph_status(s->g, NULL);
-    if (status != CLS_OK || f->energy == CLS_NO_NODE || f->entropy == CLS_NO_NODE) {
+    if (status == CLS_OK) status = build(s, physics, f);
+    if (status != CLS_OK) {
         clsi_form_free(&f);
         return graph_trouble(s, status, error);
     }

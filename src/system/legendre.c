@@ -26,15 +26,15 @@ static cls_node negate(cls_graph *g, cls_node a, int depth) {
     return op == CLS_OP_SUB ? cls_add(g, left, right) : cls_sub(g, left, right);
 }
 
-/* Numbers for all symbols of M, somewhere without symmetry; 1 if M is invertible there. A value
- * that is not finite says nothing about M and does not count against it. */
+/* Numbers for all symbols of M, somewhere without symmetry; 1 if M is invertible there, -1 when out
+ * of memory. A value that is not finite says nothing about M and does not count against it. */
 static int invertible(cls_graph *g, size_t n, const cls_node *M) {
     size_t count = cls_symbols_of(g, n * n, M, 0, NULL);
     cls_node *symbols = clsi_calloc(count, sizeof *symbols);
     double *in = clsi_calloc(count, sizeof *in), *a = clsi_calloc(n * n, sizeof *a), *work = NULL;
     size_t *pivot = clsi_calloc(n, sizeof *pivot);
     cls_program *program = NULL;
-    int good = 0;
+    int good = -1;
     if (!symbols || !in || !a || !pivot) goto done;
     cls_symbols_of(g, n * n, M, count, symbols);
     for (size_t i = 0; i < count; i++) in[i] = 0.6180339887 + 0.1 * sin(1.0 + 3.7 * (double)i);
@@ -129,19 +129,22 @@ static int is_free_of(cls_graph *g, size_t n, const cls_node *x, cls_node *a) {
     return *a != CLS_NO_NODE && !cls_depends(g, *a, n, x);
 }
 
-/* c_i = f_xi at x = 0, f0 = f at x = 0, M = f_xx; 0 when M still contains x. */
+/* c_i = f_xi at x = 0, f0 = f at x = 0, M = f_xx; 0 when M still contains x, -1 when the graph
+ * fails. */
 static int quadratic_form(cls_graph *g, cls_node f, size_t n, const cls_node *x, cls_node *c,
                           cls_node *f0, cls_node *M) {
     cls_node *zero = clsi_calloc(n, sizeof *zero);
-    if (!zero) return 0;
+    if (!zero) return -1;
     for (size_t i = 0; i < n; i++) zero[i] = cls_constant(g, 0);
-    int good = cls_gradient(g, f, n, x, c) == CLS_OK && cls_jacobian(g, n, c, n, x, M) == CLS_OK;
-    for (size_t i = 0; i < n * n && good; i++)
+    int good =
+        cls_gradient(g, f, n, x, c) == CLS_OK && cls_jacobian(g, n, c, n, x, M) == CLS_OK ? 1 : -1;
+    for (size_t i = 0; i < n * n && good == 1; i++)
         if (M[i] == CLS_NO_NODE || cls_node_op(g, M[i]) != CLS_OP_CONSTANT)
             good = is_free_of(g, n, x, &M[i]);
-    good = good && cls_substitute(g, n, c, n, x, zero, c) == CLS_OK &&
-           cls_substitute(g, 1, &f, n, x, zero, f0) == CLS_OK;
-    for (size_t i = 0; i < n && good; i++) c[i] = cls_simplify(g, c[i]);
+    if (good == 1 && (cls_substitute(g, n, c, n, x, zero, c) != CLS_OK ||
+                      cls_substitute(g, 1, &f, n, x, zero, f0) != CLS_OK))
+        good = -1;
+    for (size_t i = 0; i < n && good == 1; i++) c[i] = cls_simplify(g, c[i]);
     free(zero);
     return good;
 }
@@ -149,10 +152,11 @@ static int quadratic_form(cls_graph *g, cls_node f, size_t n, const cls_node *x,
 int clsi_legendre(cls_graph *g, cls_node f, size_t n, const cls_node *x, const cls_node *y,
                   cls_node *conjugate, cls_node *x_of_y) {
     cls_node *c = clsi_calloc(n, sizeof *c), *M = clsi_calloc(n * n, sizeof *M), f0;
-    int good = c && M && quadratic_form(g, f, n, x, c, &f0, M) &&
-               (n <= MAX_FULL || is_diagonal(g, n, M)) && invertible(g, n, M);
-    for (size_t i = 0; i < n && good; i++) c[i] = cls_sub(g, y[i], c[i]);
-    if (good) *conjugate = cls_add(g, kinetic(g, n, M, c, x_of_y), negate(g, f0, 0));
+    int good = c && M ? quadratic_form(g, f, n, x, c, &f0, M) : -1;
+    if (good == 1 && n > MAX_FULL) good = is_diagonal(g, n, M);
+    if (good == 1) good = invertible(g, n, M);
+    for (size_t i = 0; i < n && good == 1; i++) c[i] = cls_sub(g, y[i], c[i]);
+    if (good == 1) *conjugate = cls_add(g, kinetic(g, n, M, c, x_of_y), negate(g, f0, 0));
     free(c);
     free(M);
     return good;

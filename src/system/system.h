@@ -108,7 +108,7 @@ void clsi_form_free(clsi_form **form);
 cls_status clsi_system_build_rows(cls_system *s, cls_error *error);
 cls_status clsi_system_build_duals(cls_system *s, cls_error *error);
 /* If f is quadratic in x (n symbols) with an invertible matrix f_xx that is free of x: its Legendre
- * transform f*(y) and x(y) (n); returns 1. Else 0. */
+ * transform f*(y) and x(y) (n); returns 1. Else 0; -1 when out of memory. */
 int clsi_legendre(cls_graph *g, cls_node f, size_t n, const cls_node *x, const cls_node *y,
                   cls_node *conjugate, cls_node *x_of_y);
 

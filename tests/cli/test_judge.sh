@@ -44,10 +44,10 @@ test_audit_of_a_system_judges_the_order() {
 }
 
 test_audit_refines_steps_that_do_not_show_the_order() {
-    run "$CLAUSIUS" audit pendulum --steps 20 --h 0.5 --json
+    run "$CLAUSIUS" audit ideal-gas-piston --steps 100 --h 0.01 --json
     expect_ok
-    expect_json 'd["h"] == 0.5 and d["order_step"] < d["h"]'
-    run "$CLAUSIUS" audit pendulum --steps 20 --h 0.5
+    expect_json 'd["h"] == 0.01 and d["order_step"] < d["h"]'
+    run "$CLAUSIUS" audit ideal-gas-piston --steps 100 --h 0.01
     expect_stdout 'order was judged at h = '
 }
 

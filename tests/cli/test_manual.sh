@@ -43,6 +43,8 @@ test_completion() {
     expect_in_file '^--until$' completions
     complete_line clausius help aud
     expect_in_file '^audit$' completions
+    complete_line clausius reproduce dtel-t
+    expect_in_file '^dtel-table-2$' completions
     : >mine.clausius
     complete_line clausius show mi
     expect_in_file '^mine\.clausius$' completions

@@ -6,11 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/base.h"
-#include <clausius/graph.h>
+#include "tests/expr/random_graph.h"
 #include <dlfcn.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,25 +98,6 @@ static void open_graph(cls_graph **g, cls_node *symbols) {
     for (size_t k = 0; k < SYMBOLS; k++) symbols[k] = cls_symbol(*g, (char[2]){(char)('a' + k), 0});
 }
 
-static cls_node random_node(cls_graph *g, clsi_random *r, cls_node a, cls_node b) {
-    static const double exponents[] = {2, 3, -1, -7, 0.5, 1.4, -2.5, 70};
-    cls_function f = (cls_function)(clsi_random_next(r) % CLS_FN_COUNT);
-    double c = exponents[clsi_random_next(r) % 8];
-    int i = 1 + (int)(clsi_random_next(r) % 3), j = 1 + (int)(clsi_random_next(r) % 3);
-    switch (clsi_random_next(r) % 10) {
-    case 0: return cls_add(g, a, b);
-    case 1: return cls_sub(g, a, b);
-    case 2: return cls_mul(g, a, b);
-    case 3: return cls_div(g, a, b);
-    case 4: return cls_neg(g, a);
-    case 5: return cls_pow(g, a, b);
-    case 6: return cls_pow(g, a, cls_constant(g, c));
-    case 7: return a == b ? a : cls_quotient(g, f, i, j, a, b, c);
-    case 8: return cls_pow(g, cls_constant(g, 2), a);
-    default: return cls_apply(g, f == CLS_FN_POWER ? CLS_FN_TANH : f, a);
-    }
-}
-
 static cls_program *random_program(cls_graph *g, const cls_node *symbols, clsi_random *r) {
     cls_node pool[SYMBOLS + 3 + OUTPUTS];
     size_t n = 0;
@@ -127,8 +105,7 @@ static cls_program *random_program(cls_graph *g, const cls_node *symbols, clsi_r
     for (size_t k = 0; k < 3; k++) pool[n++] = cls_constant(g, 3 * clsi_random_normal(r));
     for (size_t k = 0; k < OUTPUTS; k++, n++) {
         size_t from = k % 3 ? SYMBOLS + 3 : n; /* shallow, so that most values are finite */
-        pool[n] =
-            random_node(g, r, pool[clsi_random_next(r) % from], pool[clsi_random_next(r) % from]);
+        pool[n] = random_node(g, r, pool[random_below(r, from)], pool[random_below(r, from)], 1);
     }
     cls_program *p;
     assert_int_equal(cls_program_create(g, SYMBOLS, symbols, OUTPUTS, pool + SYMBOLS + 3, &p, NULL),

@@ -13,12 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* fontconfig keeps its caches until the process ends; cairo gives no way to free them. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) {
-    return "leak:libfontconfig";
-}
-
 static char folder[64];
 
 static int make_folder(void **state) {

@@ -238,6 +238,31 @@ static void shown_text_is_complete(void **unused) {
     cls_system_free(&s);
 }
 
+/* Every block marked `clausius` in the language reference is a whole file and works. */
+static void the_manual_is_true(void **unused) {
+    (void)unused;
+    char *manual = NULL;
+    size_t length, blocks = 0;
+    cls_error error = {0};
+    assert_int_equal(
+        clsi_read_file(CLSI_SOURCE_DIR "/docs/language.md", 1 << 20, &manual, &length, &error),
+        CLS_OK);
+    for (char *at = manual; (at = strstr(at, "```clausius\n")); blocks++) {
+        char *begin = at + strlen("```clausius\n"), *end = strstr(begin, "```");
+        double row[64];
+        cls_system *s = NULL;
+        assert_non_null(end);
+        *end = 0;
+        if (cls_system_parse(begin, "docs/language.md", NULL, &s, &error))
+            fail_msg("%s", error.message);
+        start_row(s, row);
+        cls_system_free(&s);
+        at = end + 1;
+    }
+    assert_true(blocks >= 2);
+    free(manual);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_builtin_loads),
@@ -247,6 +272,7 @@ int main(void) {
         cmocka_unit_test(unknown_names_get_a_suggestion),
         cmocka_unit_test(energy_generates_velocity_and_temperature),
         cmocka_unit_test(shown_text_is_complete),
+        cmocka_unit_test(the_manual_is_true),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
