@@ -54,18 +54,22 @@ const double *cli_series(const cls_table *t, const char *name) {
     return cls_table_column(t, (size_t)k);
 }
 
+double cli_worse(double most, double error) {
+    return isnan(most) || fabs(error) <= most ? most : fabs(error);
+}
+
 double cli_max_distance(const cls_table *a, const cls_table *b, const char *column) {
     const double *x = cli_series(a, column), *y = cli_series(b, column);
     size_t rows = cls_table_rows(a) < cls_table_rows(b) ? cls_table_rows(a) : cls_table_rows(b);
     double most = 0;
-    for (size_t k = 0; k < rows; k++) most = fmax(most, fabs(x[k] - y[k]));
+    for (size_t k = 0; k < rows; k++) most = cli_worse(most, x[k] - y[k]);
     return most;
 }
 
 double cli_max_drift(const cls_table *a, const char *column, double origin, size_t first) {
     const double *x = cli_series(a, column);
     double most = 0;
-    for (size_t k = first; k < cls_table_rows(a); k++) most = fmax(most, fabs(x[k] - origin));
+    for (size_t k = first; k < cls_table_rows(a); k++) most = cli_worse(most, x[k] - origin);
     return most;
 }
 

@@ -44,6 +44,8 @@ cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step
                          uint64_t steps, cls_table **out, cls_error *error);
 /* A column that the system is known to have. */
 const double *cli_series(const cls_table *t, const char *name);
+/* The larger of `most` and |error|; a NaN stays (fmax would drop it). */
+double cli_worse(double most, double error);
 /* max |a_k - b_k| over the rows of both. */
 double cli_max_distance(const cls_table *a, const cls_table *b, const char *column);
 /* max |a_k - origin| over the rows from `first` on. */

@@ -107,7 +107,7 @@ static double drift_from_v(const gas *g, const cls_table *t, double H0) {
     double most = 0;
     for (size_t k = 1; k < cls_table_rows(t); k++) {
         double v = (x[k] - x[k - 1]) / step, middle = (x[k] + x[k - 1]) / 2;
-        most = fmax(most, fabs(v * v / 2 + g->U(middle, S[k - 1]) - H0));
+        most = cli_worse(most, v * v / 2 + g->U(middle, S[k - 1]) - H0);
     }
     return most;
 }
@@ -115,7 +115,7 @@ static double drift_from_v(const gas *g, const cls_table *t, double H0) {
 /* p- of the first pair x1 = x0, and of all later ones, where it equals p+. */
 static double drift_from_p_minus(const gas *g, const cls_table *t, double H0) {
     double p0 = step / 2 * g->U_x(1, 10);
-    return fmax(p0 * p0 / 2, cli_max_drift(t, "energy", H0, 1));
+    return cli_worse(cli_max_drift(t, "energy", H0, 1), p0 * p0 / 2);
 }
 
 static void measure(const gas *g, const runs *r, double out[n_numbers]) {

@@ -17,7 +17,7 @@ static double printed_drift(const cls_table *t) {
     const double *p = cli_series(t, "p.x"), *r = cli_series(t, "p.y");
     double most = 0, first = 0.1 * (x[0] - y[0]) + r[0] - p[0];
     for (size_t k = 0; k < cls_table_rows(t); k++)
-        most = fmax(most, fabs(0.1 * (x[k] - y[k]) + r[k] - p[k] - first));
+        most = cli_worse(most, 0.1 * (x[k] - y[k]) + r[k] - p[k] - first);
     return most;
 }
 

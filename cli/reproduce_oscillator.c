@@ -49,7 +49,7 @@ static double exact_S(double t) {
 }
 
 static void note_error(watch *w, int which, double error) {
-    if (!(fabs(error) <= w->error[which])) w->error[which] = fabs(error); /* keeps NaN too */
+    w->error[which] = cli_worse(w->error[which], error);
 }
 
 static void look(watch *w, uint64_t k, double q, double p, double S) {
@@ -178,7 +178,7 @@ typedef struct column {
  * The entropy and H of dtel at h = 1e-4, and all of "from p0 = 1" and discrete-gradient, were found
  * by an independent program too. */
 static const column columns[] = {
-    {"position",
+    {"position, dtel",
      DTEL,
      POSITION,
      1,
@@ -199,7 +199,7 @@ static const column columns[] = {
      {"1.228e-2", "1.226e-4", "1.225e-6", "1.225e-8"},
      {"1.228e-2", "1.226e-4", "1.225e-6", "1.225e-8"},
      NULL},
-    {"entropy",
+    {"entropy, dtel",
      DTEL,
      ENTROPY,
      1,
@@ -220,7 +220,7 @@ static const column columns[] = {
      {"7.63e-3", "5.41e-4", "1.26e-7", "4.65e-10"},
      {"7.63e-3", "5.41e-5", "1.26e-7", "4.65e-10"},
      misprint},
-    {"H from p+-",
+    {"H from p+-, dtel",
      DTEL,
      ENERGY,
      1,
@@ -234,14 +234,14 @@ static const column columns[] = {
      {"8.10e-4", "8.24e-6", "8.25e-8", "5.44e-9"},
      {"8.10e-4", "8.24e-6", "8.25e-8", "5.44e-9"},
      NULL},
-    {"H RK2",
+    {"H, RK2",
      RK2,
      ENERGY,
      0,
      {"5.62e-5", "1.14e-5", "1.25e-7", "1.26e-9"},
      {"5.62e-5", "1.14e-5", "1.25e-7", "1.26e-9"},
      NULL},
-    {"H from v",
+    {"H from v, dtel",
      DTEL,
      ENERGY_V,
      0,

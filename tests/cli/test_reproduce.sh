@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# clausius reproduce: the items of paper 002, cell by cell.
+. "$(dirname "$0")/../cli/lib.sh"
+
+# The value of a cell of the JSON object d, for expect_json.
+cell() {
+    printf '[c for c in d["cells"] if c["row"] == "%s" and c["column"] == "%s"][0]' "$1" "$2"
+}
+
+# Every judged cell says by its own numbers whether it passes; the verdict of the item is theirs.
+consistent='len(d["cells"]) > 0 and d["passed"] == all(c["passed"] for c in d["cells"])
+ and all(set(c) >= {"row", "column", "paper", "ours", "expected", "passed", "note"} for c in d["cells"])
+ and all(c["ours"] <= c["expected"] for c in d["cells"] if c["passed"] and c["relation"] == "<=")
+ and all(c["ours"] >= c["expected"] for c in d["cells"] if c["passed"] and c["relation"] == ">=")
+ and all(abs(c["ours"] / c["expected"] - 1) < 6e-3 for c in d["cells"] if c["passed"] and c["relation"] == "=")'
+consistent=${consistent//$'\n'/}
+
+reproduces() {
+    run "$CLAUSIUS" reproduce "$@" --json
+    expect_json "$consistent"
+    expect_json 'd["passed"]'
+    expect_json "d[\"item\"] == \"$1\""
+    expect_ok
+    expect_no_stderr
+}
+
+test_without_item_lists() {
+    run "$CLAUSIUS" reproduce
+    expect_ok
+    for item in dtel-table-2 dtel-table-3 dtel-table-4 dtel-forced dtel-noether; do
+        expect_stdout "^$item +[a-z]"
+    done
+    expect_no_stdout 'vnots'
+    run "$CLAUSIUS" reproduce --json
+    expect_ok
+    expect_json 'len(d["items"]) == 5 and all(i["name"] and i["doc"] for i in d["items"])'
+}
+
+test_later_items_say_so() {
+    for item in vnots-piston-a vnots-body-c dtlm-table-2 ephs-6.4 qp-pendulum; do
+        run "$CLAUSIUS" reproduce $item
+        expect_exit 2
+        expect_stderr "$item belongs to a later version"
+        expect_no_stdout
+    done
+}
+
+test_unknown_item_gets_the_nearest() {
+    run "$CLAUSIUS" reproduce dtel-tabel-3
+    expect_exit 2
+    expect_stderr 'dtel-table-3'
+    expect_no_stdout
+}
+
+test_oscillator() {
+    reproduces dtel-table-2 --quick
+    expect_json 'not any(c["row"] == "h = 1e-4" for c in d["cells"])'
+    # order 2: a tenth of the step, a hundredth of the error
+    for column in 'position, dtel' 'position, RK2' 'position, discrete-gradient'; do
+        expect_json "99 < $(cell 'h = 1e-2' "$column")[\"ours\"] / $(cell 'h = 1e-3' "$column")[\"ours\"] < 101"
+    done
+    expect_json "$(cell 'h = 1e-2' 'entropy, RK2')[\"verdict\"] == \"differs\""
+    expect_json "\"E8\" in $(cell 'h = 1e-2' 'entropy, RK2')[\"note\"]"
+    expect_json "$(cell 'h = 1e-3' 'position, three-term')[\"verdict\"] == \"as published\""
+}
+
+test_gases() {
+    for item in dtel-table-3 dtel-table-4; do
+        reproduces $item
+        expect_json "$(cell x dtel)[\"verdict\"] == \"differs\" and \"E9\" in $(cell x dtel)[\"note\"]"
+        expect_json "$(cell H 'dtel, p- (k >= 0)')[\"verdict\"] == \"as published\""
+        expect_json "$(cell x discrete-gradient)[\"verdict\"] == \"beaten\""
+        expect_json "$(cell x discrete-gradient)[\"ours\"] < $(cell x dtel)[\"ours\"] / 100"
+        expect_json "$(cell H discrete-gradient)[\"ours\"] < 1e-13"
+    done
+}
+
+test_forced() {
+    reproduces dtel-forced
+    expect_json "abs($(cell 'V(50), pA = 1.8' reference)[\"ours\"] - 1.217269004238) < 1e-10"
+    expect_json "abs($(cell 'V(50), pA = 0' reference)[\"ours\"] - 37.840363448620) < 1e-9"
+}
+
+test_noether() {
+    reproduces dtel-noether
+    for scheme in dtel discrete-gradient; do
+        expect_json "$(cell 'gamma (x - y) + vx - vy' $scheme)[\"ours\"] <= 1e-13"
+        expect_json "$(cell 'gamma (x - y) + vy - vx' $scheme)[\"ours\"] > 0.1"
+    done
+    expect_json "$(cell 'gamma (x - y) + vx - vy' generic-euler)[\"ours\"] > 1e-6"
+}
+
+test_table_for_people() {
+    run "$CLAUSIUS" reproduce dtel-table-3
+    expect_ok
+    expect_stdout '^System ideal-gas-piston'
+    expect_stdout '^row +column +paper +expected +ours +verdict$'
+    expect_stdout '^x +dtel +55\.7 +54\.52 +54\.52[0-9]* +differs: '
+    expect_stdout '^H +RK2 +4\.01e3 +4\.008e3 +[0-9.]+e3 +as published$'
+    expect_stdout 'all 13 cells are within tolerance'
+    expect_no_stderr
+}
+
+test_full_disk() {
+    [[ -e /dev/full ]] || skip 'no /dev/full here'
+    run sh -c '"$CLAUSIUS" reproduce dtel-noether >/dev/full'
+    expect_exit 5
+}
+
+run_tests
