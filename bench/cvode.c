@@ -10,11 +10,9 @@
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
-#include <time.h>
 
 static int rhs(double t, N_Vector y, N_Vector dy, void *data) {
     (void)t, (void)data;
@@ -46,26 +44,32 @@ static void quiet(int code, const char *module, const char *function, char *mess
     (void)code, (void)module, (void)function, (void)message, (void)data;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+/* CVode's return value; the solution is left in y. */
+static int solve(void *solver, N_Vector y, double rtol, double *t) {
+    double *z = NV_DATA_S(y);
+    z[0] = X_START, z[1] = 0, z[2] = S_START;
+    int code = CVodeReInit(solver, 0, y);
+    if (code >= 0) code = CVodeSStolerances(solver, rtol, rtol);
+    return code < 0 ? code : CVode(solver, T_END, y, t, CV_NORMAL);
 }
 
 static void answer(void *solver, N_Vector y, double rtol) {
-    double t = 0, begin = now(), *z = NV_DATA_S(y);
-    z[0] = X_START, z[1] = 0, z[2] = S_START;
-    int failed = CVodeReInit(solver, 0, y);
-    CVodeSStolerances(solver, rtol, rtol);
-    if (!failed) failed = CVode(solver, T_END, y, &t, CV_NORMAL) < 0;
-    double seconds = now() - begin;
+    double t = 0, best = INFINITY, spent = 0;
+    int code = 0;
+    for (int runs = 0; code >= 0 && !enough(spent, runs); runs++) {
+        double begin = cpu_seconds();
+        code = solve(solver, y, rtol, &t);
+        double seconds = cpu_seconds() - begin;
+        best = fmin(best, seconds);
+        spent += seconds;
+    }
     long steps = 0, calls = 0;
     CVodeGetNumSteps(solver, &steps);
     CVodeGetNumRhsEvals(solver, &calls);
-    if (failed)
+    if (code < 0)
         printf("error CVODE gave up at t = %g\n", t);
     else
-        printf("%.9g %.6e %ld %ld\n", seconds, fabs(z[0] - X_END), steps, calls);
+        printf("%.9g %.6e %ld %ld\n", best, fabs(NV_Ith_S(y, 0) - X_END), steps, calls);
 }
 
 int main(void) {

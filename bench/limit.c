@@ -25,7 +25,8 @@ static equation discrete_gradient(const gas *g, double f0, double h, double v) {
     double f1_v = -K * f1 / x1 * h;
     int flat = fabs(d) < 1e-5 * g->x; /* the quotient's slope cancels: its limit instead */
     double quotient = d != 0 ? change / d : -K * f0 / g->x;
-    double quotient_v = flat ? 0.5 * K * (K + 1) * f0 / (g->x * g->x) * h : (f1_v - h * quotient) / d;
+    double quotient_v =
+        flat ? 0.5 * K * (K + 1) * f0 / (g->x * g->x) * h : (f1_v - h * quotient) / d;
     double sum = f0 + f1, given = 2 * h * GAMMA * v * v / sum;
     double given_v = 4 * h * GAMMA * v / sum - given * f1_v / sum;
     double mean = g->heat + 0.5 * given;

@@ -6,8 +6,8 @@
 
 typedef struct gas {
     double x, p, S;
-    double heat;           /* e^S, carried along so that no exponential is needed */
-    unsigned long newton;  /* iterations so far */
+    double heat;          /* e^S, carried along so that no exponential is needed */
+    unsigned long newton; /* iterations so far */
 } gas;
 
 gas gas_start(void);

@@ -35,9 +35,12 @@ def jacobian(t, y):
 def solve(method, rtol):
     name, _, closed = method.partition("+")
     options = {"jac": jacobian} if closed else {}
-    begin = time.perf_counter()
-    answer = solve_ivp(rhs, (0, T_END), [1.0, 0.0, 10.0], method=name, rtol=rtol, atol=rtol, **options)
-    seconds = time.perf_counter() - begin
+    seconds, spent, runs = math.inf, 0, 0
+    while spent < 0.03 and runs < 30:  # as problem.h repeats short runs
+        begin = time.process_time()
+        answer = solve_ivp(rhs, (0, T_END), [1.0, 0.0, 10.0], method=name, rtol=rtol, atol=rtol, **options)
+        once = time.process_time() - begin
+        seconds, spent, runs = min(seconds, once), spent + once, runs + 1
     if not answer.success:
         return f"error {answer.message}"
     return f"{seconds:.9g} {abs(float(answer.y[0, -1]) - X_END):.6e} {answer.t.size - 1} {answer.nfev}"
@@ -45,10 +48,10 @@ def solve(method, rtol):
 
 def savetxt(rows):
     table = numpy.sqrt(numpy.arange(rows * 8) + 2.0).reshape(rows, 8)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with open(os.devnull, "w") as out:
         numpy.savetxt(out, table, fmt="%.17g", delimiter=",")
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     return f"{seconds:.9g} {sum(len('%.17g,' % x) for x in table.flat)}"
 
 

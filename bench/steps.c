@@ -6,13 +6,12 @@
  *
  *     step SYSTEM SCHEME MONITOR N     seconds, steps, Newton iterations, retried steps
  *     hand SCHEME N                    the same by hand for the ideal gas
- *     equal SCHEME N                   Table 3 problem in N steps: seconds, error of x(10), N, iterations
- *     equal-hand SCHEME N              the same by hand
- *     create SYSTEM SCHEME             load, derive and compile: seconds
- *     ensemble SYSTEM MEMBERS N THREADS    seconds, steps
- *     program NAME N, loop NAME N      a formula for N samples: seconds, samples, largest difference
- *     print N                          N numbers as %.17g: seconds, bytes
- *     reference N                      x(10) in long double: seconds, error against X_END, value */
+ *     equal SCHEME N                   Table 3 problem in N steps: seconds, error of x(10), N,
+ * iterations equal-hand SCHEME N              the same by hand create SYSTEM SCHEME load, derive
+ * and compile: seconds ensemble SYSTEM MEMBERS N THREADS    wall seconds, steps program NAME N,
+ * loop NAME N      a formula for N samples: seconds, samples, largest difference print N N numbers
+ * as %.17g: seconds, bytes reference N                      x(10) in long double: seconds, error
+ * against X_END, value */
 #include "limit.h"
 #include "problem.h"
 #include <clausius/clausius.h>
@@ -22,7 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-static double now(void) {
+/* For threads, where processor time adds up. */
+static double wall_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -68,7 +68,7 @@ static void answer_step(const char *system, const char *scheme, int monitor, uns
     double h = cls_simulator_info(m.sim).h;
     unsigned long run = (unsigned long)fmax(1, cls_system_default_until(m.system) / h), done = 0;
     unsigned long long newton = 0, retried = 0;
-    double begin = now();
+    double begin = cpu_seconds();
     while (!status && done < n) {
         status = cls_simulator_start(m.sim, 0, m.start, &error);
         if (!status) status = cls_simulator_advance(m.sim, run, &error);
@@ -77,7 +77,7 @@ static void answer_step(const char *system, const char *scheme, int monitor, uns
         newton += info.newton_iterations;
         retried += info.retried_steps;
     }
-    double seconds = now() - begin;
+    double seconds = cpu_seconds() - begin;
     close_motion(&m);
     if (status) return refuse(error.message);
     printf("%.9g %lu %llu %llu\n", seconds, done, newton, retried);
@@ -95,45 +95,57 @@ static void run_by_hand(const char *scheme, gas *g, double h, size_t n) {
 static void answer_hand(const char *scheme, unsigned long n) {
     unsigned long done = 0, newton = 0;
     volatile double keep = 0;
-    double begin = now();
+    double begin = cpu_seconds();
     for (; done < n; done += 1000) {
         gas g = gas_start();
         run_by_hand(scheme, &g, 0.01, 1000);
         keep += g.x;
         newton += g.newton;
     }
-    printf("%.9g %lu %lu 0\n", now() - begin, done, newton);
+    printf("%.9g %lu %lu 0\n", cpu_seconds() - begin, done, newton);
 }
 
 static void answer_equal(const char *scheme, unsigned long n) {
     motion m;
     cls_error error;
-    cls_status status =
-        open_motion(&m, "ideal-gas-piston", scheme, 0, T_END / (double)n, &error);
+    cls_status status = open_motion(&m, "ideal-gas-piston", scheme, 0, T_END / (double)n, &error);
     if (status) return refuse(error.message);
-    double begin = now();
-    status = cls_simulator_start(m.sim, 0, m.start, &error);
-    if (!status) status = cls_simulator_advance(m.sim, n, &error);
-    double seconds = now() - begin, miss = fabs(cls_simulator_state(m.sim)[0] - X_END);
+    double best = INFINITY, spent = 0;
+    for (int runs = 0; !status && !enough(spent, runs); runs++) {
+        double begin = cpu_seconds();
+        status = cls_simulator_start(m.sim, 0, m.start, &error);
+        if (!status) status = cls_simulator_advance(m.sim, n, &error);
+        double seconds = cpu_seconds() - begin;
+        best = fmin(best, seconds);
+        spent += seconds;
+    }
+    double miss = fabs(cls_simulator_state(m.sim)[0] - X_END);
     unsigned long long newton = cls_simulator_info(m.sim).newton_iterations;
     close_motion(&m);
     if (status) return refuse(error.message);
-    printf("%.9g %.6e %lu %llu\n", seconds, miss, n, newton);
+    printf("%.9g %.6e %lu %llu\n", best, miss, n, newton);
 }
 
 static void answer_equal_hand(const char *scheme, unsigned long n) {
-    double begin = now();
-    gas g = gas_start();
-    run_by_hand(scheme, &g, T_END / (double)n, n);
-    printf("%.9g %.6e %lu %lu\n", now() - begin, fabs(g.x - X_END), n, g.newton);
+    double best = INFINITY, spent = 0;
+    gas g = {0};
+    for (int runs = 0; !enough(spent, runs); runs++) {
+        double begin = cpu_seconds();
+        g = gas_start();
+        run_by_hand(scheme, &g, T_END / (double)n, n);
+        double seconds = cpu_seconds() - begin;
+        best = fmin(best, seconds);
+        spent += seconds;
+    }
+    printf("%.9g %.6e %lu %lu\n", best, fabs(g.x - X_END), n, g.newton);
 }
 
 static void answer_create(const char *system, const char *scheme) {
     motion m;
     cls_error error;
-    double begin = now();
+    double begin = cpu_seconds();
     if (open_motion(&m, system, scheme, 1, 0, &error)) return refuse(error.message);
-    printf("%.9g\n", now() - begin);
+    printf("%.9g\n", cpu_seconds() - begin);
     close_motion(&m);
 }
 
@@ -148,11 +160,11 @@ static void answer_ensemble(const char *system, size_t members, unsigned long n,
     cls_simulate_options o = cls_simulate_defaults();
     o.monitor = 0;
     for (size_t i = 0; starts && i < members * k; i++) starts[i] = m.start[i % k];
-    double begin = now();
-    status = starts && rows ? cls_ensemble_run(m.system, &o, members, starts, n, n, threads, rows,
-                                               &error)
-                            : CLS_MEMORY;
-    double seconds = now() - begin;
+    double begin = wall_seconds();
+    status = starts && rows
+                 ? cls_ensemble_run(m.system, &o, members, starts, n, n, threads, rows, &error)
+                 : CLS_MEMORY;
+    double seconds = wall_seconds() - begin;
     free(starts);
     free(rows);
     close_motion(&m);
@@ -186,8 +198,8 @@ static cls_status compile(const char *text, cls_program **out, cls_error *error)
     return status;
 }
 
-/* The formula for n samples in blocks that stay in the cache; `hand` chooses who does it. The answer
- * carries the largest relative difference between the two. */
+/* The formula for n samples in blocks that stay in the cache; `hand` chooses who does it. The
+ * answer carries the largest relative difference between the two. */
 static void answer_formula(const char *name, unsigned long n, int hand) {
     enum { BLOCK = 4096 };
     static double in[3 * BLOCK], out[BLOCK], other[BLOCK];
@@ -197,13 +209,13 @@ static void answer_formula(const char *name, unsigned long n, int hand) {
     if (compile(f->text, &p, &error)) return refuse(error.message);
     for (size_t i = 0; i < 3 * BLOCK; i++) in[i] = 1 + 0.5 * sin((double)i);
     unsigned long done = 0;
-    double begin = now(), largest = 0;
+    double begin = cpu_seconds(), largest = 0;
     for (; done < n; done += BLOCK)
         if (hand)
             f->loop(BLOCK, in, out);
         else
             cls_program_run_many(p, BLOCK, BLOCK, in, out);
-    double seconds = now() - begin;
+    double seconds = cpu_seconds() - begin;
     if (hand)
         cls_program_run_many(p, BLOCK, BLOCK, in, other);
     else
@@ -215,15 +227,15 @@ static void answer_formula(const char *name, unsigned long n, int hand) {
 }
 
 static void answer_print(unsigned long n) {
-    double begin = now();
+    double begin = cpu_seconds();
     size_t bytes = print_numbers(n);
-    printf("%.9g %zu\n", now() - begin, bytes);
+    printf("%.9g %zu\n", cpu_seconds() - begin, bytes);
 }
 
 static void answer_reference(unsigned long n) {
-    double begin = now();
+    double begin = cpu_seconds();
     long double x = gas_reference(n);
-    printf("%.9g %.3e %.12Lf\n", now() - begin, (double)(x - (long double)X_END), x);
+    printf("%.9g %.3e %.12Lf\n", cpu_seconds() - begin, (double)(x - (long double)X_END), x);
 }
 
 /* ---- requests ---- */

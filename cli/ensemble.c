@@ -218,6 +218,9 @@ cls_status cli_ensemble(const cli_job *job, cls_error *error) {
     cls_status status = read_options(&e, error);
     if (!status) status = read_starts(&e, error);
     if (!status) status = allocate(&e, error);
+    /* A bad name or range shows in the first starts: tried once before anything is written. */
+    if (!status) status = draw_starts(&e, 0, e.group, error);
+    cli_random_seed(&e.random, e.seed);
     if (!status) status = cli_job_open(job, &writer, error);
     double begin = cli_seconds();
     if (!status) status = run_all(&e, writer, error);

@@ -339,7 +339,7 @@ cls_node cls_div(cls_graph *g, cls_node a, cls_node b) {
     if (cls_is_constant(g, b, -1)) return cls_neg(g, a);
     if (cls_is_constant(g, a, 0)) return a;
     if (a == b) return cls_constant(g, 1);
-    if (x.op == CLS_OP_NEG) return cls_neg(g, cls_div(g, x.arg[0], b));
+    if (is_negative(g, a)) return cls_neg(g, cls_div(g, cls_neg(g, a), b));
     if (y.op == CLS_OP_NEG) return cls_neg(g, cls_div(g, a, y.arg[0]));
     if (x.op == CLS_OP_MUL && x.arg[0] == b) return x.arg[1];
     if (x.op == CLS_OP_MUL && x.arg[1] == b) return x.arg[0];

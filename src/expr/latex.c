@@ -86,7 +86,7 @@ static void append_number(clsi_text *out, double value) {
     } else if (fabs(value) == 3.14159265358979323846) {
         clsi_text_append(out, value < 0 ? "-\\pi" : "\\pi");
     } else {
-        clsi_format_double(value, text);
+        clsi_format_number(value, text);
         char *e = strchr(text, 'e');
         clsi_text_append_n(out, text, e ? (size_t)(e - text) : strlen(text));
         if (e) clsi_text_printf(out, " \\cdot 10^{%ld}", strtol(e + 1, NULL, 10));
@@ -95,8 +95,7 @@ static void append_number(clsi_text *out, double value) {
 
 static clsi_binding number_binding(double value) {
     char text[32];
-    clsi_format_double(value, text);
-    return strchr(text, 'e') ? CLSI_PRODUCT : value < 0 ? CLSI_UNARY : CLSI_ATOM;
+    return clsi_format_number(value, text) || strchr(text, 'e') ? CLSI_PRODUCT : value < 0 ? CLSI_UNARY : CLSI_ATOM;
 }
 
 /* ---- structure ---- */

@@ -11,7 +11,9 @@
  * than the graph, so it stops at a megabyte. Depth costs heap, not stack. */
 #include "expr/writer.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TEXT_LIMIT ((size_t)1 << 20)
 
@@ -43,7 +45,20 @@ char *clsi_writer_run(const cls_graph *g, cls_node a,
     return clsi_text_take(&w.out);
 }
 
+int clsi_format_number(double value, char out[32]) {
+    clsi_format_double(value, out);
+    if (strlen(out) < 10) return 0;
+    for (int below = 3; below <= 16; below++) {
+        double above = nearbyint(value * below);
+        if (above == 0 || fabs(above) > 1000 || above / below != value) continue;
+        snprintf(out, 32, "%.0f/%d", above, below);
+        return 1;
+    }
+    return 0;
+}
+
 static clsi_binding binding_of(const cls_graph *g, cls_node a) {
+    char number[32];
     switch (cls_node_op(g, a)) {
     case CLS_OP_ADD:
     case CLS_OP_SUB: return CLSI_SUM;
@@ -56,7 +71,9 @@ static clsi_binding binding_of(const cls_graph *g, cls_node a) {
         default: return CLSI_UNARY;
         }
     case CLS_OP_POW: return CLSI_POWER;
-    case CLS_OP_CONSTANT: return cls_node_value(g, a) < 0 ? CLSI_UNARY : CLSI_ATOM;
+    case CLS_OP_CONSTANT:
+        if (clsi_format_number(cls_node_value(g, a), number)) return CLSI_PRODUCT;
+        return cls_node_value(g, a) < 0 ? CLSI_UNARY : CLSI_ATOM;
     default: return CLSI_ATOM;
     }
 }
@@ -132,7 +149,7 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
     }
     switch (cls_node_op(g, a)) {
     case CLS_OP_CONSTANT:
-        clsi_format_double(cls_node_value(g, a), number);
+        clsi_format_number(cls_node_value(g, a), number);
         clsi_text_append(&w->out, number);
         return;
     case CLS_OP_SYMBOL: clsi_text_append(&w->out, cls_node_name(g, a)); return;

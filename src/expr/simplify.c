@@ -125,6 +125,7 @@ static cls_node build_sum(cls_graph *g, const members *m) {
     return cls_add(g, sum, cls_constant(g, m->constant));
 }
 
+/* Operations and symbols; numbers are free, so that m*v^2 is no heavier than m*v*v. */
 static size_t weight_of(const cls_graph *g, cls_node a) {
     unsigned char *reach = clsi_calloc(g->n, 1);
     if (!reach || a == CLS_NO_NODE) {
@@ -133,7 +134,7 @@ static size_t weight_of(const cls_graph *g, cls_node a) {
     }
     clsi_reach(g, 1, &a, reach);
     size_t count = 0;
-    for (size_t k = 0; k <= a; k++) count += reach[k];
+    for (size_t k = 0; k <= a; k++) count += reach[k] && g->nodes[k].op != CLS_OP_CONSTANT;
     free(reach);
     return count;
 }
@@ -215,7 +216,7 @@ static cls_node simplify_product(cls_graph *g, cls_node a) {
         top = cls_mul(g, top, cls_apply(g, CLS_FN_EXP, exponent));
     }
     cls_node candidate = cls_div(g, top, bottom);
-    return weight_of(g, candidate) < weight_of(g, a) ? candidate : a;
+    return weight_of(g, candidate) <= weight_of(g, a) ? candidate : a;
 }
 
 cls_node cls_simplify(cls_graph *g, cls_node a) {

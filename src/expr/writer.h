@@ -38,6 +38,10 @@ void clsi_writer_push(clsi_writer *w, size_t n, const clsi_piece *pieces);
 char *clsi_writer_run(const cls_graph *g, cls_node a,
                       void (*write)(clsi_writer *w, const clsi_piece *piece));
 
+/* The number as text: "2/3" when it is exactly that division and its decimals are long (then 1 is
+ * returned: the text is a division), its shortest decimals otherwise. */
+int clsi_format_number(double value, char out[32]);
+
 #define CLSI_TEXT(s)       ((clsi_piece){.text = (s)})
 #define CLSI_NODE(a, bind) ((clsi_piece){.node = (a), .binding = (bind)})
 #define CLSI_PUSH(w, ...)                                                                          \

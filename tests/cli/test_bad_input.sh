@@ -61,28 +61,22 @@ test_unfinished_and_empty_system_files() {
     run "$CLAUSIUS" simulate noise.clausius -o out.csv
     expect_refused 4 'noise\.clausius'
     run "$CLAUSIUS" simulate absent.clausius -o out.csv
-    expect test "$code" = 4 -o "$code" = 5
-    expect_stderr 'absent\.clausius'
-    expect_no_file out.csv*
+    expect_refused 4 'absent\.clausius.*No such file'
 }
 
 test_start_outside_the_domain() {
     good_system >good.clausius
     run "$CLAUSIUS" simulate good.clausius --start "x=6" -o out.csv
-    expect test "$code" = 2 -o "$code" = 3
-    expect_refused "$code" 'x'
+    expect_refused 2 'x = .*outside its domain'
     run "$CLAUSIUS" simulate adiabatic-piston --start "x=2.5" -o out.csv
-    expect test "$code" = 2 -o "$code" = 3
-    expect_refused "$code" 'x'
+    expect_refused 2 'x = .*outside its domain'
     run "$CLAUSIUS" simulate adiabatic-piston --start "T1=-1" -o out.csv
-    expect test "$code" = 2 -o "$code" = 3
-    expect_refused "$code" 'T1'
+    expect_refused 2 'T1 = -1 .*outside its domain'
 }
 
 test_unknown_start_name() {
     run "$CLAUSIUS" simulate adiabatic-piston --start "vx=1" -o out.csv
-    expect test "$code" = 2 -o "$code" = 3
-    expect_refused "$code" 'vx'
+    expect_refused 2 'vx.*did you mean .v\.x'
 }
 
 test_step_zero_negative_and_not_a_number() {
@@ -130,7 +124,7 @@ test_unwritable_output() {
     expect_refused 5 'no/such/place/out\.csv'
     mkdir out.d
     run "$CLAUSIUS" simulate pendulum --steps 5 -o out.d/
-    expect test "$code" = 2 -o "$code" = 5
+    expect_exit 5
     mkdir closed.csv
     run "$CLAUSIUS" simulate pendulum --steps 5 -o closed.csv
     expect_exit 5
@@ -164,8 +158,10 @@ test_formats_that_do_not_exist_yet() {
 }
 
 test_scheme_that_makes_no_sense_says_why() {
-    run "$CLAUSIUS" simulate adiabatic-piston --scheme leapfrog --steps 5 -o out.csv
-    if [[ $code != 0 ]]; then expect_refused 2 'leapfrog'; fi
+    run "$CLAUSIUS" simulate pendulum --scheme vnots-symmetric --steps 5 -o out.csv
+    expect_refused 2 'vnots-symmetric .*pendulum'
+    run "$CLAUSIUS" audit pendulum --scheme vnots-symmetric
+    expect_exit 2
 }
 
 test_diverging_run_says_where() {

@@ -46,7 +46,7 @@ static inline oracle_number oracle_function(cls_function f, oracle_number z) {
     case CLS_FN_SOFTPLUS: return clogl(1 + cexpl(z));
     case CLS_FN_SIGMOID: return 1 / (1 + cexpl(-z));
     case CLS_FN_ERF: return oracle_erf(z);
-    default: return NAN;
+    default: return CMPLXL(NAN, NAN);
     }
 }
 
@@ -65,7 +65,7 @@ static inline oracle_number oracle_operation(const cls_graph *g, cls_node k,
     int i, j;
     switch (cls_node_op(g, k)) {
     case CLS_OP_CONSTANT: return cls_node_value(g, k);
-    case CLS_OP_SYMBOL: return NAN;
+    case CLS_OP_SYMBOL: break;
     case CLS_OP_ADD: return x[0] + x[1];
     case CLS_OP_SUB: return x[0] - x[1];
     case CLS_OP_MUL: return x[0] * x[1];
@@ -75,14 +75,14 @@ static inline oracle_number oracle_operation(const cls_graph *g, cls_node k,
     case CLS_OP_FUNCTION: return oracle_function(cls_node_function(g, k), x[0]);
     case CLS_OP_QUOTIENT:
         cls_node_orders(g, k, &i, &j);
-        if (i != 1 || j != 1 || cabsl(x[0] - x[1]) <= 0.1L) return NAN;
+        if (i != 1 || j != 1 || cabsl(x[0] - x[1]) <= 0.1L) return CMPLXL(NAN, NAN);
         if (cls_node_function(g, k) == CLS_FN_POWER)
             return (oracle_power(x[0], x[2]) - oracle_power(x[1], x[2])) / (x[0] - x[1]);
         return (oracle_function(cls_node_function(g, k), x[0]) -
                 oracle_function(cls_node_function(g, k), x[1])) /
                (x[0] - x[1]);
     }
-    return NAN;
+    return CMPLXL(NAN, NAN);
 }
 
 typedef struct oracle {
