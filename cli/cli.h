@@ -189,10 +189,6 @@ typedef struct cli_draw {
 cls_status cli_draws_parse(const char *text, size_t *n, cli_draw **out, cls_error *error);
 void cli_draws_free(size_t n, cli_draw **draws);
 /* xoshiro256** (Blackman, Vigna) seeded by splitmix64; the sequence is part of the contract. */
-typedef struct cli_random {
-    uint64_t s[4];
-} cli_random;
-void cli_random_seed(cli_random *r, uint64_t seed);
-double cli_draw_next(const cli_draw *d, cli_random *r);
+double cli_draw_next(const cli_draw *d, cls_random *r);
 
 #endif

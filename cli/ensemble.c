@@ -17,7 +17,7 @@ typedef struct ensemble {
         group; /* columns and rows of one member, members at a time */
     cli_draw *draws;
     cli_assignments start;
-    cli_random random;
+    cls_random random;
     const char **names; /* (start.n + n_draws) */
     double *values;     /* same */
     double *states;     /* (group, state_count) */
@@ -65,7 +65,7 @@ static cls_status read_starts(ensemble *e, cls_error *error) {
                                   e->names[i]);
     }
     for (size_t k = 0; !status && k < e->n_draws; k++) e->names[n + k] = e->draws[k].name;
-    cli_random_seed(&e->random, e->seed);
+    cls_random_seed(&e->random, e->seed);
     return status;
 }
 
@@ -220,7 +220,7 @@ cls_status cli_ensemble(const cli_job *job, cls_error *error) {
     if (!status) status = allocate(&e, error);
     /* A bad name or range shows in the first starts: tried once before anything is written. */
     if (!status) status = draw_starts(&e, 0, e.group, error);
-    cli_random_seed(&e.random, e.seed);
+    cls_random_seed(&e.random, e.seed);
     if (!status) status = cli_job_open(job, &writer, error);
     double begin = cli_seconds();
     if (!status) status = run_all(&e, writer, error);

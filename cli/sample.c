@@ -1,48 +1,16 @@
 /* Random starts of ensembles: --sample "x~U(-1,1), v.x~N(0,0.1)".
  *
- * The generator is xoshiro256** (Blackman and Vigna 2018) seeded by splitmix64, so that a seed
- * means the same starts on every machine. For each member in turn, the variables are drawn in the
- * order in which --sample names them. U(a, b) takes one number u of [0, 1) with 53 bits and gives
- * a + (b - a) u; N(mean, sigma) takes two, u and w, and gives
- * mean + sigma sqrt(-2 log(1 - u)) cos(2 pi w) (Box and Muller; the sine is thrown away). */
+ * The generator is that of <clausius/random.h>. For each member in turn, the variables are drawn in
+ * the order in which --sample names them: U(a, b) is a + (b - a) times a uniform number, N(mean,
+ * sigma) is mean + sigma times a normal one. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t rotate(uint64_t x, int k) {
-    return (x << k) | (x >> (64 - k));
-}
-
-void cli_random_seed(cli_random *r, uint64_t seed) {
-    for (int i = 0; i < 4; i++) {
-        uint64_t z = (seed += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        r->s[i] = z ^ (z >> 31);
-    }
-}
-
-static uint64_t next(cli_random *r) {
-    uint64_t *s = r->s, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = rotate(s[3], 45);
-    return result;
-}
-
-static double uniform(cli_random *r) {
-    return (double)(next(r) >> 11) * 0x1p-53;
-}
-
-double cli_draw_next(const cli_draw *d, cli_random *r) {
-    double u = uniform(r);
-    if (!d->normal) return d->a + (d->b - d->a) * u;
-    double w = uniform(r);
-    return d->a + d->b * sqrt(-2 * log(1 - u)) * cos(2 * 3.14159265358979323846 * w);
+double cli_draw_next(const cli_draw *d, cls_random *r) {
+    if (d->normal) return d->a + d->b * cls_random_normal(r);
+    return d->a + (d->b - d->a) * cls_random_uniform(r);
 }
 
 /* The two numbers of "U(-1, 1)"; `inside` is the text between the parentheses. */

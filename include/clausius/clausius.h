@@ -5,6 +5,7 @@
 #include <clausius/audit.h>
 #include <clausius/graph.h>
 #include <clausius/plot.h>
+#include <clausius/random.h>
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
 #include <clausius/status.h>

@@ -47,13 +47,4 @@ cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error);
 cls_status clsi_file_commit(clsi_file *f, cls_error *error); /* also checks earlier write errors */
 void clsi_file_discard(clsi_file *f);
 
-/* Random numbers: xoshiro256**, seeded by splitmix64; the same sequence on every machine. */
-typedef struct clsi_random {
-    uint64_t s[4];
-} clsi_random;
-void clsi_random_seed(clsi_random *r, uint64_t seed);
-uint64_t clsi_random_next(clsi_random *r);
-double clsi_random_uniform(clsi_random *r); /* in [0, 1) */
-double clsi_random_normal(clsi_random *r);
-
 #endif

@@ -1,12 +1,12 @@
 /* xoshiro256** (Blackman, Vigna) seeded by splitmix64: the same sequence on every machine. */
-#include "base/base.h"
+#include <clausius/random.h>
 #include <math.h>
 
 static uint64_t rotate(uint64_t x, int k) {
     return (x << k) | (x >> (64 - k));
 }
 
-void clsi_random_seed(clsi_random *r, uint64_t seed) {
+void cls_random_seed(cls_random *r, uint64_t seed) {
     for (int i = 0; i < 4; i++) {
         uint64_t z = (seed += 0x9e3779b97f4a7c15u);
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,7 +15,7 @@ void clsi_random_seed(clsi_random *r, uint64_t seed) {
     }
 }
 
-uint64_t clsi_random_next(clsi_random *r) {
+uint64_t cls_random_next(cls_random *r) {
     uint64_t *s = r->s, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
@@ -26,12 +26,12 @@ uint64_t clsi_random_next(clsi_random *r) {
     return result;
 }
 
-double clsi_random_uniform(clsi_random *r) {
-    return (double)(clsi_random_next(r) >> 11) * 0x1p-53;
+double cls_random_uniform(cls_random *r) {
+    return (double)(cls_random_next(r) >> 11) * 0x1p-53;
 }
 
 /* Box and Muller; the second number is thrown away so that the state is the whole state. */
-double clsi_random_normal(clsi_random *r) {
-    double radius = sqrt(-2 * log(1 - clsi_random_uniform(r)));
-    return radius * cos(2 * 3.14159265358979323846 * clsi_random_uniform(r));
+double cls_random_normal(cls_random *r) {
+    double radius = sqrt(-2 * log(1 - cls_random_uniform(r)));
+    return radius * cos(2 * 3.14159265358979323846 * cls_random_uniform(r));
 }

@@ -144,7 +144,7 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
     case CLS_OP_DIV:
         if (u[1] == w[1]) {
             out[0] = one_over(g, u[1]);
-            out[1] = cls_constant(g, 0);
+            out[1] = cls_neg(g, cls_div(g, mean(g, u[0], w[0]), square(g, u[1])));
         } else {
             cls_node product = cls_mul(g, u[1], w[1]);
             out[0] = cls_div(g, mean(g, u[1], w[1]), product);

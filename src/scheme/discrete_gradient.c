@@ -136,8 +136,8 @@ static void build(clsi_step *st) {
 }
 
 const clsi_scheme clsi_scheme_discrete_gradient = {
-    .info = {"discrete-gradient", "discrete gradients of the energy; the default", 2, 1,
-             "energy, entropy >= 0, linear symmetries",
+    .info = {"discrete-gradient", "the default: discrete gradients of the energy", 2, 1,
+             "energy, entropy >= 0, symmetries",
              "Gonzalez 1996; Itoh, Abe 1988; papers 002 (end), 004 (ADD)"},
     .build = build,
     .carries = 1};
@@ -151,7 +151,7 @@ static const double suzuki[] = {0.41449077179437573714, 0.41449077179437573714,
 
 const clsi_scheme clsi_scheme_discrete_gradient_4 = {
     .info = {"discrete-gradient-4", "five composed steps of discrete-gradient", 4, 1,
-             "energy, linear symmetries", "Suzuki 1990"},
+             "energy, symmetries", "Suzuki 1990"},
     .build = build,
     .composition = suzuki,
     .n_composition = 5,

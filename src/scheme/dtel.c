@@ -131,7 +131,7 @@ static cls_status applies(const cls_system *s, cls_error *error) {
 }
 
 const clsi_scheme clsi_scheme_dtel = {
-    .info = {"dtel", "discrete thermodynamic Euler-Lagrange equations, as published", 1, 1,
-             "entropy >= 0, linear symmetries", "paper 002, (22)"},
+    .info = {"dtel", "discrete thermodynamic Euler-Lagrange, as published", 1, 1,
+             "entropy >= 0, symmetries", "paper 002, (22)"},
     .applies = applies,
     .build = build};

@@ -48,12 +48,12 @@ static void build_generic_euler(clsi_step *st) {
 
 const clsi_scheme clsi_scheme_symplectic_euler = {
     .info = {"symplectic-euler", "symplectic Euler", 1, 1,
-             "entropy >= 0, linear symmetries, symplectic without friction", "de Vogelaere 1956"},
+             "entropy >= 0, symplectic without friction", "de Vogelaere 1956"},
     .build = build_symplectic_euler};
 
 const clsi_scheme clsi_scheme_leapfrog = {
     .info = {"leapfrog", "Stormer-Verlet, extended to friction", 2, 1,
-             "linear symmetries, symplectic without friction", "Verlet 1967"},
+             "symplectic without friction", "Verlet 1967"},
     .build = build_leapfrog};
 
 const clsi_scheme clsi_scheme_generic_euler = {

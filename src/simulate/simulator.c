@@ -64,6 +64,7 @@ static void carve_all(cls_simulator *sim, double *at) {
                     {&nw->work_guess, sp->guess},
                     {&nw->work_monitor, sp->monitor},
                     {&nw->work_paper, sp->paper},
+                    {&nw->work_scale, sp->scale},
                     {&nw->work_row, clsi_system_row_program(sp->s)}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!programs[i].program) continue;
@@ -165,24 +166,29 @@ void cls_simulator_free(cls_simulator **simulator) {
 
 /* ---- watching ---- */
 
-static void run_monitor(cls_simulator *sim, double *out) {
+/* A program over (z, work, t) at the present state. */
+static void run_here(cls_simulator *sim, const cls_program *p, double *work, double *out) {
     const clsi_stepper *sp = sim->stepper;
     double *in = sim->row_in;
     memcpy(in, sim->state, sp->nz * sizeof(double));
     in[sp->nz] = sp->s->has_work ? sim->state[sp->nz] : 0;
     in[sp->nz + 1] = cls_simulator_time(sim);
-    cls_program_run(sp->monitor, sim->newton.work_monitor, in, out);
+    cls_program_run(p, work, in, out);
+}
+
+static void run_monitor(cls_simulator *sim, double *out) {
+    run_here(sim, sim->stepper->monitor, sim->newton.work_monitor, out);
 }
 
 /* The energy that is missing. A positive amount may always be given to the heat; a negative one
  * only up to half of what the last step produced, so that it cannot make the entropy fall (and only
  * when that production stands out of the round-off of S). */
-static void set_defect(cls_simulator *sim, const double *now) {
-    double missing = sim->monitor_start[CLSI_MONITOR_ENERGY] - now[CLSI_MONITOR_ENERGY];
+static void set_defect(cls_simulator *sim, double missing) {
+    const double *now = sim->monitor_out;
     double beta = now[CLSI_MONITOR_BETA], produced = sim->step_entropy;
     int real = beta > 0 && produced > 1e-14 * fabs(now[CLSI_MONITOR_ENTROPY]);
     double least = real ? -0.5 * produced / beta : 0;
-    sim->defect = isfinite(missing) ? fmax(missing, least) : 0;
+    sim->defect = fmax(missing, least);
 }
 
 /* Energy, entropy and invariants after a step; what the step did to the entropy. */
@@ -210,6 +216,7 @@ static void watch(cls_simulator *sim) {
 
 static void watch_start(cls_simulator *sim) {
     run_monitor(sim, sim->monitor_start);
+    run_here(sim, sim->stepper->scale, sim->newton.work_scale, &sim->energy_scale);
     memcpy(sim->monitor_out, sim->monitor_start,
            (CLSI_MONITOR_INVARIANTS + sim->info.n_invariants) * sizeof(double));
     cls_simulate_info *info = &sim->info;
@@ -358,6 +365,10 @@ static clsi_trouble composed_step(cls_simulator *sim) {
     return trouble;
 }
 
+/* A scheme that keeps energy has lost it when the error is this part of the energies at the start:
+ * the terms have grown until their round-off is larger than their sum. */
+#define RUNAWAY 1e-6
+
 /* A whole step with the carried defect. Production may drop so fast (a turning point) that taking
  * the defect away would make the entropy fall: then the step is made again without it. */
 static clsi_trouble carried_step(cls_simulator *sim) {
@@ -375,8 +386,14 @@ static clsi_trouble carried_step(cls_simulator *sim) {
         trouble = composed_step(sim);
         if (trouble == CLSI_FINE) measure(sim);
     }
-    set_defect(sim, sim->monitor_out);
-    return trouble;
+    if (trouble != CLSI_FINE) return trouble;
+    double missing = sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY];
+    if (!(fabs(missing) <= RUNAWAY * sim->energy_scale) && sim->energy_scale > 0) {
+        memcpy(sim->state, saved, sim->n_state * sizeof(double));
+        return CLSI_RUNAWAY;
+    }
+    set_defect(sim, missing);
+    return CLSI_FINE;
 }
 
 static void make_paper_start(cls_simulator *sim) {
@@ -418,16 +435,19 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
         [CLSI_NONFINITE] = "the equations of the step became non-finite",
         [CLSI_DOMAIN] = "the motion leaves the declared domain",
         [CLSI_SINGULAR] = "the Jacobian of the step is singular",
-        [CLSI_STALLED] = "Newton's method did not converge"};
+        [CLSI_STALLED] = "Newton's method did not converge",
+        [CLSI_RUNAWAY] = "the motion runs away: the terms of the energy have grown until their "
+                         "round-off exceeds the energy itself"};
     clsi_text text = {0};
     clsi_text_printf(&text, "step %llu at time %.10g: %s",
                      (unsigned long long)sim->steps + 1, cls_simulator_time(sim), why[trouble]);
     if (trouble == CLSI_NONFINITE) describe_term(sim, &text);
     clsi_text_append(&text, "; the last good state is ");
     describe_state(sim, &text);
-    clsi_text_printf(&text, "; h = %g was halved %d times in vain: take a smaller h, or look at the "
-                            "system's formulas there",
-                     sim->stepper->options.h, sim->stepper->options.max_halvings);
+    if (trouble != CLSI_RUNAWAY)
+        clsi_text_printf(&text, "; h = %g was halved %d times in vain",
+                         sim->stepper->options.h, sim->stepper->options.max_halvings);
+    clsi_text_append(&text, ": take a smaller h, or look at the system's formulas there");
     cls_status status =
         clsi_fail(error, CLS_NUMERIC, "%s", text.data ? text.data : "the step failed");
     clsi_text_clear(&text);

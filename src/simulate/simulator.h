@@ -11,7 +11,7 @@ struct cls_simulator {
     int owns_stepper;
     clsi_reference *reference; /* bdf only */
     size_t n_state;
-    double t0, defect, step_entropy;
+    double t0, defect, step_entropy, energy_scale;
     uint64_t steps;
     int paper_pending; /* the paper's first step is still to be made */
     double *block;     /* everything below is carved from here */

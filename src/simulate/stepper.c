@@ -77,6 +77,23 @@ static cls_status compile_monitor(compiler *c) {
     return status;
 }
 
+/* sqrt(E^2 + sum (p v)^2 + sum (T S)^2): what an energy error at the start is to be measured by,
+ * also when the energy itself is zero. */
+static cls_status compile_scale(compiler *c) {
+    const clsi_form *f = c->sp->s->form;
+    cls_graph *g = c->sp->s->g;
+    cls_node two = cls_constant(g, 2), sum = cls_pow(g, f->energy, two);
+    for (size_t j = 0; j < f->n; j++)
+        sum = cls_add(g, sum, cls_pow(g, cls_mul(g, f->p[j], f->v[j]), two));
+    for (size_t i = 0; i < f->m; i++)
+        sum = cls_add(g, sum, cls_pow(g, cls_mul(g, f->T[i], f->S[i]), two));
+    sum = cls_apply(g, CLS_FN_SQRT, sum);
+    cls_status status =
+        cls_program_create(g, f->nz + 2, c->inputs, 1, &sum, &c->sp->scale, c->error);
+    if (status == CLS_OK) c->sp->work_size += cls_program_work_size(c->sp->scale);
+    return status;
+}
+
 static cls_status compile_all(compiler *c) {
     clsi_stepper *sp = c->sp;
     clsi_step *st = c->st;
@@ -84,6 +101,7 @@ static cls_status compile_all(compiler *c) {
     c->inputs[sp->nz] = cls_symbol(sp->s->g, "work'");
     c->inputs[sp->nz + 1] = sp->s->t;
     cls_status status = compile_monitor(c);
+    if (status == CLS_OK) status = compile_scale(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
@@ -153,6 +171,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->next);
     cls_program_free(&sp->guard);
     cls_program_free(&sp->monitor);
+    cls_program_free(&sp->scale);
     cls_program_free(&sp->paper);
     free(sp->guarded);
     free(sp->of_state);

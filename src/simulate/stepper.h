@@ -16,6 +16,7 @@ typedef struct clsi_stepper {
     cls_program *next;     /* base | unknowns -> z1, work1 */
     cls_program *guard;    /* base | unknowns -> coordinates with a declared domain; NULL if none */
     cls_program *monitor;  /* z, work, t -> energy - work, mean of 1/T, entropy, invariants */
+    cls_program *scale;    /* z, work, t -> the size of the energies involved */
     cls_program *paper;    /* base -> z0 of the paper's first step; NULL if none */
     size_t *guarded;       /* (n_guarded) which coordinates */
     size_t *of_state;      /* (n_unknowns) see clsi_step */
@@ -35,7 +36,8 @@ typedef enum clsi_trouble {
     CLSI_NONFINITE, /* a term of the residual is not finite */
     CLSI_DOMAIN,    /* no descent without leaving the domain */
     CLSI_SINGULAR,  /* the Jacobian has no inverse */
-    CLSI_STALLED    /* not converged in max_iterations, or no descent */
+    CLSI_STALLED,   /* not converged in max_iterations, or no descent */
+    CLSI_RUNAWAY    /* solved, but the energy's terms have outgrown their sum */
 } clsi_trouble;
 
 /* Scratch of the Newton solver; carved from one block, nothing is allocated while stepping. */
@@ -44,7 +46,8 @@ typedef struct clsi_newton {
     double *out, *trial_out; /* k + k*k + n_positive each */
     double *lu, *d, *trial_d, *u, *scale, *guarded;
     size_t *pivot;
-    double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row, *work_paper;
+    double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row, *work_paper,
+        *work_scale;
     uint64_t iterations;
     int last_iterations, max_iterations;
 } clsi_newton;

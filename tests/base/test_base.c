@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include <clausius/random.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -123,10 +124,10 @@ static void test_short_numbers(void **state) {
     assert_string_equal(text, "0.1");
     clsi_format_double(-3, text);
     assert_string_equal(text, "-3");
-    clsi_random r;
-    clsi_random_seed(&r, 5);
+    cls_random r;
+    cls_random_seed(&r, 5);
     for (int i = 0; i < 20000; i++) {
-        uint64_t bits = clsi_random_next(&r);
+        uint64_t bits = cls_random_next(&r);
         double value;
         memcpy(&value, &bits, sizeof bits);
         if (!isfinite(value)) continue;
@@ -211,29 +212,29 @@ static void test_full_device(void **state) {
  * 0xe220a8397b1dcdaf; xoshiro256** with state 1,2,3,4 gives 11520, 0, 1509978240. */
 static void test_random_is_the_published_one(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 0);
+    cls_random r;
+    cls_random_seed(&r, 0);
     assert_true(r.s[0] == 0xe220a8397b1dcdafu);
     assert_true(r.s[1] == 0x6e789e6aa1b965f4u);
-    r = (clsi_random){{1, 2, 3, 4}};
-    assert_true(clsi_random_next(&r) == 11520);
-    assert_true(clsi_random_next(&r) == 0);
-    assert_true(clsi_random_next(&r) == 1509978240u);
-    clsi_random a, b;
-    clsi_random_seed(&a, 42);
-    clsi_random_seed(&b, 43);
-    assert_true(clsi_random_next(&a) != clsi_random_next(&b));
+    r = (cls_random){{1, 2, 3, 4}};
+    assert_true(cls_random_next(&r) == 11520);
+    assert_true(cls_random_next(&r) == 0);
+    assert_true(cls_random_next(&r) == 1509978240u);
+    cls_random a, b;
+    cls_random_seed(&a, 42);
+    cls_random_seed(&b, 43);
+    assert_true(cls_random_next(&a) != cls_random_next(&b));
 }
 
 /* Within five standard errors; the seed is fixed, so this passes always or never. */
 static void test_random_moments(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 1);
+    cls_random r;
+    cls_random_seed(&r, 1);
     int n = 200000;
     double u1 = 0, u2 = 0, g1 = 0, g2 = 0;
     for (int i = 0; i < n; i++) {
-        double u = clsi_random_uniform(&r), g = clsi_random_normal(&r);
+        double u = cls_random_uniform(&r), g = cls_random_normal(&r);
         assert_true(u >= 0 && u < 1 && isfinite(g));
         u1 += u;
         u2 += (u - 0.5) * (u - 0.5);

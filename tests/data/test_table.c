@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include <clausius/random.h>
 #include <clausius/table.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -87,12 +88,12 @@ static void test_bits_survive(void **state) {
     cls_table *t, *back;
     cls_error error;
     assert_int_equal(cls_table_create(6, names, &t, &error), CLS_OK);
-    clsi_random r;
-    clsi_random_seed(&r, 7);
+    cls_random r;
+    cls_random_seed(&r, 7);
     for (int i = 0; i < 20000; i++) {
         double row[6];
         for (int c = 0; c < 6; c++) do {
-                uint64_t bits = clsi_random_next(&r);
+                uint64_t bits = cls_random_next(&r);
                 memcpy(&row[c], &bits, sizeof bits);
             } while (row[c] - row[c] != 0); /* any finite double at all, denormals included */
         row[0] = i ? i : -0.0;

@@ -586,6 +586,8 @@ static void test_jacobian(void **state) {
         setup t = open_graph(1);
         double low, high;
         tame_domain((cls_function)f, &low, &high);
+        low = fmax(low, -3); /* beyond, tanh and others are flat and the plain quotient is not */
+        high = fmin(high, 3); /* accurate, not even in long double */
         cls_node gbar[1];
         discrete_gradient(&t, cls_apply(t.g, (cls_function)f, t.s[0]), gbar);
         for (int k = 0; k < 100; k++) {

@@ -1,3 +1,4 @@
+#include <clausius/random.h>
 /* Pictures: axes by their laws, curves by the pixels they ink, files by their format, the choice of
  * panels, refusals. */
 #include <stdarg.h>
@@ -106,12 +107,12 @@ static void check_axis(double lo, double hi, int most) {
 
 static void test_axes(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 3);
+    cls_random r;
+    cls_random_seed(&r, 3);
     for (int i = 0; i < 20000; i++) {
-        double centre = clsi_random_normal(&r) * pow(10, 40 * clsi_random_uniform(&r) - 20);
-        double span = fabs(centre) * pow(10, 14 * clsi_random_uniform(&r) - 11.5);
-        check_axis(centre - span, centre + span, 2 + (int)(6 * clsi_random_uniform(&r)));
+        double centre = cls_random_normal(&r) * pow(10, 40 * cls_random_uniform(&r) - 20);
+        double span = fabs(centre) * pow(10, 14 * cls_random_uniform(&r) - 11.5);
+        check_axis(centre - span, centre + span, 2 + (int)(6 * cls_random_uniform(&r)));
     }
     check_axis(0, 1, 5);
     check_axis(-1e-300, 1e-300, 5);

@@ -125,6 +125,24 @@ static void divergence_names_the_term(void **unused) {
     cls_system_free(&s);
 }
 
+/* A potential without bottom: the exact motion blows up in finite time. A scheme that keeps energy
+ * must not jump over that and go on. */
+static void a_runaway_is_stopped(void **unused) {
+    (void)unused;
+    cls_system *s = parse("system \"falls forever\"\n"
+                          "coordinate q\n"
+                          "hamiltonian p.q^2/2 - q^4\n"
+                          "start q = 1, p.q = 1\n");
+    for (double h = 0.001; h < 0.2; h *= 3) {
+        cls_simulator *sim = begin(s, NULL, h);
+        cls_error error;
+        assert_int_equal(cls_simulator_advance(sim, 100000, &error), CLS_NUMERIC);
+        assert_true(cls_simulator_info(sim).energy_relative < 1e-6);
+        cls_simulator_free(&sim);
+    }
+    cls_system_free(&s);
+}
+
 static void bad_options_are_refused(void **unused) {
     (void)unused;
     cls_system *s = load("pendulum");
@@ -206,6 +224,7 @@ int main(void) {
                                        cmocka_unit_test(split_steps_are_reported),
                                        cmocka_unit_test(leaving_the_domain_is_an_error),
                                        cmocka_unit_test(divergence_names_the_term),
+                                       cmocka_unit_test(a_runaway_is_stopped),
                                        cmocka_unit_test(bad_options_are_refused),
                                        cmocka_unit_test(ensembles_do_not_depend_on_threads),
                                        cmocka_unit_test(a_restart_continues)};
