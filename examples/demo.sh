@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The demo: a piston between two gas chambers, 20,000 steps by the scheme of the paper (vnots) and by
 # ours (discrete-gradient), judged by the audit and measured against a reference solution (bdf).
-# Everything lands in build/demo. `make demo` runs it; by hand: CLAUSIUS=path/to/clausius examples/demo.sh
+# `make demo` runs it. Everything lands in build/demo, or where DEMO_DIR says.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-clausius=${CLAUSIUS:-$root/build/clausius}
-out=${DEMO_DIR:-$(dirname "$clausius")/demo}
+clausius=$(realpath "${CLAUSIUS:-$root/build/clausius}")
+out=${DEMO_DIR:-$root/build/demo}
 system=adiabatic-piston
 schemes=(vnots discrete-gradient)
 
@@ -15,8 +15,9 @@ cd "$out"
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [[ -t 1 && -z ${NO_COLOR-} && ${TERM-dumb} != dumb ]] || say() { printf '\n%s\n' "$*"; }
 run() { # shows the command as a user would type it, then runs it
+    local word
     printf '$ clausius'
-    printf ' %q' "$@"
+    for word; do [[ $word == *' '* ]] && printf ' "%s"' "$word" || printf ' %s' "$word"; done
     echo
     "$clausius" "$@"
 }
@@ -30,7 +31,7 @@ say "2. Judge: the laws, recomputed from the formulas; energy may drift by 1e-12
 for scheme in "${schemes[@]}"; do
     # A broken law is exit code 1 and what this demo shows; anything else is an error.
     run audit "$scheme.csv" >"$scheme.audit" || [[ $? == 1 ]]
-    cut -c -110 "$scheme.audit"
+    sed '/^ok/s/).*/)/' "$scheme.audit" # of the laws that hold only value and (limit)
 done
 
 say "3. Compare with the reference"

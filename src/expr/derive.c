@@ -346,5 +346,5 @@ cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_n
     if (at_u && at_w) status = reverse(g, a, n, symbols, at_u, at_w, out);
     free(at_u);
     free(at_w);
-    return status == CLS_OK ? graph_result(g) : status;
+    return graph_result(g) != CLS_OK ? graph_result(g) : status;
 }

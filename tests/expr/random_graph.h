@@ -7,36 +7,37 @@
 #ifndef TESTS_EXPR_RANDOM_GRAPH_H
 #define TESTS_EXPR_RANDOM_GRAPH_H
 
-#include "base/base.h"
+#include <clausius/random.h>
 #include <clausius/graph.h>
+#include <clausius/random.h>
 #include <math.h>
 #include <stdlib.h>
 
-static inline size_t random_below(clsi_random *r, size_t n) {
-    return (size_t)(clsi_random_next(r) % n);
+static inline size_t random_below(cls_random *r, size_t n) {
+    return (size_t)(cls_random_next(r) % n);
 }
 
 /* ---- wild ---- */
 
-static inline double random_constant(clsi_random *r) {
+static inline double random_constant(cls_random *r) {
     static const double plain[] = {0, 1, -1, 2, 3, -2, 0.5, -0.5, 10, 1e-5, -3e20, 1.0 / 3, 5e-324};
     size_t k = random_below(r, 20);
-    return k < sizeof plain / sizeof *plain ? plain[k] : clsi_random_normal(r);
+    return k < sizeof plain / sizeof *plain ? plain[k] : cls_random_normal(r);
 }
 
-static inline double random_exponent(clsi_random *r) {
+static inline double random_exponent(cls_random *r) {
     static const double exponents[] = {2, 3, -1, -7, 0.5, 1.4, -2.5, 7, 70};
     return exponents[random_below(r, sizeof exponents / sizeof *exponents)];
 }
 
-static inline cls_node random_quotient(cls_graph *g, clsi_random *r, cls_node a, cls_node b) {
+static inline cls_node random_quotient(cls_graph *g, cls_random *r, cls_node a, cls_node b) {
     int i = 1 + (int)random_below(r, 3), j = 1 + (int)random_below(r, 3);
     cls_function f = (cls_function)random_below(r, CLS_FN_COUNT);
     return a == b ? a : cls_quotient(g, f, i, j, a, b, random_exponent(r));
 }
 
 /* The last of the operations is the quotient, which has no discrete gradient. */
-static inline cls_node random_node(cls_graph *g, clsi_random *r, cls_node a, cls_node b,
+static inline cls_node random_node(cls_graph *g, cls_random *r, cls_node a, cls_node b,
                                    int quotients) {
     switch (random_below(r, quotients ? 14 : 13)) {
     case 0:
@@ -66,7 +67,7 @@ static inline int has_finite_numbers(const cls_graph *g, cls_node a) {
 
 /* A pool that begins with n symbols and 4 numbers and grows by combining its members up to `size`.
  * Members used once more at most now and then, so that texts stay readable. */
-static inline void random_pool(cls_graph *g, clsi_random *r, size_t n_symbols,
+static inline void random_pool(cls_graph *g, cls_random *r, size_t n_symbols,
                                const cls_node *symbols, size_t size, cls_node *pool,
                                int quotients) {
     size_t n = 0;
@@ -92,7 +93,7 @@ typedef struct tame {
 
 typedef struct tame_maker {
     cls_graph *g;
-    clsi_random *r;
+    cls_random *r;
     size_t points;
 } tame_maker;
 
@@ -229,7 +230,7 @@ static inline tame tame_step(const tame_maker *m, const tame *a, const tame *b) 
 
 /* A random expression of `steps` operations in dim symbols; x[p*dim + i] is coordinate i of point
  * p. Values of all parts at the points are within 10, arguments inside tame_domain. */
-static inline cls_node tame_expression(cls_graph *g, clsi_random *r, size_t dim,
+static inline cls_node tame_expression(cls_graph *g, cls_random *r, size_t dim,
                                        const cls_node *symbols, size_t points, const double *x,
                                        size_t steps) {
     static const double constants[] = {0.5, -1.5, 2, 3, 0.3};

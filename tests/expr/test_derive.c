@@ -108,13 +108,13 @@ static void test_powers_at_zero(void **state) {
 
 static void test_compositions(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 21);
+    cls_random r;
+    cls_random_seed(&r, 21);
     for (int f = 0; f < CLS_FN_POWER; f++) {
         for (int h = 0; h < CLS_FN_POWER; h++) {
             cls_node s[TAME_DIM];
             cls_graph *g = open_graph(s);
-            double x = 0.2 + 1.5 * clsi_random_uniform(&r);
+            double x = 0.2 + 1.5 * cls_random_uniform(&r);
             tame_maker m = {g, &r, 1};
             tame a = {.node = s[0], .v = {x}};
             tame inner = tame_apply(&m, (cls_function)h, &a);
@@ -125,14 +125,14 @@ static void test_compositions(void **state) {
     }
 }
 
-static void random_point(clsi_random *r, size_t n, double *x) {
-    for (size_t i = 0; i < n; i++) x[i] = 3 * clsi_random_uniform(r) - 1.5;
+static void random_point(cls_random *r, size_t n, double *x) {
+    for (size_t i = 0; i < n; i++) x[i] = 3 * cls_random_uniform(r) - 1.5;
 }
 
 static void test_random(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 22);
+    cls_random r;
+    cls_random_seed(&r, 22);
     for (int round = 0; round < 1500; round++) {
         cls_node s[TAME_DIM];
         cls_graph *g = open_graph(s);
@@ -148,8 +148,8 @@ static void test_random(void **state) {
 
 static void test_random_third(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 23);
+    cls_random r;
+    cls_random_seed(&r, 23);
     for (int round = 0; round < 300; round++) {
         cls_node s[TAME_DIM];
         cls_graph *g = open_graph(s);
@@ -164,8 +164,8 @@ static void test_random_third(void **state) {
 /* The reverse walk and the Jacobian against the derivative one by one, at one point. */
 static void test_gradient_and_jacobian(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 24);
+    cls_random r;
+    cls_random_seed(&r, 24);
     for (int round = 0; round < 800; round++) {
         enum { COUNT = 3 };
         cls_node s[TAME_DIM], a[COUNT], jacobian[COUNT * TAME_DIM], all[TAME_DIM * 3];

@@ -227,16 +227,16 @@ static void check_exact(const setup *t, cls_node a, const double *u, const doubl
 }
 
 /* A second point at a distance that is 1, or much smaller than that, or nothing. */
-static double near(clsi_random *r, double x, double low, double high) {
-    double y = clsi_random_uniform(r) < 0.3 ? low + (high - low) * clsi_random_uniform(r)
-                                            : x + pow(10, -18 * clsi_random_uniform(r));
+static double near(cls_random *r, double x, double low, double high) {
+    double y = cls_random_uniform(r) < 0.3 ? low + (high - low) * cls_random_uniform(r)
+                                            : x + pow(10, -18 * cls_random_uniform(r));
     return y >= low && y <= high ? y : x;
 }
 
 static void test_every_function(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 31);
+    cls_random r;
+    cls_random_seed(&r, 31);
     for (int f = 0; f < CLS_FN_POWER; f++) {
         setup t = open_graph(1);
         double low, high;
@@ -244,7 +244,7 @@ static void test_every_function(void **state) {
         cls_node a = cls_apply(t.g, (cls_function)f, t.s[0]), gbar[1];
         discrete_gradient(&t, a, gbar);
         for (int k = 0; k < 200; k++) {
-            double u = low + (high - low) * clsi_random_uniform(&r);
+            double u = low + (high - low) * cls_random_uniform(&r);
             double w = near(&r, u, low, high);
             check_exact(&t, a, &u, &w, 2);
             check_at_equal_points(&t, a, gbar, &u);
@@ -257,8 +257,8 @@ static void test_powers(void **state) {
     (void)state;
     static const double exponents[] = {2,  3,  4,    5,   7,       12,  -1,
                                        -2, -3, -4.0, 0.5, 2.0 / 3, 1.4, -2.5};
-    clsi_random r;
-    clsi_random_seed(&r, 32);
+    cls_random r;
+    cls_random_seed(&r, 32);
     setup t = open_graph(1);
     for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
         double c = exponents[e];
@@ -267,7 +267,7 @@ static void test_powers(void **state) {
         cls_node a = cls_pow(t.g, t.s[0], cls_constant(t.g, c)), gbar[1];
         discrete_gradient(&t, a, gbar);
         for (int k = 0; k < 200; k++) {
-            double u = 0.2 + 3 * clsi_random_uniform(&r), w = near(&r, u, 0.2, 4);
+            double u = 0.2 + 3 * cls_random_uniform(&r), w = near(&r, u, 0.2, 4);
             check_exact(&t, a, &u, &w, units);
             check_at_equal_points(&t, a, gbar, &u);
             if (c != floor(c)) continue;
@@ -280,15 +280,15 @@ static void test_powers(void **state) {
 
 static void test_products_and_divisions(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 33);
+    cls_random r;
+    cls_random_seed(&r, 33);
     setup t = open_graph(2);
     const cls_node a[] = {cls_mul(t.g, t.s[0], t.s[1]), cls_div(t.g, t.s[0], t.s[1]),
                           cls_add(t.g, t.s[0], t.s[1]), cls_sub(t.g, t.s[0], t.s[1]),
                           cls_mul(t.g, cls_constant(t.g, -3), t.s[1])};
     for (size_t c = 0; c < sizeof a / sizeof *a; c++)
         for (int k = 0; k < 500; k++) {
-            double u[2] = {clsi_random_normal(&r), 0.2 + 3 * clsi_random_uniform(&r)};
+            double u[2] = {cls_random_normal(&r), 0.2 + 3 * cls_random_uniform(&r)};
             double w[2] = {near(&r, u[0], -4, 4), near(&r, u[1], 0.2, 4)};
             check_exact(&t, a[c], u, w, 2);
         }
@@ -298,15 +298,15 @@ static void test_products_and_divisions(void **state) {
 /* V over 1 to 4 variables at points of all distances, w = u + distance * direction. */
 static void test_random(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 34);
+    cls_random r;
+    cls_random_seed(&r, 34);
     for (int round = 0; round < 1200; round++) {
         setup t = open_graph(1 + random_below(&r, TAME_DIM));
         double x[TAME_POINTS * TAME_DIM], v[DIM], *u = x;
-        for (size_t i = 0; i < t.n; i++) u[i] = 3 * clsi_random_uniform(&r) - 1.5;
+        for (size_t i = 0; i < t.n; i++) u[i] = 3 * cls_random_uniform(&r) - 1.5;
         for (size_t p = 1; p < TAME_POINTS; p++)
             for (size_t i = 0; i < t.n; i++)
-                x[p * t.n + i] = u[i] + pow(10, -2.5 * (double)(p - 1)) * clsi_random_normal(&r);
+                x[p * t.n + i] = u[i] + pow(10, -2.5 * (double)(p - 1)) * cls_random_normal(&r);
         cls_node gbar[DIM];
         cls_node a =
             tame_expression(t.g, &r, t.n, t.s, TAME_POINTS, x, 1 + random_below(&r, 9));
@@ -348,14 +348,14 @@ static long double midpoint_error(const setup *t, const cls_node *gbar, const cl
  * where 1e-300 is a distance, and around a general point, where nothing is below 1e-16. */
 static void test_distances(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 35);
+    cls_random r;
+    cls_random_seed(&r, 35);
     for (int round = 0; round < 300; round++) {
         setup t = open_graph(1 + random_below(&r, TAME_DIM));
         double centre[DIM] = {0}, direction[DIM], x[3 * TAME_DIM];
         for (size_t i = 0; i < t.n; i++) {
-            direction[i] = 2 * clsi_random_uniform(&r) - 1;
-            if (round % 2) centre[i] = 3 * clsi_random_uniform(&r) - 1.5;
+            direction[i] = 2 * cls_random_uniform(&r) - 1;
+            if (round % 2) centre[i] = 3 * cls_random_uniform(&r) - 1.5;
             x[i] = centre[i];
             x[t.n + i] = centre[i] + 0.05 * direction[i];
             x[2 * t.n + i] = centre[i] - 0.05 * direction[i];
@@ -384,13 +384,13 @@ static void test_distances(void **state) {
 /* The same nodes on both sides: the gradient, by difference quotients that are derivatives. */
 static void test_same_nodes(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 38);
+    cls_random r;
+    cls_random_seed(&r, 38);
     for (int round = 0; round < 500; round++) {
         setup t = open_graph(1 + random_below(&r, TAME_DIM));
         double u[DIM], d[DIM], e[DIM];
         cls_node gradient[DIM], same[DIM];
-        for (size_t i = 0; i < t.n; i++) u[i] = 3 * clsi_random_uniform(&r) - 1.5;
+        for (size_t i = 0; i < t.n; i++) u[i] = 3 * cls_random_uniform(&r) - 1.5;
         cls_node a = tame_expression(t.g, &r, t.n, t.s, 1, u, 1 + random_below(&r, 6));
         assert_int_equal(cls_gradient(t.g, a, t.n, t.s, gradient), CLS_OK);
         assert_int_equal(cls_discrete_gradient(t.g, a, t.n, t.s, t.s, t.s, same), CLS_OK);
@@ -458,8 +458,8 @@ static void cross(const double *a, const double *b, long double *out) {
  * bit (momentum), and with means of the positions they exert no torque (angular momentum). */
 static void test_two_bodies(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 36);
+    cls_random r;
+    cls_random_seed(&r, 36);
     for (int kind = 0; kind < 4; kind++) {
         setup t = open_graph(6);
         cls_graph *g = t.g;
@@ -475,8 +475,8 @@ static void test_two_bodies(void **state) {
         for (int sample = 0; sample < 200; sample++) {
             double u[6], w[6], v[6], mean[6];
             for (size_t i = 0; i < 6; i++) {
-                u[i] = clsi_random_normal(&r) + (i == 0) * 3;
-                w[i] = u[i] + 0.3 * clsi_random_normal(&r);
+                u[i] = cls_random_normal(&r) + (i == 0) * 3;
+                w[i] = u[i] + 0.3 * cls_random_normal(&r);
                 mean[i] = 0.5 * (u[i] + w[i]);
             }
             discrete_values(&t, gbar, u, w, v);
@@ -579,8 +579,8 @@ static int check_jacobian(const setup *t, const cls_node *gbar, const double *uw
 
 static void test_jacobian(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 37);
+    cls_random r;
+    cls_random_seed(&r, 37);
     int compared = 0;
     for (int f = 0; f < CLS_FN_POWER; f++) {
         setup t = open_graph(1);
@@ -591,8 +591,8 @@ static void test_jacobian(void **state) {
         cls_node gbar[1];
         discrete_gradient(&t, cls_apply(t.g, (cls_function)f, t.s[0]), gbar);
         for (int k = 0; k < 100; k++) {
-            double uw[2] = {low + (high - low) * clsi_random_uniform(&r),
-                            low + (high - low) * clsi_random_uniform(&r)};
+            double uw[2] = {low + (high - low) * cls_random_uniform(&r),
+                            low + (high - low) * cls_random_uniform(&r)};
             compared += check_jacobian(&t, gbar, uw);
         }
         cls_graph_free(&t.g);
@@ -603,7 +603,7 @@ static void test_jacobian(void **state) {
         setup t = open_graph(1 + random_below(&r, 3));
         double uw[2 * DIM];
         cls_node gbar[DIM];
-        for (size_t i = 0; i < 2 * t.n; i++) uw[i] = 3 * clsi_random_uniform(&r) - 1.5;
+        for (size_t i = 0; i < 2 * t.n; i++) uw[i] = 3 * cls_random_uniform(&r) - 1.5;
         cls_node a = tame_expression(t.g, &r, t.n, t.s, 2, uw, 1 + random_below(&r, 6));
         discrete_gradient(&t, a, gbar);
         compared += check_jacobian(&t, gbar, uw);

@@ -58,20 +58,20 @@ static void compile(compiled *c, const char *compiler, const char *text, const c
 
 /* ---- comparing ---- */
 
-static double random_input(clsi_random *r) {
+static double random_input(cls_random *r) {
     static const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, NAN, 1e-300, 1e300};
-    uint64_t k = clsi_random_next(r) % 60;
-    return k < 8 ? odd[k] : clsi_random_normal(r) * (k < 20 ? 10 : 1);
+    uint64_t k = cls_random_next(r) % 60;
+    return k < 8 ? odd[k] : cls_random_normal(r) * (k < 20 ? 10 : 1);
 }
 
 /* Every fifth sample has nearly equal inputs, where quotients take their series. */
-static void random_inputs(clsi_random *r, double *in) {
-    int near = clsi_random_next(r) % 5 == 0;
+static void random_inputs(cls_random *r, double *in) {
+    int near = cls_random_next(r) % 5 == 0;
     for (size_t k = 0; k < SYMBOLS; k++) in[k] = random_input(r);
     for (size_t k = 1; near && k < SYMBOLS; k++) in[k] = in[0] * (1 + 1e-9 * (double)k);
 }
 
-static void compare(const cls_program *p, const compiled *c, clsi_random *r) {
+static void compare(const cls_program *p, const compiled *c, cls_random *r) {
     double in[SYMBOLS], expected[OUTPUTS], got[OUTPUTS];
     double *work = malloc((cls_program_work_size(p) + 1) * sizeof *work);
     size_t n = cls_program_output_count(p), finite = 0;
@@ -98,11 +98,11 @@ static void open_graph(cls_graph **g, cls_node *symbols) {
     for (size_t k = 0; k < SYMBOLS; k++) symbols[k] = cls_symbol(*g, (char[2]){(char)('a' + k), 0});
 }
 
-static cls_program *random_program(cls_graph *g, const cls_node *symbols, clsi_random *r) {
+static cls_program *random_program(cls_graph *g, const cls_node *symbols, cls_random *r) {
     cls_node pool[SYMBOLS + 3 + OUTPUTS];
     size_t n = 0;
     for (size_t k = 0; k < SYMBOLS; k++) pool[n++] = symbols[k];
-    for (size_t k = 0; k < 3; k++) pool[n++] = cls_constant(g, 3 * clsi_random_normal(r));
+    for (size_t k = 0; k < 3; k++) pool[n++] = cls_constant(g, 3 * cls_random_normal(r));
     for (size_t k = 0; k < OUTPUTS; k++, n++) {
         size_t from = k % 3 ? SYMBOLS + 3 : n; /* shallow, so that most values are finite */
         pool[n] = random_node(g, r, pool[random_below(r, from)], pool[random_below(r, from)], 1);
@@ -120,8 +120,8 @@ static int has_command(const char *word) {
 }
 
 static void same_bits(const char *compiler, uint64_t seed, int rounds) {
-    clsi_random r;
-    clsi_random_seed(&r, seed);
+    cls_random r;
+    cls_random_seed(&r, seed);
     for (int round = 0; round < rounds; round++) {
         cls_graph *g;
         cls_node symbols[SYMBOLS];
@@ -172,8 +172,8 @@ static void test_power_of_two(void **state) {
     assert_int_equal(cls_program_create(g, SYMBOLS, s, 1, &power, &p, NULL), CLS_OK);
     assert_int_equal(cls_program_emit_c(p, "exponential", &text, NULL), CLS_OK);
     compile(&c, "clang" STRICT, text, "exponential");
-    clsi_random r;
-    clsi_random_seed(&r, 6);
+    cls_random r;
+    cls_random_seed(&r, 6);
     for (int round = 0; round < 100; round++) compare(p, &c, &r);
     dlclose(c.handle);
     cls_text_free(&text);
@@ -189,11 +189,11 @@ static void test_every_function(void **state) {
     cls_graph *g;
     cls_node s[SYMBOLS], outputs[OUTPUTS];
     open_graph(&g, s);
-    clsi_random r;
-    clsi_random_seed(&r, 5);
+    cls_random r;
+    cls_random_seed(&r, 5);
     for (int part = 0; part < 2; part++) {
         for (int f = 0; f < CLS_FN_POWER; f++) {
-            double c = 0.1 + 0.8 * clsi_random_uniform(&r);
+            double c = 0.1 + 0.8 * cls_random_uniform(&r);
             outputs[f] =
                 part ? cls_quotient(g, (cls_function)f, 1, 1 + f % 3, s[0], cls_constant(g, c), 0)
                      : cls_apply(g, (cls_function)f, s[f % SYMBOLS]);

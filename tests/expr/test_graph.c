@@ -23,11 +23,11 @@ static void test_sharing(void **state) {
     for (uint64_t seed = 0; seed < 200; seed++) {
         cls_node s[SYMBOLS], first[40], second[40];
         cls_graph *g = open_graph(s, NULL);
-        clsi_random r;
-        clsi_random_seed(&r, seed);
+        cls_random r;
+        cls_random_seed(&r, seed);
         random_pool(g, &r, SYMBOLS, s, 40, first, 1);
         size_t size = cls_graph_size(g);
-        clsi_random_seed(&r, seed);
+        cls_random_seed(&r, seed);
         random_pool(g, &r, SYMBOLS, s, 40, second, 1);
         assert_memory_equal(first, second, sizeof first);
         assert_int_equal(cls_graph_size(g), size);
@@ -137,19 +137,19 @@ static void test_limit_in_walks(void **state) {
     (void)state;
     cls_node s[SYMBOLS], out[SYMBOLS];
     cls_graph *g = open_graph(s, NULL);
-    clsi_random r;
+    cls_random r;
     for (uint64_t seed = 0; seed < 100; seed++) {
         cls_node pool[30];
         cls_graph_free(&g);
         g = open_graph(s, NULL);
-        clsi_random_seed(&r, seed);
+        cls_random_seed(&r, seed);
         random_pool(g, &r, SYMBOLS, s, 30, pool, 0);
         size_t need = cls_graph_size(g);
         for (size_t extra = 0; extra < 40; extra += 3) {
             const cls_graph_limits limits = {.max_nodes = need + extra};
             cls_graph_free(&g);
             g = open_graph(s, &limits);
-            clsi_random_seed(&r, seed);
+            cls_random_seed(&r, seed);
             random_pool(g, &r, SYMBOLS, s, 30, pool, 0);
             assert_int_equal(cls_graph_status(g, NULL), CLS_OK);
             cls_status status = cls_discrete_gradient(g, pool[29], 2, s, s, s + 2, out);
@@ -166,12 +166,12 @@ static void test_limit_in_walks(void **state) {
 
 static void test_substitute(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 41);
+    cls_random r;
+    cls_random_seed(&r, 41);
     for (int round = 0; round < 300; round++) {
         cls_node s[SYMBOLS], swapped;
         cls_graph *g = open_graph(s, NULL);
-        double x[2] = {3 * clsi_random_uniform(&r) - 1.5, 3 * clsi_random_uniform(&r) - 1.5};
+        double x[2] = {3 * cls_random_uniform(&r) - 1.5, 3 * cls_random_uniform(&r) - 1.5};
         double y[2] = {x[1], x[0]}, v, w;
         cls_node a = tame_expression(g, &r, 2, s, 1, x, 8);
         assert_int_equal(cls_substitute(g, 1, &a, 2, s, (cls_node[]){s[1], s[0]}, &swapped),
@@ -230,13 +230,13 @@ static void test_symbols(void **state) {
 /* An operation on constants folds to what the program computes from inputs, bit for bit. */
 static void test_folding(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 42);
+    cls_random r;
+    cls_random_seed(&r, 42);
     cls_node s[SYMBOLS];
     for (int round = 0; round < 3000; round++) {
         cls_graph *g = open_graph(s, NULL);
-        const double x[2] = {4 * clsi_random_uniform(&r), 4 * clsi_random_uniform(&r) - 1};
-        clsi_random before = r;
+        const double x[2] = {4 * cls_random_uniform(&r), 4 * cls_random_uniform(&r) - 1};
+        cls_random before = r;
         cls_node open = random_node(g, &r, s[0], s[1], 1), folded;
         r = before;
         folded = random_node(g, &r, cls_constant(g, x[0]), cls_constant(g, x[1]), 1);

@@ -1,5 +1,6 @@
 /* The parser: what expressions mean, what every error says and where, and that no text, however
  * hostile, does harm. */
+#include <clausius/random.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -355,8 +356,8 @@ static void test_hostile(void **state) {
     (void)state;
     setup s;
     open_graph(&s, NULL);
-    clsi_random r;
-    clsi_random_seed(&r, 7);
+    cls_random r;
+    cls_random_seed(&r, 7);
     static const char *const tokens[] = {"x",         "y",
                                          "v.x",       "1",
                                          "2.5",       "1e3",
@@ -376,23 +377,23 @@ static void test_hostile(void **state) {
                                          "\x80",      "1e400"};
     for (int round = 0; round < 20000; round++) {
         char text[256] = "";
-        size_t n = clsi_random_next(&r) % 12;
+        size_t n = cls_random_next(&r) % 12;
         for (size_t k = 0; k < n; k++)
-            strcat(text, tokens[clsi_random_next(&r) % (sizeof tokens / sizeof *tokens)]);
+            strcat(text, tokens[cls_random_next(&r) % (sizeof tokens / sizeof *tokens)]);
         attempt(&s, text);
     }
     for (int round = 0; round < 20000; round++) {
         char text[64] = {0};
-        size_t n = clsi_random_next(&r) % 63;
-        for (size_t k = 0; k < n; k++) text[k] = (char)(clsi_random_next(&r) % 255 + 1);
+        size_t n = cls_random_next(&r) % 63;
+        for (size_t k = 0; k < n; k++) text[k] = (char)(cls_random_next(&r) % 255 + 1);
         attempt(&s, text);
     }
     for (int round = 0; round < 20000; round++) {
         char text[] = "x^2/(2*v.x) + softmax(sin(theta_a), -T1, 1e-3)*quotient(exp, 1, 1, x, y)";
         for (int k = 0; k < 3; k++) {
-            size_t at = clsi_random_next(&r) % (sizeof text - 1);
-            text[at] = clsi_random_next(&r) & 1 ? text[clsi_random_next(&r) % (sizeof text - 1)]
-                                                : (char)(clsi_random_next(&r) % 255 + 1);
+            size_t at = cls_random_next(&r) % (sizeof text - 1);
+            text[at] = cls_random_next(&r) & 1 ? text[cls_random_next(&r) % (sizeof text - 1)]
+                                                : (char)(cls_random_next(&r) % 255 + 1);
         }
         attempt(&s, text);
     }

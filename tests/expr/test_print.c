@@ -53,8 +53,8 @@ static int round_trip(setup *s, cls_node a) {
 
 static void test_round_trip(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 1);
+    cls_random r;
+    cls_random_seed(&r, 1);
     size_t compared = 0;
     for (int round = 0; round < 600; round++) {
         setup s;
@@ -69,8 +69,8 @@ static void test_round_trip(void **state) {
 
 static void test_round_trip_of_derivatives(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 2);
+    cls_random r;
+    cls_random_seed(&r, 2);
     size_t compared = 0;
     for (int round = 0; round < 200; round++) {
         setup s;
@@ -150,10 +150,10 @@ static void test_numbers(void **state) {
     (void)state;
     setup s;
     open_graph(&s);
-    clsi_random r;
-    clsi_random_seed(&r, 3);
+    cls_random r;
+    cls_random_seed(&r, 3);
     for (int k = 0; k < 20000; k++) {
-        uint64_t bits = clsi_random_next(&r);
+        uint64_t bits = cls_random_next(&r);
         double value;
         memcpy(&value, &bits, sizeof value);
         if (isfinite(value)) round_trip(&s, cls_constant(s.g, value));
@@ -267,8 +267,8 @@ static size_t count(const char *text, const char *word) {
 
 static void test_latex_balanced(void **state) {
     (void)state;
-    clsi_random r;
-    clsi_random_seed(&r, 4);
+    cls_random r;
+    cls_random_seed(&r, 4);
     for (int round = 0; round < 300; round++) {
         setup s;
         cls_node pool[POOL];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/base.h"
+#include <clausius/random.h>
 #include "system/system.h"
 
 enum { ROUNDS = 3000 };
@@ -53,14 +54,14 @@ static const char *const pieces[] = {
     "--",
 };
 
-static char *mutate(clsi_random *r, const char *text) {
+static char *mutate(cls_random *r, const char *text) {
     clsi_text t = {0};
     size_t length = strlen(text);
-    size_t at = clsi_random_next(r) % (length + 1), other = clsi_random_next(r) % (length + 1);
-    const char *piece = pieces[clsi_random_next(r) % (sizeof pieces / sizeof *pieces)];
-    size_t cut = clsi_random_next(r) % 12;
+    size_t at = cls_random_next(r) % (length + 1), other = cls_random_next(r) % (length + 1);
+    const char *piece = pieces[cls_random_next(r) % (sizeof pieces / sizeof *pieces)];
+    size_t cut = cls_random_next(r) % 12;
     clsi_text_append_n(&t, text, at);
-    switch (clsi_random_next(r) % 4) {
+    switch (cls_random_next(r) % 4) {
     case 0: clsi_text_append(&t, piece); break;
     case 1: at = at + cut < length ? at + cut : length; break;
     case 2: clsi_text_append_n(&t, text + other, length - other < 40 ? length - other : 40); break;
@@ -89,14 +90,14 @@ static void use(cls_system *s) {
 
 static void mutations_never_hurt(void **unused) {
     (void)unused;
-    clsi_random r;
+    cls_random r;
     size_t accepted = 0, refused = 0;
-    clsi_random_seed(&r, 1865);
+    cls_random_seed(&r, 1865);
     for (int round = 0; round < ROUNDS; round++) {
-        size_t k = clsi_random_next(&r) % (cls_builtin_count() + 1);
+        size_t k = cls_random_next(&r) % (cls_builtin_count() + 1);
         const char *text = k < cls_builtin_count() ? cls_builtin_text(k) : cls_template_text();
         char *changed = mutate(&r, text);
-        for (size_t more = clsi_random_next(&r) % 3; more && changed; more--) {
+        for (size_t more = cls_random_next(&r) % 3; more && changed; more--) {
             char *again = mutate(&r, changed);
             free(changed);
             changed = again;
