@@ -7,7 +7,6 @@
 #ifndef TESTS_EXPR_RANDOM_GRAPH_H
 #define TESTS_EXPR_RANDOM_GRAPH_H
 
-#include <clausius/random.h>
 #include <clausius/graph.h>
 #include <clausius/random.h>
 #include <math.h>

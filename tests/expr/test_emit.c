@@ -8,6 +8,7 @@
 
 #include "tests/expr/random_graph.h"
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
