@@ -57,6 +57,10 @@ typedef struct clsi_reader {
         value_capacity, symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity,
         let_raw_capacity, parts_capacity, invariants_capacity, raw_invariants_capacity,
         outputs_capacity, raw_outputs_capacity;
+    clsi_replacement *replacements;
+    size_t n_replacements;
+    clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
+    int skeleton;
     int has_formula;
     size_t formula_where; /* offset of the formula statement */
     int has_title;
@@ -110,6 +114,8 @@ cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const
 /* Reads an entropy or its temperature by either name. */
 cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
 cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index);
+/* The replacement for a part of this name, NULL when it stays as written. */
+clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t length);
 cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);
 
 /* ---- declare.c and statements.c: one function per statement ---- */

@@ -238,6 +238,7 @@ static cls_status finish(clsi_reader *r) {
     cls_error inner = {0};
     if (s->step == 0) s->step = 0.01;
     if (s->until == 0) s->until = 10;
+    if (r->skeleton) return cls_graph_status(s->g, r->error);
     cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);
     if (status == CLS_OK) status = clsi_system_build_rows(s, &inner);
     if (status == CLS_OK) status = clsi_system_build_duals(s, &inner);
@@ -269,6 +270,12 @@ static char *stem_of(const char *file) {
 
 cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
                             cls_system **out, cls_error *error) {
+    return clsi_system_parse_with(text, file, set, 0, NULL, 0, out, error);
+}
+
+cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
+                                  size_t n, clsi_replacement *replacements, int skeleton,
+                                  cls_system **out, cls_error *error) {
     *out = NULL;
     if (!file) file = "system";
     size_t length = strlen(text);
@@ -278,7 +285,8 @@ cls_status cls_system_parse(const char *text, const char *file, const cls_assign
     cls_system *s = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
     clsi_reader r = {
-        .file = file, .text = text, .length = length, .set = set, .error = error, .s = s};
+        .file = file, .text = text, .length = length, .set = set, .error = error, .s = s,
+        .replacements = replacements, .n_replacements = n, .skeleton = skeleton};
     statement *list = NULL;
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");

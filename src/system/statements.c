@@ -26,6 +26,16 @@ static size_t optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where)
     return length;
 }
 
+clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t length) {
+    for (size_t i = 0; i < r->n_replacements; i++) {
+        clsi_replacement *x = &r->replacements[i];
+        if (strlen(x->part) != length || memcmp(x->part, name, length) != 0) continue;
+        x->used = 1;
+        return x;
+    }
+    return NULL;
+}
+
 /* A name for a part: one namespace with everything else. */
 static cls_status name_part(clsi_reader *r, size_t where, size_t length) {
     if (!length) return CLS_OK;
@@ -67,6 +77,8 @@ static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism form
     if (length && !(s->formula_name = clsi_strndup(r->clean + where, length)))
         return clsi_no_memory(r->error);
     s->formalism = formalism;
+    clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
+    if (other) e.written = e.raw = e.bound = other->node(other->owner, s, CLSI_PART_FORMULA);
     s->written = e.written;
     s->raw.formula = e.raw;
     s->bound.formula = e.bound;
@@ -123,8 +135,13 @@ static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, tak
 
 static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_expression *e) {
     cls_system *s = r->s;
-    add_to(s->g, &s->raw.friction[i * s->n + j], e->raw);
-    add_to(s->g, &s->bound.friction[i * s->n + j], e->bound);
+    cls_node raw = e->raw, bound = e->bound;
+    if (r->replaced) {
+        cls_node lambda = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION);
+        raw = bound = cls_neg(s->g, cls_mul(s->g, lambda, s->v[j]));
+    }
+    add_to(s->g, &s->raw.friction[i * s->n + j], raw);
+    add_to(s->g, &s->bound.friction[i * s->n + j], bound);
     return CLS_OK;
 }
 
@@ -149,7 +166,10 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     cls_status status = clsi_read_entropy(r, &c, "`on`", &i);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the entropy");
     if (status == CLS_OK) status = name_part(r, where, length);
-    return status == CLS_OK ? read_forces(r, c, i, take_friction) : status;
+    r->replaced = clsi_replacement_of(r, r->clean + where, length);
+    if (status == CLS_OK) status = read_forces(r, c, i, take_friction);
+    r->replaced = NULL;
+    return status;
 }
 
 cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
@@ -177,6 +197,8 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
     clsi_expression e;
     if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;
+    clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
+    if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT);
     const size_t both[2] = {i * s->m + j, j * s->m + i};
     for (int k = 0; k < 2; k++) {
         add_to(s->g, &s->raw.conductance[both[k]], e.raw);

@@ -95,6 +95,28 @@ typedef struct clsi_place {
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
 
+/* Parts in other forms: what `clausius learn` makes unknown, and what a model puts in its place. */
+typedef enum clsi_part_kind {
+    CLSI_PART_FORMULA,  /* the whole formula */
+    CLSI_PART_FRICTION, /* F = -lambda v: the node is lambda */
+    CLSI_PART_HEAT,     /* the node is the conductance */
+    CLSI_PART_LET       /* `part NAME = ...`: the node is its value */
+} clsi_part_kind;
+
+typedef struct clsi_replacement {
+    const char *part;
+    /* The node that stands in the part's place, over the symbols of s. */
+    cls_node (*node)(void *owner, const cls_system *s, clsi_part_kind kind);
+    void *owner;
+    int used; /* set when the part was found */
+} clsi_replacement;
+
+/* cls_system_parse with parts replaced. `skeleton`: the result has no form and no rows (its formula
+ * may contain symbols that nothing defines); for building residuals only. */
+cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
+                                  size_t n, clsi_replacement *replacements, int skeleton,
+                                  cls_system **out, cls_error *error);
+
 /* A row as a program, for callers that bring their own work array: inputs (t, z (2n+m), work), the
  * last one always there (0 where the system has no work), outputs the columns in order. */
 const cls_program *clsi_system_row_program(const cls_system *s);

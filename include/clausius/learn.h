@@ -1,0 +1,67 @@
+/* Learning: parts of a system treated as unknown and found from measured trajectories.
+ *
+ * The residual of a quadrature of order 4 on three neighbouring points is linear in the gradient of
+ * the generating function and in the friction coefficients; with fields that are linear in their
+ * parameters the whole identification is one least-squares problem, solved at once. The result is a
+ * model that keeps the laws for every parameter value, because the laws hold by the form of the
+ * expressions it is put into. */
+#ifndef CLAUSIUS_LEARN_H
+#define CLAUSIUS_LEARN_H
+
+#include <clausius/model.h>
+#include <clausius/status.h>
+#include <clausius/system.h>
+#include <clausius/table.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the learner tells while it works; a non-zero answer stops it with the best it has. */
+typedef struct cls_learn_progress {
+    const char *phase; /* "rows", "solve", "iterate" */
+    uint64_t done, total;
+    double loss, seconds;
+} cls_learn_progress;
+
+typedef struct cls_learn_options {
+    size_t size;
+    size_t n_unknown; /* parts to learn; `clausius show SYSTEM --parts` lists them */
+    const char *const *unknown;
+    const char *field;     /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
+    const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam"; NULL: auto */
+    uint64_t seed;
+    double validate;         /* fraction of the trajectories kept for validation; 0.1 */
+    uint64_t max_windows;    /* at most so many windows are used, spread over the data; 0: auto */
+    uint64_t max_iterations; /* of iterative optimisers; 0: their own */
+    double time_limit;       /* seconds; 0: none */
+    int (*watch)(void *owner, const cls_learn_progress *progress);
+    void *owner;
+} cls_learn_options;
+
+CLS_API cls_learn_options cls_learn_defaults(void);
+
+typedef struct cls_learn_info {
+    size_t parameters, samples, validation_samples; /* windows */
+    double loss_initial, loss_final, loss_validation; /* root mean square of the scaled residual */
+    uint64_t iterations;
+    double seconds;
+    char optimizer[32];
+    size_t rank, unseen; /* linear: parameters that the data cannot see are unseen */
+    double condition;
+    int normalised;       /* the scale of energy and forces was free and has been fixed */
+    size_t negative;      /* friction values below zero at the data before the form made them positive */
+} cls_learn_info;
+
+/* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories
+ * (a `trajectory` column separates several), `names` their file names for the record. */
+CLS_API cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                             const cls_table *const *tables, const char *const *names,
+                             const cls_learn_options *options, cls_model **out,
+                             cls_learn_info *info, cls_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,238 @@
+/* Fields that are linear in their parameters: total-degree polynomial bases on scaled inputs.
+ *
+ *     phi(x) = sum over multi-indices a, 1 <= |a| <= D, of theta_a prod_i P_{a_i}(x_i)
+ *
+ * with P the Chebyshev polynomials or the monomials. The constant is left out: it is a gauge freedom
+ * of every generating function (shared/physics/structure.md); where a field needs it (a friction
+ * coefficient does), the spec says so: chebyshev(5, constant). Costs binomial(D + d, d) terms a
+ * sample; rows are exact and cheap, because a row is the basis itself. */
+#include "field/field.h"
+#include "base/base.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEGREE = 30, MAX_TERMS = 20000 };
+
+typedef struct basis {
+    int degree, monomial;
+    size_t n; /* terms */
+    unsigned char powers[]; /* (n, d) */
+} basis;
+
+static const basis *of(const clsi_field *f) {
+    return f->data;
+}
+
+/* ---- creation ---- */
+
+/* Multi-indices of total degree <= D in graded order; writes them if `out`, returns their number. */
+static size_t enumerate(size_t d, int degree, int constant, unsigned char *out) {
+    unsigned char a[CLSI_FIELD_MAX_INPUTS];
+    size_t n = 0;
+    for (int total = constant ? 0 : 1; total <= degree; total++) {
+        memset(a, 0, sizeof a);
+        a[0] = (unsigned char)total;
+        for (;;) {
+            if (out) memcpy(out + n * d, a, d);
+            if (++n > MAX_TERMS) return n;
+            /* next composition of `total` into d parts, in colex order */
+            size_t i = 0;
+            while (i < d && a[i] == 0) i++;
+            if (i + 1 >= d) break;
+            unsigned char rest = (unsigned char)(a[i] - 1);
+            a[i] = 0;
+            a[0] = rest;
+            a[i + 1]++;
+        }
+    }
+    return n;
+}
+
+static cls_status create(clsi_field *f, const char *arguments, int monomial, cls_error *error) {
+    char *end;
+    long degree = strtol(arguments, &end, 10);
+    while (*end == ' ' || *end == ',') end++;
+    int constant = strcmp(end, "constant") == 0;
+    if (end == arguments || degree < 1 || degree > MAX_DEGREE || (*end && !constant))
+        return clsi_fail(error, CLS_USAGE,
+                         "%s(%s): expected a degree from 1 to %d, then perhaps `, constant`",
+                         f->kind->name, arguments, (int)MAX_DEGREE);
+    size_t n = enumerate(f->d, (int)degree, constant, NULL);
+    if (n > MAX_TERMS)
+        return clsi_fail(error, CLS_USAGE, "%s(%ld) of %zu inputs has more than %d terms",
+                         f->kind->name, degree, f->d, (int)MAX_TERMS);
+    basis *b = clsi_calloc(1, sizeof *b + n * f->d);
+    if (!b) return clsi_no_memory(error);
+    *b = (basis){.degree = (int)degree, .monomial = monomial, .n = n};
+    enumerate(f->d, (int)degree, constant, b->powers);
+    f->data = b;
+    f->n_parameters = n;
+    return CLS_OK;
+}
+
+static cls_status create_chebyshev(clsi_field *f, const char *arguments, cls_error *error) {
+    return create(f, arguments, 0, error);
+}
+
+static cls_status create_monomial(clsi_field *f, const char *arguments, cls_error *error) {
+    return create(f, arguments, 1, error);
+}
+
+static void initialise(const clsi_field *f, cls_random *random, double *theta) {
+    (void)random;
+    memset(theta, 0, f->n_parameters * sizeof *theta);
+}
+
+/* ---- one-dimensional polynomials ---- */
+
+/* P_k(x) and P_k'(x), k <= D. */
+static void polynomials(const basis *b, double x, double *p, double *dp) {
+    p[0] = 1;
+    dp[0] = 0;
+    for (int k = 1; k <= b->degree; k++) {
+        if (b->monomial || k == 1) {
+            p[k] = x * p[k - 1];
+            dp[k] = p[k - 1] + x * dp[k - 1];
+        } else {
+            p[k] = 2 * x * p[k - 1] - p[k - 2];
+            dp[k] = 2 * p[k - 1] + 2 * x * dp[k - 1] - dp[k - 2];
+        }
+    }
+}
+
+typedef struct table {
+    double p[CLSI_FIELD_MAX_INPUTS][MAX_DEGREE + 1], dp[CLSI_FIELD_MAX_INPUTS][MAX_DEGREE + 1];
+} table;
+
+static void fill_table(const clsi_field *f, const double *x, table *t) {
+    for (size_t i = 0; i < f->d; i++) polynomials(of(f), x[i], t->p[i], t->dp[i]);
+}
+
+/* a value + b.gradient of one term: product rule by prefix and suffix would save little for the
+ * few inputs there are. */
+static double term(const clsi_field *f, const table *t, const unsigned char *powers, double a,
+                   const double *b) {
+    double value = 1, tangent = 0; /* tangent: derivative of the product along b */
+    for (size_t i = 0; i < f->d; i++) {
+        double p = t->p[i][powers[i]];
+        tangent = tangent * p + (b ? value * b[i] * t->dp[i][powers[i]] : 0);
+        value *= p;
+    }
+    return a * value + tangent;
+}
+
+/* ---- the interface ---- */
+
+static void evaluate(const clsi_field *f, const double *theta, size_t n, const double *x,
+                     double *value, double *gradient, double *scratch) {
+    (void)scratch;
+    const basis *b = of(f);
+    table t;
+    for (size_t s = 0; s < n; s++) {
+        fill_table(f, x + s * f->d, &t);
+        double sum = 0, slope[CLSI_FIELD_MAX_INPUTS] = {0};
+        for (size_t k = 0; k < b->n; k++) {
+            const unsigned char *powers = b->powers + k * f->d;
+            double prefix[CLSI_FIELD_MAX_INPUTS + 1], suffix = theta[k];
+            prefix[0] = 1;
+            for (size_t i = 0; i < f->d; i++) prefix[i + 1] = prefix[i] * t.p[i][powers[i]];
+            sum += theta[k] * prefix[f->d];
+            for (size_t i = f->d; gradient && i-- > 0;) {
+                slope[i] += prefix[i] * t.dp[i][powers[i]] * suffix;
+                suffix *= t.p[i][powers[i]];
+            }
+        }
+        if (value) value[s] = sum;
+        if (gradient) memcpy(gradient + s * f->d, slope, f->d * sizeof *slope);
+    }
+}
+
+static void rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                 const double *a, const double *b, size_t stride, double *out, double *scratch) {
+    (void)theta, (void)scratch;
+    const basis *basis_ = of(f);
+    table t;
+    for (size_t s = 0; s < n; s++) {
+        fill_table(f, x + s * f->d, &t);
+        for (size_t k = 0; k < basis_->n; k++)
+            out[s * stride + k] += term(f, &t, basis_->powers + k * f->d, a ? a[s] : 0,
+                                        b ? b + s * f->d : NULL);
+    }
+}
+
+static void reverse(const clsi_field *f, const double *theta, size_t n, const double *x,
+                    const double *a, const double *b, double *out, double *scratch) {
+    rows(f, theta, n, x, a, b, 0, out, scratch); /* stride 0: all samples into one row */
+}
+
+static size_t scratch_size(const clsi_field *f, size_t n) {
+    (void)f, (void)n;
+    return 0;
+}
+
+/* P_k at a node, by the recurrence, so that equal polynomials are one node. */
+static cls_node polynomial_node(cls_graph *g, const basis *b, cls_node x, int k) {
+    cls_node before = cls_constant(g, 1), now = x, two = cls_constant(g, 2);
+    if (k == 0) return before;
+    if (b->monomial) return cls_pow(g, x, cls_constant(g, k));
+    for (int i = 2; i <= k; i++) {
+        cls_node next = cls_sub(g, cls_mul(g, two, cls_mul(g, x, now)), before);
+        before = now;
+        now = next;
+    }
+    return now;
+}
+
+/* Nested in the last input, then the one before, ...: sum over k of P_k(x_i) (rest), so that each
+ * polynomial multiplies once. first..last: terms with equal powers of the inputs above i. */
+static cls_node nested(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta,
+                       size_t i, unsigned char *fixed) {
+    const basis *b = of(f);
+    cls_node sum = cls_constant(g, 0);
+    int above = 0;
+    for (size_t j = i + 1; j < f->d; j++) above += fixed[j];
+    for (int k = 0; k + above <= b->degree; k++) {
+        fixed[i] = (unsigned char)k;
+        cls_node inner;
+        if (i > 0) {
+            inner = nested(f, g, x, theta, i - 1, fixed);
+        } else {
+            inner = cls_constant(g, 0);
+            for (size_t t = 0; t < b->n; t++)
+                if (memcmp(b->powers + t * f->d, fixed, f->d) == 0)
+                    inner = cls_constant(g, theta[t]);
+        }
+        if (cls_is_constant(g, inner, 0)) continue;
+        sum = cls_add(g, sum, cls_mul(g, polynomial_node(g, b, x[i], k), inner));
+    }
+    return sum;
+}
+
+static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const double *theta) {
+    unsigned char fixed[CLSI_FIELD_MAX_INPUTS] = {0};
+    return nested(f, g, x, theta, f->d - 1, fixed);
+}
+
+const clsi_field_kind clsi_field_chebyshev = {.name = "chebyshev",
+                                              .doc = "Chebyshev polynomials of a total degree",
+                                              .linear = 1,
+                                              .create = create_chebyshev,
+                                              .initialise = initialise,
+                                              .evaluate = evaluate,
+                                              .rows = rows,
+                                              .reverse = reverse,
+                                              .scratch = scratch_size,
+                                              .expression = expression};
+
+const clsi_field_kind clsi_field_monomial = {.name = "monomial",
+                                             .doc = "monomials of a total degree",
+                                             .linear = 1,
+                                             .create = create_monomial,
+                                             .initialise = initialise,
+                                             .evaluate = evaluate,
+                                             .rows = rows,
+                                             .reverse = reverse,
+                                             .scratch = scratch_size,
+                                             .expression = expression};

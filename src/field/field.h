@@ -1,0 +1,56 @@
+/* field: unknown scalar functions phi(x1 .. xd) of scaled inputs, behind one interface.
+ *
+ * A kind is one const descriptor (networks, bases). All parameters of a field are one block theta.
+ * Inputs arrive scaled (about [-1, 1]); the learner owns the scaling and the chain rule for it. What
+ * the residuals need is the value and the gradient in the inputs, their derivatives in theta as rows
+ * (least squares) or contracted (reverse pass), and the field as an expression of a graph (for
+ * simulation, printing, emission: there every transformation of the graph works on it). */
+#ifndef CLSI_FIELD_H
+#define CLSI_FIELD_H
+
+#include <clausius/graph.h>
+#include <clausius/random.h>
+#include <clausius/status.h>
+#include <stdint.h>
+
+enum { CLSI_FIELD_MAX_INPUTS = 16, CLSI_FIELD_MAX_LAYERS = 8 };
+
+typedef struct clsi_field clsi_field;
+
+typedef struct clsi_field_kind {
+    const char *name; /* "chebyshev", "monomial", "network": the word before the parenthesis */
+    const char *doc;
+    int linear; /* affine in theta */
+    /* Reads the numbers and words inside the parentheses, e.g. "8" or "32, 32, tanh"; sets
+     * n_parameters and whatever the kind keeps in `data` (freed with free()). */
+    cls_status (*create)(clsi_field *f, const char *arguments, cls_error *error);
+    void (*initialise)(const clsi_field *f, cls_random *random, double *theta);
+    /* n samples, x (n, d) row-major. value (n) and gradient (n, d); either may be NULL. */
+    void (*evaluate)(const clsi_field *f, const double *theta, size_t n, const double *x,
+                     double *value, double *gradient, double *scratch);
+    /* rows[s*stride + k] += a[s] dvalue_s/dtheta_k + sum_j b[s*d + j] dgradient_sj/dtheta_k,
+     * k < n_parameters. a or b may be NULL (zero). */
+    void (*rows)(const clsi_field *f, const double *theta, size_t n, const double *x,
+                 const double *a, const double *b, size_t stride, double *rows, double *scratch);
+    /* out[k] += the same, summed over samples s in order. */
+    void (*reverse)(const clsi_field *f, const double *theta, size_t n, const double *x,
+                    const double *a, const double *b, double *out, double *scratch);
+    /* doubles of scratch that the three functions above need for n samples */
+    size_t (*scratch)(const clsi_field *f, size_t n);
+    /* phi at the nodes x (d), theta as constants. */
+    cls_node (*expression)(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const double *theta);
+} clsi_field_kind;
+
+struct clsi_field {
+    const clsi_field_kind *kind;
+    size_t d, n_parameters;
+    char *spec; /* "chebyshev(8)" as given */
+    void *data;
+};
+
+/* "chebyshev(8)", "monomial(4)", "network(32, 32)": spec as the user writes it. */
+cls_status clsi_field_create(size_t d, const char *spec, clsi_field **out, cls_error *error);
+void clsi_field_free(clsi_field **field);
+
+#endif

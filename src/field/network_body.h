@@ -1,0 +1,362 @@
+/* The inner loops of the network field, written once over a vector type; network_avx512.c,
+ * network_avx2.c and network_portable.c include this file after defining
+ *
+ *     NAME, TARGET            the name of the table; the target attribute of every function
+ *     V, vd, vi               lanes; vectors of V double and of V int64_t
+ *     NV                      vectors across the register tile (ROWS x NV accumulators)
+ *     FMA MIN SPLAT SCALAR_FMA  a*b + c; minimum, the second when unordered; all lanes equal
+ *     ANY_ABOVE(v, x)         whether a lane of v is above x
+ *     LOAD_PART STORE_PART    the first n lanes, 0 < n < V
+ *
+ * Every element is one chain of multiply-adds in the order of k, whatever tile it falls into: the
+ * bits do not depend on where a sample stands in its block, nor on the size of the block; and the
+ * two versions with fused multiply-add agree to the last bit.
+ *
+ * Activations: exponential by a Taylor polynomial on |r| <= ln 2/2 (degree 13: 2e-17), tanh by
+ * expm1, softplus by an atanh series, sin after Cody and Waite with the polynomials of fdlibm.
+ * About 2 ulp; tests/field/test_network.c compares them with libm. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline)) TARGET
+#define UNROLL _Pragma("GCC unroll 8")
+enum { ROWS = 6, PANEL = NV * V };
+
+INLINE vd load(const double *p) {
+    vd v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store(double *p, vd v) {
+    memcpy(p, &v, sizeof v);
+}
+
+INLINE vd pick(vi mask, vd yes, vd no) {
+    return (vd)((mask & (vi)yes) | (~mask & (vi)no));
+}
+
+/* ---- activations ---- */
+
+/* expm1(x) = scale p + (scale - 1), with scale = 2^k and p = expm1(x - k ln 2). */
+INLINE vd split_exp(vd x, vd *scale) {
+    static const double c[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
+                               1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+                               1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
+    vd shift = SPLAT(0x1.8p52), t = FMA(x, SPLAT(0x1.71547652b82fep0), shift), k = t - shift;
+    vd r = FMA(k, SPLAT(-0x1.62e42feep-1), x); /* 30 bits: k times it is exact */
+    r = FMA(k, SPLAT(-0x1.a39ef35793c76p-33), r);
+    vd p = SPLAT(c[0]);
+    UNROLL
+    for (int i = 1; i < 8; i++) p = FMA(p, r, SPLAT(c[i]));
+    UNROLL
+    for (int i = 8; i < 12; i++) p = FMA(p, r, SPLAT(c[i]));
+    *scale = (vd)(((vi)t << 52) + (vi)SPLAT(1)); /* k is in the low bits of t */
+    return FMA(p, r * r, r);
+}
+
+INLINE vd activate_tanh(vd z, vd *s) {
+    vi sign = (vi)z & (vi)SPLAT(-0.0);
+    vd scale, y = MIN(SPLAT(20), (vd)((vi)z ^ sign)); /* tanh 20 = 1 in double; NaN stays */
+    vd p = split_exp(y + y, &scale), m = FMA(scale, p, scale - 1);
+    vd a = m / (m + 2);
+    *s = FMA(-a, a, SPLAT(1));
+    return (vd)((vi)a | sign);
+}
+
+/* max(z, 0) + log1p(u), u = e^-|z|; log1p u = 2 atanh w, w = u/(2 + u) <= 1/3. */
+INLINE vd activate_softplus(vd z, vd *s) {
+    vi sign = (vi)z & (vi)SPLAT(-0.0);
+    vd scale, y = MIN(SPLAT(700), (vd)((vi)z ^ sign));
+    vd p = split_exp(-y, &scale), u = FMA(scale, p, scale);
+    vd w = u / (2 + u), w2 = w * w, q = SPLAT(1.0 / 33);
+    for (int i = 31; i > 1; i -= 2) q = FMA(q, w2, SPLAT(1.0 / i));
+    vi positive = z > 0;
+    vd inverse = 1 / (1 + u);
+    *s = pick(positive, inverse, u * inverse);
+    vd l = FMA(q * w2, w + w, w + w);
+    return pick(positive, z + l, l);
+}
+
+INLINE vd sin_polynomial(vd r, vd r2) {
+    static const double c[] = {1.58969099521155010221e-10, -2.50507602534068634195e-08,
+                               2.75573137070700676789e-06, -1.98412698298579493134e-04,
+                               8.33333333332248946124e-03, -1.66666666666666324348e-01};
+    vd p = SPLAT(c[0]);
+    UNROLL
+    for (int i = 1; i < 6; i++) p = FMA(p, r2, SPLAT(c[i]));
+    return FMA(p * r2, r, r);
+}
+
+INLINE vd cos_polynomial(vd r2) {
+    static const double c[] = {-1.13596475577881948265e-11, 2.08757232129817482790e-09,
+                               -2.75573143513906633035e-07, 2.48015872894767294178e-05,
+                               -1.38888888888741095749e-03, 4.16666666666666019037e-02};
+    vd p = SPLAT(c[0]);
+    UNROLL
+    for (int i = 1; i < 6; i++) p = FMA(p, r2, SPLAT(c[i]));
+    return FMA(p, r2 * r2, FMA(SPLAT(-0.5), r2, SPLAT(1)));
+}
+
+/* Beyond 1e5 the three-part reduction loses digits: such lanes go to libm. */
+static TARGET __attribute__((noinline)) void sin_far(const double *z, double *a, double *s) {
+    for (int i = 0; i < V; i++) {
+        if (!(fabs(z[i]) > 1e5)) continue;
+        a[i] = sin(z[i]);
+        s[i] = cos(z[i]);
+    }
+}
+
+INLINE vd activate_sin(vd z, vd *s) {
+    vd shift = SPLAT(0x1.8p52), t = FMA(z, SPLAT(6.36619772367581382433e-01), shift);
+    vd k = t - shift, r = FMA(k, SPLAT(-1.57079632673412561417e+00), z);
+    r = FMA(k, SPLAT(-6.07710050630396597660e-11), r);
+    r = FMA(k, SPLAT(-2.02226624879595063154e-21), r);
+    vd r2 = r * r, sine = sin_polynomial(r, r2), cosine = cos_polynomial(r2);
+    vi quarter = (vi)t, odd = -(quarter & 1);
+    vi flip_s = (quarter & 2) << 62, flip_c = ((quarter + 1) & 2) << 62;
+    vd a = (vd)((vi)pick(odd, cosine, sine) ^ flip_s);
+    *s = (vd)((vi)pick(odd, sine, cosine) ^ flip_c);
+    if (ANY_ABOVE((vd)((vi)z & ~(vi)SPLAT(-0.0)), 1e5)) {
+        double in[V], value[V], slope[V];
+        store(in, z);
+        store(value, a);
+        store(slope, *s);
+        sin_far(in, value, slope);
+        *s = load(slope);
+        return load(value);
+    }
+    return a;
+}
+
+INLINE vd activate_one(clsi_activation f, vd z, vd *s) {
+    switch (f) {
+    case CLSI_ACTIVATION_SOFTPLUS: return activate_softplus(z, s);
+    case CLSI_ACTIVATION_SIN: return activate_sin(z, s);
+    default: return activate_tanh(z, s);
+    }
+}
+
+/* f'' from a = f and s = f'. */
+INLINE vd curvature(clsi_activation f, vd a, vd s) {
+    switch (f) {
+    case CLSI_ACTIVATION_SOFTPLUS: return FMA(-s, s, s);
+    case CLSI_ACTIVATION_SIN: return -a;
+    default: return -2 * a * s;
+    }
+}
+
+static TARGET void activate(clsi_activation f, size_t n, const double *z, double *a, double *s) {
+    for (size_t i = 0; i < n; i += V) {
+        vd slope;
+        store(a + i, activate_one(f, load(z + i), &slope));
+        store(s + i, slope);
+    }
+}
+
+/* ---- the register tile ---- */
+
+/* out = start + sum over k of left[i*row + k*step] right[k*next + j]: rows x vectors accumulators,
+ * which the compiler keeps in registers because both are constants wherever this is inlined. */
+INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row, size_t step,
+                 const double *right, size_t next, const double *start, size_t start_stride,
+                 double *out, size_t out_stride) {
+    vd c[ROWS][NV];
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int j = 0; j < vectors; j++) c[i][j] = load(start + (size_t)i * start_stride + j * V);
+    }
+    for (; k > 0; k--, left += step, right += next) {
+        vd r[NV];
+        UNROLL
+        for (int j = 0; j < vectors; j++) r[j] = load(right + j * V);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            vd l = SPLAT(left[(size_t)i * row]);
+            UNROLL
+            for (int j = 0; j < vectors; j++) c[i][j] = FMA(l, r[j], c[i][j]);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int j = 0; j < vectors; j++) store(out + (size_t)i * out_stride + j * V, c[i][j]);
+    }
+}
+
+/* For every number of rows and vectors: the tile of a product (packed right, rows of left far
+ * apart) and that of a sum of outer products (rows of left adjacent). */
+#define TILE(R, N)                                                                                 \
+    static TARGET void product_##R##_##N(size_t k, const double *left, size_t stride,              \
+                                         const double *right, const double *start, double *out) {  \
+        tile(R, N, k, left, stride, 1, right, N * V, start, 0, out, N * V);                        \
+    }                                                                                              \
+    static TARGET void outer_##R##_##N(size_t k, const double *left, size_t step,                  \
+                                       const double *right, size_t next, double *C, size_t ldc) {  \
+        tile(R, N, k, left, 1, step, right, next, C, ldc, C, ldc);                                 \
+    }
+#define TILES(N) TILE(1, N) TILE(2, N) TILE(3, N) TILE(4, N) TILE(5, N) TILE(6, N)
+#define ROW_OF(kind, N) {kind##_1_##N, kind##_2_##N, kind##_3_##N, kind##_4_##N, kind##_5_##N, kind##_6_##N}
+#if NV == 4
+TILES(1) TILES(2) TILES(3) TILES(4)
+#define TABLE(kind) {ROW_OF(kind, 1), ROW_OF(kind, 2), ROW_OF(kind, 3), ROW_OF(kind, 4)}
+#else /* NV == 2 */
+TILES(1) TILES(2)
+#define TABLE(kind) {ROW_OF(kind, 1), ROW_OF(kind, 2)}
+#endif
+
+typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
+                             double *);
+typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, double *,
+                           size_t);
+static const product_tile product_tiles[NV][ROWS] = TABLE(product);
+static const outer_tile outer_tiles[NV][ROWS] = TABLE(outer);
+
+/* ---- products ---- */
+
+static TARGET void finish_forward(clsi_activation f, size_t n, const double *z, double *a,
+                                  double *s) {
+    activate(f, n, z, a, s);
+}
+
+INLINE void finish_backward(clsi_activation f, size_t n, const double *z, const double *a,
+                            const double *s, double *e, double *delta) {
+    for (size_t j = 0; j < n; j += V) {
+        vd g = load(z + j), slope = load(s + j);
+        store(e + j, curvature(f, load(a + j), slope) * g);
+        store(delta + j, slope * g);
+    }
+}
+
+INLINE void finish_tangent(size_t n, const double *z, const double *s, double *adot, double *e) {
+    for (size_t j = 0; j < n; j += V) {
+        vd zdot = load(z + j);
+        store(adot + j, load(s + j) * zdot);
+        store(e + j, load(e + j) * zdot);
+    }
+}
+
+/* One row of a tile while it is still in the first-level cache; n columns from `column`. */
+static TARGET void finish(const clsi_network_product *p, size_t sample, size_t column, size_t n,
+                          const double *z) {
+    if (p->op == CLSI_NETWORK_PLAIN) {
+        memcpy(p->plain + sample * p->plain_stride + column, z, n * sizeof *z);
+        return;
+    }
+    size_t ld = p->layer->ld;
+    double *a = p->layer->a + 2 * sample * ld + column, *adot = a + ld;
+    double *e = p->layer->e + 2 * sample * ld + column, *delta = e + ld;
+    double *s = p->layer->s + sample * ld + column;
+    switch (p->op) {
+    case CLSI_NETWORK_FORWARD: finish_forward(p->activation, n, z, a, s); break;
+    case CLSI_NETWORK_BACKWARD: finish_backward(p->activation, n, z, a, s, e, delta); break;
+    case CLSI_NETWORK_TANGENT: finish_tangent(n, z, s, adot, e); break;
+    case CLSI_NETWORK_ADJOINT:
+        for (size_t j = 0; j < n; j += V) store(e + j, load(s + j) * load(z + j));
+        break;
+    default: /* SECOND */
+        for (size_t j = 0; j < n; j += V)
+            store(e + j, FMA(load(s + j), load(z + j), load(e + j)));
+        break;
+    }
+}
+
+/* Panel by panel, so that the panel of `right` stays in the first-level cache. */
+static TARGET void product(const clsi_network_product *p) {
+    const double *right = p->right;
+    double z[ROWS * PANEL] __attribute__((aligned(64)));
+    for (size_t column = 0; column < p->n; column += PANEL) {
+        size_t n = p->n - column < PANEL ? p->n - column : PANEL;
+        for (size_t i = 0; i < p->samples; i += ROWS) {
+            size_t rows = p->samples - i < ROWS ? p->samples - i : ROWS;
+            product_tiles[n / V - 1][rows - 1](p->k, p->left + i * p->left_stride, p->left_stride,
+                                               right, p->start + column, z);
+            for (size_t r = 0; r < rows; r++) finish(p, i + r, column, n, z + r * n);
+        }
+        right += p->k * n;
+    }
+}
+
+static TARGET void outer(size_t k, size_t rows, size_t columns, const double *left,
+                         size_t left_stride, const double *right, size_t right_stride, double *C,
+                         size_t ldc) {
+    for (size_t column = 0; column < columns; column += PANEL) {
+        size_t n = columns - column < PANEL ? columns - column : PANEL;
+        for (size_t i = 0; i < rows; i += ROWS) {
+            size_t count = rows - i < ROWS ? rows - i : ROWS;
+            outer_tiles[n / V - 1][count - 1](k, left + i, left_stride, right + column,
+                                              right_stride, C + i * ldc + column, ldc);
+        }
+    }
+}
+
+/* ---- one sample's row ---- */
+
+/* `vectors` whole vectors and `part` lanes more; what multiplies stays in registers. */
+INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns, const double *left,
+                      size_t left_stride, const double *right, size_t right_stride, double *C) {
+    vd r[NV], rdot[NV];
+    UNROLL
+    for (int j = 0; j < vectors; j++) {
+        r[j] = load(right + j * V);
+        if (pairs == 2) rdot[j] = load(right + right_stride + j * V);
+    }
+    for (size_t i = 0; i < rows; i++, C += columns) {
+        vd l = SPLAT(left[i]), ldot = SPLAT(pairs == 2 ? left[left_stride + i] : 0);
+        UNROLL
+        for (int j = 0; j < vectors; j++) {
+            vd c = FMA(l, r[j], load(C + j * V));
+            store(C + j * V, pairs == 2 ? FMA(ldot, rdot[j], c) : c);
+        }
+    }
+}
+
+INLINE void row_part(int pairs, size_t part, size_t rows, size_t columns, const double *left,
+                     size_t left_stride, const double *right, size_t right_stride, double *C) {
+    vd r = load(right), rdot = r; /* right is padded */
+    if (pairs == 2) rdot = load(right + right_stride);
+    for (size_t i = 0; i < rows; i++, C += columns) {
+        vd c = FMA(SPLAT(left[i]), r, LOAD_PART(C, part));
+        if (pairs == 2) c = FMA(SPLAT(left[left_stride + i]), rdot, c);
+        STORE_PART(C, part, c);
+    }
+}
+
+INLINE void row_any(int pairs, size_t rows, size_t columns, const double *left, size_t left_stride,
+                    const double *right, size_t right_stride, double *C) {
+    size_t j = 0;
+    for (; j + PANEL <= columns; j += PANEL)
+        row_panel(pairs, NV, rows, columns, left, left_stride, right + j, right_stride, C + j);
+    for (; j + V <= columns; j += V)
+        row_panel(pairs, 1, rows, columns, left, left_stride, right + j, right_stride, C + j);
+    if (j < columns)
+        row_part(pairs, columns - j, rows, columns, left, left_stride, right + j, right_stride,
+                 C + j);
+}
+
+static TARGET void row(int pairs, size_t rows, size_t columns, const double *left,
+                       size_t left_stride, const double *right, size_t right_stride, double *C) {
+    if (pairs == 2)
+        row_any(2, rows, columns, left, left_stride, right, right_stride, C);
+    else
+        row_any(1, rows, columns, left, left_stride, right, right_stride, C);
+}
+
+static TARGET void sum(size_t k, size_t n, const double *left, size_t stride, double *out) {
+    for (size_t i = 0; i < n; i += V) {
+        vd c = load(out + i);
+        for (size_t t = 0; t < k; t++) c += load(left + t * stride + i);
+        store(out + i, c);
+    }
+}
+
+const clsi_network_kernel NAME = {.name = NAME_TEXT,
+                                  .panel = PANEL,
+                                  .supported = supported,
+                                  .product = product,
+                                  .outer = outer,
+                                  .row = row,
+                                  .sum = sum,
+                                  .activate = activate};

@@ -1,0 +1,153 @@
+/* Data as points and windows of three neighbours.
+ *
+ * Trajectories are never bridged: a window lies in one trajectory of one table, with increasing
+ * times, whatever the spacing. Validation takes whole trajectories, every 1/validate-th one (or the
+ * last part of a single one), so that what is validated was never seen. */
+#include "base/base.h"
+#include "learn/learn.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns ---- */
+
+static cls_status missing_column(const cls_table *t, const char *file, const char *name,
+                                 cls_error *error) {
+    clsi_text text = {0};
+    for (size_t c = 0; c < cls_table_columns(t); c++)
+        clsi_text_printf(&text, "%s%s", c ? ", " : "", cls_table_name(t, c));
+    cls_status status = clsi_fail(error, CLS_DATA,
+                                  "%s: there is no column '%s', which the state needs; there are %s",
+                                  file, name, text.data ? text.data : "none");
+    clsi_text_clear(&text);
+    return status;
+}
+
+static const double *find_time(const cls_table *t) {
+    int c = cls_table_find(t, "time");
+    if (c < 0) c = cls_table_find(t, "t");
+    return c < 0 ? NULL : cls_table_column(t, (size_t)c);
+}
+
+static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
+                             clsi_points *p, double *trajectory, cls_error *error) {
+    size_t rows = cls_table_rows(t);
+    const double *time = find_time(t);
+    int group = cls_table_find(t, "trajectory");
+    if (!time) return missing_column(t, file, "time", error);
+    for (size_t k = 0; k < p->nz; k++) {
+        int c = cls_table_find(t, cls_system_state_name(s, k));
+        if (c < 0) return missing_column(t, file, cls_system_state_name(s, k), error);
+        memcpy(p->z + k * p->n + at, cls_table_column(t, (size_t)c), rows * sizeof(double));
+    }
+    memcpy(p->time + at, time, rows * sizeof(double));
+    for (size_t i = 0; i < rows; i++)
+        trajectory[at + i] = group < 0 ? 0 : cls_table_column(t, (size_t)group)[i];
+    return CLS_OK;
+}
+
+/* ---- windows ---- */
+
+void clsi_window_weights(const double *t, double w[3]) {
+    double a = t[1] - t[0], b = t[2] - t[1], h = a + b;
+    w[0] = h * (2 * a - b) / (6 * a);
+    w[1] = h * h * h / (6 * a * b);
+    w[2] = h * (2 * b - a) / (6 * b);
+}
+
+typedef struct group {
+    size_t begin, end; /* points */
+} group;
+
+/* Runs of points of one trajectory with increasing time. */
+static size_t find_groups(const clsi_points *p, const double *trajectory, const size_t *table,
+                          group *out) {
+    size_t n = 0, begin = 0;
+    for (size_t i = 1; i <= p->n; i++) {
+        int same = i < p->n && table[i] == table[i - 1] && trajectory[i] == trajectory[i - 1] &&
+                   p->time[i] > p->time[i - 1];
+        if (same) continue;
+        if (i - begin >= 3) out[n++] = (group){begin, i};
+        begin = i;
+    }
+    return n;
+}
+
+/* Windows of the groups that are (not) for validation, spread evenly, at most `most`. */
+static size_t add_windows(const group *groups, size_t n_groups, size_t period, int validation,
+                          size_t most, size_t *out) {
+    size_t all = 0, seen = 0, n = 0;
+    for (size_t g = 0; g < n_groups; g++)
+        if ((period && g % period == period - 1) == validation)
+            all += groups[g].end - groups[g].begin - 2;
+    size_t wanted = most && most < all ? most : all;
+    for (size_t g = 0; g < n_groups; g++) {
+        if ((period && g % period == period - 1) != validation) continue;
+        for (size_t i = groups[g].begin; i + 2 < groups[g].end; i++, seen++)
+            if ((seen + 1) * wanted / all > seen * wanted / all) out[n++] = i;
+    }
+    return n;
+}
+
+static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
+                               double validate, uint64_t most, cls_error *error) {
+    group *groups = clsi_calloc(p->n, sizeof *groups);
+    p->window = clsi_calloc(2 * p->n, sizeof *p->window);
+    if (!groups || !p->window) {
+        free(groups);
+        return clsi_no_memory(error);
+    }
+    size_t n_groups = find_groups(p, trajectory, table, groups);
+    size_t period = validate > 0 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
+    if (period == 1) period = 2;
+    p->n_training = add_windows(groups, n_groups, period, 0, (size_t)most, p->window);
+    p->n_windows = p->n_training;
+    if (period)
+        p->n_windows += add_windows(groups, n_groups, period, 1, 2000, p->window + p->n_training);
+    free(groups);
+    if (p->n_training == 0)
+        return clsi_fail(error, CLS_DATA,
+                         "no three neighbouring rows of one trajectory with increasing time: there "
+                         "is nothing to learn from");
+    return CLS_OK;
+}
+
+cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, double validate, uint64_t max_windows,
+                              clsi_points **out, cls_error *error) {
+    *out = NULL;
+    clsi_points *p = clsi_calloc(1, sizeof *p);
+    if (!p) return clsi_no_memory(error);
+    p->nz = s->form->nz;
+    for (size_t i = 0; i < n_tables; i++) p->n += cls_table_rows(tables[i]);
+    p->time = clsi_calloc(p->n, sizeof *p->time);
+    p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
+    double *trajectory = clsi_calloc(p->n, sizeof *trajectory);
+    size_t *table = clsi_calloc(p->n, sizeof *table), at = 0;
+    cls_status status =
+        p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
+        status = copy_table(s, tables[i], names[i], at, p, trajectory, error);
+        for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
+        at += cls_table_rows(tables[i]);
+    }
+    if (status == CLS_OK)
+        status = make_windows(p, trajectory, table, validate, max_windows, error);
+    free(trajectory);
+    free(table);
+    if (status == CLS_OK)
+        *out = p;
+    else
+        clsi_points_free(&p);
+    return status;
+}
+
+void clsi_points_free(clsi_points **points) {
+    clsi_points *p = *points;
+    if (!p) return;
+    free(p->time);
+    free(p->z);
+    free(p->window);
+    free(p);
+    *points = NULL;
+}

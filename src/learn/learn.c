@@ -1,0 +1,244 @@
+/* Learning, from data to model: points, unknowns, residual, solution, form. */
+#include "learn/learn.h"
+#include "base/base.h"
+#include "model/safetensors.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+cls_learn_options cls_learn_defaults(void) {
+    return (cls_learn_options){.size = sizeof(cls_learn_options), .validate = 0.1, .seed = 1};
+}
+
+typedef struct work {
+    const cls_learn_options *o;
+    clsi_points *points;
+    clsi_unknowns *unknowns;
+    clsi_residual *residual;
+    double *theta;
+    cls_learn_info *info;
+    double started;
+    cls_error *error;
+} work;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int tell(work *w, const char *phase, uint64_t done, uint64_t total, double loss) {
+    if (!w->o->watch) return 0;
+    cls_learn_progress p = {phase, done, total, loss, now() - w->started};
+    return w->o->watch(w->o->owner, &p);
+}
+
+/* ---- one solve ---- */
+
+enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
+
+/* Root mean square of A theta - b over the windows [first, last). */
+static cls_status loss_over(work *w, size_t first, size_t last, double *A, double *b,
+                            double *loss) {
+    size_t E = w->residual->n_equations, P = w->unknowns->n_theta;
+    double sum = 0;
+    for (size_t at = first; at < last; at += BLOCK) {
+        size_t count = last - at < BLOCK ? last - at : BLOCK;
+        clsi_residual_rows(w->residual, at, count, A, b);
+        for (size_t k = 0; k < count * E; k++) {
+            double r = -b[k];
+            for (size_t j = 0; j < P; j++) r += A[k * P + j] * w->theta[j];
+            sum += r * r;
+        }
+    }
+    *loss = last > first ? sqrt(sum / (double)((last - first) * E)) : NAN;
+    return CLS_OK;
+}
+
+static cls_status fold_rows(work *w, clsi_lsq *q, double *A, double *b, double *known) {
+    size_t n = w->points->n_training, E = w->residual->n_equations;
+    cls_status status = CLS_OK;
+    for (size_t at = 0; at < n && status == CLS_OK; at += BLOCK) {
+        size_t count = n - at < BLOCK ? n - at : BLOCK;
+        clsi_residual_rows(w->residual, at, count, A, b);
+        for (size_t k = 0; k < count * E; k++) *known += b[k] * b[k];
+        status = clsi_lsq_add(q, count * E, A, b, w->error);
+        if (status == CLS_OK && tell(w, "rows", at + count, n, NAN))
+            status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
+    }
+    *known = sqrt(*known / (double)(n * E));
+    return status;
+}
+
+/* When nothing in the residual is known, k G and k F fit as well as G and F: the mean of p.v is set
+ * to the mean of v^2, which is a mean mass of one. */
+static int is_homogeneous(const clsi_residual *r) {
+    size_t n = r->n_quantities * r->points->n;
+    for (size_t i = 0; i < n; i++)
+        if (r->known[i] != 0) return 0;
+    return 1;
+}
+
+static cls_status solve_linear(work *w) {
+    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
+    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
+    double *C = clsi_calloc(P, sizeof *C), d = 0, known = 0;
+    clsi_lsq *q = NULL;
+    clsi_lsq_info found;
+    cls_status status = A && b && C ? CLS_OK : clsi_no_memory(w->error);
+    w->info->normalised = is_homogeneous(w->residual);
+    if (status == CLS_OK && w->info->normalised) {
+        double p, vv;
+        clsi_residual_scale_row(w->residual, C, &p, &vv);
+        d = vv;
+    }
+    if (status == CLS_OK)
+        status = clsi_lsq_create(P, (size_t)w->info->normalised, C, &d, &q, w->error);
+    if (status == CLS_OK) status = fold_rows(w, q, A, b, &w->info->loss_initial);
+    if (status == CLS_OK)
+        status = clsi_lsq_solve(q, 1e-13, 0, NULL, NULL, w->theta, &found, NULL, w->error);
+    if (status == CLS_OK) {
+        w->info->rank = found.rank;
+        w->info->unseen = found.unseen;
+        w->info->condition = found.condition;
+        status = loss_over(w, 0, w->points->n_training, A, b, &w->info->loss_final);
+        loss_over(w, w->points->n_training, w->points->n_windows, A, b, &w->info->loss_validation);
+    }
+    (void)known;
+    clsi_lsq_free(&q);
+    free(A);
+    free(b);
+    free(C);
+    return status;
+}
+
+/* ---- form ---- */
+
+/* Frictions and conductances are made positive by form, with a floor far below their size. */
+static cls_status make_positive(work *w) {
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        clsi_unknown *u = &w->unknowns->list[i];
+        clsi_learned *l = &u->learned;
+        if (u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) continue;
+        size_t n = w->points->n;
+        double *value = clsi_calloc(n, sizeof *value), mean = 0;
+        if (!value) return clsi_no_memory(w->error);
+        l->field->kind->evaluate(l->field, w->theta + l->offset, n, u->x, value, NULL, NULL);
+        for (size_t s = 0; s < n; s++) {
+            mean += fabs(value[s]) / (double)n;
+            w->info->negative += value[s] < 0;
+        }
+        l->floor = 1e-6 * mean + 1e-300;
+        free(value);
+    }
+    return CLS_OK;
+}
+
+/* ---- the model ---- */
+
+static char *provenance(const work *w, size_t n_tables, const char *const *names) {
+    json_t *files = json_array();
+    for (size_t i = 0; i < n_tables; i++) {
+        char hash[65] = "";
+        clsi_sha256_file(names[i], hash, NULL);
+        json_array_append_new(files, json_pack("{s:s, s:s}", "file", names[i], "sha256", hash));
+    }
+    const cls_learn_info *f = w->info;
+    json_t *all = json_pack("{s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "data", files,
+                            "version", cls_version(), "optimizer", f->optimizer, "seed",
+                            (json_int_t)w->o->seed, "windows", (json_int_t)f->samples,
+                            "validation_windows", (json_int_t)f->validation_samples, "loss",
+                            f->loss_final, "validation_loss",
+                            isfinite(f->loss_validation) ? f->loss_validation : 0.0, "unseen",
+                            (json_int_t)f->unseen, "condition", f->condition, "scale_fixed",
+                            f->normalised);
+    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    return text;
+}
+
+static cls_status assemble(work *w, const cls_system *system, const cls_assignments *set,
+                           size_t n_tables, const char *const *names, cls_model **out) {
+    cls_model *m = clsi_calloc(1, sizeof *m);
+    if (!m) return clsi_no_memory(w->error);
+    clsi_unknowns *us = w->unknowns;
+    size_t n_set = set ? set->n : 0;
+    m->name = clsi_strdup(system->name);
+    m->text = clsi_strdup(system->text);
+    m->provenance = provenance(w, n_tables, names);
+    m->learned = clsi_calloc(us->n, sizeof *m->learned);
+    m->set_names = clsi_calloc(n_set, sizeof *m->set_names);
+    m->set_values = clsi_calloc(n_set, sizeof *m->set_values);
+    cls_status status = m->name && m->text && m->provenance && m->learned && m->set_names &&
+                                m->set_values
+                            ? CLS_OK
+                            : clsi_no_memory(w->error);
+    for (size_t i = 0; i < n_set && status == CLS_OK; i++, m->n_set++) {
+        m->set_values[i] = set->values[i];
+        if (!(m->set_names[i] = clsi_strdup(set->names[i]))) status = clsi_no_memory(w->error);
+    }
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++, m->n_learned++) {
+        m->learned[i] = us->list[i].learned; /* moved */
+        us->list[i].learned = (clsi_learned){0};
+    }
+    m->theta = w->theta;
+    m->n_theta = us->n_theta;
+    w->theta = NULL;
+    if (status == CLS_OK) status = clsi_model_build(m, w->error);
+    if (status == CLS_OK)
+        *out = m;
+    else
+        cls_model_free(&m);
+    return status;
+}
+
+/* ---- everything in order ---- */
+
+static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
+                      size_t n_tables, const cls_table *const *tables, const char *const *names,
+                      cls_model **out) {
+    const cls_learn_options *o = w->o;
+    cls_status status = clsi_points_create(system, n_tables, tables, names, o->validate,
+                                           o->max_windows ? o->max_windows : 20000, &w->points,
+                                           w->error);
+    if (status == CLS_OK)
+        status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
+    if (status == CLS_OK)
+        status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
+    if (status != CLS_OK) return status;
+    w->info->parameters = w->unknowns->n_theta;
+    w->info->samples = w->points->n_training;
+    w->info->validation_samples = w->points->n_windows - w->points->n_training;
+    w->theta = clsi_calloc(w->unknowns->n_theta, sizeof *w->theta);
+    if (!w->theta) return clsi_no_memory(w->error);
+    if (!w->residual->affine)
+        return clsi_fail(w->error, CLS_USAGE, "the residual is not affine in these parts");
+    snprintf(w->info->optimizer, sizeof w->info->optimizer, "linear");
+    status = solve_linear(w);
+    if (status == CLS_OK) status = make_positive(w);
+    return status == CLS_OK ? assemble(w, system, set, n_tables, names, out) : status;
+}
+
+cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                     const cls_table *const *tables, const char *const *names,
+                     const cls_learn_options *options, cls_model **out, cls_learn_info *info,
+                     cls_error *error) {
+    *out = NULL;
+    *info = (cls_learn_info){0};
+    cls_learn_options o = options ? *options : cls_learn_defaults();
+    if (o.n_unknown == 0)
+        return clsi_fail(error, CLS_USAGE,
+                         "nothing is unknown: name the parts to learn; `clausius show %s --parts` "
+                         "lists them",
+                         system->name);
+    work w = {.o = &o, .info = info, .started = now(), .error = error};
+    cls_status status = run(&w, system, set, n_tables, tables, names, out);
+    info->seconds = now() - w.started;
+    clsi_residual_free(&w.residual);
+    clsi_unknowns_free(&w.unknowns);
+    clsi_points_free(&w.points);
+    free(w.theta);
+    return status;
+}

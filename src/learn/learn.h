@@ -1,0 +1,73 @@
+/* learn, inside: the data as points and windows, the unknown parts, the residual between them. */
+#ifndef CLSI_LEARN_H
+#define CLSI_LEARN_H
+
+#include "learn/problem.h"
+#include "model/model.h"
+#include <clausius/learn.h>
+
+/* ---- data.c: points and windows ---- */
+
+typedef struct clsi_points {
+    size_t n, nz;
+    double *time; /* (n) */
+    double *z;    /* (nz, n): state k of point i is z[k*n + i] */
+    size_t n_windows, n_training;
+    size_t *window; /* (n_windows) first of three neighbouring points; training ones first */
+} clsi_points;
+
+cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, double validate, uint64_t max_windows,
+                              clsi_points **out, cls_error *error);
+void clsi_points_free(clsi_points **points);
+/* Weights w with integral over [t0,t2] of the parabola through (t_k, g_k) = sum w_k g_k. */
+void clsi_window_weights(const double *t, double w[3]);
+
+/* ---- unknown.c: the parts to learn ---- */
+
+typedef struct clsi_unknown {
+    clsi_learned learned; /* moved into the model at the end */
+    clsi_part_kind kind;
+    cls_node value, slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
+    size_t symbol;                                /* index of `value` among all field symbols */
+    double *x;                                    /* (points, d) scaled inputs at the data */
+} clsi_unknown;
+
+typedef struct clsi_unknowns {
+    cls_system *s; /* skeleton: formulas with the symbols of the unknown parts */
+    size_t n, n_symbols, n_theta;
+    clsi_unknown *list;
+    cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
+} clsi_unknowns;
+
+cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
+                                const cls_learn_options *o, const clsi_points *points,
+                                clsi_unknowns **out, cls_error *error);
+void clsi_unknowns_free(clsi_unknowns **u);
+/* d node / d symbol with the chain rule through the unknown parts. */
+cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
+
+/* ---- residual.c: one row per window and equation ---- */
+
+typedef struct clsi_residual {
+    const clsi_points *points;
+    const clsi_unknowns *unknowns;
+    size_t n, m, n_equations; /* n momenta, m entropies */
+    size_t n_quantities;      /* p, S, p', S' at a point */
+    int affine;
+    double *known;  /* (n_quantities, points): the quantities with all field symbols zero */
+    double *slopes; /* (n_quantities, n_symbols, points): their derivatives in the field symbols */
+    double *weight; /* (n_equations, windows) */
+    double *pv, *vv; /* sums over the training points for the scale condition */
+} clsi_residual;
+
+cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
+                                clsi_residual **out, cls_error *error);
+void clsi_residual_free(clsi_residual **r);
+/* Rows of `count` windows from `first`: A (count*n_equations, n_theta) zeroed and filled, b with
+ * A theta = b wanted. Affine residuals only. */
+void clsi_residual_rows(const clsi_residual *r, size_t first, size_t count, double *A, double *b);
+/* The linear functional  mean of p.v  over all points as a row over theta (scale condition). */
+void clsi_residual_scale_row(const clsi_residual *r, double *row, double *known, double *mean_vv);
+
+#endif

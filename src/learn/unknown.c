@@ -1,0 +1,227 @@
+/* The parts to learn: which form each gets, of which inputs, scaled by the data's own range.
+ *
+ * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (so that
+ * everything is even in v: momentum vanishes at rest, and the gauge terms P0.v and grad f(q).v are
+ * gone) and log T (temperatures stay positive). A friction is F = -lambda v with lambda learned and
+ * made positive by form; a generating function has no constant. */
+#include "base/base.h"
+#include "learn/learn.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the symbols that stand for a part while it is unknown ---- */
+
+static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind) {
+    clsi_unknown *u = owner;
+    char name[160];
+    u->kind = kind;
+    snprintf(name, sizeof name, "%.100s'", u->learned.part);
+    u->value = cls_symbol(s->g, name);
+    return u->value;
+}
+
+static cls_status check_parts(const cls_system *system, const clsi_replacement *list, size_t n,
+                              cls_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].used) continue;
+        const char *near = cls_nearest_word(list[i].part, system->n_parts,
+                                            (const char *const *)system->parts);
+        return clsi_fail(error, CLS_USAGE,
+                         "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
+                         system->name, list[i].part, near ? "; did you mean '" : "",
+                         near ? near : "", near ? "'?" : "", system->name);
+    }
+    return CLS_OK;
+}
+
+static cls_status make_skeleton(const cls_system *system, const cls_assignments *set,
+                                clsi_unknowns *u, cls_error *error) {
+    clsi_replacement *list = clsi_calloc(u->n, sizeof *list);
+    if (!list) return clsi_no_memory(error);
+    for (size_t i = 0; i < u->n; i++)
+        list[i] = (clsi_replacement){u->list[i].learned.part, stand_in, &u->list[i], 0};
+    cls_status status = clsi_system_parse_with(system->text, system->name, set, u->n, list, 1,
+                                               &u->s, error);
+    if (status == CLS_OK) status = check_parts(system, list, u->n, error);
+    free(list);
+    return status;
+}
+
+/* ---- inputs and fields ---- */
+
+static cls_status add_input(clsi_learned *l, cls_error *error, const char *format, const char *a,
+                            const char *b) {
+    clsi_text text = {0};
+    if (l->d == CLSI_FIELD_MAX_INPUTS)
+        return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
+                         (int)CLSI_FIELD_MAX_INPUTS);
+    if (b)
+        clsi_text_printf(&text, "v.%s*v.%s", a, b);
+    else
+        clsi_text_printf(&text, "%s%s%s", format, a, *format ? ")" : "");
+    l->input[l->d] = clsi_text_take(&text);
+    return l->input[l->d++] ? CLS_OK : clsi_no_memory(error);
+}
+
+static cls_status choose_inputs(const cls_system *s, clsi_learned *l, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
+        status = add_input(l, error, "", s->coordinate[j].name, NULL);
+    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
+        for (size_t k = j; k < s->n && status == CLS_OK; k++)
+            status = add_input(l, error, "", s->coordinate[j].name, s->coordinate[k].name);
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++)
+        status = add_input(l, error, "log(", s->temperature[i].name, NULL);
+    return status;
+}
+
+/* Degrees that keep the number of terms near 500 for a generating function, 130 for a friction. */
+static int auto_degree(size_t d, int formula) {
+    double most = formula ? 520 : 140;
+    int degree = 1;
+    for (; degree < (formula ? 12 : 8); degree++) {
+        double terms = 1;
+        for (size_t i = 1; i <= d; i++) terms *= (double)(degree + 1) / (double)i + 1;
+        if (terms > most) break;
+    }
+    return degree;
+}
+
+static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_error *error) {
+    int formula = u->kind == CLSI_PART_FORMULA;
+    char spec[64];
+    if (o->field) {
+        snprintf(spec, sizeof spec, "%.60s", o->field);
+    } else {
+        snprintf(spec, sizeof spec, "chebyshev(%d%s)", auto_degree(u->learned.d, formula),
+                 formula ? "" : ", constant");
+    }
+    return clsi_field_create(u->learned.d, spec, &u->learned.field, error);
+}
+
+/* Raw inputs at all points, then center and half width from their range. */
+static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                               const cls_node *z, cls_error *error) {
+    clsi_learned *l = &u->learned;
+    size_t d = l->d;
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    for (size_t i = 0; i < d; i++) l->half[i] = 1;
+    cls_program *program = NULL;
+    double *raw = clsi_calloc(d * p->n, sizeof *raw);
+    u->x = clsi_calloc(d * p->n, sizeof *u->x);
+    cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
+    if (status == CLS_OK)
+        status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
+    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
+    for (size_t i = 0; i < d && status == CLS_OK; i++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t s = 0; s < p->n; s++) {
+            double value = raw[i * p->n + s];
+            if (!isfinite(value))
+                status = clsi_fail(error, CLS_DATA, "%s is not finite at row %zu of the data",
+                                   l->input[i], s + 1);
+            low = fmin(low, value);
+            high = fmax(high, value);
+        }
+        l->center[i] = (low + high) / 2;
+        l->half[i] = high > low ? (high - low) / 2 : 1;
+        for (size_t s = 0; s < p->n; s++)
+            u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
+    }
+    cls_program_free(&program);
+    free(raw);
+    return status;
+}
+
+/* ---- all together ---- */
+
+static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
+    for (size_t i = 0; i < us->n; i++) us->n_symbols += 1 + us->list[i].learned.d;
+    us->symbols = clsi_calloc(us->n_symbols, sizeof *us->symbols);
+    if (!us->symbols) return clsi_no_memory(error);
+    size_t at = 0;
+    for (size_t i = 0; i < us->n; i++) {
+        clsi_unknown *u = &us->list[i];
+        char name[160];
+        u->symbol = at;
+        us->symbols[at++] = u->value;
+        for (size_t k = 0; k < u->learned.d; k++) {
+            snprintf(name, sizeof name, "%.100s'%zu", u->learned.part, k + 1);
+            us->symbols[at++] = u->slope[k] = cls_symbol(us->s->g, name);
+        }
+    }
+    return CLS_OK;
+}
+
+static cls_status fill(const cls_system *system, const cls_assignments *set,
+                       const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
+                       cls_error *error) {
+    for (size_t i = 0; i < us->n; i++)
+        if (!(us->list[i].learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
+    cls_status status = make_skeleton(system, set, us, error);
+    if (status != CLS_OK) return status;
+    cls_node *z = clsi_calloc(points->nz, sizeof *z);
+    if (!z) return clsi_no_memory(error);
+    for (size_t k = 0; k < points->nz; k++)
+        z[k] = cls_symbol(us->s->g, cls_system_state_name(system, k));
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        clsi_unknown *u = &us->list[i];
+        u->learned.scale = 1;
+        status = choose_inputs(us->s, &u->learned, error);
+        if (status == CLS_OK) status = choose_field(o, u, error);
+        if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
+        if (status != CLS_OK) break;
+        u->learned.offset = us->n_theta;
+        us->n_theta += u->learned.field->n_parameters;
+    }
+    free(z);
+    return status == CLS_OK ? make_symbols(us, error) : status;
+}
+
+cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
+                                const cls_learn_options *o, const clsi_points *points,
+                                clsi_unknowns **out, cls_error *error) {
+    *out = NULL;
+    clsi_unknowns *us = clsi_calloc(1, sizeof *us);
+    if (!us) return clsi_no_memory(error);
+    us->n = o->n_unknown;
+    us->list = clsi_calloc(us->n, sizeof *us->list);
+    cls_status status =
+        us->list ? fill(system, set, o, points, us, error) : clsi_no_memory(error);
+    if (status == CLS_OK)
+        *out = us;
+    else
+        clsi_unknowns_free(&us);
+    return status;
+}
+
+void clsi_unknowns_free(clsi_unknowns **unknowns) {
+    clsi_unknowns *us = *unknowns;
+    if (!us) return;
+    for (size_t i = 0; us->list && i < us->n; i++) {
+        clsi_learned_clear(&us->list[i].learned);
+        free(us->list[i].x);
+    }
+    cls_system_free(&us->s);
+    free(us->list);
+    free(us->symbols);
+    free(us);
+    *unknowns = NULL;
+}
+
+cls_node clsi_total_derivative(const clsi_unknowns *us, cls_node a, cls_node symbol) {
+    cls_graph *g = us->s->g;
+    cls_node sum = cls_derivative(g, a, symbol);
+    for (size_t i = 0; i < us->n; i++) {
+        const clsi_unknown *u = &us->list[i];
+        cls_node x[CLSI_FIELD_MAX_INPUTS], outer = cls_derivative(g, a, u->value);
+        if (cls_is_constant(g, outer, 0)) continue;
+        if (clsi_learned_inputs(&u->learned, us->s, x) != CLS_OK) return CLS_NO_NODE;
+        for (size_t k = 0; k < u->learned.d; k++) {
+            cls_node inner = cls_mul(g, u->slope[k], cls_derivative(g, x[k], symbol));
+            sum = cls_add(g, sum, cls_mul(g, outer, inner));
+        }
+    }
+    return sum;
+}

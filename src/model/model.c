@@ -1,0 +1,333 @@
+/* Models: learned parts put into their system, written to and read from a file.
+ *
+ * A model is its system's text plus, for each learned part, the form of the field and its
+ * parameters. Putting it together is parsing the text with the parts replaced by expressions in
+ * which the parameters are constants; after that it is a system like any other, so every law that a
+ * scheme keeps for all formulas it keeps for this one. */
+#include "model/model.h"
+#include "base/base.h"
+#include "model/safetensors.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "clausius-model 1"
+
+/* ---- learned parts as expressions ---- */
+
+/* All symbols a user may write: q, v, p, S, T, t. */
+static cls_status scope_of(const cls_system *s, cls_scope *scope, const char ***names,
+                           cls_node **nodes) {
+    size_t n = 3 * s->n + 2 * s->m + 1, at = 0;
+    *names = clsi_calloc(n, sizeof **names);
+    *nodes = clsi_calloc(n, sizeof **nodes);
+    if (!*names || !*nodes) return CLS_MEMORY;
+    const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T, &s->t};
+    const size_t counts[] = {s->n, s->n, s->n, s->m, s->m, 1};
+    for (int k = 0; k < 6; k++)
+        for (size_t i = 0; i < counts[k]; i++, at++) {
+            (*nodes)[at] = lists[k][i];
+            (*names)[at] = cls_node_name(s->g, lists[k][i]);
+        }
+    *scope = (cls_scope){n, *names, *nodes};
+    return CLS_OK;
+}
+
+cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x) {
+    cls_scope scope;
+    const char **names = NULL;
+    cls_node *nodes = NULL;
+    cls_status status = scope_of(s, &scope, &names, &nodes);
+    for (size_t i = 0; i < l->d && status == CLS_OK; i++) {
+        status = cls_parse(s->g, l->input[i], &scope, NULL, 1, 1, &x[i], NULL);
+        x[i] = cls_sub(s->g, x[i], cls_constant(s->g, l->center[i]));
+        x[i] = cls_mul(s->g, cls_constant(s->g, 1 / l->half[i]), x[i]);
+    }
+    free(names);
+    free(nodes);
+    return status;
+}
+
+cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
+    cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
+    if (!(l->floor > 0)) return u;
+    cls_node square = cls_pow(g, u, cls_constant(g, 2));
+    cls_node root = cls_apply(g, CLS_FN_SQRT,
+                              cls_add(g, square, cls_constant(g, l->floor * l->floor)));
+    return cls_mul(g, cls_constant(g, 0.5), cls_add(g, u, root));
+}
+
+typedef struct place {
+    const cls_model *model;
+    const clsi_learned *learned;
+} place;
+
+static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind) {
+    (void)kind;
+    const place *p = owner;
+    const clsi_learned *l = p->learned;
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    if (clsi_learned_inputs(l, s, x) != CLS_OK) return CLS_NO_NODE;
+    cls_node phi = l->field->kind->expression(l->field, s->g, x, p->model->theta + l->offset);
+    return clsi_learned_value(l, s->g, phi);
+}
+
+cls_status clsi_model_build(cls_model *m, cls_error *error) {
+    cls_system_free(&m->system);
+    place *places = clsi_calloc(m->n_learned, sizeof *places);
+    clsi_replacement *list = clsi_calloc(m->n_learned, sizeof *list);
+    cls_status status = CLS_MEMORY;
+    if (places && list) {
+        for (size_t i = 0; i < m->n_learned; i++) {
+            places[i] = (place){m, &m->learned[i]};
+            list[i] = (clsi_replacement){m->learned[i].part, put_in, &places[i], 0};
+        }
+        cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
+        status = clsi_system_parse_with(m->text, m->name, &set, m->n_learned, list, 0, &m->system,
+                                        error);
+        for (size_t i = 0; i < m->n_learned && status == CLS_OK; i++)
+            if (!list[i].used)
+                status = clsi_fail(error, CLS_SYSTEM, "the system has no part '%s'", list[i].part);
+    } else {
+        clsi_no_memory(error);
+    }
+    free(places);
+    free(list);
+    return status;
+}
+
+/* ---- life ---- */
+
+void clsi_learned_clear(clsi_learned *l) {
+    free(l->part);
+    clsi_field_free(&l->field);
+    for (size_t i = 0; i < CLSI_FIELD_MAX_INPUTS; i++) free(l->input[i]);
+    *l = (clsi_learned){0};
+}
+
+void cls_model_free(cls_model **model) {
+    cls_model *m = *model;
+    if (!m) return;
+    cls_system_free(&m->system);
+    for (size_t i = 0; i < m->n_learned; i++) clsi_learned_clear(&m->learned[i]);
+    for (size_t i = 0; i < m->n_set; i++) free(m->set_names[i]);
+    free(m->set_names);
+    free(m->set_values);
+    free(m->learned);
+    free(m->theta);
+    free(m->provenance);
+    free(m->name);
+    free(m->text);
+    free(m);
+    *model = NULL;
+}
+
+int cls_model_is_path(const char *path) {
+    size_t n = strlen(path);
+    return n > 12 && strcmp(path + n - 12, ".safetensors") == 0;
+}
+
+const cls_system *cls_model_system(const cls_model *m) {
+    return m->system;
+}
+
+size_t cls_model_parameter_count(const cls_model *m) {
+    return m->n_theta;
+}
+
+const double *cls_model_parameters(const cls_model *m) {
+    return m->theta;
+}
+
+/* ---- writing ---- */
+
+static json_t *numbers(size_t n, const double *values) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real(values[i]));
+    return list;
+}
+
+static json_t *learned_json(const clsi_learned *l) {
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "field",
+                     l->field->spec, "inputs", inputs, "center", numbers(l->d, l->center), "half",
+                     numbers(l->d, l->half), "scale", l->scale, "floor", l->floor);
+}
+
+static char *describe(const cls_model *m, char **set) {
+    json_t *list = json_array(), *values = json_object();
+    for (size_t i = 0; i < m->n_learned; i++)
+        json_array_append_new(list, learned_json(&m->learned[i]));
+    for (size_t i = 0; i < m->n_set; i++)
+        json_object_set_new(values, m->set_names[i], json_real(m->set_values[i]));
+    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    *set = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    json_decref(list);
+    json_decref(values);
+    return text;
+}
+
+cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
+    clsi_container c = {0};
+    char *set = NULL, *unknown = describe(m, &set);
+    const char *const notes[][2] = {{"format", FORMAT},      {"system_name", m->name},
+                                    {"system", m->text},     {"set", set},
+                                    {"unknown", unknown},    {"provenance", m->provenance}};
+    cls_status status = unknown && set ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < 6 && status == CLS_OK; i++)
+        status = clsi_container_add_note(&c, notes[i][0], notes[i][1] ? notes[i][1] : "{}", error);
+    if (status == CLS_OK)
+        status = clsi_container_add_tensor(&c, "theta", m->n_theta, m->theta, error);
+    if (status == CLS_OK) status = clsi_container_write(path, &c, error);
+    clsi_container_clear(&c);
+    free(set);
+    free(unknown);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static cls_status bad(const char *path, const char *what, cls_error *error) {
+    return clsi_fail(error, CLS_SYSTEM, "%s: %s; it was not written by clausius, or is damaged",
+                     path, what);
+}
+
+static int read_numbers(const json_t *list, size_t n, double *out) {
+    if (json_array_size(list) != n) return 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = json_number_value(json_array_get(list, i));
+        if (!json_is_number(json_array_get(list, i)) || !isfinite(out[i])) return 0;
+    }
+    return 1;
+}
+
+static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, cls_error *error) {
+    const char *part = NULL, *spec = NULL;
+    json_t *inputs = NULL, *center = NULL, *half = NULL;
+    if (json_unpack(json, "{s:s, s:s, s:o, s:o, s:o, s:F, s:F}", "part", &part, "field", &spec,
+                    "inputs", &inputs, "center", &center, "half", &half, "scale", &l->scale,
+                    "floor", &l->floor) != 0)
+        return bad(path, "a learned part lacks something", error);
+    l->d = json_array_size(inputs);
+    if (l->d < 1 || l->d > CLSI_FIELD_MAX_INPUTS || !read_numbers(center, l->d, l->center) ||
+        !read_numbers(half, l->d, l->half))
+        return bad(path, "a learned part has bad inputs", error);
+    if (!(l->part = clsi_strdup(part))) return clsi_no_memory(error);
+    for (size_t i = 0; i < l->d; i++) {
+        const char *text = json_string_value(json_array_get(inputs, i));
+        if (!text || !(l->half[i] > 0)) return bad(path, "a learned part has bad inputs", error);
+        if (!(l->input[i] = clsi_strdup(text))) return clsi_no_memory(error);
+    }
+    return clsi_field_create(l->d, spec, &l->field, error);
+}
+
+static cls_status read_parts(const char *path, const clsi_container *c, cls_model *m,
+                             cls_error *error) {
+    const char *text = clsi_container_note(c, "unknown");
+    json_t *list = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    size_t n = json_array_size(list), offset = 0;
+    cls_status status = CLS_OK;
+    if (!json_is_array(list) || n > 256) {
+        status = bad(path, "its list of learned parts cannot be read", error);
+    } else if (!(m->learned = clsi_calloc(n, sizeof *m->learned))) {
+        status = clsi_no_memory(error);
+    }
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        m->n_learned = i + 1;
+        status = read_learned(path, json_array_get(list, i), &m->learned[i], error);
+        if (status != CLS_OK) break;
+        m->learned[i].offset = offset;
+        offset += m->learned[i].field->n_parameters;
+    }
+    if (status == CLS_OK && offset != m->n_theta)
+        status = bad(path, "its number of parameters is not what its parts need", error);
+    json_decref(list);
+    return status;
+}
+
+static cls_status read_set(const char *path, const clsi_container *c, cls_model *m,
+                           cls_error *error) {
+    const char *text = clsi_container_note(c, "set"), *key;
+    json_t *values = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL, *value;
+    size_t n = json_object_size(values);
+    cls_status status = json_is_object(values) ? CLS_OK : bad(path, "bad parameter values", error);
+    m->set_names = clsi_calloc(n, sizeof *m->set_names);
+    m->set_values = clsi_calloc(n, sizeof *m->set_values);
+    if (!m->set_names || !m->set_values) status = clsi_no_memory(error);
+    if (status == CLS_OK) {
+        json_object_foreach(values, key, value) {
+            m->set_values[m->n_set] = json_number_value(value);
+            m->set_names[m->n_set] = clsi_strdup(key);
+            if (!m->set_names[m->n_set++]) status = clsi_no_memory(error);
+        }
+    }
+    json_decref(values);
+    return status;
+}
+
+static cls_status take(const char *path, const clsi_container *c, cls_model *m, cls_error *error) {
+    const char *format = clsi_container_note(c, "format");
+    const char *text = clsi_container_note(c, "system"), *name = clsi_container_note(c, "system_name");
+    const char *provenance = clsi_container_note(c, "provenance");
+    if (!format || strcmp(format, FORMAT) != 0)
+        return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
+                         format ? format : "unknown", FORMAT);
+    if (!text || !name || !provenance || c->n_tensors != 1 || strcmp(c->tensors[0].name, "theta"))
+        return bad(path, "system, provenance or theta is missing", error);
+    m->text = clsi_strdup(text);
+    m->name = clsi_strdup(name);
+    m->provenance = clsi_strdup(provenance);
+    m->n_theta = c->tensors[0].n;
+    m->theta = clsi_calloc(m->n_theta, sizeof *m->theta);
+    if (!m->text || !m->name || !m->provenance || !m->theta) return clsi_no_memory(error);
+    memcpy(m->theta, c->tensors[0].values, m->n_theta * sizeof *m->theta);
+    for (size_t i = 0; i < m->n_theta; i++)
+        if (!isfinite(m->theta[i])) return bad(path, "a parameter is not a finite number", error);
+    cls_status status = read_set(path, c, m, error);
+    if (status == CLS_OK) status = read_parts(path, c, m, error);
+    return status == CLS_OK ? clsi_model_build(m, error) : status;
+}
+
+cls_status cls_model_read(const char *path, cls_model **out, cls_error *error) {
+    *out = NULL;
+    clsi_container c = {0};
+    cls_status status = clsi_container_read(path, &c, error);
+    if (status != CLS_OK) return status;
+    cls_model *m = clsi_calloc(1, sizeof *m);
+    status = m ? take(path, &c, m, error) : clsi_no_memory(error);
+    clsi_container_clear(&c);
+    if (status == CLS_OK)
+        *out = m;
+    else
+        cls_model_free(&m);
+    return status;
+}
+
+/* ---- explaining ---- */
+
+cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
+    clsi_text t = {0};
+    clsi_text_printf(&t, "model of %s: %zu learned parts, %zu parameters\n", m->name, m->n_learned,
+                     m->n_theta);
+    for (size_t i = 0; i < m->n_learned; i++) {
+        const clsi_learned *l = &m->learned[i];
+        clsi_text_printf(&t, "  %s = %s, %zu parameters%s\n", l->part, l->field->spec,
+                         l->field->n_parameters, l->floor > 0 ? ", positive by form" : "");
+        for (size_t k = 0; k < l->d; k++)
+            clsi_text_printf(&t, "    of %-12s seen from %.6g to %.6g\n", l->input[k],
+                             l->center[k] - l->half[k], l->center[k] + l->half[k]);
+    }
+    json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
+    const char *key;
+    clsi_text_append(&t, "learned from\n");
+    json_object_foreach(provenance, key, value) {
+        char *printed = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "?");
+        free(printed);
+    }
+    json_decref(provenance);
+    *text = clsi_text_take(&t);
+    return *text ? CLS_OK : clsi_no_memory(error);
+}

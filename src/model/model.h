@@ -1,0 +1,42 @@
+/* The inside of a cls_model: a system's text, its learned parts, and one block of parameters. */
+#ifndef CLSI_MODEL_H
+#define CLSI_MODEL_H
+
+#include "field/field.h"
+#include "system/system.h"
+#include <clausius/model.h>
+
+/* One learned part: phi of scaled inputs, (input - center)/half, the inputs written in the language
+ * over the system's variables ("x", "v.x^2", "log(T1)"). */
+typedef struct clsi_learned {
+    char *part;
+    clsi_field *field;
+    size_t d;
+    char *input[CLSI_FIELD_MAX_INPUTS];
+    double center[CLSI_FIELD_MAX_INPUTS], half[CLSI_FIELD_MAX_INPUTS];
+    size_t offset;  /* of its parameters in theta */
+    double scale;   /* the part is scale * phi: frictions are learned in units of their size */
+    double floor;   /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi */
+} clsi_learned;
+
+struct cls_model {
+    char *name, *text; /* the system's */
+    size_t n_set;
+    char **set_names;
+    double *set_values;
+    size_t n_learned, n_theta;
+    clsi_learned *learned;
+    double *theta;
+    char *provenance; /* JSON */
+    cls_system *system;
+};
+
+/* The scaled inputs of a learned part as nodes of a system's graph (d of them). */
+cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x);
+/* phi made into the part's value: scale, and positive where asked. */
+cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
+/* Builds model->system from text, learned parts and theta. */
+cls_status clsi_model_build(cls_model *m, cls_error *error);
+void clsi_learned_clear(clsi_learned *l);
+
+#endif

@@ -1,0 +1,34 @@
+/* The safetensors container: 8 bytes of header length (little endian), a JSON header, raw tensors.
+ * Knows nothing of models; model.c puts meaning into it. */
+#ifndef CLSI_SAFETENSORS_H
+#define CLSI_SAFETENSORS_H
+
+#include <clausius/status.h>
+#include <stddef.h>
+
+typedef struct clsi_tensor {
+    char *name;
+    size_t n;       /* numbers, one dimension */
+    double *values; /* F64 */
+} clsi_tensor;
+
+typedef struct clsi_container {
+    size_t n_notes;
+    char **keys, **values; /* __metadata__, strings */
+    size_t n_tensors;
+    clsi_tensor *tensors;
+} clsi_container;
+
+cls_status clsi_container_read(const char *path, clsi_container *out, cls_error *error);
+cls_status clsi_container_write(const char *path, const clsi_container *c, cls_error *error);
+void clsi_container_clear(clsi_container *c);
+const char *clsi_container_note(const clsi_container *c, const char *key); /* NULL if absent */
+cls_status clsi_container_add_note(clsi_container *c, const char *key, const char *value,
+                                   cls_error *error);                  /* copies */
+cls_status clsi_container_add_tensor(clsi_container *c, const char *name, size_t n,
+                                     const double *values, cls_error *error); /* copies */
+
+/* SHA-256 of a file's bytes as 64 hex digits. */
+cls_status clsi_sha256_file(const char *path, char hex[65], cls_error *error);
+
+#endif
