@@ -117,10 +117,10 @@ static cls_node mean(cls_graph *g, cls_node a, cls_node b) {
 }
 
 /* x^y = exp(y log x): the chain of the quotients of exp, the product, and log. */
-static void discrete_power_slopes(cls_graph *g, const cls_node *u, const cls_node *w,
-                                  cls_node *out) {
-    if (cls_node_op(g, u[1]) == CLS_OP_CONSTANT) {
-        out[0] = cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], cls_node_value(g, u[1]));
+static void discrete_power_slopes(cls_graph *g, cls_node exponent, const cls_node *u,
+                                  const cls_node *w, cls_node *out) {
+    if (cls_node_op(g, exponent) == CLS_OP_CONSTANT) {
+        out[0] = cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], cls_node_value(g, exponent));
         out[1] = cls_constant(g, 0);
         return;
     }
@@ -151,7 +151,7 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
             out[1] = cls_neg(g, cls_div(g, mean(g, u[0], w[0]), product));
         }
         break;
-    case CLS_OP_POW: discrete_power_slopes(g, u, w, out); break;
+    case CLS_OP_POW: discrete_power_slopes(g, n.arg[1], u, w, out); break;
     case CLS_OP_FUNCTION:
         out[0] = cls_quotient(g, (cls_function)n.function, 1, 1, u[0], w[0], 0);
         break;

@@ -8,8 +8,17 @@
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX = 64 };
+
+/* The graph, and room for weighing expressions: a node was seen when its stamp is the present one. */
+typedef struct simplifier {
+    cls_graph *g;
+    uint32_t *stamp, now;
+    cls_node *stack;
+    size_t stamp_capacity, stack_capacity;
+} simplifier;
 
 typedef struct members {
     size_t n, depth;
@@ -45,66 +54,68 @@ static int is_sum(const cls_graph *g, cls_node a) {
     return op == CLS_OP_ADD || op == CLS_OP_SUB;
 }
 
-static cls_node simplify_product(cls_graph *g, cls_node a);
+static cls_node simplify_product(simplifier *self, cls_node a);
 
 /* ---- sums ---- */
 
-static void gather_term(cls_graph *g, cls_node a, double c, int expand, members *m);
-static void gather_terms(cls_graph *g, cls_node a, double c, int expand, members *m);
+static void gather_term(simplifier *self, cls_node a, double c, int expand, members *m);
+static void gather_terms(simplifier *self, cls_node a, double c, int expand, members *m);
 
 /* x * (s + t + ...) as terms. */
-static void gather_expanded(cls_graph *g, cls_node x, cls_node sum, double c, members *m) {
+static void gather_expanded(simplifier *self, cls_node x, cls_node sum, double c, members *m) {
+    cls_graph *g = self->g;
     members inner = {0};
-    gather_terms(g, sum, 1, 0, &inner);
+    gather_terms(self, sum, 1, 0, &inner);
     if (inner.full) {
         m->full = 1;
         return;
     }
     for (size_t k = 0; k < inner.n; k++) {
-        cls_node term = simplify_product(g, cls_mul(g, x, inner.node[k]));
+        cls_node term = simplify_product(self, cls_mul(g, x, inner.node[k]));
         if (term == CLS_NO_NODE) return;
-        gather_terms(g, term, c * inner.weight[k], 0, m);
+        gather_terms(self, term, c * inner.weight[k], 0, m);
     }
-    if (inner.constant != 0) gather_terms(g, x, c * inner.constant, 0, m);
+    if (inner.constant != 0) gather_terms(self, x, c * inner.constant, 0, m);
 }
 
-static void gather_terms(cls_graph *g, cls_node a, double c, int expand, members *m) {
+static void gather_terms(simplifier *self, cls_node a, double c, int expand, members *m) {
     if (too_much(m)) return;
     m->depth++;
-    gather_term(g, a, c, expand, m);
+    gather_term(self, a, c, expand, m);
     m->depth--;
 }
 
-static void gather_term(cls_graph *g, cls_node a, double c, int expand, members *m) {
+static void gather_term(simplifier *self, cls_node a, double c, int expand, members *m) {
+    cls_graph *g = self->g;
     cls_node x = cls_node_arg(g, a, 0), y = cls_node_arg(g, a, 1);
     switch (cls_node_op(g, a)) {
     case CLS_OP_CONSTANT: m->constant += c * cls_node_value(g, a); return;
     case CLS_OP_ADD:
-        gather_terms(g, x, c, expand, m);
-        gather_terms(g, y, c, expand, m);
+        gather_terms(self, x, c, expand, m);
+        gather_terms(self, y, c, expand, m);
         return;
     case CLS_OP_SUB:
-        gather_terms(g, x, c, expand, m);
-        gather_terms(g, y, -c, expand, m);
+        gather_terms(self, x, c, expand, m);
+        gather_terms(self, y, -c, expand, m);
         return;
-    case CLS_OP_NEG: gather_terms(g, x, -c, expand, m); return;
+    case CLS_OP_NEG: gather_terms(self, x, -c, expand, m); return;
     case CLS_OP_MUL:
         if (cls_node_op(g, x) == CLS_OP_CONSTANT) {
-            gather_terms(g, y, c * cls_node_value(g, x), expand, m);
+            gather_terms(self, y, c * cls_node_value(g, x), expand, m);
             return;
         }
         if (expand && is_sum(g, y)) {
-            gather_expanded(g, x, y, c, m);
+            gather_expanded(self, x, y, c, m);
             return;
         }
         if (expand && is_sum(g, x)) {
-            gather_expanded(g, y, x, c, m);
+            gather_expanded(self, y, x, c, m);
             return;
         }
         break;
     case CLS_OP_DIV:
         if (cls_node_op(g, y) == CLS_OP_CONSTANT) {
-            gather_terms(g, x, c / cls_node_value(g, y), expand, m);
+            gather_terms(self, x, c / cls_node_value(g, y), expand, m);
             return;
         }
         break;
@@ -125,28 +136,38 @@ static cls_node build_sum(cls_graph *g, const members *m) {
     return cls_add(g, sum, cls_constant(g, m->constant));
 }
 
-/* Operations and symbols; numbers are free, so that m*v^2 is no heavier than m*v*v. */
-static size_t weight_of(const cls_graph *g, cls_node a) {
-    unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach || a == CLS_NO_NODE) {
-        free(reach);
+/* Operations and symbols; numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is
+ * counted. SIZE_MAX when there is no memory: then nothing is lighter. */
+static size_t weight_of(simplifier *x, cls_node a) {
+    cls_graph *g = x->g;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    size_t old = x->stamp_capacity, count = 0, n = 0;
+    if (!clsi_grow(&x->stamp, &x->stamp_capacity, g->n, sizeof *x->stamp) ||
+        !clsi_grow(&x->stack, &x->stack_capacity, 3 * g->n + 1, sizeof *x->stack))
         return SIZE_MAX;
+    memset(x->stamp + old, 0, (x->stamp_capacity - old) * sizeof *x->stamp);
+    x->now++;
+    x->stack[n++] = a;
+    while (n) {
+        cls_node k = x->stack[--n];
+        if (x->stamp[k] == x->now || g->nodes[k].op == CLS_OP_CONSTANT) continue;
+        x->stamp[k] = x->now;
+        count++;
+        size_t args = cls_node_arg_count(g, k);
+        for (size_t i = 0; i < args; i++) x->stack[n++] = g->nodes[k].arg[i];
     }
-    clsi_reach(g, 1, &a, reach);
-    size_t count = 0;
-    for (size_t k = 0; k <= a; k++) count += reach[k] && g->nodes[k].op != CLS_OP_CONSTANT;
-    free(reach);
     return count;
 }
 
-static cls_node simplify_sum(cls_graph *g, cls_node a) {
+static cls_node simplify_sum(simplifier *self, cls_node a) {
+    cls_graph *g = self->g;
     cls_node best = a;
     for (int expand = 0; expand <= 1; expand++) {
         members m = {0};
-        gather_terms(g, a, 1, expand, &m);
+        gather_terms(self, a, 1, expand, &m);
         if (m.full) continue;
         cls_node candidate = build_sum(g, &m);
-        if (weight_of(g, candidate) < weight_of(g, best)) best = candidate;
+        if (weight_of(self, candidate) < weight_of(self, best)) best = candidate;
     }
     return best;
 }
@@ -199,7 +220,8 @@ static double clean_exponent(double e) {
     return fabs(e - nearbyint(e)) < 1e-14 ? nearbyint(e) : e;
 }
 
-static cls_node simplify_product(cls_graph *g, cls_node a) {
+static cls_node simplify_product(simplifier *self, cls_node a) {
+    cls_graph *g = self->g;
     if (a == CLS_NO_NODE) return a;
     members m = {.constant = 1, .exponential = CLS_NO_NODE};
     gather_factors(g, a, 1, &m);
@@ -212,43 +234,49 @@ static cls_node simplify_product(cls_graph *g, cls_node a) {
         if (e < 0) bottom = cls_mul(g, bottom, power);
     }
     if (m.exponential != CLS_NO_NODE) {
-        cls_node exponent = simplify_sum(g, m.exponential);
+        cls_node exponent = simplify_sum(self, m.exponential);
         top = cls_mul(g, top, cls_apply(g, CLS_FN_EXP, exponent));
     }
     cls_node candidate = cls_div(g, top, bottom);
-    return weight_of(g, candidate) <= weight_of(g, a) ? candidate : a;
+    return weight_of(self, candidate) <= weight_of(self, a) ? candidate : a;
 }
 
-cls_node cls_simplify(cls_graph *g, cls_node a) {
-    if (a == CLS_NO_NODE) return a;
-    size_t size = (size_t)a + 1;
-    unsigned char *reach = clsi_calloc(g->n, 1);
-    cls_node *map = clsi_calloc(size, sizeof *map);
-    if (!reach || !map) {
-        free(reach);
-        free(map);
-        return a; /* simplification is never necessary */
-    }
-    clsi_reach(g, 1, &a, reach);
-    for (size_t k = 0; k < size; k++) {
+static void simplify_all(simplifier *self, cls_node a, const unsigned char *reach, cls_node *map) {
+    cls_graph *g = self->g;
+    for (size_t k = 0; k <= a; k++) {
         if (!reach[k]) continue;
         cls_node args[3] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
         size_t n = cls_node_arg_count(g, (cls_node)k);
         for (size_t i = 0; i < n; i++) args[i] = map[g->nodes[k].arg[i]];
         cls_node b = clsi_rebuild(g, (cls_node)k, args);
-        if (b == CLS_NO_NODE) break;
+        if (b == CLS_NO_NODE) return;
         switch (cls_node_op(g, b)) {
         case CLS_OP_ADD:
-        case CLS_OP_SUB: b = simplify_sum(g, b); break;
+        case CLS_OP_SUB: b = simplify_sum(self, b); break;
         case CLS_OP_MUL:
         case CLS_OP_DIV:
-        case CLS_OP_POW: b = simplify_product(g, b); break;
+        case CLS_OP_POW: b = simplify_product(self, b); break;
         default: break;
         }
         map[k] = b;
     }
-    cls_node result = cls_graph_status(g, NULL) == CLS_OK ? map[a] : CLS_NO_NODE;
+}
+
+cls_node cls_simplify(cls_graph *g, cls_node a) {
+    if (a == CLS_NO_NODE) return a;
+    simplifier self = {.g = g};
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    cls_node *map = clsi_calloc((size_t)a + 1, sizeof *map), result = a;
+    if (reach && map) { /* without memory the expression stays as it is: that is never wrong */
+        clsi_reach(g, 1, &a, reach);
+        simplify_all(&self, a, reach, map);
+        result = cls_graph_status(g, NULL) == CLS_OK ? map[a] : CLS_NO_NODE;
+        /* what is lighter piece by piece may share less: the whole decides */
+        if (result != CLS_NO_NODE && weight_of(&self, result) > weight_of(&self, a)) result = a;
+    }
     free(reach);
     free(map);
+    free(self.stamp);
+    free(self.stack);
     return result;
 }

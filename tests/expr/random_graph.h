@@ -209,7 +209,7 @@ static inline tame tame_power(const tame_maker *m, const tame *a, double c) {
 
 static inline tame tame_step(const tame_maker *m, const tame *a, const tame *b) {
     static const double exponents[] = {2, 3, 4, 5, -1, -2, -3, 0.5, 1.4, 2.0 / 3, -0.5, -2.5};
-    switch (random_below(m->r, 10)) {
+    switch (random_below(m->r, 11)) {
     case 0: return tame_binary(m, '+', a, b);
     case 1: return tame_binary(m, '-', a, b);
     case 2:
@@ -223,6 +223,10 @@ static inline tame tame_step(const tame_maker *m, const tame *a, const tame *b) 
         return tame_binary(m, '^', &base, &exponent);
     }
     case 6: return tame_power(m, a, exponents[random_below(m->r, 12)]);
+    case 7: {
+        tame zero = tame_constant(m, 0);
+        return tame_binary(m, '-', &zero, a);
+    }
     default: return tame_apply(m, (cls_function)random_below(m->r, CLS_FN_POWER), a);
     }
 }

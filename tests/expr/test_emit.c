@@ -216,6 +216,35 @@ static void test_every_function(void **state) {
     cls_graph_free(&g);
 }
 
+/* One kind of operation alone needs only a part of the kernels; the rest must not be warned of. */
+static void test_each_kind_alone(void **state) {
+    (void)state;
+    if (!has_command("cc")) skip();
+    cls_graph *g;
+    cls_node s[SYMBOLS];
+    open_graph(&g, s);
+    cls_node kinds[] = {cls_pow(g, s[0], cls_constant(g, 3)), cls_pow(g, s[0], s[1]),
+                        cls_apply(g, CLS_FN_SIN, s[0]),
+                        cls_quotient(g, CLS_FN_EXP, 1, 1, s[0], s[1], 0)};
+    cls_random r;
+    cls_random_seed(&r, 7);
+    for (size_t k = 0; k < 8; k++) {
+        const char *compiler = k % 2 ? "clang" STRICT : "cc" STRICT;
+        if (k % 2 && !has_command("clang")) continue;
+        cls_program *p;
+        char *text;
+        compiled c;
+        assert_int_equal(cls_program_create(g, SYMBOLS, s, 1, &kinds[k / 2], &p, NULL), CLS_OK);
+        assert_int_equal(cls_program_emit_c(p, "f", &text, NULL), CLS_OK);
+        compile(&c, compiler, text, "f");
+        compare(p, &c, &r);
+        dlclose(c.handle);
+        cls_text_free(&text);
+        cls_program_free(&p);
+    }
+    cls_graph_free(&g);
+}
+
 /* Outputs that are inputs or constants, infinite ones too, unused inputs, no outputs. */
 static void test_corners(void **state) {
     (void)state;
@@ -289,7 +318,7 @@ int main(void) {
         cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_same_bits_contracting),
         cmocka_unit_test(test_same_bits_clang), cmocka_unit_test(test_power_of_two),
         cmocka_unit_test(test_every_function),  cmocka_unit_test(test_corners),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_each_kind_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,8 @@ static void test_round_trip_of_derivatives(void **state) {
             cls_discrete_gradient(s.g, a, 2, s.nodes, s.nodes + 2, s.nodes + 4, discrete), CLS_OK);
         for (size_t k = 0; k < 2; k++) {
             if (has_finite_numbers(s.g, grad[k])) compared += (size_t)round_trip(&s, grad[k]);
-            if (has_finite_numbers(s.g, discrete[k])) compared += (size_t)round_trip(&s, discrete[k]);
+            if (has_finite_numbers(s.g, discrete[k]))
+                compared += (size_t)round_trip(&s, discrete[k]);
             cls_node simple = cls_simplify(s.g, grad[k]);
             if (has_finite_numbers(s.g, simple)) compared += (size_t)round_trip(&s, simple);
         }

@@ -185,7 +185,8 @@ static void test_many(void **state) {
     enum { STRIDE = 1013 };
     cls_random r;
     cls_random_seed(&r, 52);
-    double *in = malloc(SYMBOLS * STRIDE * sizeof *in), *out = malloc(OUTPUTS * STRIDE * sizeof *out);
+    double *in = malloc(SYMBOLS * STRIDE * sizeof *in),
+           *out = malloc(OUTPUTS * STRIDE * sizeof *out);
     assert_true(in && out);
     for (int round = 0; round < 20; round++) {
         setup t;
@@ -223,9 +224,9 @@ static void test_split(void **state) {
         open_random(&t, &r);
         for (size_t early = 0; early <= SYMBOLS; early++) {
             cls_program *p;
-            assert_int_equal(clsi_program_create_split(t.g, early, SYMBOLS, t.s, OUTPUTS, t.out, &p,
-                                                       NULL),
-                             CLS_OK);
+            assert_int_equal(
+                clsi_program_create_split(t.g, early, SYMBOLS, t.s, OUTPUTS, t.out, &p, NULL),
+                CLS_OK);
             assert_int_equal(cls_program_length(p), cls_program_length(t.p));
             if (early == 2) saved += p->n_early;
             double *work = work_of(p);
@@ -248,6 +249,22 @@ static void test_split(void **state) {
         close_setup(&t);
     }
     assert_true(saved > 200); /* something was early */
+}
+
+/* Every operation once, and early exactly when it can be. */
+static void test_lengths(void **state) {
+    (void)state;
+    cls_node s[SYMBOLS];
+    cls_graph *g = open_graph(s);
+    cls_node early = cls_apply(g, CLS_FN_EXP, cls_mul(g, s[0], s[1]));
+    cls_node late = cls_add(g, cls_mul(g, early, s[2]), cls_apply(g, CLS_FN_SIN, s[2]));
+    const cls_node out[] = {late, early, late, s[2]};
+    cls_program *p;
+    assert_int_equal(clsi_program_create_split(g, 2, SYMBOLS, s, 4, out, &p, NULL), CLS_OK);
+    assert_int_equal(cls_program_length(p), 5);
+    assert_int_equal(p->n_early, 2);
+    cls_program_free(&p);
+    cls_graph_free(&g);
 }
 
 /* ---- what is wrong is named ---- */
@@ -281,10 +298,11 @@ static void test_first_nonfinite(void **state) {
     const struct {
         double in[SYMBOLS];
         cls_node culprit;
-    } cases[] = {{{1, 1, 1, 1, 1}, CLS_NO_NODE}, {{-1, 1, 1, 1, 1}, log_a},
-                 {{0, 1, 1, 1, 1}, log_a},       {{1, -1, 1, 1, 1}, root},
-                 {{1, 1, 1, 0, 1}, inverse},     {{1, 1, 0, 0, 1}, inverse},
-                 {{1, 1, 1, 1, 1e300}, power},   {{1, 1, NAN, 1, 1}, CLS_NO_NODE}};
+    } cases[] = {{{1, 1, 1, 1, 1}, CLS_NO_NODE},  {{-1, 1, 1, 1, 1}, log_a},
+                 {{0, 1, 1, 1, 1}, log_a},        {{1, -1, 1, 1, 1}, root},
+                 {{1, 1, 1, 0, 1}, inverse},      {{1, 1, 0, 0, 1}, inverse},
+                 {{1, 1, 1, 1, 1e300}, power},    {{1, 1, NAN, 1, 1}, CLS_NO_NODE},
+                 {{1, 1, 1, NAN, 1}, CLS_NO_NODE}};
     cls_program *p;
     assert_int_equal(cls_program_create(g, SYMBOLS, s, 1, &sum, &p, NULL), CLS_OK);
     double *work = work_of(p), out;
@@ -326,10 +344,10 @@ static void test_no_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_naive),           cmocka_unit_test(test_outlives_graph),
-        cmocka_unit_test(test_many),            cmocka_unit_test(test_split),
-        cmocka_unit_test(test_missing_symbol),  cmocka_unit_test(test_first_nonfinite),
-        cmocka_unit_test(test_no_allocation),
+        cmocka_unit_test(test_naive),          cmocka_unit_test(test_outlives_graph),
+        cmocka_unit_test(test_many),           cmocka_unit_test(test_split),
+        cmocka_unit_test(test_missing_symbol), cmocka_unit_test(test_first_nonfinite),
+        cmocka_unit_test(test_no_allocation),  cmocka_unit_test(test_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ run_guide() {
     ((commands > 0)) || fail "no commands in $1"
 }
 
-for guide in "$SOURCE"/README.md "$SOURCE"/docs/guide/*.md; do
+for guide in "$SOURCE"/README.md "$SOURCE"/docs/format.md "$SOURCE"/docs/guide/*.md; do
     name=$(basename "$guide" .md)
     eval "test_${name//[^A-Za-z0-9]/_}() { run_guide '$guide'; }"
 done

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/base.h"
+#include <clausius/random.h>
 #include "system/dense.h"
 #include "system/system.h"
 
@@ -266,13 +267,13 @@ static void a_place_without_t_keeps_t(void **unused) {
 static void lu_solves(void **unused) {
     (void)unused;
     enum { N = 12 };
-    clsi_random r;
-    clsi_random_seed(&r, 7);
+    cls_random r;
+    cls_random_seed(&r, 7);
     for (int trial = 0; trial < 50; trial++) {
         double a[N * N], lu[N * N], x[N], b[N];
         size_t pivot[N];
-        for (int i = 0; i < N * N; i++) lu[i] = a[i] = clsi_random_normal(&r);
-        for (int i = 0; i < N; i++) x[i] = clsi_random_normal(&r);
+        for (int i = 0; i < N * N; i++) lu[i] = a[i] = cls_random_normal(&r);
+        for (int i = 0; i < N; i++) x[i] = cls_random_normal(&r);
         for (int i = 0; i < N; i++) {
             b[i] = 0;
             for (int j = 0; j < N; j++) b[i] += a[i * N + j] * x[j];
