@@ -4,7 +4,7 @@
  *     NAME, TARGET            the name of the table; the target attribute of every function
  *     V, vd, vi               lanes; vectors of V double and of V int64_t
  *     NV                      vectors across the register tile (ROWS x NV accumulators)
- *     FMA MIN SPLAT SCALAR_FMA  a*b + c; minimum, the second when unordered; all lanes equal
+ *     FMA MIN SPLAT           a*b + c; minimum, the second when unordered; all lanes equal
  *     ANY_ABOVE(v, x)         whether a lane of v is above x
  *     LOAD_PART STORE_PART    the first n lanes, 0 < n < V
  *
@@ -308,7 +308,8 @@ INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns, const
         UNROLL
         for (int j = 0; j < vectors; j++) {
             vd c = FMA(l, r[j], load(C + j * V));
-            store(C + j * V, pairs == 2 ? FMA(ldot, rdot[j], c) : c);
+            if (pairs == 2) c = FMA(ldot, rdot[j], c);
+            store(C + j * V, c);
         }
     }
 }

@@ -14,8 +14,8 @@ typedef long long vi __attribute__((vector_size(16)));
 #define MIN(a, b)           smaller(a, b)
 #define SPLAT(x)            ((vd){(x), (x)})
 #define ANY_ABOVE(v, x)     ((v)[0] > (x) || (v)[1] > (x))
-#define LOAD_PART(p, n)     ((vd){*(p), (double)(0 * (n))})
-#define STORE_PART(p, n, v) (*(p) = (v)[0] + 0 * (double)(n))
+#define LOAD_PART(p, n)     ((void)(n), (vd){*(p), 0})
+#define STORE_PART(p, n, v) ((void)(n), (void)(*(p) = (v)[0]))
 
 static inline vd smaller(vd a, vd b) {
     vi mask = a < b;

@@ -103,7 +103,7 @@ static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *n
     if (a < b) t = -1 / t; /* the large rotation sorts */
     double c = 1 / sqrt(1 + t * t);
     clsi_rotate(n + 1, c, c * t, x, y);
-    *norm_x = clsi_dot(n, x, x);
+    *norm_x = a + t * g; /* grows, so nothing cancels */
     *norm_y = clsi_dot(n, y, y);
     return 1;
 }
@@ -119,10 +119,27 @@ static size_t sweep(size_t n, double *M, double *norm) {
     return turned;
 }
 
+static void sort_rows(size_t n, double *M, double *norm) {
+    for (size_t i = 0; i < n; i++) {
+        size_t largest = i;
+        for (size_t j = i + 1; j < n; j++)
+            if (norm[j] > norm[largest]) largest = j;
+        if (largest == i) continue;
+        clsi_rotate(n + 1, 0, 1, M + i * (n + 1), M + largest * (n + 1));
+        double t = norm[i];
+        norm[i] = norm[largest];
+        norm[largest] = t;
+    }
+}
+
 void clsi_svd_rows(size_t n, double *M, double *sigma) {
     size_t ld = n + 1, turned = 1;
-    for (size_t i = 0; i < n; i++) sigma[i] = clsi_dot(n, M + i * ld, M + i * ld);
-    for (int k = 0; k < MAX_SWEEPS && turned; k++) turned = sweep(n, M, sigma);
+    for (int k = 0; k <= MAX_SWEEPS; k++) {
+        for (size_t i = 0; i < n; i++) sigma[i] = clsi_dot(n, M + i * ld, M + i * ld);
+        if (!turned || k == MAX_SWEEPS) break;
+        turned = sweep(n, M, sigma);
+    }
+    sort_rows(n, M, sigma);
     for (size_t i = 0; i < n; i++) sigma[i] = sqrt(sigma[i]);
 }
 

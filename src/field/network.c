@@ -1,0 +1,490 @@
+/* The field kind "network": phi = w . a_L with a_l = f(z_l), z_l = W_l a_(l-1) + b_l, a_0 = x.
+ *
+ * The learner needs F = alpha phi + beta . grad phi of every sample, and dF/dtheta. beta . grad phi
+ * is the tangent of phi along beta, so with a dot for that tangent:
+ *
+ *     1 forward    a = f(z), s = f'(z)
+ *     2 backward   delta_l = s (W^T delta_(l+1)), delta of the output 1; W_1^T delta_1 = grad phi
+ *     3 tangent    zdot = W adot, adot = s zdot, adot_0 = beta;  e = f'' zdot (W^T delta)
+ *     4 second     e_l = e_l + s (W^T e_(l+1)), e of the output alpha
+ *     5 dF/dW_l = e_l a_(l-1)^T + delta_l adot_(l-1)^T, dF/db_l = e_l
+ *
+ * 6 matrix products' worth for any number of inputs (2 for value and gradient, 3 when beta is
+ * absent), the last as one product over pairs of rows (e, delta) and (a, adot), which therefore
+ * stand next to each other in memory. The output layer is a layer with one row and no bias (a
+ * constant is gauge); with (e, delta) = (alpha, 1) there all layers are alike.
+ *
+ * All passes run over blocks of CLSI_NETWORK_BLOCK samples, features contiguous, rows padded. W is
+ * packed once per call, as it is and transposed. Sums over samples are in order, one sample after
+ * the other: the same bits for one call with n samples as for several with parts of them. */
+#include "field/network_kernels.h"
+#include "field/network_tables.h"
+#include "base/base.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { L = CLSI_NETWORK_LANES, BLOCK = CLSI_NETWORK_BLOCK };
+
+static const struct {
+    const char *name;
+    cls_function function;
+    double gain; /* that keeps the size of activations from layer to layer */
+} activations[CLSI_ACTIVATION_COUNT] = {
+    [CLSI_ACTIVATION_TANH] = {"tanh", CLS_FN_TANH, 5.0 / 3},
+    [CLSI_ACTIVATION_SOFTPLUS] = {"softplus", CLS_FN_SOFTPLUS, 1.4142135623730951},
+    [CLSI_ACTIVATION_SIN] = {"sin", CLS_FN_SIN, 1.5},
+};
+
+static const clsi_network_kernel *const kernels[] = {&clsi_network_avx512, &clsi_network_avx2,
+                                                     &clsi_network_portable};
+
+size_t clsi_network_kernel_count(void) {
+    return sizeof kernels / sizeof *kernels;
+}
+
+const clsi_network_kernel *clsi_network_kernel_at(size_t i) {
+    return kernels[i];
+}
+
+/* ---- reading "32, 32, tanh" ---- */
+
+static cls_status read_activation(clsi_network *net, const char *word, size_t length,
+                                  cls_error *error) {
+    const char *names[CLSI_ACTIVATION_COUNT];
+    char text[32];
+    for (size_t i = 0; i < CLSI_ACTIVATION_COUNT; i++) {
+        names[i] = activations[i].name;
+        if (strlen(names[i]) != length || strncmp(names[i], word, length) != 0) continue;
+        net->activation = (clsi_activation)i;
+        return CLS_OK;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), word);
+    const char *near = cls_nearest_word(text, CLSI_ACTIVATION_COUNT, names);
+    return clsi_fail(error, CLS_USAGE,
+                     "network: \"%s\" is neither a width nor an activation (tanh, softplus, sin)%s%s%s",
+                     text, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static cls_status read_width(clsi_network *net, const char *word, size_t length,
+                             cls_error *error) {
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (!isdigit((unsigned char)word[i])) return read_activation(net, word, length, error);
+        if (width <= CLSI_NETWORK_MAX_WIDTH) width = 10 * width + (size_t)(word[i] - '0');
+    }
+    if (width < 1 || width > CLSI_NETWORK_MAX_WIDTH)
+        return clsi_fail(error, CLS_USAGE, "network: a width must be 1 to %d, not %.*s",
+                         CLSI_NETWORK_MAX_WIDTH, (int)(length < 31 ? length : 31), word);
+    if (net->n_layers == CLSI_FIELD_MAX_LAYERS)
+        return clsi_fail(error, CLS_USAGE, "network: at most %d layers", CLSI_FIELD_MAX_LAYERS);
+    net->layer[net->n_layers++].out = width;
+    return CLS_OK;
+}
+
+/* Words between commas; an activation must be the last. */
+static cls_status read_arguments(clsi_network *net, const char *p, cls_error *error) {
+    for (int named = 0;; p++) {
+        p += strspn(p, " \t");
+        size_t length = strcspn(p, ","), end = length;
+        while (end > 0 && isspace((unsigned char)p[end - 1])) end--;
+        if (end == 0 || named)
+            return clsi_fail(error, CLS_USAGE,
+                             "network: expected widths and at the end an activation, as in "
+                             "network(32, 32) or network(32, 32, tanh)");
+        named = !isdigit((unsigned char)*p);
+        cls_status status = named ? read_activation(net, p, end, error)
+                                  : read_width(net, p, end, error);
+        if (status != CLS_OK) return status;
+        p += length;
+        if (!*p) break;
+    }
+    if (net->n_layers > 0) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE, "network: give at least one width, as in network(32, 32)");
+}
+
+static cls_status create(clsi_field *f, const char *arguments, cls_error *error) {
+    clsi_network net = {.activation = CLSI_ACTIVATION_TANH};
+    cls_status status = read_arguments(&net, arguments, error);
+    if (status != CLS_OK) return status;
+    net.layer[net.n_layers++].out = 1;
+    size_t at = 0, in = f->d;
+    for (size_t l = 0; l < net.n_layers; l++) {
+        clsi_network_shape *w = &net.layer[l];
+        w->in = in;
+        w->weight = at;
+        w->bias = at + w->out * w->in;
+        at = w->bias + (l + 1 < net.n_layers ? w->out : 0);
+        in = w->out;
+    }
+    size_t best = 0;
+    while (!kernels[best]->supported()) best++;
+    net.kernel = kernels[best];
+    f->data = malloc(sizeof net);
+    if (!f->data) return clsi_no_memory(error);
+    memcpy(f->data, &net, sizeof net);
+    f->n_parameters = at;
+    return CLS_OK;
+}
+
+/* ---- starting values ---- */
+
+/* Gram-Schmidt, twice for round-off, on `count` vectors of `length` elements in place: vector i
+ * begins at i*next, its elements are `step` apart. Then each has the given length. */
+static void orthogonalise(double *W, size_t count, size_t length, size_t next, size_t step,
+                          double size) {
+    for (size_t i = 0; i < count; i++) {
+        double *v = W + i * next, norm = 0;
+        for (size_t j = 0; j < 2 * i; j++) {
+            const double *u = W + (j % i) * next;
+            double dot = 0;
+            for (size_t k = 0; k < length; k++) dot += u[k * step] * v[k * step];
+            for (size_t k = 0; k < length; k++) v[k * step] -= dot * u[k * step];
+        }
+        for (size_t k = 0; k < length; k++) norm += v[k * step] * v[k * step];
+        for (size_t k = 0; k < length && norm > 0; k++) v[k * step] /= sqrt(norm);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < length; k++) W[i * next + k * step] *= size;
+}
+
+/* Orthogonal weights (Saxe, McClelland, Ganguli 2014), scaled so that a row has length `gain` on
+ * average, as it would have with variance gain^2/in; biases zero. */
+static void initialise(const clsi_field *f, cls_random *random, double *theta) {
+    const clsi_network *net = f->data;
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        double *W = theta + w->weight, gain = activations[net->activation].gain;
+        int last = l + 1 == net->n_layers;
+        for (size_t k = 0; k < w->out * w->in; k++) W[k] = cls_random_normal(random);
+        if (w->out <= w->in)
+            orthogonalise(W, w->out, w->in, w->in, 1, last ? 1 : gain);
+        else
+            orthogonalise(W, w->in, w->out, 1, w->in,
+                          gain * sqrt((double)w->out / (double)w->in));
+        for (size_t k = 0; !last && k < w->out; k++) theta[w->bias + k] = 0;
+    }
+}
+
+/* ---- scratch ---- */
+
+static size_t padded(size_t n) {
+    return (n + L - 1) / L * L;
+}
+
+/* An odd number of cache lines, so that rows below each other fall into different sets. */
+static size_t row_length(size_t n) {
+    size_t lines = (n + 7) / 8;
+    return 8 * (lines | 1);
+}
+
+/* What a call keeps in its scratch; layer[0] is the input, layer[n_layers] the output. */
+typedef struct room {
+    const clsi_network *net;
+    size_t d;
+    double *theta_t[CLSI_FIELD_MAX_LAYERS + 1]; /* W^T by panels: (in, out) */
+    double *theta[CLSI_FIELD_MAX_LAYERS + 1];   /* W by panels: (out, in) */
+    double *bias[CLSI_FIELD_MAX_LAYERS + 1];    /* padded, zero for the output */
+    double *sum[CLSI_FIELD_MAX_LAYERS + 1];     /* (out, padded in), then db (padded out) */
+    double *zero;                               /* (padded CLSI_NETWORK_MAX_WIDTH) */
+    double *plain;                              /* (BLOCK, plain_stride) */
+    size_t plain_stride;
+    clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2];
+} room;
+
+/* Pieces of whole cache lines; with base NULL only counts. */
+typedef struct carver {
+    double *base;
+    size_t used;
+} carver;
+
+static double *carve(carver *c, size_t n) {
+    double *p = c->base ? c->base + c->used : NULL;
+    c->used += padded(n);
+    return p;
+}
+
+static void carve_layer(carver *c, clsi_network_layer *a, size_t width, size_t samples) {
+    a->width = width;
+    a->ld = row_length(width);
+    a->a = carve(c, 2 * samples * a->ld);
+    a->e = carve(c, 2 * samples * a->ld);
+    a->s = carve(c, samples * a->ld);
+}
+
+/* Lays out the scratch for n samples; returns the doubles needed (with those for alignment). */
+static size_t lay_out(const clsi_field *f, size_t n, double *scratch, room *r) {
+    const clsi_network *net = f->data;
+    size_t samples = n < BLOCK ? n : BLOCK;
+    uintptr_t odd = (uintptr_t)scratch % 64;
+    carver c = {scratch ? scratch + (odd ? (64 - odd) / sizeof(double) : 0) : NULL, 0};
+    r->net = net;
+    r->d = f->d;
+    r->zero = carve(&c, padded(CLSI_NETWORK_MAX_WIDTH));
+    r->plain_stride = padded(f->d);
+    r->plain = carve(&c, samples * r->plain_stride);
+    carve_layer(&c, &r->layer[0], f->d, samples);
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        r->theta_t[l] = carve(&c, w->in * padded(w->out));
+        r->theta[l] = carve(&c, w->out * padded(w->in));
+        r->bias[l] = carve(&c, padded(w->out));
+        r->sum[l] = carve(&c, w->out * padded(w->in) + padded(w->out));
+        carve_layer(&c, &r->layer[l + 1], w->out, samples);
+    }
+    return c.used + L;
+}
+
+static size_t scratch_size(const clsi_field *f, size_t n) {
+    room r;
+    return lay_out(f, n, NULL, &r);
+}
+
+/* (k, n) with element (i, j) at from[i*row + j*column], to panels of (k, columns). */
+static void pack(const clsi_network_kernel *kernel, size_t k, size_t n, const double *from,
+                 size_t row, size_t column, double *to) {
+    for (size_t first = 0; first < padded(n); first += kernel->panel) {
+        size_t left = padded(n) - first, columns = left < kernel->panel ? left : kernel->panel;
+        size_t real = n - first < columns ? n - first : columns;
+        for (size_t i = 0; i < k; i++, to += columns) {
+            for (size_t j = 0; j < real; j++) to[j] = from[i * row + (first + j) * column];
+            for (size_t j = real; j < columns; j++) to[j] = 0;
+        }
+    }
+}
+
+static void prepare(room *r, const double *theta, int backward) {
+    const clsi_network *net = r->net;
+    memset(r->zero, 0, padded(CLSI_NETWORK_MAX_WIDTH) * sizeof(double));
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        pack(net->kernel, w->in, w->out, theta + w->weight, 1, w->in, r->theta_t[l]);
+        if (backward) pack(net->kernel, w->out, w->in, theta + w->weight, w->in, 1, r->theta[l]);
+        memset(r->bias[l], 0, padded(w->out) * sizeof(double));
+        if (l + 1 < net->n_layers)
+            memcpy(r->bias[l], theta + w->bias, w->out * sizeof(double));
+    }
+}
+
+/* ---- the passes over one block ---- */
+
+/* The inputs and, where b is given, the direction; rows padded with zeros. */
+static void take_inputs(room *r, size_t n, const double *x, const double *b) {
+    clsi_network_layer *a = &r->layer[0];
+    for (size_t s = 0; s < n; s++) {
+        double *row = a->a + 2 * s * a->ld;
+        memset(row, 0, 2 * a->ld * sizeof *row);
+        memcpy(row, x + s * r->d, r->d * sizeof *row);
+        if (b) memcpy(row + a->ld, b + s * r->d, r->d * sizeof *row);
+    }
+}
+
+/* (e, delta) of the output: (alpha, 1), alpha the same for all where it is absent. */
+static void take_output(room *r, size_t n, const double *alpha, double all) {
+    clsi_network_layer *y = &r->layer[r->net->n_layers];
+    for (size_t s = 0; s < n; s++) {
+        y->e[2 * s * y->ld] = alpha ? alpha[s] : all;
+        y->e[2 * s * y->ld + y->ld] = 1;
+    }
+}
+
+/* Hidden layers upwards. FORWARD multiplies a, TANGENT multiplies adot. */
+static void upwards(room *r, size_t n, clsi_network_op op) {
+    for (size_t l = 0; l + 1 < r->net->n_layers; l++) {
+        clsi_network_layer *from = &r->layer[l];
+        int forward = op == CLSI_NETWORK_FORWARD;
+        clsi_network_product p = {.samples = n,
+                                  .k = from->width,
+                                  .n = padded(r->layer[l + 1].width),
+                                  .left = from->a + (forward ? 0 : from->ld),
+                                  .left_stride = 2 * from->ld,
+                                  .right = r->theta_t[l],
+                                  .start = forward ? r->bias[l] : r->zero,
+                                  .op = op,
+                                  .activation = r->net->activation,
+                                  .layer = &r->layer[l + 1]};
+        r->net->kernel->product(&p);
+    }
+}
+
+/* Hidden layers downwards. BACKWARD multiplies delta, ADJOINT and SECOND multiply e. */
+static void downwards(room *r, size_t n, clsi_network_op op) {
+    for (size_t l = r->net->n_layers - 1; l > 0; l--) {
+        clsi_network_layer *from = &r->layer[l + 1];
+        clsi_network_product p = {.samples = n,
+                                  .k = from->width,
+                                  .n = padded(r->layer[l].width),
+                                  .left = from->e + (op == CLSI_NETWORK_BACKWARD ? from->ld : 0),
+                                  .left_stride = 2 * from->ld,
+                                  .right = r->theta[l],
+                                  .start = r->zero,
+                                  .op = op,
+                                  .activation = r->net->activation,
+                                  .layer = &r->layer[l]};
+        r->net->kernel->product(&p);
+    }
+}
+
+/* left (n, k) times `right` as it is, the first `columns` of the result to out (n, columns). */
+static void plain_product(room *r, size_t n, size_t k, const double *left, size_t left_stride,
+                          const double *right, size_t columns, double *out) {
+    clsi_network_product p = {.samples = n,
+                              .k = k,
+                              .n = padded(columns),
+                              .left = left,
+                              .left_stride = left_stride,
+                              .right = right,
+                              .start = r->zero,
+                              .op = CLSI_NETWORK_PLAIN,
+                              .plain = r->plain,
+                              .plain_stride = r->plain_stride};
+    r->net->kernel->product(&p);
+    for (size_t s = 0; s < n; s++)
+        memcpy(out + s * columns, r->plain + s * r->plain_stride, columns * sizeof *out);
+}
+
+static void evaluate(const clsi_field *f, const double *theta, size_t n, const double *x,
+                     double *value, double *gradient, double *scratch) {
+    room r;
+    lay_out(f, n, scratch, &r);
+    prepare(&r, theta, gradient != NULL);
+    size_t top = r.net->n_layers - 1;
+    clsi_network_layer *last = &r.layer[top], *first = &r.layer[1];
+    for (size_t s = 0; s < n; s += BLOCK) {
+        size_t m = n - s < BLOCK ? n - s : BLOCK;
+        take_inputs(&r, m, x + s * f->d, NULL);
+        upwards(&r, m, CLSI_NETWORK_FORWARD);
+        if (value)
+            plain_product(&r, m, last->width, last->a, 2 * last->ld, r.theta_t[top], 1, value + s);
+        if (!gradient) continue;
+        take_output(&r, m, NULL, 1);
+        downwards(&r, m, CLSI_NETWORK_ADJOINT);
+        plain_product(&r, m, first->width, first->e, 2 * first->ld, r.theta[0], f->d,
+                      gradient + s * f->d);
+    }
+}
+
+/* All passes over one block up to (e, delta) and (a, adot) of every layer; returns how many pairs
+ * of each sample count: 1 when b is absent. */
+static int differentiate(room *r, size_t n, const double *x, const double *a, const double *b) {
+    take_inputs(r, n, x, b);
+    take_output(r, n, a, 0);
+    upwards(r, n, CLSI_NETWORK_FORWARD);
+    if (!b) {
+        downwards(r, n, CLSI_NETWORK_ADJOINT);
+        return 1;
+    }
+    downwards(r, n, CLSI_NETWORK_BACKWARD);
+    upwards(r, n, CLSI_NETWORK_TANGENT);
+    downwards(r, n, CLSI_NETWORK_SECOND);
+    return 2;
+}
+
+static void rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                 const double *a, const double *b, size_t stride, double *out, double *scratch) {
+    room r;
+    if (!a && !b) return;
+    lay_out(f, n, scratch, &r);
+    prepare(&r, theta, 1);
+    for (size_t s = 0; s < n; s += BLOCK) {
+        size_t m = n - s < BLOCK ? n - s : BLOCK;
+        int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
+        for (size_t i = 0; i < m; i++) {
+            for (size_t l = 0; l < r.net->n_layers; l++) {
+                const clsi_network_shape *w = &r.net->layer[l];
+                clsi_network_layer *in = &r.layer[l], *z = &r.layer[l + 1];
+                const double *e = z->e + 2 * i * z->ld;
+                double *row = out + (s + i) * stride;
+                r.net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + 2 * i * in->ld, in->ld,
+                                   row + w->weight);
+                for (size_t k = 0; l + 1 < r.net->n_layers && k < w->out; k++)
+                    row[w->bias + k] += e[k];
+            }
+        }
+    }
+}
+
+/* dW and db of all layers from `out` to the padded sums, or back. */
+static void move_sums(room *r, double *out, int back) {
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
+        double *W = out + w->weight, *b = out + w->bias, *db = r->sum[l] + w->out * ld;
+        for (size_t i = 0; i < w->out; i++) {
+            double *row = r->sum[l] + i * ld;
+            if (!back) memset(row, 0, ld * sizeof *row);
+            memcpy(back ? W + i * w->in : row, back ? row : W + i * w->in, w->in * sizeof *row);
+        }
+        if (!back) memset(db, 0, padded(w->out) * sizeof *db);
+        if (biases) memcpy(back ? b : db, back ? db : b, biases * sizeof *db);
+    }
+}
+
+static void add_block(room *r, size_t n, int pairs) {
+    const clsi_network_kernel *kernel = r->net->kernel;
+    size_t skip = pairs == 2 ? 1 : 2; /* rows of a pair are neighbours */
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
+        size_t ld = padded(w->in);
+        kernel->outer(n * (size_t)pairs, w->out, ld, z->e, skip * z->ld, in->a, skip * in->ld,
+                      r->sum[l], ld);
+        if (l + 1 < r->net->n_layers)
+            kernel->sum(n, padded(w->out), z->e, 2 * z->ld, r->sum[l] + w->out * ld);
+    }
+}
+
+static void reverse(const clsi_field *f, const double *theta, size_t n, const double *x,
+                    const double *a, const double *b, double *out, double *scratch) {
+    room r;
+    if (!a && !b) return;
+    lay_out(f, n, scratch, &r);
+    prepare(&r, theta, 1);
+    move_sums(&r, out, 0);
+    for (size_t s = 0; s < n; s += BLOCK) {
+        size_t m = n - s < BLOCK ? n - s : BLOCK;
+        int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
+        add_block(&r, m, pairs);
+    }
+    move_sums(&r, out, 1);
+}
+
+/* ---- as an expression ---- */
+
+static cls_node neuron(cls_graph *g, size_t n, const double *w, const cls_node *a, cls_node start) {
+    for (size_t k = 0; k < n; k++)
+        start = cls_add(g, start, cls_mul(g, cls_constant(g, w[k]), a[k]));
+    return start;
+}
+
+static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const double *theta) {
+    const clsi_network *net = f->data;
+    cls_node a[CLSI_NETWORK_MAX_WIDTH], z[CLSI_NETWORK_MAX_WIDTH];
+    memcpy(a, x, f->d * sizeof *a);
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        int last = l + 1 == net->n_layers;
+        for (size_t i = 0; i < w->out; i++) {
+            cls_node b = cls_constant(g, last ? 0 : theta[w->bias + i]);
+            z[i] = neuron(g, w->in, theta + w->weight + i * w->in, a, b);
+        }
+        for (size_t i = 0; i < w->out; i++)
+            a[i] = last ? z[i] : cls_apply(g, activations[net->activation].function, z[i]);
+    }
+    return a[0];
+}
+
+const clsi_field_kind clsi_field_network = {
+    .name = "network",
+    .doc = "layers of neurons: network(WIDTH, ..., ACTIVATION), activation tanh, softplus or sin",
+    .linear = 0,
+    .create = create,
+    .initialise = initialise,
+    .evaluate = evaluate,
+    .rows = rows,
+    .reverse = reverse,
+    .scratch = scratch_size,
+    .expression = expression,
+};
