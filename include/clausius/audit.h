@@ -12,11 +12,11 @@ extern "C" {
 #endif
 
 typedef struct cls_law {
-    char name[64];    /* "energy", "entropy", "invariant g", "dissipation", ... */
+    char name[64]; /* "energy", "entropy", "invariant g", "dissipation", ... */
     int passed;
-    double value;     /* what was measured */
-    double limit;     /* what it may be at most (or at least: see `text`) */
-    char text[256];   /* a sentence for a person: what was measured and where the worst is */
+    double value;   /* what was measured */
+    double limit;   /* what it may be at most (or at least: see `text`) */
+    char text[256]; /* a sentence for a person: what was measured and where the worst is */
 } cls_law;
 
 typedef struct cls_audit cls_audit;
@@ -26,9 +26,9 @@ typedef struct cls_audit_options {
     double energy_limit;    /* relative energy drift allowed, 1e-12 */
     double invariant_limit; /* relative drift of invariants allowed, 1e-12 */
     double entropy_limit;   /* a step may lose this much of |S|, 1e-14 */
-    double beyond;          /* the state laws are also checked in a box this much larger than the data, 2 */
-    size_t samples;         /* points of that box (fixed low-discrepancy sequence), 4096 */
-    double order_expected;  /* 0: order is printed, not judged */
+    double beyond;  /* the state laws are also checked in a box this much larger than the data, 2 */
+    size_t samples; /* points of that box (fixed low-discrepancy sequence), 4096 */
+    double order_expected; /* 0: order is printed, not judged */
 } cls_audit_options;
 
 CLS_API cls_audit_options cls_audit_defaults(void);

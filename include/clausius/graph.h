@@ -45,7 +45,7 @@ typedef enum cls_function {
 #define CLS_FUNCTION_ENUM(name, text) CLS_FN_##name,
     CLS_FUNCTION_LIST(CLS_FUNCTION_ENUM)
 #undef CLS_FUNCTION_ENUM
-    CLS_FN_POWER, /* x^c, c constant: only inside difference quotients */
+        CLS_FN_POWER, /* x^c, c constant: only inside difference quotients */
     CLS_FN_COUNT
 } cls_function;
 
@@ -81,7 +81,7 @@ CLS_API cls_status cls_graph_status(const cls_graph *graph, cls_error *error);
 
 /* ---- building; simplifies locally (constants folded, 0 and 1 removed, x - x = 0, ...) ---- */
 CLS_API cls_node cls_constant(cls_graph *g, double value);
-CLS_API cls_node cls_symbol(cls_graph *g, const char *name); /* same name, same node */
+CLS_API cls_node cls_symbol(cls_graph *g, const char *name);       /* same name, same node */
 CLS_API cls_node cls_fresh_symbol(cls_graph *g, const char *stem); /* a symbol not used before */
 CLS_API cls_node cls_add(cls_graph *g, cls_node a, cls_node b);
 CLS_API cls_node cls_sub(cls_graph *g, cls_node a, cls_node b);
@@ -99,9 +99,9 @@ CLS_API size_t cls_graph_size(const cls_graph *g);
 CLS_API cls_op cls_node_op(const cls_graph *g, cls_node a);
 CLS_API size_t cls_node_arg_count(const cls_graph *g, cls_node a);
 CLS_API cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i);
-CLS_API double cls_node_value(const cls_graph *g, cls_node a);           /* CONSTANT */
-CLS_API const char *cls_node_name(const cls_graph *g, cls_node a);       /* SYMBOL */
-CLS_API cls_function cls_node_function(const cls_graph *g, cls_node a);  /* FUNCTION, QUOTIENT */
+CLS_API double cls_node_value(const cls_graph *g, cls_node a);          /* CONSTANT */
+CLS_API const char *cls_node_name(const cls_graph *g, cls_node a);      /* SYMBOL */
+CLS_API cls_function cls_node_function(const cls_graph *g, cls_node a); /* FUNCTION, QUOTIENT */
 CLS_API void cls_node_orders(const cls_graph *g, cls_node a, int *i, int *j); /* QUOTIENT */
 CLS_API const char *cls_function_name(cls_function f);
 CLS_API int cls_is_constant(const cls_graph *g, cls_node a, double value);
@@ -158,8 +158,8 @@ typedef struct cls_program cls_program;
  * is an error that names it. The program does not refer to the graph afterwards, except in
  * cls_program_node. */
 CLS_API cls_status cls_program_create(const cls_graph *g, size_t n_inputs, const cls_node *inputs,
-                                      size_t n_outputs, const cls_node *outputs,
-                                      cls_program **out, cls_error *error);
+                                      size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                      cls_error *error);
 CLS_API void cls_program_free(cls_program **program);
 CLS_API size_t cls_program_input_count(const cls_program *p);
 CLS_API size_t cls_program_output_count(const cls_program *p);

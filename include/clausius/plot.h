@@ -11,10 +11,10 @@ extern "C" {
 
 typedef struct cls_plot_options {
     size_t size;
-    int width, height;    /* pixels; 0: chosen from the number of panels */
-    const char *title;    /* NULL: none */
-    size_t n_columns;     /* 0: a sensible choice: state, phase portrait, energy error, entropy */
-    const char *const *columns;  /* a column against time, or "x:v.x" for a phase portrait */
+    int width, height; /* pixels; 0: chosen from the number of panels */
+    const char *title; /* NULL: none */
+    size_t n_columns;  /* 0: a sensible choice: state, phase portrait, energy error, entropy */
+    const char *const *columns; /* a column against time, or "x:v.x" for a phase portrait */
 } cls_plot_options;
 
 CLS_API cls_plot_options cls_plot_defaults(void);

@@ -11,11 +11,11 @@ extern "C" {
 
 typedef struct cls_scheme_info {
     const char *name;
-    const char *doc;     /* one line */
-    int order;           /* for a system with friction and entropy */
-    int implicit;        /* solves equations in each step */
-    const char *keeps;   /* what is kept exactly, "" for nothing */
-    const char *source;  /* paper and equation */
+    const char *doc;    /* one line */
+    int order;          /* for a system with friction and entropy */
+    int implicit;       /* solves equations in each step */
+    const char *keeps;  /* what is kept exactly, "" for nothing */
+    const char *source; /* paper and equation */
 } cls_scheme_info;
 
 CLS_API size_t cls_scheme_count(void);

@@ -16,19 +16,20 @@ typedef struct cls_simulator cls_simulator;
 /* How dtel makes its first step. */
 typedef enum cls_first_step {
     CLS_FIRST_MOMENTUM, /* from p0: solve p- = p0 (the right one) */
-    CLS_FIRST_PAPER     /* q1 = q0 + h v0: an O(h) momentum error, to reproduce the paper's tables */
+    CLS_FIRST_PAPER /* q1 = q0 + h v0: an O(h) momentum error, to reproduce the paper's tables */
 } cls_first_step;
 
 typedef struct cls_simulate_options {
-    size_t size;         /* sizeof(cls_simulate_options) */
-    const char *scheme;  /* NULL: cls_scheme_default */
-    double h;            /* step; 0: the system's default */
-    double tolerance;    /* Newton stops when the update is below this, relative; 1e-14 */
-    int max_iterations;  /* 50 */
-    int max_halvings;    /* a step that Newton cannot solve is split in halves up to this often; 10 */
-    int monitor;         /* 1: energy, entropy and invariants are watched at every step */
+    size_t size;        /* sizeof(cls_simulate_options) */
+    const char *scheme; /* NULL: cls_scheme_default */
+    double h;           /* step; 0: the system's default */
+    double tolerance;   /* Newton stops when the update is below this, relative; 1e-14 */
+    int max_iterations; /* 50 */
+    int max_halvings; /* a step that Newton cannot solve is split in halves up to this often; 10 */
+    int monitor;      /* 1: energy, entropy and invariants are watched at every step */
     cls_first_step first_step;
     double reference_tolerance; /* relative tolerance of bdf; 1e-15 */
+    double accuracy; /* local error of an internal step of an adaptive scheme, relative; 1e-9 */
 } cls_simulate_options;
 
 CLS_API cls_simulate_options cls_simulate_defaults(void);
@@ -49,6 +50,8 @@ typedef struct cls_simulate_info {
     int newton_max_iterations;
     uint64_t retried_steps; /* steps that had to be split */
     int deepest_halving;
+    /* adaptive schemes: h is the spacing of the output, internal steps lie between */
+    uint64_t internal_steps, rejected_steps;
     size_t n_invariants;
     const cls_invariant_info *invariants; /* owned by the simulator */
 } cls_simulate_info;

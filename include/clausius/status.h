@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #if defined(__GNUC__)
-#define CLS_API __attribute__((visibility("default")))
+#define CLS_API          __attribute__((visibility("default")))
 #define CLS_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define CLS_API

@@ -1,8 +1,8 @@
 /* Tables of named columns: trajectories in memory and in files (CSV; gzip is not read).
  *
- * A CSV file may begin with note lines `# key: value` (clausius writes system, set, scheme, h), then
- * has one header line and one line per row. Numbers are written with %.17g and read back to the
- * same bits. Files are written to a temporary name, synced and renamed. */
+ * A CSV file may begin with note lines `# key: value` (clausius writes system, set, scheme, h),
+ * then has one header line and one line per row. Numbers are written with %.17g and read back to
+ * the same bits. Files are written to a temporary name, synced and renamed. */
 #ifndef CLAUSIUS_TABLE_H
 #define CLAUSIUS_TABLE_H
 

@@ -1,4 +1,5 @@
-/* base: what every room needs. Errors, text buffers, growing arrays, atomic files, random numbers. */
+/* base: what every room needs. Errors, text buffers, growing arrays, atomic files, random numbers.
+ */
 #ifndef CLSI_BASE_H
 #define CLSI_BASE_H
 
@@ -7,8 +8,7 @@
 #include <stdio.h>
 
 /* Fills *error (may be NULL) and returns status. */
-cls_status clsi_fail(cls_error *error, cls_status status, const char *format, ...)
-    CLS_PRINTF(3, 4);
+cls_status clsi_fail(cls_error *error, cls_status status, const char *format, ...) CLS_PRINTF(3, 4);
 cls_status clsi_no_memory(cls_error *error);
 
 /* Memory. All return NULL on failure; sizes are checked for overflow. */

@@ -21,8 +21,7 @@ cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *l
     if (in != stdin) fclose(in);
     if (failed || got) {
         clsi_text_clear(&text);
-        if (failed)
-            return clsi_fail(error, CLS_IO, "%s: cannot read: %s", path, strerror(reason));
+        if (failed) return clsi_fail(error, CLS_IO, "%s: cannot read: %s", path, strerror(reason));
         return clsi_fail(error, CLS_DATA, "%s: larger than %zu bytes, the limit here", path, limit);
     }
     *length = text.length;
@@ -47,28 +46,43 @@ static int open_temporary(clsi_file *f) {
     return -1;
 }
 
+/* What cannot be replaced by a rename is written directly: devices, pipes, and whatever is reached
+ * through /dev or /proc (/dev/stdout is a link to the file behind standard output). */
+static int is_direct(const char *path) {
+    struct stat st;
+    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return 1;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* A link stays a link: the file it points to is the one that is replaced. */
+static char *final_path(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) return clsi_strdup(path);
+    char *target = realpath(path, NULL);
+    return target ? target : clsi_strdup(path);
+}
+
 cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error) {
     *f = (clsi_file){0};
-    if (!(f->path = clsi_strdup(path))) return clsi_no_memory(error);
-    struct stat st;
+    if (!(f->path = final_path(path))) return clsi_no_memory(error);
     if (strcmp(path, "-") == 0) {
         f->stream = stdout;
-    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    } else if (is_direct(path)) {
         f->stream = fopen(path, "wb");
     } else {
         int fd = open_temporary(f);
         f->stream = fd < 0 ? NULL : fdopen(fd, "wb");
+        if (fd >= 0 && !f->stream) close(fd);
     }
     if (f->stream) return CLS_OK;
-    cls_status status =
-        clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
+    cls_status status = clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
     clsi_file_discard(f);
     return status;
 }
 
 cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
-    int bad = ferror(f->stream) || fflush(f->stream) != 0;
-    int reason = errno;
+    int bad = ferror(f->stream), reason = EIO; /* an earlier error's own number is gone */
+    if (!bad && fflush(f->stream) != 0) bad = 1, reason = errno;
     if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = 1, reason = errno;
     if (f->stream != stdout && fclose(f->stream) != 0 && !bad) bad = 1, reason = errno;
     f->stream = NULL;

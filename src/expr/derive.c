@@ -47,8 +47,7 @@ cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x) {
     case CLS_FN_SINH: return cls_apply(g, CLS_FN_COSH, x);
     case CLS_FN_COSH: return cls_apply(g, CLS_FN_SINH, x);
     case CLS_FN_TANH: return one_over(g, square(g, cls_apply(g, CLS_FN_COSH, x)));
-    case CLS_FN_ASINH:
-        return one_over(g, cls_apply(g, CLS_FN_SQRT, cls_add(g, square(g, x), one)));
+    case CLS_FN_ASINH: return one_over(g, cls_apply(g, CLS_FN_SQRT, cls_add(g, square(g, x), one)));
     case CLS_FN_ACOSH: /* not sqrt(x^2 - 1): full accuracy near 1 */
         return one_over(g, cls_mul(g, cls_apply(g, CLS_FN_SQRT, cls_sub(g, x, one)),
                                    cls_apply(g, CLS_FN_SQRT, cls_add(g, x, one))));
@@ -68,9 +67,8 @@ cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x) {
 /* d(a^b): b a^(b-1) and a^b log a. */
 static void power_slopes(cls_graph *g, cls_node whole, cls_node a, cls_node b, cls_node *out) {
     out[0] = cls_mul(g, b, cls_pow(g, a, cls_sub(g, b, cls_constant(g, 1))));
-    out[1] = cls_node_op(g, b) == CLS_OP_CONSTANT
-                 ? cls_constant(g, 0)
-                 : cls_mul(g, whole, cls_apply(g, CLS_FN_LOG, a));
+    out[1] = cls_node_op(g, b) == CLS_OP_CONSTANT ? cls_constant(g, 0)
+                                                  : cls_mul(g, whole, cls_apply(g, CLS_FN_LOG, a));
 }
 
 /* d/da f[a x i, b x j] = i f[a x (i+1), b x j], and the same for b. */
@@ -125,8 +123,8 @@ static void discrete_power_slopes(cls_graph *g, cls_node exponent, const cls_nod
         return;
     }
     cls_node log_u = cls_apply(g, CLS_FN_LOG, u[0]), log_w = cls_apply(g, CLS_FN_LOG, w[0]);
-    cls_node outer = cls_quotient(g, CLS_FN_EXP, 1, 1, cls_mul(g, u[1], log_u),
-                                  cls_mul(g, w[1], log_w), 0);
+    cls_node outer =
+        cls_quotient(g, CLS_FN_EXP, 1, 1, cls_mul(g, u[1], log_u), cls_mul(g, w[1], log_w), 0);
     cls_node inner = cls_quotient(g, CLS_FN_LOG, 1, 1, u[0], w[0], 0);
     out[0] = cls_mul(g, outer, cls_mul(g, mean(g, u[1], w[1]), inner));
     out[1] = cls_mul(g, outer, mean(g, log_u, log_w));

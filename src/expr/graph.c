@@ -360,7 +360,7 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
     if (c == 0.5) return cls_apply(g, CLS_FN_SQRT, a);
     if (x.op == CLS_OP_CONSTANT)
         return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(x.value, (int)c)
-                                                             : pow(x.value, c));
+                                                              : pow(x.value, c));
     if (x.op == CLS_OP_NEG && is_integer(c)) {
         cls_node positive = pow_constant(g, x.arg[0], c);
         return fmod(c, 2) == 0 ? positive : cls_neg(g, positive);
@@ -403,9 +403,8 @@ cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
     if (x.op == CLS_OP_FUNCTION && ((f == CLS_FN_LOG && x.function == CLS_FN_EXP) ||
                                     (f == CLS_FN_EXP && x.function == CLS_FN_LOG)))
         return x.arg[0];
-    clsi_node key = {.op = CLS_OP_FUNCTION,
-                     .function = (uint8_t)f,
-                     .arg = {a, CLS_NO_NODE, CLS_NO_NODE}};
+    clsi_node key = {
+        .op = CLS_OP_FUNCTION, .function = (uint8_t)f, .arg = {a, CLS_NO_NODE, CLS_NO_NODE}};
     return intern(g, &key);
 }
 
@@ -449,8 +448,8 @@ cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cl
         return clsi_graph_fail(g, CLS_USAGE, "difference quotient of an impossible order");
     if (a == b) return taylor_coefficient(g, f, a, exponent, i + j - 1);
     if (is_constant(g, a) && is_constant(g, b))
-        return cls_constant(g, clsi_quotient_value(f, i, j, g->nodes[a].value, g->nodes[b].value,
-                                                   exponent));
+        return cls_constant(
+            g, clsi_quotient_value(f, i, j, g->nodes[a].value, g->nodes[b].value, exponent));
     if (i == 1 && j == 1 && (f == CLS_FN_SQRT || f == CLS_FN_POWER)) {
         cls_node simple = algebraic_quotient(g, f, a, b, exponent);
         if (simple != CLS_NO_NODE) return simple;

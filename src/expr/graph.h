@@ -9,8 +9,8 @@
 
 typedef struct clsi_node {
     uint8_t op, function, i, j; /* i, j: orders of a quotient */
-    uint32_t arg[3];            /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0] */
-    double value;               /* CONSTANT */
+    uint32_t arg[3]; /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0] */
+    double value;    /* CONSTANT */
 } clsi_node;
 
 struct cls_graph {

@@ -95,7 +95,9 @@ static void append_number(clsi_text *out, double value) {
 
 static clsi_binding number_binding(double value) {
     char text[32];
-    return clsi_format_number(value, text) || strchr(text, 'e') ? CLSI_PRODUCT : value < 0 ? CLSI_UNARY : CLSI_ATOM;
+    return clsi_format_number(value, text) || strchr(text, 'e') ? CLSI_PRODUCT
+           : value < 0                                          ? CLSI_UNARY
+                                                                : CLSI_ATOM;
 }
 
 /* ---- structure ---- */

@@ -25,10 +25,10 @@ static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instructio
 }
 
 static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
-    static const uint8_t codes[] = {[CLS_OP_ADD] = CLSI_ADD, [CLS_OP_SUB] = CLSI_SUB,
-                                    [CLS_OP_MUL] = CLSI_MUL, [CLS_OP_DIV] = CLSI_DIV,
-                                    [CLS_OP_NEG] = CLSI_NEG, [CLS_OP_FUNCTION] = CLSI_CALL,
-                                    [CLS_OP_QUOTIENT] = CLSI_QUOTIENT};
+    static const uint8_t codes[] = {
+        [CLS_OP_ADD] = CLSI_ADD,          [CLS_OP_SUB] = CLSI_SUB, [CLS_OP_MUL] = CLSI_MUL,
+        [CLS_OP_DIV] = CLSI_DIV,          [CLS_OP_NEG] = CLSI_NEG, [CLS_OP_FUNCTION] = CLSI_CALL,
+        [CLS_OP_QUOTIENT] = CLSI_QUOTIENT};
     const clsi_node *n = &g->nodes[k];
     clsi_instruction in = {.function = n->function, .i = n->i, .j = n->j};
     if (n->op == CLS_OP_POW)
@@ -96,13 +96,14 @@ static void fill(const cls_graph *g, const unsigned char *reach, const uint32_t 
 }
 
 static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
-                          unsigned char *reach, unsigned char *late, uint32_t *reg,
-                          cls_program *p, cls_error *error) {
+                          unsigned char *reach, unsigned char *late, uint32_t *reg, cls_program *p,
+                          cls_error *error) {
     for (size_t k = 0; k < p->n_outputs; k++) {
         if (outputs[k] != CLS_NO_NODE) continue;
         cls_status status = cls_graph_status(g, error);
-        return status != CLS_OK ? status
-                                : clsi_fail(error, CLS_SYSTEM, "an output of the program is absent");
+        return status != CLS_OK
+                   ? status
+                   : clsi_fail(error, CLS_SYSTEM, "an output of the program is absent");
     }
     for (size_t k = 0; k < g->n; k++) reg[k] = UINT32_MAX;
     clsi_reach(g, p->n_outputs, outputs, reach);
@@ -244,7 +245,8 @@ enum { BLOCK = 128 }; /* 1 KiB a register: a few hundred registers stay in the s
 
 /* Versions for wider vectors are chosen by the loader; contraction is off, so the bits agree.
  * (Sanitizers and the loader's choice do not get along.) */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__)
 #define CLSI_VECTOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define CLSI_VECTOR
@@ -292,8 +294,7 @@ cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, c
     for (size_t first = 0; first < n; first += BLOCK) {
         size_t count = n - first < BLOCK ? n - first : BLOCK;
         for (size_t k = 0; k < p->n_inputs; k++) {
-            for (size_t s = 0; s < count; s++)
-                inputs[k * BLOCK + s] = in[k * stride + first + s];
+            for (size_t s = 0; s < count; s++) inputs[k * BLOCK + s] = in[k * stride + first + s];
             /* a short last block repeats its last sample: nothing foreign is ever evaluated */
             for (size_t s = count; s < BLOCK; s++)
                 inputs[k * BLOCK + s] = inputs[k * BLOCK + count - 1];

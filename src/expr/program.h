@@ -25,9 +25,9 @@ typedef enum clsi_code {
 
 typedef struct clsi_instruction {
     uint8_t code, function, i, j;
-    int32_t power;      /* POWI */
-    uint32_t a, b;      /* registers */
-    double exponent;    /* QUOTIENT of CLS_FN_POWER */
+    int32_t power;   /* POWI */
+    uint32_t a, b;   /* registers */
+    double exponent; /* QUOTIENT of CLS_FN_POWER */
 } clsi_instruction;
 
 struct cls_program {

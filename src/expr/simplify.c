@@ -12,7 +12,8 @@
 
 enum { MAX = 64 };
 
-/* The graph, and room for weighing expressions: a node was seen when its stamp is the present one. */
+/* The graph, and room for weighing expressions: a node was seen when its stamp is the present one.
+ */
 typedef struct simplifier {
     cls_graph *g;
     uint32_t *stamp, now;
@@ -22,11 +23,11 @@ typedef struct simplifier {
 
 typedef struct members {
     size_t n, depth;
-    int full;               /* more than MAX members, or too deep: give up */
-    double constant;        /* added to a sum, or factor of a product */
-    double weight[MAX];     /* coefficient, or exponent */
-    cls_node node[MAX];     /* term, or base */
-    cls_node exponential;   /* product: argument of the one exponential, or CLS_NO_NODE */
+    int full;             /* more than MAX members, or too deep: give up */
+    double constant;      /* added to a sum, or factor of a product */
+    double weight[MAX];   /* coefficient, or exponent */
+    cls_node node[MAX];   /* term, or base */
+    cls_node exponential; /* product: argument of the one exponential, or CLS_NO_NODE */
 } members;
 
 static void put(members *m, cls_node node, double weight) {
@@ -180,7 +181,8 @@ static int is_whole(double x) {
 
 static void gather_factor(cls_graph *g, cls_node a, double e, members *m);
 
-/* a^e as factors; a product under a fractional power is left whole (its factors may be negative). */
+/* a^e as factors; a product under a fractional power is left whole (its factors may be negative).
+ */
 static void gather_factors(cls_graph *g, cls_node a, double e, members *m) {
     if (too_much(m)) return;
     m->depth++;

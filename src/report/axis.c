@@ -52,8 +52,10 @@ static void superscript(int number, char out[32]) {
     static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     char plain[16];
     snprintf(plain, sizeof plain, "%d", number);
+    size_t used = 0;
     *out = 0;
-    for (const char *c = plain; *c; c++) strcat(out, *c == '-' ? "⁻" : digits[*c - '0']);
+    for (const char *c = plain; *c; c++)
+        used += (size_t)snprintf(out + used, 32 - used, "%s", *c == '-' ? "⁻" : digits[*c - '0']);
 }
 
 /* The offset is the roundest tick, the one that ends in the most zeros. */

@@ -2,6 +2,6 @@
  * the simulator integrates y' = rate(z) (simulate/reference.c). */
 #include "scheme/scheme.h"
 
-const clsi_scheme clsi_scheme_bdf = {
-    .info = {"bdf", "reference solution by CVODE at tight tolerance", 5, 1, "",
-             "Hindmarsh et al. 2005"}};
+const clsi_scheme clsi_scheme_bdf = {.info = {"bdf",
+                                              "reference solution by CVODE at tight tolerance", 5,
+                                              1, "", "Hindmarsh et al. 2005"}};

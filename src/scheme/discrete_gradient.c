@@ -7,19 +7,19 @@
  *     p1 - p0   = h (-Hq* + sum_i F_i* + F_ext*)
  *     S_i1 - S_i0 = (h / T_i*) [ -F_i*.v* + sum_k kappa_ik* (T_k* - T_i*) ]
  *
- * Multiplying by g* and adding, Hq*.v* cancels, what friction takes the heat gives back, exchange is
- * antisymmetric: E1 - E0 = h F_ext*.v* identically, whatever F, kappa and h are. With F_i(q,v,T).v
+ * Multiplying by g* and adding, Hq*.v* cancels, what friction takes the heat gives back, exchange
+ * is antisymmetric: E1 - E0 = h F_ext*.v* identically, whatever F, kappa and h are. With
+ * F_i(q,v,T).v
  * <= 0 for all arguments and T* > 0 every friction term raises its entropy. Forces are evaluated at
  * the mean position and at v*, T*. Symmetric in the two ends, so the order is 2.
  *
  * Two discrete gradients:
- *   z = (q,p,S): automatic discrete differentiation of H (paper 004; shared/physics/dtel.md, "Better
- *       than the paper": for a gas it is the symmetrised Itoh-Abe form given there).
- *   z = (q,v,T) or (q,v,S), the energy known only through G (or L): with the discrete gradient
- *       (Gq*, Gv*, GT*) of G, and bars for means,
- *         E1 - E0 = -Gq*.dq + vbar.dp + Tbar.dS + R,  R = (pbar - Gv*).dv + (Sbar - GT*).dT
- *       exactly, and R is of third order. Adding R W dy / (dy.W dy) to (-Gq*, vbar, Tbar) makes it a
- *       discrete gradient (Gonzalez' correction; W: squares of the ends' own dE/dy, so that all
+ *   z = (q,p,S): automatic discrete differentiation of H (paper 004; shared/physics/dtel.md,
+ * "Better than the paper": for a gas it is the symmetrised Itoh-Abe form given there). z = (q,v,T)
+ * or (q,v,S), the energy known only through G (or L): with the discrete gradient (Gq*, Gv*, GT*) of
+ * G, and bars for means, E1 - E0 = -Gq*.dq + vbar.dp + Tbar.dS + R,  R = (pbar - Gv*).dv + (Sbar -
+ * GT*).dT exactly, and R is of third order. Adding R W dy / (dy.W dy) to (-Gq*, vbar, Tbar) makes
+ * it a discrete gradient (Gonzalez' correction; W: squares of the ends' own dE/dy, so that all
  *       terms are energies). Against the form in shared/physics/vnots.md, where E1 - E0 - g.dy is
  *       subtracted as it stands, R has no cancellation: its round-off is eps |p| |dv|, not eps |E|,
  *       so that nothing has to be switched off near equilibrium.
@@ -46,8 +46,7 @@ static cls_node remainder_of(clsi_step *st, size_t count, const cls_node *y0, co
     cls_graph *g = st->g;
     cls_node sum = cls_constant(g, 0), *mean = clsi_mean(st, count, y0, y1);
     for (size_t k = 0; k < count; k++)
-        sum = cls_add(g, sum,
-                      cls_mul(g, cls_sub(g, mean[k], slope[k]), cls_sub(g, z1[k], z0[k])));
+        sum = cls_add(g, sum, cls_mul(g, cls_sub(g, mean[k], slope[k]), cls_sub(g, z1[k], z0[k])));
     return sum;
 }
 
@@ -109,12 +108,9 @@ static void build(clsi_step *st) {
     int phase = st->f->kind == CLSI_FORM_PHASE;
     gradient star = phase ? of_hamiltonian(st, next) : in_observables(st, start, next);
     cls_node half = cls_constant(g, 0.5);
-    clsi_place middle = {clsi_mean(st, n, start->q, next->q),
-                         star.v,
-                         clsi_mean(st, n, start->p, next->p),
-                         clsi_mean(st, m, start->S, next->S),
-                         star.T,
-                         cls_add(g, st->t, cls_mul(g, half, st->h))};
+    clsi_place middle = {
+        clsi_mean(st, n, start->q, next->q), star.v, clsi_mean(st, n, start->p, next->p),
+        clsi_mean(st, m, start->S, next->S), star.T, cls_add(g, st->t, cls_mul(g, half, st->h))};
     clsi_flows flows = clsi_flows_at(st, &middle);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
     for (size_t j = 0; j < n; j++) {
@@ -142,9 +138,10 @@ const clsi_scheme clsi_scheme_discrete_gradient = {
     .build = build,
     .carries = 1};
 
-/* Order 4 by Suzuki's composition of the symmetric scheme: five steps of c h with c = 1/(4 - 4^1/3),
- * the middle one backwards. Energy stays exact; entropy falls inside the middle step by what
- * friction produced there, so the total over the five rises only as long as h resolves the motion. */
+/* Order 4 by Suzuki's composition of the symmetric scheme: five steps of c h with c = 1/(4 -
+ * 4^1/3), the middle one backwards. Energy stays exact; entropy falls inside the middle step by
+ * what friction produced there, so the total over the five rises only as long as h resolves the
+ * motion. */
 static const double suzuki[] = {0.41449077179437573714, 0.41449077179437573714,
                                 -0.65796308717750294857, 0.41449077179437573714,
                                 0.41449077179437573714};
@@ -155,4 +152,45 @@ const clsi_scheme clsi_scheme_discrete_gradient_4 = {
     .build = build,
     .composition = suzuki,
     .n_composition = 5,
+    .carries = 1};
+
+/* Order 6: the nine stages of Kahan and Li 1997 (s9odr6a; Hairer, Lubich, Wanner, Geometric
+ * Numerical Integration, V.3.11). All intermediate times lie within the step. */
+static const double kahan_li[] = {
+    0.39216144400731413928,  0.33259913678935943860, -0.70624617255763935981,
+    0.082213596293550800230, 0.79854399093482996340, 0.082213596293550800230,
+    -0.70624617255763935981, 0.33259913678935943860, 0.39216144400731413928};
+
+/* The first row solves the order conditions up to 4 with the last state weighted 1 (there is one
+ * solution with the smallest weights); the second those up to 2 with the smallest antisymmetric
+ * weights. tests/simulate/test_adaptive.c checks composition and rows against the conditions. */
+static const double kahan_li_estimate[] = {-1,
+                                           2.0130883967075405119,
+                                           0.67912444810840266437,
+                                           1.7425054523899890994,
+                                           -1.0104375309741344935,
+                                           1.0104375309741344935,
+                                           -1.7425054523899890994,
+                                           -0.67912444810840266437,
+                                           -2.0130883967075405119,
+                                           1,
+                                           -1,
+                                           0.11892393807463458721,
+                                           -0.24786509005272133041,
+                                           0.53098042876513988808,
+                                           0.4403155960946210228,
+                                           -0.4403155960946210228,
+                                           -0.53098042876513988808,
+                                           0.24786509005272133041,
+                                           -0.11892393807463458721,
+                                           1};
+
+const clsi_scheme clsi_scheme_discrete_gradient_adaptive = {
+    .info = {"discrete-gradient-adaptive",
+             "nine composed steps of discrete-gradient, as long as the accuracy allows", 6, 1,
+             "energy, entropy >= 0, symmetries", "Kahan, Li 1997; Hairer, Lubich, Wanner 2006"},
+    .build = build,
+    .composition = kahan_li,
+    .n_composition = 9,
+    .estimate = kahan_li_estimate,
     .carries = 1};

@@ -6,12 +6,12 @@
  *     p- = L_v - (h/2)(L_q + f),    p+ = L_v + (h/2)(L_q + f)
  *
  * of neighbouring intervals agree. So one step is: solve p- = p0 for v; q1 = q0 + h v;
- * p1 = p+ = 2 L_v - p0; and (22b), S_i1 = S_i0 + h (heat_i)/T_i with T = -L_S at (qm, v, S0). Written
- * in v, not in q1, which keeps three digits more, and with p carried, which has none of the
+ * p1 = p+ = 2 L_v - p0; and (22b), S_i1 = S_i0 + h (heat_i)/T_i with T = -L_S at (qm, v, S0).
+ * Written in v, not in q1, which keeps three digits more, and with p carried, which has none of the
  * round-off plateau of the three-term recurrence (shared/physics/dtel.md).
  *
- * Implicit midpoint with S frozen at the left end: entropy never falls, symmetries are kept, order 2
- * only when L_q does not depend on S, order 1 for every gas. For a thermal lagrangian the
+ * Implicit midpoint with S frozen at the left end: entropy never falls, symmetries are kept, order
+ * 2 only when L_q does not depend on S, order 1 for every gas. For a thermal lagrangian the
  * temperature at fixed S0 is an unknown too (G_T = S0: the Legendre transform inside the step). */
 #include "scheme/scheme.h"
 #include "base/base.h"
@@ -89,9 +89,8 @@ static void paper_start(clsi_step *st, const clsi_point *start) {
     st->paper_start = clsi_nodes(st, st->nz);
     memcpy(st->paper_start, st->z0, st->nz * sizeof *st->z0);
     for (size_t j = 0; j < st->n; j++)
-        st->paper_start[st->n + j] =
-            cls_sub(g, mid.momentum[j],
-                    cls_mul(g, half_h, cls_add(g, mid.L_q[j], mid.flows.force[j])));
+        st->paper_start[st->n + j] = cls_sub(
+            g, mid.momentum[j], cls_mul(g, half_h, cls_add(g, mid.L_q[j], mid.flows.force[j])));
 }
 
 static void build(clsi_step *st) {
@@ -109,8 +108,7 @@ static void build(clsi_step *st) {
         p1[j] = cls_sub(g, cls_mul(g, two, mid.momentum[j]), start->p[j]);
     }
     for (size_t i = 0; i < m; i++) {
-        if (st->f->kind == CLSI_FORM_THERMAL)
-            clsi_equation(st, cls_sub(g, mid.S[i], start->S[i]));
+        if (st->f->kind == CLSI_FORM_THERMAL) clsi_equation(st, cls_sub(g, mid.S[i], start->S[i]));
         cls_node rate = cls_div(g, mid.flows.heat[i], mid.T[i]);
         S1[i] = cls_add(g, start->S[i], cls_mul(g, st->h, rate));
         clsi_keep_positive(st, mid.T[i]);

@@ -5,9 +5,9 @@
 
 static void build(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
-    cls_node middle_time =
-        cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
-    /* the equations of `next` come first, in the order of its unknowns; those of the middle follow */
+    cls_node middle_time = cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
+    /* the equations of `next` come first, in the order of its unknowns; those of the middle follow
+     */
     cls_node *q = clsi_mean(st, st->n, start->q, next->q);
     cls_node *p = clsi_mean(st, st->n, start->p, next->p);
     cls_node *S = clsi_mean(st, st->m, start->S, next->S);
@@ -18,7 +18,7 @@ static void build(clsi_step *st) {
     clsi_finish_work(st, middle->power);
 }
 
-const clsi_scheme clsi_scheme_implicit_midpoint = {
-    .info = {"implicit-midpoint", "implicit midpoint rule", 2, 1,
-             "entropy >= 0, symmetries", "textbook"},
-    .build = build};
+const clsi_scheme clsi_scheme_implicit_midpoint = {.info = {"implicit-midpoint",
+                                                            "implicit midpoint rule", 2, 1,
+                                                            "entropy >= 0, symmetries", "textbook"},
+                                                   .build = build};

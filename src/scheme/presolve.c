@@ -3,7 +3,8 @@
  * An equation r_k = 0 that is affine in its own unknown u_k, with a coefficient free of unknowns,
  * gives u_k = -r_k(u_k = 0) / coefficient; put into everything else, the system is smaller by one.
  * Explicit schemes lose all their unknowns this way, and the discrete gradient of a mass on a
- * gas spring goes from three unknowns to two. Newton is invariant under it, so only time changes. */
+ * gas spring goes from three unknowns to two. Newton is invariant under it, so only time changes.
+ */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* scheme: discretisations as residuals on the graph.
  *
- * A scheme writes ONE step from z0 (time t) to z1 (time t + h) as expressions: unknowns u, equations
- * r(z0, u, h) = 0, and z1 as an expression of z0, u and h. Simulation solves r = 0 for u; learning
- * will put data in the place of z1 and minimise |r|. Nothing here evaluates anything.
+ * A scheme writes ONE step from z0 (time t) to z1 (time t + h) as expressions: unknowns u,
+ * equations r(z0, u, h) = 0, and z1 as an expression of z0, u and h. Simulation solves r = 0 for u;
+ * learning will put data in the place of z1 and minimise |r|. Nothing here evaluates anything.
  *
  * Adding a scheme: one file with one `const clsi_scheme`, one line in table.c. */
 #ifndef CLSI_SCHEME_H
@@ -13,12 +13,12 @@
 
 /* A point of the motion: everything a scheme may want there, as nodes. */
 typedef struct clsi_point {
-    cls_node *z;                   /* (nz) native state */
-    cls_node *q, *v, *p, *S, *T;   /* (n), (n), (n), (m), (m) */
-    cls_node *rate_p, *rate_S;     /* (n), (m): p' and S'; q' is v */
-    cls_node power;                /* rate of `work`: external forces without potential */
+    cls_node *z;                 /* (nz) native state */
+    cls_node *q, *v, *p, *S, *T; /* (n), (n), (n), (m), (m) */
+    cls_node *rate_p, *rate_S;   /* (n), (m): p' and S'; q' is v */
+    cls_node power;              /* rate of `work`: external forces without potential */
     cls_node t;
-    size_t first_unknown;          /* its own unknowns begin here (where it has any) */
+    size_t first_unknown; /* its own unknowns begin here (where it has any) */
 } clsi_point;
 
 typedef struct clsi_step {
@@ -26,18 +26,18 @@ typedef struct clsi_step {
     const clsi_form *f;
     cls_graph *g;
     size_t n, m, nz;
-    cls_node *z0;             /* (nz) symbols, those of the form */
-    cls_node work0, t, h;     /* symbols */
-    cls_node defect;          /* symbol: energy missing from earlier steps' round-off (carry) */
+    cls_node *z0;         /* (nz) symbols, those of the form */
+    cls_node work0, t, h; /* symbols */
+    cls_node defect;      /* symbol: energy missing from earlier steps' round-off (carry) */
     size_t n_unknowns, capacity;
     cls_node *unknown, *residual, *guess; /* (n_unknowns): symbol, equation, cold guess over z0 */
-    size_t *of_state; /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
-    cls_node *next;           /* (nz) z1 over z0, t, h, unknowns */
-    cls_node next_work;       /* the same for work; CLS_NO_NODE when there is none */
-    size_t n_positive;        /* expressions that must stay positive (discrete temperatures) */
+    size_t *of_state;   /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
+    cls_node *next;     /* (nz) z1 over z0, t, h, unknowns */
+    cls_node next_work; /* the same for work; CLS_NO_NODE when there is none */
+    size_t n_positive;  /* expressions that must stay positive (discrete temperatures) */
     cls_node *positive;
-    cls_node *paper_start;    /* dtel: (nz) z0 as the paper's first step has it, else NULL */
-    cls_node *slab; /* node arrays of the builders are carved from here */
+    cls_node *paper_start; /* dtel: (nz) z0 as the paper's first step has it, else NULL */
+    cls_node *slab;        /* node arrays of the builders are carved from here */
     size_t slab_size, slab_used;
     clsi_point *points; /* the same for points */
     size_t n_points;
@@ -50,6 +50,10 @@ typedef struct clsi_scheme {
     void (*build)(clsi_step *step); /* failures stay in the graph; NULL for bdf */
     const double *composition;      /* fractions of h, or NULL for one whole step */
     size_t n_composition;
+    /* (2, n_composition + 1), or NULL. Weights of the states after 0, 1, ... stages whose sums are
+     * O(h^5) and O(h^3): errors of embedded solutions. With them a step chooses its own stages' h.
+     */
+    const double *estimate;
     int carries; /* uses `defect` */
 } clsi_scheme;
 
@@ -67,8 +71,8 @@ cls_status clsi_step_presolve(clsi_step *step, cls_error *error);
 
 /* n nodes (at most nz + n m) that live as long as the step; never NULL. */
 cls_node *clsi_nodes(clsi_step *st, size_t n);
-/* A new unknown with its cold guess; of_state tells Newton how accurate h u has to be. Equations are
- * added in the same order as unknowns. */
+/* A new unknown with its cold guess; of_state tells Newton how accurate h u has to be. Equations
+ * are added in the same order as unknowns. */
 cls_node clsi_unknown(clsi_step *st, cls_node guess, size_t of_state);
 void clsi_equation(clsi_step *st, cls_node residual);
 void clsi_keep_positive(clsi_step *st, cls_node a);

@@ -6,9 +6,9 @@
  *                    adjoint). Without friction and with H = K(p) + V(q) it is the explicit
  *                    Stormer-Verlet scheme; symmetric, so of order 2 with friction as well.
  * generic-euler:     the explicit GENERIC-motivated splitting that paper 002 compares with (its
- *                    reference [11] with both coefficients 1), as we read it: kick with all forces at
- *                    the old state, drift with the new velocity, entropy production at the new
- *                    position and velocity. Order 1. */
+ *                    reference [11] with both coefficients 1), as we read it: kick with all forces
+ * at the old state, drift with the new velocity, entropy production at the new position and
+ * velocity. Order 1. */
 #include "scheme/scheme.h"
 
 static void build_symplectic_euler(clsi_step *st) {
@@ -51,10 +51,10 @@ const clsi_scheme clsi_scheme_symplectic_euler = {
              "entropy >= 0, symplectic without friction", "de Vogelaere 1956"},
     .build = build_symplectic_euler};
 
-const clsi_scheme clsi_scheme_leapfrog = {
-    .info = {"leapfrog", "Stormer-Verlet, extended to friction", 2, 1,
-             "symplectic without friction", "Verlet 1967"},
-    .build = build_leapfrog};
+const clsi_scheme clsi_scheme_leapfrog = {.info = {"leapfrog",
+                                                   "Stormer-Verlet, extended to friction", 2, 1,
+                                                   "symplectic without friction", "Verlet 1967"},
+                                          .build = build_leapfrog};
 
 const clsi_scheme clsi_scheme_generic_euler = {
     .info = {"generic-euler", "explicit GENERIC-motivated splitting", 1, 0, "entropy >= 0",

@@ -6,6 +6,7 @@
 #define CLSI_SCHEME_LIST(X)                                                                        \
     X(discrete_gradient)                                                                           \
     X(discrete_gradient_4)                                                                         \
+    X(discrete_gradient_adaptive)                                                                  \
     X(dtel)                                                                                        \
     X(vnots)                                                                                       \
     X(vnots_symmetric)                                                                             \
@@ -51,8 +52,9 @@ cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *
     const char *names[sizeof schemes / sizeof *schemes];
     for (size_t i = 0; i < cls_scheme_count(); i++) names[i] = schemes[i]->info.name;
     const char *near = cls_nearest_word(name, cls_scheme_count(), names);
-    return clsi_fail(error, CLS_USAGE, "there is no scheme '%s'%s%s%s; `clausius schemes` lists them",
-                     name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return clsi_fail(error, CLS_USAGE,
+                     "there is no scheme '%s'%s%s%s; `clausius schemes` lists them", name,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 const char *cls_scheme_default(const cls_system *s) {

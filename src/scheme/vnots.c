@@ -15,7 +15,6 @@ static void build(clsi_step *st) {
     clsi_finish_work(st, next->power);
 }
 
-const clsi_scheme clsi_scheme_vnots = {
-    .info = {"vnots", "scheme (25) in observables, as published", 1, 1, "entropy >= 0",
-             "paper 000, (25)"},
-    .build = build};
+const clsi_scheme clsi_scheme_vnots = {.info = {"vnots", "scheme (25) in observables, as published",
+                                                1, 1, "entropy >= 0", "paper 000, (25)"},
+                                       .build = build};

@@ -9,8 +9,7 @@
 
 static void build(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
-    cls_node middle_time =
-        cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
+    cls_node middle_time = cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
     clsi_point *middle =
         clsi_point_of_state(st, clsi_mean(st, st->nz, start->z, next->z), middle_time);
     clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, middle->v),
@@ -21,11 +20,12 @@ static void build(clsi_step *st) {
 
 static cls_status applies(const cls_system *s, cls_error *error) {
     if (s->form->kind == CLSI_FORM_THERMAL) return CLS_OK;
-    return clsi_fail(error, CLS_USAGE,
-                     "vnots-symmetric averages velocities and temperatures, and the state of '%s' is "
-                     "not made of them (it is no thermal lagrangian); use implicit-midpoint, which "
-                     "is the same rule in its own variables, or discrete-gradient",
-                     s->name);
+    return clsi_fail(
+        error, CLS_USAGE,
+        "vnots-symmetric averages velocities and temperatures, and the state of '%s' is "
+        "not made of them (it is no thermal lagrangian); use implicit-midpoint, which "
+        "is the same rule in its own variables, or discrete-gradient",
+        s->name);
 }
 
 const clsi_scheme clsi_scheme_vnots_symmetric = {

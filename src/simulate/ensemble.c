@@ -1,8 +1,8 @@
 /* Ensembles: many starts, one compiled step, members shared out to threads.
  *
- * Each member is computed by one thread from its own start with its own data, so the result does not
- * depend on how many threads there are or who does what. When members fail, the error of the one
- * with the lowest number is reported. */
+ * Each member is computed by one thread from its own start with its own data, so the result does
+ * not depend on how many threads there are or who does what. When members fail, the error of the
+ * one with the lowest number is reported. */
 #include "base/base.h"
 #include "simulate/simulator.h"
 #include <omp.h>
@@ -52,7 +52,8 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
                             size_t n_members, const double *starts, uint64_t n_steps,
                             uint64_t every, int threads, double *rows, cls_error *error) {
     if (every == 0 || n_steps % every != 0)
-        return clsi_fail(error, CLS_USAGE, "%llu steps cannot be divided into rows every %llu steps",
+        return clsi_fail(error, CLS_USAGE,
+                         "%llu steps cannot be divided into rows every %llu steps",
                          (unsigned long long)n_steps, (unsigned long long)every);
     if (threads <= 0) threads = omp_get_max_threads();
     cls_simulator *first;
@@ -66,8 +67,14 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
     sims[0] = first;
     for (int i = 1; i < threads && status == CLS_OK; i++)
         status = clsi_simulator_attach(first->stepper, &sims[i], error);
-    job j = {system, n_members, (size_t)(n_steps / every) + 1, cls_system_column_count(system),
-             starts, n_steps, every, rows};
+    job j = {system,
+             n_members,
+             (size_t)(n_steps / every) + 1,
+             cls_system_column_count(system),
+             starts,
+             n_steps,
+             every,
+             rows};
     if (status == CLS_OK) status = run_all(&j, threads, sims, error);
     for (int i = threads; i-- > 0;) cls_simulator_free(&sims[i]);
     free(sims);

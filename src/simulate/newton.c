@@ -1,7 +1,7 @@
 /* Newton's method for one step: exact Jacobian, natural monotonicity, a guard for the domain.
  *
- * The update d = J^-1 r is measured in units of what the unknown has to be accurate to: an unknown u
- * changes the state z by h u, so h d below the round-off of z is zero for all purposes. A trial
+ * The update d = J^-1 r is measured in units of what the unknown has to be accurate to: an unknown
+ * u changes the state z by h u, so h d below the round-off of z is zero for all purposes. A trial
  * point is accepted when the simplified update J^-1 r(trial) is shorter than d (Deuflhard's natural
  * test: it does not depend on how the equations are scaled); otherwise the step is halved. Because
  * convergence is quadratic, an update whose successor would be below round-off is the last one, and
@@ -45,7 +45,8 @@ static double size_of(const clsi_newton *nw, size_t k, const double *d) {
 }
 
 /* scale[i]: d is converged when |d| <= tolerance * scale. h d at half an ulp of z, or d at the
- * tolerance relative to u, whichever is larger; a state that passes zero is measured by the rest. */
+ * tolerance relative to u, whichever is larger; a state that passes zero is measured by the rest.
+ */
 static void set_scale(const clsi_stepper *sp, clsi_newton *nw) {
     double h = fabs(nw->in[sp->nz + 2]), tolerance = sp->options.tolerance, rest = 0;
     for (size_t i = 0; i < sp->nz; i++) rest = fmax(rest, fabs(nw->in[i]));
@@ -119,7 +120,8 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
         memcpy(nw->u, u, k * sizeof(double));
         /* quadratic convergence: the next update would be about size * (size / before)^2; the
          * plain square root of the tolerance stands in while there is no update before */
-        double ratio = fmin(size / before, 1), next = isinf(before) ? size * size : size * ratio * ratio;
+        double ratio = fmin(size / before, 1),
+               next = isinf(before) ? size * size : size * ratio * ratio;
         int at_round_off = size < 1e-9 && size > 0.25 * before;
         if (size <= tolerance || (size < 1e-5 && next <= 0.1 * tolerance) || at_round_off) {
             for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - nw->d[i];

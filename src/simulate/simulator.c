@@ -2,9 +2,9 @@
  *
  * The predictor extrapolates the last three solutions, so that Newton begins within O(h^3) of the
  * answer. A step that Newton cannot solve is made again from the cold guess, then split into
- * halves, each of which may be split again; this is counted and reported. Energy that round-off lost
- * is handed to the next step (`defect`), as far as that cannot make the entropy fall. Nothing here
- * allocates after cls_simulator_create. */
+ * halves, each of which may be split again; this is counted and reported. Energy that round-off
+ * lost is handed to the next step (`defect`), as far as that cannot make the entropy fall. Nothing
+ * here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
 #include "base/base.h"
 #include "expr/program.h"
@@ -19,7 +19,8 @@ cls_simulate_options cls_simulate_defaults(void) {
                                   .max_halvings = 10,
                                   .monitor = 1,
                                   .first_step = CLS_FIRST_MOMENTUM,
-                                  .reference_tolerance = 1e-15};
+                                  .reference_tolerance = 1e-15,
+                                  .accuracy = 1e-9};
 }
 
 /* ---- creation ---- */
@@ -46,6 +47,12 @@ static void carve_all(cls_simulator *sim, double *at) {
     sim->monitor_out = carve(&at, n_monitor);
     sim->monitor_start = carve(&at, n_monitor);
     sim->next_out = carve(&at, sim->n_state);
+    if (sp->scheme->estimate) {
+        sim->adaptive.states = carve(&at, (substeps(sp) + 1) * sim->n_state);
+        sim->adaptive.largest = carve(&at, sp->nz);
+        sim->adaptive.middle = carve(&at, substeps(sp));
+        sim->adaptive.rate = carve(&at, substeps(sp) * k);
+    }
     nw->in = carve(&at, sp->n_base + k);
     nw->out = carve(&at, out);
     nw->trial_out = carve(&at, out);
@@ -58,14 +65,11 @@ static void carve_all(cls_simulator *sim, double *at) {
     struct {
         double **work;
         const cls_program *program;
-    } programs[] = {{&nw->work_residual, sp->residual},
-                    {&nw->work_next, sp->next},
-                    {&nw->work_guard, sp->guard},
-                    {&nw->work_guess, sp->guess},
-                    {&nw->work_monitor, sp->monitor},
-                    {&nw->work_paper, sp->paper},
-                    {&nw->work_scale, sp->scale},
-                    {&nw->work_row, clsi_system_row_program(sp->s)}};
+    } programs[] = {
+        {&nw->work_residual, sp->residual}, {&nw->work_next, sp->next},
+        {&nw->work_guard, sp->guard},       {&nw->work_guess, sp->guess},
+        {&nw->work_monitor, sp->monitor},   {&nw->work_paper, sp->paper},
+        {&nw->work_scale, sp->scale},       {&nw->work_row, clsi_system_row_program(sp->s)}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!programs[i].program) continue;
         *programs[i].work = carve(&at, cls_program_work_size(programs[i].program));
@@ -77,9 +81,13 @@ static size_t block_size(const cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
     size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
-    return sim->n_state * (size_t)(sp->options.max_halvings + 5) + substeps(sp) * CLSI_HISTORY * k +
-           sp->nz + 2 + 2 * n_monitor + sp->n_base + k + 2 * out + k * k + 4 * k + sp->n_guarded +
-           sp->work_size + cls_program_work_size(clsi_system_row_program(sp->s));
+    size_t adaptive = sp->scheme->estimate
+                          ? (substeps(sp) + 1) * sim->n_state + sp->nz + substeps(sp) * (k + 1)
+                          : 0;
+    return sim->n_state * (size_t)(sp->options.max_halvings + 5) + adaptive +
+           substeps(sp) * CLSI_HISTORY * k + sp->nz + 2 + 2 * n_monitor + sp->n_base + k + 2 * out +
+           k * k + 4 * k + sp->n_guarded + sp->work_size +
+           cls_program_work_size(clsi_system_row_program(sp->s));
 }
 
 static cls_status allocate(cls_simulator *sim, cls_error *error) {
@@ -93,7 +101,8 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     if (!sim->block || !sim->history_length || !sim->invariants || !sim->newton.pivot)
         return clsi_no_memory(error);
     carve_all(sim, sim->block);
-    for (size_t i = 0; i < n_invariants; i++) sim->invariants[i].name = sp->s->raw.invariants[i].name;
+    for (size_t i = 0; i < n_invariants; i++)
+        sim->invariants[i].name = sp->s->raw.invariants[i].name;
     sim->info = (cls_simulate_info){.scheme = sp->scheme->info.name,
                                     .h = sp->options.h,
                                     .n_invariants = n_invariants,
@@ -124,6 +133,9 @@ static cls_status check_options(const cls_simulate_options *o, cls_error *error)
     if (o->max_iterations < 1 || o->max_halvings < 0 || o->max_halvings > 60)
         return clsi_fail(error, CLS_USAGE,
                          "max_iterations must be positive and max_halvings from 0 to 60");
+    if (!(o->accuracy >= 1e-13 && o->accuracy <= 0.1))
+        return clsi_fail(error, CLS_USAGE, "the accuracy is %g; it must lie between 1e-13 and 0.1",
+                         o->accuracy);
     return CLS_OK;
 }
 
@@ -192,7 +204,7 @@ static void set_defect(cls_simulator *sim, double missing) {
 }
 
 /* Energy, entropy and invariants after a step; what the step did to the entropy. */
-static void measure(cls_simulator *sim) {
+void clsi_simulator_measure(cls_simulator *sim) {
     double before = sim->monitor_out[CLSI_MONITOR_ENTROPY];
     run_monitor(sim, sim->monitor_out);
     sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - before;
@@ -265,6 +277,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->newton.iterations = 0;
     sim->newton.max_iterations = 0;
     watch_start(sim);
+    if (sp->scheme->estimate) clsi_adaptive_start(sim);
     if (!isfinite(sim->monitor_start[CLSI_MONITOR_ENERGY]))
         return clsi_fail(error, CLS_USAGE,
                          "the energy at the start is not a finite number; choose another start");
@@ -302,11 +315,11 @@ static void remember(cls_simulator *sim, size_t sub) {
 }
 
 /* Newton from the predicted, then from the cold guess. Base inputs are set. */
-static clsi_trouble solve(cls_simulator *sim, size_t sub, int whole) {
+static clsi_trouble newton(cls_simulator *sim, int warm) {
     const clsi_stepper *sp = sim->stepper;
     clsi_newton *nw = &sim->newton;
     clsi_trouble trouble = CLSI_STALLED;
-    if (whole && predict(sim, sub)) trouble = clsi_newton_solve(sp, nw);
+    if (warm) trouble = clsi_newton_solve(sp, nw);
     if (trouble != CLSI_FINE) {
         cls_program_run(sp->guess, nw->work_guess, nw->in, nw->in + sp->n_base);
         trouble = clsi_newton_solve(sp, nw);
@@ -326,12 +339,17 @@ static clsi_trouble take_next(cls_simulator *sim) {
     return CLSI_FINE;
 }
 
+clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm) {
+    set_base(sim, t, h, defect);
+    clsi_trouble trouble = newton(sim, warm);
+    return trouble == CLSI_FINE ? take_next(sim) : trouble;
+}
+
 /* One step of h from time t; split in halves as often as it must be and may be. */
 static clsi_trouble step(cls_simulator *sim, size_t sub, double t, double h, double defect,
                          int depth) {
-    set_base(sim, t, h, defect);
-    clsi_trouble trouble = solve(sim, sub, depth == 0);
-    if (trouble == CLSI_FINE) trouble = take_next(sim);
+    int warm = depth == 0 && predict(sim, sub);
+    clsi_trouble trouble = clsi_simulator_solve(sim, t, h, defect, warm);
     if (trouble == CLSI_FINE) {
         if (depth == 0) remember(sim, sub);
         return CLSI_FINE;
@@ -369,6 +387,15 @@ static clsi_trouble composed_step(cls_simulator *sim) {
  * the terms have grown until their round-off is larger than their sum. */
 #define RUNAWAY 1e-6
 
+clsi_trouble clsi_simulator_balance(cls_simulator *sim) {
+    double missing =
+        sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY];
+    if (!(fabs(missing) <= RUNAWAY * sim->energy_scale) && sim->energy_scale > 0)
+        return CLSI_RUNAWAY;
+    set_defect(sim, missing);
+    return CLSI_FINE;
+}
+
 /* A whole step with the carried defect. Production may drop so fast (a turning point) that taking
  * the defect away would make the entropy fall: then the step is made again without it. */
 static clsi_trouble carried_step(cls_simulator *sim) {
@@ -378,22 +405,24 @@ static clsi_trouble carried_step(cls_simulator *sim) {
     memcpy(saved, sim->state, sim->n_state * sizeof(double));
     clsi_trouble trouble = composed_step(sim);
     if (trouble != CLSI_FINE) return trouble;
-    measure(sim);
+    clsi_simulator_measure(sim);
     if (sim->defect < 0 && sim->step_entropy < 0) {
         memcpy(sim->state, saved, sim->n_state * sizeof(double));
         sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
         sim->defect = 0;
         trouble = composed_step(sim);
-        if (trouble == CLSI_FINE) measure(sim);
+        if (trouble == CLSI_FINE) clsi_simulator_measure(sim);
     }
     if (trouble != CLSI_FINE) return trouble;
-    double missing = sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY];
-    if (!(fabs(missing) <= RUNAWAY * sim->energy_scale) && sim->energy_scale > 0) {
-        memcpy(sim->state, saved, sim->n_state * sizeof(double));
-        return CLSI_RUNAWAY;
-    }
-    set_defect(sim, missing);
-    return CLSI_FINE;
+    trouble = clsi_simulator_balance(sim);
+    if (trouble != CLSI_FINE) memcpy(sim->state, saved, sim->n_state * sizeof(double));
+    return trouble;
+}
+
+static clsi_trouble whole_step(cls_simulator *sim) {
+    const clsi_scheme *scheme = sim->stepper->scheme;
+    if (scheme->estimate) return clsi_adaptive_step(sim);
+    return scheme->carries ? carried_step(sim) : composed_step(sim);
 }
 
 static void make_paper_start(cls_simulator *sim) {
@@ -437,17 +466,23 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
         [CLSI_SINGULAR] = "the Jacobian of the step is singular",
         [CLSI_STALLED] = "Newton's method did not converge",
         [CLSI_RUNAWAY] = "the motion runs away: the terms of the energy have grown until their "
-                         "round-off exceeds the energy itself"};
+                         "round-off exceeds the energy itself",
+        [CLSI_INACCURATE] = "the accuracy asked for needs steps below round-off"};
     clsi_text text = {0};
-    clsi_text_printf(&text, "step %llu at time %.10g: %s",
-                     (unsigned long long)sim->steps + 1, cls_simulator_time(sim), why[trouble]);
+    clsi_text_printf(&text, "step %llu at time %.10g: %s", (unsigned long long)sim->steps + 1,
+                     cls_simulator_time(sim), why[trouble]);
     if (trouble == CLSI_NONFINITE) describe_term(sim, &text);
     clsi_text_append(&text, "; the last good state is ");
     describe_state(sim, &text);
-    if (trouble != CLSI_RUNAWAY)
-        clsi_text_printf(&text, "; h = %g was halved %d times in vain",
-                         sim->stepper->options.h, sim->stepper->options.max_halvings);
-    clsi_text_append(&text, ": take a smaller h, or look at the system's formulas there");
+    int adaptive = sim->stepper->scheme->estimate != NULL;
+    if (adaptive)
+        clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
+                         sim->adaptive.h);
+    else if (trouble != CLSI_RUNAWAY)
+        clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->stepper->options.h,
+                         sim->stepper->options.max_halvings);
+    clsi_text_printf(&text, ": take a %s, or look at the system's formulas there",
+                     adaptive ? "larger accuracy" : "smaller h");
     cls_status status =
         clsi_fail(error, CLS_NUMERIC, "%s", text.data ? text.data : "the step failed");
     clsi_text_clear(&text);
@@ -469,12 +504,12 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
             cls_status status = reference_step(sim, error);
             if (status != CLS_OK) return status;
         } else {
-            clsi_trouble trouble = sp->scheme->carries ? carried_step(sim) : composed_step(sim);
+            clsi_trouble trouble = whole_step(sim);
             if (trouble != CLSI_FINE) return fail(sim, trouble, error);
         }
         sim->steps++;
         if (!sp->options.monitor) continue;
-        if (!sp->scheme->carries) measure(sim);
+        if (!sp->scheme->carries) clsi_simulator_measure(sim);
         watch(sim);
     }
     return CLS_OK;

@@ -6,6 +6,18 @@
 
 enum { CLSI_HISTORY = 3 }; /* solutions kept for the predictor: quadratic extrapolation */
 
+/* What an adaptive scheme remembers between its internal steps (adaptive.c). */
+typedef struct clsi_adaptive {
+    double h;        /* of the next internal step; 0 at the start of a motion */
+    double error;    /* of the last one, in units of the accuracy */
+    double inner;    /* time since the last output */
+    double *states;  /* (n_composition + 1, n_state) before, between and after the stages */
+    double *largest; /* (nz) size of each component so far */
+    double *middle;  /* (n_composition) middles of the last stages, a ring ... */
+    double *rate;    /* (n_composition, unknowns) ... and what solved them */
+    size_t n_known, newest;
+} clsi_adaptive;
+
 struct cls_simulator {
     clsi_stepper *stepper;
     int owns_stepper;
@@ -13,14 +25,15 @@ struct cls_simulator {
     size_t n_state;
     double t0, defect, step_entropy, energy_scale;
     uint64_t steps;
-    int paper_pending; /* the paper's first step is still to be made */
-    double *block;     /* everything below is carved from here */
-    double *state;     /* (n_state) */
-    double *saved;     /* (max_halvings + 3, n_state) states to return to */
-    double *history;   /* (substeps, CLSI_HISTORY, unknowns), newest first */
+    int paper_pending;   /* the paper's first step is still to be made */
+    double *block;       /* everything below is carved from here */
+    double *state;       /* (n_state) */
+    double *saved;       /* (max_halvings + 3, n_state) states to return to */
+    double *history;     /* (substeps, CLSI_HISTORY, unknowns), newest first */
     int *history_length; /* (substeps) */
     double *row_in, *monitor_out, *monitor_start, *next_out;
     clsi_newton newton;
+    clsi_adaptive adaptive;
     clsi_trouble trouble; /* of the last step that failed */
     cls_simulate_info info;
     cls_invariant_info *invariants;
@@ -28,5 +41,19 @@ struct cls_simulator {
 
 /* A simulator on a compiled step that somebody else owns. */
 cls_status clsi_simulator_attach(clsi_stepper *stepper, cls_simulator **out, cls_error *error);
+
+/* ---- for those who compose steps ---- */
+
+/* One solve of h from time t, without halving. warm: the unknowns hold a prediction. The state
+ * moves only when all went well. */
+clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm);
+/* Energy, entropy and invariants here; step_entropy is the difference to the last call. */
+void clsi_simulator_measure(cls_simulator *sim);
+/* After measuring: the energy that is missing goes to the next step; or a runaway. */
+clsi_trouble clsi_simulator_balance(cls_simulator *sim);
+
+void clsi_adaptive_start(cls_simulator *sim);
+/* From one output to the next by internal steps. */
+clsi_trouble clsi_adaptive_step(cls_simulator *sim);
 
 #endif

@@ -11,16 +11,17 @@ typedef struct clsi_stepper {
     const clsi_scheme *scheme;
     cls_simulate_options options;
     size_t nz, n_base, n_unknowns, n_positive, n_guarded;
-    cls_program *guess;    /* base -> cold guess of the unknowns */
-    cls_program *residual; /* base | unknowns -> r (k), J (k, k), quantities that must be positive */
-    cls_program *next;     /* base | unknowns -> z1, work1 */
-    cls_program *guard;    /* base | unknowns -> coordinates with a declared domain; NULL if none */
-    cls_program *monitor;  /* z, work, t -> energy - work, mean of 1/T, entropy, invariants */
-    cls_program *scale;    /* z, work, t -> the size of the energies involved */
-    cls_program *paper;    /* base -> z0 of the paper's first step; NULL if none */
-    size_t *guarded;       /* (n_guarded) which coordinates */
-    size_t *of_state;      /* (n_unknowns) see clsi_step */
-    size_t work_size;      /* doubles of scratch that one motion needs for all programs */
+    cls_program *guess; /* base -> cold guess of the unknowns */
+    cls_program
+        *residual;        /* base | unknowns -> r (k), J (k, k), quantities that must be positive */
+    cls_program *next;    /* base | unknowns -> z1, work1 */
+    cls_program *guard;   /* base | unknowns -> coordinates with a declared domain; NULL if none */
+    cls_program *monitor; /* z, work, t -> energy - work, mean of 1/T, entropy, invariants */
+    cls_program *scale;   /* z, work, t -> the size of the energies involved */
+    cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
+    size_t *guarded;      /* (n_guarded) which coordinates */
+    size_t *of_state;     /* (n_unknowns) see clsi_step */
+    size_t work_size;     /* doubles of scratch that one motion needs for all programs */
 } clsi_stepper;
 
 /* Monitor outputs. */
@@ -37,17 +38,18 @@ typedef enum clsi_trouble {
     CLSI_DOMAIN,    /* no descent without leaving the domain */
     CLSI_SINGULAR,  /* the Jacobian has no inverse */
     CLSI_STALLED,   /* not converged in max_iterations, or no descent */
-    CLSI_RUNAWAY    /* solved, but the energy's terms have outgrown their sum */
+    CLSI_RUNAWAY,   /* solved, but the energy's terms have outgrown their sum */
+    CLSI_INACCURATE /* the accuracy would need steps below round-off */
 } clsi_trouble;
 
 /* Scratch of the Newton solver; carved from one block, nothing is allocated while stepping. */
 typedef struct clsi_newton {
-    double *in;   /* n_base + k: base inputs, then the unknowns */
+    double *in;              /* n_base + k: base inputs, then the unknowns */
     double *out, *trial_out; /* k + k*k + n_positive each */
     double *lu, *d, *trial_d, *u, *scale, *guarded;
     size_t *pivot;
-    double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row, *work_paper,
-        *work_scale;
+    double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
+        *work_paper, *work_scale;
     uint64_t iterations;
     int last_iterations, max_iterations;
 } clsi_newton;

@@ -196,6 +196,31 @@ static void test_bad_places(void **state) {
     assert_int_equal(files_in_folder(), 0);
 }
 
+/* A link given as the output stays a link; its target is replaced. /dev/stdout once was not so
+ * lucky: the temporary file was renamed over it. */
+static void test_links_stay_links(void **state) {
+    (void)state;
+    char target[256], link[256];
+    snprintf(target, sizeof target, "%s/target", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    FILE *old = fopen(target, "w");
+    assert_non_null(old);
+    fclose(old);
+    assert_int_equal(symlink(target, link), 0);
+    clsi_file f;
+    assert_int_equal(clsi_file_open(&f, link, NULL), CLS_OK);
+    fputs("new", f.stream);
+    assert_int_equal(clsi_file_commit(&f, NULL), CLS_OK);
+    struct stat st;
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(stat(target, &st), 0);
+    assert_int_equal(st.st_size, 3);
+    assert_int_equal(files_in_folder(), 2);
+    unlink(link);
+    unlink(target);
+}
+
 static void test_full_device(void **state) {
     (void)state;
     if (access("/dev/full", W_OK) != 0) skip();
@@ -249,11 +274,17 @@ static void test_random_moments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fail),           cmocka_unit_test(test_nearest_word),
-        cmocka_unit_test(test_texts),          cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_short_numbers),  cmocka_unit_test(test_commit),
-        cmocka_unit_test(test_discard),        cmocka_unit_test(test_bad_places),
-        cmocka_unit_test(test_full_device),    cmocka_unit_test(test_random_is_the_published_one),
+        cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_nearest_word),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_short_numbers),
+        cmocka_unit_test(test_commit),
+        cmocka_unit_test(test_discard),
+        cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_links_stay_links),
+        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_random_is_the_published_one),
         cmocka_unit_test(test_random_moments),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -393,7 +393,7 @@ static void test_hostile(void **state) {
         for (int k = 0; k < 3; k++) {
             size_t at = cls_random_next(&r) % (sizeof text - 1);
             text[at] = cls_random_next(&r) & 1 ? text[cls_random_next(&r) % (sizeof text - 1)]
-                                                : (char)(cls_random_next(&r) % 255 + 1);
+                                               : (char)(cls_random_next(&r) % 255 + 1);
         }
         attempt(&s, text);
     }

@@ -1,4 +1,5 @@
-/* Steps as expressions: what presolve leaves, and that the residual is the scheme's own equations. */
+/* Steps as expressions: what presolve leaves, and that the residual is the scheme's own equations.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
  * with entropy, at any h, for any friction, exchange and force; symmetries kept. */
 #include "tests/simulate/motion.h"
 
-static const char *const with_entropy[] = {
-    "damped-oscillator",    "ideal-gas-piston", "van-der-waals-piston",
-    "van-der-waals-forced", "two-pistons",      "adiabatic-piston"};
+static const char *const with_entropy[] = {"damped-oscillator",    "ideal-gas-piston",
+                                           "van-der-waals-piston", "van-der-waals-forced",
+                                           "two-pistons",          "adiabatic-piston"};
 enum { N_ENTROPY = sizeof with_entropy / sizeof *with_entropy };
 
 static void laws_hold(const cls_system *s, double h, uint64_t steps, double limit) {
@@ -50,8 +50,9 @@ static void entropy_is_monotone_to_the_last_place(void **unused) {
         for (uint64_t k = 0; k < MANY(20000); k++) {
             advance(sim, 1);
             double now = cls_simulator_state(sim)[2];
-            if (now < before) fail_msg("%s: S fell by %g at step %llu", names[i], before - now,
-                                       (unsigned long long)k);
+            if (now < before)
+                fail_msg("%s: S fell by %g at step %llu", names[i], before - now,
+                         (unsigned long long)k);
             before = now;
         }
         cls_simulator_free(&sim);
@@ -166,7 +167,8 @@ static void gas_tables(void **unused) {
     }
 }
 
-/* The forced gas does work on its surroundings; with a force that has a potential the total stays. */
+/* The forced gas does work on its surroundings; with a force that has a potential the total stays.
+ */
 static void forced_gas_counts_the_surroundings(void **unused) {
     (void)unused;
     cls_system *s = load("van-der-waals-forced");

@@ -26,13 +26,21 @@ static void orders_are_as_stated(void **unused) {
 
 static void discrete_gradient_is_of_order_two(void **unused) {
     (void)unused;
-    const char *const names[] = {"damped-oscillator", "ideal-gas-piston", "van-der-waals-piston",
-                                 "van-der-waals-forced", "two-pistons", "adiabatic-piston",
-                                 "pendulum", "two-body", "mass-spring", "oscillator"};
+    const char *const names[] = {"damped-oscillator",
+                                 "ideal-gas-piston",
+                                 "van-der-waals-piston",
+                                 "van-der-waals-forced",
+                                 "two-pistons",
+                                 "adiabatic-piston",
+                                 "pendulum",
+                                 "two-body",
+                                 "mass-spring",
+                                 "oscillator"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int stiff = strstr(names[i], "gas-piston") || strstr(names[i], "waals-piston");
         cls_system *s = load(names[i]);
-        double until = stiff ? 0.02 : 1, order = order_of(s, "discrete-gradient", until / 64, until);
+        double until = stiff ? 0.02 : 1,
+               order = order_of(s, "discrete-gradient", until / 64, until);
         if (fabs(order - 2) > 0.02) fail_msg("%s: order %.4f", names[i], order);
         cls_system_free(&s);
     }

@@ -1,4 +1,5 @@
-/* Stepping: domains, halving, divergence, no allocation, ensembles that do not depend on threads. */
+/* Stepping: domains, halving, divergence, no allocation, ensembles that do not depend on threads.
+ */
 #include "tests/simulate/motion.h"
 #include <stdlib.h>
 
@@ -36,14 +37,17 @@ static void a_step_allocates_nothing(void **unused) {
         cls_system *s = load(cls_builtin_name(i));
         for (size_t k = 0; k < cls_scheme_count(); k++) {
             const char *scheme = cls_scheme_at(k)->name;
-            if (strcmp(scheme, "bdf") == 0 || cls_scheme_applies(scheme, s, NULL) != CLS_OK) continue;
+            if (strcmp(scheme, "bdf") == 0 || cls_scheme_applies(scheme, s, NULL) != CLS_OK)
+                continue;
             cls_simulator *sim = begin(s, scheme, 0.001);
             double row[64];
             size_t before = allocations;
             advance(sim, 50);
             cls_simulator_row(sim, row, NULL);
             size_t made = allocations - before;
-            if (made) fail_msg("%s on %s: %zu allocations in 50 steps", scheme, cls_builtin_name(i), made);
+            if (made)
+                fail_msg("%s on %s: %zu allocations in 50 steps", scheme, cls_builtin_name(i),
+                         made);
             cls_simulator_free(&sim);
         }
         cls_system_free(&s);
@@ -56,13 +60,12 @@ static void a_step_allocates_nothing(void **unused) {
 
 /* ---- domains ---- */
 
-static const char *const wall =
-    "system \"a mass falls against a wall of gas\"\n"
-    "coordinate x in (0, 3)\n"
-    "entropy S\n"
-    "lagrangian v.x^2/2 - exp(S)/x - 5*x\n"
-    "friction on S: x <- -0.1*v.x\n"
-    "start x = 2, v.x = 0, S = -3\n";
+static const char *const wall = "system \"a mass falls against a wall of gas\"\n"
+                                "coordinate x in (0, 3)\n"
+                                "entropy S\n"
+                                "lagrangian v.x^2/2 - exp(S)/x - 5*x\n"
+                                "friction on S: x <- -0.1*v.x\n"
+                                "start x = 2, v.x = 0, S = -3\n";
 
 static void steps_stay_in_the_domain(void **unused) {
     (void)unused;
@@ -182,7 +185,8 @@ static void ensembles_do_not_depend_on_threads(void **unused) {
     assert_int_equal(cls_ensemble_run(s, &o, n, starts, 100, 20, 1, one, &error), CLS_OK);
     for (int threads = 2; threads <= 5; threads++) {
         memset(many, 0, size);
-        assert_int_equal(cls_ensemble_run(s, &o, n, starts, 100, 20, threads, many, &error), CLS_OK);
+        assert_int_equal(cls_ensemble_run(s, &o, n, starts, 100, 20, threads, many, &error),
+                         CLS_OK);
         assert_memory_equal(one, many, size);
     }
     cls_simulator *sim;
