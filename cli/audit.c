@@ -1,5 +1,6 @@
-/* clausius audit: lets the judge check the laws, on a fresh simulation of a system, on a file
- * against a system, or on a file that says itself which system it is of (its `# system:` note).
+/* clausius audit: lets the judge check the laws, on a fresh simulation of a system or a learned
+ * model, on a file against a system, or on a file that says itself which system it is of (its
+ * `# system:` note).
  *
  * A fresh simulation is made at h, h/2 and h/4, so that the observed order can be judged too; the
  * judge sees the tables and the system's definition, never the scheme. */
@@ -20,10 +21,10 @@ static int is_builtin(const char *name) {
     return 0;
 }
 
-/* A trajectory is a .csv, standard input, or any existing file that is no system file. */
+/* A trajectory is a .csv, standard input, or any existing file that is no system and no model. */
 static int is_trajectory(const char *word) {
     struct stat st;
-    if (cli_ends_with(word, ".clausius") || is_builtin(word)) return 0;
+    if (cli_ends_with(word, ".clausius") || cls_model_is_path(word) || is_builtin(word)) return 0;
     return cli_ends_with(word, ".csv") || !strcmp(word, "-") || stat(word, &st) == 0;
 }
 
@@ -251,15 +252,15 @@ static const cli_option options[] = {
 const cli_command cli_audit = {
     .name = "audit",
     .doc = "the laws, recomputed from the definitions: does the motion keep them",
-    .usage = "SYSTEM | TRAJECTORY | SYSTEM --against FILE [options]",
+    .usage = "SYSTEM|MODEL | TRAJECTORY | SYSTEM|MODEL --against FILE [options]",
     .examples = "  clausius audit adiabatic-piston\n"
                 "  clausius audit run.csv\n"
+                "  clausius audit learned.safetensors --start \"x=0.5, v.x=0\"\n"
                 "  clausius audit ideal-gas-piston --against measured.csv --limit-energy 1e-3\n"
                 "  clausius audit pendulum --scheme leapfrog --h 0.1\n",
     .notes =
-        "A SYSTEM alone is simulated at h, h/2 and h/4 and judged, with the observed order. A "
-        "file\n"
-        "is judged as it is; which system it is of stands in its notes, or before --against.\n"
+        "A SYSTEM or MODEL alone is simulated at h, h/2 and h/4 and judged, with the observed order.\n"
+        "A file is judged as it is; which system it is of stands in its notes, or before --against.\n"
         "Laws: energy drift, entropy falls, invariants, domains, dissipation sign over the data's\n"
         "range and beyond it, momentum at rest, mass matrix and heat capacity positive, order.\n"
         "Exit code 1 when a law is broken. A scheme that does not promise the energy breaks the\n"

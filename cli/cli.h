@@ -12,6 +12,8 @@
 #define CLAUSIUS_CLI_H
 
 #include <clausius/clausius.h>
+#include <clausius/learn.h>
+#include <clausius/model.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_systems, cli_schemes, cli_show, cli_simulate, cli_audit, cli_compare,
-    cli_plot, cli_new, cli_data;
+    cli_plot, cli_new, cli_data, cli_learn;
 extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
 
 #define CLI_MAX_OPTIONS 32
@@ -66,6 +68,7 @@ cls_status cli_positive(const cli_arguments *a, const char *name, double *out, c
 /* Integers from low to 2^53, 1e6 accepted. */
 cls_status cli_integer(const cli_arguments *a, const char *name, uint64_t low, uint64_t *out,
                        cls_error *error);
+char *cli_trim(char *text); /* without the blanks around it, in place */
 /* "a, b" into words; *words and its strings are one block: free(*words). Empty words are errors. */
 cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
                      cls_error *error);
@@ -154,9 +157,12 @@ void cli_progress_end(cli_progress *p);                                    /* wi
 
 /* ---- simulating, for simulate, audit and reproduce ---- */
 
-/* A system with its parameters and a complete start: what --set, --start and --from say. */
+/* A system with its parameters and a complete start: what --set, --start and --from say. Where a
+ * SYSTEM is wanted a MODEL will do: its system is the one with the learned parts in place. */
 typedef struct cli_motion {
-    cls_system *system;
+    const cls_system *system; /* the model's, else `loaded` */
+    cls_system *loaded;       /* the system file; of a model: with its own formulas */
+    cls_model *model;         /* NULL for a SYSTEM */
     cli_assignments set;
     double *state; /* (state_count) */
     double time;
@@ -167,6 +173,10 @@ cls_status cli_motion_load(const char *system, const char *set, const char *star
 cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error);
 cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, cls_error *error);
 void cli_motion_free(cli_motion *m);
+/* The state of a start by names; what is not given comes from the system's file (motion.c says how
+ * for a model). */
+cls_status cli_start_state(const cli_motion *m, const cls_assignments *given, double *state,
+                           cls_error *error);
 /* The names of a system's columns, cls_system_column_count of them; free() the array only. */
 const char **cli_columns(const cls_system *s);
 /* Walks `steps` steps and gives a row to `take` at the start, after every `every` steps and at the

@@ -91,14 +91,13 @@ static cls_status allocate(ensemble *e, cls_error *error) {
 }
 
 static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *error) {
-    const cls_system *s = e->job->motion.system;
-    size_t fixed = e->start.list.n;
+    const cli_motion *m = &e->job->motion;
+    size_t fixed = e->start.list.n, states = cls_system_state_count(m->system);
     cls_assignments given = {fixed + e->n_draws, e->names, e->values};
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < e->n_draws; k++)
             e->values[fixed + k] = cli_draw_next(&e->draws[k], &e->random);
-        cls_status status =
-            cls_system_start(s, &given, e->states + i * cls_system_state_count(s), error);
+        cls_status status = cli_start_state(m, &given, e->states + i * states, error);
         if (status)
             return cli_prefix(error, "start of trajectory %llu", (unsigned long long)(first + i));
     }

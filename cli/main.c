@@ -6,13 +6,13 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_systems, &cli_schemes, &cli_show, &cli_simulate, &cli_audit,
+    &cli_systems, &cli_schemes, &cli_show, &cli_simulate, &cli_learn,     &cli_audit,
     &cli_compare, &cli_plot,    &cli_new,  &cli_data,     &cli_reproduce,
 };
 enum { n_commands = sizeof commands / sizeof *commands };
 
 /* Commands of the contract that later versions bring; not listed, but honest when asked for. */
-static const char *const later[] = {"learn", "report", "export"};
+static const char *const later[] = {"report", "export"};
 
 static void print_usage(FILE *to) {
     cli_grid g;
@@ -32,8 +32,8 @@ static void print_usage(FILE *to) {
     cli_grid_cell(&g, "how to use a command (same as COMMAND --help)");
     cli_grid_end(&g, to, NULL);
     fputs(
-        "\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data, 4 bad system file, 5 input or\n"
-        "output, 6 numeric failure, 7 out of memory, 130 interrupted. More: man clausius.\n",
+        "\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data, 4 bad system or model file,\n"
+        "5 input or output, 6 numeric failure, 7 out of memory, 130 interrupted. More: man clausius.\n",
         to);
 }
 

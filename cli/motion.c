@@ -1,8 +1,12 @@
-/* A motion: a system with its parameters, a complete start, and the walk along it. Shared by
- * simulate, audit and reproduce.
+/* A motion: a system or a learned model with its parameters, a complete start, and the walk along
+ * it. Shared by show, simulate, audit and reproduce.
  *
  * A start comes from --start (any of q, v.q or p.q, S or T; the library completes it) or from the
- * last row of a file (--from), where the native state is taken bit for bit when the file has it. */
+ * last row of a file (--from), where the native state is taken bit for bit when the file has it.
+ *
+ * The start in a model's system file was written for the formulas of that file: S = 1 there is not
+ * S = 1 of a learned formula, whose entropy has an origin of its own. So what --start leaves open is
+ * taken from the file as a state of the file's own system, in its native variables. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
@@ -125,12 +129,81 @@ static cls_status start_from(const char *path, cli_motion *m, cls_error *error) 
     return status;
 }
 
+/* ---- the start of a model ---- */
+
+static int names_state(const cls_system *s, const cls_assignments *given, size_t i) {
+    const char *name = cls_system_state_name(s, i), *other = partner(s, i);
+    for (size_t k = 0; k < given->n; k++)
+        if (!strcmp(given->names[k], name) || (other && !strcmp(given->names[k], other))) return 1;
+    return 0;
+}
+
+/* The system file that the model came from, with its own formulas and the model's parameters. */
+static cls_status load_original(const cls_system *s, cls_system **out, cls_error *error) {
+    size_t n = cls_system_parameter_count(s);
+    const char **names = calloc(n + 1, sizeof *names);
+    double *values = calloc(n + 1, sizeof *values);
+    cls_status status = names && values ? CLS_OK : cli_no_memory(error);
+    for (size_t i = 0; !status && i < n; i++) {
+        names[i] = cls_system_parameter_name(s, i);
+        values[i] = cls_system_parameter(s, i);
+    }
+    cls_assignments set = {n, names, values};
+    if (!status) status = cls_system_parse(cls_system_text(s), cls_system_name(s), &set, out, error);
+    free(names);
+    free(values);
+    return status;
+}
+
+cls_status cli_start_state(const cli_motion *m, const cls_assignments *given, double *state,
+                           cls_error *error) {
+    const cls_system *s = m->system;
+    size_t n = given->n, states = cls_system_state_count(s);
+    if (!m->model) return cls_system_start(s, given, state, error);
+    const char **names = calloc(n + states + 1, sizeof *names);
+    double *values = calloc(n + states + 1, sizeof *values);
+    cls_status status = names && values ? CLS_OK : cli_no_memory(error);
+    for (size_t i = 0; !status && i < n; i++) {
+        names[i] = given->names[i];
+        values[i] = given->values[i];
+    }
+    /* A file without a start leaves everything to --start, and the library says what is missing. */
+    if (!status && !cls_system_start(m->loaded, NULL, state, NULL))
+        for (size_t i = 0; i < states; i++)
+            if (strcmp(cls_system_state_name(s, i), "work") && !names_state(s, given, i)) {
+                names[n] = cls_system_state_name(s, i);
+                values[n++] = state[i];
+            }
+    cls_assignments all = {n, names, values};
+    if (!status) status = cls_system_start(s, &all, state, error);
+    free(names);
+    free(values);
+    return status;
+}
+
 /* ---- motions ---- */
+
+static cls_status open_model(const char *path, const char *set, cli_motion *out, cls_error *error) {
+    if (set && set[strspn(set, " \t")])
+        return cli_fail(error, CLS_USAGE,
+                        "%s is a model: its parameters are those it was learned with, --set cannot "
+                        "change them",
+                        path);
+    cls_status status = cls_model_read(path, &out->model, error);
+    if (!status) {
+        out->system = cls_model_system(out->model);
+        status = load_original(out->system, &out->loaded, error);
+    }
+    if (status) cli_motion_free(out);
+    return status;
+}
 
 cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error) {
     *out = (cli_motion){0};
+    if (cls_model_is_path(system)) return open_model(system, set, out, error);
     cls_status status = cli_assignments_parse("--set", set, &out->set, error);
-    if (!status) status = cls_system_load(system, &out->set.list, &out->system, error);
+    if (!status) status = cls_system_load(system, &out->set.list, &out->loaded, error);
+    out->system = out->loaded;
     if (status) cli_motion_free(out);
     return status;
 }
@@ -143,7 +216,7 @@ cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, 
     if (!m->state) return cli_no_memory(error);
     if (from) return start_from(from, m, error);
     cls_status status = cli_assignments_parse("--start", start, &given, error);
-    if (!status) status = cls_system_start(m->system, &given.list, m->state, error);
+    if (!status) status = cli_start_state(m, &given.list, m->state, error);
     cli_assignments_free(&given);
     return status;
 }
@@ -157,7 +230,8 @@ cls_status cli_motion_load(const char *system, const char *set, const char *star
 }
 
 void cli_motion_free(cli_motion *m) {
-    cls_system_free(&m->system);
+    cls_system_free(&m->loaded);
+    cls_model_free(&m->model);
     cli_assignments_free(&m->set);
     free(m->state);
     *m = (cli_motion){0};

@@ -1,4 +1,5 @@
-/* clausius show: a system as a person wants to read it, as LaTeX, as its source, or as JSON.
+/* clausius show: a system as a person wants to read it, as LaTeX, as its source, or as JSON; of a
+ * model what was learned from which data.
  * Each of --equations, --latex, --parts and --source prints only that, so that it can go into a
  * file; without them there is the summary. */
 #include "cli.h"
@@ -42,14 +43,30 @@ static cls_status print_text(const cls_system *s, const cli_arguments *a, cls_er
     return CLS_OK;
 }
 
+static cls_status print_model(const cls_model *m, cls_error *error) {
+    char *text = NULL;
+    cls_status status = cls_model_show(m, &text, error);
+    if (status) return status;
+    fputs(text, stdout);
+    cls_text_free(&text);
+    return CLS_OK;
+}
+
+static int is_section(const cli_arguments *a) {
+    return cli_given(a, "latex") || cli_given(a, "parts") || cli_given(a, "source") ||
+           cli_given(a, "equations");
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
-    cli_assignments set;
-    cls_system *s = NULL;
-    cls_status status = cli_assignments_parse("--set", cli_value(a, "set"), &set, error);
-    if (!status) status = cls_system_load(a->words[0], &set.list, &s, error);
-    if (!status) status = cli_given(a, "json") ? print_json(s, error) : print_text(s, a, error);
-    cls_system_free(&s);
-    cli_assignments_free(&set);
+    cli_motion m = {0};
+    cls_status status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
+    if (!status && cli_given(a, "json"))
+        status = print_json(m.system, error);
+    else if (!status && m.model && !is_section(a))
+        status = print_model(m.model, error);
+    else if (!status)
+        status = print_text(m.system, a, error);
+    cli_motion_free(&m);
     return status;
 }
 
@@ -66,12 +83,14 @@ static const cli_option options[] = {
 const cli_command cli_show = {
     .name = "show",
     .doc = "a system's variables, parameters, laws and formulas",
-    .usage = "SYSTEM [options]",
+    .usage = "SYSTEM|MODEL [options]",
     .examples = "  clausius show adiabatic-piston\n"
                 "  clausius show ideal-gas-piston --equations\n"
                 "  clausius show pendulum --latex > pendulum.tex\n"
-                "  clausius show two-body --source > mine.clausius\n",
-    .notes = "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file.\n",
+                "  clausius show two-body --source > mine.clausius\n"
+                "  clausius show learned.safetensors\n",
+    .notes = "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file, MODEL a\n"
+             "learned .safetensors file.\n",
     .options = options,
     .min_words = 1,
     .max_words = 1,

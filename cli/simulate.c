@@ -281,18 +281,19 @@ static const cli_option options[] = {
 const cli_command cli_simulate = {
     .name = "simulate",
     .doc = "a system step by step, with the laws watched",
-    .usage = "SYSTEM [options]",
+    .usage = "SYSTEM|MODEL [options]",
     .examples =
         "  clausius simulate adiabatic-piston --until 50 -o piston.csv\n"
         "  clausius simulate pendulum --start \"q=1, v.q=0\" --scheme leapfrog --h 0.1 --steps "
         "1000\n"
         "  clausius simulate ideal-gas-piston --set \"gamma=0.2\" --steps 1e6 --every 1000 --json\n"
         "  clausius simulate adiabatic-piston --from piston.csv --steps 100 -o more.csv\n"
-        "  clausius simulate pendulum --samples 100 --sample \"q~U(-1,1)\" --seed 7 -o many.csv\n",
+        "  clausius simulate pendulum --samples 100 --sample \"q~U(-1,1)\" --seed 7 -o many.csv\n"
+        "  clausius simulate learned.safetensors --until 50 -o learned.csv\n",
     .notes =
-        "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file. Columns: time, "
-        "the\n"
-        "state, the derived p.*, v.*, S*, T*, energy, entropy, then invariants and outputs.\n"
+        "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file, MODEL a learned\n"
+        ".safetensors file (see `clausius learn`); a model's entropies have origins of their own, so\n"
+        "start it with temperatures. Columns: time, the state, the derived p.*, v.*, S*, T*, energy, entropy, then invariants and outputs.\n"
         "Numbers may be constant expressions: --h 1/128. With --from and neither --steps nor "
         "--until\n"
         "the run goes on for the system's usual time; --until is a time, not a duration.\n"

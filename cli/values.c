@@ -105,7 +105,7 @@ cls_status cli_evaluate(const char *what, const char *text, double *out, cls_err
 
 /* ---- lists ---- */
 
-static char *trim(char *s) {
+char *cli_trim(char *s) {
     while (isspace((unsigned char)*s)) s++;
     for (size_t n = strlen(s); n && isspace((unsigned char)s[n - 1]); n--) s[n - 1] = 0;
     return s;
@@ -141,7 +141,7 @@ cls_status cli_words(const char *what, const char *text, size_t *n, char ***word
     while (rest) {
         char *item = rest;
         rest = cut_item(item);
-        item = trim(item);
+        item = cli_trim(item);
         if (!*item) {
             free(*words);
             *words = NULL;
@@ -159,13 +159,13 @@ static cls_status assign(const char *what, char *item, cli_assignments *out, cls
     if (!equals || equals == item)
         return cli_fail(error, CLS_USAGE, "%s: expected NAME=NUMBER, got '%.200s'", what, item);
     *equals = 0;
-    char *name = trim(item);
+    char *name = cli_trim(item);
     for (size_t i = 0; i < out->list.n; i++)
         if (!strcmp(out->names[i], name))
             return cli_fail(error, CLS_USAGE, "%s: %s is given twice", what, name);
     snprintf(where, sizeof where, "%s: %.80s", what, name);
     out->names[out->list.n] = name;
-    return cli_evaluate(where, trim(equals + 1), &out->values[out->list.n++], error);
+    return cli_evaluate(where, cli_trim(equals + 1), &out->values[out->list.n++], error);
 }
 
 cls_status cli_assignments_parse(const char *what, const char *text, cli_assignments *out,

@@ -191,6 +191,19 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
     }
 }
 
+size_t clsi_expression_size(const cls_graph *g, cls_node a) {
+    unsigned char *reach = clsi_calloc(g->n, 1);
+    size_t count = 0;
+    if (!reach || a == CLS_NO_NODE) {
+        free(reach);
+        return SIZE_MAX;
+    }
+    clsi_reach(g, 1, &a, reach);
+    for (size_t k = 0; k <= a; k++) count += reach[k];
+    free(reach);
+    return count;
+}
+
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
     if (a == CLS_NO_NODE) return 0;
     unsigned char *reach = clsi_calloc(g->n, 1);

@@ -30,6 +30,8 @@ const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
+/* The number of nodes that `a` contains. */
+size_t clsi_expression_size(const cls_graph *g, cls_node a);
 /* The node with the same operation as `a` and other arguments, simplified locally. */
 cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args);
 /* f'(x) and the constant factor-free pieces are built from the language's own functions. */

@@ -39,37 +39,47 @@ INLINE vd pick(vi mask, vd yes, vd no) {
 
 /* ---- activations ---- */
 
-/* expm1(x) = scale p + (scale - 1), with scale = 2^k and p = expm1(x - k ln 2). */
-INLINE vd split_exp(vd x, vd *scale) {
+/* The polynomials are long chains of dependent operations. Taking GROUP vectors in step keeps the
+ * processor busy, which cannot look ahead over several chains by itself. */
+enum { GROUP = 4 };
+#define EACH UNROLL for (int i = 0; i < group; i++)
+
+/* expm1(x) = scale p + (scale - 1), with scale = 2^k and p = expm1(x - k ln 2), for every x[i]. */
+INLINE void split_exp(int group, const vd *x, vd *scale, vd *p) {
     static const double c[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
                                1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
                                1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
-    vd shift = SPLAT(0x1.8p52), t = FMA(x, SPLAT(0x1.71547652b82fep0), shift), k = t - shift;
-    vd r = FMA(k, SPLAT(-0x1.62e42feep-1), x); /* 30 bits: k times it is exact */
-    r = FMA(k, SPLAT(-0x1.a39ef35793c76p-33), r);
-    vd p = SPLAT(c[0]);
+    vd shift = SPLAT(0x1.8p52), k[GROUP], r[GROUP];
+    EACH scale[i] = FMA(x[i], SPLAT(0x1.71547652b82fep0), shift);
+    EACH k[i] = scale[i] - shift;
+    EACH r[i] = FMA(k[i], SPLAT(-0x1.62e42feep-1), x[i]); /* 30 bits: k times it is exact */
+    EACH r[i] = FMA(k[i], SPLAT(-0x1.a39ef35793c76p-33), r[i]);
+    EACH p[i] = SPLAT(c[0]);
     UNROLL
-    for (int i = 1; i < 8; i++) p = FMA(p, r, SPLAT(c[i]));
-    UNROLL
-    for (int i = 8; i < 12; i++) p = FMA(p, r, SPLAT(c[i]));
-    *scale = (vd)(((vi)t << 52) + (vi)SPLAT(1)); /* k is in the low bits of t */
-    return FMA(p, r * r, r);
+    for (int t = 1; t < 12; t++) EACH p[i] = FMA(p[i], r[i], SPLAT(c[t]));
+    EACH p[i] = FMA(p[i], r[i] * r[i], r[i]);
+    EACH scale[i] = (vd)(((vi)scale[i] << 52) + (vi)SPLAT(1)); /* k is in the low bits */
 }
 
-INLINE vd activate_tanh(vd z, vd *s) {
-    vi sign = (vi)z & (vi)SPLAT(-0.0);
-    vd scale, y = MIN(SPLAT(20), (vd)((vi)z ^ sign)); /* tanh 20 = 1 in double; NaN stays */
-    vd p = split_exp(y + y, &scale), m = FMA(scale, p, scale - 1);
-    vd a = m / (m + 2);
-    *s = FMA(-a, a, SPLAT(1));
-    return (vd)((vi)a | sign);
+INLINE void activate_tanh(int group, const double *z, double *a, double *s) {
+    vd y[GROUP], scale[GROUP], m[GROUP], q[GROUP];
+    EACH y[i] = (vd)((vi)load(z + i * V) & ~(vi)SPLAT(-0.0));
+    EACH y[i] = 2 * MIN(SPLAT(20), y[i]); /* tanh 20 = 1 in double; NaN stays */
+    split_exp(group, y, scale, m);
+    EACH m[i] = FMA(scale[i], m[i], scale[i] - 1);
+    EACH y[i] = m[i] + 2;
+    EACH q[i] = m[i] / y[i];
+    EACH store(s + i * V, FMA(-q[i], q[i], SPLAT(1)));
+    EACH store(a + i * V, (vd)((vi)q[i] | ((vi)load(z + i * V) & (vi)SPLAT(-0.0))));
 }
 
 /* max(z, 0) + log1p(u), u = e^-|z|; log1p u = 2 atanh w, w = u/(2 + u) <= 1/3. */
 INLINE vd activate_softplus(vd z, vd *s) {
     vi sign = (vi)z & (vi)SPLAT(-0.0);
     vd scale, y = MIN(SPLAT(700), (vd)((vi)z ^ sign));
-    vd p = split_exp(-y, &scale), u = FMA(scale, p, scale);
+    vd p, x = -y;
+    split_exp(1, &x, &scale, &p);
+    vd u = FMA(scale, p, scale);
     vd w = u / (2 + u), w2 = w * w, q = SPLAT(1.0 / 33);
     for (int i = 31; i > 1; i -= 2) q = FMA(q, w2, SPLAT(1.0 / i));
     vi positive = z > 0;
@@ -130,14 +140,6 @@ INLINE vd activate_sin(vd z, vd *s) {
     return a;
 }
 
-INLINE vd activate_one(clsi_activation f, vd z, vd *s) {
-    switch (f) {
-    case CLSI_ACTIVATION_SOFTPLUS: return activate_softplus(z, s);
-    case CLSI_ACTIVATION_SIN: return activate_sin(z, s);
-    default: return activate_tanh(z, s);
-    }
-}
-
 /* f'' from a = f and s = f'. */
 INLINE vd curvature(clsi_activation f, vd a, vd s) {
     switch (f) {
@@ -148,10 +150,24 @@ INLINE vd curvature(clsi_activation f, vd a, vd s) {
 }
 
 static TARGET void activate(clsi_activation f, size_t n, const double *z, double *a, double *s) {
-    for (size_t i = 0; i < n; i += V) {
-        vd slope;
-        store(a + i, activate_one(f, load(z + i), &slope));
-        store(s + i, slope);
+    size_t i = 0;
+    vd slope;
+    switch (f) {
+    case CLSI_ACTIVATION_SOFTPLUS:
+        for (; i < n; i += V) {
+            store(a + i, activate_softplus(load(z + i), &slope));
+            store(s + i, slope);
+        }
+        break;
+    case CLSI_ACTIVATION_SIN:
+        for (; i < n; i += V) {
+            store(a + i, activate_sin(load(z + i), &slope));
+            store(s + i, slope);
+        }
+        break;
+    default:
+        for (; i + GROUP * V <= n; i += GROUP * V) activate_tanh(GROUP, z + i, a + i, s + i);
+        for (; i < n; i += V) activate_tanh(1, z + i, a + i, s + i);
     }
 }
 
@@ -216,50 +232,68 @@ static const outer_tile outer_tiles[NV][ROWS] = TABLE(outer);
 
 /* ---- products ---- */
 
-static TARGET void finish_forward(clsi_activation f, size_t n, const double *z, double *a,
-                                  double *s) {
-    activate(f, n, z, a, s);
+/* tanh keeps no slopes: 1 - a^2 costs less than the way to memory. */
+INLINE vd slope_at(clsi_activation f, const double *a, const double *s) {
+    if (f != CLSI_ACTIVATION_TANH) return load(s);
+    return FMA(-load(a), load(a), SPLAT(1));
 }
 
-INLINE void finish_backward(clsi_activation f, size_t n, const double *z, const double *a,
-                            const double *s, double *e, double *delta) {
+/* What becomes of a tile (rows, n) of columns z while it is in the first-level cache. */
+INLINE void finish_row(clsi_network_op op, clsi_activation f, size_t n, const double *z, double *a,
+                       size_t ld, double *e, const double *s) {
     for (size_t j = 0; j < n; j += V) {
-        vd g = load(z + j), slope = load(s + j);
-        store(e + j, curvature(f, load(a + j), slope) * g);
-        store(delta + j, slope * g);
+        vd c = load(z + j), slope = slope_at(f, a + j, s + j), h;
+        switch (op) {
+        case CLSI_NETWORK_BACKWARD:
+            store(e + j, curvature(f, load(a + j), slope) * c);
+            store(e + ld + j, slope * c);
+            break;
+        case CLSI_NETWORK_TANGENT:
+            h = load(e + j);
+            store(a + ld + j, slope * c);
+            store(e + j, h * c);
+            break;
+        case CLSI_NETWORK_ADJOINT: store(e + j, slope * c); break;
+        default: store(e + j, FMA(slope, c, load(e + j))); /* SECOND */
+        }
     }
 }
 
-INLINE void finish_tangent(size_t n, const double *z, const double *s, double *adot, double *e) {
-    for (size_t j = 0; j < n; j += V) {
-        vd zdot = load(z + j);
-        store(adot + j, load(s + j) * zdot);
-        store(e + j, load(e + j) * zdot);
-    }
+#define FINISH_ROW(op) finish_row(op, p->activation, n, z, a, ld, e, s)
+
+static TARGET void finish_forward(const clsi_network_product *p, size_t rows, size_t n,
+                                  const double *z, double *a, double *s) {
+    double value[ROWS * PANEL], slope[ROWS * PANEL];
+    size_t ld = p->layer->ld;
+    activate(p->activation, rows * n, z, value, slope);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < n; j += V) store(a + 2 * r * ld + j, load(value + r * n + j));
+    if (p->activation == CLSI_ACTIVATION_TANH) return;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < n; j += V) store(s + r * ld + j, load(slope + r * n + j));
 }
 
-/* One row of a tile while it is still in the first-level cache; n columns from `column`. */
-static TARGET void finish(const clsi_network_product *p, size_t sample, size_t column, size_t n,
-                          const double *z) {
+static TARGET void finish(const clsi_network_product *p, size_t sample, size_t rows, size_t column,
+                          size_t n, const double *z) {
     if (p->op == CLSI_NETWORK_PLAIN) {
-        memcpy(p->plain + sample * p->plain_stride + column, z, n * sizeof *z);
+        for (size_t r = 0; r < rows; r++)
+            memcpy(p->plain + (sample + r) * p->plain_stride + column, z + r * n, n * sizeof *z);
         return;
     }
     size_t ld = p->layer->ld;
-    double *a = p->layer->a + 2 * sample * ld + column, *adot = a + ld;
-    double *e = p->layer->e + 2 * sample * ld + column, *delta = e + ld;
+    double *a = p->layer->a + 2 * sample * ld + column, *e = p->layer->e + 2 * sample * ld + column;
     double *s = p->layer->s + sample * ld + column;
-    switch (p->op) {
-    case CLSI_NETWORK_FORWARD: finish_forward(p->activation, n, z, a, s); break;
-    case CLSI_NETWORK_BACKWARD: finish_backward(p->activation, n, z, a, s, e, delta); break;
-    case CLSI_NETWORK_TANGENT: finish_tangent(n, z, s, adot, e); break;
-    case CLSI_NETWORK_ADJOINT:
-        for (size_t j = 0; j < n; j += V) store(e + j, load(s + j) * load(z + j));
-        break;
-    default: /* SECOND */
-        for (size_t j = 0; j < n; j += V)
-            store(e + j, FMA(load(s + j), load(z + j), load(e + j)));
-        break;
+    if (p->op == CLSI_NETWORK_FORWARD) {
+        finish_forward(p, rows, n, z, a, s);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++, z += n, a += 2 * ld, e += 2 * ld, s += ld) {
+        switch (p->op) {
+        case CLSI_NETWORK_BACKWARD: FINISH_ROW(CLSI_NETWORK_BACKWARD); break;
+        case CLSI_NETWORK_TANGENT: FINISH_ROW(CLSI_NETWORK_TANGENT); break;
+        case CLSI_NETWORK_ADJOINT: FINISH_ROW(CLSI_NETWORK_ADJOINT); break;
+        default: FINISH_ROW(CLSI_NETWORK_SECOND);
+        }
     }
 }
 
@@ -273,7 +307,7 @@ static TARGET void product(const clsi_network_product *p) {
             size_t rows = p->samples - i < ROWS ? p->samples - i : ROWS;
             product_tiles[n / V - 1][rows - 1](p->k, p->left + i * p->left_stride, p->left_stride,
                                                right, p->start + column, z);
-            for (size_t r = 0; r < rows; r++) finish(p, i + r, column, n, z + r * n);
+            finish(p, i, rows, column, n, z);
         }
         right += p->k * n;
     }

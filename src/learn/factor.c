@@ -90,7 +90,7 @@ static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *n
     double a = *norm_x, b = *norm_y;
     if (a == 0 && b == 0) return 0;
     double g = clsi_dot(n, x, y);
-    int turned = fabs(g) > 4 * DBL_EPSILON * sqrt(a) * sqrt(b);
+    int turned = fabs(g) > sqrt((double)n) * DBL_EPSILON * sqrt(a) * sqrt(b);
     if (!turned && a >= b) return 0;
     if (!turned) {
         clsi_rotate(n + 1, 0, 1, x, y); /* exchange, with a sign */

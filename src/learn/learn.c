@@ -35,82 +35,136 @@ static int tell(work *w, const char *phase, uint64_t done, uint64_t total, doubl
     return w->o->watch(w->o->owner, &p);
 }
 
+/* Root mean square of the scaled residual over the windows [first, last). */
+static cls_status loss_over(work *w, size_t first, size_t last, double *loss) {
+    size_t E = w->residual->n_equations, count = (last - first) * E;
+    double *r = clsi_calloc(count, sizeof *r), sum = 0;
+    if (!r) return clsi_no_memory(w->error);
+    cls_status status = clsi_residual_rows(w->residual, w->theta, first * E, count, NULL, r, NULL);
+    for (size_t k = 0; k < count; k++) sum += r[k] * r[k];
+    *loss = count ? sqrt(sum / (double)count) : NAN;
+    free(r);
+    return status;
+}
+
 /* ---- one solve ---- */
 
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
-/* Root mean square of A theta - b over the windows [first, last). */
-static cls_status loss_over(work *w, size_t first, size_t last, double *A, double *b,
-                            double *loss) {
-    size_t E = w->residual->n_equations, P = w->unknowns->n_theta;
-    double sum = 0;
-    for (size_t at = first; at < last; at += BLOCK) {
-        size_t count = last - at < BLOCK ? last - at : BLOCK;
-        clsi_residual_rows(w->residual, at, count, A, b);
-        for (size_t k = 0; k < count * E; k++) {
-            double r = -b[k];
-            for (size_t j = 0; j < P; j++) r += A[k * P + j] * w->theta[j];
-            sum += r * r;
-        }
-    }
-    *loss = last > first ? sqrt(sum / (double)((last - first) * E)) : NAN;
-    return CLS_OK;
-}
-
-static cls_status fold_rows(work *w, clsi_lsq *q, double *A, double *b, double *known) {
+static cls_status fold_rows(work *w, clsi_lsq *q, double *A, double *b) {
     size_t n = w->points->n_training, E = w->residual->n_equations;
     cls_status status = CLS_OK;
     for (size_t at = 0; at < n && status == CLS_OK; at += BLOCK) {
-        size_t count = n - at < BLOCK ? n - at : BLOCK;
-        clsi_residual_rows(w->residual, at, count, A, b);
-        for (size_t k = 0; k < count * E; k++) *known += b[k] * b[k];
-        status = clsi_lsq_add(q, count * E, A, b, w->error);
-        if (status == CLS_OK && tell(w, "rows", at + count, n, NAN))
+        size_t count = (n - at < BLOCK ? n - at : BLOCK) * E;
+        status = clsi_residual_rows(w->residual, NULL, at * E, count, NULL, b, A);
+        for (size_t k = 0; k < count; k++) b[k] = -b[k];
+        if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
+        if (status == CLS_OK && tell(w, "rows", at + count / E, n, NAN))
             status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
     }
-    *known = sqrt(*known / (double)(n * E));
     return status;
 }
 
-/* When nothing in the residual is known, k G and k F fit as well as G and F: the mean of p.v is set
- * to the mean of v^2, which is a mean mass of one. */
-static int is_homogeneous(const clsi_residual *r) {
-    size_t n = r->n_quantities * r->points->n;
-    for (size_t i = 0; i < n; i++)
-        if (r->known[i] != 0) return 0;
-    return 1;
-}
-
-static cls_status solve_linear(work *w) {
-    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
-    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
-    double *C = clsi_calloc(P, sizeof *C), d = 0, known = 0;
-    clsi_lsq *q = NULL;
+static cls_status solve_folded(work *w, const double *C, double d, double *A, double *b) {
+    clsi_lsq *q;
     clsi_lsq_info found;
-    cls_status status = A && b && C ? CLS_OK : clsi_no_memory(w->error);
-    w->info->normalised = is_homogeneous(w->residual);
-    if (status == CLS_OK && w->info->normalised) {
-        double p, vv;
-        clsi_residual_scale_row(w->residual, C, &p, &vv);
-        d = vv;
-    }
-    if (status == CLS_OK)
-        status = clsi_lsq_create(P, (size_t)w->info->normalised, C, &d, &q, w->error);
-    if (status == CLS_OK) status = fold_rows(w, q, A, b, &w->info->loss_initial);
+    size_t P = w->unknowns->n_theta;
+    cls_status status =
+        clsi_lsq_create(P, (size_t)w->info->normalised, C, &d, &q, w->error);
+    if (status == CLS_OK) status = fold_rows(w, q, A, b);
+    if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
         status = clsi_lsq_solve(q, 1e-13, 0, NULL, NULL, w->theta, &found, NULL, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;
         w->info->unseen = found.unseen;
         w->info->condition = found.condition;
-        status = loss_over(w, 0, w->points->n_training, A, b, &w->info->loss_final);
-        loss_over(w, w->points->n_training, w->points->n_windows, A, b, &w->info->loss_validation);
     }
-    (void)known;
     clsi_lsq_free(&q);
+    return status;
+}
+
+/* When nothing in the residual is known, k G and k F fit as well as G and F: the mean of p.v is then
+ * set to the mean of v.v, which is a mean mass of one. */
+static cls_status solve_linear(work *w) {
+    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
+    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
+    double *C = clsi_calloc(P, sizeof *C), d = 0, pv;
+    cls_status status = A && b && C ? CLS_OK : clsi_no_memory(w->error);
+    if (status == CLS_OK && w->info->normalised)
+        status = clsi_residual_scale(w->residual, NULL, C, &pv, &d);
+    if (status == CLS_OK) status = solve_folded(w, C, d, A, b);
     free(A);
     free(b);
     free(C);
+    return status;
+}
+
+/* ---- step by step ---- */
+
+static int watch_iteration(void *owner, const clsi_progress *p, const double *theta) {
+    work *w = owner;
+    (void)theta;
+    int stop = tell(w, "iterate", p->iteration, w->o->max_iterations, sqrt(2 * p->loss));
+    double seconds = now() - w->started;
+    return stop || (w->o->time_limit > 0 && seconds > w->o->time_limit);
+}
+
+/* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
+static cls_status rescale(work *w) {
+    double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), pv, vv;
+    if (!row) return clsi_no_memory(w->error);
+    cls_status status = clsi_residual_scale(w->residual, w->theta, row, &pv, &vv);
+    for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
+        clsi_learned *l = &w->unknowns->list[i].learned;
+        l->scale *= vv / pv;
+        l->floor *= vv / pv;
+    }
+    free(row);
+    return status;
+}
+
+static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
+    clsi_problem problem;
+    clsi_optimize_info found = {0};
+    cls_random random;
+    cls_random_seed(&random, w->o->seed);
+    if (w->info->normalised)
+        w->residual->scale_weight =
+            10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
+    clsi_residual_problem(w->residual, &problem);
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        const clsi_learned *l = &w->unknowns->list[i].learned;
+        l->field->kind->initialise(l->field, &random, w->theta + l->offset);
+    }
+    clsi_optimize_options o = {.max_iterations = w->o->max_iterations ? w->o->max_iterations : 400,
+                               .seed = w->o->seed,
+                               .watch = watch_iteration,
+                               .owner = w};
+    cls_status status = optimizer->minimize(&problem, &o, w->theta, &found, w->error);
+    w->info->iterations = found.iterations;
+    return status == CLS_OK && w->info->normalised ? rescale(w) : status;
+}
+
+static cls_status solve(work *w) {
+    const char *name = w->o->optimizer ? w->o->optimizer : "auto";
+    if (strcmp(name, "auto") == 0) name = w->residual->affine ? "linear" : "lm";
+    int linear = strcmp(name, "linear") == 0;
+    const clsi_optimizer *optimizer = linear ? NULL : clsi_optimizer_find(name);
+    if (!linear && !optimizer)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam",
+                         name);
+    if (linear && !w->residual->affine)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "the residual is not affine in these unknowns, so that `linear` cannot "
+                         "solve it; take lm, or a basis such as chebyshev(8)");
+    snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
+    w->info->normalised = w->residual->homogeneous;
+    size_t n = w->points->n_training;
+    cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
+    if (status == CLS_OK) status = loss_over(w, 0, n, &w->info->loss_final);
+    if (status == CLS_OK) status = loss_over(w, n, w->points->n_windows, &w->info->loss_validation);
     return status;
 }
 
@@ -122,6 +176,7 @@ static cls_status make_positive(work *w) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if (u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) continue;
+        if (u->nonlinear) continue; /* positive already */
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -183,6 +238,12 @@ static cls_status assemble(work *w, const cls_system *system, const cls_assignme
         m->learned[i] = us->list[i].learned; /* moved */
         us->list[i].learned = (clsi_learned){0};
     }
+    double start[256];
+    if (system->form->nz < 256 && cls_system_start(system, NULL, start, NULL) == CLS_OK) {
+        m->start = clsi_calloc(system->form->nz, sizeof *m->start);
+        if (m->start) memcpy(m->start, start, system->form->nz * sizeof *m->start);
+        m->n_start = m->start ? system->form->nz : 0;
+    }
     m->theta = w->theta;
     m->n_theta = us->n_theta;
     w->theta = NULL;
@@ -213,10 +274,8 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     w->info->validation_samples = w->points->n_windows - w->points->n_training;
     w->theta = clsi_calloc(w->unknowns->n_theta, sizeof *w->theta);
     if (!w->theta) return clsi_no_memory(w->error);
-    if (!w->residual->affine)
-        return clsi_fail(w->error, CLS_USAGE, "the residual is not affine in these parts");
-    snprintf(w->info->optimizer, sizeof w->info->optimizer, "linear");
-    status = solve_linear(w);
+    status = loss_over(w, 0, w->points->n_training, &w->info->loss_initial);
+    if (status == CLS_OK) status = solve(w);
     if (status == CLS_OK) status = make_positive(w);
     return status == CLS_OK ? assemble(w, system, set, n_tables, names, out) : status;
 }

@@ -28,9 +28,10 @@ void clsi_window_weights(const double *t, double w[3]);
 typedef struct clsi_unknown {
     clsi_learned learned; /* moved into the model at the end */
     clsi_part_kind kind;
+    int nonlinear; /* the field is not linear: positivity is part of the residual */
     cls_node value, slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                                /* index of `value` among all field symbols */
-    double *x;                                    /* (points, d) scaled inputs at the data */
+    double *x; /* (points, d) scaled inputs at the data */
 } clsi_unknown;
 
 typedef struct clsi_unknowns {
@@ -54,20 +55,31 @@ typedef struct clsi_residual {
     const clsi_unknowns *unknowns;
     size_t n, m, n_equations; /* n momenta, m entropies */
     size_t n_quantities;      /* p, S, p', S' at a point */
-    int affine;
-    double *known;  /* (n_quantities, points): the quantities with all field symbols zero */
-    double *slopes; /* (n_quantities, n_symbols, points): their derivatives in the field symbols */
-    double *weight; /* (n_equations, windows) */
-    double *pv, *vv; /* sums over the training points for the scale condition */
+    int affine;               /* in the field symbols */
+    int homogeneous;          /* nothing is known: all terms contain an unknown part */
+    cls_program *values;      /* z, t, field symbols -> the quantities */
+    cls_program *slopes;      /* the same -> the quantities, then their derivatives in the symbols */
+    double *weight;           /* (n_equations, windows) */
+    double scale_weight;      /* > 0: the problem has one more row, the scale condition */
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
                                 clsi_residual **out, cls_error *error);
 void clsi_residual_free(clsi_residual **r);
-/* Rows of `count` windows from `first`: A (count*n_equations, n_theta) zeroed and filled, b with
- * A theta = b wanted. Affine residuals only. */
-void clsi_residual_rows(const clsi_residual *r, size_t first, size_t count, double *A, double *b);
-/* The linear functional  mean of p.v  over all points as a row over theta (scale condition). */
-void clsi_residual_scale_row(const clsi_residual *r, double *row, double *known, double *mean_vv);
+
+/* Rows are numbered window * n_equations + equation. Residuals of `count` rows (list NULL: the rows
+ * from `first` on) at theta, and their Jacobian J (count, n_theta) when wanted. theta NULL: all
+ * fields zero (an affine residual's constant part). Same bits for any number of threads. */
+cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J);
+/* (1/2)|r|^2 / count over the rows and its gradient. */
+cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                  const size_t *list, double *loss, double *gradient);
+/* mean of p.v over the first points of the training windows: constant part and row over theta (at
+ * theta), and the mean of v.v: the scale condition is  mean p.v = mean v.v. */
+cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, double *row,
+                               double *mean_pv, double *mean_vv);
+/* The residual as a problem for the optimisers. */
+void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 
 #endif

@@ -63,40 +63,15 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
     return cls_graph_status(g, error);
 }
 
-/* ---- evaluated at all points ---- */
-
-static cls_status evaluate(clsi_residual *r, const cls_node *inputs, const cls_node *nodes,
-                           size_t count, double *out, cls_error *error) {
-    const clsi_points *p = r->points;
-    size_t nz = p->nz, n_inputs = nz + 1 + r->unknowns->n_symbols;
-    double *in = clsi_calloc(n_inputs * p->n, sizeof *in); /* field symbols stay zero */
-    cls_program *program = NULL;
-    cls_status status = in ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK)
-        status = cls_program_create(r->unknowns->s->g, n_inputs, inputs, count, nodes, &program,
-                                    error);
-    if (status == CLS_OK) {
-        memcpy(in, p->z, nz * p->n * sizeof *in);
-        memcpy(in + nz * p->n, p->time, p->n * sizeof *in);
-        status = cls_program_run_many(program, p->n, p->n, in, out);
-    }
-    for (size_t i = 0; i < count * p->n && status == CLS_OK; i++)
-        if (!isfinite(out[i]))
-            status = clsi_fail(error, CLS_DATA, "a term of the residual is not finite at row %zu",
-                               i % p->n + 1);
-    cls_program_free(&program);
-    free(in);
-    return status;
-}
+/* ---- compiled ---- */
 
 static cls_status compile(clsi_residual *r, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
-    const clsi_points *p = r->points;
-    size_t Q = r->n_quantities, K = us->n_symbols, nz = p->nz;
+    size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
     cls_graph *g = us->s->g;
-    cls_node *y = clsi_calloc(Q + Q * K + nz + 1 + K, sizeof *y);
+    cls_node *y = clsi_calloc(2 * Q + Q * K + nz + 1 + K, sizeof *y);
     if (!y) return clsi_no_memory(error);
-    cls_node *slopes = y + Q, *inputs = slopes + Q * K;
+    cls_node *slopes = y + Q, *constant = slopes + Q * K, *inputs = constant + Q;
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     memcpy(inputs, s->q, s->n * sizeof *y);
@@ -106,11 +81,21 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
     cls_status status = quantities(us, y, error);
     if (status == CLS_OK) status = cls_jacobian(g, Q, y, K, us->symbols, slopes);
-    r->affine = 1;
+    r->affine = r->homogeneous = 1;
     for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
         if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
-    if (status == CLS_OK) status = evaluate(r, inputs, y, Q, r->known, error);
-    if (status == CLS_OK) status = evaluate(r, inputs, slopes, Q * K, r->slopes, error);
+    for (size_t i = 0; i < Q && status == CLS_OK; i++) {
+        cls_node zero = cls_constant(g, 0);
+        constant[i] = y[i];
+        for (size_t k = 0; k < K; k++)
+            cls_substitute(g, 1, &constant[i], 1, &us->symbols[k], &zero, &constant[i]);
+        if (!cls_is_constant(g, constant[i], 0)) r->homogeneous = 0;
+    }
+    for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
+    if (status == CLS_OK)
+        status = cls_program_create(g, nz + 1 + K, inputs, Q, y, &r->values, error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, nz + 1 + K, inputs, Q + Q * K, y, &r->slopes, error);
     free(y);
     return status;
 }
@@ -148,11 +133,8 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     *r = (clsi_residual){.points = points, .unknowns = unknowns, .n = s->n, .m = s->m};
     r->n_equations = s->n + s->m;
     r->n_quantities = 2 * r->n_equations;
-    r->known = clsi_calloc(r->n_quantities * points->n, sizeof(double));
-    r->slopes = clsi_calloc(r->n_quantities * unknowns->n_symbols * points->n, sizeof(double));
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
-    cls_status status = r->known && r->slopes && r->weight ? compile(r, error)
-                                                           : clsi_no_memory(error);
+    cls_status status = r->weight ? compile(r, error) : clsi_no_memory(error);
     if (status == CLS_OK) {
         set_weights(r);
         *out = r;
@@ -165,71 +147,354 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
 void clsi_residual_free(clsi_residual **residual) {
     clsi_residual *r = *residual;
     if (!r) return;
-    free(r->known);
-    free(r->slopes);
+    cls_program_free(&r->values);
+    cls_program_free(&r->slopes);
     free(r->weight);
     free(r);
     *residual = NULL;
 }
 
-/* ---- rows ---- */
+/* ---- a batch of windows, evaluated ---- */
 
-/* Adds c times quantity q at point i to the linear form `row` over theta. */
-static void add_quantity(const clsi_residual *r, size_t q, size_t i, double c, double *row) {
+enum { BATCH = 42, POINTS = 3 * BATCH }; /* windows of a batch and their points */
+
+typedef struct batch {
+    const clsi_residual *r;
+    const double *theta;
+    size_t n;              /* windows */
+    size_t window[BATCH];
+    double *in;            /* (nz + 1 + K, POINTS) */
+    double *out;           /* (Q [+ Q K], POINTS) */
+    double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
+    double *scratch;
+    double *block;
+} batch;
+
+static cls_status batch_create(const clsi_residual *r, const double *theta, batch *b) {
     const clsi_unknowns *us = r->unknowns;
-    size_t N = r->points->n, K = us->n_symbols;
+    size_t K = us->n_symbols, Q = r->n_quantities, scratch = 0, d = CLSI_FIELD_MAX_INPUTS;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_field *f = us->list[k].learned.field;
+        size_t need = f->kind->scratch(f, POINTS);
+        if (need > scratch) scratch = need;
+    }
+    size_t inputs = (r->points->nz + 1 + K) * POINTS, outputs = (Q + Q * K) * POINTS;
+    *b = (batch){.r = r, .theta = theta};
+    b->block = clsi_calloc(inputs + outputs + POINTS * (1 + 2 * d) + scratch, sizeof(double));
+    if (!b->block) return CLS_MEMORY;
+    b->in = b->block;
+    b->out = b->in + inputs;
+    b->value = b->out + outputs;
+    b->slope = b->value + POINTS;
+    b->x = b->slope + POINTS * d;
+    b->scratch = b->x + POINTS * d;
+    return CLS_OK;
+}
+
+/* Point k of window w of the batch is number 3 w + k. */
+static size_t point_of(const batch *b, size_t i) {
+    return b->r->points->window[b->window[i / 3]] + i % 3;
+}
+
+static void gather_inputs(const batch *b, const clsi_unknown *u) {
+    size_t d = u->learned.d;
+    for (size_t i = 0; i < 3 * b->n; i++)
+        memcpy(b->x + i * d, u->x + point_of(b, i) * d, d * sizeof(double));
+}
+
+static void fill_fields(batch *b) {
+    const clsi_unknowns *us = b->r->unknowns;
+    size_t nz = b->r->points->nz, count = 3 * b->n;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_unknown *u = &us->list[k];
         const clsi_learned *l = &u->learned;
-        const double *slope = r->slopes + (q * K + u->symbol) * N + i;
-        double a = c * slope[0], b[CLSI_FIELD_MAX_INPUTS];
-        int any = a != 0;
-        for (size_t j = 0; j < l->d; j++) {
-            b[j] = c * slope[(j + 1) * N];
-            any |= b[j] != 0;
+        double *row = b->in + (nz + 1 + u->symbol) * POINTS;
+        if (!b->theta) {
+            memset(row, 0, (1 + l->d) * POINTS * sizeof *row);
+            continue;
         }
-        if (any)
-            l->field->kind->rows(l->field, NULL, 1, u->x + i * l->d, &a, b, 0, row + l->offset,
-                                 NULL);
+        gather_inputs(b, u);
+        l->field->kind->evaluate(l->field, b->theta + l->offset, count, b->x, b->value, b->slope,
+                                 b->scratch);
+        for (size_t i = 0; i < count; i++) {
+            row[i] = b->value[i];
+            for (size_t j = 0; j < l->d; j++) row[(j + 1) * POINTS + i] = b->slope[i * l->d + j];
+        }
     }
 }
 
-static double row_of(const clsi_residual *r, size_t w, size_t e, double *row) {
-    const clsi_points *p = r->points;
-    size_t i = p->window[w], rate = r->n_equations + e, N = p->n;
-    double weights[3], scale = r->weight[e * p->n_windows + w];
-    clsi_window_weights(p->time + i, weights);
-    double known = r->known[e * N + i + 2] - r->known[e * N + i];
-    add_quantity(r, e, i + 2, scale, row);
-    add_quantity(r, e, i, -scale, row);
-    for (size_t k = 0; k < 3; k++) {
-        known -= weights[k] * r->known[rate * N + i + k];
-        add_quantity(r, rate, i + k, -scale * weights[k], row);
+static cls_status evaluate(batch *b, int with_slopes) {
+    const clsi_points *p = b->r->points;
+    for (size_t i = 0; i < 3 * b->n; i++) {
+        size_t at = point_of(b, i);
+        for (size_t k = 0; k < p->nz; k++) b->in[k * POINTS + i] = p->z[k * p->n + at];
+        b->in[p->nz * POINTS + i] = p->time[at];
     }
-    return -scale * known;
+    fill_fields(b);
+    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, 3 * b->n, POINTS, b->in,
+                                b->out);
 }
 
-void clsi_residual_rows(const clsi_residual *r, size_t first, size_t count, double *A, double *b) {
+/* ---- rows ---- */
+
+/* How equation e of window w of the batch is made of quantities: coefficient c[k][0] of y_e and
+ * c[k][1] of its rate at point k, weighted. */
+static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
+    const clsi_points *p = b->r->points;
+    double weights[3], scale = b->r->weight[e * p->n_windows + b->window[w]];
+    clsi_window_weights(p->time + p->window[b->window[w]], weights);
+    for (int k = 0; k < 3; k++) {
+        c[k][0] = scale * (k - 1);
+        c[k][1] = -scale * weights[k];
+    }
+}
+
+static double residual_of(const batch *b, size_t w, size_t e) {
+    double c[3][2], sum = 0;
+    size_t rate = b->r->n_equations + e;
+    coefficients(b, w, e, c);
+    for (size_t k = 0; k < 3; k++)
+        sum += c[k][0] * b->out[e * POINTS + 3 * w + k] +
+               c[k][1] * b->out[rate * POINTS + 3 * w + k];
+    return sum;
+}
+
+/* The derivative of one equation in the field symbols of unknown u at the window's three points: a
+ * (3) for the value, s (3, d) for the slopes; factor multiplies. Adds to a and s. */
+static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e, double factor,
+                         double *a, double *s) {
+    size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
+    double c[3][2];
+    int any = 0;
+    coefficients(b, w, e, c);
+    for (size_t k = 0; k < 3; k++)
+        for (int part = 0; part < 2; part++) {
+            size_t q = part ? b->r->n_equations + e : e;
+            const double *row = b->out + (Q + q * K + u->symbol) * POINTS + 3 * w + k;
+            double f = factor * c[k][part];
+            if (f == 0) continue;
+            a[k] += f * row[0];
+            any |= row[0] != 0;
+            for (size_t j = 0; j < d; j++) {
+                s[k * d + j] += f * row[(j + 1) * POINTS];
+                any |= row[(j + 1) * POINTS] != 0;
+            }
+        }
+    return any;
+}
+
+static void row_of(const batch *b, size_t w, size_t e, double *row) {
+    const clsi_unknowns *us = b->r->unknowns;
+    memset(row, 0, us->n_theta * sizeof *row);
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_unknown *u = &us->list[k];
+        const clsi_learned *l = &u->learned;
+        double a[3] = {0}, s[3 * CLSI_FIELD_MAX_INPUTS] = {0};
+        if (!symbol_slopes(b, u, w, e, 1, a, s)) continue;
+        const double *x = u->x + b->r->points->window[b->window[w]] * l->d;
+        l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, 3, x, a, s, 0,
+                             row + l->offset, b->scratch);
+    }
+}
+
+/* The distinct windows of rows [at, ...) of the list, up to BATCH; returns the first row not taken. */
+static size_t take_windows(const clsi_residual *r, size_t first, const size_t *list, size_t at,
+                           size_t end, batch *b) {
+    b->n = 0;
+    for (; at < end; at++) {
+        size_t w = (list ? list[at] : first + at) / r->n_equations;
+        if (b->n && b->window[b->n - 1] == w) continue;
+        if (b->n == BATCH) break;
+        b->window[b->n++] = w;
+    }
+    return at;
+}
+
+static cls_status rows_of_shard(const clsi_residual *r, const double *theta, size_t first,
+                                const size_t *list, size_t begin, size_t end, double *out,
+                                double *J) {
+    batch b;
+    cls_status status = batch_create(r, theta, &b);
     size_t P = r->unknowns->n_theta, E = r->n_equations;
-    memset(A, 0, count * E * P * sizeof *A);
-#pragma omp parallel for schedule(static)
-    for (size_t w = 0; w < count; w++)
-        for (size_t e = 0; e < E; e++)
-            b[w * E + e] = row_of(r, first + w, e, A + (w * E + e) * P);
-}
-
-void clsi_residual_scale_row(const clsi_residual *r, double *row, double *known, double *mean_vv) {
-    const clsi_points *p = r->points;
-    size_t N = p->n;
-    memset(row, 0, r->unknowns->n_theta * sizeof *row);
-    *known = *mean_vv = 0;
-    for (size_t w = 0; w < p->n_training; w++) {
-        size_t i = p->window[w];
-        for (size_t j = 0; j < r->n; j++) {
-            double v = p->z[(r->n + j) * N + i], c = v / (double)p->n_training;
-            add_quantity(r, j, i, c, row);
-            *known += c * r->known[j * N + i];
-            *mean_vv += c * v;
+    for (size_t at = begin; at < end && status == CLS_OK;) {
+        size_t stop = take_windows(r, first, list, at, end, &b), w = 0;
+        status = evaluate(&b, J != NULL);
+        for (; at < stop; at++) {
+            size_t row = list ? list[at] : first + at;
+            if (row / E != b.window[w]) w++;
+            out[at] = residual_of(&b, w, row % E);
+            if (J) row_of(&b, w, row % E, J + at * P);
         }
     }
+    free(b.block);
+    return status;
+}
+
+enum { SHARDS = 16 }; /* fixed, whatever the number of threads */
+
+cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J) {
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) reduction(| : failed)
+    for (size_t s = 0; s < SHARDS; s++)
+        failed |= rows_of_shard(r, theta, first, list, count * s / SHARDS, count * (s + 1) / SHARDS,
+                                out, J) != CLS_OK;
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- gradient ---- */
+
+static cls_status gradient_of_shard(const clsi_residual *r, const double *theta,
+                                    const size_t *list, size_t begin, size_t end, double *sum,
+                                    double *gradient) {
+    batch b;
+    cls_status status = batch_create(r, theta, &b);
+    size_t E = r->n_equations;
+    const clsi_unknowns *us = r->unknowns;
+    double *a = clsi_calloc(POINTS, sizeof *a);
+    double *s = clsi_calloc(POINTS * CLSI_FIELD_MAX_INPUTS, sizeof *s);
+    if (!a || !s) status = CLS_MEMORY;
+    for (size_t at = begin; at < end && status == CLS_OK;) {
+        size_t stop = take_windows(r, 0, list, at, end, &b);
+        status = evaluate(&b, 1);
+        for (size_t k = 0; k < us->n; k++) {
+            const clsi_unknown *u = &us->list[k];
+            const clsi_learned *l = &u->learned;
+            memset(a, 0, POINTS * sizeof *a);
+            memset(s, 0, POINTS * l->d * sizeof *s);
+            for (size_t i = at, w = 0; i < stop; i++) {
+                size_t row = list ? list[i] : i;
+                if (row / E != b.window[w]) w++;
+                double value = residual_of(&b, w, row % E);
+                if (k == 0) *sum += value * value;
+                symbol_slopes(&b, u, w, row % E, value, a + 3 * w, s + 3 * w * l->d);
+            }
+            gather_inputs(&b, u);
+            l->field->kind->reverse(l->field, theta + l->offset, 3 * b.n, b.x, a, s,
+                                    gradient + l->offset, b.scratch);
+        }
+        at = stop;
+    }
+    free(a);
+    free(s);
+    free(b.block);
+    return status;
+}
+
+cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                  const size_t *list, double *loss, double *gradient) {
+    size_t P = r->unknowns->n_theta;
+    double *parts = clsi_calloc(SHARDS * (P + 1), sizeof *parts);
+    int failed = !parts;
+#pragma omp parallel for schedule(dynamic) reduction(| : failed)
+    for (size_t s = 0; s < (parts ? SHARDS : 0); s++)
+        failed |= gradient_of_shard(r, theta, list, count * s / SHARDS, count * (s + 1) / SHARDS,
+                                    parts + s * (P + 1), parts + s * (P + 1) + 1) != CLS_OK;
+    *loss = 0;
+    memset(gradient, 0, P * sizeof *gradient);
+    for (size_t s = 0; s < (parts ? SHARDS : 0); s++) {
+        *loss += parts[s * (P + 1)] / (2 * (double)count);
+        for (size_t j = 0; j < P; j++)
+            gradient[j] += parts[s * (P + 1) + 1 + j] / (double)count;
+    }
+    free(parts);
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- the scale condition ---- */
+
+cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, double *row,
+                               double *mean_pv, double *mean_vv) {
+    const clsi_points *p = r->points;
+    const clsi_unknowns *us = r->unknowns;
+    size_t Q = r->n_quantities, K = us->n_symbols;
+    batch b;
+    cls_status status = batch_create(r, theta, &b);
+    memset(row, 0, us->n_theta * sizeof *row);
+    *mean_pv = *mean_vv = 0;
+    for (size_t at = 0; at < p->n_training && status == CLS_OK; at += b.n) {
+        b.n = p->n_training - at < BATCH ? p->n_training - at : BATCH;
+        for (size_t w = 0; w < b.n; w++) b.window[w] = at + w;
+        status = evaluate(&b, 1);
+        for (size_t w = 0; w < b.n; w++)
+            for (size_t j = 0; j < r->n; j++) {
+                size_t i = p->window[at + w];
+                double v = p->z[(r->n + j) * p->n + i], c = v / (double)p->n_training;
+                *mean_pv += c * b.out[j * POINTS + 3 * w];
+                *mean_vv += c * v;
+                for (size_t k = 0; k < us->n; k++) {
+                    const clsi_unknown *u = &us->list[k];
+                    const clsi_learned *l = &u->learned;
+                    const double *slope = b.out + (Q + j * K + u->symbol) * POINTS + 3 * w;
+                    double a = c * slope[0], s[CLSI_FIELD_MAX_INPUTS];
+                    for (size_t q = 0; q < l->d; q++) s[q] = c * slope[(q + 1) * POINTS];
+                    l->field->kind->rows(l->field, theta ? theta + l->offset : NULL, 1,
+                                         u->x + i * l->d, &a, s, 0, row + l->offset, b.scratch);
+                }
+            }
+    }
+    free(b.block);
+    return status;
+}
+
+/* ---- as a problem ---- */
+
+/* The condition as a row: weight (mean p.v / mean v.v - 1). Newton-like methods meet it to round-off
+ * at any weight that stands out, and the solution is rescaled exactly afterwards. */
+static cls_status scale_row(const clsi_residual *r, const double *theta, double *value,
+                            double *row) {
+    size_t P = r->unknowns->n_theta;
+    double pv, vv, *own = row ? row : clsi_calloc(P, sizeof *own);
+    if (!own) return CLS_MEMORY;
+    cls_status status = clsi_residual_scale(r, theta, own, &pv, &vv);
+    for (size_t j = 0; row && j < P; j++) row[j] *= r->scale_weight / vv;
+    *value = r->scale_weight * (pv / vv - 1);
+    if (!row) free(own);
+    return status;
+}
+
+static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
+                                   const size_t *rows, double *r, double *J) {
+    const clsi_residual *residual = p->owner;
+    size_t regular = residual->points->n_training * residual->n_equations;
+    size_t P = p->n_parameters, plain = count;
+    if (residual->scale_weight > 0 && count && (rows ? rows[count - 1] : count - 1) == regular)
+        plain--;
+    cls_status status = clsi_residual_rows(residual, theta, 0, plain, rows, r, J);
+    if (status == CLS_OK && plain < count)
+        status = scale_row(residual, theta, r + plain, J ? J + plain * P : NULL);
+    return status;
+}
+
+static cls_status problem_residual(clsi_problem *p, const double *theta, size_t count,
+                                   const size_t *rows, double *r) {
+    return problem_jacobian(p, theta, count, rows, r, NULL);
+}
+
+static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
+                                   const size_t *rows, double *loss, double *gradient) {
+    const clsi_residual *residual = p->owner;
+    size_t regular = residual->points->n_training * residual->n_equations;
+    int scaled = residual->scale_weight > 0 && count > regular;
+    cls_status status =
+        clsi_residual_gradient(residual, theta, count - (size_t)scaled, rows, loss, gradient);
+    if (status != CLS_OK || !scaled) return status;
+    double value, *row = clsi_calloc(p->n_parameters, sizeof *row);
+    if (!row) return CLS_MEMORY;
+    status = scale_row(residual, theta, &value, row);
+    *loss += value * value / (2 * (double)count);
+    for (size_t j = 0; j < p->n_parameters; j++) gradient[j] += value * row[j] / (double)count;
+    free(row);
+    return status;
+}
+
+void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
+    *out = (clsi_problem){.owner = r,
+                          .n_parameters = r->unknowns->n_theta,
+                          .n_rows = r->points->n_training * r->n_equations +
+                                    (size_t)(r->scale_weight > 0),
+                          .affine = r->affine,
+                          .residual = problem_residual,
+                          .jacobian = problem_jacobian,
+                          .gradient = problem_gradient};
 }

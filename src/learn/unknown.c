@@ -18,7 +18,10 @@ static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind) 
     u->kind = kind;
     snprintf(name, sizeof name, "%.100s'", u->learned.part);
     u->value = cls_symbol(s->g, name);
-    return u->value;
+    int positive = kind == CLSI_PART_FRICTION || kind == CLSI_PART_HEAT;
+    if (!u->nonlinear || !positive) return u->value;
+    u->learned.floor = 0.2; /* about a softplus; the size of lambda is found by the parameters */
+    return clsi_learned_value(&u->learned, s->g, u->value);
 }
 
 static cls_status check_parts(const cls_system *system, const clsi_replacement *list, size_t n,
@@ -76,9 +79,9 @@ static cls_status choose_inputs(const cls_system *s, clsi_learned *l, cls_error 
     return status;
 }
 
-/* Degrees that keep the number of terms near 500 for a generating function, 130 for a friction. */
+/* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction. */
 static int auto_degree(size_t d, int formula) {
-    double most = formula ? 520 : 140;
+    double most = formula ? 1010 : 140;
     int degree = 1;
     for (; degree < (formula ? 12 : 8); degree++) {
         double terms = 1;
@@ -157,8 +160,11 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
 static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
-    for (size_t i = 0; i < us->n; i++)
+    for (size_t i = 0; i < us->n; i++) {
+        us->list[i].nonlinear = o->field && strncmp(o->field, "network", 7) == 0;
+        us->list[i].learned.scale = 1;
         if (!(us->list[i].learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
+    }
     cls_status status = make_skeleton(system, set, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
@@ -167,7 +173,6 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         z[k] = cls_symbol(us->s->g, cls_system_state_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        u->learned.scale = 1;
         status = choose_inputs(us->s, &u->learned, error);
         if (status == CLS_OK) status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);

@@ -73,6 +73,23 @@ static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind) {
     return clsi_learned_value(l, s->g, phi);
 }
 
+/* The start of the file may give S or p, which mean something else once G is learned: the native
+ * state of the original system takes their place. */
+static void set_start(cls_model *m) {
+    cls_system *s = m->system;
+    if (m->n_start != s->form->nz) return;
+    size_t slots = 3 * s->n + 2 * s->m;
+    for (size_t i = 0; i < slots; i++) s->start[i] = NAN;
+    for (size_t k = 0; k < m->n_start; k++) {
+        const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
+        const size_t counts[] = {s->n, s->n, s->n, s->m, s->m};
+        size_t slot = 0;
+        for (int l = 0; l < 5; l++)
+            for (size_t i = 0; i < counts[l]; i++, slot++)
+                if (lists[l][i] == s->form->z[k]) s->start[slot] = m->start[k];
+    }
+}
+
 cls_status clsi_model_build(cls_model *m, cls_error *error) {
     cls_system_free(&m->system);
     place *places = clsi_calloc(m->n_learned, sizeof *places);
@@ -92,6 +109,7 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
     } else {
         clsi_no_memory(error);
     }
+    if (status == CLS_OK) set_start(m);
     free(places);
     free(list);
     return status;
@@ -116,6 +134,7 @@ void cls_model_free(cls_model **model) {
     free(m->set_values);
     free(m->learned);
     free(m->theta);
+    free(m->start);
     free(m->provenance);
     free(m->name);
     free(m->text);
@@ -180,6 +199,8 @@ cls_status cls_model_write(const cls_model *m, const char *path, cls_error *erro
         status = clsi_container_add_note(&c, notes[i][0], notes[i][1] ? notes[i][1] : "{}", error);
     if (status == CLS_OK)
         status = clsi_container_add_tensor(&c, "theta", m->n_theta, m->theta, error);
+    if (status == CLS_OK)
+        status = clsi_container_add_tensor(&c, "start", m->n_start, m->start, error);
     if (status == CLS_OK) status = clsi_container_write(path, &c, error);
     clsi_container_clear(&c);
     free(set);
@@ -274,15 +295,20 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     if (!format || strcmp(format, FORMAT) != 0)
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
                          format ? format : "unknown", FORMAT);
-    if (!text || !name || !provenance || c->n_tensors != 1 || strcmp(c->tensors[0].name, "theta"))
+    if (!text || !name || !provenance || c->n_tensors != 2 ||
+        strcmp(c->tensors[0].name, "theta") != 0 || strcmp(c->tensors[1].name, "start") != 0)
         return bad(path, "system, provenance or theta is missing", error);
     m->text = clsi_strdup(text);
     m->name = clsi_strdup(name);
     m->provenance = clsi_strdup(provenance);
     m->n_theta = c->tensors[0].n;
+    m->n_start = c->tensors[1].n;
     m->theta = clsi_calloc(m->n_theta, sizeof *m->theta);
-    if (!m->text || !m->name || !m->provenance || !m->theta) return clsi_no_memory(error);
+    m->start = clsi_calloc(m->n_start, sizeof *m->start);
+    if (!m->text || !m->name || !m->provenance || !m->theta || !m->start)
+        return clsi_no_memory(error);
     memcpy(m->theta, c->tensors[0].values, m->n_theta * sizeof *m->theta);
+    memcpy(m->start, c->tensors[1].values, m->n_start * sizeof *m->start);
     for (size_t i = 0; i < m->n_theta; i++)
         if (!isfinite(m->theta[i])) return bad(path, "a parameter is not a finite number", error);
     cls_status status = read_set(path, c, m, error);

@@ -27,6 +27,8 @@ struct cls_model {
     size_t n_learned, n_theta;
     clsi_learned *learned;
     double *theta;
+    size_t n_start; /* the start in native variables: entropies have no origin once G is learned */
+    double *start;
     char *provenance; /* JSON */
     cls_system *system;
 };

@@ -105,7 +105,7 @@ static clsi_container difficult(void) {
     memcpy(&v[6], bits, sizeof bits); /* a signalling and a quiet NaN with their payloads */
     note(&c, "format", "clausius-model 1");
     note(&c, "text", "two\nlines\t\"quoted\\\" \x01 \x7f {[,:");
-    note(&c, "", "");
+    note(&c, "", "\"[[[[");
     note(&c, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\xa1", "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf");
     tensor(&c, "theta", 8, v);
     tensor(&c, "none", 0, NULL);
@@ -262,6 +262,7 @@ static void test_hostile_headers(void **state) {
         {ONE("\"F64\"", "[99999999999999999999]", "[0,8]"), 8, "not JSON"},
         {ONE("\"F64\"", "[2305843009213693953]", "[0,8]"), 8, "expected 8 each"}, /* * 8 == 8 */
         {ONE("\"F64\"", "[1]", "[0,7]"), 8, "expected 8 each"},
+        {ONE("\"F64\"", "[1]", "[0,9]"), 9, "expected 8 each"},
         {ONE("\"F64\"", "[1]", "[0]"), 8, "[begin, end]"},
         {ONE("\"F64\"", "[1]", "[-8,0]"), 8, "[begin, end]"},
         {ONE("\"F64\"", "[1]", "[8,0]"), 8, "expected a range"},
@@ -304,14 +305,22 @@ static void test_bombs(void **state) {
         put_bytes(model, bytes, sizeof bytes);
         assert_refused(model, "a header of");
     }
-    enum { n = 1 << 22 };
+    enum { n = (16 << 20) + 1 };
     char *header = malloc(n + 1);
     assert_non_null(header);
+    memcpy(memset(header, ' ', n), "{}", 2);
     header[n] = 0;
+    header_refused(header, 0, "a header of"); /* one byte too long, and all of it there */
+    header[n - 1] = 0;
+    clsi_container c;
+    put_header(header, n - 1, 0);
+    assert_int_equal(clsi_container_read(model, &c, NULL), CLS_OK);
     memcpy(memset(header, '[', n), "{\"a\":", 5);
+    header[n - 1] = 0;
     header_refused(header, 0, "nested deeper");
     for (size_t i = 0; i < n; i++) header[i] = "[],"[i % 3];
     memcpy(header, "{\"a\":[", 6);
+    header[n - 1] = 0;
     header_refused(header, 0, "more than 10000");
     free(header);
     /* A file that says it is huge: 2 GiB, but sparse. */
@@ -341,7 +350,7 @@ static void test_every_truncation(void **state) {
     char *bytes = get_bytes(model, &n);
     for (size_t i = 0; i < n; i++) {
         put_bytes(model, bytes, i);
-        assert_refused(model, "damaged");
+        assert_refused(model, i < 10 ? "expected at least 10" : "damaged");
     }
     put_bytes(model, bytes, n + 1); /* the NUL of clsi_read_file */
     assert_refused(model, "1 bytes after the last");

@@ -1,0 +1,356 @@
+/* clausius learn: parts of a system found from measured trajectories, written as a model that
+ * simulate, audit and show take in the place of a system.
+ *
+ * The library does the learning; here are the flags, the names of the columns, the progress, the
+ * training log and the sentences. What can be refused (a flag, a place that cannot be written) is
+ * refused before the data are read. The model and its log appear when they are complete; an
+ * interrupted run leaves a model only where the library had one worth keeping. */
+#include "cli.h"
+#include "table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lesson {
+    const cli_arguments *a;
+    cli_motion motion;
+    cls_learn_options options;
+    char **unknown;
+    char *model, *log_path; /* where the results go; no log beside a device: NULL */
+    size_t n_tables;
+    cls_table **tables;
+    int quiet, json;
+    /* what is told on the way */
+    cls_table *log;
+    cls_writer *writer; /* opened before the work, to know that it can be */
+    cli_progress progress;
+    int phase;
+    cls_learn_info info;
+} lesson;
+
+/* ---- flags ---- */
+
+static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam"};
+
+static cls_status read_optimizer(lesson *l, cls_error *error) {
+    const char *name = cli_value(l->a, "optimizer");
+    size_t n = sizeof optimizers / sizeof *optimizers;
+    l->options.optimizer = name;
+    for (size_t i = 0; name && i < n; i++)
+        if (!strcmp(optimizers[i], name)) return CLS_OK;
+    return name ? cli_unknown(error, CLS_USAGE, "optimizer", name, n, optimizers) : CLS_OK;
+}
+
+static cls_status read_unknown(lesson *l, cls_error *error) {
+    const char *text = cli_value(l->a, "unknown");
+    if (!text)
+        return cli_fail(error, CLS_USAGE,
+                        "say what is to be learned: --unknown \"NAME, NAME\"; `clausius show %s "
+                        "--parts` lists the parts",
+                        l->a->words[0]);
+    cls_status status = cli_words("--unknown", text, &l->options.n_unknown, &l->unknown, error);
+    for (size_t i = 0; !status && i < l->options.n_unknown; i++)
+        for (size_t k = 0; !status && k < i; k++)
+            if (!strcmp(l->unknown[i], l->unknown[k]))
+                status = cli_fail(error, CLS_USAGE, "--unknown: %s is named twice", l->unknown[i]);
+    l->options.unknown = (const char *const *)l->unknown;
+    return status;
+}
+
+/* Of the OpenMP runtime, which the library brings along; its options have no number of threads. */
+void omp_set_num_threads(int threads);
+
+static cls_status read_numbers(lesson *l, cls_error *error) {
+    const cli_arguments *a = l->a;
+    cls_learn_options *o = &l->options;
+    uint64_t threads = 0;
+    cls_status status = cli_integer(a, "seed", 0, &o->seed, error);
+    if (!status) status = cli_integer(a, "max-windows", 1, &o->max_windows, error);
+    if (!status) status = cli_integer(a, "epochs", 1, &o->max_iterations, error);
+    if (!status) status = cli_integer(a, "threads", 1, &threads, error);
+    if (!status) status = cli_positive(a, "time-limit", &o->time_limit, error);
+    if (!status) status = cli_real(a, "validate", &o->validate, error);
+    if (!status && !(o->validate >= 0 && o->validate <= 0.5))
+        status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
+                          cli_value(a, "validate"));
+    if (!status && threads) omp_set_num_threads(threads < 4096 ? (int)threads : 4096);
+    return status;
+}
+
+/* The model's name is given, or that of the system; the log stands beside it. */
+static cls_status name_results(lesson *l, cls_error *error) {
+    const char *given = cli_value(l->a, "output"), *stem = cls_system_name(l->motion.system);
+    int device = given && !strncmp(given, "/dev/", 5);
+    if (given && !device && !cls_model_is_path(given))
+        return cli_fail(error, CLS_USAGE, "-o %s: the name of a model ends in .safetensors", given);
+    size_t length = strlen(given ? given : stem) + sizeof ".safetensors";
+    l->model = calloc(length, 1);
+    l->log_path = device ? NULL : calloc(length, 1);
+    if (!l->model || (!device && !l->log_path)) return cli_no_memory(error);
+    snprintf(l->model, length, "%s%s", given ? given : stem, given ? "" : ".safetensors");
+    if (!device)
+        snprintf(l->log_path, length, "%.*s.log.csv",
+                 (int)(strlen(l->model) - strlen(".safetensors")), l->model);
+    return CLS_OK;
+}
+
+/* Columns of the log; `time`, so that `clausius plot LOG --columns loss` draws the learning. */
+static const char *const log_columns[] = {"phase", "done", "total", "loss", "time"};
+enum { n_log = sizeof log_columns / sizeof *log_columns };
+
+static cls_status open_results(lesson *l, cls_error *error) {
+    const char *keys[] = {"model", "phase", "loss", "time", "version"};
+    const char *values[] = {l->model, "0 rows of the residual, 1 solve, 2 iterate",
+                            "root mean square of the scaled residual", "seconds", cls_version()};
+    cls_status status = cls_table_create(n_log, log_columns, &l->log, error);
+    if (!status && l->log_path)
+        status =
+            cls_writer_open(l->log_path, 5, keys, values, n_log, log_columns, &l->writer, error);
+    return status;
+}
+
+static cls_status prepare(lesson *l, cls_error *error) {
+    const cli_arguments *a = l->a;
+    if (cls_model_is_path(a->words[0]))
+        return cli_fail(error, CLS_USAGE, "%s is a model; learning starts from a SYSTEM",
+                        a->words[0]);
+    l->options = cls_learn_defaults();
+    l->options.field = cli_value(a, "field");
+    l->json = cli_given(a, "json");
+    l->quiet = l->json || cli_given(a, "quiet");
+    cls_status status = read_optimizer(l, error);
+    if (!status) status = read_unknown(l, error);
+    if (!status) status = read_numbers(l, error);
+    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
+    if (!status) status = name_results(l, error);
+    if (!status) status = open_results(l, error);
+    return status;
+}
+
+/* ---- data ---- */
+
+static cls_status read_data(lesson *l, cls_error *error) {
+    cli_renaming map;
+    cls_status status = cli_renaming_parse("--map", cli_value(l->a, "map"), &map, error);
+    l->n_tables = l->a->n_words - 1;
+    l->tables = calloc(l->n_tables, sizeof *l->tables);
+    if (!status && !l->tables) status = cli_no_memory(error);
+    if (!status && map.units && !l->quiet)
+        cli_notice("units in --map are for the reader: nothing is converted");
+    for (size_t i = 0; !status && i < l->n_tables; i++) {
+        const char *path = l->a->words[i + 1];
+        status = cls_table_read(path, &l->tables[i], error);
+        if (!status) status = cli_rename(&map, path, &l->tables[i], error);
+        if (!status && !l->quiet) cli_tell_ignored(l->motion.system, path, l->tables[i]);
+    }
+    cli_renaming_free(&map);
+    return status;
+}
+
+/* ---- on the way ---- */
+
+static const struct {
+    const char *name, *label, *unit;
+} phases[] = {
+    {"rows", "learn: rows", "windows"},
+    {"solve", "learn: solve", "steps"},
+    {"iterate", "learn: iterate", "iterations"},
+};
+enum { n_phases = sizeof phases / sizeof *phases };
+
+static int phase_of(const char *name) {
+    for (int i = 0; i < n_phases; i++)
+        if (!strcmp(phases[i].name, name)) return i;
+    return n_phases - 1;
+}
+
+static int watch(void *owner, const cls_learn_progress *p) {
+    lesson *l = owner;
+    char extra[64];
+    int phase = phase_of(p->phase);
+    double row[n_log] = {phase, (double)p->done, (double)p->total, p->loss, p->seconds};
+    if (phase != l->phase) {
+        cli_progress_end(&l->progress);
+        cli_progress_begin(&l->progress, phases[phase].label, phases[phase].unit, (double)p->total,
+                           l->quiet);
+        l->phase = phase;
+    }
+    snprintf(extra, sizeof extra, "loss %.3g", p->loss);
+    cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
+    /* A row of the log that finds no memory is not worth the whole lesson. */
+    cls_table_append(l->log, row, NULL);
+    return cli_interrupted();
+}
+
+/* What was told, then the end. Before there is any solution the loss is that of the start. */
+static cls_status write_log(lesson *l, cls_error *error) {
+    cls_status status = CLS_OK;
+    double row[n_log], last[n_log] = {l->info.iterations ? 2 : 1, (double)l->info.iterations,
+                                      (double)l->info.iterations, l->info.loss_final,
+                                      l->info.seconds};
+    if (!l->writer) return CLS_OK;
+    for (size_t i = 0; !status && i < cls_table_rows(l->log); i++) {
+        for (size_t c = 0; c < n_log; c++) row[c] = cls_table_column(l->log, c)[i];
+        if (!isfinite(row[3])) row[3] = l->info.loss_initial;
+        if (isfinite(row[3])) status = cls_writer_row(l->writer, row, error);
+    }
+    if (!status && isfinite(last[3])) status = cls_writer_row(l->writer, last, error);
+    return status ? status : cls_writer_commit(&l->writer, error);
+}
+
+/* ---- the report ---- */
+
+static cls_status print_json(const lesson *l, cls_error *error) {
+    const cls_learn_info *i = &l->info;
+    json_t *loss = json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
+                             cli_json_real(i->loss_final), "validation",
+                             cli_json_real(i->loss_validation));
+    return cli_print_json(
+        json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b}", "parameters",
+                  (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss,
+                  "iterations", (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
+                  i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
+                  cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
+                  i->normalised),
+        error);
+}
+
+static void print_rank(const cls_learn_info *i) {
+    if (i->rank)
+        fprintf(stderr, "  rank        %zu of %zu, condition %.3g\n", i->rank, i->parameters,
+                i->condition);
+    if (i->unseen)
+        fprintf(stderr, "  unseen      the data cannot tell %zu combination%s of parameters\n",
+                i->unseen, i->unseen == 1 ? "" : "s");
+    if (i->normalised)
+        fprintf(stderr, "  scale       a multiple of energy and forces moves the same way; the mean "
+                        "mass was set to 1\n");
+    if (i->negative)
+        fprintf(stderr, "  negative    %zu value%s of friction at the data, before the form made "
+                        "them positive\n",
+                i->negative, i->negative == 1 ? "" : "s");
+}
+
+static void print_next(const lesson *l) {
+    fprintf(stderr,
+            "next:\n"
+            "  clausius show %s\n"
+            "  clausius simulate %s -o learned.csv\n"
+            "  clausius audit learned.csv\n",
+            l->model, l->model);
+}
+
+static void print_summary(const lesson *l) {
+    const cls_learn_info *i = &l->info;
+    fprintf(stderr, "%s learned of %s\n", cli_value(l->a, "unknown"), l->a->words[0]);
+    fprintf(stderr, "  parameters  %zu, by %s", i->parameters, i->optimizer);
+    if (i->iterations) fprintf(stderr, ", %llu iterations", (unsigned long long)i->iterations);
+    fprintf(stderr, "\n  windows     %zu to learn from, %zu to validate\n", i->samples,
+            i->validation_samples);
+    fprintf(stderr, "  residual    %.3g before, %.3g after", i->loss_initial, i->loss_final);
+    if (isfinite(i->loss_validation)) fprintf(stderr, ", %.3g in validation", i->loss_validation);
+    fputs(" (root mean square, scaled)\n", stderr);
+    print_rank(i);
+    fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
+            l->log_path ? l->log_path : "");
+    fprintf(stderr, "  seconds     %.3g\n", i->seconds);
+    print_next(l);
+}
+
+/* ---- all together ---- */
+
+static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
+    l->phase = -1;
+    l->options.watch = watch;
+    l->options.owner = l;
+    cls_status status =
+        cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
+                  (const cls_table *const *)l->tables, l->a->words + 1, &l->options, model,
+                  &l->info, error);
+    cli_progress_end(&l->progress);
+    return status;
+}
+
+static cls_status write_results(lesson *l, const cls_model *model, cls_error *error) {
+    cls_status status = cls_model_write(model, l->model, error);
+    if (!status) status = write_log(l, error);
+    return status;
+}
+
+/* After a signal: what the library had is kept, and said; the exit code is that of a signal. */
+static cls_status interrupted(lesson *l, const cls_model *model, cls_error *error) {
+    if (!model) return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", l->model);
+    cls_status status = write_results(l, model, error);
+    if (status) return status;
+    return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s holds the best so far", l->model);
+}
+
+static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
+    cls_status status = write_results(l, model, error);
+    if (status) return status;
+    if (l->json) return print_json(l, error);
+    if (!l->quiet) print_summary(l);
+    return CLS_OK;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    lesson l = {.a = a};
+    cls_model *model = NULL;
+    cli_catch_signals();
+    cls_status status = prepare(&l, error);
+    if (!status) status = read_data(&l, error);
+    if (!status) status = learn(&l, &model, error);
+    if (status == CLS_INTERRUPTED || (!status && cli_interrupted()))
+        status = interrupted(&l, model, error);
+    else if (!status)
+        status = finish(&l, model, error);
+    cls_model_free(&model);
+    cls_writer_discard(&l.writer);
+    cls_table_free(&l.log);
+    for (size_t i = 0; l.tables && i < l.n_tables; i++) cls_table_free(&l.tables[i]);
+    free(l.tables);
+    free(l.unknown);
+    free(l.model);
+    free(l.log_path);
+    cli_motion_free(&l.motion);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"unknown", 0, "NAMES", "the parts to learn, \"G, F1\" (see `clausius show SYSTEM --parts`)"},
+    {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
+    {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
+    {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs or adam; else auto"},
+    {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
+    {"map", 0, "LIST", "columns under other names, \"x=position [mm], time=t\""},
+    {"seed", 0, "S", "the seed of everything random; else 1"},
+    {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
+    {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},
+    {"epochs", 0, "N", "at most so many iterations"},
+    {"time-limit", 0, "SECONDS", "stop then with the best there is"},
+    {"threads", 0, "N", "threads, the result does not depend on it; else all cores"},
+    {"quiet", 0, NULL, "no summary, notices and progress on stderr"},
+    {"json", 0, NULL, "one JSON object instead of the summary"},
+    {0},
+};
+
+const cli_command cli_learn = {
+    .name = "learn",
+    .doc = "unknown parts of a system from measured trajectories",
+    .usage = "SYSTEM DATA... --unknown NAMES [options]",
+    .examples =
+        "  clausius learn adiabatic-piston train.csv --unknown \"G, F1, F2\" -o learned.safetensors\n"
+        "  clausius learn gas.clausius run1.csv run2.csv --unknown F --set \"c=3/2\"\n"
+        "  clausius learn adiabatic-piston lab.csv --unknown F1 --map \"x=position [m], time=t\"\n"
+        "  clausius learn adiabatic-piston train.csv --unknown G --field \"chebyshev(6)\" --json\n",
+    .notes =
+        "DATA are CSV files: time and the state, one trajectory per file, or a column `trajectory`.\n"
+        "The parts that SYSTEM gives formulas for stay as they are, except those of --unknown. The\n"
+        "model keeps the laws whatever was learned; simulate, audit and show take it as a SYSTEM.\n"
+        "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training log\n"
+        "(MODEL with .log.csv). Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
+    .options = options,
+    .min_words = 2,
+    .max_words = 4096,
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* learn, inside: what the optimisers share. */
+#ifndef CLSI_OPTIMIZE_H
+#define CLSI_OPTIMIZE_H
+
+#include "learn/problem.h"
+#include <clausius/random.h>
+
+extern const clsi_optimizer clsi_lm, clsi_spring, clsi_lbfgs, clsi_adam;
+
+/* One minimisation: keeps the best parameters, asks the watch, knows when to stop. */
+typedef struct clsi_run {
+    clsi_problem *problem;
+    const clsi_optimize_options *options;
+    clsi_optimize_info *info;
+    double *theta, *best; /* (n_parameters): where we are (the caller's), the best so far */
+    double best_loss, started;
+} clsi_run;
+/* Evaluates the start; a start without a finite loss is an error. */
+cls_status clsi_run_begin(clsi_run *run, clsi_problem *p, const clsi_optimize_options *o,
+                          double *theta, clsi_optimize_info *info, cls_error *error);
+/* Tells about an iteration that ended at run->theta; non-zero: stop (info->reason is set). */
+int clsi_run_report(clsi_run *run, double loss, double gradient_norm);
+/* theta = best, info->final_loss; frees. Keeps `status`. */
+cls_status clsi_run_end(clsi_run *run, cls_status status);
+
+/* (1/2)|r|^2 / n_rows in blocks of rows; INFINITY when a residual is not finite or cannot be
+ * computed. */
+double clsi_full_loss(clsi_problem *p, const double *theta);
+
+/* Rows in random order, all once per epoch. */
+typedef struct clsi_sampler {
+    cls_random random;
+    size_t n, at;
+    size_t *order;
+} clsi_sampler;
+cls_status clsi_sampler_begin(clsi_sampler *s, size_t n, uint64_t seed, cls_error *error);
+const size_t *clsi_sampler_next(clsi_sampler *s, size_t count); /* count <= n */
+void clsi_sampler_end(clsi_sampler *s);
+
+#endif
