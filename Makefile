@@ -41,7 +41,7 @@ check-long: all sanitize  ## the long tests, and the command line tests under th
 	@CLAUSIUS=$(abspath $(BUILD))/sanitize/clausius \
 	    $(RUN_TESTS) --limit 3600 --match '$(MATCH)' sanitize-cli=tests/cli
 
-demo: all  ## simulate a system and audit it
+demo: all  ## learn a system from observables, simulate and audit it
 	@CLAUSIUS=$(abspath $(BUILD))/clausius examples/demo.sh
 
 bench: all  ## the benchmarks, against SciPy and CVODE

@@ -3,8 +3,8 @@
  * those of the matrix products alone (2, 6 and 6 per weight and sample, times two), so that 100 %
  * cannot be reached.
  *
- *     cc -O3 -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/network.c build/libclausius.a \
- *        -lm ... -o build/bench-network && build/bench-network [FILE]
+ *     cc -O3 -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/network.c build/libclausius.a
+ * \ -lm ... -o build/bench-network && build/bench-network [FILE]
  *
  * FILE receives one problem (sizes, theta, x, a, b, the derivative) for bench/network_torch.py,
  * which computes the same with PyTorch. */
@@ -89,13 +89,25 @@ static problem open_problem(const char *spec, size_t n) {
 }
 
 static void close_problem(problem *p) {
-    double *all[] = {p->theta, p->x,   p->a,    p->b,      p->value,
+    double *all[] = {p->theta,    p->x,   p->a,    p->b,      p->value,
                      p->gradient, p->out, p->rows, p->scratch};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     clsi_field_free(&p->f);
 }
 
-typedef enum task { EVALUATE, REVERSE, REVERSE_VALUE, ROWS, TASKS } task;
+typedef enum task { EVALUATE, REVERSE, REVERSE_VALUE, STAGED, ROWS, TASKS } task;
+
+/* Value, gradient and derivative as a loss needs them. */
+static void run_staged(const problem *p) {
+    clsi_network_pass pass;
+    clsi_network_open(&pass, p->f, p->theta, p->out, p->scratch);
+    for (size_t s = 0; s < p->n; s += CLSI_NETWORK_BLOCK) {
+        size_t m = p->n - s < CLSI_NETWORK_BLOCK ? p->n - s : CLSI_NETWORK_BLOCK;
+        clsi_network_evaluate(&pass, m, p->x + 4 * s, p->value + s, p->gradient + 4 * s);
+        clsi_network_add(&pass, m, p->a + s, p->b + 4 * s);
+    }
+    clsi_network_close(&pass, p->out);
+}
 
 static void run(const problem *p, task what) {
     const clsi_field_kind *k = p->f->kind;
@@ -107,6 +119,7 @@ static void run(const problem *p, task what) {
     case REVERSE_VALUE:
         k->reverse(p->f, p->theta, p->n, p->x, p->a, NULL, p->out, p->scratch);
         break;
+    case STAGED: run_staged(p); break;
     default:
         k->rows(p->f, p->theta, p->n, p->x, p->a, p->b, p->f->n_parameters, p->rows, p->scratch);
     }
@@ -133,8 +146,9 @@ static double weights(const clsi_field *f) {
 }
 
 static void print_row(const char *spec, size_t n, const clsi_network_kernel *kernel, double limit) {
-    static const char *const names[] = {"value + gradient", "reverse (a, b)", "reverse (a)", "rows"};
-    static const double passes[] = {2, 6, 3, 6};
+    static const char *const names[] = {"value + gradient", "reverse (a, b)", "reverse (a)",
+                                        "all, by blocks", "rows"};
+    static const double passes[] = {2, 6, 3, 6, 6};
     problem p = open_problem(spec, n);
     ((clsi_network *)p.f->data)->kernel = kernel;
     for (int what = 0; what < TASKS; what++) {
@@ -144,8 +158,7 @@ static void print_row(const char *spec, size_t n, const clsi_network_kernel *ker
         printf("%-24s %6zu  %-8s  %-16s  %9.4f ms  %6.1f GFLOP/s", spec, n, kernel->name,
                names[what], 1e3 * t, 1e-9 * rate);
         if (limit > 0) printf("  %5.1f %%", 100 * rate / limit);
-        if (what == ROWS)
-            printf("  %5.1f GB/s", 8e-9 * (double)(p.f->n_parameters * n) / t);
+        if (what == ROWS) printf("  %5.1f GB/s", 8e-9 * (double)(p.f->n_parameters * n) / t);
         printf("\n");
     }
     close_problem(&p);

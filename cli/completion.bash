@@ -50,17 +50,29 @@ _clausius() {
         mapfile -t COMPREPLY < <(compgen -W "momentum paper" -- "$cur")
         return
         ;;
+    --optimizer)
+        mapfile -t COMPREPLY < <(compgen -W "auto linear lm spring lbfgs adam" -- "$cur")
+        return
+        ;;
+    --unknown)
+        mapfile -t COMPREPLY < <(compgen -W \
+            "$("$program" show "${COMP_WORDS[2]}" --parts 2>/dev/null)" -- "$cur")
+        return
+        ;;
     --from | --against) _clausius_words_or_files "" .csv && return ;;
     -o | --output)
         if [[ $command == plot ]]; then
             _clausius_words_or_files "" .svg .png
+        elif [[ $command == learn ]]; then
+            _clausius_words_or_files "" .safetensors
         else
             _clausius_words_or_files "" .csv
         fi
         return
         ;;
     --start | --set | --sample | --h | --steps | --until | --every | --tolerance | --samples | \
-        --seed | --threads | --limit-energy | --columns | --title | --width | --height)
+        --seed | --threads | --limit-energy | --field | --map | --validate | --max-windows | \
+        --epochs | --time-limit | --columns | --title | --width | --height)
         return
         ;;
     esac
@@ -70,10 +82,17 @@ _clausius() {
     fi
     case $command in
     show | simulate)
-        _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius
+        _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius .safetensors
+        ;;
+    learn)
+        if ((COMP_CWORD == 2)); then
+            _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius
+        else
+            _clausius_words_or_files "" .csv
+        fi
         ;;
     audit)
-        _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius .csv
+        _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius .safetensors .csv
         ;;
     compare | plot) _clausius_words_or_files "" .csv ;;
     data)

@@ -182,7 +182,8 @@ static int watch(void *owner, const cls_learn_progress *p) {
     return cli_interrupted();
 }
 
-/* What was told, then the end. Before there is any solution the loss is that of the start. */
+/* What was told, then the end. Before there is any solution the loss is that of the start, if it has
+ * one (where everything is unknown, doing nothing has no residual). */
 static cls_status write_log(lesson *l, cls_error *error) {
     cls_status status = CLS_OK;
     double row[n_log], last[n_log] = {l->info.iterations ? 2 : 1, (double)l->info.iterations,
@@ -192,7 +193,7 @@ static cls_status write_log(lesson *l, cls_error *error) {
     for (size_t i = 0; !status && i < cls_table_rows(l->log); i++) {
         for (size_t c = 0; c < n_log; c++) row[c] = cls_table_column(l->log, c)[i];
         if (!isfinite(row[3])) row[3] = l->info.loss_initial;
-        if (isfinite(row[3])) status = cls_writer_row(l->writer, row, error);
+        if (row[3] > 0) status = cls_writer_row(l->writer, row, error);
     }
     if (!status && isfinite(last[3])) status = cls_writer_row(l->writer, last, error);
     return status ? status : cls_writer_commit(&l->writer, error);
@@ -247,7 +248,8 @@ static void print_summary(const lesson *l) {
     if (i->iterations) fprintf(stderr, ", %llu iterations", (unsigned long long)i->iterations);
     fprintf(stderr, "\n  windows     %zu to learn from, %zu to validate\n", i->samples,
             i->validation_samples);
-    fprintf(stderr, "  residual    %.3g before, %.3g after", i->loss_initial, i->loss_final);
+    fprintf(stderr, "  residual    %.3g", i->loss_final);
+    if (i->loss_initial > 0) fprintf(stderr, ", %.3g before", i->loss_initial);
     if (isfinite(i->loss_validation)) fprintf(stderr, ", %.3g in validation", i->loss_validation);
     fputs(" (root mean square, scaled)\n", stderr);
     print_rank(i);

@@ -30,6 +30,7 @@ typedef struct cls_learn_options {
     size_t n_unknown; /* parts to learn; `clausius show SYSTEM --parts` lists them */
     const char *const *unknown;
     const char *field;     /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
+    const char *scheme;    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots" */
     const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam"; NULL: auto */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1 */

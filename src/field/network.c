@@ -16,7 +16,10 @@
  *
  * All passes run over blocks of CLSI_NETWORK_BLOCK samples, features contiguous, rows padded. W is
  * packed once per call, as it is and transposed. Sums over samples are in order, one sample after
- * the other: the same bits for one call with n samples as for several with parts of them. */
+ * the other: the same bits for one call with n samples as for several with parts of them.
+ *
+ * Where alpha and beta depend on value and gradient (a loss), evaluate and then reverse does passes
+ * 1 and 2 twice, 8 products instead of 6; block by block (clsi_network_open) it is 6. */
 #include "field/network_kernels.h"
 #include "field/network_tables.h"
 #include "base/base.h"
@@ -62,13 +65,13 @@ static cls_status read_activation(clsi_network *net, const char *word, size_t le
     }
     snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), word);
     const char *near = cls_nearest_word(text, CLSI_ACTIVATION_COUNT, names);
-    return clsi_fail(error, CLS_USAGE,
-                     "network: \"%s\" is neither a width nor an activation (tanh, softplus, sin)%s%s%s",
-                     text, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return clsi_fail(
+        error, CLS_USAGE,
+        "network: \"%s\" is neither a width nor an activation (tanh, softplus, sin)%s%s%s", text,
+        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static cls_status read_width(clsi_network *net, const char *word, size_t length,
-                             cls_error *error) {
+static cls_status read_width(clsi_network *net, const char *word, size_t length, cls_error *error) {
     size_t width = 0;
     for (size_t i = 0; i < length; i++) {
         if (!isdigit((unsigned char)word[i])) return read_activation(net, word, length, error);
@@ -94,8 +97,8 @@ static cls_status read_arguments(clsi_network *net, const char *p, cls_error *er
                              "network: expected widths and at the end an activation, as in "
                              "network(32, 32) or network(32, 32, tanh)");
         named = !isdigit((unsigned char)*p);
-        cls_status status = named ? read_activation(net, p, end, error)
-                                  : read_width(net, p, end, error);
+        cls_status status =
+            named ? read_activation(net, p, end, error) : read_width(net, p, end, error);
         if (status != CLS_OK) return status;
         p += length;
         if (!*p) break;
@@ -161,8 +164,7 @@ static void initialise(const clsi_field *f, cls_random *random, double *theta) {
         if (w->out <= w->in)
             orthogonalise(W, w->out, w->in, w->in, 1, last ? 1 : gain);
         else
-            orthogonalise(W, w->in, w->out, 1, w->in,
-                          gain * sqrt((double)w->out / (double)w->in));
+            orthogonalise(W, w->in, w->out, 1, w->in, gain * sqrt((double)w->out / (double)w->in));
         for (size_t k = 0; !last && k < w->out; k++) theta[w->bias + k] = 0;
     }
 }
@@ -178,20 +180,6 @@ static size_t row_length(size_t n) {
     size_t lines = (n + 7) / 8;
     return 8 * (lines | 1);
 }
-
-/* What a call keeps in its scratch; layer[0] is the input, layer[n_layers] the output. */
-typedef struct room {
-    const clsi_network *net;
-    size_t d;
-    double *theta_t[CLSI_FIELD_MAX_LAYERS + 1]; /* W^T by panels: (in, out) */
-    double *theta[CLSI_FIELD_MAX_LAYERS + 1];   /* W by panels: (out, in) */
-    double *bias[CLSI_FIELD_MAX_LAYERS + 1];    /* padded, zero for the output */
-    double *sum[CLSI_FIELD_MAX_LAYERS + 1];     /* (out, padded in), then db (padded out) */
-    double *zero;                               /* (padded CLSI_NETWORK_MAX_WIDTH) */
-    double *plain;                              /* (BLOCK, plain_stride) */
-    size_t plain_stride;
-    clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2];
-} room;
 
 /* Pieces of whole cache lines; with base NULL only counts. */
 typedef struct carver {
@@ -214,7 +202,7 @@ static void carve_layer(carver *c, clsi_network_layer *a, size_t width, size_t s
 }
 
 /* Lays out the scratch for n samples; returns the doubles needed (with those for alignment). */
-static size_t lay_out(const clsi_field *f, size_t n, double *scratch, room *r) {
+static size_t lay_out(const clsi_field *f, size_t n, double *scratch, clsi_network_pass *r) {
     const clsi_network *net = f->data;
     size_t samples = n < BLOCK ? n : BLOCK;
     uintptr_t odd = (uintptr_t)scratch % 64;
@@ -237,7 +225,7 @@ static size_t lay_out(const clsi_field *f, size_t n, double *scratch, room *r) {
 }
 
 static size_t scratch_size(const clsi_field *f, size_t n) {
-    room r;
+    clsi_network_pass r;
     return lay_out(f, n, NULL, &r);
 }
 
@@ -246,7 +234,7 @@ static void pack(const clsi_network_kernel *kernel, size_t k, size_t n, const do
                  size_t row, size_t column, double *to) {
     for (size_t first = 0; first < padded(n); first += kernel->panel) {
         size_t left = padded(n) - first, columns = left < kernel->panel ? left : kernel->panel;
-        size_t real = n - first < columns ? n - first : columns;
+        size_t real = first >= n ? 0 : n - first < columns ? n - first : columns;
         for (size_t i = 0; i < k; i++, to += columns) {
             for (size_t j = 0; j < real; j++) to[j] = from[i * row + (first + j) * column];
             for (size_t j = real; j < columns; j++) to[j] = 0;
@@ -254,7 +242,7 @@ static void pack(const clsi_network_kernel *kernel, size_t k, size_t n, const do
     }
 }
 
-static void prepare(room *r, const double *theta, int backward) {
+static void prepare(clsi_network_pass *r, const double *theta, int backward) {
     const clsi_network *net = r->net;
     memset(r->zero, 0, padded(CLSI_NETWORK_MAX_WIDTH) * sizeof(double));
     for (size_t l = 0; l < net->n_layers; l++) {
@@ -262,26 +250,24 @@ static void prepare(room *r, const double *theta, int backward) {
         pack(net->kernel, w->in, w->out, theta + w->weight, 1, w->in, r->theta_t[l]);
         if (backward) pack(net->kernel, w->out, w->in, theta + w->weight, w->in, 1, r->theta[l]);
         memset(r->bias[l], 0, padded(w->out) * sizeof(double));
-        if (l + 1 < net->n_layers)
-            memcpy(r->bias[l], theta + w->bias, w->out * sizeof(double));
+        if (l + 1 < net->n_layers) memcpy(r->bias[l], theta + w->bias, w->out * sizeof(double));
     }
 }
 
 /* ---- the passes over one block ---- */
 
-/* The inputs and, where b is given, the direction; rows padded with zeros. */
-static void take_inputs(room *r, size_t n, const double *x, const double *b) {
+/* Rows of x, or of the direction b (which = 1), padded with zeros. */
+static void take_inputs(clsi_network_pass *r, size_t n, const double *x, size_t which) {
     clsi_network_layer *a = &r->layer[0];
     for (size_t s = 0; s < n; s++) {
-        double *row = a->a + 2 * s * a->ld;
-        memset(row, 0, 2 * a->ld * sizeof *row);
+        double *row = a->a + (2 * s + which) * a->ld;
+        memset(row, 0, a->ld * sizeof *row);
         memcpy(row, x + s * r->d, r->d * sizeof *row);
-        if (b) memcpy(row + a->ld, b + s * r->d, r->d * sizeof *row);
     }
 }
 
 /* (e, delta) of the output: (alpha, 1), alpha the same for all where it is absent. */
-static void take_output(room *r, size_t n, const double *alpha, double all) {
+static void take_output(clsi_network_pass *r, size_t n, const double *alpha, double all) {
     clsi_network_layer *y = &r->layer[r->net->n_layers];
     for (size_t s = 0; s < n; s++) {
         y->e[2 * s * y->ld] = alpha ? alpha[s] : all;
@@ -290,7 +276,7 @@ static void take_output(room *r, size_t n, const double *alpha, double all) {
 }
 
 /* Hidden layers upwards. FORWARD multiplies a, TANGENT multiplies adot. */
-static void upwards(room *r, size_t n, clsi_network_op op) {
+static void upwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
     for (size_t l = 0; l + 1 < r->net->n_layers; l++) {
         clsi_network_layer *from = &r->layer[l];
         int forward = op == CLSI_NETWORK_FORWARD;
@@ -309,7 +295,7 @@ static void upwards(room *r, size_t n, clsi_network_op op) {
 }
 
 /* Hidden layers downwards. BACKWARD multiplies delta, ADJOINT and SECOND multiply e. */
-static void downwards(room *r, size_t n, clsi_network_op op) {
+static void downwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
     for (size_t l = r->net->n_layers - 1; l > 0; l--) {
         clsi_network_layer *from = &r->layer[l + 1];
         clsi_network_product p = {.samples = n,
@@ -327,8 +313,8 @@ static void downwards(room *r, size_t n, clsi_network_op op) {
 }
 
 /* left (n, k) times `right` as it is, the first `columns` of the result to out (n, columns). */
-static void plain_product(room *r, size_t n, size_t k, const double *left, size_t left_stride,
-                          const double *right, size_t columns, double *out) {
+static void plain_product(clsi_network_pass *r, size_t n, size_t k, const double *left,
+                          size_t left_stride, const double *right, size_t columns, double *out) {
     clsi_network_product p = {.samples = n,
                               .k = k,
                               .n = padded(columns),
@@ -344,84 +330,67 @@ static void plain_product(room *r, size_t n, size_t k, const double *left, size_
         memcpy(out + s * columns, r->plain + s * r->plain_stride, columns * sizeof *out);
 }
 
-static void evaluate(const clsi_field *f, const double *theta, size_t n, const double *x,
-                     double *value, double *gradient, double *scratch) {
-    room r;
-    lay_out(f, n, scratch, &r);
-    prepare(&r, theta, gradient != NULL);
-    size_t top = r.net->n_layers - 1;
-    clsi_network_layer *last = &r.layer[top], *first = &r.layer[1];
-    for (size_t s = 0; s < n; s += BLOCK) {
-        size_t m = n - s < BLOCK ? n - s : BLOCK;
-        take_inputs(&r, m, x + s * f->d, NULL);
-        upwards(&r, m, CLSI_NETWORK_FORWARD);
-        if (value)
-            plain_product(&r, m, last->width, last->a, 2 * last->ld, r.theta_t[top], 1, value + s);
-        if (!gradient) continue;
-        take_output(&r, m, NULL, 1);
-        downwards(&r, m, CLSI_NETWORK_ADJOINT);
-        plain_product(&r, m, first->width, first->e, 2 * first->ld, r.theta[0], f->d,
-                      gradient + s * f->d);
-    }
+static void give_value(clsi_network_pass *r, size_t n, double *value) {
+    size_t top = r->net->n_layers - 1;
+    clsi_network_layer *last = &r->layer[top];
+    plain_product(r, n, last->width, last->a, 2 * last->ld, r->theta_t[top], 1, value);
 }
 
-/* All passes over one block up to (e, delta) and (a, adot) of every layer; returns how many pairs
- * of each sample count: 1 when b is absent. */
-static int differentiate(room *r, size_t n, const double *x, const double *a, const double *b) {
-    take_inputs(r, n, x, b);
-    take_output(r, n, a, 0);
+/* From e (which = 0) or delta (1) of the first layer. */
+static void give_gradient(clsi_network_pass *r, size_t n, size_t which, double *gradient) {
+    clsi_network_layer *first = &r->layer[1];
+    plain_product(r, n, first->width, first->e + which * first->ld, 2 * first->ld, r->theta[0],
+                  r->d, gradient);
+}
+
+/* Passes 1 and 2. */
+static void first_order(clsi_network_pass *r, size_t n, const double *x) {
+    take_inputs(r, n, x, 0);
     upwards(r, n, CLSI_NETWORK_FORWARD);
-    if (!b) {
-        downwards(r, n, CLSI_NETWORK_ADJOINT);
-        return 1;
-    }
+    take_output(r, n, NULL, 0);
     downwards(r, n, CLSI_NETWORK_BACKWARD);
+}
+
+/* Passes 3 and 4. */
+static void second_order(clsi_network_pass *r, size_t n, const double *a, const double *b) {
+    take_inputs(r, n, b, 1);
+    take_output(r, n, a, 0);
     upwards(r, n, CLSI_NETWORK_TANGENT);
     downwards(r, n, CLSI_NETWORK_SECOND);
-    return 2;
 }
 
-static void rows(const clsi_field *f, const double *theta, size_t n, const double *x,
-                 const double *a, const double *b, size_t stride, double *out, double *scratch) {
-    room r;
-    if (!a && !b) return;
-    lay_out(f, n, scratch, &r);
-    prepare(&r, theta, 1);
-    for (size_t s = 0; s < n; s += BLOCK) {
-        size_t m = n - s < BLOCK ? n - s : BLOCK;
-        int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
-        for (size_t i = 0; i < m; i++) {
-            for (size_t l = 0; l < r.net->n_layers; l++) {
-                const clsi_network_shape *w = &r.net->layer[l];
-                clsi_network_layer *in = &r.layer[l], *z = &r.layer[l + 1];
-                const double *e = z->e + 2 * i * z->ld;
-                double *row = out + (s + i) * stride;
-                r.net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + 2 * i * in->ld, in->ld,
-                                   row + w->weight);
-                for (size_t k = 0; l + 1 < r.net->n_layers && k < w->out; k++)
-                    row[w->bias + k] += e[k];
-            }
+/* All passes but the last; returns how many pairs of each sample count: 1 when b is absent. */
+static int differentiate(clsi_network_pass *r, size_t n, const double *x, const double *a,
+                         const double *b) {
+    if (b) {
+        first_order(r, n, x);
+        second_order(r, n, a, b);
+        return 2;
+    }
+    take_inputs(r, n, x, 0);
+    upwards(r, n, CLSI_NETWORK_FORWARD);
+    take_output(r, n, a, 0);
+    downwards(r, n, CLSI_NETWORK_ADJOINT);
+    return 1;
+}
+
+/* ---- pass 5: rows or sums ---- */
+
+static void add_rows(clsi_network_pass *r, size_t n, int pairs, size_t stride, double *rows) {
+    for (size_t s = 0; s < n; s++, rows += stride) {
+        for (size_t l = 0; l < r->net->n_layers; l++) {
+            const clsi_network_shape *w = &r->net->layer[l];
+            clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
+            const double *e = z->e + 2 * s * z->ld;
+            r->net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + 2 * s * in->ld, in->ld,
+                                rows + w->weight);
+            for (size_t k = 0; l + 1 < r->net->n_layers && k < w->out; k++)
+                rows[w->bias + k] += e[k];
         }
     }
 }
 
-/* dW and db of all layers from `out` to the padded sums, or back. */
-static void move_sums(room *r, double *out, int back) {
-    for (size_t l = 0; l < r->net->n_layers; l++) {
-        const clsi_network_shape *w = &r->net->layer[l];
-        size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
-        double *W = out + w->weight, *b = out + w->bias, *db = r->sum[l] + w->out * ld;
-        for (size_t i = 0; i < w->out; i++) {
-            double *row = r->sum[l] + i * ld;
-            if (!back) memset(row, 0, ld * sizeof *row);
-            memcpy(back ? W + i * w->in : row, back ? row : W + i * w->in, w->in * sizeof *row);
-        }
-        if (!back) memset(db, 0, padded(w->out) * sizeof *db);
-        if (biases) memcpy(back ? b : db, back ? db : b, biases * sizeof *db);
-    }
-}
-
-static void add_block(room *r, size_t n, int pairs) {
+static void add_sums(clsi_network_pass *r, size_t n, int pairs) {
     const clsi_network_kernel *kernel = r->net->kernel;
     size_t skip = pairs == 2 ? 1 : 2; /* rows of a pair are neighbours */
     for (size_t l = 0; l < r->net->n_layers; l++) {
@@ -435,19 +404,105 @@ static void add_block(room *r, size_t n, int pairs) {
     }
 }
 
-static void reverse(const clsi_field *f, const double *theta, size_t n, const double *x,
-                    const double *a, const double *b, double *out, double *scratch) {
-    room r;
+/* dW and db of all layers from `out` to the padded sums. */
+static void take_sums(clsi_network_pass *r, const double *out) {
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
+        memset(r->sum[l], 0, (w->out * ld + padded(w->out)) * sizeof *out);
+        for (size_t i = 0; i < w->out; i++)
+            memcpy(r->sum[l] + i * ld, out + w->weight + i * w->in, w->in * sizeof *out);
+        if (biases) memcpy(r->sum[l] + w->out * ld, out + w->bias, biases * sizeof *out);
+    }
+}
+
+static void give_sums(const clsi_network_pass *r, double *out) {
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
+        for (size_t i = 0; i < w->out; i++)
+            memcpy(out + w->weight + i * w->in, r->sum[l] + i * ld, w->in * sizeof *out);
+        if (biases) memcpy(out + w->bias, r->sum[l] + w->out * ld, biases * sizeof *out);
+    }
+}
+
+/* ---- the interface of fields ---- */
+
+static void evaluate(const clsi_field *f, const double *theta, size_t n, const double *x,
+                     double *value, double *gradient, double *scratch) {
+    clsi_network_pass r;
+    lay_out(f, n, scratch, &r);
+    prepare(&r, theta, gradient != NULL);
+    for (size_t s = 0; s < n; s += BLOCK) {
+        size_t m = n - s < BLOCK ? n - s : BLOCK;
+        take_inputs(&r, m, x + s * f->d, 0);
+        upwards(&r, m, CLSI_NETWORK_FORWARD);
+        if (value) give_value(&r, m, value + s);
+        if (!gradient) continue;
+        take_output(&r, m, NULL, 1);
+        downwards(&r, m, CLSI_NETWORK_ADJOINT);
+        give_gradient(&r, m, 0, gradient + s * f->d);
+    }
+}
+
+static void jacobian_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                          const double *a, const double *b, size_t stride, double *out,
+                          double *scratch) {
+    clsi_network_pass r;
     if (!a && !b) return;
     lay_out(f, n, scratch, &r);
     prepare(&r, theta, 1);
-    move_sums(&r, out, 0);
     for (size_t s = 0; s < n; s += BLOCK) {
         size_t m = n - s < BLOCK ? n - s : BLOCK;
         int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
-        add_block(&r, m, pairs);
+        add_rows(&r, m, pairs, stride, out + s * stride);
     }
-    move_sums(&r, out, 1);
+}
+
+static void reverse(const clsi_field *f, const double *theta, size_t n, const double *x,
+                    const double *a, const double *b, double *out, double *scratch) {
+    clsi_network_pass r;
+    if (!a && !b) return;
+    lay_out(f, n, scratch, &r);
+    prepare(&r, theta, 1);
+    take_sums(&r, out);
+    for (size_t s = 0; s < n; s += BLOCK) {
+        size_t m = n - s < BLOCK ? n - s : BLOCK;
+        int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
+        add_sums(&r, m, pairs);
+    }
+    give_sums(&r, out);
+}
+
+/* ---- block by block ---- */
+
+void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta,
+                       const double *out, double *scratch) {
+    lay_out(f, BLOCK, scratch, r);
+    prepare(r, theta, 1);
+    if (out) take_sums(r, out);
+}
+
+void clsi_network_evaluate(clsi_network_pass *r, size_t n, const double *x, double *value,
+                           double *gradient) {
+    first_order(r, n, x);
+    if (value) give_value(r, n, value);
+    if (gradient) give_gradient(r, n, 1, gradient);
+}
+
+void clsi_network_add(clsi_network_pass *r, size_t n, const double *a, const double *b) {
+    second_order(r, n, a, b);
+    add_sums(r, n, 2);
+}
+
+void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, const double *b,
+                           size_t stride, double *rows) {
+    second_order(r, n, a, b);
+    add_rows(r, n, 2, stride, rows);
+}
+
+void clsi_network_close(const clsi_network_pass *r, double *out) {
+    give_sums(r, out);
 }
 
 /* ---- as an expression ---- */
@@ -483,7 +538,7 @@ const clsi_field_kind clsi_field_network = {
     .create = create,
     .initialise = initialise,
     .evaluate = evaluate,
-    .rows = rows,
+    .rows = jacobian_rows,
     .reverse = reverse,
     .scratch = scratch_size,
     .expression = expression,

@@ -13,13 +13,11 @@
 typedef double vd __attribute__((vector_size(32)));
 typedef long long vi __attribute__((vector_size(32)));
 
-#define FMA(a, b, c)        _mm256_fmadd_pd(a, b, c)
-#define MIN(a, b)           _mm256_min_pd(a, b)
-#define SPLAT(x)            _mm256_set1_pd(x)
-#define ANY_ABOVE(v, x)     (_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(x), _CMP_GT_OQ)) != 0)
-#define PART(n)             _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)(n)), _mm256_setr_epi64x(0, 1, 2, 3))
-#define LOAD_PART(p, n)     _mm256_maskload_pd(p, PART(n))
-#define STORE_PART(p, n, v) _mm256_maskstore_pd(p, PART(n), v)
+#define FMA(a, b, c)     _mm256_fmadd_pd(a, b, c)
+#define FMA_ONE(a, b, c) __builtin_fma(a, b, c)
+#define MIN(a, b)        _mm256_min_pd(a, b)
+#define SPLAT(x)         _mm256_set1_pd(x)
+#define ANY_ABOVE(v, x)  (_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(x), _CMP_GT_OQ)) != 0)
 
 static int supported(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -13,13 +13,11 @@
 typedef double vd __attribute__((vector_size(64)));
 typedef long long vi __attribute__((vector_size(64)));
 
-#define FMA(a, b, c)           _mm512_fmadd_pd(a, b, c)
-#define MIN(a, b)              _mm512_min_pd(a, b)
-#define SPLAT(x)               _mm512_set1_pd(x)
-#define ANY_ABOVE(v, x)        (_mm512_cmp_pd_mask(v, _mm512_set1_pd(x), _CMP_GT_OQ) != 0)
-#define PART(n)                ((__mmask8)((1u << (n)) - 1))
-#define LOAD_PART(p, n)        _mm512_maskz_loadu_pd(PART(n), p)
-#define STORE_PART(p, n, v)    _mm512_mask_storeu_pd(p, PART(n), v)
+#define FMA(a, b, c)     _mm512_fmadd_pd(a, b, c)
+#define FMA_ONE(a, b, c) __builtin_fma(a, b, c)
+#define MIN(a, b)        _mm512_min_pd(a, b)
+#define SPLAT(x)         _mm512_set1_pd(x)
+#define ANY_ABOVE(v, x)  (_mm512_cmp_pd_mask(v, _mm512_set1_pd(x), _CMP_GT_OQ) != 0)
 
 static int supported(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");

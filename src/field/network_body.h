@@ -4,9 +4,9 @@
  *     NAME, TARGET            the name of the table; the target attribute of every function
  *     V, vd, vi               lanes; vectors of V double and of V int64_t
  *     NV                      vectors across the register tile (ROWS x NV accumulators)
- *     FMA MIN SPLAT           a*b + c; minimum, the second when unordered; all lanes equal
+ *     FMA, FMA_ONE            a*b + c, fused where the machine can; of vectors, of numbers
+ *     MIN, SPLAT              minimum, the second when unordered; all lanes equal
  *     ANY_ABOVE(v, x)         whether a lane of v is above x
- *     LOAD_PART STORE_PART    the first n lanes, 0 < n < V
  *
  * Every element is one chain of multiply-adds in the order of k, whatever tile it falls into: the
  * bits do not depend on where a sample stands in its block, nor on the size of the block; and the
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline)) TARGET
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 enum { ROWS = 6, PANEL = NV * V };
 
 INLINE vd load(const double *p) {
@@ -207,24 +207,29 @@ INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row
 #define TILE(R, N)                                                                                 \
     static TARGET void product_##R##_##N(size_t k, const double *left, size_t stride,              \
                                          const double *right, const double *start, double *out) {  \
-        tile(R, N, k, left, stride, 1, right, N * V, start, 0, out, N * V);                        \
+        tile(R, N, k, left, stride, 1, right, N *V, start, 0, out, N *V);                          \
     }                                                                                              \
     static TARGET void outer_##R##_##N(size_t k, const double *left, size_t step,                  \
                                        const double *right, size_t next, double *C, size_t ldc) {  \
         tile(R, N, k, left, 1, step, right, next, C, ldc, C, ldc);                                 \
     }
 #define TILES(N) TILE(1, N) TILE(2, N) TILE(3, N) TILE(4, N) TILE(5, N) TILE(6, N)
-#define ROW_OF(kind, N) {kind##_1_##N, kind##_2_##N, kind##_3_##N, kind##_4_##N, kind##_5_##N, kind##_6_##N}
+#define ROW_OF(kind, N)                                                                            \
+    { kind##_1_##N, kind##_2_##N, kind##_3_##N, kind##_4_##N, kind##_5_##N, kind##_6_##N }
 #if NV == 4
-TILES(1) TILES(2) TILES(3) TILES(4)
-#define TABLE(kind) {ROW_OF(kind, 1), ROW_OF(kind, 2), ROW_OF(kind, 3), ROW_OF(kind, 4)}
+TILES(1)
+TILES(2) TILES(3) TILES(4)
+#define TABLE(kind)                                                                                \
+    { ROW_OF(kind, 1), ROW_OF(kind, 2), ROW_OF(kind, 3), ROW_OF(kind, 4) }
 #else /* NV == 2 */
-TILES(1) TILES(2)
-#define TABLE(kind) {ROW_OF(kind, 1), ROW_OF(kind, 2)}
+TILES(1)
+TILES(2)
+#define TABLE(kind)                                                                                \
+    { ROW_OF(kind, 1), ROW_OF(kind, 2) }
 #endif
 
-typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
-                             double *);
+    typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
+                                 double *);
 typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, double *,
                            size_t);
 static const product_tile product_tiles[NV][ROWS] = TABLE(product);
@@ -259,25 +264,39 @@ INLINE void finish_row(clsi_network_op op, clsi_activation f, size_t n, const do
     }
 }
 
-#define FINISH_ROW(op) finish_row(op, p->activation, n, z, a, ld, e, s)
+/* A tile (rows, n) to rows that are `stride` apart. With n a constant, as for most tiles, compilers
+ * do not make calls of memcpy or slow string instructions of it. */
+INLINE void spread_rows(size_t rows, size_t n, const double *tile, double *to, size_t stride) {
+    for (size_t r = 0; r < rows; r++, tile += n, to += stride) {
+        UNROLL
+        for (size_t j = 0; j < n; j += V) store(to + j, load(tile + j));
+    }
+}
+
+INLINE void spread(size_t rows, size_t n, const double *tile, double *to, size_t stride) {
+    if (n == PANEL)
+        spread_rows(rows, PANEL, tile, to, stride);
+    else if (n == V)
+        spread_rows(rows, V, tile, to, stride);
+    else
+        spread_rows(rows, n, tile, to, stride);
+}
 
 static TARGET void finish_forward(const clsi_network_product *p, size_t rows, size_t n,
                                   const double *z, double *a, double *s) {
-    double value[ROWS * PANEL], slope[ROWS * PANEL];
-    size_t ld = p->layer->ld;
+    double value[ROWS * PANEL] __attribute__((aligned(64)));
+    double slope[ROWS * PANEL] __attribute__((aligned(64)));
     activate(p->activation, rows * n, z, value, slope);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < n; j += V) store(a + 2 * r * ld + j, load(value + r * n + j));
-    if (p->activation == CLSI_ACTIVATION_TANH) return;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < n; j += V) store(s + r * ld + j, load(slope + r * n + j));
+    spread(rows, n, value, a, 2 * p->layer->ld);
+    if (p->activation != CLSI_ACTIVATION_TANH) spread(rows, n, slope, s, p->layer->ld);
 }
+
+#define FINISH_ROW(op) finish_row(op, p->activation, n, z, a, ld, e, s)
 
 static TARGET void finish(const clsi_network_product *p, size_t sample, size_t rows, size_t column,
                           size_t n, const double *z) {
     if (p->op == CLSI_NETWORK_PLAIN) {
-        for (size_t r = 0; r < rows; r++)
-            memcpy(p->plain + (sample + r) * p->plain_stride + column, z + r * n, n * sizeof *z);
+        spread(rows, n, z, p->plain + sample * p->plain_stride + column, p->plain_stride);
         return;
     }
     size_t ld = p->layer->ld;
@@ -328,7 +347,7 @@ static TARGET void outer(size_t k, size_t rows, size_t columns, const double *le
 
 /* ---- one sample's row ---- */
 
-/* `vectors` whole vectors and `part` lanes more; what multiplies stays in registers. */
+/* `vectors` vectors across; what multiplies stays in registers. */
 INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns, const double *left,
                       size_t left_stride, const double *right, size_t right_stride, double *C) {
     vd r[NV], rdot[NV];
@@ -348,14 +367,16 @@ INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns, const
     }
 }
 
+/* Columns that fill no vector, one by one: a masked load right after the masked store of the row
+ * before, which overlaps it, would wait for that store. */
 INLINE void row_part(int pairs, size_t part, size_t rows, size_t columns, const double *left,
                      size_t left_stride, const double *right, size_t right_stride, double *C) {
-    vd r = load(right), rdot = r; /* right is padded */
-    if (pairs == 2) rdot = load(right + right_stride);
     for (size_t i = 0; i < rows; i++, C += columns) {
-        vd c = FMA(SPLAT(left[i]), r, LOAD_PART(C, part));
-        if (pairs == 2) c = FMA(SPLAT(left[left_stride + i]), rdot, c);
-        STORE_PART(C, part, c);
+        for (size_t j = 0; j < part; j++) {
+            double c = FMA_ONE(left[i], right[j], C[j]);
+            if (pairs == 2) c = FMA_ONE(left[left_stride + i], right[right_stride + j], c);
+            C[j] = c;
+        }
     }
 }
 

@@ -86,6 +86,33 @@ typedef struct clsi_network {
     const clsi_network_kernel *kernel;
 } clsi_network;
 
+/* What a call keeps in its scratch. */
+typedef struct clsi_network_pass {
+    const clsi_network *net;
+    size_t d;
+    double *theta_t[CLSI_FIELD_MAX_LAYERS + 1]; /* W^T by panels: (in, out) */
+    double *theta[CLSI_FIELD_MAX_LAYERS + 1];   /* W by panels: (out, in) */
+    double *bias[CLSI_FIELD_MAX_LAYERS + 1];    /* padded, zero for the output */
+    double *sum[CLSI_FIELD_MAX_LAYERS + 1];     /* (out, padded in), then db (padded out) */
+    double *zero;                               /* (CLSI_NETWORK_MAX_WIDTH) */
+    double *plain;                              /* (CLSI_NETWORK_BLOCK, plain_stride) */
+    size_t plain_stride;
+    clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2]; /* the input first, the output last */
+} clsi_network_pass;
+
+/* Block by block, for losses: open; for each block of n <= CLSI_NETWORK_BLOCK samples evaluate,
+ * then the coefficients a (or NULL), b from what came out, then add (or add_rows); close. Same bits
+ * as the functions of the kind, a quarter less work. scratch as for CLSI_NETWORK_BLOCK samples, not
+ * touched in between; out (n_parameters) as in reverse, NULL and no close for rows. */
+void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta,
+                       const double *out, double *scratch);
+void clsi_network_evaluate(clsi_network_pass *r, size_t n, const double *x, double *value,
+                           double *gradient);
+void clsi_network_add(clsi_network_pass *r, size_t n, const double *a, const double *b);
+void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, const double *b,
+                           size_t stride, double *rows);
+void clsi_network_close(const clsi_network_pass *r, double *out);
+
 /* One sample by plain loops and libm, no blocks, no vectors: what the fast passes are tested
  * against. value (1), gradient (d), row (n_parameters) += alpha dvalue/dtheta +
  * sum_j beta_j dgradient_j/dtheta; any of the outputs may be NULL. */

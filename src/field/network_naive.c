@@ -62,8 +62,8 @@ static void backward(const clsi_network *net, const double *theta, size_t l, sam
     memset(q->h[l], 0, sizeof q->h[l]);
     for (size_t i = 0; i < w->out; i++) {
         double delta = q->s[l + 1][i] * q->g[l + 1][i];
-        double e = q->s[l + 1][i] * q->h[l + 1][i] +
-                   q->c[l + 1][i] * q->zdot[l + 1][i] * q->g[l + 1][i];
+        double e =
+            q->s[l + 1][i] * q->h[l + 1][i] + q->c[l + 1][i] * q->zdot[l + 1][i] * q->g[l + 1][i];
         for (size_t j = 0; j < w->in; j++) {
             size_t k = w->weight + i * w->in + j;
             q->g[l][j] += theta[k] * delta;

@@ -5,17 +5,16 @@
 #define NAME      clsi_network_portable
 #define NAME_TEXT "portable"
 #define TARGET
-#define V         2
-#define NV        2
+#define V  2
+#define NV 2
 typedef double vd __attribute__((vector_size(16)));
 typedef long long vi __attribute__((vector_size(16)));
 
-#define FMA(a, b, c)        ((a) * (b) + (c))
-#define MIN(a, b)           smaller(a, b)
-#define SPLAT(x)            ((vd){(x), (x)})
-#define ANY_ABOVE(v, x)     ((v)[0] > (x) || (v)[1] > (x))
-#define LOAD_PART(p, n)     ((void)(n), (vd){*(p), 0})
-#define STORE_PART(p, n, v) ((void)(n), (void)(*(p) = (v)[0]))
+#define FMA(a, b, c)     ((a) * (b) + (c))
+#define FMA_ONE(a, b, c) ((a) * (b) + (c))
+#define MIN(a, b)        smaller(a, b)
+#define SPLAT(x)         ((vd){(x), (x)})
+#define ANY_ABOVE(v, x)  ((v)[0] > (x) || (v)[1] > (x))
 
 static inline vd smaller(vd a, vd b) {
     vi mask = a < b;

@@ -1,4 +1,4 @@
-/* Data as points and windows of three neighbours.
+/* Data as points and windows of two or three neighbours.
  *
  * Trajectories are never bridged: a window lies in one trajectory of one table, with increasing
  * times, whatever the spacing. Validation takes whole trajectories, every 1/validate-th one (or the
@@ -48,7 +48,14 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
 
 /* ---- windows ---- */
 
-void clsi_window_weights(const double *t, double w[3]) {
+void clsi_window_points(const clsi_points *p, size_t w, size_t at[3]) {
+    size_t i = p->window[w];
+    at[0] = i;
+    at[1] = p->rule == CLSI_QUADRATURE ? i + 1 : p->n_data + i;
+    at[2] = p->rule == CLSI_QUADRATURE ? i + 2 : i + 1;
+}
+
+void clsi_window_weights(const double t[3], double w[3]) {
     double a = t[1] - t[0], b = t[2] - t[1], h = a + b;
     w[0] = h * (2 * a - b) / (6 * a);
     w[1] = h * h * h / (6 * a * b);
@@ -56,18 +63,18 @@ void clsi_window_weights(const double *t, double w[3]) {
 }
 
 typedef struct group {
-    size_t begin, end; /* points */
+    size_t begin, end; /* first points of the windows of one trajectory */
 } group;
 
 /* Runs of points of one trajectory with increasing time. */
 static size_t find_groups(const clsi_points *p, const double *trajectory, const size_t *table,
                           group *out) {
-    size_t n = 0, begin = 0;
-    for (size_t i = 1; i <= p->n; i++) {
-        int same = i < p->n && table[i] == table[i - 1] && trajectory[i] == trajectory[i - 1] &&
+    size_t n = 0, begin = 0, least = p->rule == CLSI_QUADRATURE ? 3 : 2;
+    for (size_t i = 1; i <= p->n_data; i++) {
+        int same = i < p->n_data && table[i] == table[i - 1] && trajectory[i] == trajectory[i - 1] &&
                    p->time[i] > p->time[i - 1];
         if (same) continue;
-        if (i - begin >= 3) out[n++] = (group){begin, i};
+        if (i - begin >= least) out[n++] = (group){begin, i - least + 1};
         begin = i;
     }
     return n;
@@ -79,11 +86,11 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
     size_t all = 0, seen = 0, n = 0;
     for (size_t g = 0; g < n_groups; g++)
         if ((period && g % period == period - 1) == validation)
-            all += groups[g].end - groups[g].begin - 2;
+            all += groups[g].end - groups[g].begin;
     size_t wanted = most && most < all ? most : all;
     for (size_t g = 0; g < n_groups; g++) {
         if ((period && g % period == period - 1) != validation) continue;
-        for (size_t i = groups[g].begin; i + 2 < groups[g].end; i++, seen++)
+        for (size_t i = groups[g].begin; i < groups[g].end; i++, seen++)
             if ((seen + 1) * wanted / all > seen * wanted / all) out[n++] = i;
     }
     return n;
@@ -91,8 +98,8 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
 
 static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
                                double validate, uint64_t most, cls_error *error) {
-    group *groups = clsi_calloc(p->n, sizeof *groups);
-    p->window = clsi_calloc(2 * p->n, sizeof *p->window);
+    group *groups = clsi_calloc(p->n_data, sizeof *groups);
+    p->window = clsi_calloc(2 * p->n_data, sizeof *p->window);
     if (!groups || !p->window) {
         free(groups);
         return clsi_no_memory(error);
@@ -107,23 +114,37 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     free(groups);
     if (p->n_training == 0)
         return clsi_fail(error, CLS_DATA,
-                         "no three neighbouring rows of one trajectory with increasing time: there "
+                         "not enough neighbouring rows of one trajectory with increasing time: there "
                          "is nothing to learn from");
     return CLS_OK;
 }
 
+/* Behind the data: the mean of each point and its successor (used inside trajectories only). */
+static void add_means(clsi_points *p) {
+    for (size_t i = 0; i + 1 < p->n_data; i++) {
+        size_t at = p->n_data + i;
+        p->time[at] = 0.5 * (p->time[i] + p->time[i + 1]);
+        for (size_t k = 0; k < p->nz; k++) {
+            double *z = p->z + k * p->n;
+            z[at] = 0.5 * (z[i] + z[i + 1]);
+        }
+    }
+}
+
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, double validate, uint64_t max_windows,
-                              clsi_points **out, cls_error *error) {
+                              const char *const *names, clsi_rule rule, double validate,
+                              uint64_t max_windows, clsi_points **out, cls_error *error) {
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->nz = s->form->nz;
-    for (size_t i = 0; i < n_tables; i++) p->n += cls_table_rows(tables[i]);
+    p->rule = rule;
+    for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
+    p->n = rule == CLSI_QUADRATURE || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
     p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
-    double *trajectory = clsi_calloc(p->n, sizeof *trajectory);
-    size_t *table = clsi_calloc(p->n, sizeof *table), at = 0;
+    double *trajectory = clsi_calloc(p->n_data, sizeof *trajectory);
+    size_t *table = clsi_calloc(p->n_data, sizeof *table), at = 0;
     cls_status status =
         p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
@@ -131,6 +152,7 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
         at += cls_table_rows(tables[i]);
     }
+    if (status == CLS_OK && rule != CLSI_QUADRATURE) add_means(p);
     if (status == CLS_OK)
         status = make_windows(p, trajectory, table, validate, max_windows, error);
     free(trajectory);

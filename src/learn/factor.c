@@ -7,7 +7,7 @@
  *
  * The singular values come from one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselic 1992)
  * of the ROWS of R: these become sigma_i v_i, the right-hand side is rotated along, and U is never
- * formed. About 4 n^3 operations a sweep, 6 to 10 sweeps: 1 s for n = 750. Small singular values
+ * formed. About 4 n^3 operations a sweep, 6 to 10 sweeps. Small singular values
  * come with relative accuracy, and one order of rotations gives one set of bits. */
 #include "learn/lsq.h"
 #include <float.h>
@@ -84,6 +84,52 @@ void clsi_qr_absorb(clsi_space *space, size_t n, double *R, size_t m, double *B,
 
 /* ---- singular values ---- */
 
+enum { REFRESH = 32 }; /* steps after which the downdated norms are computed again */
+
+static void column_norms(size_t n, const double *M, size_t k, double *norm) {
+    for (size_t j = k; j < n; j++) norm[j] = 0;
+    for (size_t i = k; i < n; i++)
+        for (size_t j = k; j < n; j++) norm[j] += M[i * (n + 1) + j] * M[i * (n + 1) + j];
+}
+
+static void bring_to_front(size_t n, double *M, size_t k, double *norm, size_t *order) {
+    size_t best = k;
+    for (size_t j = k + 1; j < n; j++)
+        if (norm[j] > norm[best]) best = j;
+    if (best == k) return;
+    norm[best] = norm[k];
+    size_t o = order[k];
+    order[k] = order[best];
+    order[best] = o;
+    for (size_t i = 0; i < n; i++) {
+        double t = M[i * (n + 1) + k];
+        M[i * (n + 1) + k] = M[i * (n + 1) + best];
+        M[i * (n + 1) + best] = t;
+    }
+}
+
+/* M = [A c] becomes Q^T [A c] with A P = Q R, columns in falling order: the rotations then converge
+ * in half the sweeps (Drmac and Veselic 2008). work: 3 n + 1 numbers. */
+static void pivoted_triangle(size_t n, double *M, size_t *order, double *work) {
+    double *norm = work, *v = work + n, *w = v + n;
+    size_t ld = n + 1;
+    for (size_t k = 0; k < n; k++) {
+        if (k % REFRESH == 0) column_norms(n, M, k, norm);
+        bring_to_front(n, M, k, norm, order);
+        size_t below = n - k - 1, right = n - k;
+        for (size_t i = 0; i < below; i++) v[i] = M[(k + 1 + i) * ld + k];
+        double *row = M + k * ld, tau = reflect(row + k, below, v);
+        memcpy(w, row + k + 1, right * sizeof *w);
+        for (size_t i = 0; i < below; i++) clsi_axpy(right, v[i], row + (i + 1) * ld + k + 1, w);
+        clsi_axpy(right, -tau, w, row + k + 1);
+        for (size_t i = 0; i < below; i++) {
+            row[(i + 1) * ld + k] = 0;
+            clsi_axpy(right, -tau * v[i], w, row + (i + 1) * ld + k + 1);
+        }
+        for (size_t j = k + 1; j < n; j++) norm[j] = fmax(0, norm[j] - row[j] * row[j]);
+    }
+}
+
 /* Makes rows x and y (n + 1 long, the last element only follows) orthogonal; the longer one ends in
  * x. norm holds their squared lengths. Returns 1 when there was something to do. */
 static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *norm_y) {
@@ -108,14 +154,34 @@ static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *n
     return 1;
 }
 
-/* Pairs in tiles, so that two groups of rows stay in the cache. */
-static size_t sweep(size_t n, double *M, double *norm) {
+/* All pairs of a row of tile a and a later row of tile b >= a. */
+static size_t tile_pair(size_t n, double *M, double *norm, size_t a, size_t b) {
     size_t turned = 0, ld = n + 1;
-    for (size_t i0 = 0; i0 < n; i0 += TILE)
-        for (size_t j0 = i0; j0 < n; j0 += TILE)
-            for (size_t i = i0; i < n && i < i0 + TILE; i++)
-                for (size_t j = j0 > i ? j0 : i + 1; j < n && j < j0 + TILE; j++)
-                    turned += (size_t)rotate_pair(n, M + i * ld, M + j * ld, norm + i, norm + j);
+    for (size_t i = a * TILE; i < n && i < (a + 1) * TILE; i++)
+        for (size_t j = a == b ? i + 1 : b * TILE; j < n && j < (b + 1) * TILE; j++)
+            turned += (size_t)rotate_pair(n, M + i * ld, M + j * ld, norm + i, norm + j);
+    return turned;
+}
+
+/* All pairs once. Tiles of rows meet as in a tournament: the pairs of a round share no row, so that
+ * threads may take them in any order, and two tiles fit in the cache. Round 0 is within tiles. */
+static size_t sweep(size_t n, double *M, double *norm) {
+    size_t tiles = (n + TILE - 1) / TILE, turned = 0;
+    tiles += tiles % 2; /* the last may be empty */
+    for (size_t round = 0; round < tiles; round++) {
+        size_t games = round ? tiles / 2 : tiles;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic) reduction(+ : turned) if (n > 4 * TILE)
+#endif
+        for (size_t k = 0; k < games; k++) {
+            size_t a = k, b = k, others = tiles - 1;
+            if (round) {
+                a = (round - 1 + k) % others;
+                b = k ? (round - 1 + others - k) % others : others;
+            }
+            turned += tile_pair(n, M, norm, a < b ? a : b, a < b ? b : a);
+        }
+    }
     return turned;
 }
 
@@ -132,8 +198,10 @@ static void sort_rows(size_t n, double *M, double *norm) {
     }
 }
 
-void clsi_svd_rows(size_t n, double *M, double *sigma) {
+void clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work) {
     size_t ld = n + 1, turned = 1;
+    for (size_t j = 0; j < n; j++) order[j] = j;
+    pivoted_triangle(n, M, order, work);
     for (int k = 0; k <= MAX_SWEEPS; k++) {
         for (size_t i = 0; i < n; i++) sigma[i] = clsi_dot(n, M + i * ld, M + i * ld);
         if (!turned || k == MAX_SWEEPS) break;

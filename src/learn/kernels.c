@@ -18,7 +18,7 @@
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#define WIDE 1
+#define WIDE   1
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE 0
@@ -42,6 +42,9 @@ enum {
     ALIGN = 64
 };
 
+/* Products smaller than this (a few hundred microseconds) are not worth waking threads for. */
+static const double SMALL = 4e6;
+
 struct clsi_space {
     int threads;
     kernel kernel;
@@ -62,9 +65,8 @@ static void micro_plain(size_t k, const double *a, const double *b, double alpha
 }
 
 #if WIDE
-__attribute__((target("avx2,fma"))) static void micro_avx2(size_t k, const double *a,
-                                                           const double *b, double alpha, double *C,
-                                                           size_t stride) {
+__attribute__((target("avx2,fma"))) static void
+micro_avx2(size_t k, const double *a, const double *b, double alpha, double *C, size_t stride) {
     __m256d sum[4][3];
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 3; j++) sum[i][j] = _mm256_setzero_pd();
@@ -87,9 +89,8 @@ __attribute__((target("avx2,fma"))) static void micro_avx2(size_t k, const doubl
         }
 }
 
-__attribute__((target("avx512f"))) static void micro_avx512(size_t k, const double *a,
-                                                            const double *b, double alpha,
-                                                            double *C, size_t stride) {
+__attribute__((target("avx512f"))) static void
+micro_avx512(size_t k, const double *a, const double *b, double alpha, double *C, size_t stride) {
     __m512d sum[8][3];
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 3; j++) sum[i][j] = _mm512_setzero_pd();
@@ -208,8 +209,10 @@ static void tile(const clsi_space *s, const product *g, size_t i0, size_t j0, do
     double *a = block, *b = block + (size_t)TILE_M * DEPTH;
     for (size_t p = 0; p < g->k; p += DEPTH) {
         size_t k = g->k - p < DEPTH ? g->k - p : DEPTH;
-        pack(m, k, s->kernel.mr, g->A.at + i0 * g->A.row + p * g->A.column, g->A.row, g->A.column, a);
-        pack(n, k, s->kernel.nr, g->B.at + j0 * g->B.column + p * g->B.row, g->B.column, g->B.row, b);
+        pack(m, k, s->kernel.mr, g->A.at + i0 * g->A.row + p * g->A.column, g->A.row, g->A.column,
+             a);
+        pack(n, k, s->kernel.nr, g->B.at + j0 * g->B.column + p * g->B.row, g->B.column, g->B.row,
+             b);
         packed_tile(&s->kernel, g, i0, j0, m, n, k, a, b);
     }
 }
@@ -219,7 +222,7 @@ void clsi_multiply(clsi_space *space, clsi_part part, size_t m, size_t n, size_t
     product g = {part, m, n, k, stride, alpha, A, B, C};
     size_t rows = (m + TILE_M - 1) / TILE_M, columns = (n + TILE_N - 1) / TILE_N;
 #ifdef _OPENMP
-    if (space->threads > 1 && rows * columns > 1) {
+    if (space->threads > 1 && rows * columns > 1 && (double)m * (double)n * (double)k > SMALL) {
 #pragma omp parallel for num_threads(space->threads) schedule(dynamic)
         for (size_t t = 0; t < rows * columns; t++)
             tile(space, &g, (rows - 1 - t / columns) * TILE_M, t % columns * TILE_N,

@@ -33,7 +33,7 @@ int clsi_cholesky(clsi_space *space, size_t n, double *A);
 void clsi_cholesky_solve(size_t n, const double *L, double *x);
 
 double clsi_dot(size_t n, const double *x, const double *y);
-void clsi_axpy(size_t n, double a, const double *x, double *y); /* y += a x */
+void clsi_axpy(size_t n, double a, const double *x, double *y);       /* y += a x */
 void clsi_rotate(size_t n, double c, double s, double *x, double *y); /* Givens, in place */
 /* y (n) += A (m, n)^T x (m);  y (m) = A (m, n) x (n) */
 void clsi_transposed_times(size_t m, size_t n, const double *A, const double *x, double *y);

@@ -175,8 +175,7 @@ static cls_status make_positive(work *w) {
     for (size_t i = 0; i < w->unknowns->n; i++) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
-        if (u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) continue;
-        if (u->nonlinear) continue; /* positive already */
+        if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -257,13 +256,32 @@ static cls_status assemble(work *w, const cls_system *system, const cls_assignme
 
 /* ---- everything in order ---- */
 
+static cls_status find_rule(const char *name, clsi_rule *rule, cls_error *error) {
+    static const char *const names[] = {[CLSI_QUADRATURE] = "quadrature",
+                                        [CLSI_VNOTS] = "vnots",
+                                        [CLSI_SYMMETRIC] = "vnots-symmetric"};
+    *rule = CLSI_QUADRATURE;
+    for (int i = 0; name && i < 3; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *rule = (clsi_rule)i;
+        return CLS_OK;
+    }
+    if (!name) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "no residual is made from the scheme '%s'; there are quadrature (the default), "
+                     "vnots-symmetric and vnots",
+                     name);
+}
+
 static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
     const cls_learn_options *o = w->o;
-    cls_status status = clsi_points_create(system, n_tables, tables, names, o->validate,
-                                           o->max_windows ? o->max_windows : 20000, &w->points,
-                                           w->error);
+    clsi_rule rule;
+    cls_status status = find_rule(o->scheme, &rule, w->error);
+    if (status == CLS_OK)
+        status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
+                                    o->max_windows ? o->max_windows : 20000, &w->points, w->error);
     if (status == CLS_OK)
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)

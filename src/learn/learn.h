@@ -8,20 +8,31 @@
 
 /* ---- data.c: points and windows ---- */
 
+/* How windows become equations (residual.c). */
+typedef enum clsi_rule {
+    CLSI_QUADRATURE, /* three neighbours, order 4 */
+    CLSI_VNOTS,      /* two neighbours, scheme (25) as published */
+    CLSI_SYMMETRIC   /* two neighbours and the mean of their states, order 2 */
+} clsi_rule;
+
 typedef struct clsi_points {
-    size_t n, nz;
+    clsi_rule rule;
+    size_t n, nz;   /* all points; for two neighbours the means follow the data */
+    size_t n_data;
     double *time; /* (n) */
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
     size_t n_windows, n_training;
-    size_t *window; /* (n_windows) first of three neighbouring points; training ones first */
+    size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
 } clsi_points;
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, double validate, uint64_t max_windows,
-                              clsi_points **out, cls_error *error);
+                              const char *const *names, clsi_rule rule, double validate,
+                              uint64_t max_windows, clsi_points **out, cls_error *error);
 void clsi_points_free(clsi_points **points);
+/* The three points of window w: neighbours, or both ends and their mean in the middle. */
+void clsi_window_points(const clsi_points *p, size_t w, size_t at[3]);
 /* Weights w with integral over [t0,t2] of the parabola through (t_k, g_k) = sum w_k g_k. */
-void clsi_window_weights(const double *t, double w[3]);
+void clsi_window_weights(const double t[3], double w[3]);
 
 /* ---- unknown.c: the parts to learn ---- */
 

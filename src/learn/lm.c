@@ -77,8 +77,7 @@ static cls_status linearise(lm *m, clsi_problem *p, const double *theta, cls_err
     }
     double largest = 0;
     for (size_t j = 0; j < n; j++) largest = fmax(largest, m->G[j * n + j]);
-    for (size_t j = 0; j < n; j++)
-        m->D[j] = fmax(m->D[j], fmax(m->G[j * n + j], FLOOR * largest));
+    for (size_t j = 0; j < n; j++) m->D[j] = fmax(m->D[j], fmax(m->G[j * n + j], FLOOR * largest));
     return CLS_OK;
 }
 

@@ -212,8 +212,8 @@ cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_err
     for (size_t i = 0; i < count; i++) {
         double *row = q->buffer + q->waiting * (q->n + 1);
         if (!take_row(q, A + i * q->unknowns, b[i], row))
-            return clsi_fail(error, CLS_NUMERIC, "row %zu of the least-squares problem is not finite",
-                             q->rows + 1);
+            return clsi_fail(error, CLS_NUMERIC,
+                             "row %zu of the least-squares problem is not finite", q->rows + 1);
         q->rows++;
         if (++q->waiting == CLSI_SHARDS * CLSI_QR_ROWS) flush(q);
     }

@@ -17,8 +17,9 @@ void clsi_qr_absorb(clsi_space *space, size_t n, double *R, size_t m, double *B,
 size_t clsi_qr_work(size_t n);
 
 /* M (n, n + 1) = [A c] becomes U^T [A c]: rows sigma_i v_i (largest first) and U^T c, by Jacobi
- * rotations of the rows. sigma (n). The rows are left unnormalised. */
-void clsi_svd_rows(size_t n, double *M, double *sigma);
+ * rotations of the rows. sigma (n). The rows are left unnormalised, and column j of M belongs to
+ * column order[j] of A. work: 3 n + 1 numbers. */
+void clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work);
 
 /* Rows `have`.. of V (n, n) are filled so that all n rows are orthonormal. */
 void clsi_complete_rows(size_t n, size_t have, double *V);

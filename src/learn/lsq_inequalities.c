@@ -18,12 +18,12 @@
 typedef struct active_set {
     size_t n, m, count, capacity;
     const double *F, *f;
-    double *z, *z0;      /* (n) */
-    double *Q;           /* (capacity, n): rows are the orthonormal directions */
-    double *T;           /* (capacity, capacity): column j holds normal j in the rows of Q */
-    double *u, *r, *d;   /* multipliers (capacity), T^-1 Q n (capacity), direction (n) */
-    double *h;           /* (capacity) */
-    size_t *which;       /* (capacity) */
+    double *z, *z0;           /* (n) */
+    double *Q;                /* (capacity, n): rows are the orthonormal directions */
+    double *T;                /* (capacity, capacity): column j holds normal j in the rows of Q */
+    double *u, *r, *d;        /* multipliers (capacity), T^-1 Q n (capacity), direction (n) */
+    double *h;                /* (capacity) */
+    size_t *which;            /* (capacity) */
     unsigned char *is_active; /* (m) */
 } active_set;
 

@@ -1,11 +1,11 @@
 /* Linear least squares, the solution: rank, condition, unseen directions, inequalities.
  *
  * Symbols: R y = c is the gathered triangle; D scales its columns to norm 1 (columns never seen
- * keep scale 1); R D = U Sigma V^T; y = D V s, so that |R y - c|^2 = sum (sigma_i s_i - u_i c)^2 + rest.
- * Directions with sigma_i <= rcond sigma_1 are unseen: s_i = 0, the least scaled norm.
+ * keep scale 1); R D = U Sigma V^T; y = D V s, so that |R y - c|^2 = sum (sigma_i s_i - u_i c)^2 +
+ * rest. Directions with sigma_i <= rcond sigma_1 are unseen: s_i = 0, the least scaled norm.
  *
- * With inequalities E x >= e the same coordinates z_i = sigma_i s_i make the problem "the point of a
- * polyhedron nearest to U^T c" (lsq_inequalities.c). Unseen directions may move to satisfy an
+ * With inequalities E x >= e the same coordinates z_i = sigma_i s_i make the problem "the point of
+ * a polyhedron nearest to U^T c" (lsq_inequalities.c). Unseen directions may move to satisfy an
  * inequality; they pay a small price (FREE) for it, so that they move as little as needed.
  *
  * Cost: 30 to 50 n^3 operations for the singular values, n^2 per inequality. */
@@ -22,15 +22,19 @@ static const double FREE = 1e-6;
 typedef struct solution {
     clsi_lsq *q;
     size_t n, rank;
+    size_t *order;              /* (n): columns as the singular values want them */
+    double *work;               /* (3 n + 1) */
     double *D, *sigma, *target; /* (n): scales, singular values (price where unseen), U^T c */
     double *V;                  /* (n, n) rows v_i */
     double *M;                  /* (n, n + 1) */
     double *s, *y;              /* (n) coordinates; unknowns without the fixed ones */
+    double *loose;              /* (unknowns) the solution without inequalities */
     double *F, *f, *u, *size;   /* inequalities in z (m, n), (m); multipliers; norms of the rows */
 } solution;
 
 static void release(solution *s) {
     free(s->D), free(s->sigma), free(s->target), free(s->V), free(s->M), free(s->s), free(s->y);
+    free(s->loose), free(s->order), free(s->work);
     free(s->F), free(s->f), free(s->u), free(s->size);
 }
 
@@ -45,7 +49,10 @@ static int prepare(solution *s, size_t m) {
     s->M = clsi_calloc(n * (n + 1) + 1, sizeof(double));
     s->V = clsi_calloc(n * n + 1, sizeof(double));
     s->F = clsi_calloc(m * n + 1, sizeof(double));
-    return s->M && s->V && s->F;
+    s->loose = clsi_calloc(s->q->unknowns + 1, sizeof(double));
+    s->order = clsi_calloc(n + 1, sizeof(size_t));
+    s->work = clsi_calloc(3 * n + 1, sizeof(double));
+    return s->M && s->V && s->F && s->loose && s->order && s->work;
 }
 
 /* ---- singular values ---- */
@@ -64,12 +71,12 @@ static void scale_columns(solution *s) {
 
 static void decompose(solution *s, double rcond) {
     size_t n = s->n, ld = n + 1, whole = 0;
-    clsi_svd_rows(n, s->M, s->sigma);
+    clsi_svd_rows(n, s->M, s->sigma, s->order, s->work);
     double largest = n ? s->sigma[0] : 0;
     for (size_t i = 0; i < n && s->sigma[i] > 0; i++) {
         /* A row of rounding only is orthogonal to the others while it is a normal number. */
         if (s->sigma[i] < 1e-140) break;
-        for (size_t j = 0; j < n; j++) s->V[i * n + j] = s->M[i * ld + j] / s->sigma[i];
+        for (size_t j = 0; j < n; j++) s->V[i * n + s->order[j]] = s->M[i * ld + j] / s->sigma[i];
         s->rank += s->sigma[i] > rcond * largest;
         whole++;
     }
@@ -157,7 +164,8 @@ static cls_status build_inequalities(solution *s, size_t m, const double *E, con
     return CLS_OK;
 }
 
-/* Violated, or positive multiplier with slack, in the units of the caller. */
+/* Violated (relative to the terms of the row, at the solution or without inequalities), multiplier
+ * negative, or multiplier and slack both positive. */
 static double inequality_residual(const solution *s, size_t m, const double *E, const double *e,
                                   const double *x, double scale) {
     double worst = 0;
@@ -166,7 +174,7 @@ static double inequality_residual(const solution *s, size_t m, const double *E, 
         double slack = -e[i], size = fabs(e[i]), multiplier = s->u[i] / s->size[i];
         for (size_t j = 0; j < N; j++) {
             slack += E[i * N + j] * x[j];
-            size += fabs(E[i * N + j] * x[j]);
+            size += fabs(E[i * N + j]) * fmax(fabs(x[j]), fabs(s->loose[j]));
         }
         if (size > 0) worst = fmax(worst, -slack / size);
         worst = fmax(worst, -multiplier * s->size[i] / scale);
@@ -201,9 +209,13 @@ static cls_status coordinates(solution *s, size_t m, const double *E, const doub
     double price = n && s->sigma[0] > 0 ? FREE * s->sigma[0] : 1;
     for (size_t i = s->rank; i < n; i++) s->sigma[i] = price;
     memcpy(s->s, s->target, n * sizeof(double));
-    cls_status status = CLS_OK;
-    if (m) status = build_inequalities(s, m, E, e, reduced, error);
-    if (m && status == CLS_OK) status = clsi_nearest_feasible(n, m, s->F, s->f, s->s, s->u, error);
+    for (size_t i = 0; i < n; i++) s->s[i] /= s->sigma[i];
+    solution_of(s, s->s, s->y);
+    unknowns_of(s->q, s->y, 1, s->loose);
+    if (!m) return CLS_OK;
+    memcpy(s->s, s->target, n * sizeof(double));
+    cls_status status = build_inequalities(s, m, E, e, reduced, error);
+    if (status == CLS_OK) status = clsi_nearest_feasible(n, m, s->F, s->f, s->s, s->u, error);
     for (size_t i = 0; i < n; i++) s->s[i] /= s->sigma[i];
     return status;
 }
@@ -218,10 +230,14 @@ static void report(const solution *s, double condition, clsi_lsq_info *info) {
         double t = clsi_dot(s->n - i, R + i, s->y + i) - R[s->n];
         sum += t * t;
     }
-    *info = (clsi_lsq_info){.rows = q->rows, .unknowns = q->unknowns, .constraints = q->fixed,
-                            .rank = q->fixed + s->rank, .condition = condition,
+    *info = (clsi_lsq_info){.rows = q->rows,
+                            .unknowns = q->unknowns,
+                            .constraints = q->fixed,
+                            .rank = q->fixed + s->rank,
+                            .condition = condition,
                             .residual = q->rows ? sqrt(sum / (double)q->rows) : 0,
-                            .unseen = s->n - s->rank, .null_space = q->null_space};
+                            .unseen = s->n - s->rank,
+                            .null_space = q->null_space};
 }
 
 static cls_status solve(solution *s, double rcond, size_t m, const double *E, const double *e,

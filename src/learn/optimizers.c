@@ -1,8 +1,8 @@
 /* The table of optimisers, and what all of them do alike: keep the best parameters, ask the watch,
  * stop. A new optimiser is a file and a line in the table.
  *
- * The loss is always the mean (1/2)|r|^2 / rows. Parameters that give a residual which is not finite
- * count as infinitely bad: steps to them are refused, they are never "best". */
+ * The loss is always the mean (1/2)|r|^2 / rows. Parameters that give a residual which is not
+ * finite count as infinitely bad: steps to them are refused, they are never "best". */
 #include "learn/optimize.h"
 #include "base/base.h"
 #include <math.h>

@@ -1,8 +1,12 @@
-/* The residual that is learned from: quadrature of order 4 on three neighbouring points.
+/* The residual that is learned from.
  *
- *     y(z2) - y(z0) = sum_k w_k y'(z_k),      y = (p, S),    w: the parabola's weights
+ *     y(z2) - y(z0) = sum_k w_k y'(z_k),      y = (p, S)
  *
- * (shared/physics/vnots.md, "quadrature"). p = G_v, S = G_T and the rates p' = G_q + sum F,
+ * over three points, with the weights of a rule (shared/physics/vnots.md):
+ *   quadrature       three neighbours, the parabola's weights; order 4, the default
+ *   vnots-symmetric  two neighbours and the mean of their states: all weight in the middle; order 2
+ *   vnots            scheme (25) as published: p' at the end, S' at the beginning; order 1, which
+ *                    puts a bias of order h into what is learned p = G_v, S = G_T and the rates p' = G_q + sum F,
  * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes); for
  * bases they are affine in these, so that a row over the parameters is a sum of basis derivatives.
  *
@@ -108,10 +112,11 @@ static void set_weights(clsi_residual *r) {
     double e2 = 0.01 * sum / (double)p->n;
     if (!(e2 > 0)) e2 = 1;
     for (size_t w = 0; w < p->n_windows; w++) {
-        size_t i = p->window[w] + 1;
-        double v2 = e2, length = p->time[i + 1] - p->time[i - 1];
+        size_t at[3];
+        clsi_window_points(p, w, at);
+        double v2 = e2, length = p->time[at[2]] - p->time[at[0]];
         for (size_t j = 0; j < s->n; j++) {
-            double v = p->z[(s->n + j) * p->n + i];
+            double v = p->z[(s->n + j) * p->n + at[1]];
             v2 += v * v;
         }
         for (size_t e = 0; e < r->n_equations; e++)
@@ -193,7 +198,9 @@ static cls_status batch_create(const clsi_residual *r, const double *theta, batc
 
 /* Point k of window w of the batch is number 3 w + k. */
 static size_t point_of(const batch *b, size_t i) {
-    return b->r->points->window[b->window[i / 3]] + i % 3;
+    size_t at[3];
+    clsi_window_points(b->r->points, b->window[i / 3], at);
+    return at[i % 3];
 }
 
 static void gather_inputs(const batch *b, const clsi_unknown *u) {
@@ -241,8 +248,11 @@ static cls_status evaluate(batch *b, int with_slopes) {
  * c[k][1] of its rate at point k, weighted. */
 static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
     const clsi_points *p = b->r->points;
-    double weights[3], scale = b->r->weight[e * p->n_windows + b->window[w]];
-    clsi_window_weights(p->time + p->window[b->window[w]], weights);
+    double weights[3] = {0}, t[3], scale = b->r->weight[e * p->n_windows + b->window[w]];
+    for (size_t k = 0; k < 3; k++) t[k] = p->time[point_of(b, 3 * w + k)];
+    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(t, weights);
+    if (p->rule == CLSI_SYMMETRIC) weights[1] = t[2] - t[0];
+    if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
     for (int k = 0; k < 3; k++) {
         c[k][0] = scale * (k - 1);
         c[k][1] = -scale * weights[k];
@@ -291,7 +301,9 @@ static void row_of(const batch *b, size_t w, size_t e, double *row) {
         const clsi_learned *l = &u->learned;
         double a[3] = {0}, s[3 * CLSI_FIELD_MAX_INPUTS] = {0};
         if (!symbol_slopes(b, u, w, e, 1, a, s)) continue;
-        const double *x = u->x + b->r->points->window[b->window[w]] * l->d;
+        double x[3 * CLSI_FIELD_MAX_INPUTS];
+        for (size_t i = 0; i < 3; i++)
+            memcpy(x + i * l->d, u->x + point_of(b, 3 * w + i) * l->d, l->d * sizeof *x);
         l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, 3, x, a, s, 0,
                              row + l->offset, b->scratch);
     }

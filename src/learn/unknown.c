@@ -2,8 +2,8 @@
  *
  * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (so that
  * everything is even in v: momentum vanishes at rest, and the gauge terms P0.v and grad f(q).v are
- * gone) and log T (temperatures stay positive). A friction is F = -lambda v with lambda learned and
- * made positive by form; a generating function has no constant. */
+ * gone) and log T (temperatures stay positive). A friction is F = -Q D Q^T v with D positive by form
+ * (-lambda v for one coordinate); a generating function has no constant. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
@@ -12,16 +12,39 @@
 
 /* ---- the symbols that stand for a part while it is unknown ---- */
 
-static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind) {
-    clsi_unknown *u = owner;
+/* A part that the user named, and its fields: consecutive entries of the list. */
+typedef struct part {
+    const char *name;
+    clsi_part_kind kind;
+    clsi_unknown *first;
+    cls_node *values; /* (fields) */
+} part;
+
+static cls_node note_kind(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    (void)j;
+    ((part *)owner)->kind = kind;
+    return cls_symbol(s->g, "unknown'");
+}
+
+/* Diagonals of frictions and conductances are positive; angles and formulas are not bound. */
+static int is_positive(const clsi_unknown *u, size_t n) {
+    return u->kind == CLSI_PART_HEAT || (u->kind == CLSI_PART_FRICTION && u->learned.slot < n);
+}
+
+static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     char name[160];
-    u->kind = kind;
-    snprintf(name, sizeof name, "%.100s'", u->learned.part);
+    snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot);
     u->value = cls_symbol(s->g, name);
-    int positive = kind == CLSI_PART_FRICTION || kind == CLSI_PART_HEAT;
-    if (!u->nonlinear || !positive) return u->value;
+    if (!u->nonlinear || !is_positive(u, s->n)) return u->value;
     u->learned.floor = 0.2; /* about a softplus; the size of lambda is found by the parameters */
     return clsi_learned_value(&u->learned, s->g, u->value);
+}
+
+static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    part *p = owner;
+    size_t n = clsi_field_count(kind, s->n);
+    for (size_t i = 0; i < n; i++) p->values[i] = symbol_of(p->first + i, s);
+    return kind == CLSI_PART_FRICTION ? clsi_friction_force(s, p->values, j) : p->values[0];
 }
 
 static cls_status check_parts(const cls_system *system, const clsi_replacement *list, size_t n,
@@ -38,16 +61,61 @@ static cls_status check_parts(const cls_system *system, const clsi_replacement *
     return CLS_OK;
 }
 
-static cls_status make_skeleton(const cls_system *system, const cls_assignments *set,
-                                clsi_unknowns *u, cls_error *error) {
-    clsi_replacement *list = clsi_calloc(u->n, sizeof *list);
+/* Parses the system's text with every part handed to `node`. */
+static cls_status parse_with(const cls_system *system, const cls_assignments *set, size_t n,
+                             part *parts,
+                             cls_node (*node)(void *, const cls_system *, clsi_part_kind, size_t),
+                             cls_system **out, cls_error *error) {
+    *out = NULL;
+    clsi_replacement *list = clsi_calloc(n, sizeof *list);
     if (!list) return clsi_no_memory(error);
-    for (size_t i = 0; i < u->n; i++)
-        list[i] = (clsi_replacement){u->list[i].learned.part, stand_in, &u->list[i], 0};
-    cls_status status = clsi_system_parse_with(system->text, system->name, set, u->n, list, 1,
-                                               &u->s, error);
-    if (status == CLS_OK) status = check_parts(system, list, u->n, error);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
+    cls_status status =
+        clsi_system_parse_with(system->text, system->name, set, n, list, 1, out, error);
+    if (status == CLS_OK) status = check_parts(system, list, n, error);
     free(list);
+    return status;
+}
+
+/* First to see what kind each part is, then with as many fields as that kind needs. */
+static cls_status make_list(const cls_system *system, const cls_assignments *set,
+                            const cls_learn_options *o, part *parts, clsi_unknowns *us,
+                            cls_error *error) {
+    cls_system *glance = NULL;
+    for (size_t i = 0; i < o->n_unknown; i++) parts[i].name = o->unknown[i];
+    cls_status status = parse_with(system, set, o->n_unknown, parts, note_kind, &glance, error);
+    cls_system_free(&glance);
+    if (status != CLS_OK) return status;
+    for (size_t i = 0; i < o->n_unknown; i++) us->n += clsi_field_count(parts[i].kind, system->n);
+    us->list = clsi_calloc(us->n, sizeof *us->list);
+    if (!us->list) return clsi_no_memory(error);
+    for (size_t i = 0, at = 0; i < o->n_unknown; i++) {
+        size_t n = clsi_field_count(parts[i].kind, system->n);
+        parts[i].first = &us->list[at];
+        if (!(parts[i].values = clsi_calloc(n, sizeof(cls_node)))) return clsi_no_memory(error);
+        for (size_t slot = 0; slot < n; slot++) {
+            clsi_unknown *u = &us->list[at++];
+            u->kind = parts[i].kind;
+            u->learned.slot = slot;
+            u->learned.scale = 1;
+            /* Q D Q^T is not linear in its fields, so positivity belongs into the residual too */
+            u->nonlinear = n > 1 || (o->field && strncmp(o->field, "network", 7) == 0);
+            if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
+        }
+    }
+    return CLS_OK;
+}
+
+static cls_status make_skeleton(const cls_system *system, const cls_assignments *set,
+                                const cls_learn_options *o, clsi_unknowns *us, cls_error *error) {
+    part *parts = clsi_calloc(o->n_unknown, sizeof *parts);
+    if (!parts) return clsi_no_memory(error);
+    cls_status status = make_list(system, set, o, parts, us, error);
+    if (status == CLS_OK)
+        status = parse_with(system, set, o->n_unknown, parts, stand_in, &us->s, error);
+    for (size_t i = 0; i < o->n_unknown; i++) free(parts[i].values);
+    free(parts);
     return status;
 }
 
@@ -150,7 +218,7 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
         u->symbol = at;
         us->symbols[at++] = u->value;
         for (size_t k = 0; k < u->learned.d; k++) {
-            snprintf(name, sizeof name, "%.100s'%zu", u->learned.part, k + 1);
+            snprintf(name, sizeof name, "%.100s'%zu'%zu", u->learned.part, u->learned.slot, k + 1);
             us->symbols[at++] = u->slope[k] = cls_symbol(us->s->g, name);
         }
     }
@@ -160,12 +228,7 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
 static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
-    for (size_t i = 0; i < us->n; i++) {
-        us->list[i].nonlinear = o->field && strncmp(o->field, "network", 7) == 0;
-        us->list[i].learned.scale = 1;
-        if (!(us->list[i].learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
-    }
-    cls_status status = make_skeleton(system, set, us, error);
+    cls_status status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);
@@ -190,10 +253,7 @@ cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments 
     *out = NULL;
     clsi_unknowns *us = clsi_calloc(1, sizeof *us);
     if (!us) return clsi_no_memory(error);
-    us->n = o->n_unknown;
-    us->list = clsi_calloc(us->n, sizeof *us->list);
-    cls_status status =
-        us->list ? fill(system, set, o, points, us, error) : clsi_no_memory(error);
+    cls_status status = fill(system, set, o, points, us, error);
     if (status == CLS_OK)
         *out = us;
     else

@@ -58,19 +58,61 @@ cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     return cls_mul(g, cls_constant(g, 0.5), cls_add(g, u, root));
 }
 
+size_t clsi_field_count(clsi_part_kind kind, size_t n) {
+    return kind == CLSI_PART_FRICTION ? n * (n + 1) / 2 : 1;
+}
+
+/* Rotates components a and b of w by the angle, or back. */
+static void rotate(cls_graph *g, cls_node angle, int back, cls_node *a, cls_node *b) {
+    cls_node c = cls_apply(g, CLS_FN_COS, angle), s = cls_apply(g, CLS_FN_SIN, angle);
+    if (back) s = cls_neg(g, s);
+    cls_node first = cls_add(g, cls_mul(g, c, *a), cls_mul(g, s, *b));
+    *b = cls_sub(g, cls_mul(g, c, *b), cls_mul(g, s, *a));
+    *a = first;
+}
+
+cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j) {
+    cls_graph *g = s->g;
+    size_t n = s->n, angle = n;
+    cls_node *w = clsi_calloc(n, sizeof *w);
+    if (!w) return CLS_NO_NODE;
+    memcpy(w, s->v, n * sizeof *w);
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = a + 1; b < n; b++) rotate(g, values[angle++], 0, &w[a], &w[b]);
+    for (size_t a = 0; a < n; a++) w[a] = cls_mul(g, values[a], w[a]);
+    for (size_t a = n; a-- > 0;)
+        for (size_t b = n; b-- > a + 1;) rotate(g, values[--angle], 1, &w[a], &w[b]);
+    cls_node force = cls_neg(g, w[j]);
+    free(w);
+    return force;
+}
+
+/* A part and its fields: consecutive entries of model->learned. */
 typedef struct place {
     const cls_model *model;
-    const clsi_learned *learned;
+    const clsi_learned *first;
 } place;
 
-static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind) {
-    (void)kind;
-    const place *p = owner;
-    const clsi_learned *l = p->learned;
+static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_system *s) {
     cls_node x[CLSI_FIELD_MAX_INPUTS];
     if (clsi_learned_inputs(l, s, x) != CLS_OK) return CLS_NO_NODE;
-    cls_node phi = l->field->kind->expression(l->field, s->g, x, p->model->theta + l->offset);
+    cls_node phi = l->field->kind->expression(l->field, s->g, x, m->theta + l->offset);
     return clsi_learned_value(l, s->g, phi);
+}
+
+static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    const place *p = owner;
+    size_t n = clsi_field_count(kind, s->n), have = 0;
+    const clsi_learned *end = p->model->learned + p->model->n_learned;
+    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++)
+        have++;
+    if (have != n) return CLS_NO_NODE;
+    if (kind != CLSI_PART_FRICTION) return value_of(p->model, p->first, s);
+    cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
+    for (size_t i = 0; values && i < n; i++) values[i] = value_of(p->model, p->first + i, s);
+    if (values) force = clsi_friction_force(s, values, j);
+    free(values);
+    return force;
 }
 
 /* The start of the file may give S or p, which mean something else once G is learned: the native
@@ -96,14 +138,16 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
     clsi_replacement *list = clsi_calloc(m->n_learned, sizeof *list);
     cls_status status = CLS_MEMORY;
     if (places && list) {
+        size_t n = 0;
         for (size_t i = 0; i < m->n_learned; i++) {
-            places[i] = (place){m, &m->learned[i]};
-            list[i] = (clsi_replacement){m->learned[i].part, put_in, &places[i], 0};
+            if (m->learned[i].slot) continue;
+            places[n] = (place){m, &m->learned[i]};
+            list[n] = (clsi_replacement){m->learned[i].part, put_in, &places[n], 0};
+            n++;
         }
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
-        status = clsi_system_parse_with(m->text, m->name, &set, m->n_learned, list, 0, &m->system,
-                                        error);
-        for (size_t i = 0; i < m->n_learned && status == CLS_OK; i++)
+        status = clsi_system_parse_with(m->text, m->name, &set, n, list, 0, &m->system, error);
+        for (size_t i = 0; i < n && status == CLS_OK; i++)
             if (!list[i].used)
                 status = clsi_fail(error, CLS_SYSTEM, "the system has no part '%s'", list[i].part);
     } else {
@@ -170,7 +214,8 @@ static json_t *numbers(size_t n, const double *values) {
 static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
     for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "field",
+    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "slot",
+                     (json_int_t)l->slot, "field",
                      l->field->spec, "inputs", inputs, "center", numbers(l->d, l->center), "half",
                      numbers(l->d, l->half), "scale", l->scale, "floor", l->floor);
 }
@@ -227,11 +272,13 @@ static int read_numbers(const json_t *list, size_t n, double *out) {
 static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, cls_error *error) {
     const char *part = NULL, *spec = NULL;
     json_t *inputs = NULL, *center = NULL, *half = NULL;
-    if (json_unpack(json, "{s:s, s:s, s:o, s:o, s:o, s:F, s:F}", "part", &part, "field", &spec,
-                    "inputs", &inputs, "center", &center, "half", &half, "scale", &l->scale,
+    json_int_t slot = 0;
+    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F}", "part", &part, "slot", &slot,
+                    "field", &spec, "inputs", &inputs, "center", &center, "half", &half, "scale", &l->scale,
                     "floor", &l->floor) != 0)
         return bad(path, "a learned part lacks something", error);
     l->d = json_array_size(inputs);
+    l->slot = (size_t)slot;
     if (l->d < 1 || l->d > CLSI_FIELD_MAX_INPUTS || !read_numbers(center, l->d, l->center) ||
         !read_numbers(half, l->d, l->half))
         return bad(path, "a learned part has bad inputs", error);
@@ -244,10 +291,15 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
     return clsi_field_create(l->d, spec, &l->field, error);
 }
 
+/* JSON inside a note, parsed only when it is as short as what we write. */
+static json_t *parse_note(const clsi_container *c, const char *key) {
+    const char *text = clsi_container_note(c, key);
+    return text && strlen(text) < 1 << 20 ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
+
 static cls_status read_parts(const char *path, const clsi_container *c, cls_model *m,
                              cls_error *error) {
-    const char *text = clsi_container_note(c, "unknown");
-    json_t *list = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    json_t *list = parse_note(c, "unknown");
     size_t n = json_array_size(list), offset = 0;
     cls_status status = CLS_OK;
     if (!json_is_array(list) || n > 256) {
@@ -270,8 +322,8 @@ static cls_status read_parts(const char *path, const clsi_container *c, cls_mode
 
 static cls_status read_set(const char *path, const clsi_container *c, cls_model *m,
                            cls_error *error) {
-    const char *text = clsi_container_note(c, "set"), *key;
-    json_t *values = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL, *value;
+    const char *key;
+    json_t *values = parse_note(c, "set"), *value;
     size_t n = json_object_size(values);
     cls_status status = json_is_object(values) ? CLS_OK : bad(path, "bad parameter values", error);
     m->set_names = clsi_calloc(n, sizeof *m->set_names);

@@ -10,6 +10,7 @@
  * over the system's variables ("x", "v.x^2", "log(T1)"). */
 typedef struct clsi_learned {
     char *part;
+    size_t slot; /* a friction of n > 1 coordinates has n diagonal and n(n-1)/2 angle fields */
     clsi_field *field;
     size_t d;
     char *input[CLSI_FIELD_MAX_INPUTS];
@@ -37,6 +38,11 @@ struct cls_model {
 cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x);
 /* phi made into the part's value: scale, and positive where asked. */
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
+/* Number of fields of a part of this kind. */
+size_t clsi_field_count(clsi_part_kind kind, size_t n);
+/* Force on coordinate j of F = -Q D Q^T v: values[0..n) are the diagonal of D, positive by form, the
+ * rest the angles of Q, a product of plane rotations. Dissipative for every value of the fields. */
+cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j);
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);
 void clsi_learned_clear(clsi_learned *l);

@@ -338,7 +338,7 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, int is_part) {
     s->lets[k] = (clsi_named){name, e.written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     clsi_replacement *other = is_part ? clsi_replacement_of(r, name, length) : NULL;
-    r->let_raw[k] = other ? other->node(other->owner, s, CLSI_PART_LET) : e.raw;
+    r->let_raw[k] = other ? other->node(other->owner, s, CLSI_PART_LET, 0) : e.raw;
     s->n_lets++;
     status = clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
     return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;

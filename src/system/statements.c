@@ -78,7 +78,7 @@ static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism form
         return clsi_no_memory(r->error);
     s->formalism = formalism;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
-    if (other) e.written = e.raw = e.bound = other->node(other->owner, s, CLSI_PART_FORMULA);
+    if (other) e.written = e.raw = e.bound = other->node(other->owner, s, CLSI_PART_FORMULA, 0);
     s->written = e.written;
     s->raw.formula = e.raw;
     s->bound.formula = e.bound;
@@ -135,13 +135,9 @@ static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, tak
 
 static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_expression *e) {
     cls_system *s = r->s;
-    cls_node raw = e->raw, bound = e->bound;
-    if (r->replaced) {
-        cls_node lambda = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION);
-        raw = bound = cls_neg(s->g, cls_mul(s->g, lambda, s->v[j]));
-    }
-    add_to(s->g, &s->raw.friction[i * s->n + j], raw);
-    add_to(s->g, &s->bound.friction[i * s->n + j], bound);
+    if (r->replaced) return CLS_OK; /* read for its errors only */
+    add_to(s->g, &s->raw.friction[i * s->n + j], e->raw);
+    add_to(s->g, &s->bound.friction[i * s->n + j], e->bound);
     return CLS_OK;
 }
 
@@ -168,6 +164,12 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK) status = name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
     if (status == CLS_OK) status = read_forces(r, c, i, take_friction);
+    for (size_t j = 0; r->replaced && j < r->s->n; j++) {
+        cls_system *s = r->s;
+        cls_node force = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION, j);
+        add_to(s->g, &s->raw.friction[i * s->n + j], force);
+        add_to(s->g, &s->bound.friction[i * s->n + j], force);
+    }
     r->replaced = NULL;
     return status;
 }
@@ -198,7 +200,7 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
-    if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT);
+    if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);
     const size_t both[2] = {i * s->m + j, j * s->m + i};
     for (int k = 0; k < 2; k++) {
         add_to(s->g, &s->raw.conductance[both[k]], e.raw);

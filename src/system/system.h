@@ -98,15 +98,15 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
 /* Parts in other forms: what `clausius learn` makes unknown, and what a model puts in its place. */
 typedef enum clsi_part_kind {
     CLSI_PART_FORMULA,  /* the whole formula */
-    CLSI_PART_FRICTION, /* F = -lambda v: the node is lambda */
+    CLSI_PART_FRICTION, /* the node is the force on coordinate j */
     CLSI_PART_HEAT,     /* the node is the conductance */
     CLSI_PART_LET       /* `part NAME = ...`: the node is its value */
 } clsi_part_kind;
 
 typedef struct clsi_replacement {
     const char *part;
-    /* The node that stands in the part's place, over the symbols of s. */
-    cls_node (*node)(void *owner, const cls_system *s, clsi_part_kind kind);
+    /* The node that stands in the part's place, over the symbols of s; j only for frictions. */
+    cls_node (*node)(void *owner, const cls_system *s, clsi_part_kind kind, size_t j);
     void *owner;
     int used; /* set when the part was found */
 } clsi_replacement;

@@ -1,4 +1,5 @@
-/* The optimisers' test problem, as in PERFORMANCE.md: a scalar network G(x) = w3 . tanh(W2 tanh(W1 x
+/* The optimisers' test problem, as in PERFORMANCE.md: a scalar network G(x) = w3 . tanh(W2 tanh(W1
+ * x
  * + b1) + b2) of 4 inputs is fitted by its gradient, four residuals per sample. The Jacobian is
  * written by hand: tangent along one input, then back to the parameters. */
 #ifndef TOY_NETWORK_H
@@ -110,8 +111,10 @@ static void toy_create(toy_network *t, size_t width, size_t samples, uint64_t se
     cls_random_seed(&random, seed);
     size_t n = width * TOY_INPUTS + width * width + 3 * width;
     *t = (toy_network){.width = width, .samples = samples};
-    t->problem = (clsi_problem){.n_parameters = n, .n_rows = samples * TOY_INPUTS,
-                                .residual = toy_residual, .jacobian = toy_jacobian,
+    t->problem = (clsi_problem){.n_parameters = n,
+                                .n_rows = samples * TOY_INPUTS,
+                                .residual = toy_residual,
+                                .jacobian = toy_jacobian,
                                 .gradient = toy_gradient};
     t->problem.owner = t;
     t->x = malloc(samples * TOY_INPUTS * sizeof(double));

@@ -1,0 +1,97 @@
+/* Adam (Kingma and Ba, arXiv 1412.6980): the baseline, kept because papers use it.
+ *
+ * Batches of 256 rows unless asked otherwise, moments 0.9 and 0.999. The rate falls from 1e-2 to
+ * 1e-5 geometrically over max_iterations: rate_k = 1e-2 * 10^(-3 k / max_iterations). A batch
+ * whose gradient is not finite is skipped, and the moments start afresh at the best parameters.
+ * The loss over all rows is computed once per epoch (at least every 50 steps); only then are the
+ * best parameters and the watch updated. Cost per step: one gradient of a batch. */
+#include "learn/optimize.h"
+#include "base/base.h"
+#include "learn/kernels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 256, LONGEST_EPOCH = 50 };
+
+static const double RATE = 1e-2, DECADES = 3, BETA1 = 0.9, BETA2 = 0.999, TINY = 1e-8;
+
+typedef struct adam {
+    size_t n, batch;
+    double *g, *m, *v;       /* (n): gradient, first and second moment */
+    double weight1, weight2; /* BETA1^k, BETA2^k since the moments began */
+} adam;
+
+static void restart(adam *a) {
+    memset(a->m, 0, a->n * sizeof(double));
+    memset(a->v, 0, a->n * sizeof(double));
+    a->weight1 = a->weight2 = 1;
+}
+
+static void step(adam *a, double rate, double *theta) {
+    a->weight1 *= BETA1;
+    a->weight2 *= BETA2;
+    for (size_t j = 0; j < a->n; j++) {
+        a->m[j] = BETA1 * a->m[j] + (1 - BETA1) * a->g[j];
+        a->v[j] = BETA2 * a->v[j] + (1 - BETA2) * a->g[j] * a->g[j];
+        double m = a->m[j] / (1 - a->weight1), v = a->v[j] / (1 - a->weight2);
+        theta[j] -= rate * m / (sqrt(v) + TINY);
+    }
+}
+
+/* One batch; when it is not finite, back to the best parameters. */
+static void iterate(adam *a, clsi_run *run, const size_t *rows, double rate) {
+    clsi_problem *p = run->problem;
+    double loss;
+    cls_status status = p->gradient(p, run->theta, a->batch, rows, &loss, a->g);
+    if (status == CLS_OK && isfinite(loss) && isfinite(clsi_dot(a->n, a->g, a->g))) {
+        step(a, rate, run->theta);
+        return;
+    }
+    memcpy(run->theta, run->best, a->n * sizeof(double));
+    restart(a);
+}
+
+static void run_batches(adam *a, clsi_run *run, clsi_sampler *sampler) {
+    uint64_t most = run->options->max_iterations;
+    uint64_t epoch = run->problem->n_rows / a->batch;
+    if (epoch > LONGEST_EPOCH) epoch = LONGEST_EPOCH;
+    for (uint64_t k = 0; k < most; k++) {
+        double rate = RATE * pow(10, -DECADES * (double)k / (double)most);
+        iterate(a, run, clsi_sampler_next(sampler, a->batch), rate);
+        run->info->iterations = k + 1;
+        if ((k + 1) % epoch && k + 1 < most) continue;
+        double loss = clsi_full_loss(run->problem, run->theta);
+        if (clsi_run_report(run, loss, sqrt(clsi_dot(a->n, a->g, a->g)))) return;
+    }
+}
+
+static cls_status prepare(adam *a, const clsi_problem *p, size_t batch, cls_error *error) {
+    a->n = p->n_parameters;
+    a->batch = batch ? batch : BATCH;
+    if (a->batch > p->n_rows) a->batch = p->n_rows;
+    a->g = clsi_calloc(a->n + 1, sizeof(double));
+    a->m = clsi_calloc(a->n + 1, sizeof(double));
+    a->v = clsi_calloc(a->n + 1, sizeof(double));
+    if (!a->g || !a->m || !a->v) return clsi_no_memory(error);
+    restart(a);
+    return CLS_OK;
+}
+
+static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, double *theta,
+                           clsi_optimize_info *info, cls_error *error) {
+    clsi_run run;
+    clsi_sampler sampler = {.order = NULL};
+    adam a = {0};
+    cls_status status = clsi_run_begin(&run, p, o, theta, info, error);
+    if (status == CLS_OK) status = prepare(&a, p, o->batch, error);
+    if (status == CLS_OK) status = clsi_sampler_begin(&sampler, p->n_rows, o->seed, error);
+    if (status == CLS_OK && p->n_rows) run_batches(&a, &run, &sampler);
+    clsi_sampler_end(&sampler);
+    free(a.g), free(a.m), free(a.v);
+    return clsi_run_end(&run, status);
+}
+
+const clsi_optimizer clsi_adam = {
+    "adam", "Adam on batches of 256, rate 1e-2 decaying by three decades: the baseline", 0,
+    minimize};

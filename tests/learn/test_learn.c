@@ -1,0 +1,431 @@
+/* Learning, end to end: what was put into the data comes out, and what comes out keeps the laws. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "learn/learn.h"
+#include <clausius/simulate.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- data made here ---- */
+
+typedef struct range {
+    const char *name;
+    double low, high;
+} range;
+
+/* n trajectories of `steps` steps of h from starts drawn uniformly, by CVODE. */
+static cls_table *make_data(const cls_system *s, size_t n_ranges, const range *ranges, size_t n,
+                            uint64_t steps, double h, uint64_t seed) {
+    cls_error error;
+    size_t columns = cls_system_column_count(s), nz = cls_system_state_count(s);
+    double *starts = calloc(n * nz, sizeof *starts);
+    double *rows = calloc(n * (steps + 1) * columns, sizeof *rows);
+    const char *names[64] = {"trajectory"}, *given[16];
+    double values[16], row[64];
+    cls_random random;
+    cls_random_seed(&random, seed);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n_ranges; k++) {
+            given[k] = ranges[k].name;
+            values[k] = ranges[k].low +
+                        (ranges[k].high - ranges[k].low) * cls_random_uniform(&random);
+        }
+        cls_assignments set = {n_ranges, given, values};
+        if (cls_system_start(s, &set, starts + i * nz, &error)) fail_msg("%s", error.message);
+    }
+    cls_simulate_options o = cls_simulate_defaults();
+    o.scheme = "bdf";
+    o.h = h;
+    if (cls_ensemble_run(s, &o, n, starts, steps, 1, 0, rows, &error)) fail_msg("%s", error.message);
+    for (size_t c = 0; c < columns; c++) names[c + 1] = cls_system_column(s, c);
+    cls_table *t;
+    assert_int_equal(cls_table_create(columns + 1, names, &t, &error), CLS_OK);
+    for (size_t i = 0; i < n * (steps + 1); i++) {
+        row[0] = (double)(i / (steps + 1));
+        memcpy(row + 1, rows + i * columns, columns * sizeof *row);
+        assert_int_equal(cls_table_append(t, row, &error), CLS_OK);
+    }
+    free(starts);
+    free(rows);
+    return t;
+}
+
+static const range piston[] = {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}};
+
+static cls_system *load(const char *name) {
+    cls_error error;
+    cls_system *s;
+    if (cls_system_load(name, NULL, &s, &error)) fail_msg("%s", error.message);
+    return s;
+}
+
+static cls_model *learn(const cls_system *s, const cls_table *t, const char *const *unknown,
+                        size_t n, const char *field, cls_learn_info *info) {
+    cls_error error;
+    cls_model *m;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = unknown;
+    o.n_unknown = n;
+    o.field = field;
+    if (cls_learn(s, NULL, 1, &t, &name, &o, &m, info, &error)) fail_msg("%s", error.message);
+    return m;
+}
+
+/* Mean error of a rollout of the model against the true system from its own start. */
+static double rollout(const cls_system *truth, const cls_model *m, double h, uint64_t steps) {
+    cls_error error;
+    cls_simulator *a, *b;
+    double start[16], sum = 0;
+    size_t nz = cls_system_state_count(truth);
+    cls_simulate_options o = cls_simulate_defaults();
+    o.h = h;
+    if (cls_system_start(truth, NULL, start, &error)) fail_msg("%s", error.message);
+    if (cls_simulator_create(cls_model_system(m), &o, &b, &error)) fail_msg("%s", error.message);
+    o.scheme = "bdf";
+    if (cls_simulator_create(truth, &o, &a, &error)) fail_msg("%s", error.message);
+    if (cls_simulator_start(a, 0, start, &error)) fail_msg("%s", error.message);
+    if (cls_simulator_start(b, 0, start, &error)) fail_msg("%s", error.message);
+    for (uint64_t k = 0; k < steps; k++) {
+        if (cls_simulator_advance(a, 1, &error)) fail_msg("%s", error.message);
+        if (cls_simulator_advance(b, 1, &error)) fail_msg("%s", error.message);
+        for (size_t i = 0; i < nz; i++)
+            sum += fabs(cls_simulator_state(a)[i] - cls_simulator_state(b)[i]);
+    }
+    cls_simulate_info info = cls_simulator_info(b);
+    assert_true(info.energy_relative < 1e-12);
+    assert_int_equal(info.entropy_falls, 0);
+    cls_simulator_free(&a);
+    cls_simulator_free(&b);
+    return sum / (double)(nz * steps);
+}
+
+/* ---- what was put in comes out ---- */
+
+static void the_piston_is_learned_from_observables(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 300, 20, 0.01, 1);
+    static const struct {
+        const char *parts[3];
+        size_t n;
+        const char *field;
+        double limit; /* of the mean error over 500 steps */
+    } cases[] = {{{"F1", "F2"}, 2, NULL, 5e-5},
+                 {{"G"}, 1, "chebyshev(6)", 1e-3},
+                 {{"G", "F1", "F2"}, 3, "chebyshev(5, constant)", 5e-3}};
+    for (int i = 0; i < 3; i++) {
+        cls_learn_info info;
+        cls_model *m = learn(s, t, cases[i].parts, cases[i].n, cases[i].field, &info);
+        assert_string_equal(info.optimizer, "linear");
+        assert_int_equal(info.normalised, i == 2);
+        double error = rollout(s, m, 0.01, 500);
+        if (error > cases[i].limit) fail_msg("case %d: mean error %g", i, error);
+        cls_model_free(&m);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* The constant of a generating function and the origins of its entropies cannot be seen. */
+static void unseen_directions_are_counted(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 100, 20, 0.01, 2);
+    const char *const G[] = {"G"};
+    cls_learn_info info;
+    cls_model *m = learn(s, t, G, 1, "chebyshev(3, constant)", &info);
+    assert_true(info.unseen >= 1);
+    assert_int_equal(info.rank + info.unseen, info.parameters);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* Order of the residual's rule shows in what is learned: the first-order one is biased by O(h). */
+static void higher_order_residuals_are_less_biased(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 200, 10, 0.08, 3);
+    const char *const parts[] = {"F1", "F2"}, *name = "made here";
+    const char *const rules[] = {"vnots", "vnots-symmetric", "quadrature"};
+    double error[3];
+    for (int i = 0; i < 3; i++) {
+        cls_error e;
+        cls_learn_info info;
+        cls_model *m;
+        cls_learn_options o = cls_learn_defaults();
+        o.unknown = parts;
+        o.n_unknown = 2;
+        o.scheme = rules[i];
+        if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &e))
+            fail_msg("%s", e.message);
+        error[i] = rollout(s, m, 0.01, 500);
+        cls_model_free(&m);
+    }
+    print_message("vnots %g, vnots-symmetric %g, quadrature %g\n", error[0], error[1], error[2]);
+    assert_true(error[1] < 0.3 * error[0]);
+    assert_true(error[2] < 0.3 * error[1]);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+static const char *const plate =
+    "system \"a plate on an anisotropic floor\"\n"
+    "coordinate x, y\n"
+    "temperature T\n"
+    "thermal lagrangian G = (v.x^2 + v.y^2)/2 - (x^2 + 2*y^2)/2 + T*(log(T) - 1)\n"
+    "friction F on T: x <- -(0.5 + 0.2*x^2)*v.x - 0.2*v.y, y <- -0.2*v.x - 0.3*v.y\n"
+    "start x = 0.5, y = -0.3, v.x = 0.2, v.y = 0.4, T = 1\n";
+
+/* F = -Q D Q^T v: learned, and dissipative everywhere because of its form. */
+static void friction_in_two_dimensions(void **unused) {
+    (void)unused;
+    cls_error error;
+    cls_system *s;
+    if (cls_system_parse(plate, "plate", NULL, &s, &error)) fail_msg("%s", error.message);
+    const range box[] = {{"x", -1, 1}, {"y", -1, 1}, {"v.x", -1, 1}, {"v.y", -1, 1}, {"T", 0.8, 1.2}};
+    cls_table *t = make_data(s, 5, box, 200, 10, 0.02, 4);
+    const char *const parts[] = {"F"};
+    cls_learn_info info;
+    cls_model *m = learn(s, t, parts, 1, "monomial(2, constant)", &info);
+    assert_string_equal(info.optimizer, "lm");
+    double mean = rollout(s, m, 0.02, 300);
+    if (mean > 1e-3) fail_msg("mean error %g", mean);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+static void networks_learn_too(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 60, 10, 0.02, 5);
+    const char *const parts[] = {"F1"}, *name = "made here";
+    cls_error error;
+    cls_learn_info info;
+    cls_model *m;
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = 1;
+    o.field = "network(8, 8)";
+    o.max_iterations = 60;
+    if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
+        fail_msg("%s", error.message);
+    assert_string_equal(info.optimizer, "lm");
+    assert_true(info.loss_final < 0.05 * info.loss_initial);
+    rollout(s, m, 0.01, 200);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* ---- laws for every parameter value ---- */
+
+/* Untrained parameters, small to large: a run either keeps the laws or stops with an error. */
+static void laws_hold_for_any_parameters(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 40, 10, 0.02, 6);
+    const char *const parts[] = {"G", "F1", "F2"};
+    cls_learn_info info;
+    cls_model *m = learn(s, t, parts, 3, "chebyshev(3, constant)", &info);
+    cls_random random;
+    cls_random_seed(&random, 7);
+    int stopped = 0, ran = 0;
+    for (int trial = 0; trial < 60; trial++) {
+        cls_error error;
+        double size = pow(10, 3 * cls_random_uniform(&random) - 3), start[4];
+        double *kept = malloc(m->n_theta * sizeof *kept);
+        memcpy(kept, m->theta, m->n_theta * sizeof *kept);
+        for (size_t i = 0; i < m->n_theta; i++) m->theta[i] += size * cls_random_normal(&random);
+        assert_int_equal(clsi_model_build(m, &error), CLS_OK);
+        memcpy(m->theta, kept, m->n_theta * sizeof *kept);
+        free(kept);
+        cls_simulate_options o = cls_simulate_defaults();
+        o.h = 0.01;
+        o.max_halvings = 3;
+        cls_simulator *sim;
+        assert_int_equal(cls_simulator_create(m->system, &o, &sim, &error), CLS_OK);
+        assert_int_equal(cls_system_start(s, NULL, start, &error), CLS_OK);
+        cls_status status = cls_simulator_start(sim, 0, start, &error);
+        if (status == CLS_OK) status = cls_simulator_advance(sim, 50, &error);
+        cls_simulate_info laws = cls_simulator_info(sim);
+        if (laws.steps > 0 && laws.energy_relative > 1e-9)
+            fail_msg("trial %d: energy %g after %llu steps", trial, laws.energy_relative,
+                     (unsigned long long)laws.steps);
+        assert_int_equal(laws.entropy_falls, 0);
+        if (status == CLS_OK)
+            ran++;
+        else
+            stopped++;
+        cls_simulator_free(&sim);
+    }
+    assert_true(ran > 5); /* the test has seen runs, not only refusals */
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* ---- derivatives ---- */
+
+static void jacobian_and_gradient_agree_with_differences(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 12, 6, 0.05, 8);
+    const char *const parts[] = {"G", "F1"}, *name = "made here";
+    const char *const fields[] = {"network(5, 4)", "chebyshev(2)"};
+    for (int k = 0; k < 2; k++) {
+        cls_error error;
+        clsi_points *points;
+        clsi_unknowns *unknowns;
+        clsi_residual *residual;
+        cls_learn_options o = cls_learn_defaults();
+        o.unknown = parts;
+        o.n_unknown = 2;
+        o.field = fields[k];
+        const cls_table *table = t;
+        assert_int_equal(clsi_points_create(s, 1, &table, &name, CLSI_QUADRATURE, 0, 0, &points,
+                                            &error),
+                         CLS_OK);
+        assert_int_equal(clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error), CLS_OK);
+        assert_int_equal(clsi_residual_create(points, unknowns, &residual, &error), CLS_OK);
+        size_t P = unknowns->n_theta, rows = points->n_training * residual->n_equations;
+        double *theta = calloc(P, sizeof *theta), *r = calloc(3 * rows, sizeof *r);
+        double *J = calloc(rows * P, sizeof *J), *gradient = calloc(P, sizeof *gradient), loss;
+        cls_random random;
+        cls_random_seed(&random, 9);
+        for (size_t i = 0; i < P; i++) theta[i] = 0.3 * cls_random_normal(&random);
+        clsi_residual_rows(residual, theta, 0, rows, NULL, r, J);
+        clsi_residual_gradient(residual, theta, rows, NULL, &loss, gradient);
+        double largest = 0, worst = 0, worst_gradient = 0, scale = 0;
+        for (size_t j = 0; j < P; j++) {
+            double kept = theta[j], h = 1e-6, sum = 0;
+            theta[j] = kept + h;
+            clsi_residual_rows(residual, theta, 0, rows, NULL, r + rows, NULL);
+            theta[j] = kept - h;
+            clsi_residual_rows(residual, theta, 0, rows, NULL, r + 2 * rows, NULL);
+            theta[j] = kept;
+            for (size_t i = 0; i < rows; i++) {
+                double difference = (r[rows + i] - r[2 * rows + i]) / (2 * h);
+                worst = fmax(worst, fabs(difference - J[i * P + j]));
+                largest = fmax(largest, fabs(J[i * P + j]));
+                sum += r[i] * J[i * P + j] / (double)rows;
+            }
+            worst_gradient = fmax(worst_gradient, fabs(sum - gradient[j]));
+            scale = fmax(scale, fabs(gradient[j]));
+        }
+        if (worst > 1e-7 * largest) fail_msg("%s: Jacobian off by %g of %g", fields[k], worst, largest);
+        if (worst_gradient > 1e-11 * scale)
+            fail_msg("%s: gradient off by %g of %g", fields[k], worst_gradient, scale);
+        free(theta);
+        free(r);
+        free(J);
+        free(gradient);
+        clsi_residual_free(&residual);
+        clsi_unknowns_free(&unknowns);
+        clsi_points_free(&points);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+static void weights_integrate_parabolas(void **unused) {
+    (void)unused;
+    const double t[] = {0.3, 0.5, 1.1};
+    double w[3];
+    clsi_window_weights(t, w);
+    for (int power = 0; power <= 2; power++) {
+        double sum = 0, exact = (pow(t[2], power + 1) - pow(t[0], power + 1)) / (power + 1);
+        for (int k = 0; k < 3; k++) sum += w[k] * pow(t[k], power);
+        assert_true(fabs(sum - exact) < 1e-15);
+    }
+}
+
+/* ---- files ---- */
+
+static void a_model_survives_its_file(void **unused) {
+    (void)unused;
+    char path[] = "/tmp/clausius-model-XXXXXX.safetensors";
+    int fd = mkstemps(path, 12);
+    assert_true(fd >= 0);
+    close(fd);
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 40, 10, 0.02, 10);
+    const char *const parts[] = {"G", "F2"};
+    cls_learn_info info;
+    cls_error error;
+    cls_model *m = learn(s, t, parts, 2, "chebyshev(3, constant)", &info), *again;
+    assert_int_equal(cls_model_write(m, path, &error), CLS_OK);
+    if (cls_model_read(path, &again, &error)) fail_msg("%s", error.message);
+    assert_int_equal(again->n_theta, m->n_theta);
+    assert_memory_equal(again->theta, m->theta, m->n_theta * sizeof(double));
+    double a[4], b[4];
+    cls_simulator *sim;
+    const cls_model *both[] = {m, again};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cls_simulator_create(cls_model_system(both[i]), NULL, &sim, &error), CLS_OK);
+        assert_int_equal(cls_system_start(cls_model_system(both[i]), NULL, a, &error), CLS_OK);
+        assert_int_equal(cls_simulator_start(sim, 0, a, &error), CLS_OK);
+        assert_int_equal(cls_simulator_advance(sim, 20, &error), CLS_OK);
+        memcpy(i ? a : b, cls_simulator_state(sim), sizeof a);
+        cls_simulator_free(&sim);
+    }
+    assert_memory_equal(a, b, sizeof a);
+    unlink(path);
+    cls_model_free(&m);
+    cls_model_free(&again);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+static void mistakes_are_explained(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 5, 10, 0.02, 11);
+    const cls_table *table = t;
+    const char *name = "data.csv", *wrong[] = {"F3"}, *right[] = {"F1"};
+    cls_error error;
+    cls_learn_info info;
+    cls_model *m;
+    cls_learn_options o = cls_learn_defaults();
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
+    o.unknown = wrong;
+    o.n_unknown = 1;
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "has no part 'F3'; did you mean"));
+    o.unknown = right;
+    o.field = "chebychev(3)";
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "did you mean 'chebyshev'"));
+    o.field = "network(4)";
+    o.optimizer = "linear";
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "not affine"));
+    o = (cls_learn_options){.size = sizeof o, .unknown = right, .n_unknown = 1, .scheme = "rk4"};
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
+    assert_null(m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_piston_is_learned_from_observables),
+        cmocka_unit_test(unseen_directions_are_counted),
+        cmocka_unit_test(higher_order_residuals_are_less_biased),
+        cmocka_unit_test(friction_in_two_dimensions),
+        cmocka_unit_test(networks_learn_too),
+        cmocka_unit_test(laws_hold_for_any_parameters),
+        cmocka_unit_test(jacobian_and_gradient_agree_with_differences),
+        cmocka_unit_test(weights_integrate_parabolas),
+        cmocka_unit_test(a_model_survives_its_file),
+        cmocka_unit_test(mistakes_are_explained)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
