@@ -259,8 +259,10 @@ const cli_command cli_audit = {
                 "  clausius audit ideal-gas-piston --against measured.csv --limit-energy 1e-3\n"
                 "  clausius audit pendulum --scheme leapfrog --h 0.1\n",
     .notes =
-        "A SYSTEM or MODEL alone is simulated at h, h/2 and h/4 and judged, with the observed order.\n"
-        "A file is judged as it is; which system it is of stands in its notes, or before --against.\n"
+        "A SYSTEM or MODEL alone is simulated at h, h/2 and h/4 and judged, with the observed "
+        "order.\n"
+        "A file is judged as it is; which system it is of stands in its notes, or before "
+        "--against.\n"
         "Laws: energy drift, entropy falls, invariants, domains, dissipation sign over the data's\n"
         "range and beyond it, momentum at rest, mass matrix and heat capacity positive, order.\n"
         "Exit code 1 when a law is broken. A scheme that does not promise the energy breaks the\n"

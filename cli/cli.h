@@ -188,6 +188,11 @@ cls_status cli_walk(const cls_system *s, cls_simulator *sim, uint64_t steps, uin
 cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *options,
                             uint64_t steps, uint64_t every, cls_table **out, cls_error *error);
 
+/* Reads trajectory files. A model among them is simulated: from the first row of the first file,
+ * with its steps. `out` (n) begins with NULLs; what was made is the caller's also after a failure.
+ */
+cls_status cli_trajectories(size_t n, const char *const *words, cls_table **out, cls_error *error);
+
 /* ---- draws for ensembles (sample.c) ---- */
 
 /* One variable of --sample: U(a, b) or N(mean, sigma). */

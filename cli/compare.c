@@ -1,10 +1,11 @@
 /* clausius compare: how far two trajectories are apart, column by column. Times are matched, not
- * rows, so that a run at step h can be held against a reference with rows at other times too. */
+ * rows, so that a run at step h can be held against a reference with rows at other times too. A
+ * model stands for the trajectory that it makes from the first row of the other. */
 #include "cli.h"
 #include <stdlib.h>
 
 typedef struct comparison {
-    cls_table *a, *b;
+    cls_table *tables[2];
     char **columns;
     size_t n_columns;
     cls_difference *differences;
@@ -13,15 +14,15 @@ typedef struct comparison {
 
 static cls_status compare(const cli_arguments *a, comparison *c, cls_error *error) {
     const char *columns = cli_value(a, "columns");
-    cls_status status = cls_table_read(a->words[0], &c->a, error);
-    if (!status) status = cls_table_read(a->words[1], &c->b, error);
+    cls_status status = cli_trajectories(2, a->words, c->tables, error);
     if (!status && columns)
         status = cli_words("--columns", columns, &c->n_columns, &c->columns, error);
     if (status) return status;
-    c->differences = calloc(cls_table_columns(c->a) + 1, sizeof *c->differences);
+    c->differences = calloc(cls_table_columns(c->tables[0]) + 1, sizeof *c->differences);
     if (!c->differences) return cli_no_memory(error);
-    return cls_table_compare(c->a, c->b, c->n_columns, (const char *const *)c->columns,
-                             c->differences, &c->n, &c->rows, error);
+    return cls_table_compare(c->tables[0], c->tables[1], c->n_columns,
+                             (const char *const *)c->columns, c->differences, &c->n, &c->rows,
+                             error);
 }
 
 static cls_status print_json(const comparison *c, cls_error *error) {
@@ -69,8 +70,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!status && above && cli_given(a, "tolerance")) status = CLS_CHECK;
     free(c.differences);
     free(c.columns);
-    cls_table_free(&c.a);
-    cls_table_free(&c.b);
+    for (int i = 0; i < 2; i++) cls_table_free(&c.tables[i]);
     return status;
 }
 
@@ -84,11 +84,15 @@ static const cli_option options[] = {
 const cli_command cli_compare = {
     .name = "compare",
     .doc = "the difference of two trajectories at equal times",
-    .usage = "TRAJECTORY TRAJECTORY [options]",
+    .usage = "TRAJECTORY|MODEL TRAJECTORY [options]",
     .examples = "  clausius compare run.csv reference.csv\n"
-                "  clausius compare run.csv reference.csv --columns x,v.x --tolerance 1e-6\n",
-    .notes = "Rows are matched by time (and by the trajectory column where there is one), not by\n"
-             "number. mae is the mean, max the largest, rmse the root mean square difference.\n",
+                "  clausius compare run.csv reference.csv --columns x,v.x --tolerance 1e-6\n"
+                "  clausius compare learned.safetensors measured.csv --columns x,T1\n",
+    .notes =
+        "Rows are matched by time (and by the trajectory column where there is one), not by\n"
+        "number. mae is the mean, max the largest, rmse the root mean square difference. A\n"
+        "MODEL is simulated from the first row of the other file, with its steps; energies and\n"
+        "entropies that were learned have origins of their own, so compare observables.\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

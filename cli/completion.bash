@@ -42,6 +42,10 @@ _clausius() {
     fi
     case $previous in
     --scheme)
+        if [[ $command == learn ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "quadrature vnots-symmetric vnots" -- "$cur")
+            return
+        fi
         mapfile -t COMPREPLY < <(compgen -W \
             "$(_clausius_first_words "$program" schemes | tail -n +2)" -- "$cur")
         return
@@ -94,7 +98,7 @@ _clausius() {
     audit)
         _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius .safetensors .csv
         ;;
-    compare | plot) _clausius_words_or_files "" .csv ;;
+    compare | plot) _clausius_words_or_files "" .csv .safetensors ;;
     data)
         if ((COMP_CWORD == 2)); then
             mapfile -t COMPREPLY < <(compgen -W "inspect" -- "$cur")

@@ -116,6 +116,7 @@ static cls_status prepare(lesson *l, cls_error *error) {
                         a->words[0]);
     l->options = cls_learn_defaults();
     l->options.field = cli_value(a, "field");
+    l->options.scheme = cli_value(a, "scheme");
     l->json = cli_given(a, "json");
     l->quiet = l->json || cli_given(a, "quiet");
     cls_status status = read_optimizer(l, error);
@@ -140,6 +141,9 @@ static cls_status read_data(lesson *l, cls_error *error) {
     for (size_t i = 0; !status && i < l->n_tables; i++) {
         const char *path = l->a->words[i + 1];
         status = cls_table_read(path, &l->tables[i], error);
+        if (!status && !cls_table_rows(l->tables[i]))
+            status =
+                cli_fail(error, CLS_DATA, "%s has no rows: there is nothing to learn from", path);
         if (!status) status = cli_rename(&map, path, &l->tables[i], error);
         if (!status && !l->quiet) cli_tell_ignored(l->motion.system, path, l->tables[i]);
     }
@@ -182,13 +186,13 @@ static int watch(void *owner, const cls_learn_progress *p) {
     return cli_interrupted();
 }
 
-/* What was told, then the end. Before there is any solution the loss is that of the start, if it has
- * one (where everything is unknown, doing nothing has no residual). */
+/* What was told, then the end. Before there is any solution the loss is that of the start, if it
+ * has one (where everything is unknown, doing nothing has no residual). */
 static cls_status write_log(lesson *l, cls_error *error) {
     cls_status status = CLS_OK;
-    double row[n_log], last[n_log] = {l->info.iterations ? 2 : 1, (double)l->info.iterations,
-                                      (double)l->info.iterations, l->info.loss_final,
-                                      l->info.seconds};
+    double row[n_log],
+        last[n_log] = {l->info.iterations ? 2 : 1, (double)l->info.iterations,
+                       (double)l->info.iterations, l->info.loss_final, l->info.seconds};
     if (!l->writer) return CLS_OK;
     for (size_t i = 0; !status && i < cls_table_rows(l->log); i++) {
         for (size_t c = 0; c < n_log; c++) row[c] = cls_table_column(l->log, c)[i];
@@ -203,17 +207,17 @@ static cls_status write_log(lesson *l, cls_error *error) {
 
 static cls_status print_json(const lesson *l, cls_error *error) {
     const cls_learn_info *i = &l->info;
-    json_t *loss = json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
-                             cli_json_real(i->loss_final), "validation",
-                             cli_json_real(i->loss_validation));
-    return cli_print_json(
-        json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b}", "parameters",
-                  (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss,
-                  "iterations", (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
-                  i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
-                  cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
-                  i->normalised),
-        error);
+    json_t *loss =
+        json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
+                  cli_json_real(i->loss_final), "validation", cli_json_real(i->loss_validation));
+    return cli_print_json(json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b}",
+                                    "parameters", (json_int_t)i->parameters, "samples",
+                                    (json_int_t)i->samples, "loss", loss, "iterations",
+                                    (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
+                                    i->optimizer, "model", l->model, "rank", (json_int_t)i->rank,
+                                    "condition", cli_json_real(i->condition), "unseen",
+                                    (json_int_t)i->unseen, "normalised", i->normalised),
+                          error);
 }
 
 static void print_rank(const cls_learn_info *i) {
@@ -224,11 +228,13 @@ static void print_rank(const cls_learn_info *i) {
         fprintf(stderr, "  unseen      the data cannot tell %zu combination%s of parameters\n",
                 i->unseen, i->unseen == 1 ? "" : "s");
     if (i->normalised)
-        fprintf(stderr, "  scale       a multiple of energy and forces moves the same way; the mean "
-                        "mass was set to 1\n");
+        fprintf(stderr,
+                "  scale       a multiple of energy and forces moves the same way; the mean "
+                "mass was set to 1\n");
     if (i->negative)
-        fprintf(stderr, "  negative    %zu value%s of friction at the data, before the form made "
-                        "them positive\n",
+        fprintf(stderr,
+                "  negative    %zu value%s of friction at the data, before the form made "
+                "them positive\n",
                 i->negative, i->negative == 1 ? "" : "s");
 }
 
@@ -265,10 +271,9 @@ static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
     l->phase = -1;
     l->options.watch = watch;
     l->options.owner = l;
-    cls_status status =
-        cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
-                  (const cls_table *const *)l->tables, l->a->words + 1, &l->options, model,
-                  &l->info, error);
+    cls_status status = cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
+                                  (const cls_table *const *)l->tables, l->a->words + 1, &l->options,
+                                  model, &l->info, error);
     cli_progress_end(&l->progress);
     return status;
 }
@@ -281,7 +286,8 @@ static cls_status write_results(lesson *l, const cls_model *model, cls_error *er
 
 /* After a signal: what the library had is kept, and said; the exit code is that of a signal. */
 static cls_status interrupted(lesson *l, const cls_model *model, cls_error *error) {
-    if (!model) return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", l->model);
+    if (!model)
+        return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", l->model);
     cls_status status = write_results(l, model, error);
     if (status) return status;
     return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s holds the best so far", l->model);
@@ -322,6 +328,8 @@ static const cli_option options[] = {
     {"unknown", 0, "NAMES", "the parts to learn, \"G, F1\" (see `clausius show SYSTEM --parts`)"},
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
     {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
+    {"scheme", 0, "NAME",
+     "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature"},
     {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs or adam; else auto"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     {"map", 0, "LIST", "columns under other names, \"x=position [mm], time=t\""},
@@ -341,15 +349,19 @@ const cli_command cli_learn = {
     .doc = "unknown parts of a system from measured trajectories",
     .usage = "SYSTEM DATA... --unknown NAMES [options]",
     .examples =
-        "  clausius learn adiabatic-piston train.csv --unknown \"G, F1, F2\" -o learned.safetensors\n"
+        "  clausius learn adiabatic-piston train.csv --unknown \"G, F1, F2\" -o "
+        "learned.safetensors\n"
         "  clausius learn gas.clausius run1.csv run2.csv --unknown F --set \"c=3/2\"\n"
         "  clausius learn adiabatic-piston lab.csv --unknown F1 --map \"x=position [m], time=t\"\n"
         "  clausius learn adiabatic-piston train.csv --unknown G --field \"chebyshev(6)\" --json\n",
     .notes =
-        "DATA are CSV files: time and the state, one trajectory per file, or a column `trajectory`.\n"
-        "The parts that SYSTEM gives formulas for stay as they are, except those of --unknown. The\n"
+        "DATA are CSV files: time and the state, one trajectory per file, or a column "
+        "`trajectory`.\n"
+        "The parts that SYSTEM gives formulas for stay as they are, except those of --unknown. "
+        "The\n"
         "model keeps the laws whatever was learned; simulate, audit and show take it as a SYSTEM.\n"
-        "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training log\n"
+        "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training "
+        "log\n"
         "(MODEL with .log.csv). Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
     .options = options,
     .min_words = 2,

@@ -5,8 +5,8 @@
  * last row of a file (--from), where the native state is taken bit for bit when the file has it.
  *
  * The start in a model's system file was written for the formulas of that file: S = 1 there is not
- * S = 1 of a learned formula, whose entropy has an origin of its own. So what --start leaves open is
- * taken from the file as a state of the file's own system, in its native variables. */
+ * S = 1 of a learned formula, whose entropy has an origin of its own. So what --start leaves open
+ * is taken from the file as a state of the file's own system, in its native variables. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ cls_status cli_check_scheme(const char *name, cls_error *error) {
     return cli_unknown(error, CLS_USAGE, "scheme", name, n, names);
 }
 
-/* ---- the last row of a file ---- */
+/* ---- a row of a file ---- */
 
 static cls_status check_from(const cls_table *t, const char *path, cls_error *error) {
     int k = cls_table_find(t, "trajectory");
@@ -40,21 +40,21 @@ static cls_status check_from(const cls_table *t, const char *path, cls_error *er
     for (size_t i = 1; id && i < rows; i++)
         if (id[i] != id[0])
             return cli_fail(error, CLS_DATA,
-                            "%s has several trajectories; --from needs a file with one", path);
+                            "%s has several trajectories; a start needs a file with one", path);
     return CLS_OK;
 }
 
-static double last(const cls_table *t, int column) {
-    return cls_table_column(t, (size_t)column)[cls_table_rows(t) - 1];
+static double value(const cls_table *t, size_t row, int column) {
+    return cls_table_column(t, (size_t)column)[row];
 }
 
 /* Copies the state when the file has all of it; `work` of foreign data begins at 0. */
-static int copy_state(const cls_system *s, const cls_table *t, double *state) {
+static int copy_state(const cls_system *s, const cls_table *t, size_t row, double *state) {
     for (size_t i = 0; i < cls_system_state_count(s); i++) {
         const char *name = cls_system_state_name(s, i);
         int k = cls_table_find(t, name);
         if (k < 0 && strcmp(name, "work")) return 0;
-        state[i] = k < 0 ? 0 : last(t, k);
+        state[i] = k < 0 ? 0 : value(t, row, k);
     }
     return 1;
 }
@@ -89,8 +89,8 @@ static cls_status no_column(const cls_table *t, const char *path, const char *na
 }
 
 /* Lets the library complete the start from what the file has of each state or its partner. */
-static cls_status complete_state(const cls_system *s, const cls_table *t, const char *path,
-                                 double *state, cls_error *error) {
+static cls_status complete_state(const cls_system *s, const cls_table *t, size_t row,
+                                 const char *path, double *state, cls_error *error) {
     size_t n = 0, states = cls_system_state_count(s);
     const char **names = calloc(states + 1, sizeof *names);
     double *values = calloc(states + 1, sizeof *values);
@@ -103,7 +103,7 @@ static cls_status complete_state(const cls_system *s, const cls_table *t, const 
             status = no_column(t, path, name, other, error);
         } else {
             names[n] = found;
-            values[n++] = last(t, cls_table_find(t, found));
+            values[n++] = value(t, row, cls_table_find(t, found));
         }
     }
     cls_assignments given = {n, names, values};
@@ -116,15 +116,21 @@ static cls_status complete_state(const cls_system *s, const cls_table *t, const 
     return status;
 }
 
+/* Row `row`, or the last one when there are fewer. */
+static cls_status start_at(const cls_table *t, size_t row, const char *path, cli_motion *m,
+                           cls_error *error) {
+    cls_status status = check_from(t, path, error);
+    if (status) return status;
+    if (row >= cls_table_rows(t)) row = cls_table_rows(t) - 1;
+    m->time = value(t, row, cls_table_find(t, "time"));
+    if (copy_state(m->system, t, row, m->state)) return CLS_OK;
+    return complete_state(m->system, t, row, path, m->state, error);
+}
+
 static cls_status start_from(const char *path, cli_motion *m, cls_error *error) {
     cls_table *t = NULL;
     cls_status status = cls_table_read(path, &t, error);
-    if (!status) status = check_from(t, path, error);
-    if (!status) {
-        m->time = last(t, cls_table_find(t, "time"));
-        if (!copy_state(m->system, t, m->state))
-            status = complete_state(m->system, t, path, m->state, error);
-    }
+    if (!status) status = start_at(t, SIZE_MAX, path, m, error);
     cls_table_free(&t);
     return status;
 }
@@ -149,7 +155,8 @@ static cls_status load_original(const cls_system *s, cls_system **out, cls_error
         values[i] = cls_system_parameter(s, i);
     }
     cls_assignments set = {n, names, values};
-    if (!status) status = cls_system_parse(cls_system_text(s), cls_system_name(s), &set, out, error);
+    if (!status)
+        status = cls_system_parse(cls_system_text(s), cls_system_name(s), &set, out, error);
     free(names);
     free(values);
     return status;
@@ -289,5 +296,51 @@ cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *opt
     if (status) cls_table_free(out);
     cls_simulator_free(&sim);
     free(names);
+    return status;
+}
+
+/* ---- a trajectory, or the model that makes one ---- */
+
+/* The step of a table with rows at equal distances. */
+static cls_status equal_steps(const cls_table *t, const char *path, double *h, cls_error *error) {
+    size_t rows = cls_table_rows(t);
+    const double *time = cls_table_column(t, (size_t)cls_table_find(t, "time"));
+    *h = rows > 1 ? (time[rows - 1] - time[0]) / (double)(rows - 1) : 0;
+    for (size_t k = 1; k < rows; k++)
+        if (!(fabs(time[k] - time[0] - (double)k * *h) <= 1e-6 * *h)) *h = 0;
+    if (*h > 0) return CLS_OK;
+    return cli_fail(error, CLS_DATA, "%s: a model can only follow rows at equal times", path);
+}
+
+static cls_status follow(cli_motion *m, const cls_table *beside, const char *path, cls_table **out,
+                         cls_error *error) {
+    cls_simulate_options options = cls_simulate_defaults();
+    m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
+    cls_status status = m->state ? start_at(beside, 0, path, m, error) : cli_no_memory(error);
+    if (!status) status = equal_steps(beside, path, &options.h, error);
+    if (!status) status = cli_motion_table(m, &options, cls_table_rows(beside) - 1, 1, out, error);
+    return status;
+}
+
+cls_status cli_trajectories(size_t n, const char *const *words, cls_table **out, cls_error *error) {
+    size_t first = n; /* the first file: what models follow */
+    cls_status status = CLS_OK;
+    for (size_t i = n; !status && i-- > 0;)
+        if (!cls_model_is_path(words[i])) {
+            status = cls_table_read(words[i], &out[i], error);
+            first = i;
+        }
+    for (size_t i = 0; !status && i < n; i++) {
+        cli_motion m = {0};
+        if (out[i]) continue;
+        if (first == n)
+            return cli_fail(error, CLS_USAGE,
+                            "%s is a model and follows a trajectory; give one, or make one: "
+                            "`clausius simulate %s -o run.csv`",
+                            words[i], words[i]);
+        status = cli_motion_open(words[i], NULL, &m, error);
+        if (!status) status = follow(&m, out[first], words[first], &out[i], error);
+        cli_motion_free(&m);
+    }
     return status;
 }

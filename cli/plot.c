@@ -10,13 +10,6 @@ static const char *label_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static cls_status read_all(const cli_arguments *a, cls_table **tables, cls_error *error) {
-    cls_status status = CLS_OK;
-    for (size_t i = 0; !status && i < a->n_words; i++)
-        status = cls_table_read(a->words[i], &tables[i], error);
-    return status;
-}
-
 static cls_status read_options(const cli_arguments *a, cls_plot_options *o, char ***columns,
                                cls_error *error) {
     uint64_t width = 0, height = 0;
@@ -43,7 +36,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!out)
         return cli_fail(error, CLS_USAGE, "say where the picture goes: -o OUT.svg or OUT.png");
     cls_status status = read_options(a, &options, &columns, error);
-    if (!status) status = read_all(a, tables, error);
+    if (!status) status = cli_trajectories(a->n_words, a->words, tables, error);
     for (size_t i = 0; i < a->n_words; i++) labels[i] = label_of(a->words[i]);
     if (!status)
         status =
@@ -65,11 +58,14 @@ static const cli_option option_table[] = {
 const cli_command cli_plot = {
     .name = "plot",
     .doc = "pictures of trajectories, phase portraits, energy and entropy",
-    .usage = "FILE... -o OUT.svg|OUT.png [options]",
+    .usage = "TRAJECTORY|MODEL... -o OUT.svg|OUT.png [options]",
     .examples = "  clausius plot run.csv -o run.svg\n"
-                "  clausius plot run.csv reference.csv -o both.png --columns \"x, x:v.x\"\n",
-    .notes = "Several files are drawn over each other. Without --columns: the state, a phase\n"
-             "portrait, the energy error and the entropy.\n",
+                "  clausius plot run.csv reference.csv -o both.png --columns \"x, x:v.x\"\n"
+                "  clausius plot measured.csv learned.safetensors -o model.svg\n",
+    .notes =
+        "Several files are drawn over each other; a MODEL among them is simulated from the first\n"
+        "row of the first file. Without --columns: the state, a phase portrait, the energy error\n"
+        "and the entropy.\n",
     .options = option_table,
     .min_words = 1,
     .max_words = max_files,

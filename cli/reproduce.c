@@ -11,8 +11,8 @@
 #include <string.h>
 
 static const cli_item *const items[] = {
-    &cli_dtel_table_2,   &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
-    &cli_dtel_noether,   &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
+    &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
+    &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
 };
 enum { n_items = sizeof items / sizeof *items };
 
@@ -256,7 +256,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 }
 
 static const cli_option options[] = {
-    {"quick", 0, NULL, "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
+    {"quick", 0, NULL,
+     "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
     {"json", 0, NULL, "one JSON object: {\"item\", \"cells\": [...], \"passed\"}"},
     {0},
 };

@@ -1,9 +1,9 @@
 /* vnots-piston-a, -b, -c: parts of the piston learned from observables, paper 000, section 6.1.
  *
  * 5,000 starts uniform in -1 < x, p < 1, 0 < S1, S2 < 1, 21 points each at h = 0.01, then 20,000
- * steps from the paper's start (x, p, S1, S2) = (0, -0.5, 0.5, 0.5), beside the reference by bdf. The
- * paper shows curves, no errors: its method was run again (shared/physics/vnots.md), and what it gave
- * stands in the column `paper`. Expected is what issue 3 asks for.
+ * steps from the paper's start (x, p, S1, S2) = (0, -0.5, 0.5, 0.5), beside the reference by bdf.
+ * The paper shows curves, no errors: its method was run again (shared/physics/vnots.md), and what
+ * it gave stands in the column `paper`. Expected is what issue 3 asks for.
  *
  * The drift of the energy is measured by the true energy, and a fall of the entropy by the true
  * entropy: learned ones have origins of their own, and far ones would make round-off look small. */
@@ -26,8 +26,7 @@ typedef struct piston_case {
 
 static const piston_case case_a = {"G unknown", 1, {"G"}, "2.4e-3", "<=1e-5"};
 static const piston_case case_b = {"F1, F2 unknown", 2, {"F1", "F2"}, "5.1e-3", "<=5e-5"};
-static const piston_case case_c = {
-    "G, F1, F2 unknown", 3, {"G", "F1", "F2"}, "1.2e-2", "<=1e-4"};
+static const piston_case case_c = {"G, F1, F2 unknown", 3, {"G", "F1", "F2"}, "1.2e-2", "<=1e-4"};
 
 /* ---- data ---- */
 
@@ -77,8 +76,7 @@ static cls_status make_data(const cls_system *s, size_t n, cls_table **out, cls_
     options.scheme = "bdf";
     options.h = step;
     if (!status) status = draw_starts(s, n, states, error);
-    if (!status)
-        status = cls_ensemble_run(s, &options, n, states, n_points - 1, 1, 0, rows, error);
+    if (!status) status = cls_ensemble_run(s, &options, n, states, n_points - 1, 1, 0, rows, error);
     if (!status) status = fill_table(s, n, rows, out, error);
     free(states);
     free(rows);
@@ -216,15 +214,15 @@ static cls_status run_case(const piston_case *c, cli_findings *f, cls_error *err
     cls_model *model = NULL;
     cls_learn_info info;
     errors e;
-    cls_status status = cli_motion_load("adiabatic-piston", NULL,
-                                        "x=0, p.x=-0.5, S1=0.5, S2=0.5", NULL, &truth, error);
+    cls_status status = cli_motion_load("adiabatic-piston", NULL, "x=0, p.x=-0.5, S1=0.5, S2=0.5",
+                                        NULL, &truth, error);
     if (!status)
         status = cli_short_run(&truth, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &reference, error);
     if (!status) status = add_known(f, &truth, reference, error);
     if (!status) status = learn(f, c, truth.system, &model, &info, error);
     if (!status)
-        status = roll_out(&truth, cls_model_system(model), "discrete-gradient", reference, &e,
-                          error);
+        status =
+            roll_out(&truth, cls_model_system(model), "discrete-gradient", reference, &e, error);
     if (!status) status = add_learned(f, c, &e, &info, error);
     cls_model_free(&model);
     cls_table_free(&reference);
@@ -246,10 +244,13 @@ static cls_status run_c(cli_findings *f, cls_error *error) {
 
 #define RUN_TEXT                                                                                   \
     "Learned from 5,000 trajectories of 21 points, h = 0.01 (--quick: 1,000), by the default of\n" \
-    "`clausius learn`; then 20,000 steps of 0.01 by discrete-gradient from the paper's start, beside\n" \
-    "bdf with the true formulas. MAE is the mean over x, v, T1, T2. The paper has no such numbers:\n" \
-    "in its column stands what its method (networks and its scheme (25), which is vnots) gave when it\n" \
-    "was run again. Energy drift and entropy falls (beyond 1e-14) are in\n" \
+    "`clausius learn`; then 20,000 steps of 0.01 by discrete-gradient from the paper's start, "    \
+    "beside\n"                                                                                     \
+    "bdf with the true formulas. MAE is the mean over x, v, T1, T2. The paper has no such "        \
+    "numbers:\n"                                                                                   \
+    "in its column stands what its method (networks and its scheme (25), which is vnots) gave "    \
+    "when it\n"                                                                                    \
+    "was run again. Energy drift and entropy falls (beyond 1e-14) are in\n"                        \
     "units of the true energy and entropy.\n"
 
 const cli_item cli_vnots_piston_a = {

@@ -292,8 +292,10 @@ const cli_command cli_simulate = {
         "  clausius simulate learned.safetensors --until 50 -o learned.csv\n",
     .notes =
         "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file, MODEL a learned\n"
-        ".safetensors file (see `clausius learn`); a model's entropies have origins of their own, so\n"
-        "start it with temperatures. Columns: time, the state, the derived p.*, v.*, S*, T*, energy, entropy, then invariants and outputs.\n"
+        ".safetensors file (see `clausius learn`); a model's entropies have origins of their own, "
+        "so\n"
+        "start it with temperatures. Columns: time, the state, the derived p.*, v.*, S*, T*, "
+        "energy, entropy, then invariants and outputs.\n"
         "Numbers may be constant expressions: --h 1/128. With --from and neither --steps nor "
         "--until\n"
         "the run goes on for the system's usual time; --until is a time, not a duration.\n"

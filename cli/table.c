@@ -20,8 +20,8 @@ static cls_status read_item(const char *what, char *item, cli_renaming *r, cls_e
     char *equals = strchr(item, '=');
     int unit = equals ? cut_unit(equals + 1) : 0;
     if (!equals || unit < 0)
-        return cli_fail(error, CLS_USAGE, "%s: expected NAME=COLUMN or NAME=COLUMN [UNIT], got '%s'",
-                        what, item);
+        return cli_fail(error, CLS_USAGE,
+                        "%s: expected NAME=COLUMN or NAME=COLUMN [UNIT], got '%s'", what, item);
     *equals = 0;
     char *name = cli_trim(item), *old = cli_trim(equals + 1);
     if (!*name || !*old)
@@ -72,8 +72,9 @@ static cls_status check_columns(const cli_renaming *r, const char *path, const c
     for (size_t c = 0; !status && c < n; c++) columns[c] = cls_table_name(t, c);
     for (size_t i = 0; !status && i < r->n; i++)
         if (cls_table_find(t, r->olds[i]) < 0)
-            status = cli_prefix(
-                (cli_unknown(error, CLS_DATA, "column", r->olds[i], n, columns), error), "%s", path);
+            status =
+                cli_prefix((cli_unknown(error, CLS_DATA, "column", r->olds[i], n, columns), error),
+                           "%s", path);
     free(columns);
     return status;
 }

@@ -7,9 +7,9 @@
 /* "x=position [mm], time=t": the system's name, then the column's, then a unit for the reader. */
 typedef struct cli_renaming {
     size_t n;
-    char **items;          /* owns the texts */
-    char **names, **olds;  /* (n) */
-    int units;             /* how many have one */
+    char **items;         /* owns the texts */
+    char **names, **olds; /* (n) */
+    int units;            /* how many have one */
 } cli_renaming;
 /* text NULL gives an empty list. */
 cls_status cli_renaming_parse(const char *what, const char *text, cli_renaming *out,

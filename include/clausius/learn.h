@@ -27,7 +27,7 @@ typedef struct cls_learn_progress {
 
 typedef struct cls_learn_options {
     size_t size;
-    size_t n_unknown; /* parts to learn; `clausius show SYSTEM --parts` lists them */
+    size_t n_unknown; /* parts to learn; 0: those that the system's file calls unknown */
     const char *const *unknown;
     const char *field;     /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
     const char *scheme;    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots" */

@@ -202,12 +202,17 @@ INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row
     }
 }
 
+typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
+                             double *);
+typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, double *,
+                           size_t);
+
 /* For every number of rows and vectors: the tile of a product (packed right, rows of left far
  * apart) and that of a sum of outer products (rows of left adjacent). */
 #define TILE(R, N)                                                                                 \
     static TARGET void product_##R##_##N(size_t k, const double *left, size_t stride,              \
                                          const double *right, const double *start, double *out) {  \
-        tile(R, N, k, left, stride, 1, right, N *V, start, 0, out, N *V);                          \
+        tile(R, N, k, left, stride, 1, right, V *N, start, 0, out, V *N);                          \
     }                                                                                              \
     static TARGET void outer_##R##_##N(size_t k, const double *left, size_t step,                  \
                                        const double *right, size_t next, double *C, size_t ldc) {  \
@@ -217,23 +222,17 @@ INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row
 #define ROW_OF(kind, N)                                                                            \
     { kind##_1_##N, kind##_2_##N, kind##_3_##N, kind##_4_##N, kind##_5_##N, kind##_6_##N }
 #if NV == 4
-TILES(1)
-TILES(2) TILES(3) TILES(4)
-#define TABLE(kind)                                                                                \
-    { ROW_OF(kind, 1), ROW_OF(kind, 2), ROW_OF(kind, 3), ROW_OF(kind, 4) }
+#define ALL_TILES   TILES(1) TILES(2) TILES(3) TILES(4)
+#define TABLE(kind) ROW_OF(kind, 1), ROW_OF(kind, 2), ROW_OF(kind, 3), ROW_OF(kind, 4)
 #else /* NV == 2 */
-TILES(1)
-TILES(2)
-#define TABLE(kind)                                                                                \
-    { ROW_OF(kind, 1), ROW_OF(kind, 2) }
+#define ALL_TILES   TILES(1) TILES(2)
+#define TABLE(kind) ROW_OF(kind, 1), ROW_OF(kind, 2)
 #endif
 
-    typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
-                                 double *);
-typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, double *,
-                           size_t);
-static const product_tile product_tiles[NV][ROWS] = TABLE(product);
-static const outer_tile outer_tiles[NV][ROWS] = TABLE(outer);
+ALL_TILES
+
+static const product_tile product_tiles[NV][ROWS] = {TABLE(product)};
+static const outer_tile outer_tiles[NV][ROWS] = {TABLE(outer)};
 
 /* ---- products ---- */
 

@@ -36,14 +36,16 @@ typedef struct kernel {
 
 enum {
     TILE_M = 192, /* rows of a tile of C: a packed panel of A is 384 kB */
-    TILE_N = 240, /* columns: both panels stay in a cache of 1 MB; 120 is a multiple of 24, 12, 8 */
+    TILE_N = 240, /* columns: both panels stay in a cache of 1 MB; a multiple of 24, 12 and 8 */
     DEPTH = 256,
     EDGE = 8 * 24, /* the largest register tile */
     ALIGN = 64
 };
 
+#ifdef _OPENMP
 /* Products smaller than this (a few hundred microseconds) are not worth waking threads for. */
 static const double SMALL = 4e6;
+#endif
 
 struct clsi_space {
     int threads;

@@ -305,6 +305,10 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     *out = NULL;
     *info = (cls_learn_info){0};
     cls_learn_options o = options ? *options : cls_learn_defaults();
+    if (o.n_unknown == 0) {
+        o.n_unknown = system->n_unknown;
+        o.unknown = (const char *const *)system->unknown;
+    }
     if (o.n_unknown == 0)
         return clsi_fail(error, CLS_USAGE,
                          "nothing is unknown: name the parts to learn; `clausius show %s --parts` "

@@ -7,6 +7,8 @@
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +80,12 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     return status;
 }
 
+static const char *wanted_field(const cls_system *system, const char *part) {
+    for (size_t i = 0; i < system->n_unknown; i++)
+        if (strcmp(system->unknown[i], part) == 0) return system->unknown_field[i];
+    return NULL;
+}
+
 /* First to see what kind each part is, then with as many fields as that kind needs. */
 static cls_status make_list(const cls_system *system, const cls_assignments *set,
                             const cls_learn_options *o, part *parts, clsi_unknowns *us,
@@ -100,7 +108,9 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->learned.slot = slot;
             u->learned.scale = 1;
             /* Q D Q^T is not linear in its fields, so positivity belongs into the residual too */
-            u->nonlinear = n > 1 || (o->field && strncmp(o->field, "network", 7) == 0);
+            u->wanted = wanted_field(system, o->unknown[i]);
+            const char *field = u->wanted ? u->wanted : o->field;
+            u->nonlinear = n > 1 || (field && strncmp(field, "network", 7) == 0);
             if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
         }
     }
@@ -121,29 +131,40 @@ static cls_status make_skeleton(const cls_system *system, const cls_assignments 
 
 /* ---- inputs and fields ---- */
 
-static cls_status add_input(clsi_learned *l, cls_error *error, const char *format, const char *a,
-                            const char *b) {
-    clsi_text text = {0};
+static cls_status add_input(clsi_learned *l, cls_error *error, const char *format, ...)
+    CLS_PRINTF(3, 4);
+
+static cls_status add_input(clsi_learned *l, cls_error *error, const char *format, ...) {
+    char text[256];
+    va_list args;
     if (l->d == CLSI_FIELD_MAX_INPUTS)
         return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
                          (int)CLSI_FIELD_MAX_INPUTS);
-    if (b)
-        clsi_text_printf(&text, "v.%s*v.%s", a, b);
-    else
-        clsi_text_printf(&text, "%s%s%s", format, a, *format ? ")" : "");
-    l->input[l->d] = clsi_text_take(&text);
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof text)
+        return clsi_fail(error, CLS_USAGE, "the names in the inputs of '%s' are too long", l->part);
+    l->input[l->d] = clsi_strdup(text);
     return l->input[l->d++] ? CLS_OK : clsi_no_memory(error);
 }
 
-static cls_status choose_inputs(const cls_system *s, clsi_learned *l, cls_error *error) {
+/* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named part
+ * is a potential and has no momenta. */
+static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, cls_error *error) {
+    clsi_learned *l = &u->learned;
+    int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
+    int moving = thermal || u->kind != CLSI_PART_LET;
     cls_status status = CLS_OK;
     for (size_t j = 0; j < s->n && status == CLS_OK; j++)
-        status = add_input(l, error, "", s->coordinate[j].name, NULL);
-    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
+        status = add_input(l, error, "%s", s->coordinate[j].name);
+    for (size_t j = 0; j < s->n && moving; j++)
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
-            status = add_input(l, error, "", s->coordinate[j].name, s->coordinate[k].name);
+            status = add_input(l, error, "%c.%s*%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name,
+                               thermal ? 'v' : 'p', s->coordinate[k].name);
     for (size_t i = 0; i < s->m && status == CLS_OK; i++)
-        status = add_input(l, error, "log(", s->temperature[i].name, NULL);
+        status = thermal ? add_input(l, error, "log(%s)", s->temperature[i].name)
+                         : add_input(l, error, "%s", s->entropy[i].name);
     return status;
 }
 
@@ -160,10 +181,10 @@ static int auto_degree(size_t d, int formula) {
 }
 
 static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_error *error) {
-    int formula = u->kind == CLSI_PART_FORMULA;
+    int formula = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
     char spec[64];
-    if (o->field) {
-        snprintf(spec, sizeof spec, "%.60s", o->field);
+    if (u->wanted || o->field) {
+        snprintf(spec, sizeof spec, "%.60s", u->wanted ? u->wanted : o->field);
     } else {
         snprintf(spec, sizeof spec, "chebyshev(%d%s)", auto_degree(u->learned.d, formula),
                  formula ? "" : ", constant");
@@ -236,7 +257,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         z[k] = cls_symbol(us->s->g, cls_system_state_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        status = choose_inputs(us->s, &u->learned, error);
+        status = choose_inputs(us->s, u, error);
         if (status == CLS_OK) status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
         if (status != CLS_OK) break;

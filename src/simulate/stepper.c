@@ -143,6 +143,11 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, cls_error *error) {
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error) {
     *out = NULL;
+    if (s->n_unknown)
+        return clsi_fail(error, CLS_SYSTEM,
+                         "the part '%s' of '%s' is unknown: learn it from data first, with "
+                         "`clausius learn %s DATA`",
+                         s->unknown[0], s->name, s->name);
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
     cls_status status = cls_scheme_applies(name, s, error);
     if (status != CLS_OK) return status;

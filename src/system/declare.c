@@ -325,8 +325,11 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, int is_part) {
     if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
     c.at += length;
     status = clsi_expect(r, &c, "=", "the name");
-    clsi_expression e;
-    if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
+    cls_node zero = cls_constant(s->g, 0);
+    clsi_expression e = {.written = zero, .raw = zero, .bound = zero};
+    if (status == CLS_OK)
+        status = is_part && clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
+                                                  : clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;
     char *name = clsi_strndup(r->clean + where, length);
     if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||

@@ -55,7 +55,7 @@ typedef struct clsi_reader {
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, entropy_capacity, temperature_capacity, parameter_capacity,
         value_capacity, symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity,
-        let_raw_capacity, parts_capacity, invariants_capacity, raw_invariants_capacity,
+        let_raw_capacity, parts_capacity, unknown_capacity, unknown_field_capacity, invariants_capacity, raw_invariants_capacity,
         outputs_capacity, raw_outputs_capacity;
     clsi_replacement *replacements;
     size_t n_replacements;
@@ -114,6 +114,10 @@ cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const
 /* Reads an entropy or its temperature by either name. */
 cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
 cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index);
+/* `unknown [dissipative] [FIELD]` in the place of a formula: 1 when it stands at the cursor. A part
+ * of that name is then listed as unknown, unless it is replaced. */
+int clsi_is_unknown(const clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length);
 /* The replacement for a part of this name, NULL when it stays as written. */
 clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t length);
 cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);

@@ -47,8 +47,8 @@ enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 static const struct {
     const char *word, *text;
 } later[] = {
-    {"unknown", "what is unknown is said when it is learned: give formulas here, guesses will do, "
-                "and use `clausius learn FILE DATA --unknown NAME`"},
+    {"unknown", "`unknown` stands in the place of a formula: `friction F1 on T1: unknown`, "
+                "`part N = unknown`"},
 #define ONLY " is not in this version, which knows lagrangian, hamiltonian and thermal lagrangian"
     {"rigid", "`rigid body`" ONLY},
     {"metriplectic", "`metriplectic`" ONLY},

@@ -224,8 +224,8 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
     size_t seam = clsi_find_word(r, begin, end, "unknown");
     if (end - seam >= 7 && memcmp(r->clean + seam, "unknown", 7) == 0)
         return clsi_at(r, seam,
-                       "what is unknown is said when it is learned: give a formula here, a guess "
-                       "will do, and use `clausius learn FILE DATA --unknown NAME`");
+                       "`unknown` stands alone: write `part N = unknown` and use N in the "
+                       "formula");
     char *text = clsi_strndup(r->clean + begin, end - begin);
     if (!text) return clsi_no_memory(r->error);
     for (char *c = text; *c; c++)

@@ -44,6 +44,58 @@ static cls_status name_part(clsi_reader *r, size_t where, size_t length) {
     return status == CLS_OK ? clsi_add_part(r, r->clean + where, length) : status;
 }
 
+/* ---- unknown parts ---- */
+
+int clsi_is_unknown(const clsi_reader *r, clsi_cursor c) {
+    return clsi_accept_word(r, &c, "unknown");
+}
+
+cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length) {
+    cls_system *s = r->s;
+    clsi_accept_word(r, &c, "unknown");
+    clsi_accept_word(r, &c, "dissipative"); /* it always is: by form */
+    clsi_skip_space(r, &c);
+    size_t end = c.end;
+    while (end > c.at && r->clean[end - 1] == ' ') end--;
+    if (!length)
+        return clsi_at(r, where, "an unknown part needs a name, so that it can be learned: for "
+                                 "example `friction F1 on T1: unknown`");
+    if (clsi_replacement_of(r, r->clean + where, length)) return CLS_OK;
+    if (!clsi_grow(&s->unknown, &r->unknown_capacity, s->n_unknown + 1, sizeof *s->unknown) ||
+        !clsi_grow(&s->unknown_field, &r->unknown_field_capacity, s->n_unknown + 1,
+                   sizeof *s->unknown_field))
+        return clsi_no_memory(r->error);
+    char *name = clsi_strndup(r->clean + where, length);
+    char *field = end > c.at ? clsi_strndup(r->clean + c.at, end - c.at) : NULL;
+    if (!name || (end > c.at && !field)) {
+        free(name);
+        free(field);
+        return clsi_no_memory(r->error);
+    }
+    s->unknown[s->n_unknown] = name;
+    s->unknown_field[s->n_unknown++] = field;
+    return CLS_OK;
+}
+
+/* What stands in an unknown formula's place until it is learned: unit masses, ideal heat. It gives
+ * the system its variables; nothing may be simulated with it. */
+static cls_node stand_in(const cls_system *s, cls_formalism formalism) {
+    cls_graph *g = s->g;
+    cls_node sum = cls_constant(g, 0), half = cls_constant(g, 0.5), two = cls_constant(g, 2);
+    const cls_node *motion = formalism == CLS_HAMILTONIAN ? s->p : s->v;
+    for (size_t j = 0; j < s->n; j++)
+        sum = cls_add(g, sum, cls_mul(g, half, cls_pow(g, motion[j], two)));
+    for (size_t i = 0; i < s->m; i++) {
+        cls_node heat = cls_apply(g, CLS_FN_EXP, s->S[i]);
+        if (formalism == CLS_LAGRANGIAN) heat = cls_neg(g, heat);
+        if (formalism == CLS_THERMAL_LAGRANGIAN)
+            heat = cls_mul(g, s->T[i], cls_sub(g, cls_apply(g, CLS_FN_LOG, s->T[i]),
+                                               cls_constant(g, 1)));
+        sum = cls_add(g, sum, heat);
+    }
+    return sum;
+}
+
 /* ---- formulas ---- */
 
 static cls_status require(clsi_reader *r, const clsi_expression *e, const char *what, size_t count,
@@ -55,6 +107,20 @@ static cls_status require(clsi_reader *r, const clsi_expression *e, const char *
     return CLS_OK;
 }
 
+static cls_status read_known(clsi_reader *r, clsi_cursor c, cls_formalism formalism, int kinds,
+                             const char *what, clsi_expression *e) {
+    const cls_system *s = r->s;
+    cls_status status = clsi_read_expression(r, c.at, c.end, e);
+    if (status == CLS_OK) status = clsi_allow(r, e, kinds | CLSI_PARAMETER, what);
+    if (status == CLS_OK && formalism != CLS_HAMILTONIAN)
+        status = require(r, e, what, s->n, s->v,
+                         "a coordinate without kinetic energy has no equation of motion");
+    if (status == CLS_OK)
+        status = require(r, e, what, s->m, formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S,
+                         "without it this entropy would have no temperature");
+    return status;
+}
+
 static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism formalism, int kinds,
                                const char *what) {
     cls_system *s = r->s;
@@ -63,15 +129,14 @@ static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism form
         return clsi_at(r, where,
                        "a second formula: a system has one lagrangian, hamiltonian or "
                        "thermal lagrangian");
-    clsi_expression e;
-    cls_status status = clsi_read_expression(r, c.at, c.end, &e);
-    if (status == CLS_OK) status = clsi_allow(r, &e, kinds | CLSI_PARAMETER, what);
-    if (status == CLS_OK && formalism != CLS_HAMILTONIAN)
-        status = require(r, &e, what, s->n, s->v,
-                         "a coordinate without kinetic energy has no equation of motion");
-    if (status == CLS_OK)
-        status = require(r, &e, what, s->m, formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S,
-                         "without it this entropy would have no temperature");
+    clsi_expression e = {c.at, c.end, CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+    cls_status status;
+    if (clsi_is_unknown(r, c)) {
+        status = clsi_read_unknown(r, c, where, length);
+        e.written = e.raw = e.bound = stand_in(s, formalism);
+    } else {
+        status = read_known(r, c, formalism, kinds, what, &e);
+    }
     if (status == CLS_OK) status = name_part(r, where, length);
     if (status != CLS_OK) return status;
     if (length && !(s->formula_name = clsi_strndup(r->clean + where, length)))
@@ -163,7 +228,9 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the entropy");
     if (status == CLS_OK) status = name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
-    if (status == CLS_OK) status = read_forces(r, c, i, take_friction);
+    if (status == CLS_OK)
+        status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
+                                       : read_forces(r, c, i, take_friction);
     for (size_t j = 0; r->replaced && j < r->s->n; j++) {
         cls_system *s = r->s;
         cls_node force = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION, j);
@@ -196,8 +263,10 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
                          s->temperature[i].name);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the second temperature");
     if (status == CLS_OK) status = name_part(r, where, length);
-    clsi_expression e;
-    if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
+    clsi_expression e = {.raw = cls_constant(s->g, 0), .bound = cls_constant(s->g, 0)};
+    if (status == CLS_OK)
+        status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
+                                       : clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
     if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);

@@ -39,6 +39,8 @@ void cls_system_free(cls_system **system) {
     free_variables(s->parameter, s->n_parameters);
     free_named(s->lets, s->n_lets);
     free_strings(s->parts, s->n_parts);
+    free_strings(s->unknown, s->n_unknown);
+    free_strings(s->unknown_field, s->n_unknown);
     free_strings(s->columns, s->n_columns);
     free_physics(s, &s->raw);
     free_physics(s, &s->bound);

@@ -43,6 +43,9 @@ struct cls_system {
     cls_node *q, *v, *p, *S, *T, t; /* symbols */
     clsi_named *lets;               /* raw definitions, for printing */
     char **parts;                   /* names that --unknown can take */
+    size_t n_unknown;  /* parts that the file calls unknown (and nothing has replaced) */
+    char **unknown;    /* their names */
+    char **unknown_field; /* the field the file wants for each, NULL for none */
     clsi_physics raw, bound;
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (3n + 2m), NAN when not given */

@@ -43,6 +43,10 @@ test_completion() {
     expect_in_file '^--until$' completions
     complete_line clausius help aud
     expect_in_file '^audit$' completions
+    complete_line clausius learn adiabatic-piston data.csv --unknown F
+    expect_in_file '^F1$' completions
+    complete_line clausius learn adiabatic-piston data.csv --optimizer li
+    expect_in_file '^linear$' completions
     complete_line clausius reproduce dtel-t
     expect_in_file '^dtel-table-2$' completions
     : >mine.clausius

@@ -24,14 +24,17 @@ test_systems_have_the_order() {
     done
 }
 
+# From fewer motions than `make demo` takes, to be quick.
 test_demo() {
-    DEMO_DIR=$PWD/demo run "$SOURCE/examples/demo.sh"
+    DEMO_SAMPLES=200 DEMO_DIR=$PWD/demo RUN_LIMIT=300 run "$SOURCE/examples/demo.sh"
     expect_ok
     expect_stdout '^FAIL +energy'       # the paper's scheme
     expect_stdout '^ok +energy .*e-1[0-9]'
-    expect_stdout '^vnots +[0-9.]+e-04'
-    expect_stdout '^discrete-gradient +[0-9.]+e-06 .* none$'
-    expect_file demo/piston.svg demo/piston.png
+    expect_stdout '^vnots +known +[0-9.]+e-04'
+    expect_stdout '^discrete-gradient +known +[0-9.]+e-06 .* none$'
+    expect_stdout '^discrete-gradient +learned +[0-9.]+e-0[456] .*e-1[0-9] +none$'
+    expect_in_file '^trajectory,time,x,v.x,T1,T2$' demo/observed.csv
+    expect_file demo/piston.svg demo/piston.png demo/learned.safetensors
 }
 
 test_demo_fails_when_the_program_does() {

@@ -170,8 +170,8 @@ static void higher_order_residuals_are_less_biased(void **unused) {
         cls_model_free(&m);
     }
     print_message("vnots %g, vnots-symmetric %g, quadrature %g\n", error[0], error[1], error[2]);
-    assert_true(error[1] < 0.3 * error[0]);
-    assert_true(error[2] < 0.3 * error[1]);
+    assert_true(error[1] < 0.1 * error[0]);
+    assert_true(error[2] < 0.7 * error[1]);
     cls_table_free(&t);
     cls_system_free(&s);
 }
@@ -198,6 +198,22 @@ static void friction_in_two_dimensions(void **unused) {
     assert_string_equal(info.optimizer, "lm");
     double mean = rollout(s, m, 0.02, 300);
     if (mean > 1e-3) fail_msg("mean error %g", mean);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* A potential from positions and momenta: V of the pendulum, up to its constant. */
+static void a_potential_is_learned(void **unused) {
+    (void)unused;
+    cls_system *s = load("pendulum");
+    const range box[] = {{"q", -2, 2}, {"p.q", -2, 2}};
+    cls_table *t = make_data(s, 2, box, 60, 20, 0.02, 13);
+    const char *const parts[] = {"V"};
+    cls_learn_info info;
+    cls_model *m = learn(s, t, parts, 1, "chebyshev(12)", &info);
+    double mean = rollout(s, m, 0.002, 2000);
+    if (mean > 1e-4) fail_msg("mean error %g", mean);
     cls_model_free(&m);
     cls_table_free(&t);
     cls_system_free(&s);
@@ -385,6 +401,42 @@ static void a_model_survives_its_file(void **unused) {
     cls_system_free(&s);
 }
 
+/* A person with data and no formulas: the file says what is unknown. */
+static void unknown_parts_of_a_file(void **unused) {
+    (void)unused;
+    static const char *const text = "system \"a piston nobody has formulas for\"\n"
+                                    "coordinate x in (-2, 2)\n"
+                                    "temperature T1, T2\n"
+                                    "thermal lagrangian G = unknown chebyshev(5)\n"
+                                    "friction F1 on T1: unknown dissipative\n"
+                                    "friction F2 on T2: unknown chebyshev(4, constant)\n"
+                                    "start x = 0, v.x = -0.5, T1 = 0.65, T2 = 1.04\n";
+    cls_error error;
+    cls_learn_info info;
+    cls_model *m;
+    cls_simulator *sim;
+    cls_system *truth = load("adiabatic-piston"), *s;
+    cls_table *t = make_data(truth, 4, piston, 200, 20, 0.01, 12);
+    const cls_table *table = t;
+    const char *name = "data.csv";
+    if (cls_system_parse(text, "nobody", NULL, &s, &error)) fail_msg("%s", error.message);
+    assert_int_equal(cls_simulator_create(s, NULL, &sim, &error), CLS_SYSTEM);
+    assert_non_null(strstr(error.message, "'G' of 'nobody' is unknown"));
+    if (cls_learn(s, NULL, 1, &table, &name, NULL, &m, &info, &error)) fail_msg("%s", error.message);
+    assert_int_equal(info.normalised, 1);
+    double mean = rollout(truth, m, 0.01, 300);
+    if (mean > 5e-3) fail_msg("mean error %g", mean);
+    cls_model_free(&m);
+    cls_system_free(&s);
+    assert_int_equal(cls_system_parse("coordinate x\nentropy S\nhamiltonian H = p.x^2/2 + exp(S)\n"
+                                      "friction on S: unknown\n",
+                                      "unnamed", NULL, &s, &error),
+                     CLS_SYSTEM);
+    assert_non_null(strstr(error.message, "needs a name"));
+    cls_table_free(&t);
+    cls_system_free(&truth);
+}
+
 static void mistakes_are_explained(void **unused) {
     (void)unused;
     cls_system *s = load("adiabatic-piston");
@@ -421,11 +473,13 @@ int main(void) {
         cmocka_unit_test(unseen_directions_are_counted),
         cmocka_unit_test(higher_order_residuals_are_less_biased),
         cmocka_unit_test(friction_in_two_dimensions),
+        cmocka_unit_test(a_potential_is_learned),
         cmocka_unit_test(networks_learn_too),
         cmocka_unit_test(laws_hold_for_any_parameters),
         cmocka_unit_test(jacobian_and_gradient_agree_with_differences),
         cmocka_unit_test(weights_integrate_parabolas),
         cmocka_unit_test(a_model_survives_its_file),
+        cmocka_unit_test(unknown_parts_of_a_file),
         cmocka_unit_test(mistakes_are_explained)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

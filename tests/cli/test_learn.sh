@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# clausius learn, and models where systems are wanted.
+. "$(dirname "$0")/../cli/lib.sh"
+
+observe() { # FILE N: N short motions of the piston, observables only
+    "$CLAUSIUS" simulate adiabatic-piston --samples "$2" --seed 7 --steps 20 --scheme bdf --quiet \
+        --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" -o all.csv || fail "no data"
+    grep -v '^#' all.csv | cut -d, -f1-6 >"$1"
+    rm all.csv
+}
+
+expect_refused() { # CODE RE: a failure that says RE and leaves no file behind
+    expect_exit "$1"
+    expect_stderr "clausius learn: .*$2"
+    expect_no_stdout
+    expect_no_file ./*.safetensors* ./*.log.csv*
+}
+
+test_learn_show_simulate_audit() {
+    observe data.csv 200
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" -o m.safetensors
+    expect_ok
+    expect_no_stdout
+    expect_stderr '^F1, F2 learned of adiabatic-piston$'
+    expect_stderr '^  windows +3420 to learn from, 380 to validate'
+    expect_stderr '^  clausius simulate m\.safetensors'
+    expect_file m.safetensors m.log.csv
+    expect_in_file '^phase,done,total,loss,time$' m.log.csv
+    run "$CLAUSIUS" show m.safetensors
+    expect_ok
+    expect_stdout '^model of adiabatic-piston: 2 learned parts'
+    expect_stdout 'data\.csv'
+    run "$CLAUSIUS" simulate m.safetensors --until 20 -o m.csv
+    expect_ok
+    expect_in_file '^# system: m\.safetensors$' m.csv
+    run "$CLAUSIUS" audit m.csv
+    expect_ok
+    expect_stdout 'all [0-9]+ laws hold'
+    run "$CLAUSIUS" audit m.safetensors --against m.csv
+    expect_ok
+    run "$CLAUSIUS" simulate adiabatic-piston --scheme bdf --until 20 -o truth.csv
+    run "$CLAUSIUS" compare m.csv truth.csv --columns x,v.x,T1,T2 --tolerance 1e-3
+    expect_ok
+    run "$CLAUSIUS" compare m.safetensors truth.csv --columns x,v.x,T1,T2 --json
+    expect_ok
+    expect_json 'd["rows"] == 2001'
+    cp "$out" followed.json
+    run "$CLAUSIUS" compare m.csv truth.csv --columns x,v.x,T1,T2 --json
+    expect_same "$out" followed.json # the same start and steps
+    run "$CLAUSIUS" plot truth.csv m.safetensors -o m.svg
+    expect_ok
+    expect_file m.svg
+    run "$CLAUSIUS" plot m.log.csv --columns loss -o loss.svg
+    expect_ok
+}
+
+test_model_is_audited_like_a_system() {
+    observe data.csv 50
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" audit m.safetensors --steps 100 --json
+    expect_ok
+    expect_json 'd["passed"] and d["system"] == "m.safetensors" and any(l["name"] == "order" for l in d["laws"])'
+    run "$CLAUSIUS" show m.safetensors --json
+    expect_json '"x" in d["state"] and d["name"] == "adiabatic-piston"'
+    run "$CLAUSIUS" show m.safetensors --equations
+    expect_stdout 'd/dt x = v\.x'
+    run "$CLAUSIUS" simulate m.safetensors --samples 3 --sample "x~U(-0.5,0.5)" --steps 10 -o many.csv
+    expect_ok
+    run "$CLAUSIUS" audit many.csv
+    expect_ok
+}
+
+test_json() {
+    observe data.csv 50
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" --json
+    expect_ok
+    expect_no_stderr
+    expect_json 'set(d) == {"parameters", "samples", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "unseen", "normalised"}'
+    expect_json 'set(d["loss"]) == {"initial", "final", "validation"}'
+    expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["unseen"] == 35'
+    expect_json '0 < d["loss"]["final"] < d["loss"]["initial"] and d["normalised"] is False'
+    expect_json 'd["model"] == "adiabatic-piston.safetensors" and d["optimizer"] == "linear"'
+    expect_file adiabatic-piston.safetensors adiabatic-piston.log.csv
+}
+
+# The file's start is in entropies; a learned G has entropies with an origin of its own.
+test_start_of_a_model_is_that_of_the_file() {
+    observe data.csv 100
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown G --field "chebyshev(4)" -o G.safetensors
+    expect_ok
+    run "$CLAUSIUS" simulate G.safetensors --steps 0 --json
+    expect_json 'abs(d["final"]["T1"] - 0.654295469878) < 1e-11 and d["final"]["v.x"] == -0.5'
+    run "$CLAUSIUS" simulate G.safetensors --start "T1=0.8, x=0.1" --steps 0 --json
+    expect_json 'd["final"]["T1"] == 0.8 and d["final"]["x"] == 0.1 and abs(d["final"]["T2"] - 1.038629317182) < 1e-11'
+    run "$CLAUSIUS" simulate G.safetensors --start "v.x=0" --steps 0 --json
+    expect_json 'd["final"]["p.x"] == 0'
+}
+
+test_threads_do_not_change_a_bit() {
+    observe data.csv 100
+    local n
+    for n in 1 2 4; do
+        run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --threads $n --quiet -o $n.safetensors
+        expect_ok
+        expect_no_stderr
+    done
+    expect_same 1.safetensors 2.safetensors
+    expect_same 1.safetensors 4.safetensors
+}
+
+test_several_files_and_set() {
+    observe data.csv 60
+    awk -F, 'NR == 1 || $1 < 30' data.csv >a.csv
+    awk -F, 'NR == 1 || $1 >= 30' data.csv >b.csv
+    run "$CLAUSIUS" learn adiabatic-piston a.csv b.csv --unknown F1 --set "kappa2=1" --quiet -o two.safetensors
+    expect_ok
+    run "$CLAUSIUS" show two.safetensors
+    expect_stdout 'a\.csv.*b\.csv'
+    run "$CLAUSIUS" simulate two.safetensors --set m=2 --steps 1
+    expect_exit 2
+    expect_stderr 'is a model.*--set'
+}
+
+test_map() {
+    observe data.csv 30
+    sed '1s/.*/trajectory,seconds,position,speed,T1,T2/' data.csv >lab.csv
+    run "$CLAUSIUS" learn adiabatic-piston lab.csv --unknown F1 -o x.safetensors
+    expect_refused 3 'time'
+    run "$CLAUSIUS" learn adiabatic-piston lab.csv --unknown F1 --map "time=seconds, x=positon" -o x.safetensors
+    expect_refused 3 'lab\.csv.*did you mean position'
+    run "$CLAUSIUS" learn adiabatic-piston lab.csv --unknown F1 --map "x=position [mm" -o x.safetensors
+    expect_refused 2 '--map'
+    run "$CLAUSIUS" learn adiabatic-piston lab.csv --unknown F1 --map "x=position, x=speed" -o x.safetensors
+    expect_refused 2 'contradict'
+    run "$CLAUSIUS" learn adiabatic-piston lab.csv --unknown F1 \
+        --map "t=seconds, x=position [m], v.x=speed [m/s]" -o mapped.safetensors
+    expect_ok
+    expect_stderr 'nothing is converted'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o plain.safetensors
+    expect_ok
+    run "$CLAUSIUS" simulate mapped.safetensors --steps 50
+    grep -v '^#' "$out" >mapped.csv
+    run "$CLAUSIUS" simulate plain.safetensors --steps 50
+    grep -v '^#' "$out" >plain.csv
+    expect_same mapped.csv plain.csv
+}
+
+test_swapped_columns_are_swapped() {
+    observe data.csv 30
+    sed '1s/T1,T2/T2,T1/' data.csv >swapped.csv
+    run "$CLAUSIUS" learn adiabatic-piston swapped.csv --unknown F1 --map "T1=T2, T2=T1" --json
+    expect_ok
+    cp "$out" first.json
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --json
+    expect_json 'd["loss"]["final"] == json.load(open("first.json"))["loss"]["final"]'
+}
+
+test_foreign_columns_get_a_notice() {
+    observe data.csv 30
+    sed -e '1s/$/,humidity/' -e '2,$s/$/,40/' data.csv >damp.csv
+    run "$CLAUSIUS" learn adiabatic-piston damp.csv --unknown F1
+    expect_ok
+    expect_stderr 'damp\.csv.*ignored: humidity'
+}
+
+test_unknown_part() {
+    observe data.csv 5
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F3"
+    expect_refused 2 "F3.*did you mean"
+    run "$CLAUSIUS" learn adiabatic-piston data.csv
+    expect_refused 2 '--unknown'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F1"
+    expect_refused 2 'F1 is named twice'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1,"
+    expect_refused 2 'empty item'
+}
+
+test_bad_data() {
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown F1
+    expect_refused 5 'none\.csv'
+    : >empty.csv
+    run "$CLAUSIUS" learn adiabatic-piston empty.csv --unknown F1
+    expect_refused 3 'empty\.csv'
+    echo 'time,x,v.x,T1,T2' >head.csv
+    run "$CLAUSIUS" learn adiabatic-piston head.csv --unknown F1
+    expect_refused 3 'nothing to learn from'
+    printf 'time,x,v.x,T1\n0,0,0,1\n1,0,0,1\n2,0,0,1\n' >short.csv
+    run "$CLAUSIUS" learn adiabatic-piston short.csv --unknown F1
+    expect_refused 3 "short\.csv.*'T2'.*there are time, x, v\.x, T1"
+    printf 'time,x,v.x,T1,T2\n0,0,0,1,1\n1,0,0,1,-1\n2,0,0,1,1\n' >cold.csv
+    run "$CLAUSIUS" learn adiabatic-piston cold.csv --unknown F1
+    expect_refused 3 'log\(T2\)'
+}
+
+test_bad_flags() {
+    observe data.csv 5
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebishev(3)"
+    expect_refused 2 "did you mean 'chebyshev'"
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev"
+    expect_refused 2 'chebyshev\('
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --optimizer adm
+    expect_refused 2 'did you mean adam\?'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --scheme vnot
+    expect_refused 2 'vnots'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --validate 1
+    expect_refused 2 '--validate'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --time-limit 0
+    expect_refused 2 '--time-limit'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --threads 0
+    expect_refused 2 '--threads'
+    run "$CLAUSIUS" learn adiabatic-pistn data.csv --unknown F1
+    expect_refused 4 'adiabatic-piston'
+    run "$CLAUSIUS" learn m.safetensors data.csv --unknown F1
+    expect_refused 2 'is a model'
+}
+
+test_places_that_cannot_be_written() {
+    observe data.csv 30
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o model.bin
+    expect_refused 2 'safetensors'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o no/such/place/m.safetensors
+    expect_refused 5 'no/such/place'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o /dev/full
+    expect_exit 5
+    expect_stderr 'No space left'
+    expect_no_file /dev/full.log.csv
+    "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --json >/dev/full 2>message
+    [[ $? == 5 ]] || fail "expected exit code 5 from --json on a full stdout"
+}
+
+test_interrupt_leaves_nothing() {
+    observe data.csv 1000
+    timeout -s INT 1 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F1, F2" -o m.safetensors 2>message
+    [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
+    expect_in_file 'interrupted; m\.safetensors was not written' message
+    expect test "$(ls)" = "$(printf 'data.csv\nmessage')"
+}
+
+test_a_model_follows_a_trajectory_or_nothing() {
+    observe data.csv 30
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" compare m.safetensors m.safetensors
+    expect_exit 2
+    expect_stderr 'clausius simulate m\.safetensors'
+    run "$CLAUSIUS" compare m.safetensors data.csv
+    expect_exit 3
+    expect_stderr 'several trajectories'
+    printf 'time,x,v.x,T1,T2\n0,0,0,1,1\n1,0,0,1,1\n3,0,0,1,1\n' >uneven.csv
+    run "$CLAUSIUS" compare m.safetensors uneven.csv
+    expect_exit 3
+    expect_stderr 'uneven\.csv.*equal times'
+}
+
+test_bad_models() {
+    echo 'not a model' >m.safetensors
+    local c
+    for c in show simulate audit; do
+        run "$CLAUSIUS" $c m.safetensors
+        expect_exit 4
+        expect_stderr 'm\.safetensors'
+        expect_no_stdout
+    done
+    observe data.csv 30
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o good.safetensors
+    expect_ok
+    head -c 700 good.safetensors >short.safetensors
+    run "$CLAUSIUS" show short.safetensors
+    expect_exit 4
+    sed 's/friction F1 on T1/friction F7 on T1/' good.safetensors >other.safetensors
+    run "$CLAUSIUS" simulate other.safetensors --steps 1
+    expect_exit 4
+}
+
+run_tests
