@@ -43,11 +43,7 @@ static cls_status read_optimizer(lesson *l, cls_error *error) {
 
 static cls_status read_unknown(lesson *l, cls_error *error) {
     const char *text = cli_value(l->a, "unknown");
-    if (!text)
-        return cli_fail(error, CLS_USAGE,
-                        "say what is to be learned: --unknown \"NAME, NAME\"; `clausius show %s "
-                        "--parts` lists the parts",
-                        l->a->words[0]);
+    if (!text) return CLS_OK; /* what the system file itself calls unknown, if there is any */
     cls_status status = cli_words("--unknown", text, &l->options.n_unknown, &l->unknown, error);
     for (size_t i = 0; !status && i < l->options.n_unknown; i++)
         for (size_t k = 0; !status && k < i; k++)
@@ -249,7 +245,8 @@ static void print_next(const lesson *l) {
 
 static void print_summary(const lesson *l) {
     const cls_learn_info *i = &l->info;
-    fprintf(stderr, "%s learned of %s\n", cli_value(l->a, "unknown"), l->a->words[0]);
+    const char *unknown = cli_value(l->a, "unknown");
+    fprintf(stderr, "%s learned of %s\n", unknown ? unknown : "the unknown parts", l->a->words[0]);
     fprintf(stderr, "  parameters  %zu, by %s", i->parameters, i->optimizer);
     if (i->iterations) fprintf(stderr, ", %llu iterations", (unsigned long long)i->iterations);
     fprintf(stderr, "\n  windows     %zu to learn from, %zu to validate\n", i->samples,
@@ -325,7 +322,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 }
 
 static const cli_option options[] = {
-    {"unknown", 0, "NAMES", "the parts to learn, \"G, F1\" (see `clausius show SYSTEM --parts`)"},
+    {"unknown", 0, "NAMES",
+     "the parts to learn, \"G, F1\" (show --parts lists them); else those of the file"},
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
     {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
     {"scheme", 0, "NAME",
@@ -347,7 +345,7 @@ static const cli_option options[] = {
 const cli_command cli_learn = {
     .name = "learn",
     .doc = "unknown parts of a system from measured trajectories",
-    .usage = "SYSTEM DATA... --unknown NAMES [options]",
+    .usage = "SYSTEM DATA... [options]",
     .examples =
         "  clausius learn adiabatic-piston train.csv --unknown \"G, F1, F2\" -o "
         "learned.safetensors\n"
@@ -355,14 +353,12 @@ const cli_command cli_learn = {
         "  clausius learn adiabatic-piston lab.csv --unknown F1 --map \"x=position [m], time=t\"\n"
         "  clausius learn adiabatic-piston train.csv --unknown G --field \"chebyshev(6)\" --json\n",
     .notes =
-        "DATA are CSV files: time and the state, one trajectory per file, or a column "
-        "`trajectory`.\n"
-        "The parts that SYSTEM gives formulas for stay as they are, except those of --unknown. "
-        "The\n"
-        "model keeps the laws whatever was learned; simulate, audit and show take it as a SYSTEM.\n"
-        "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training "
-        "log\n"
-        "(MODEL with .log.csv). Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
+        "DATA are CSV files: time and the state, one trajectory each or with a column\n"
+        "`trajectory`. Learned are the parts that the system file calls `unknown`, or those of\n"
+        "--unknown whatever formula they have; the others stay as they are. The model keeps the\n"
+        "laws whatever was learned; simulate, audit, show, compare and plot take it.\n"
+        "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training\n"
+        "log (.log.csv). Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
     .options = options,
     .min_words = 2,
     .max_words = 4096,

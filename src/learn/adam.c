@@ -44,7 +44,7 @@ static void iterate(adam *a, clsi_run *run, const size_t *rows, double rate) {
     clsi_problem *p = run->problem;
     double loss;
     cls_status status = p->gradient(p, run->theta, a->batch, rows, &loss, a->g);
-    if (status == CLS_OK && isfinite(loss) && isfinite(clsi_dot(a->n, a->g, a->g))) {
+    if (status == CLS_OK && isfinite(loss) && isfinite(clsi_vector_dot(a->n, a->g, a->g))) {
         step(a, rate, run->theta);
         return;
     }
@@ -62,7 +62,7 @@ static void run_batches(adam *a, clsi_run *run, clsi_sampler *sampler) {
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
         double loss = clsi_full_loss(run->problem, run->theta);
-        if (clsi_run_report(run, loss, sqrt(clsi_dot(a->n, a->g, a->g)))) return;
+        if (clsi_run_report(run, loss, sqrt(clsi_vector_dot(a->n, a->g, a->g)))) return;
     }
 }
 

@@ -24,7 +24,7 @@ size_t clsi_qr_work(size_t n) {
 
 /* One reflector: the column v (m) under the diagonal element *r becomes zero. Returns tau. */
 static double reflect(double *r, size_t m, double *v) {
-    double below = clsi_dot(m, v, v);
+    double below = clsi_vector_dot(m, v, v);
     if (below == 0) return 0;
     double alpha = *r, beta = -copysign(sqrt(alpha * alpha + below), alpha);
     double scale = 1 / (alpha - beta);
@@ -39,11 +39,11 @@ static void factor_panel(size_t w, size_t m, double *R, size_t ld, double *V, do
     for (size_t j = 0; j < w; j++) {
         double *v = V + j * m, tau = reflect(R + j * ld + j, m, v), projection[NB];
         for (size_t l = j + 1; l < w; l++) {
-            double t = tau * (R[j * ld + l] + clsi_dot(m, v, V + l * m));
+            double t = tau * (R[j * ld + l] + clsi_vector_dot(m, v, V + l * m));
             R[j * ld + l] -= t;
-            clsi_axpy(m, -t, v, V + l * m);
+            clsi_vector_add(m, -t, v, V + l * m);
         }
-        for (size_t i = 0; i < j; i++) projection[i] = clsi_dot(m, V + i * m, v);
+        for (size_t i = 0; i < j; i++) projection[i] = clsi_vector_dot(m, V + i * m, v);
         for (size_t i = 0; i < j; i++) {
             double t = 0;
             for (size_t l = i; l < j; l++) t += T[i * NB + l] * projection[l];
@@ -62,9 +62,9 @@ static void apply_panel(clsi_space *space, size_t w, size_t m, size_t rest, cons
     for (size_t i = w; i-- > 0;) {
         double *row = W + i * rest;
         for (size_t j = 0; j < rest; j++) row[j] *= T[i * NB + i];
-        for (size_t l = 0; l < i; l++) clsi_axpy(rest, T[l * NB + i], W + l * rest, row);
+        for (size_t l = 0; l < i; l++) clsi_vector_add(rest, T[l * NB + i], W + l * rest, row);
     }
-    for (size_t i = 0; i < w; i++) clsi_axpy(rest, -1, W + i * rest, R + i * ld);
+    for (size_t i = 0; i < w; i++) clsi_vector_add(rest, -1, W + i * rest, R + i * ld);
     clsi_multiply(space, CLSI_WHOLE, m, rest, w, -1, (clsi_view){V, 1, m}, (clsi_view){W, rest, 1},
                   B, ld);
 }
@@ -120,11 +120,12 @@ static void pivoted_triangle(size_t n, double *M, size_t *order, double *work) {
         for (size_t i = 0; i < below; i++) v[i] = M[(k + 1 + i) * ld + k];
         double *row = M + k * ld, tau = reflect(row + k, below, v);
         memcpy(w, row + k + 1, right * sizeof *w);
-        for (size_t i = 0; i < below; i++) clsi_axpy(right, v[i], row + (i + 1) * ld + k + 1, w);
-        clsi_axpy(right, -tau, w, row + k + 1);
+        for (size_t i = 0; i < below; i++)
+            clsi_vector_add(right, v[i], row + (i + 1) * ld + k + 1, w);
+        clsi_vector_add(right, -tau, w, row + k + 1);
         for (size_t i = 0; i < below; i++) {
             row[(i + 1) * ld + k] = 0;
-            clsi_axpy(right, -tau * v[i], w, row + (i + 1) * ld + k + 1);
+            clsi_vector_add(right, -tau * v[i], w, row + (i + 1) * ld + k + 1);
         }
         for (size_t j = k + 1; j < n; j++) norm[j] = fmax(0, norm[j] - row[j] * row[j]);
     }
@@ -135,11 +136,11 @@ static void pivoted_triangle(size_t n, double *M, size_t *order, double *work) {
 static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *norm_y) {
     double a = *norm_x, b = *norm_y;
     if (a == 0 && b == 0) return 0;
-    double g = clsi_dot(n, x, y);
+    double g = clsi_vector_dot(n, x, y);
     int turned = fabs(g) > sqrt((double)n) * DBL_EPSILON * sqrt(a) * sqrt(b);
     if (!turned && a >= b) return 0;
     if (!turned) {
-        clsi_rotate(n + 1, 0, 1, x, y); /* exchange, with a sign */
+        clsi_vector_rotate(n + 1, 0, 1, x, y); /* exchange, with a sign */
         *norm_x = b;
         *norm_y = a;
         return 0;
@@ -148,9 +149,9 @@ static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *n
     double t = copysign(1 / (fabs(zeta) + hypot(1, zeta)), zeta);
     if (a < b) t = -1 / t; /* the large rotation sorts */
     double c = 1 / sqrt(1 + t * t);
-    clsi_rotate(n + 1, c, c * t, x, y);
+    clsi_vector_rotate(n + 1, c, c * t, x, y);
     *norm_x = a + t * g; /* grows, so nothing cancels */
-    *norm_y = clsi_dot(n, y, y);
+    *norm_y = clsi_vector_dot(n, y, y);
     return 1;
 }
 
@@ -191,7 +192,7 @@ static void sort_rows(size_t n, double *M, double *norm) {
         for (size_t j = i + 1; j < n; j++)
             if (norm[j] > norm[largest]) largest = j;
         if (largest == i) continue;
-        clsi_rotate(n + 1, 0, 1, M + i * (n + 1), M + largest * (n + 1));
+        clsi_vector_rotate(n + 1, 0, 1, M + i * (n + 1), M + largest * (n + 1));
         double t = norm[i];
         norm[i] = norm[largest];
         norm[largest] = t;
@@ -203,7 +204,7 @@ void clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *wo
     for (size_t j = 0; j < n; j++) order[j] = j;
     pivoted_triangle(n, M, order, work);
     for (int k = 0; k <= MAX_SWEEPS; k++) {
-        for (size_t i = 0; i < n; i++) sigma[i] = clsi_dot(n, M + i * ld, M + i * ld);
+        for (size_t i = 0; i < n; i++) sigma[i] = clsi_vector_dot(n, M + i * ld, M + i * ld);
         if (!turned || k == MAX_SWEEPS) break;
         turned = sweep(n, M, sigma);
     }
@@ -224,8 +225,9 @@ void clsi_complete_rows(size_t n, size_t have, double *V) {
         memset(v, 0, n * sizeof *v);
         v[at] = 1;
         for (int pass = 0; pass < 2; pass++)
-            for (size_t i = 0; i < k; i++) clsi_axpy(n, -clsi_dot(n, V + i * n, v), V + i * n, v);
-        double norm = sqrt(clsi_dot(n, v, v));
+            for (size_t i = 0; i < k; i++)
+                clsi_vector_add(n, -clsi_vector_dot(n, V + i * n, v), V + i * n, v);
+        double norm = sqrt(clsi_vector_dot(n, v, v));
         for (size_t j = 0; j < n; j++) v[j] /= norm;
     }
 }

@@ -19,12 +19,12 @@ typedef struct clsi_view {
     size_t row, column;
 } clsi_view;
 
-typedef enum clsi_part { CLSI_WHOLE, CLSI_LOWER } clsi_part;
+typedef enum clsi_product_part { CLSI_WHOLE, CLSI_LOWER } clsi_product_part;
 
 /* C (m, n), rows `stride` apart, += alpha A (m, k) B (k, n). CLSI_LOWER: only tiles that touch the
  * lower triangle are computed (what is above the diagonal is then meaningless). */
-void clsi_multiply(clsi_space *space, clsi_part part, size_t m, size_t n, size_t k, double alpha,
-                   clsi_view A, clsi_view B, double *C, size_t stride);
+void clsi_multiply(clsi_space *space, clsi_product_part part, size_t m, size_t n, size_t k,
+                   double alpha, clsi_view A, clsi_view B, double *C, size_t stride);
 
 /* A (n, n) = L L^T in place, lower triangle. Returns 1, or 0 when A is not positive definite (or
  * not finite); A is then spoilt. */
@@ -32,9 +32,9 @@ int clsi_cholesky(clsi_space *space, size_t n, double *A);
 /* x := (L L^T)^-1 x */
 void clsi_cholesky_solve(size_t n, const double *L, double *x);
 
-double clsi_dot(size_t n, const double *x, const double *y);
-void clsi_axpy(size_t n, double a, const double *x, double *y);       /* y += a x */
-void clsi_rotate(size_t n, double c, double s, double *x, double *y); /* Givens, in place */
+double clsi_vector_dot(size_t n, const double *x, const double *y);
+void clsi_vector_add(size_t n, double a, const double *x, double *y);        /* y += a x */
+void clsi_vector_rotate(size_t n, double c, double s, double *x, double *y); /* Givens, in place */
 /* y (n) += A (m, n)^T x (m);  y (m) = A (m, n) x (n) */
 void clsi_transposed_times(size_t m, size_t n, const double *A, const double *x, double *y);
 void clsi_times(size_t m, size_t n, const double *A, const double *x, double *y);

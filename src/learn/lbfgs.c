@@ -51,7 +51,7 @@ static cls_status prepare(lbfgs *m, clsi_problem *p, cls_error *error) {
 static double evaluate(lbfgs *m, const double *theta, double *gradient) {
     double loss;
     if (m->p->gradient(m->p, theta, m->p->n_rows, NULL, &loss, gradient) != CLS_OK) return INFINITY;
-    double slope = clsi_dot(m->n, gradient, gradient);
+    double slope = clsi_vector_dot(m->n, gradient, gradient);
     return isfinite(loss) && isfinite(slope) ? loss : INFINITY;
 }
 
@@ -62,17 +62,17 @@ static void direction(lbfgs *m) {
     for (size_t j = 0; j < n; j++) m->d[j] = -m->g[j];
     for (size_t i = 0; i < m->count; i++) {
         size_t k = (m->newest + MEMORY - i) % MEMORY;
-        alpha[k] = m->rho[k] * clsi_dot(n, m->s + k * n, m->d);
-        clsi_axpy(n, -alpha[k], m->y + k * n, m->d);
+        alpha[k] = m->rho[k] * clsi_vector_dot(n, m->s + k * n, m->d);
+        clsi_vector_add(n, -alpha[k], m->y + k * n, m->d);
     }
     if (!m->count) return;
     const double *y = m->y + m->newest * n;
-    double scale = 1 / (m->rho[m->newest] * clsi_dot(n, y, y));
+    double scale = 1 / (m->rho[m->newest] * clsi_vector_dot(n, y, y));
     for (size_t j = 0; j < n; j++) m->d[j] *= scale;
     for (size_t i = m->count; i-- > 0;) {
         size_t k = (m->newest + MEMORY - i) % MEMORY;
-        double beta = m->rho[k] * clsi_dot(n, m->y + k * n, m->d);
-        clsi_axpy(n, alpha[k] - beta, m->s + k * n, m->d);
+        double beta = m->rho[k] * clsi_vector_dot(n, m->y + k * n, m->d);
+        clsi_vector_add(n, alpha[k] - beta, m->s + k * n, m->d);
     }
 }
 
@@ -84,8 +84,8 @@ static void remember(lbfgs *m, const double *theta) {
         s[j] = m->at[j] - theta[j];
         y[j] = m->g_at[j] - m->g[j];
     }
-    double sy = clsi_dot(n, s, y);
-    if (!(sy > 1e-14 * clsi_dot(n, y, y))) {
+    double sy = clsi_vector_dot(n, s, y);
+    if (!(sy > 1e-14 * clsi_vector_dot(n, y, y))) {
         /* The slot may have held the oldest pair, which is now lost. */
         if (m->count == MEMORY) m->count--;
         return;
@@ -98,7 +98,7 @@ static void remember(lbfgs *m, const double *theta) {
 static point probe(lbfgs *m, const double *theta, double t) {
     for (size_t j = 0; j < m->n; j++) m->at[j] = theta[j] + t * m->d[j];
     double loss = evaluate(m, m->at, m->g_at);
-    return (point){t, loss, isfinite(loss) ? clsi_dot(m->n, m->g_at, m->d) : INFINITY};
+    return (point){t, loss, isfinite(loss) ? clsi_vector_dot(m->n, m->g_at, m->d) : INFINITY};
 }
 
 /* The minimum of the cubic through two points, kept away from the ends; the middle when there is
@@ -149,8 +149,8 @@ static point line_search(lbfgs *m, const double *theta, point start, double firs
 static int descend(lbfgs *m, double *theta, double *loss) {
     for (;;) {
         direction(m);
-        point start = {0, *loss, clsi_dot(m->n, m->g, m->d)};
-        double length = sqrt(clsi_dot(m->n, m->g, m->g));
+        point start = {0, *loss, clsi_vector_dot(m->n, m->g, m->d)};
+        double length = sqrt(clsi_vector_dot(m->n, m->g, m->g));
         double first = m->count ? 1 : fmin(1, 1 / length);
         point x = {0};
         if (start.slope < 0) x = line_search(m, theta, start, first);
@@ -169,7 +169,7 @@ static int descend(lbfgs *m, double *theta, double *loss) {
 static void iterate(lbfgs *m, clsi_run *run) {
     double loss = evaluate(m, run->theta, m->g);
     for (uint64_t k = 0; k < run->options->max_iterations; k++) {
-        double norm = sqrt(clsi_dot(m->n, m->g, m->g));
+        double norm = sqrt(clsi_vector_dot(m->n, m->g, m->g));
         int flat = norm <= 1e-15 || loss <= run->options->loss_tolerance;
         if (flat || !descend(m, run->theta, &loss)) {
             run->info->reason =
@@ -177,7 +177,7 @@ static void iterate(lbfgs *m, clsi_run *run) {
             return;
         }
         run->info->iterations = k + 1;
-        if (clsi_run_report(run, loss, sqrt(clsi_dot(m->n, m->g, m->g)))) return;
+        if (clsi_run_report(run, loss, sqrt(clsi_vector_dot(m->n, m->g, m->g)))) return;
     }
 }
 

@@ -5,7 +5,7 @@
  * Jacobian comes in blocks of rows and is never stored. After a refused step only the factor is
  * computed again.
  *
- * Cost per iteration: the Jacobian, rows * n^2 operations for J^T J (0.15 s for 6,000 rows and
+ * Cost per iteration: the Jacobian, rows * n^2 operations for J^T J (0.2 s for 6,000 rows and
  * 1,250 parameters on one core), n^3 / 3 for each factor. Memory n^2 numbers twice. Best up to a
  * few thousand parameters. The normal equations square the condition: directions weaker than 1e-8
  * of the strongest converge slowly, by the damping. */
@@ -143,7 +143,7 @@ static cls_status iterate(lm *m, clsi_run *run, cls_error *error) {
     for (uint64_t k = 0; k < run->options->max_iterations; k++) {
         cls_status status = linearise(m, run->problem, run->theta, error);
         if (status != CLS_OK) return status;
-        double norm = sqrt(clsi_dot(m->n, m->g, m->g)), before = loss;
+        double norm = sqrt(clsi_vector_dot(m->n, m->g, m->g)), before = loss;
         int down = descend(m, run, &loss);
         run->info->iterations = k + 1;
         if (!down) {

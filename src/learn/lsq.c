@@ -203,7 +203,7 @@ static int take_row(clsi_lsq *q, const double *a, double b, double *row) {
     row[q->n] = b;
     for (size_t i = 0; i < q->fixed; i++) {
         double t = a[q->order[i]];
-        if (t != 0) clsi_axpy(q->n + 1, -t, q->G + i * (q->n + 1), row);
+        if (t != 0) clsi_vector_add(q->n + 1, -t, q->G + i * (q->n + 1), row);
     }
     return 1;
 }

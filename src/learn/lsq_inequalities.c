@@ -59,16 +59,16 @@ static double project(active_set *a, const double *p) {
     memset(a->h, 0, c * sizeof(double));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < a->count; i++) {
-            double t = clsi_dot(n, a->Q + i * n, a->d);
+            double t = clsi_vector_dot(n, a->Q + i * n, a->d);
             a->h[i] += t;
-            clsi_axpy(n, -t, a->Q + i * n, a->d);
+            clsi_vector_add(n, -t, a->Q + i * n, a->d);
         }
     for (size_t i = a->count; i-- > 0;) {
         double t = a->h[i];
         for (size_t j = i + 1; j < a->count; j++) t -= a->T[i * c + j] * a->r[j];
         a->r[i] = t / a->T[i * c + i];
     }
-    return sqrt(clsi_dot(n, a->d, a->d));
+    return sqrt(clsi_vector_dot(n, a->d, a->d));
 }
 
 static void append(active_set *a, size_t k, double multiplier, double length) {
@@ -94,19 +94,20 @@ static void drop(active_set *a, size_t j) {
     for (size_t k = j; k < a->count; k++) {
         double x = a->T[k * c + k], y = a->T[(k + 1) * c + k], length = hypot(x, y);
         double cosine = x / length, sine = y / length;
-        clsi_rotate(a->count - k, cosine, sine, a->T + k * c + k, a->T + (k + 1) * c + k);
-        clsi_rotate(n, cosine, sine, a->Q + k * n, a->Q + (k + 1) * n);
+        clsi_vector_rotate(a->count - k, cosine, sine, a->T + k * c + k, a->T + (k + 1) * c + k);
+        clsi_vector_rotate(n, cosine, sine, a->Q + k * n, a->Q + (k + 1) * n);
     }
 }
 
 /* The most violated constraint, or m when all hold to rounding. */
 static size_t most_violated(const active_set *a, double *slack) {
     size_t worst = a->m;
-    double size = sqrt(clsi_dot(a->n, a->z, a->z)) + sqrt(clsi_dot(a->n, a->z0, a->z0));
+    double size =
+        sqrt(clsi_vector_dot(a->n, a->z, a->z)) + sqrt(clsi_vector_dot(a->n, a->z0, a->z0));
     *slack = 0;
     for (size_t i = 0; i < a->m; i++) {
         if (a->is_active[i]) continue;
-        double s = clsi_dot(a->n, a->F + i * a->n, a->z) - a->f[i];
+        double s = clsi_vector_dot(a->n, a->F + i * a->n, a->z) - a->f[i];
         if (s < -1e-14 * (size + fabs(a->f[i])) && s < *slack) {
             *slack = s;
             worst = i;
@@ -132,15 +133,15 @@ static int satisfy(active_set *a, size_t k) {
     double multiplier = 0;
     for (size_t round = 0; round <= a->m + a->n; round++) {
         size_t blocking = 0;
-        double slack = clsi_dot(a->n, p, a->z) - a->f[k], length = project(a, p);
+        double slack = clsi_vector_dot(a->n, p, a->z) - a->f[k], length = project(a, p);
         int dependent = length <= DEPENDENT || a->count == a->capacity;
         double t1 = first_blocking(a, &blocking);
         double t2 = dependent ? INFINITY : -slack / (length * length);
         if (t2 < 0) t2 = 0;
         double t = t1 < t2 ? t1 : t2;
         if (isinf(t)) return 0;
-        if (!dependent) clsi_axpy(a->n, t, a->d, a->z);
-        clsi_axpy(a->count, -t, a->r, a->u);
+        if (!dependent) clsi_vector_add(a->n, t, a->d, a->z);
+        clsi_vector_add(a->count, -t, a->r, a->u);
         multiplier += t;
         if (t2 <= t1) {
             append(a, k, multiplier, length);
@@ -157,12 +158,12 @@ static void polish(active_set *a) {
     double *y = a->h;
     for (size_t j = 0; j < a->count; j++) {
         size_t k = a->which[j];
-        double t = a->f[k] - clsi_dot(n, a->F + k * n, a->z0);
+        double t = a->f[k] - clsi_vector_dot(n, a->F + k * n, a->z0);
         for (size_t i = 0; i < j; i++) t -= a->T[i * c + j] * y[i];
         y[j] = t / a->T[j * c + j];
     }
     memcpy(a->z, a->z0, n * sizeof(double));
-    for (size_t i = 0; i < a->count; i++) clsi_axpy(n, y[i], a->Q + i * n, a->z);
+    for (size_t i = 0; i < a->count; i++) clsi_vector_add(n, y[i], a->Q + i * n, a->z);
     for (size_t i = a->count; i-- > 0;) {
         double t = y[i];
         for (size_t j = i + 1; j < a->count; j++) t -= a->T[i * c + j] * a->u[j];

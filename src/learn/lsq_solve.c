@@ -91,7 +91,7 @@ static void unknowns_of(const clsi_lsq *q, const double *y, int with, double *x)
     for (size_t j = 0; j < q->n; j++) x[q->order[q->fixed + j]] = y[j];
     for (size_t i = 0; i < q->fixed; i++) {
         const double *G = q->G + i * (q->n + 1);
-        x[q->order[i]] = (with ? G[q->n] : 0) - clsi_dot(q->n, G, y);
+        x[q->order[i]] = (with ? G[q->n] : 0) - clsi_vector_dot(q->n, G, y);
     }
 }
 
@@ -113,12 +113,13 @@ static cls_status null_space(solution *s, cls_error *error) {
         for (size_t j = 0; j < s->n; j++) s->y[j] = s->V[(s->rank + i) * s->n + j] * s->D[j];
         unknowns_of(q, s->y, 0, x);
         for (int pass = 0; pass < 2; pass++) {
-            double length = sqrt(clsi_dot(N, x, x));
+            double length = sqrt(clsi_vector_dot(N, x, x));
             for (size_t j = 0; j < N; j++) x[j] /= length;
             for (size_t l = 0; l < i; l++)
-                clsi_axpy(N, -clsi_dot(N, q->null_space + l * N, x), q->null_space + l * N, x);
+                clsi_vector_add(N, -clsi_vector_dot(N, q->null_space + l * N, x),
+                                q->null_space + l * N, x);
         }
-        double length = sqrt(clsi_dot(N, x, x));
+        double length = sqrt(clsi_vector_dot(N, x, x));
         for (size_t j = 0; j < N; j++) x[j] /= length;
     }
     return CLS_OK;
@@ -134,7 +135,7 @@ static double reduce_row(const solution *s, const double *E, double e, double *r
         const double *G = q->G + i * (s->n + 1);
         double t = E[q->order[i]];
         if (t == 0) continue;
-        clsi_axpy(s->n, -t, G, row);
+        clsi_vector_add(s->n, -t, G, row);
         e -= t * G[s->n];
     }
     for (size_t j = 0; j < s->n; j++) row[j] *= s->D[j];
@@ -152,7 +153,7 @@ static cls_status build_inequalities(solution *s, size_t m, const double *E, con
     for (size_t i = 0; i < m; i++) {
         double *F = s->F + i * n;
         for (size_t j = 0; j < n; j++) F[j] /= s->sigma[j];
-        s->size[i] = sqrt(clsi_dot(n, F, F));
+        s->size[i] = sqrt(clsi_vector_dot(n, F, F));
         if (!isfinite(s->size[i]) || !isfinite(s->f[i]))
             return clsi_fail(error, CLS_NUMERIC, "inequality %zu is not finite", i + 1);
         if (s->size[i] == 0 && s->f[i] > 0)
@@ -192,13 +193,13 @@ static double kkt_residual(const solution *s, size_t m, const double *E, const d
     double *t = scratch, *g = scratch + n, scale = 0, worst = 0;
     memset(g, 0, n * sizeof *g);
     for (size_t i = 0; i < n; i++) {
-        t[i] = clsi_dot(n - i, R + i * ld + i, s->y + i) - R[i * ld + n];
+        t[i] = clsi_vector_dot(n - i, R + i * ld + i, s->y + i) - R[i * ld + n];
         scale = hypot(scale, R[i * ld + n]);
-        clsi_axpy(n - i, t[i], R + i * ld + i, g + i);
+        clsi_vector_add(n - i, t[i], R + i * ld + i, g + i);
     }
     if (scale == 0) scale = 1;
     for (size_t j = 0; j < n; j++) g[j] *= s->D[j];
-    for (size_t i = 0; i < m; i++) clsi_axpy(n, -s->u[i] / s->size[i], reduced + i * n, g);
+    for (size_t i = 0; i < m; i++) clsi_vector_add(n, -s->u[i] / s->size[i], reduced + i * n, g);
     for (size_t j = 0; j < n; j++) worst = fmax(worst, fabs(g[j]) / scale);
     return fmax(worst, inequality_residual(s, m, E, e, x, scale));
 }
@@ -227,7 +228,7 @@ static void report(const solution *s, double condition, clsi_lsq_info *info) {
     double sum = q->shard[0].rest;
     for (size_t i = 0; i < s->n; i++) {
         const double *R = q->shard[0].R + i * (s->n + 1);
-        double t = clsi_dot(s->n - i, R + i, s->y + i) - R[s->n];
+        double t = clsi_vector_dot(s->n - i, R + i, s->y + i) - R[s->n];
         sum += t * t;
     }
     *info = (clsi_lsq_info){.rows = q->rows,

@@ -36,7 +36,7 @@ typedef struct spring {
     double *J, *K;          /* (batch, n), (batch, batch) */
     double *r, *y, *r_next; /* (batch): residuals, J J^T y = rhs, residuals after the step */
     double *f, *trial, *at; /* (n): last step, this step, trial point */
-    double damping, floor, rate, gradient_norm;
+    double damping, floor, rate;
     int stale; /* epochs without a new best */
     clsi_sampler sampler;
 } spring;
@@ -133,7 +133,7 @@ static void step(spring *s, clsi_run *run) {
 static double gradient_norm(spring *s) {
     memset(s->at, 0, s->n * sizeof(double));
     clsi_transposed_times(s->batch, s->n, s->J, s->r, s->at);
-    return sqrt(clsi_dot(s->n, s->at, s->at)) / (double)s->batch;
+    return sqrt(clsi_vector_dot(s->n, s->at, s->at)) / (double)s->batch;
 }
 
 /* Back to the best, more carefully. Returns 0 when that has been done often enough. */

@@ -80,9 +80,9 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     return status;
 }
 
-static const char *wanted_field(const cls_system *system, const char *part) {
+static const char *wanted_field(const cls_system *system, const char *name) {
     for (size_t i = 0; i < system->n_unknown; i++)
-        if (strcmp(system->unknown[i], part) == 0) return system->unknown_field[i];
+        if (strcmp(system->unknown[i], name) == 0) return system->unknown_field[i];
     return NULL;
 }
 

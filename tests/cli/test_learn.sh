@@ -169,7 +169,7 @@ test_unknown_part() {
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F3"
     expect_refused 2 "F3.*did you mean"
     run "$CLAUSIUS" learn adiabatic-piston data.csv
-    expect_refused 2 '--unknown'
+    expect_refused 2 'nothing is unknown'
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F1"
     expect_refused 2 'F1 is named twice'
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1,"

@@ -18,7 +18,8 @@ static double *noise(size_t n, uint64_t seed) {
     return x;
 }
 
-static void check_product(clsi_space *s, clsi_part part, size_t m, size_t n, size_t k, int turned) {
+static void check_product(clsi_space *s, clsi_product_part part, size_t m, size_t n, size_t k,
+                          int turned) {
     double *A = noise(m * k, 1), *B = noise(k * n, 2), *C = noise(m * (n + 3), 3);
     double *before = malloc(m * (n + 3) * sizeof *C);
     memcpy(before, C, m * (n + 3) * sizeof *C);

@@ -129,8 +129,8 @@ static void rows_may_follow_a_solution(void **state) {
     free(A), free(b);
 }
 
-/* Monomials to degree 13 on [0, 1]: condition 1e9 after scaling; the normal equations would keep no
- * digit. */
+/* Monomials to degree 11 on [0, 1]: condition above 1e7, where the normal equations would lose
+ * nearly all digits. */
 static void ill_conditioned_bases_keep_their_digits(void **state) {
     (void)state;
     enum { N = 12, M = 700 };
