@@ -52,6 +52,7 @@ typedef struct cls_learn_info {
     size_t rank, unseen; /* linear: parameters that the data cannot see are unseen */
     double condition;
     int normalised;       /* the scale of energy and forces was free and has been fixed */
+    double kkt;           /* linear: residual of the optimality conditions */
     size_t negative;      /* friction values below zero at the data before the form made them positive */
 } cls_learn_info;
 

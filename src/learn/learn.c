@@ -74,7 +74,8 @@ static cls_status solve_folded(work *w, const double *C, double d, double *A, do
     if (status == CLS_OK) status = fold_rows(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
-        status = clsi_lsq_solve(q, 1e-13, 0, NULL, NULL, w->theta, &found, NULL, w->error);
+        status = clsi_solve_positive(q, 1e-13, w->unknowns, w->points, w->theta, &found,
+                                     &w->info->negative, &w->info->kkt, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;
         w->info->unseen = found.unseen;
@@ -180,10 +181,7 @@ static cls_status make_positive(work *w) {
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
         l->field->kind->evaluate(l->field, w->theta + l->offset, n, u->x, value, NULL, NULL);
-        for (size_t s = 0; s < n; s++) {
-            mean += fabs(value[s]) / (double)n;
-            w->info->negative += value[s] < 0;
-        }
+        for (size_t s = 0; s < n; s++) mean += fabs(value[s]) / (double)n;
         l->floor = 1e-6 * mean + 1e-300;
         free(value);
     }

@@ -60,6 +60,14 @@ void clsi_unknowns_free(clsi_unknowns **u);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
 
+/* ---- positive.c ---- */
+
+/* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as far
+ * as a few rounds of inequalities do it: *negative data values are left. */
+cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                               const clsi_points *p, double *theta, clsi_lsq_info *found,
+                               size_t *negative, double *kkt, cls_error *error);
+
 /* ---- residual.c: one row per window and equation ---- */
 
 typedef struct clsi_residual {
