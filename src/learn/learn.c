@@ -49,6 +49,10 @@ static cls_status loss_over(work *w, size_t first, size_t last, double *loss) {
 
 /* ---- one solve ---- */
 
+/* Directions below this are not seen: entropies have no origin, and c T is nearly a polynomial in
+ * log T. At 1e-13 the origin ran to thousands and hid the drift of the energy behind its size. */
+#define RCOND 1e-10
+
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
 static cls_status fold_rows(work *w, clsi_lsq *q, double *A, double *b) {
@@ -74,7 +78,7 @@ static cls_status solve_folded(work *w, const double *C, double d, double *A, do
     if (status == CLS_OK) status = fold_rows(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
-        status = clsi_solve_positive(q, 1e-13, w->unknowns, w->points, w->theta, &found,
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
                                      &w->info->negative, &w->info->kkt, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;

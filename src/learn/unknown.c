@@ -184,7 +184,15 @@ static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_
     int formula = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
     char spec[64];
     if (u->wanted || o->field) {
-        snprintf(spec, sizeof spec, "%.60s", u->wanted ? u->wanted : o->field);
+        const char *wanted = u->wanted ? u->wanted : o->field;
+        /* a friction needs its constant, a generating function cannot have one */
+        int bare = !formula && strncmp(wanted, "network", 7) != 0 && !strstr(wanted, "constant");
+        size_t length = strlen(wanted);
+        if (bare && length && wanted[length - 1] == ')')
+            snprintf(spec, sizeof spec, "%.*s, constant)", (int)(length - 1 < 48 ? length - 1 : 48),
+                     wanted);
+        else
+            snprintf(spec, sizeof spec, "%.60s", wanted);
     } else {
         snprintf(spec, sizeof spec, "chebyshev(%d%s)", auto_degree(u->learned.d, formula),
                  formula ? "" : ", constant");
