@@ -23,6 +23,8 @@ typedef struct clsi_points {
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
     size_t n_windows, n_training;
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
+    size_t n_held;  /* trajectories kept for validation (all, when none are) */
+    size_t *held;   /* (n_held, 2): first point, one past the last */
 } clsi_points;
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
@@ -60,6 +62,14 @@ void clsi_unknowns_free(clsi_unknowns **u);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
 
+/* ---- positive.c ---- */
+
+/* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as far
+ * as a few rounds of inequalities do it: *negative data values are left. */
+cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                               const clsi_points *p, double *theta, clsi_lsq_info *found,
+                               size_t *negative, double *kkt, cls_error *error);
+
 /* ---- residual.c: one row per window and equation ---- */
 
 typedef struct clsi_residual {
@@ -93,5 +103,12 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, doub
                                double *mean_pv, double *mean_vv);
 /* The residual as a problem for the optimisers. */
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
+
+/* ---- rollout.c: simulations against data ---- */
+
+/* Root mean square difference between simulations of the system from the starts of some trajectories
+ * kept for validation and those trajectories, each state divided by its spread in the data. INFINITY
+ * when a simulation fails; NAN when there is nothing to compare with. */
+double clsi_rollout(const clsi_points *p, const cls_system *s);
 
 #endif
