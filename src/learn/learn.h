@@ -23,6 +23,8 @@ typedef struct clsi_points {
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
     size_t n_windows, n_training;
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
+    size_t n_held;  /* trajectories kept for validation (all, when none are) */
+    size_t *held;   /* (n_held, 2): first point, one past the last */
 } clsi_points;
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
@@ -101,5 +103,12 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, doub
                                double *mean_pv, double *mean_vv);
 /* The residual as a problem for the optimisers. */
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
+
+/* ---- rollout.c: simulations against data ---- */
+
+/* Root mean square difference between simulations of the system from the starts of some trajectories
+ * kept for validation and those trajectories, each state divided by its spread in the data. INFINITY
+ * when a simulation fails; NAN when there is nothing to compare with. */
+double clsi_rollout(const clsi_points *p, const cls_system *s);
 
 #endif
