@@ -32,7 +32,9 @@ typedef struct cls_learn_options {
     size_t n_unknown; /* parts to learn; 0: those that the system's file calls unknown */
     const char *const *unknown;
     const char *field;     /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
-    const char *scheme;    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots" */
+    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots", "discrete-gradient"; for
+     * hamiltonians also "implicit-midpoint" */
+    const char *scheme;
     const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam"; NULL: auto */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1 */

@@ -202,6 +202,7 @@ static int watch_iteration(void *owner, const clsi_training_progress *p) {
 static void initialise(void *owner, uint64_t seed, double *theta) {
     work *w = owner;
     cls_random random;
+    if (w->residual->start_affine) return; /* theta holds the solution of the affine rule */
     cls_random_seed(&random, seed);
     for (size_t i = 0; i < w->unknowns->n; i++) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
@@ -250,11 +251,20 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
         w->residual->scale_weight =
             10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
     clsi_residual_problem(w->residual, &problem);
+    if (w->residual->start_affine) { /* begin where the same rule without its correction ends */
+        w->residual->plain = 1;
+        cls_status started = solve_linear(w);
+        w->residual->plain = 0;
+        if (started != CLS_OK) {
+            free(what);
+            return started;
+        }
+    }
     clsi_training t = {.problem = &problem,
                        .optimizer = optimizer,
                        .max_iterations = o->max_iterations,
                        .seed = o->seed,
-                       .restarts = o->restarts,
+                       .restarts = w->residual->start_affine ? 1 : o->restarts,
                        .patience = o->patience,
                        .owner = w,
                        .initialise = initialise,
@@ -362,22 +372,34 @@ static cls_status assemble(work *w, const cls_system *system, const cls_assignme
 
 /* ---- everything in order ---- */
 
-static cls_status find_rule(const char *name, clsi_rule *rule, cls_error *error) {
+/* The implicit midpoint rule averages (q, p, S), which for a thermal lagrangian are not data. */
+static cls_status find_midpoint(const cls_system *system, clsi_rule *rule, cls_error *error) {
+    *rule = CLSI_SYMMETRIC;
+    if (system->formalism == CLS_HAMILTONIAN) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "implicit-midpoint averages momenta and entropies, and the data of '%s' are "
+                     "velocities and temperatures; use vnots-symmetric, the same rule in these",
+                     system->name);
+}
+
+static cls_status find_rule(const cls_system *system, const char *name, clsi_rule *rule,
+                            cls_error *error) {
     static const char *const names[] = {[CLSI_QUADRATURE] = "quadrature",
                                         [CLSI_VNOTS] = "vnots",
-                                        [CLSI_SYMMETRIC] = "vnots-symmetric"};
+                                        [CLSI_SYMMETRIC] = "vnots-symmetric",
+                                        [CLSI_DISCRETE_GRADIENT] = "discrete-gradient"};
     *rule = CLSI_QUADRATURE;
-    for (int i = 0; name && i < 3; i++) {
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) != 0) continue;
         *rule = (clsi_rule)i;
         return CLS_OK;
     }
     if (!name) return CLS_OK;
-    return clsi_fail(
-        error, CLS_USAGE,
-        "no residual is made from the scheme '%s'; there are quadrature (the default), "
-        "vnots-symmetric and vnots",
-        name);
+    if (strcmp(name, "implicit-midpoint") == 0) return find_midpoint(system, rule, error);
+    return clsi_fail(error, CLS_USAGE,
+                     "no residual is made from the scheme '%s'; there are quadrature (the default), "
+                     "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint",
+                     name);
 }
 
 static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
@@ -385,7 +407,7 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                       cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule;
-    cls_status status = find_rule(o->scheme, &rule, w->error);
+    cls_status status = find_rule(system, o->scheme, &rule, w->error);
     if (status == CLS_OK)
         status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
                                     o->max_windows ? o->max_windows : 20000, &w->points, w->error);

@@ -12,7 +12,8 @@
 typedef enum clsi_rule {
     CLSI_QUADRATURE, /* three neighbours, order 4 */
     CLSI_VNOTS,      /* two neighbours, scheme (25) as published */
-    CLSI_SYMMETRIC   /* two neighbours and the mean of their states, order 2 */
+    CLSI_SYMMETRIC,  /* two neighbours and the mean of their states, order 2 */
+    CLSI_DISCRETE_GRADIENT /* the same with the energy's discrete gradient; not affine */
 } clsi_rule;
 
 typedef struct clsi_points {
@@ -81,6 +82,11 @@ typedef struct clsi_residual {
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */
     cls_program *slopes;      /* the same -> the quantities, then their derivatives in the symbols */
+    /* Rules whose rows are expressions over all three points (NULL otherwise): three times z, t,
+     * field symbols -> the rows, and the rows, then their derivatives in the symbols */
+    cls_program *window_values, *window_slopes;
+    int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
+    int start_affine;
     double *weight;           /* (n_equations, windows) */
     double scale_weight;      /* > 0: the problem has one more row, the scale condition */
 } clsi_residual;
@@ -110,5 +116,12 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
  * kept for validation and those trajectories, each state divided by its spread in the data. INFINITY
  * when a simulation fails; NAN when there is nothing to compare with. */
 double clsi_rollout(const clsi_points *p, const cls_system *s);
+
+/* ---- discrete_gradient.c ---- */
+
+/* The unweighted rows (n + m) of a window. `own`: z, t and the field symbols of the skeleton;
+ * `copies`: the same three times, for its three points. */
+cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *own,
+                                       const cls_node *copies, cls_node *out, cls_error *error);
 
 #endif

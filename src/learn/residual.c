@@ -6,7 +6,9 @@
  *   quadrature       three neighbours, the parabola's weights; order 4, the default
  *   vnots-symmetric  two neighbours and the mean of their states: all weight in the middle; order 2
  *   vnots            scheme (25) as published: p' at the end, S' at the beginning; order 1, which
- *                    puts a bias of order h into what is learned p = G_v, S = G_T and the rates p' = G_q + sum F,
+ *                    puts a bias of order h into what is learned
+ *   discrete-gradient  rows that are expressions over all three points (discrete_gradient.c)
+ * p = G_v, S = G_T and the rates p' = G_q + sum F,
  * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes); for
  * bases they are affine in these, so that a row over the parameters is a sum of basis derivatives.
  *
@@ -16,6 +18,7 @@
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +72,37 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
 
 /* ---- compiled ---- */
 
+/* Fresh symbols for z, t and the field symbols at the three points of a window. */
+static void name_copies(cls_graph *g, size_t I, cls_node *copies) {
+    char name[64];
+    for (size_t i = 0; i < 3 * I; i++) {
+        snprintf(name, sizeof name, "'%zu'%zu", i / I, i % I);
+        copies[i] = cls_symbol(g, name);
+    }
+}
+
+static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
+    size_t E = r->n_equations, K = us->n_symbols, nz = r->points->nz, I = nz + 1 + K;
+    cls_graph *g = us->s->g;
+    cls_node *rows = clsi_calloc(E + 3 * E * K + 3 * I + 3 * K, sizeof *rows);
+    if (!rows) return clsi_no_memory(error);
+    cls_node *slopes = rows + E, *copies = slopes + 3 * E * K, *symbols = copies + 3 * I;
+    name_copies(g, I, copies);
+    for (size_t k = 0; k < 3; k++)
+        memcpy(symbols + k * K, copies + k * I + nz + 1, K * sizeof *symbols);
+    cls_status status = clsi_discrete_gradient_rows(us, own, copies, rows, error);
+    if (status == CLS_OK) status = cls_jacobian(g, E, rows, 3 * K, symbols, slopes);
+    if (status == CLS_OK)
+        status = cls_program_create(g, 3 * I, copies, E, rows, &r->window_values, error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, 3 * I, copies, E + 3 * E * K, rows, &r->window_slopes, error);
+    r->start_affine = r->affine;
+    r->affine = 0;
+    free(rows);
+    return status;
+}
+
 static cls_status compile(clsi_residual *r, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
     size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
@@ -100,6 +134,8 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
         status = cls_program_create(g, nz + 1 + K, inputs, Q, y, &r->values, error);
     if (status == CLS_OK)
         status = cls_program_create(g, nz + 1 + K, inputs, Q + Q * K, y, &r->slopes, error);
+    if (status == CLS_OK && r->points->rule == CLSI_DISCRETE_GRADIENT)
+        status = compile_window(r, inputs, error);
     free(y);
     return status;
 }
@@ -154,6 +190,8 @@ void clsi_residual_free(clsi_residual **residual) {
     if (!r) return;
     cls_program_free(&r->values);
     cls_program_free(&r->slopes);
+    cls_program_free(&r->window_values);
+    cls_program_free(&r->window_slopes);
     free(r->weight);
     free(r);
     *residual = NULL;
@@ -170,6 +208,7 @@ typedef struct batch {
     size_t window[BATCH];
     double *in;            /* (nz + 1 + K, POINTS) */
     double *out;           /* (Q [+ Q K], POINTS) */
+    double *window_in, *window_out; /* (3 (nz + 1 + K), BATCH), (E [+ 3 E K], BATCH) */
     double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
     double *block;
@@ -184,12 +223,16 @@ static cls_status batch_create(const clsi_residual *r, const double *theta, batc
         if (need > scratch) scratch = need;
     }
     size_t inputs = (r->points->nz + 1 + K) * POINTS, outputs = (Q + Q * K) * POINTS;
+    size_t whole = r->window_values ? BATCH * r->n_equations * (1 + 3 * K) : 0;
     *b = (batch){.r = r, .theta = theta};
-    b->block = clsi_calloc(inputs + outputs + POINTS * (1 + 2 * d) + scratch, sizeof(double));
+    b->block = clsi_calloc(2 * inputs + outputs + whole + POINTS * (1 + 2 * d) + scratch,
+                           sizeof(double));
     if (!b->block) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
-    b->value = b->out + outputs;
+    b->window_in = b->out + outputs;
+    b->window_out = b->window_in + inputs;
+    b->value = b->window_out + whole;
     b->slope = b->value + POINTS;
     b->x = b->slope + POINTS * d;
     b->scratch = b->x + POINTS * d;
@@ -230,6 +273,22 @@ static void fill_fields(batch *b) {
     }
 }
 
+/* Are the rows expressions over whole windows? */
+static int whole_windows(const batch *b) {
+    return b->r->window_values && !b->r->plain;
+}
+
+static cls_status evaluate_windows(batch *b, int with_slopes) {
+    const clsi_residual *r = b->r;
+    size_t I = r->points->nz + 1 + r->unknowns->n_symbols;
+    for (size_t i = 0; i < I; i++)
+        for (size_t at = 0; at < 3 * b->n; at++)
+            b->window_in[((at % 3) * I + i) * BATCH + at / 3] = b->in[i * POINTS + at];
+    return cls_program_run_many(with_slopes ? r->window_slopes : r->window_values, b->n, BATCH,
+                                b->window_in, b->window_out);
+}
+
+/* The quantities at the points, and the rows of whole windows. */
 static cls_status evaluate(batch *b, int with_slopes) {
     const clsi_points *p = b->r->points;
     for (size_t i = 0; i < 3 * b->n; i++) {
@@ -238,8 +297,9 @@ static cls_status evaluate(batch *b, int with_slopes) {
         b->in[p->nz * POINTS + i] = p->time[at];
     }
     fill_fields(b);
-    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, 3 * b->n, POINTS, b->in,
-                                b->out);
+    cls_status status = cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, 3 * b->n,
+                                             POINTS, b->in, b->out);
+    return status == CLS_OK && whole_windows(b) ? evaluate_windows(b, with_slopes) : status;
 }
 
 /* ---- rows ---- */
@@ -251,7 +311,7 @@ static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
     double weights[3] = {0}, t[3], scale = b->r->weight[e * p->n_windows + b->window[w]];
     for (size_t k = 0; k < 3; k++) t[k] = p->time[point_of(b, 3 * w + k)];
     if (p->rule == CLSI_QUADRATURE) clsi_window_weights(t, weights);
-    if (p->rule == CLSI_SYMMETRIC) weights[1] = t[2] - t[0];
+    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
     if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
     for (int k = 0; k < 3; k++) {
         c[k][0] = scale * (k - 1);
@@ -262,11 +322,34 @@ static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
 static double residual_of(const batch *b, size_t w, size_t e) {
     double c[3][2], sum = 0;
     size_t rate = b->r->n_equations + e;
+    if (whole_windows(b))
+        return b->r->weight[e * b->r->points->n_windows + b->window[w]] *
+               b->window_out[e * BATCH + w];
     coefficients(b, w, e, c);
     for (size_t k = 0; k < 3; k++)
         sum += c[k][0] * b->out[e * POINTS + 3 * w + k] +
                c[k][1] * b->out[rate * POINTS + 3 * w + k];
     return sum;
+}
+
+/* symbol_slopes for rows of whole windows. */
+static int window_symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e,
+                                double factor, double *a, double *s) {
+    const clsi_residual *r = b->r;
+    size_t K = r->unknowns->n_symbols, d = u->learned.d;
+    double f = factor * r->weight[e * r->points->n_windows + b->window[w]];
+    int any = 0;
+    for (size_t k = 0; k < 3; k++) {
+        size_t at = r->n_equations + (3 * e + k) * K + u->symbol;
+        const double *row = b->window_out + at * BATCH + w;
+        a[k] += f * row[0];
+        any |= row[0] != 0;
+        for (size_t j = 0; j < d; j++) {
+            s[k * d + j] += f * row[(j + 1) * BATCH];
+            any |= row[(j + 1) * BATCH] != 0;
+        }
+    }
+    return any;
 }
 
 /* The derivative of one equation in the field symbols of unknown u at the window's three points: a
@@ -276,6 +359,7 @@ static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t
     size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
     double c[3][2];
     int any = 0;
+    if (whole_windows(b)) return window_symbol_slopes(b, u, w, e, factor, a, s);
     coefficients(b, w, e, c);
     for (size_t k = 0; k < 3; k++)
         for (int part = 0; part < 2; part++) {
