@@ -60,23 +60,6 @@ void clsi_unknowns_free(clsi_unknowns **u);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
 
-/* ---- anchors.c: what is known at chosen states ---- */
-
-typedef struct clsi_anchors clsi_anchors;
-/* Of the skeleton's anchors those that contain an unknown part. */
-cls_status clsi_anchors_create(const clsi_unknowns *us, clsi_anchors **out, cls_error *error);
-void clsi_anchors_free(clsi_anchors **anchors);
-size_t clsi_anchors_count(const clsi_anchors *as);
-double clsi_anchors_value(const clsi_anchors *as, size_t i); /* as given */
-/* An anchor has a value other than zero, and so sets the scale of energy and forces. */
-int clsi_anchors_set_scale(const clsi_anchors *as);
-/* The quantity of anchor i at theta (NULL: all fields zero), and its row over theta when wanted. */
-cls_status clsi_anchors_row(const clsi_anchors *as, size_t i, const double *theta, double *value,
-                            double *row);
-/* The same as a linear condition row.theta = right, for affine problems. */
-cls_status clsi_anchors_constraint(const clsi_anchors *as, size_t i, double *row, double *right,
-                                   cls_error *error);
-
 /* ---- residual.c: one row per window and equation ---- */
 
 typedef struct clsi_residual {
@@ -90,7 +73,7 @@ typedef struct clsi_residual {
     cls_program *slopes;      /* the same -> the quantities, then their derivatives in the symbols */
     double *weight;           /* (n_equations, windows) */
     double scale_weight;      /* > 0: the problem has one more row, the scale condition */
-    const clsi_anchors *anchors; /* not NULL: one more row for each, after that */
+    const struct clsi_anchors *anchors; /* not NULL: one more row for each, after that */
     double anchor_weight;
 } clsi_residual;
 
@@ -112,5 +95,22 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, doub
                                double *mean_pv, double *mean_vv);
 /* The residual as a problem for the optimisers. */
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
+
+/* ---- anchors.c: what is known at chosen states ---- */
+
+typedef struct clsi_anchors clsi_anchors;
+/* Of the skeleton's anchors those that contain an unknown part. */
+cls_status clsi_anchors_create(const clsi_unknowns *us, clsi_anchors **out, cls_error *error);
+void clsi_anchors_free(clsi_anchors **anchors);
+size_t clsi_anchors_count(const clsi_anchors *as);
+double clsi_anchors_value(const clsi_anchors *as, size_t i); /* as given */
+/* An anchor has a value other than zero, and so sets the scale of energy and forces. */
+int clsi_anchors_set_scale(const clsi_anchors *as);
+/* The quantity of anchor i at theta (NULL: all fields zero), and its row over theta when wanted. */
+cls_status clsi_anchors_row(const clsi_anchors *as, size_t i, const double *theta, double *value,
+                            double *row);
+/* The same as a linear condition row.theta = right, for affine problems. */
+cls_status clsi_anchors_constraint(const clsi_anchors *as, size_t i, double *row, double *right,
+                                   cls_error *error);
 
 #endif

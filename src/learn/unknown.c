@@ -230,6 +230,27 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
     return status;
 }
 
+/* Formulas of the user may have no value at some of the data: say so before they meet the solver.
+ * Slopes matter where the part is differentiated, which frictions and conductances are not. */
+static cls_status check_terms(const clsi_unknown *u, const clsi_points *p, cls_error *error) {
+    const clsi_field *f = u->learned.field;
+    int slopes = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
+    double *ones = clsi_calloc(f->n_parameters, sizeof *ones), value, slope[CLSI_FIELD_MAX_INPUTS];
+    if (!ones) return clsi_no_memory(error);
+    for (size_t k = 0; k < f->n_parameters; k++) ones[k] = 1;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_data && status == CLS_OK; i++) {
+        f->kind->evaluate(f, ones, 1, u->x + i * f->d, &value, slope, NULL);
+        for (size_t k = 0; k < f->d && slopes; k++) value += slope[k];
+        if (!isfinite(value))
+            status = clsi_fail(error, CLS_DATA,
+                               "'%s': a formula of %.200s%s is not finite at row %zu of the data",
+                               u->learned.part, f->spec, slopes ? ", or its derivative," : "", i + 1);
+    }
+    free(ones);
+    return status;
+}
+
 /* ---- all together ---- */
 
 static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
@@ -266,6 +287,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         status = choose_inputs(us->s, u, kind && kind->raw, error);
         if (status == CLS_OK) status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
+        if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;
         u->learned.offset = us->n_theta;
         us->n_theta += u->learned.field->n_parameters;

@@ -423,6 +423,32 @@ static void anchors_that_cannot_be_met(void **unused) {
     cls_system_free(&truth);
 }
 
+/* A formula without a value at some of the data is named, with the row. */
+static void terms_must_be_finite_at_the_data(void **unused) {
+    (void)unused;
+    cls_system *s = load("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston, 20, 5, 0.02, 30);
+    const char *const fields[] = {"terms(1; log(x))", "terms(1; log(T1))"}, *name = "made here";
+    const char *const parts[] = {"F1"};
+    for (int k = 0; k < 2; k++) {
+        cls_error error;
+        cls_learn_info info;
+        cls_model *m;
+        cls_learn_options o = cls_learn_defaults();
+        o.unknown = parts;
+        o.n_unknown = 1;
+        o.field = fields[k];
+        cls_status status =
+            cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error);
+        assert_int_equal(status, k ? CLS_OK : CLS_DATA);
+        if (!k)
+            assert_non_null(strstr(error.message, "'F1': a formula of terms(1; log(x)) is not"));
+        cls_model_free(&m);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(masses_at_rest_set_the_scale),
                                        cmocka_unit_test(zeros_leave_the_scale_free),
@@ -432,6 +458,7 @@ int main(void) {
                                        cmocka_unit_test(extra_rows_may_stand_anywhere),
                                        cmocka_unit_test(coefficients_of_a_friction_are_found),
                                        cmocka_unit_test(a_gas_law_is_found_and_survives_its_file),
-                                       cmocka_unit_test(anchors_that_cannot_be_met)};
+                                       cmocka_unit_test(anchors_that_cannot_be_met),
+                                       cmocka_unit_test(terms_must_be_finite_at_the_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
