@@ -186,10 +186,17 @@ static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_
     int formula = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
     char chosen[64];
     const char *spec = u->wanted ? u->wanted : o->field;
+    const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
     clsi_learned *l = &u->learned;
+    /* a friction needs its constant, a generating function cannot have one */
+    int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
+    size_t length = spec ? strlen(spec) : 0;
     if (!spec) {
         snprintf(chosen, sizeof chosen, "chebyshev(%d%s)", auto_degree(l->d, formula),
                  formula ? "" : ", constant");
+        spec = chosen;
+    } else if (bare && length < 48 && spec[length - 1] == ')') {
+        snprintf(chosen, sizeof chosen, "%.*s, constant)", (int)length - 1, spec);
         spec = chosen;
     }
     return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
