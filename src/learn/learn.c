@@ -25,6 +25,7 @@ typedef struct work {
     clsi_points *points;
     clsi_unknowns *unknowns;
     clsi_residual *residual;
+    clsi_anchors *anchors;
     double *theta;
     cls_learn_info *info;
     double started;
@@ -77,11 +78,12 @@ static cls_status fold_rows(work *w, clsi_lsq *q, double *A, double *b) {
     return status;
 }
 
-static cls_status solve_folded(work *w, const double *C, double d, double *A, double *b) {
+static cls_status solve_folded(work *w, size_t n, const double *C, const double *d, double *A,
+                               double *b) {
     clsi_lsq *q;
     clsi_lsq_info found;
     size_t P = w->unknowns->n_theta;
-    cls_status status = clsi_lsq_create(P, (size_t)w->info->normalised, C, &d, &q, w->error);
+    cls_status status = clsi_lsq_create(P, n, C, d, &q, w->error);
     if (status == CLS_OK) status = fold_rows(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
@@ -96,19 +98,32 @@ static cls_status solve_folded(work *w, const double *C, double d, double *A, do
     return status;
 }
 
-/* When nothing in the residual is known, k G and k F fit as well as G and F: the mean of p.v is
- * then set to the mean of v.v, which is a mean mass of one. */
+/* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as well
+ * as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one, unless an
+ * anchor sets the scale. */
+static cls_status conditions(work *w, double *C, double *d) {
+    size_t n = clsi_anchors_count(w->anchors), P = w->unknowns->n_theta;
+    cls_status status = CLS_OK;
+    double pv;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        status = clsi_anchors_constraint(w->anchors, i, C + i * P, &d[i], w->error);
+    if (status == CLS_OK && w->info->normalised)
+        status = clsi_residual_scale(w->residual, NULL, C + n * P, &pv, &d[n]);
+    return status;
+}
+
 static cls_status solve_linear(work *w) {
     size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
+    size_t n = clsi_anchors_count(w->anchors) + (size_t)w->info->normalised;
     double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
-    double *C = clsi_calloc(P, sizeof *C), d = 0, pv;
-    cls_status status = A && b && C ? CLS_OK : clsi_no_memory(w->error);
-    if (status == CLS_OK && w->info->normalised)
-        status = clsi_residual_scale(w->residual, NULL, C, &pv, &d);
-    if (status == CLS_OK) status = solve_folded(w, C, d, A, b);
+    double *C = clsi_calloc(n * P, sizeof *C), *d = clsi_calloc(n, sizeof *d);
+    cls_status status = A && b && C && d ? CLS_OK : clsi_no_memory(w->error);
+    if (status == CLS_OK) status = conditions(w, C, d);
+    if (status == CLS_OK) status = solve_folded(w, n, C, d, A, b);
     free(A);
     free(b);
     free(C);
+    free(d);
     return status;
 }
 
@@ -247,9 +262,10 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
     const cls_learn_options *o = w->o;
     char *what = identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
-    if (w->info->normalised)
-        w->residual->scale_weight =
-            10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
+    double weight = 10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
+    if (w->info->normalised) w->residual->scale_weight = weight;
+    w->residual->anchors = w->anchors;
+    w->residual->anchor_weight = weight;
     clsi_residual_problem(w->residual, &problem);
     if (w->residual->start_affine) { /* begin where the same rule without its correction ends */
         w->residual->plain = 1;
@@ -299,7 +315,7 @@ static cls_status solve(work *w) {
                          "the residual is not affine in these unknowns, so that `linear` cannot "
                          "solve it; take lm, or a basis such as chebyshev(8)");
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
-    w->info->normalised = w->residual->homogeneous;
+    w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
     size_t n = w->points->n_training;
     cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
     if (status == CLS_OK) status = loss_over(w, w->theta, 0, n, &w->info->loss_final);
@@ -415,6 +431,7 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)
         status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
+    if (status == CLS_OK) status = clsi_anchors_create(w->unknowns, &w->anchors, w->error);
     if (status != CLS_OK) return status;
     w->info->parameters = w->unknowns->n_theta;
     w->info->samples = w->points->n_training;
@@ -450,6 +467,7 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     cls_status status = run(&w, system, set, n_tables, tables, names, out);
     info->seconds = now() - w.started;
     clsi_residual_free(&w.residual);
+    clsi_anchors_free(&w.anchors);
     clsi_unknowns_free(&w.unknowns);
     clsi_points_free(&w.points);
     free(w.theta);

@@ -549,16 +549,49 @@ static cls_status scale_row(const clsi_residual *r, const double *theta, double 
     return status;
 }
 
+/* An anchor as a row: weight (quantity - value), relative to the value where there is one. */
+static cls_status anchor_row(const clsi_residual *r, size_t i, const double *theta, double *value,
+                             double *row) {
+    double wanted = clsi_anchors_value(r->anchors, i);
+    double weight = r->anchor_weight / (wanted != 0 ? fabs(wanted) : 1);
+    cls_status status = clsi_anchors_row(r->anchors, i, theta, value, row);
+    *value = weight * (*value - wanted);
+    for (size_t j = 0; row && j < r->unknowns->n_theta; j++) row[j] *= weight;
+    return status;
+}
+
+static size_t regular_rows(const clsi_residual *r) {
+    return r->points->n_training * r->n_equations;
+}
+
+static size_t extra_rows(const clsi_residual *r) {
+    return (size_t)(r->scale_weight > 0) + (r->anchors ? clsi_anchors_count(r->anchors) : 0);
+}
+
+/* Row number `extra` behind the regular ones. */
+static cls_status extra_row(const clsi_residual *r, size_t extra, const double *theta,
+                            double *value, double *row) {
+    if (r->scale_weight > 0 && extra-- == 0) return scale_row(r, theta, value, row);
+    return anchor_row(r, extra, theta, value, row);
+}
+
+/* Runs of regular rows together, extra rows one by one, wherever the list has them. */
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
     const clsi_residual *residual = p->owner;
-    size_t regular = residual->points->n_training * residual->n_equations;
-    size_t P = p->n_parameters, plain = count;
-    if (residual->scale_weight > 0 && count && (rows ? rows[count - 1] : count - 1) == regular)
-        plain--;
-    cls_status status = clsi_residual_rows(residual, theta, 0, plain, rows, r, J);
-    if (status == CLS_OK && plain < count)
-        status = scale_row(residual, theta, r + plain, J ? J + plain * P : NULL);
+    size_t regular = regular_rows(residual), P = p->n_parameters;
+    cls_status status = CLS_OK;
+    for (size_t at = 0, end; at < count && status == CLS_OK; at = end) {
+        for (end = at; end < count && (rows ? rows[end] : end) < regular;) end++;
+        if (end > at) {
+            status = clsi_residual_rows(residual, theta, at, end - at, rows ? rows + at : NULL,
+                                        r + at, J ? J + at * P : NULL);
+        } else {
+            size_t row = rows ? rows[at] : at;
+            status = extra_row(residual, row - regular, theta, r + at, J ? J + at * P : NULL);
+            end = at + 1;
+        }
+    }
     return status;
 }
 
@@ -567,19 +600,38 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
     return problem_jacobian(p, theta, count, rows, r, NULL);
 }
 
+static cls_status add_extra(const clsi_residual *r, size_t extra, const double *theta, size_t count,
+                            double *row, double *loss, double *gradient) {
+    double value;
+    cls_status status = extra_row(r, extra, theta, &value, row);
+    *loss += value * value / (2 * (double)count);
+    for (size_t j = 0; j < r->unknowns->n_theta; j++) gradient[j] += value * row[j] / (double)count;
+    return status;
+}
+
+/* The regular rows of the list together, then the others. */
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
     const clsi_residual *residual = p->owner;
-    size_t regular = residual->points->n_training * residual->n_equations;
-    int scaled = residual->scale_weight > 0 && count > regular;
-    cls_status status =
-        clsi_residual_gradient(residual, theta, count - (size_t)scaled, rows, loss, gradient);
-    if (status != CLS_OK || !scaled) return status;
-    double value, *row = clsi_calloc(p->n_parameters, sizeof *row);
-    if (!row) return CLS_MEMORY;
-    status = scale_row(residual, theta, &value, row);
-    *loss += value * value / (2 * (double)count);
-    for (size_t j = 0; j < p->n_parameters; j++) gradient[j] += value * row[j] / (double)count;
+    size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0;
+    size_t *list = clsi_calloc(count, sizeof *list);
+    double *row = clsi_calloc(P, sizeof *row);
+    for (size_t k = 0; k < count && list; k++)
+        if ((rows ? rows[k] : k) < regular) list[plain++] = rows ? rows[k] : k;
+    cls_status status = CLS_MEMORY;
+    *loss = 0;
+    memset(gradient, 0, P * sizeof *gradient);
+    if (list && row)
+        status = plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient)
+                       : CLS_OK;
+    double share = (double)plain / (double)count;
+    *loss *= share;
+    for (size_t j = 0; j < P; j++) gradient[j] *= share;
+    for (size_t k = 0; k < count && status == CLS_OK && plain < count; k++)
+        if ((rows ? rows[k] : k) >= regular)
+            status = add_extra(residual, (rows ? rows[k] : k) - regular, theta, count, row, loss,
+                               gradient);
+    free(list);
     free(row);
     return status;
 }
@@ -587,8 +639,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
     *out = (clsi_problem){.owner = r,
                           .n_parameters = r->unknowns->n_theta,
-                          .n_rows = r->points->n_training * r->n_equations +
-                                    (size_t)(r->scale_weight > 0),
+                          .n_rows = regular_rows(r) + extra_rows(r),
                           .affine = r->affine,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,
