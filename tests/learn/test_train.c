@@ -483,7 +483,7 @@ typedef struct pupil {
     const char *optimizer, *model, *checkpoint;
     int resume;
     uint64_t stop_at, kill_at, reports;
-    double last_validation;
+    double last_validation, time_limit;
 } pupil;
 
 static int look(void *owner, const cls_learn_progress *p) {
@@ -515,6 +515,7 @@ static cls_learn_info teach(pupil *u) {
     o.checkpoint = u->checkpoint;
     o.checkpoint_every = 0;
     o.resume = u->resume;
+    o.time_limit = u->time_limit;
     if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
         fail_msg("%s: %s", u->optimizer, error.message);
     if (cls_model_write(m, u->model, &error)) fail_msg("%s", error.message);
@@ -601,6 +602,9 @@ static void a_stop_leaves_a_usable_model(void **unused) {
     assert_int_equal(cls_simulator_advance(simulator, 50, &error), CLS_OK);
     cls_simulator_free(&simulator);
     cls_model_free(&m);
+    pupil late = {.optimizer = "lm", .model = model.text, .time_limit = 1e-9};
+    assert_int_equal(teach(&late).stopped, 2);
+    assert_int_equal(late.reports, 1);
     unlink(model.text);
     unlink(checkpoint.text);
 }
