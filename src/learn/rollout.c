@@ -12,7 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST = 4, POINTS = 100 };
+/* A model that needs many halvings of a step of the data is not worth the time they take. */
+enum { MOST = 4, POINTS = 100, HALVINGS = 2 };
 
 static double spread_of(const clsi_points *p, size_t k) {
     const double *z = p->z + k * p->n;
@@ -44,6 +45,8 @@ static cls_status prepare(comparison *c, double h) {
     if (c->simulator && fabs(h - c->h) < 1e-6 * h) return CLS_OK;
     cls_simulate_options o = cls_simulate_defaults();
     o.h = c->h = h;
+    o.max_halvings = HALVINGS;
+    o.monitor = 0;
     cls_simulator_free(&c->simulator);
     return cls_simulator_create(c->s, &o, &c->simulator, NULL);
 }

@@ -3,7 +3,7 @@
  * The optimiser lowers the training loss. What counts is how well the model predicts, so the result
  * is chosen by two measures the optimiser does not see: the residual on validation trajectories
  * (`validation`, after every report) and simulations compared with data (`rollout`, at reports 8,
- * 12, 18, 27, ... and at the end of a restart, because a simulation of a fresh model costs as much
+ * 16, 32, ... and at the end of a restart, because building and simulating a model costs as much
  * as many iterations). Within a restart the candidate is the iterate of least validation loss. It
  * replaces the result so far when its rollout is not clearly worse (a factor of 2) and its
  * validation loss is less, or when its rollout is clearly better; a candidate whose rollout fails
@@ -147,7 +147,7 @@ static int watch(void *owner, const clsi_progress *p, const double *theta) {
     s->iterations = p->iteration;
     s->stale = consider(s, theta, validation) ? 0 : s->stale + 1;
     if (++s->reports == s->next_check) {
-        s->next_check += s->next_check / 2;
+        s->next_check *= 2;
         check(s);
     }
     s->over = (t->patience && s->stale >= t->patience) || s->worse >= MOST_WORSE;

@@ -132,12 +132,32 @@ static cls_status noisy_residual(clsi_problem *p, const double *theta, size_t co
     return noisy_jacobian(p, theta, count, rows, r, NULL);
 }
 
+/* r = (1, 5e-8 (theta - 1)): one step changes the loss in its fifteenth digit, and that is all. */
+static cls_status flat_jacobian(clsi_problem *p, const double *theta, size_t count,
+                                const size_t *rows, double *r, double *J) {
+    (void)p;
+    for (size_t i = 0; i < count; i++) {
+        size_t row = rows ? rows[i] : i;
+        r[i] = row ? 5e-8 * (theta[0] - 1) : 1;
+        if (J) J[i] = row ? 5e-8 : 0;
+    }
+    return CLS_OK;
+}
+
+static cls_status flat_residual(clsi_problem *p, const double *theta, size_t count,
+                                const size_t *rows, double *r) {
+    return flat_jacobian(p, theta, count, rows, r, NULL);
+}
+
 /* To the very end: lm until nothing changes, spring through all its retreats. */
 static void optimisers_resume_until_they_converge(void **unused) {
     (void)unused;
     const double start[6] = {0};
     clsi_problem p = {
         .n_parameters = 6, .n_rows = 40, .residual = noisy_residual, .jacobian = noisy_jacobian};
+    clsi_problem flat = {
+        .n_parameters = 1, .n_rows = 2, .residual = flat_residual, .jacobian = flat_jacobian};
+    assert_int_equal(resume_everywhere(&clsi_lm, &flat, start, 200, 0), 1);
     uint64_t steps = resume_everywhere(&clsi_lm, &p, start, 200, 0);
     uint64_t epochs = resume_everywhere(&clsi_spring, &p, start, 100000, 10);
     print_message("lm %d steps, spring %d epochs\n", (int)steps, (int)epochs);
@@ -463,7 +483,7 @@ typedef struct pupil {
     const char *optimizer, *model, *checkpoint;
     int resume;
     uint64_t stop_at, kill_at, reports;
-    double last_validation;
+    double last_validation, time_limit;
 } pupil;
 
 static int look(void *owner, const cls_learn_progress *p) {
@@ -495,6 +515,7 @@ static cls_learn_info teach(pupil *u) {
     o.checkpoint = u->checkpoint;
     o.checkpoint_every = 0;
     o.resume = u->resume;
+    o.time_limit = u->time_limit;
     if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
         fail_msg("%s: %s", u->optimizer, error.message);
     if (cls_model_write(m, u->model, &error)) fail_msg("%s", error.message);
@@ -581,6 +602,9 @@ static void a_stop_leaves_a_usable_model(void **unused) {
     assert_int_equal(cls_simulator_advance(simulator, 50, &error), CLS_OK);
     cls_simulator_free(&simulator);
     cls_model_free(&m);
+    pupil late = {.optimizer = "lm", .model = model.text, .time_limit = 1e-9};
+    assert_int_equal(teach(&late).stopped, 2);
+    assert_int_equal(late.reports, 1);
     unlink(model.text);
     unlink(checkpoint.text);
 }
