@@ -279,6 +279,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
         return bad(path, "a learned part lacks something", error);
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
+    if (slot < 0 || !isfinite(l->scale) || !isfinite(l->floor))
+        return bad(path, "a learned part has a bad slot, scale or floor", error);
     if (l->d < 1 || l->d > CLSI_FIELD_MAX_INPUTS || !read_numbers(center, l->d, l->center) ||
         !read_numbers(half, l->d, l->half))
         return bad(path, "a learned part has bad inputs", error);
@@ -331,6 +333,7 @@ static cls_status read_set(const char *path, const clsi_container *c, cls_model 
     if (!m->set_names || !m->set_values) status = clsi_no_memory(error);
     if (status == CLS_OK) {
         json_object_foreach(values, key, value) {
+            if (!json_is_number(value)) status = bad(path, "bad parameter values", error);
             m->set_values[m->n_set] = json_number_value(value);
             m->set_names[m->n_set] = clsi_strdup(key);
             if (!m->set_names[m->n_set++]) status = clsi_no_memory(error);
