@@ -322,6 +322,36 @@ static void three_coordinates(void **unused) {
                            .scheme = "discrete-gradient"});
 }
 
+/* A part without its form would break a law some day: such a model is not built. */
+static void models_without_their_form(void **unused) {
+    (void)unused;
+    cls_error error;
+    cls_learn_info info;
+    cls_model *m;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = table_of("time,x,v.x,T1,T2", 9, plain);
+    const cls_table *table = t;
+    const char *const parts[] = {"F1", "F2"}, *name = "data.csv";
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = 2;
+    o.field = "chebyshev(1, constant)";
+    if (cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error)) fail_msg("%s", error.message);
+    double floor = m->learned[1].floor;
+    m->learned[1].floor = 0;
+    assert_int_equal(clsi_model_build(m, &error), CLS_SYSTEM);
+    assert_non_null(strstr(error.message, "'F2' is damaged: it is not positive by form"));
+    m->learned[1].floor = floor;
+    m->learned[1].slot = 1;
+    assert_int_equal(clsi_model_build(m, &error), CLS_SYSTEM);
+    assert_non_null(strstr(error.message, "not in order"));
+    m->learned[1].slot = 0;
+    assert_int_equal(clsi_model_build(m, &error), CLS_OK);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 /* Frictions that are positive by form are never zero, and the scale is free all the same. */
 static void scale_is_free_with_positive_forms(void **unused) {
     (void)unused;
@@ -398,6 +428,7 @@ int main(void) {
                                        cmocka_unit_test(heat_exchange),
                                        cmocka_unit_test(systems_without_entropies),
                                        cmocka_unit_test(three_coordinates),
+                                       cmocka_unit_test(models_without_their_form),
                                        cmocka_unit_test(scale_is_free_with_positive_forms),
                                        cmocka_unit_test(scale_row_in_a_batch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
