@@ -29,17 +29,33 @@ static const double *find_time(const cls_table *t) {
     return c < 0 ? NULL : cls_table_column(t, (size_t)c);
 }
 
+static cls_status check_column(const char *file, const char *name, size_t rows,
+                               const double *values, int positive, cls_error *error) {
+    for (size_t i = 0; i < rows; i++)
+        if (!isfinite(values[i]) || (positive && !(values[i] > 0)))
+            return clsi_fail(error, CLS_DATA, "%s: row %zu: %s is %g, which is not a %s number", file,
+                             i + 1, name, values[i], positive ? "positive" : "finite");
+    return CLS_OK;
+}
+
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
                              clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
     const double *time = find_time(t);
     int group = cls_table_find(t, "trajectory");
+    if (rows == 0) return CLS_OK;
     if (!time) return missing_column(t, file, "time", error);
-    for (size_t k = 0; k < p->nz; k++) {
-        int c = cls_table_find(t, cls_system_state_name(s, k));
-        if (c < 0) return missing_column(t, file, cls_system_state_name(s, k), error);
-        memcpy(p->z + k * p->n + at, cls_table_column(t, (size_t)c), rows * sizeof(double));
+    cls_status status = check_column(file, "time", rows, time, 0, error);
+    for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
+        const char *name = cls_system_state_name(s, k);
+        int c = cls_table_find(t, name);
+        if (c < 0) return missing_column(t, file, name, error);
+        int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= 2 * s->n;
+        const double *values = cls_table_column(t, (size_t)c);
+        status = check_column(file, name, rows, values, thermal, error);
+        memcpy(p->z + k * p->n + at, values, rows * sizeof(double));
     }
+    if (status != CLS_OK) return status;
     memcpy(p->time + at, time, rows * sizeof(double));
     for (size_t i = 0; i < rows; i++)
         trajectory[at + i] = group < 0 ? 0 : cls_table_column(t, (size_t)group)[i];
@@ -119,8 +135,9 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
         return clsi_no_memory(error);
     }
     size_t n_groups = find_groups(p, trajectory, table, groups);
-    size_t period = validate > 0 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
-    if (period == 1) period = 2;
+    /* more than a million trajectories apart is none */
+    size_t period = validate > 1e-6 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
+    if (validate > 1e-6 && n_groups > 1 && period < 2) period = 2;
     p->n_training = add_windows(groups, n_groups, period, 0, (size_t)most, p->window);
     p->n_windows = p->n_training;
     if (period)

@@ -153,8 +153,15 @@ static cls_status rescale(work *w) {
     double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), pv, vv;
     if (!row) return clsi_no_memory(w->error);
     cls_status status = clsi_residual_scale(w->residual, w->theta, row, &pv, &vv);
+    if (status == CLS_OK && !(pv > 0 && isfinite(vv / pv)))
+        status = clsi_fail(w->error, CLS_NUMERIC,
+                           "what was learned has no positive mass (the mean of p.v is %g); take "
+                           "another seed, more iterations or a basis such as chebyshev(8)",
+                           pv);
     for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
+        const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
+        if (u->kind == CLSI_PART_FRICTION && l->slot >= w->residual->n) continue; /* an angle */
         l->scale *= vv / pv;
         l->floor *= vv / pv;
     }
@@ -301,6 +308,18 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
     return w->info->normalised ? rescale(w) : CLS_OK;
 }
 
+/* Is there a velocity whose square is a number other than zero? */
+static int moves(const work *w) {
+    const clsi_points *p = w->points;
+    double sum = 0;
+    for (size_t k = 0; k < p->n_training; k++)
+        for (size_t j = 0; j < w->residual->n; j++) {
+            double v = p->z[(w->residual->n + j) * p->n + p->window[k]];
+            sum += v * v / (double)p->n_training;
+        }
+    return sum > 1e-300;
+}
+
 static cls_status solve(work *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
     if (strcmp(name, "auto") == 0) name = w->residual->affine ? "linear" : "lm";
@@ -317,10 +336,18 @@ static cls_status solve(work *w) {
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
     w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
     size_t n = w->points->n_training;
+    if (w->info->normalised && !moves(w))
+        return clsi_fail(w->error, CLS_DATA,
+                         "nothing moves in the data, so that the scale of the energy cannot be "
+                         "fixed; add trajectories with v other than zero");
     cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
     if (status == CLS_OK) status = loss_over(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
         status = loss_over(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
+    if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
+        status = clsi_fail(w->error, CLS_NUMERIC,
+                           "the residual of what was learned is not finite; the data are too extreme "
+                           "for their units");
     return status;
 }
 
@@ -423,6 +450,11 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                       cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule;
+    if (system->formalism == CLS_LAGRANGIAN)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "this version learns parts of a thermal lagrangian (from q, v, T) or of a "
+                         "hamiltonian (from q, p, S); write '%s' as one of them",
+                         system->name);
     cls_status status = find_rule(system, o->scheme, &rule, w->error);
     if (status == CLS_OK)
         status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,

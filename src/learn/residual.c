@@ -103,13 +103,23 @@ static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_erro
     return status;
 }
 
+/* Values of the field symbols at which every part vanishes. A part made positive by form,
+ * (u + sqrt(u^2 + floor^2))/2, does so far below zero; at a power of two exactly. */
+static void make_zero(const clsi_unknowns *us, cls_node *zero) {
+    cls_graph *g = us->s->g;
+    for (size_t k = 0; k < us->n_symbols; k++) zero[k] = cls_constant(g, 0);
+    for (size_t i = 0; i < us->n; i++)
+        if (us->list[i].learned.floor > 0) zero[us->list[i].symbol] = cls_constant(g, -0x1p400);
+}
+
 static cls_status compile(clsi_residual *r, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
     size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
     cls_graph *g = us->s->g;
-    cls_node *y = clsi_calloc(2 * Q + Q * K + nz + 1 + K, sizeof *y);
+    cls_node *y = clsi_calloc(2 * Q + Q * K + nz + 1 + 2 * K, sizeof *y);
     if (!y) return clsi_no_memory(error);
     cls_node *slopes = y + Q, *constant = slopes + Q * K, *inputs = constant + Q;
+    cls_node *zero = inputs + nz + 1 + K;
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     memcpy(inputs, s->q, s->n * sizeof *y);
@@ -120,13 +130,13 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     cls_status status = quantities(us, y, error);
     if (status == CLS_OK) status = cls_jacobian(g, Q, y, K, us->symbols, slopes);
     r->affine = r->homogeneous = 1;
+    make_zero(us, zero);
     for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
         if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
     for (size_t i = 0; i < Q && status == CLS_OK; i++) {
-        cls_node zero = cls_constant(g, 0);
         constant[i] = y[i];
         for (size_t k = 0; k < K; k++)
-            cls_substitute(g, 1, &constant[i], 1, &us->symbols[k], &zero, &constant[i]);
+            cls_substitute(g, 1, &constant[i], 1, &us->symbols[k], &zero[k], &constant[i]);
         if (!cls_is_constant(g, constant[i], 0)) r->homogeneous = 0;
     }
     for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
@@ -140,7 +150,7 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     return status;
 }
 
-static void set_weights(clsi_residual *r) {
+static cls_status set_weights(clsi_residual *r, cls_error *error) {
     const clsi_points *p = r->points;
     const cls_system *s = r->unknowns->s;
     double sum = 0;
@@ -155,20 +165,23 @@ static void set_weights(clsi_residual *r) {
             double v = p->z[(s->n + j) * p->n + at[1]];
             v2 += v * v;
         }
-        for (size_t e = 0; e < r->n_equations; e++)
-            r->weight[e * p->n_windows + w] = 1 / length / (e < r->n ? sqrt(v2) : v2);
+        for (size_t e = 0; e < r->n_equations; e++) {
+            double weight = 1 / length / (e < r->n ? sqrt(v2) : v2);
+            if (!(weight > 0) || !isfinite(weight))
+                return clsi_fail(error, CLS_DATA,
+                                 "the data from time %g to %g cannot be weighed: step %g, squared "
+                                 "speed %g; use units in which both are nearer to one",
+                                 p->time[at[0]], p->time[at[2]], length, v2);
+            r->weight[e * p->n_windows + w] = weight;
+        }
     }
+    return CLS_OK;
 }
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
                                 clsi_residual **out, cls_error *error) {
     *out = NULL;
     const cls_system *s = unknowns->s;
-    if (s->formalism == CLS_LAGRANGIAN)
-        return clsi_fail(error, CLS_USAGE,
-                         "this version learns parts of a thermal lagrangian (from q, v, T) or of a "
-                         "hamiltonian (from q, p, S); write '%s' as one of them",
-                         s->name);
     clsi_residual *r = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(error);
     *r = (clsi_residual){.points = points, .unknowns = unknowns, .n = s->n, .m = s->m};
@@ -176,12 +189,11 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->n_quantities = 2 * r->n_equations;
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
     cls_status status = r->weight ? compile(r, error) : clsi_no_memory(error);
-    if (status == CLS_OK) {
-        set_weights(r);
+    if (status == CLS_OK) status = set_weights(r, error);
+    if (status == CLS_OK)
         *out = r;
-    } else {
+    else
         clsi_residual_free(&r);
-    }
     return status;
 }
 
@@ -489,9 +501,9 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
     *loss = 0;
     memset(gradient, 0, P * sizeof *gradient);
     for (size_t s = 0; s < (parts ? SHARDS : 0); s++) {
-        *loss += parts[s * (P + 1)] / (2 * (double)count);
+        *loss += parts[s * (P + 1)] / (2 * (double)(count ? count : 1));
         for (size_t j = 0; j < P; j++)
-            gradient[j] += parts[s * (P + 1) + 1 + j] / (double)count;
+            gradient[j] += parts[s * (P + 1) + 1 + j] / (double)(count ? count : 1);
     }
     free(parts);
     return failed ? CLS_MEMORY : CLS_OK;

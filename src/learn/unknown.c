@@ -63,6 +63,27 @@ static cls_status check_parts(const cls_system *system, const clsi_replacement *
     return CLS_OK;
 }
 
+static int is_listed(size_t n, const char *const *names, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return 1;
+    return 0;
+}
+
+/* Every part once, and none that the file leaves open forgotten. */
+static cls_status check_names(const cls_system *system, const cls_learn_options *o,
+                              cls_error *error) {
+    for (size_t i = 0; i < o->n_unknown; i++)
+        if (is_listed(i, o->unknown, o->unknown[i]))
+            return clsi_fail(error, CLS_USAGE, "the part '%s' is listed twice", o->unknown[i]);
+    for (size_t i = 0; i < system->n_unknown; i++)
+        if (!is_listed(o->n_unknown, o->unknown, system->unknown[i]))
+            return clsi_fail(error, CLS_USAGE,
+                             "'%s' of '%s' is unknown too, and the others cannot be learned without "
+                             "it; list it as well, or list none",
+                             system->unknown[i], system->name);
+    return CLS_OK;
+}
+
 /* Parses the system's text with every part handed to `node`. */
 static cls_status parse_with(const cls_system *system, const cls_assignments *set, size_t n,
                              part *parts,
@@ -218,7 +239,7 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
         double low = INFINITY, high = -INFINITY;
-        for (size_t s = 0; s < p->n; s++) {
+        for (size_t s = 0; s < p->n && status == CLS_OK; s++) {
             double value = raw[i * p->n + s];
             if (!isfinite(value))
                 status = clsi_fail(error, CLS_DATA, "%s is not finite at row %zu of the data",
@@ -226,9 +247,14 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
             low = fmin(low, value);
             high = fmax(high, value);
         }
+        /* halves first, so that the largest numbers do not overflow; what varies by round-off only
+         * is a constant; formulas of the user get raw inputs */
+        double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
         int scaled = !l->field->kind->raw;
-        l->center[i] = scaled ? (low + high) / 2 : 0;
-        l->half[i] = scaled && high > low ? (high - low) / 2 : 1;
+        l->center[i] = scaled ? low / 2 + high / 2 : 0;
+        l->half[i] = !scaled                                         ? 1
+                     : half > 1e-13 * size && isfinite(1 / half) ? half
+                                                                     : fmax(1, size);
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
     }
@@ -281,7 +307,8 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
 static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
-    cls_status status = make_skeleton(system, set, o, us, error);
+    cls_status status = check_names(system, o, error);
+    if (status == CLS_OK) status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);

@@ -91,6 +91,7 @@ cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t
 typedef struct place {
     const cls_model *model;
     const clsi_learned *first;
+    const char *wrong; /* why the part cannot be put in, or NULL */
 } place;
 
 static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_system *s) {
@@ -100,13 +101,22 @@ static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_sy
     return clsi_learned_value(l, s->g, phi);
 }
 
-static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
-    const place *p = owner;
-    size_t n = clsi_field_count(kind, s->n), have = 0;
+/* The laws hold for every parameter because coefficients are positive by form: a file that lacks the
+ * form is not a model. */
+static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) {
     const clsi_learned *end = p->model->learned + p->model->n_learned;
-    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++)
+    size_t have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
+    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
+        if (have < bound && !(l->floor > 0)) return "it is not positive by form";
         have++;
-    if (have != n) return CLS_NO_NODE;
+    }
+    return have == clsi_field_count(kind, n) ? NULL : "it has too few or too many fields";
+}
+
+static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    place *p = owner;
+    size_t n = clsi_field_count(kind, s->n);
+    if ((p->wrong = what_is_wrong(p, kind, s->n))) return cls_constant(s->g, 0);
     if (kind != CLSI_PART_FRICTION) return value_of(p->model, p->first, s);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
     for (size_t i = 0; values && i < n; i++) values[i] = value_of(p->model, p->first + i, s);
@@ -132,8 +142,21 @@ static void set_start(cls_model *m) {
     }
 }
 
+/* Fields of one part stand together, numbered from zero. */
+static cls_status check_order(const cls_model *m, cls_error *error) {
+    for (size_t i = 0; i < m->n_learned; i++) {
+        const clsi_learned *l = &m->learned[i];
+        if (l->slot == 0) continue;
+        if (i == 0 || l->slot != l[-1].slot + 1 || strcmp(l->part, l[-1].part) != 0)
+            return clsi_fail(error, CLS_SYSTEM,
+                             "the learned part '%s' is damaged: its fields are not in order", l->part);
+    }
+    return CLS_OK;
+}
+
 cls_status clsi_model_build(cls_model *m, cls_error *error) {
     cls_system_free(&m->system);
+    if (check_order(m, error) != CLS_OK) return CLS_SYSTEM;
     place *places = clsi_calloc(m->n_learned, sizeof *places);
     clsi_replacement *list = clsi_calloc(m->n_learned, sizeof *list);
     cls_status status = CLS_MEMORY;
@@ -141,19 +164,26 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
         size_t n = 0;
         for (size_t i = 0; i < m->n_learned; i++) {
             if (m->learned[i].slot) continue;
-            places[n] = (place){m, &m->learned[i]};
+            places[n] = (place){m, &m->learned[i], NULL};
             list[n] = (clsi_replacement){m->learned[i].part, put_in, &places[n], 0};
             n++;
         }
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
         status = clsi_system_parse_with(m->text, m->name, &set, n, list, 0, &m->system, error);
-        for (size_t i = 0; i < n && status == CLS_OK; i++)
-            if (!list[i].used)
+        for (size_t i = 0; i < n; i++) { /* zero in the place of a part is an error that follows */
+            if (places[i].wrong)
+                status = clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
+                                   list[i].part, places[i].wrong);
+            else if (status == CLS_OK && !list[i].used)
                 status = clsi_fail(error, CLS_SYSTEM, "the system has no part '%s'", list[i].part);
+        }
     } else {
         clsi_no_memory(error);
     }
-    if (status == CLS_OK) set_start(m);
+    if (status == CLS_OK)
+        set_start(m);
+    else
+        cls_system_free(&m->system);
     free(places);
     free(list);
     return status;
@@ -279,6 +309,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
         return bad(path, "a learned part lacks something", error);
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
+    if (slot < 0 || !isfinite(l->scale) || !isfinite(l->floor))
+        return bad(path, "a learned part has a bad slot, scale or floor", error);
     if (l->d < 1 || l->d > CLSI_FIELD_MAX_INPUTS || !read_numbers(center, l->d, l->center) ||
         !read_numbers(half, l->d, l->half))
         return bad(path, "a learned part has bad inputs", error);
@@ -331,6 +363,7 @@ static cls_status read_set(const char *path, const clsi_container *c, cls_model 
     if (!m->set_names || !m->set_values) status = clsi_no_memory(error);
     if (status == CLS_OK) {
         json_object_foreach(values, key, value) {
+            if (!json_is_number(value)) status = bad(path, "bad parameter values", error);
             m->set_values[m->n_set] = json_number_value(value);
             m->set_names[m->n_set] = clsi_strdup(key);
             if (!m->set_names[m->n_set++]) status = clsi_no_memory(error);
