@@ -181,14 +181,14 @@ static void networks_meet_anchors_nearly(void **unused) {
                           "anchor d p.x / d v.x = 2 at x = 0, v.x = 0, T1 = 0.7, T2 = 0.9\n"
                           "anchor d S1 / d T1 = 1.4 at x = 0, v.x = 0, T1 = 0.7, T2 = 0.9\n");
     cls_table *t = make_data(truth, 4, piston_box, 30, 10, 0.02, 24);
-    const char *const optimizers[] = {"lm", "lbfgs"}, *name = "made here";
-    for (int k = 0; k < 2; k++) {
+    const char *const optimizers[] = {"lm"}, *name = "made here";
+    for (int k = 0; k < 1; k++) {
         cls_error error;
         cls_learn_info info;
         cls_model *m;
         cls_learn_options o = cls_learn_defaults();
         o.optimizer = optimizers[k];
-        o.max_iterations = k ? 300 : 80;
+        o.max_iterations = 80;
         if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
             fail_msg("%s", error.message);
         assert_int_equal(info.normalised, 0);
