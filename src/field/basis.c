@@ -161,6 +161,34 @@ static void rows(const clsi_field *f, const double *theta, size_t n, const doubl
     }
 }
 
+/* P_k''(x), k <= D, by the recurrence differentiated twice. */
+static void second_polynomials(const basis *b, double x, const double *dp, double *ddp) {
+    ddp[0] = ddp[1] = 0;
+    for (int k = 2; k <= b->degree; k++)
+        ddp[k] = b->monomial ? 2 * dp[k - 1] + x * ddp[k - 1]
+                             : 4 * dp[k - 1] + 2 * x * ddp[k - 1] - ddp[k - 2];
+}
+
+static void second_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                        size_t i, size_t j, const double *c, size_t stride, double *out,
+                        double *scratch) {
+    (void)theta, (void)scratch;
+    const basis *b = of(f);
+    table t;
+    double ddp[MAX_DEGREE + 1];
+    for (size_t s = 0; s < n; s++) {
+        fill_table(f, x + s * f->d, &t);
+        second_polynomials(b, x[s * f->d + i], t.dp[i], ddp);
+        for (size_t k = 0; k < b->n; k++) {
+            const unsigned char *powers = b->powers + k * f->d;
+            double product = c[s];
+            for (size_t q = 0; q < f->d; q++)
+                product *= (q != i && q != j ? t.p[q] : i != j ? t.dp[q] : ddp)[powers[q]];
+            out[s * stride + k] += product;
+        }
+    }
+}
+
 static void reverse(const clsi_field *f, const double *theta, size_t n, const double *x,
                     const double *a, const double *b, double *out, double *scratch) {
     rows(f, theta, n, x, a, b, 0, out, scratch); /* stride 0: all samples into one row */
@@ -222,6 +250,7 @@ const clsi_field_kind clsi_field_chebyshev = {.name = "chebyshev",
                                               .initialise = initialise,
                                               .evaluate = evaluate,
                                               .rows = rows,
+                                              .second_rows = second_rows,
                                               .reverse = reverse,
                                               .scratch = scratch_size,
                                               .expression = expression};
@@ -233,6 +262,7 @@ const clsi_field_kind clsi_field_monomial = {.name = "monomial",
                                              .initialise = initialise,
                                              .evaluate = evaluate,
                                              .rows = rows,
+                                             .second_rows = second_rows,
                                              .reverse = reverse,
                                              .scratch = scratch_size,
                                              .expression = expression};

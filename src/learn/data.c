@@ -112,6 +112,20 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
     return n;
 }
 
+/* The trajectories that rollouts are compared with. */
+static cls_status keep_held(clsi_points *p, const group *groups, size_t n_groups, size_t period,
+                            cls_error *error) {
+    size_t more = p->rule == CLSI_QUADRATURE ? 2 : 1; /* points behind the last window's first */
+    p->held = clsi_calloc(2 * n_groups + 1, sizeof *p->held);
+    if (!p->held) return clsi_no_memory(error);
+    for (size_t g = 0; g < n_groups; g++) {
+        if (p->n_windows > p->n_training && g % period != period - 1) continue;
+        p->held[2 * p->n_held] = groups[g].begin;
+        p->held[2 * p->n_held++ + 1] = groups[g].end + more;
+    }
+    return CLS_OK;
+}
+
 static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
                                double validate, uint64_t most, cls_error *error) {
     group *groups = clsi_calloc(p->n_data, sizeof *groups);
@@ -128,7 +142,9 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     p->n_windows = p->n_training;
     if (period)
         p->n_windows += add_windows(groups, n_groups, period, 1, 2000, p->window + p->n_training);
+    cls_status status = keep_held(p, groups, n_groups, period, error);
     free(groups);
+    if (status != CLS_OK) return status;
     if (p->n_training == 0)
         return clsi_fail(error, CLS_DATA,
                          "not enough neighbouring rows of one trajectory with increasing time: there "
@@ -187,6 +203,7 @@ void clsi_points_free(clsi_points **points) {
     free(p->time);
     free(p->z);
     free(p->window);
+    free(p->held);
     free(p);
     *points = NULL;
 }

@@ -24,6 +24,8 @@ typedef struct clsi_points {
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
     size_t n_windows, n_training;
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
+    size_t n_held;  /* trajectories kept for validation (all, when none are) */
+    size_t *held;   /* (n_held, 2): first point, one past the last */
 } clsi_points;
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
@@ -87,6 +89,8 @@ typedef struct clsi_residual {
     int start_affine;
     double *weight;           /* (n_equations, windows) */
     double scale_weight;      /* > 0: the problem has one more row, the scale condition */
+    const struct clsi_anchors *anchors; /* not NULL: one more row for each, after that */
+    double anchor_weight;
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
@@ -108,11 +112,35 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, doub
 /* The residual as a problem for the optimisers. */
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 
+/* ---- rollout.c: simulations against data ---- */
+
+/* Root mean square difference between simulations of the system from the starts of some trajectories
+ * kept for validation and those trajectories, each state divided by its spread in the data. INFINITY
+ * when a simulation fails; NAN when there is nothing to compare with. */
+double clsi_rollout(const clsi_points *p, const cls_system *s);
+
 /* ---- discrete_gradient.c ---- */
 
 /* The unweighted rows (n + m) of a window. `own`: z, t and the field symbols of the skeleton;
  * `copies`: the same three times, for its three points. */
 cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *own,
                                        const cls_node *copies, cls_node *out, cls_error *error);
+
+/* ---- anchors.c: what is known at chosen states ---- */
+
+typedef struct clsi_anchors clsi_anchors;
+/* Of the skeleton's anchors those that contain an unknown part. */
+cls_status clsi_anchors_create(const clsi_unknowns *us, clsi_anchors **out, cls_error *error);
+void clsi_anchors_free(clsi_anchors **anchors);
+size_t clsi_anchors_count(const clsi_anchors *as);
+double clsi_anchors_value(const clsi_anchors *as, size_t i); /* as given */
+/* An anchor has a value other than zero, and so sets the scale of energy and forces. */
+int clsi_anchors_set_scale(const clsi_anchors *as);
+/* The quantity of anchor i at theta (NULL: all fields zero), and its row over theta when wanted. */
+cls_status clsi_anchors_row(const clsi_anchors *as, size_t i, const double *theta, double *value,
+                            double *row);
+/* The same as a linear condition row.theta = right, for affine problems. */
+cls_status clsi_anchors_constraint(const clsi_anchors *as, size_t i, double *row, double *right,
+                                   cls_error *error);
 
 #endif

@@ -29,6 +29,7 @@ struct clsi_problem {
 typedef struct clsi_progress {
     uint64_t iteration;
     double loss, gradient_norm, seconds;
+    struct clsi_run *run; /* for clsi_run_save (optimize.h) */
 } clsi_progress;
 typedef int (*clsi_watch)(void *owner, const clsi_progress *progress, const double *theta);
 
@@ -39,6 +40,7 @@ typedef struct clsi_optimize_options {
     size_t batch; /* spring, adam; 0: the optimiser's default */
     clsi_watch watch;
     void *owner;
+    struct clsi_archive *resume; /* NULL, or what clsi_run_save wrote: goes on from there, same bits */
 } clsi_optimize_options;
 
 typedef struct clsi_optimize_info {

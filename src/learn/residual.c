@@ -561,26 +561,48 @@ static cls_status scale_row(const clsi_residual *r, const double *theta, double 
     return status;
 }
 
-/* The first place from `at` on where the scale row is listed, or count. Batches list it anywhere. */
-static size_t find_scale_row(const clsi_residual *r, size_t at, size_t count, const size_t *rows) {
-    size_t regular = r->points->n_training * r->n_equations;
-    if (!(r->scale_weight > 0)) return count;
-    if (!rows) return at <= regular && regular < count ? regular : count;
-    while (at < count && rows[at] != regular) at++;
-    return at;
+/* An anchor as a row: weight (quantity - value), relative to the value where there is one. */
+static cls_status anchor_row(const clsi_residual *r, size_t i, const double *theta, double *value,
+                             double *row) {
+    double wanted = clsi_anchors_value(r->anchors, i);
+    double weight = r->anchor_weight / (wanted != 0 ? fabs(wanted) : 1);
+    cls_status status = clsi_anchors_row(r->anchors, i, theta, value, row);
+    *value = weight * (*value - wanted);
+    for (size_t j = 0; row && j < r->unknowns->n_theta; j++) row[j] *= weight;
+    return status;
 }
 
+static size_t regular_rows(const clsi_residual *r) {
+    return r->points->n_training * r->n_equations;
+}
+
+static size_t extra_rows(const clsi_residual *r) {
+    return (size_t)(r->scale_weight > 0) + (r->anchors ? clsi_anchors_count(r->anchors) : 0);
+}
+
+/* Row number `extra` behind the regular ones. */
+static cls_status extra_row(const clsi_residual *r, size_t extra, const double *theta,
+                            double *value, double *row) {
+    if (r->scale_weight > 0 && extra-- == 0) return scale_row(r, theta, value, row);
+    return anchor_row(r, extra, theta, value, row);
+}
+
+/* Runs of regular rows together, extra rows one by one, wherever the list has them. */
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
     const clsi_residual *residual = p->owner;
-    size_t P = p->n_parameters;
+    size_t regular = regular_rows(residual), P = p->n_parameters;
     cls_status status = CLS_OK;
-    for (size_t at = 0, stop; at < count && status == CLS_OK; at = stop + 1) {
-        stop = find_scale_row(residual, at, count, rows);
-        status = clsi_residual_rows(residual, theta, at, stop - at, rows ? rows + at : NULL, r + at,
-                                    J ? J + at * P : NULL);
-        if (status == CLS_OK && stop < count)
-            status = scale_row(residual, theta, r + stop, J ? J + stop * P : NULL);
+    for (size_t at = 0, end; at < count && status == CLS_OK; at = end) {
+        for (end = at; end < count && (rows ? rows[end] : end) < regular;) end++;
+        if (end > at) {
+            status = clsi_residual_rows(residual, theta, at, end - at, rows ? rows + at : NULL,
+                                        r + at, J ? J + at * P : NULL);
+        } else {
+            size_t row = rows ? rows[at] : at;
+            status = extra_row(residual, row - regular, theta, r + at, J ? J + at * P : NULL);
+            end = at + 1;
+        }
     }
     return status;
 }
@@ -590,26 +612,38 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
     return problem_jacobian(p, theta, count, rows, r, NULL);
 }
 
+static cls_status add_extra(const clsi_residual *r, size_t extra, const double *theta, size_t count,
+                            double *row, double *loss, double *gradient) {
+    double value;
+    cls_status status = extra_row(r, extra, theta, &value, row);
+    *loss += value * value / (2 * (double)count);
+    for (size_t j = 0; j < r->unknowns->n_theta; j++) gradient[j] += value * row[j] / (double)count;
+    return status;
+}
+
+/* The regular rows of the list together, then the others. */
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
     const clsi_residual *residual = p->owner;
-    size_t P = p->n_parameters, at = find_scale_row(residual, 0, count, rows), used = 0;
-    if (at == count) return clsi_residual_gradient(residual, theta, count, rows, loss, gradient);
-    size_t *others = rows ? clsi_calloc(count, sizeof *others) : NULL;
-    double value, *row = clsi_calloc(P, sizeof *row);
-    cls_status status = row && (others || !rows) ? CLS_OK : CLS_MEMORY;
-    for (size_t i = 0; rows && i < count && status == CLS_OK; i++)
-        if (rows[i] != rows[at]) others[used++] = rows[i];
-    if (!rows) used = count - 1; /* it is the last one */
-    if (status == CLS_OK)
-        status = clsi_residual_gradient(residual, theta, used, others, loss, gradient);
-    if (status == CLS_OK) status = scale_row(residual, theta, &value, row);
-    if (status == CLS_OK) {
-        double share = (double)used / (double)count, rest = (double)(count - used) / (double)count;
-        *loss = share * *loss + rest * value * value / 2;
-        for (size_t j = 0; j < P; j++) gradient[j] = share * gradient[j] + rest * value * row[j];
-    }
-    free(others);
+    size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0;
+    size_t *list = clsi_calloc(count, sizeof *list);
+    double *row = clsi_calloc(P, sizeof *row);
+    for (size_t k = 0; k < count && list; k++)
+        if ((rows ? rows[k] : k) < regular) list[plain++] = rows ? rows[k] : k;
+    cls_status status = CLS_MEMORY;
+    *loss = 0;
+    memset(gradient, 0, P * sizeof *gradient);
+    if (list && row)
+        status = plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient)
+                       : CLS_OK;
+    double share = (double)plain / (double)count;
+    *loss *= share;
+    for (size_t j = 0; j < P; j++) gradient[j] *= share;
+    for (size_t k = 0; k < count && status == CLS_OK && plain < count; k++)
+        if ((rows ? rows[k] : k) >= regular)
+            status = add_extra(residual, (rows ? rows[k] : k) - regular, theta, count, row, loss,
+                               gradient);
+    free(list);
     free(row);
     return status;
 }
@@ -617,8 +651,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
     *out = (clsi_problem){.owner = r,
                           .n_parameters = r->unknowns->n_theta,
-                          .n_rows = r->points->n_training * r->n_equations +
-                                    (size_t)(r->scale_weight > 0),
+                          .n_rows = regular_rows(r) + extra_rows(r),
                           .affine = r->affine,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,

@@ -171,20 +171,22 @@ static cls_status add_input(clsi_learned *l, cls_error *error, const char *forma
 }
 
 /* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named part
- * is a potential and has no momenta. */
-static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, cls_error *error) {
+ * is a potential and has no momenta. For fields that name their inputs: the variables as they are. */
+static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, int raw, cls_error *error) {
     clsi_learned *l = &u->learned;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || u->kind != CLSI_PART_LET;
     cls_status status = CLS_OK;
     for (size_t j = 0; j < s->n && status == CLS_OK; j++)
         status = add_input(l, error, "%s", s->coordinate[j].name);
-    for (size_t j = 0; j < s->n && moving; j++)
+    for (size_t j = 0; j < s->n && moving && raw && status == CLS_OK; j++)
+        status = add_input(l, error, "%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name);
+    for (size_t j = 0; j < s->n && moving && !raw; j++)
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
             status = add_input(l, error, "%c.%s*%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name,
                                thermal ? 'v' : 'p', s->coordinate[k].name);
     for (size_t i = 0; i < s->m && status == CLS_OK; i++)
-        status = thermal ? add_input(l, error, "log(%s)", s->temperature[i].name)
+        status = thermal ? add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
                          : add_input(l, error, "%s", s->entropy[i].name);
     return status;
 }
@@ -203,14 +205,22 @@ static int auto_degree(size_t d, int formula) {
 
 static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_error *error) {
     int formula = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
-    char spec[64];
-    if (u->wanted || o->field) {
-        snprintf(spec, sizeof spec, "%.60s", u->wanted ? u->wanted : o->field);
-    } else {
-        snprintf(spec, sizeof spec, "chebyshev(%d%s)", auto_degree(u->learned.d, formula),
+    char chosen[64];
+    const char *spec = u->wanted ? u->wanted : o->field;
+    const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
+    clsi_learned *l = &u->learned;
+    /* a friction needs its constant, a generating function cannot have one */
+    int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
+    size_t length = spec ? strlen(spec) : 0;
+    if (!spec) {
+        snprintf(chosen, sizeof chosen, "chebyshev(%d%s)", auto_degree(l->d, formula),
                  formula ? "" : ", constant");
+        spec = chosen;
+    } else if (bare && length < 48 && spec[length - 1] == ')') {
+        snprintf(chosen, sizeof chosen, "%.*s, constant)", (int)length - 1, spec);
+        spec = chosen;
     }
-    return clsi_field_create(u->learned.d, spec, &u->learned.field, error);
+    return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
 /* Raw inputs at all points, then center and half width from their range. */
@@ -237,16 +247,39 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
             low = fmin(low, value);
             high = fmax(high, value);
         }
+        int scaled = !l->field->kind->raw;
         /* halves first, so that the largest numbers do not overflow; what varies by round-off only
          * is a constant */
         double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
-        l->center[i] = low / 2 + high / 2;
-        l->half[i] = half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
+        int varies = half > 1e-13 * size && isfinite(1 / half);
+        l->center[i] = scaled ? low / 2 + high / 2 : 0;
+        l->half[i] = !scaled ? 1 : varies ? half : fmax(1, size);
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
     }
     cls_program_free(&program);
     free(raw);
+    return status;
+}
+
+/* Formulas of the user may have no value at some of the data: say so before they meet the solver.
+ * Slopes matter where the part is differentiated, which frictions and conductances are not. */
+static cls_status check_terms(const clsi_unknown *u, const clsi_points *p, cls_error *error) {
+    const clsi_field *f = u->learned.field;
+    int slopes = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
+    double *ones = clsi_calloc(f->n_parameters, sizeof *ones), value, slope[CLSI_FIELD_MAX_INPUTS];
+    if (!ones) return clsi_no_memory(error);
+    for (size_t k = 0; k < f->n_parameters; k++) ones[k] = 1;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_data && status == CLS_OK; i++) {
+        f->kind->evaluate(f, ones, 1, u->x + i * f->d, &value, slope, NULL);
+        for (size_t k = 0; k < f->d && slopes; k++) value += slope[k];
+        if (!isfinite(value))
+            status = clsi_fail(error, CLS_DATA,
+                               "'%s': a formula of %.200s%s is not finite at row %zu of the data",
+                               u->learned.part, f->spec, slopes ? ", or its derivative," : "", i + 1);
+    }
+    free(ones);
     return status;
 }
 
@@ -282,9 +315,12 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         z[k] = cls_symbol(us->s->g, cls_system_state_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        status = choose_inputs(us->s, u, error);
+        const char *spec = u->wanted ? u->wanted : o->field;
+        const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
+        status = choose_inputs(us->s, u, kind && kind->raw, error);
         if (status == CLS_OK) status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
+        if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;
         u->learned.offset = us->n_theta;
         us->n_theta += u->learned.field->n_parameters;

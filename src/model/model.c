@@ -320,7 +320,7 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
         if (!text || !(l->half[i] > 0)) return bad(path, "a learned part has bad inputs", error);
         if (!(l->input[i] = clsi_strdup(text))) return clsi_no_memory(error);
     }
-    return clsi_field_create(l->d, spec, &l->field, error);
+    return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
 /* JSON inside a note, parsed only when it is as short as what we write. */

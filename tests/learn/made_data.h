@@ -2,7 +2,7 @@
 #ifndef TESTS_MADE_DATA_H
 #define TESTS_MADE_DATA_H
 
-#include <clausius/learn.h>
+#include "learn/learn.h"
 #include <clausius/random.h>
 #include <clausius/simulate.h>
 #include <math.h>
@@ -105,6 +105,20 @@ static inline double rollout(const cls_system *truth, const cls_model *m, double
     cls_simulator_free(&a);
     cls_simulator_free(&b);
     return sum / (double)(nz * steps);
+}
+
+/* The parts learned from the table with the defaults and this field. */
+static inline cls_model *learn(const cls_system *s, const cls_table *t, const char *const *unknown,
+                               size_t n, const char *field, cls_learn_info *info) {
+    cls_error error;
+    cls_model *m;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = unknown;
+    o.n_unknown = n;
+    o.field = field;
+    if (cls_learn(s, NULL, 1, &t, &name, &o, &m, info, &error)) fail_msg("%s", error.message);
+    return m;
 }
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cls_model *learn(const cls_system *s, const cls_table *t, size_t n, const char *const *parts,
+static cls_model *learn_by(const cls_system *s, const cls_table *t, size_t n, const char *const *parts,
                         const char *field, const char *rule, cls_learn_info *info) {
     cls_error error;
     cls_model *m;
@@ -168,7 +168,7 @@ static void frictions_are_learned(void **unused) {
     double error[3];
     for (int i = 0; i < 3; i++) {
         cls_learn_info info;
-        cls_model *m = learn(s, t, 2, names, "chebyshev(4, constant)", rules[i], &info);
+        cls_model *m = learn_by(s, t, 2, names, "chebyshev(4, constant)", rules[i], &info);
         assert_string_equal(info.optimizer, i == 2 ? "lm" : "linear");
         error[i] = rollout(s, m, 0.01, 500);
         cls_model_free(&m);
@@ -188,7 +188,7 @@ static void everything_is_learned(void **unused) {
     cls_table *t = make_data(s, 4, piston_box, 100, 10, 0.02, 3);
     const char *const names[] = {"G", "F1", "F2"};
     cls_learn_info info;
-    cls_model *m = learn(s, t, 3, names, "chebyshev(4, constant)", "discrete-gradient", &info);
+    cls_model *m = learn_by(s, t, 3, names, "chebyshev(4, constant)", "discrete-gradient", &info);
     assert_int_equal(info.normalised, 1);
     double error = rollout(s, m, 0.01, 300);
     if (error > 0.02) fail_msg("mean error %g", error);
@@ -208,7 +208,7 @@ static void implicit_midpoint_is_for_hamiltonians(void **unused) {
     const char *const rules[] = {"implicit-midpoint", "discrete-gradient"};
     for (int i = 0; i < 2; i++) {
         cls_learn_info info;
-        cls_model *m = learn(s, t, 1, V, "chebyshev(8)", rules[i], &info);
+        cls_model *m = learn_by(s, t, 1, V, "chebyshev(8)", rules[i], &info);
         double error = rollout(s, m, 0.002, 1000);
         if (error > 2e-4) fail_msg("%s: mean error %g", rules[i], error);
         cls_model_free(&m);

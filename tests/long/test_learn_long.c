@@ -66,7 +66,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static cls_model *learn(const cls_system *s, const cls_table *t, size_t n, const char *const *parts,
+static cls_model *learn_parts(const cls_system *s, const cls_table *t, size_t n, const char *const *parts,
                         const char *field, cls_learn_info *info) {
     cls_error error;
     cls_model *m;
@@ -75,7 +75,8 @@ static cls_model *learn(const cls_system *s, const cls_table *t, size_t n, const
     o.unknown = parts;
     o.n_unknown = n;
     o.field = field;
-    o.max_iterations = 60; /* of the iterative ones */
+    o.max_iterations = 150; /* of the iterative ones */
+    o.restarts = 1;
     if (cls_learn(s, NULL, 1, &t, &name, &o, &m, info, &error)) fail_msg("%s", error.message);
     return m;
 }
@@ -149,7 +150,7 @@ static void one_case(const shared *all, const char *title, size_t n, const char 
     cls_error error;
     cls_learn_info info;
     double start[4], began = seconds();
-    cls_model *m = learn(all->piston, all->data, n, parts, NULL, &info);
+    cls_model *m = learn_parts(all->piston, all->data, n, parts, NULL, &info);
     assert_int_equal(cls_system_start(all->piston, NULL, start, &error), CLS_OK);
     cls_simulator *sim = begin(cls_model_system(m), NULL, 0.01, start);
     double mean = long_rollout(all, sim), rolled = seconds();
@@ -218,7 +219,7 @@ static void untrained_parameters(void **state) {
     const char *const parts[] = {"G", "F1", "F2"};
     cls_table *t = make_data(all->piston, 4, piston_box, 40, 10, 0.02, 6);
     cls_learn_info info;
-    cls_model *m = learn(all->piston, t, 3, parts, "chebyshev(2, constant)", &info);
+    cls_model *m = learn_parts(all->piston, t, 3, parts, "chebyshev(2, constant)", &info);
     double *kept = malloc(m->n_theta * sizeof *kept);
     cls_random random;
     int ran = 0;
@@ -284,7 +285,7 @@ static void friction_of(const char *text, size_t n_ranges, const range *box, dou
     const char *const parts[] = {"F"};
     if (cls_system_parse(text, "plate", NULL, &s, &error)) fail_msg("%s", error.message);
     cls_table *t = make_data(s, n_ranges, box, 100, 10, 0.02, 4);
-    cls_model *m = learn(s, t, 1, parts, "monomial(2, constant)", &info);
+    cls_model *m = learn_parts(s, t, 1, parts, "monomial(2, constant)", &info);
     double mean = rollout(s, m, 0.02, 500);
     print_message("friction in %zu dimensions: mean error %.2e, %zu parameters, %s, %.1f s\n", s->n,
                   mean, info.parameters, info.optimizer, info.seconds);
@@ -361,7 +362,7 @@ static void noisy_data(void **state) {
         double start[4], sum = 0;
         size_t k = 0;
         cls_model *m =
-            learn(all->piston, t, cases[i].n, cases[i].parts, "chebyshev(4, constant)", &info);
+            learn_parts(all->piston, t, cases[i].n, cases[i].parts, "chebyshev(4, constant)", &info);
         assert_int_equal(cls_system_start(all->piston, NULL, start, &error), CLS_OK);
         cls_simulator *sim = begin(cls_model_system(m), NULL, 0.01, start);
         for (; k < 2000 && cls_simulator_advance(sim, 1, &error) == CLS_OK; k++)
