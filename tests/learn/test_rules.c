@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cls_model *learn_by(const cls_system *s, const cls_table *t, size_t n, const char *const *parts,
-                        const char *field, const char *rule, cls_learn_info *info) {
+static cls_model *learn_by(const cls_system *s, const cls_table *t, size_t n,
+                           const char *const *parts, const char *field, const char *rule,
+                           cls_learn_info *info) {
     cls_error error;
     cls_model *m;
     const char *name = "made here";

@@ -66,8 +66,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static cls_model *learn_parts(const cls_system *s, const cls_table *t, size_t n, const char *const *parts,
-                        const char *field, cls_learn_info *info) {
+static cls_model *learn_parts(const cls_system *s, const cls_table *t, size_t n,
+                              const char *const *parts, const char *field, cls_learn_info *info) {
     cls_error error;
     cls_model *m;
     const char *name = "made here";
@@ -361,8 +361,8 @@ static void noisy_data(void **state) {
         cls_learn_info info;
         double start[4], sum = 0;
         size_t k = 0;
-        cls_model *m =
-            learn_parts(all->piston, t, cases[i].n, cases[i].parts, "chebyshev(4, constant)", &info);
+        cls_model *m = learn_parts(all->piston, t, cases[i].n, cases[i].parts,
+                                   "chebyshev(4, constant)", &info);
         assert_int_equal(cls_system_start(all->piston, NULL, start, &error), CLS_OK);
         cls_simulator *sim = begin(cls_model_system(m), NULL, 0.01, start);
         for (; k < 2000 && cls_simulator_advance(sim, 1, &error) == CLS_OK; k++)
