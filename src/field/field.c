@@ -53,8 +53,8 @@ static cls_status create(clsi_field *f, const char *spec, cls_error *error) {
         return clsi_fail(error, CLS_USAGE, "expected %s(...), found '%s'", f->kind->name, spec);
     char *arguments = clsi_strndup(spec + length + 1, end - length - 2);
     f->spec = clsi_strdup(spec);
-    cls_status status = arguments && f->spec ? f->kind->create(f, arguments, error)
-                                             : clsi_no_memory(error);
+    cls_status status =
+        arguments && f->spec ? f->kind->create(f, arguments, error) : clsi_no_memory(error);
     free(arguments);
     return status;
 }

@@ -1,10 +1,10 @@
 /* field: unknown scalar functions phi(x1 .. xd) of scaled inputs, behind one interface.
  *
  * A kind is one const descriptor (networks, bases). All parameters of a field are one block theta.
- * Inputs arrive scaled (about [-1, 1]); the learner owns the scaling and the chain rule for it. What
- * the residuals need is the value and the gradient in the inputs, their derivatives in theta as rows
- * (least squares) or contracted (reverse pass), and the field as an expression of a graph (for
- * simulation, printing, emission: there every transformation of the graph works on it). */
+ * Inputs arrive scaled (about [-1, 1]); the learner owns the scaling and the chain rule for it.
+ * What the residuals need is the value and the gradient in the inputs, their derivatives in theta
+ * as rows (least squares) or contracted (reverse pass), and the field as an expression of a graph
+ * (for simulation, printing, emission: there every transformation of the graph works on it). */
 #ifndef CLSI_FIELD_H
 #define CLSI_FIELD_H
 
@@ -52,7 +52,7 @@ typedef struct clsi_field_kind {
 struct clsi_field {
     const clsi_field_kind *kind;
     size_t d, n_parameters;
-    char *spec; /* "chebyshev(8)" as given */
+    char *spec;               /* "chebyshev(8)" as given */
     const char *const *names; /* (d) of the inputs, during create only; NULL: they have none */
     void *data;
 };

@@ -16,9 +16,9 @@ static cls_status missing_column(const cls_table *t, const char *file, const cha
     clsi_text text = {0};
     for (size_t c = 0; c < cls_table_columns(t); c++)
         clsi_text_printf(&text, "%s%s", c ? ", " : "", cls_table_name(t, c));
-    cls_status status = clsi_fail(error, CLS_DATA,
-                                  "%s: there is no column '%s', which the state needs; there are %s",
-                                  file, name, text.data ? text.data : "none");
+    cls_status status = clsi_fail(
+        error, CLS_DATA, "%s: there is no column '%s', which the state needs; there are %s", file,
+        name, text.data ? text.data : "none");
     clsi_text_clear(&text);
     return status;
 }
@@ -33,8 +33,8 @@ static cls_status check_column(const char *file, const char *name, size_t rows,
                                const double *values, int positive, cls_error *error) {
     for (size_t i = 0; i < rows; i++)
         if (!isfinite(values[i]) || (positive && !(values[i] > 0)))
-            return clsi_fail(error, CLS_DATA, "%s: row %zu: %s is %g, which is not a %s number", file,
-                             i + 1, name, values[i], positive ? "positive" : "finite");
+            return clsi_fail(error, CLS_DATA, "%s: row %zu: %s is %g, which is not a %s number",
+                             file, i + 1, name, values[i], positive ? "positive" : "finite");
     return CLS_OK;
 }
 
@@ -87,8 +87,8 @@ static size_t find_groups(const clsi_points *p, const double *trajectory, const 
                           group *out) {
     size_t n = 0, begin = 0, least = p->rule == CLSI_QUADRATURE ? 3 : 2;
     for (size_t i = 1; i <= p->n_data; i++) {
-        int same = i < p->n_data && table[i] == table[i - 1] && trajectory[i] == trajectory[i - 1] &&
-                   p->time[i] > p->time[i - 1];
+        int same = i < p->n_data && table[i] == table[i - 1] &&
+                   trajectory[i] == trajectory[i - 1] && p->time[i] > p->time[i - 1];
         if (same) continue;
         if (i - begin >= least) out[n++] = (group){begin, i - least + 1};
         begin = i;
@@ -146,9 +146,10 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     free(groups);
     if (status != CLS_OK) return status;
     if (p->n_training == 0)
-        return clsi_fail(error, CLS_DATA,
-                         "not enough neighbouring rows of one trajectory with increasing time: there "
-                         "is nothing to learn from");
+        return clsi_fail(
+            error, CLS_DATA,
+            "not enough neighbouring rows of one trajectory with increasing time: there "
+            "is nothing to learn from");
     return CLS_OK;
 }
 
@@ -178,16 +179,14 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
     p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
     double *trajectory = clsi_calloc(p->n_data, sizeof *trajectory);
     size_t *table = clsi_calloc(p->n_data, sizeof *table), at = 0;
-    cls_status status =
-        p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
+    cls_status status = p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
         status = copy_table(s, tables[i], names[i], at, p, trajectory, error);
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
         at += cls_table_rows(tables[i]);
     }
     if (status == CLS_OK && rule != CLSI_QUADRATURE) add_means(p);
-    if (status == CLS_OK)
-        status = make_windows(p, trajectory, table, validate, max_windows, error);
+    if (status == CLS_OK) status = make_windows(p, trajectory, table, validate, max_windows, error);
     free(trajectory);
     free(table);
     if (status == CLS_OK)

@@ -5,6 +5,7 @@
 #include "model/safetensors.h"
 #include <jansson.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -98,9 +99,9 @@ static cls_status solve_folded(work *w, size_t n, const double *C, const double 
     return status;
 }
 
-/* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as well
- * as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one, unless an
- * anchor sets the scale. */
+/* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as
+ * well as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one,
+ * unless an anchor sets the scale. */
 static cls_status conditions(work *w, double *C, double *d) {
     size_t n = clsi_anchors_count(w->anchors), P = w->unknowns->n_theta;
     cls_status status = CLS_OK;
@@ -345,9 +346,10 @@ static cls_status solve(work *w) {
     if (status == CLS_OK)
         status = loss_over(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
     if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
-        status = clsi_fail(w->error, CLS_NUMERIC,
-                           "the residual of what was learned is not finite; the data are too extreme "
-                           "for their units");
+        status =
+            clsi_fail(w->error, CLS_NUMERIC,
+                      "the residual of what was learned is not finite; the data are too extreme "
+                      "for their units");
     return status;
 }
 
@@ -439,10 +441,11 @@ static cls_status find_rule(const cls_system *system, const char *name, clsi_rul
     }
     if (!name) return CLS_OK;
     if (strcmp(name, "implicit-midpoint") == 0) return find_midpoint(system, rule, error);
-    return clsi_fail(error, CLS_USAGE,
-                     "no residual is made from the scheme '%s'; there are quadrature (the default), "
-                     "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint",
-                     name);
+    return clsi_fail(
+        error, CLS_USAGE,
+        "no residual is made from the scheme '%s'; there are quadrature (the default), "
+        "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint",
+        name);
 }
 
 static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
@@ -496,7 +499,10 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     info->rollout = NAN;
     work w = {
         .o = &o, .system = system, .set = set, .info = info, .started = now(), .error = error};
+    int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
+    if (o.threads > 0) omp_set_num_threads(o.threads);
     cls_status status = run(&w, system, set, n_tables, tables, names, out);
+    omp_set_num_threads(threads);
     info->seconds = now() - w.started;
     clsi_residual_free(&w.residual);
     clsi_anchors_free(&w.anchors);

@@ -10,15 +10,15 @@
 
 /* How windows become equations (residual.c). */
 typedef enum clsi_rule {
-    CLSI_QUADRATURE, /* three neighbours, order 4 */
-    CLSI_VNOTS,      /* two neighbours, scheme (25) as published */
-    CLSI_SYMMETRIC,  /* two neighbours and the mean of their states, order 2 */
+    CLSI_QUADRATURE,       /* three neighbours, order 4 */
+    CLSI_VNOTS,            /* two neighbours, scheme (25) as published */
+    CLSI_SYMMETRIC,        /* two neighbours and the mean of their states, order 2 */
     CLSI_DISCRETE_GRADIENT /* the same with the energy's discrete gradient; not affine */
 } clsi_rule;
 
 typedef struct clsi_points {
     clsi_rule rule;
-    size_t n, nz;   /* all points; for two neighbours the means follow the data */
+    size_t n, nz; /* all points; for two neighbours the means follow the data */
     size_t n_data;
     double *time; /* (n) */
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
@@ -43,10 +43,11 @@ typedef struct clsi_unknown {
     clsi_learned learned; /* moved into the model at the end */
     clsi_part_kind kind;
     const char *wanted; /* the field the system's file names for it, or NULL */
-    int nonlinear; /* the field is not linear: positivity is part of the residual */
-    cls_node value, slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
-    size_t symbol;                                /* index of `value` among all field symbols */
-    double *x; /* (points, d) scaled inputs at the data */
+    int nonlinear;      /* the field is not linear: positivity is part of the residual */
+    cls_node value,
+        slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
+    size_t symbol;                    /* index of `value` among all field symbols */
+    double *x;                        /* (points, d) scaled inputs at the data */
 } clsi_unknown;
 
 typedef struct clsi_unknowns {
@@ -65,8 +66,8 @@ cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symb
 
 /* ---- positive.c ---- */
 
-/* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as far
- * as a few rounds of inequalities do it: *negative data values are left. */
+/* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as
+ * far as a few rounds of inequalities do it: *negative data values are left. */
 cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
                                const clsi_points *p, double *theta, clsi_lsq_info *found,
                                size_t *negative, double *kkt, cls_error *error);
@@ -81,14 +82,14 @@ typedef struct clsi_residual {
     int affine;               /* in the field symbols */
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */
-    cls_program *slopes;      /* the same -> the quantities, then their derivatives in the symbols */
+    cls_program *slopes; /* the same -> the quantities, then their derivatives in the symbols */
     /* Rules whose rows are expressions over all three points (NULL otherwise): three times z, t,
      * field symbols -> the rows, and the rows, then their derivatives in the symbols */
     cls_program *window_values, *window_slopes;
     int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
     int start_affine;
-    double *weight;           /* (n_equations, windows) */
-    double scale_weight;      /* > 0: the problem has one more row, the scale condition */
+    double *weight;                     /* (n_equations, windows) */
+    double scale_weight;                /* > 0: the problem has one more row, the scale condition */
     const struct clsi_anchors *anchors; /* not NULL: one more row for each, after that */
     double anchor_weight;
 } clsi_residual;
@@ -114,9 +115,9 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 
 /* ---- rollout.c: simulations against data ---- */
 
-/* Root mean square difference between simulations of the system from the starts of some trajectories
- * kept for validation and those trajectories, each state divided by its spread in the data. INFINITY
- * when a simulation fails; NAN when there is nothing to compare with. */
+/* Root mean square difference between simulations of the system from the starts of some
+ * trajectories kept for validation and those trajectories, each state divided by its spread in the
+ * data. INFINITY when a simulation fails; NAN when there is nothing to compare with. */
 double clsi_rollout(const clsi_points *p, const cls_system *s);
 
 /* ---- discrete_gradient.c ---- */

@@ -9,11 +9,12 @@
  *                    puts a bias of order h into what is learned
  *   discrete-gradient  rows that are expressions over all three points (discrete_gradient.c)
  * p = G_v, S = G_T and the rates p' = G_q + sum F,
- * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes); for
- * bases they are affine in these, so that a row over the parameters is a sum of basis derivatives.
+ * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes);
+ * for bases they are affine in these, so that a row over the parameters is a sum of basis
+ * derivatives.
  *
- * Weights: friction forces are small where v is, and the plain residual would not see them (lesson 2
- * of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
+ * Weights: friction forces are small where v is, and the plain residual would not see them (lesson
+ * 2 of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
 #include "learn/learn.h"
@@ -96,7 +97,8 @@ static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_erro
     if (status == CLS_OK)
         status = cls_program_create(g, 3 * I, copies, E, rows, &r->window_values, error);
     if (status == CLS_OK)
-        status = cls_program_create(g, 3 * I, copies, E + 3 * E * K, rows, &r->window_slopes, error);
+        status =
+            cls_program_create(g, 3 * I, copies, E + 3 * E * K, rows, &r->window_slopes, error);
     r->start_affine = r->affine;
     r->affine = 0;
     free(rows);
@@ -216,12 +218,12 @@ enum { BATCH = 42, POINTS = 3 * BATCH }; /* windows of a batch and their points 
 typedef struct batch {
     const clsi_residual *r;
     const double *theta;
-    size_t n;              /* windows */
+    size_t n; /* windows */
     size_t window[BATCH];
-    double *in;            /* (nz + 1 + K, POINTS) */
-    double *out;           /* (Q [+ Q K], POINTS) */
+    double *in;                     /* (nz + 1 + K, POINTS) */
+    double *out;                    /* (Q [+ Q K], POINTS) */
     double *window_in, *window_out; /* (3 (nz + 1 + K), BATCH), (E [+ 3 E K], BATCH) */
-    double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
+    double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
     double *block;
 } batch;
@@ -237,8 +239,8 @@ static cls_status batch_create(const clsi_residual *r, const double *theta, batc
     size_t inputs = (r->points->nz + 1 + K) * POINTS, outputs = (Q + Q * K) * POINTS;
     size_t whole = r->window_values ? BATCH * r->n_equations * (1 + 3 * K) : 0;
     *b = (batch){.r = r, .theta = theta};
-    b->block = clsi_calloc(2 * inputs + outputs + whole + POINTS * (1 + 2 * d) + scratch,
-                           sizeof(double));
+    b->block =
+        clsi_calloc(2 * inputs + outputs + whole + POINTS * (1 + 2 * d) + scratch, sizeof(double));
     if (!b->block) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
@@ -339,8 +341,8 @@ static double residual_of(const batch *b, size_t w, size_t e) {
                b->window_out[e * BATCH + w];
     coefficients(b, w, e, c);
     for (size_t k = 0; k < 3; k++)
-        sum += c[k][0] * b->out[e * POINTS + 3 * w + k] +
-               c[k][1] * b->out[rate * POINTS + 3 * w + k];
+        sum +=
+            c[k][0] * b->out[e * POINTS + 3 * w + k] + c[k][1] * b->out[rate * POINTS + 3 * w + k];
     return sum;
 }
 
@@ -405,7 +407,8 @@ static void row_of(const batch *b, size_t w, size_t e, double *row) {
     }
 }
 
-/* The distinct windows of rows [at, ...) of the list, up to BATCH; returns the first row not taken. */
+/* The distinct windows of rows [at, ...) of the list, up to BATCH; returns the first row not taken.
+ */
 static size_t take_windows(const clsi_residual *r, size_t first, const size_t *list, size_t at,
                            size_t end, batch *b) {
     b->n = 0;
@@ -452,9 +455,8 @@ cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_
 
 /* ---- gradient ---- */
 
-static cls_status gradient_of_shard(const clsi_residual *r, const double *theta,
-                                    const size_t *list, size_t begin, size_t end, double *sum,
-                                    double *gradient) {
+static cls_status gradient_of_shard(const clsi_residual *r, const double *theta, const size_t *list,
+                                    size_t begin, size_t end, double *sum, double *gradient) {
     batch b;
     cls_status status = batch_create(r, theta, &b);
     size_t E = r->n_equations;
@@ -547,8 +549,8 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, doub
 
 /* ---- as a problem ---- */
 
-/* The condition as a row: weight (mean p.v / mean v.v - 1). Newton-like methods meet it to round-off
- * at any weight that stands out, and the solution is rescaled exactly afterwards. */
+/* The condition as a row: weight (mean p.v / mean v.v - 1). Newton-like methods meet it to
+ * round-off at any weight that stands out, and the solution is rescaled exactly afterwards. */
 static cls_status scale_row(const clsi_residual *r, const double *theta, double *value,
                             double *row) {
     size_t P = r->unknowns->n_theta;
@@ -634,8 +636,8 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
     *loss = 0;
     memset(gradient, 0, P * sizeof *gradient);
     if (list && row)
-        status = plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient)
-                       : CLS_OK;
+        status =
+            plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient) : CLS_OK;
     double share = (double)plain / (double)count;
     *loss *= share;
     for (size_t j = 0; j < P; j++) gradient[j] *= share;

@@ -2,7 +2,8 @@
  *
  * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (so that
  * everything is even in v: momentum vanishes at rest, and the gauge terms P0.v and grad f(q).v are
- * gone) and log T (temperatures stay positive). A friction is F = -Q D Q^T v with D positive by form
+ * gone) and log T (temperatures stay positive). A friction is F = -Q D Q^T v with D positive by
+ * form
  * (-lambda v for one coordinate); a generating function has no constant. */
 #include "base/base.h"
 #include "learn/learn.h"
@@ -53,8 +54,8 @@ static cls_status check_parts(const cls_system *system, const clsi_replacement *
                               cls_error *error) {
     for (size_t i = 0; i < n; i++) {
         if (list[i].used) continue;
-        const char *near = cls_nearest_word(list[i].part, system->n_parts,
-                                            (const char *const *)system->parts);
+        const char *near =
+            cls_nearest_word(list[i].part, system->n_parts, (const char *const *)system->parts);
         return clsi_fail(error, CLS_USAGE,
                          "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
                          system->name, list[i].part, near ? "; did you mean '" : "",
@@ -77,10 +78,11 @@ static cls_status check_names(const cls_system *system, const cls_learn_options 
             return clsi_fail(error, CLS_USAGE, "the part '%s' is listed twice", o->unknown[i]);
     for (size_t i = 0; i < system->n_unknown; i++)
         if (!is_listed(o->n_unknown, o->unknown, system->unknown[i]))
-            return clsi_fail(error, CLS_USAGE,
-                             "'%s' of '%s' is unknown too, and the others cannot be learned without "
-                             "it; list it as well, or list none",
-                             system->unknown[i], system->name);
+            return clsi_fail(
+                error, CLS_USAGE,
+                "'%s' of '%s' is unknown too, and the others cannot be learned without "
+                "it; list it as well, or list none",
+                system->unknown[i], system->name);
     return CLS_OK;
 }
 
@@ -92,8 +94,7 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     *out = NULL;
     clsi_replacement *list = clsi_calloc(n, sizeof *list);
     if (!list) return clsi_no_memory(error);
-    for (size_t i = 0; i < n; i++)
-        list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
+    for (size_t i = 0; i < n; i++) list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
     cls_status status =
         clsi_system_parse_with(system->text, system->name, set, n, list, 1, out, error);
     if (status == CLS_OK) status = check_parts(system, list, n, error);
@@ -170,8 +171,9 @@ static cls_status add_input(clsi_learned *l, cls_error *error, const char *forma
     return l->input[l->d++] ? CLS_OK : clsi_no_memory(error);
 }
 
-/* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named part
- * is a potential and has no momenta. For fields that name their inputs: the variables as they are. */
+/* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
+ * part is a potential and has no momenta. For fields that name their inputs: the variables as they
+ * are. */
 static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, int raw, cls_error *error) {
     clsi_learned *l = &u->learned;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
@@ -234,8 +236,7 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
     double *raw = clsi_calloc(d * p->n, sizeof *raw);
     u->x = clsi_calloc(d * p->n, sizeof *u->x);
     cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
-    if (status == CLS_OK)
-        status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
+    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
         double low = INFINITY, high = -INFINITY;
@@ -247,13 +248,12 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
             low = fmin(low, value);
             high = fmax(high, value);
         }
-        int scaled = !l->field->kind->raw;
         /* halves first, so that the largest numbers do not overflow; what varies by round-off only
-         * is a constant */
+         * is a constant; formulas of the user get raw inputs */
         double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
-        int varies = half > 1e-13 * size && isfinite(1 / half);
+        int scaled = !l->field->kind->raw;
         l->center[i] = scaled ? low / 2 + high / 2 : 0;
-        l->half[i] = !scaled ? 1 : varies ? half : fmax(1, size);
+        l->half[i] = !scaled ? 1 : half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
     }
@@ -275,9 +275,9 @@ static cls_status check_terms(const clsi_unknown *u, const clsi_points *p, cls_e
         f->kind->evaluate(f, ones, 1, u->x + i * f->d, &value, slope, NULL);
         for (size_t k = 0; k < f->d && slopes; k++) value += slope[k];
         if (!isfinite(value))
-            status = clsi_fail(error, CLS_DATA,
-                               "'%s': a formula of %.200s%s is not finite at row %zu of the data",
-                               u->learned.part, f->spec, slopes ? ", or its derivative," : "", i + 1);
+            status = clsi_fail(
+                error, CLS_DATA, "'%s': a formula of %.200s%s is not finite at row %zu of the data",
+                u->learned.part, f->spec, slopes ? ", or its derivative," : "", i + 1);
     }
     free(ones);
     return status;

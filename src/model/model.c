@@ -53,8 +53,8 @@ cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
     if (!(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
-    cls_node root = cls_apply(g, CLS_FN_SQRT,
-                              cls_add(g, square, cls_constant(g, l->floor * l->floor)));
+    cls_node root =
+        cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
     return cls_mul(g, cls_constant(g, 0.5), cls_add(g, u, root));
 }
 
@@ -101,8 +101,8 @@ static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_sy
     return clsi_learned_value(l, s->g, phi);
 }
 
-/* The laws hold for every parameter because coefficients are positive by form: a file that lacks the
- * form is not a model. */
+/* The laws hold for every parameter because coefficients are positive by form: a file that lacks
+ * the form is not a model. */
 static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) {
     const clsi_learned *end = p->model->learned + p->model->n_learned;
     size_t have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
@@ -149,7 +149,8 @@ static cls_status check_order(const cls_model *m, cls_error *error) {
         if (l->slot == 0) continue;
         if (i == 0 || l->slot != l[-1].slot + 1 || strcmp(l->part, l[-1].part) != 0)
             return clsi_fail(error, CLS_SYSTEM,
-                             "the learned part '%s' is damaged: its fields are not in order", l->part);
+                             "the learned part '%s' is damaged: its fields are not in order",
+                             l->part);
     }
     return CLS_OK;
 }
@@ -245,9 +246,9 @@ static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
     for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
     return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "slot",
-                     (json_int_t)l->slot, "field",
-                     l->field->spec, "inputs", inputs, "center", numbers(l->d, l->center), "half",
-                     numbers(l->d, l->half), "scale", l->scale, "floor", l->floor);
+                     (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs, "center",
+                     numbers(l->d, l->center), "half", numbers(l->d, l->half), "scale", l->scale,
+                     "floor", l->floor);
 }
 
 static char *describe(const cls_model *m, char **set) {
@@ -266,9 +267,9 @@ static char *describe(const cls_model *m, char **set) {
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
     clsi_container c = {0};
     char *set = NULL, *unknown = describe(m, &set);
-    const char *const notes[][2] = {{"format", FORMAT},      {"system_name", m->name},
-                                    {"system", m->text},     {"set", set},
-                                    {"unknown", unknown},    {"provenance", m->provenance}};
+    const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
+                                    {"system", m->text},  {"set", set},
+                                    {"unknown", unknown}, {"provenance", m->provenance}};
     cls_status status = unknown && set ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < 6 && status == CLS_OK; i++)
         status = clsi_container_add_note(&c, notes[i][0], notes[i][1] ? notes[i][1] : "{}", error);
@@ -304,8 +305,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
     json_t *inputs = NULL, *center = NULL, *half = NULL;
     json_int_t slot = 0;
     if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F}", "part", &part, "slot", &slot,
-                    "field", &spec, "inputs", &inputs, "center", &center, "half", &half, "scale", &l->scale,
-                    "floor", &l->floor) != 0)
+                    "field", &spec, "inputs", &inputs, "center", &center, "half", &half, "scale",
+                    &l->scale, "floor", &l->floor) != 0)
         return bad(path, "a learned part lacks something", error);
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
@@ -375,7 +376,8 @@ static cls_status read_set(const char *path, const clsi_container *c, cls_model 
 
 static cls_status take(const char *path, const clsi_container *c, cls_model *m, cls_error *error) {
     const char *format = clsi_container_note(c, "format");
-    const char *text = clsi_container_note(c, "system"), *name = clsi_container_note(c, "system_name");
+    const char *text = clsi_container_note(c, "system"),
+               *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
     if (!format || strcmp(format, FORMAT) != 0)
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,

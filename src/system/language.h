@@ -56,8 +56,9 @@ typedef struct clsi_reader {
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, entropy_capacity, temperature_capacity, parameter_capacity,
         value_capacity, symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity,
-        let_raw_capacity, parts_capacity, unknown_capacity, unknown_field_capacity, invariants_capacity, raw_invariants_capacity,
-        outputs_capacity, raw_outputs_capacity, anchors_capacity;
+        let_raw_capacity, parts_capacity, unknown_capacity, unknown_field_capacity,
+        invariants_capacity, raw_invariants_capacity, outputs_capacity, raw_outputs_capacity,
+        anchors_capacity;
     clsi_replacement *replacements;
     size_t n_replacements;
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */

@@ -1,10 +1,10 @@
 /* A .clausius file becomes a cls_system.
  *
  * Statements are found first (a line that begins with white space continues the one before), then
- * read in five passes: parameters, declarations, lets, physics, anchors. So a formula may stand above the
- * parameters it uses, and printed products begin with their parameters (nodes are sorted by age).
- * Cost: a few walks over the text and over each formula. The whole system is checked here; what
- * comes out can be simulated. */
+ * read in five passes: parameters, declarations, lets, physics, anchors. So a formula may stand
+ * above the parameters it uses, and printed products begin with their parameters (nodes are sorted
+ * by age). Cost: a few walks over the text and over each formula. The whole system is checked here;
+ * what comes out can be simulated. */
 #include "system/language.h"
 #include <math.h>
 #include <stdlib.h>
@@ -286,9 +286,15 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
                          file);
     cls_system *s = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
-    clsi_reader r = {
-        .file = file, .text = text, .length = length, .set = set, .error = error, .s = s,
-        .replacements = replacements, .n_replacements = n, .skeleton = skeleton};
+    clsi_reader r = {.file = file,
+                     .text = text,
+                     .length = length,
+                     .set = set,
+                     .error = error,
+                     .s = s,
+                     .replacements = replacements,
+                     .n_replacements = n,
+                     .skeleton = skeleton};
     statement *list = NULL;
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");

@@ -50,8 +50,8 @@ struct cls_system {
     cls_node *q, *v, *p, *S, *T, t; /* symbols */
     clsi_named *lets;               /* raw definitions, for printing */
     char **parts;                   /* names that --unknown can take */
-    size_t n_unknown;  /* parts that the file calls unknown (and nothing has replaced) */
-    char **unknown;    /* their names */
+    size_t n_unknown;     /* parts that the file calls unknown (and nothing has replaced) */
+    char **unknown;       /* their names */
     char **unknown_field; /* the field the file wants for each, NULL for none */
     size_t n_anchors;
     clsi_anchor *anchors;

@@ -98,7 +98,8 @@ static void friction_in_two_dimensions(void **unused) {
     cls_error error;
     cls_system *s;
     if (cls_system_parse(plate, "plate", NULL, &s, &error)) fail_msg("%s", error.message);
-    const range box[] = {{"x", -1, 1}, {"y", -1, 1}, {"v.x", -1, 1}, {"v.y", -1, 1}, {"T", 0.8, 1.2}};
+    const range box[] = {
+        {"x", -1, 1}, {"y", -1, 1}, {"v.x", -1, 1}, {"v.y", -1, 1}, {"T", 0.8, 1.2}};
     cls_table *t = make_data(s, 5, box, 200, 10, 0.02, 4);
     const char *const parts[] = {"F"};
     cls_learn_info info;
@@ -215,9 +216,9 @@ static void jacobian_and_gradient_agree_with_differences(void **unused) {
         o.n_unknown = 2;
         o.field = fields[k];
         const cls_table *table = t;
-        assert_int_equal(clsi_points_create(s, 1, &table, &name, CLSI_QUADRATURE, 0, 0, &points,
-                                            &error),
-                         CLS_OK);
+        assert_int_equal(
+            clsi_points_create(s, 1, &table, &name, CLSI_QUADRATURE, 0, 0, &points, &error),
+            CLS_OK);
         assert_int_equal(clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error), CLS_OK);
         assert_int_equal(clsi_residual_create(points, unknowns, &residual, &error), CLS_OK);
         size_t P = unknowns->n_theta, rows = points->n_training * residual->n_equations;
@@ -245,7 +246,8 @@ static void jacobian_and_gradient_agree_with_differences(void **unused) {
             worst_gradient = fmax(worst_gradient, fabs(sum - gradient[j]));
             scale = fmax(scale, fabs(gradient[j]));
         }
-        if (worst > 1e-7 * largest) fail_msg("%s: Jacobian off by %g of %g", fields[k], worst, largest);
+        if (worst > 1e-7 * largest)
+            fail_msg("%s: Jacobian off by %g of %g", fields[k], worst, largest);
         if (worst_gradient > 1e-11 * scale)
             fail_msg("%s: gradient off by %g of %g", fields[k], worst_gradient, scale);
         free(theta);
@@ -293,7 +295,8 @@ static void a_model_survives_its_file(void **unused) {
     cls_simulator *sim;
     const cls_model *both[] = {m, again};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(cls_simulator_create(cls_model_system(both[i]), NULL, &sim, &error), CLS_OK);
+        assert_int_equal(cls_simulator_create(cls_model_system(both[i]), NULL, &sim, &error),
+                         CLS_OK);
         assert_int_equal(cls_system_start(cls_model_system(both[i]), NULL, a, &error), CLS_OK);
         assert_int_equal(cls_simulator_start(sim, 0, a, &error), CLS_OK);
         assert_int_equal(cls_simulator_advance(sim, 20, &error), CLS_OK);
@@ -330,7 +333,8 @@ static void unknown_parts_of_a_file(void **unused) {
     if (cls_system_parse(text, "nobody", NULL, &s, &error)) fail_msg("%s", error.message);
     assert_int_equal(cls_simulator_create(s, NULL, &sim, &error), CLS_SYSTEM);
     assert_non_null(strstr(error.message, "'G' of 'nobody' is unknown"));
-    if (cls_learn(s, NULL, 1, &table, &name, NULL, &m, &info, &error)) fail_msg("%s", error.message);
+    if (cls_learn(s, NULL, 1, &table, &name, NULL, &m, &info, &error))
+        fail_msg("%s", error.message);
     assert_int_equal(info.normalised, 1);
     double mean = rollout(truth, m, 0.01, 300);
     if (mean > 5e-3) fail_msg("mean error %g", mean);

@@ -10,11 +10,12 @@
 #include "base/base.h"
 #include "system/system.h"
 
-#define GAS   "coordinate x\nentropy S\nparameter k = 1\n"                 /* 3 lines */
-#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n"                /* 4 lines */
-#define GAS_A "coordinate x\ntemperature T\nthermal lagrangian G = v.x^2/2 + T*log(T)\n" /* 3 lines */
-#define TWO   "coordinate x\ntemperature T1, T2\n"                         /* 2 lines */
-#define TWO_G TWO "thermal lagrangian v.x^2/2 + T1*log(T1) + T2*log(T2)\n" /* 3 lines */
+#define GAS   "coordinate x\nentropy S\nparameter k = 1\n"  /* 3 lines */
+#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n" /* 4 lines */
+#define GAS_A                                                                                      \
+    "coordinate x\ntemperature T\nthermal lagrangian G = v.x^2/2 + T*log(T)\n" /* 3 lines */
+#define TWO   "coordinate x\ntemperature T1, T2\n"                             /* 2 lines */
+#define TWO_G TWO "thermal lagrangian v.x^2/2 + T1*log(T1) + T2*log(T2)\n"     /* 3 lines */
 
 static const struct {
     const char *text;
