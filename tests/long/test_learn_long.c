@@ -75,7 +75,8 @@ static cls_model *learn_parts(const cls_system *s, const cls_table *t, size_t n,
     o.unknown = parts;
     o.n_unknown = n;
     o.field = field;
-    o.max_iterations = 60; /* of the iterative ones */
+    o.max_iterations = 150; /* of the iterative ones */
+    o.restarts = 1;
     if (cls_learn(s, NULL, 1, &t, &name, &o, &m, info, &error)) fail_msg("%s", error.message);
     return m;
 }
