@@ -126,7 +126,11 @@ static void build(clsi_step *st) {
         cls_node dS = cls_sub(g, next->S[i], start->S[i]);
         cls_node heat = cls_add(g, cls_mul(g, st->h, flows.heat[i]), share);
         clsi_equation(st, cls_sub(g, cls_mul(g, star.T[i], dS), heat));
-        clsi_keep_positive(st, star.T[i]);
+        /* With the correction T* may come near 0 although both ends are warm; where there is little
+         * friction that is a root too, on which dS is anything. */
+        cls_node ends = cls_add(g, start->T[i], next->T[i]);
+        cls_node least = cls_mul(g, cls_constant(g, phase ? 0 : 1e-3), ends);
+        clsi_keep_positive(st, cls_sub(g, star.T[i], least));
     }
     clsi_finish_work(st, flows.power);
 }

@@ -232,7 +232,7 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK)
         status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
                                        : read_forces(r, c, i, take_friction);
-    for (size_t j = 0; r->replaced && j < r->s->n; j++) {
+    for (size_t j = 0; status == CLS_OK && r->replaced && j < r->s->n; j++) {
         cls_system *s = r->s;
         cls_node force = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION, j);
         add_to(s->g, &s->raw.friction[i * s->n + j], force);
