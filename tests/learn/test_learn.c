@@ -17,7 +17,11 @@
 /* ---- what was put in comes out ---- */
 
 #ifdef __SANITIZE_ADDRESS__
-enum { CASES = 1, TRIALS = 10, RAN = 0 }; /* the sanitizer build looks for other things than errors */
+enum {
+    CASES = 1,
+    TRIALS = 10,
+    RAN = 0
+}; /* the sanitizer build looks for other things than errors */
 #else
 enum { CASES = 3, TRIALS = 60, RAN = 5 };
 #endif
