@@ -3,9 +3,10 @@
  * Header (JSON, key "__metadata__", all values strings): format ("clausius-model 1"), system (the
  * text of the .clausius file), system_name, set, unknown (a JSON array as text: for each field its
  * part, spec, inputs, scaling), provenance (a JSON object as text: data files with SHA-256, seed,
- * options, versions, losses, seconds). Tensors (F64): theta, the one block of parameters; start,
- * the default start in native variables. Written atomically; read defensively: every length is
- * checked against the file's before anything is allocated. */
+ * options, version, losses; no times, so that the same learning gives the same bytes). Tensors
+ * (F64): theta, the one block of parameters; start, the default start in native variables. Written
+ * atomically; read defensively: every length is checked against the file's before anything is
+ * allocated. */
 #ifndef CLAUSIUS_MODEL_H
 #define CLAUSIUS_MODEL_H
 
