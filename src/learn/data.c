@@ -1,8 +1,8 @@
 /* Data as points and windows of two or three neighbours.
  *
  * Trajectories are never bridged: a window lies in one trajectory of one table, with increasing
- * times, whatever the spacing. Validation takes whole trajectories, every 1/validate-th one, so that
- * what is validated was never seen; a single trajectory is used to learn from alone. */
+ * times, whatever the spacing. Validation takes whole trajectories, every 1/validate-th one, so
+ * that what is validated was never seen; a single trajectory is used to learn from alone. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
