@@ -71,7 +71,10 @@ typedef struct clsi_residual {
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */
     cls_program *slopes;      /* the same -> the quantities, then their derivatives in the symbols */
+    cls_program *adjoint;     /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
     double *weight;           /* (n_equations, windows) */
+    unsigned char *sloped;    /* (unknowns): derivatives of the field occur, not only its value */
+    struct clsi_residual_memory *memory; /* kept from call to call: one caller at a time */
     double scale_weight;      /* > 0: the problem has one more row, the scale condition */
 } clsi_residual;
 
