@@ -241,8 +241,8 @@ cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, c
 
 /* ---- many samples ---- */
 
-/* 1 KiB a register: a few hundred registers stay in the second-level cache. A block that is not full
- * runs in whole vectors of SHORT. */
+/* 1 KiB a register: a few hundred registers stay in the second-level cache. A block that is not
+ * full runs in whole vectors of SHORT. */
 enum { BLOCK = 128, SHORT = 8 };
 
 /* Versions for wider vectors are chosen by the loader; contraction is off, so the bits agree.
@@ -291,8 +291,9 @@ cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, c
                                 double *out) {
     double *work = malloc((cls_program_work_size(p) * BLOCK + 1) * sizeof *work);
     if (!work) return CLS_MEMORY;
+    size_t longest = n < BLOCK ? (n + SHORT - 1) / SHORT * SHORT : BLOCK;
     for (size_t k = 0; k < p->n_constants; k++)
-        for (size_t s = 0; s < BLOCK; s++) work[k * BLOCK + s] = p->constants[k];
+        for (size_t s = 0; s < longest; s++) work[k * BLOCK + s] = p->constants[k];
     double *inputs = work + p->n_constants * BLOCK;
     for (size_t first = 0; first < n; first += BLOCK) {
         size_t count = n - first < BLOCK ? n - first : BLOCK;

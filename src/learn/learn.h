@@ -82,6 +82,10 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
                                 clsi_residual **out, cls_error *error);
 void clsi_residual_free(clsi_residual **r);
 
+/* ---- batch.c: evaluated ---- */
+
+struct clsi_residual_memory *clsi_residual_memory_create(void);
+void clsi_residual_memory_free(struct clsi_residual_memory *m);
 /* Rows are numbered window * n_equations + equation. Residuals of `count` rows (list NULL: the rows
  * from `first` on) at theta, and their Jacobian J (count, n_theta) when wanted. theta NULL: all
  * fields zero (an affine residual's constant part). Same bits for any number of threads. */
