@@ -342,6 +342,12 @@ static size_t shard_count(const clsi_residual *r, size_t count) {
     return n;
 }
 
+/* Threads are woken only for what takes a millisecond or more: on a busy machine they may come
+ * late. */
+static int is_long(const clsi_residual *r, size_t count) {
+    return (double)count * (double)r->unknowns->n_theta > 2e7;
+}
+
 static size_t shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
     size_t at = count * s / shards;
     return s == shards ? count : at - at % r->n_equations;
@@ -352,7 +358,7 @@ cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_
     size_t shards = shard_count(r, count);
     int failed = 0;
     if (!memory_for(r, 0)) return CLS_MEMORY;
-#pragma omp parallel reduction(| : failed) if (shards > 1)
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
         batch *b;
         failed = batch_begin(r, theta, &b) != CLS_OK;
@@ -454,7 +460,7 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
     if (!memory) return CLS_MEMORY;
     double *sums = memory->parts, *parts = sums + SHARDS;
     int failed = 0;
-#pragma omp parallel reduction(| : failed) if (shards > 1)
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
         batch *b;
         failed = batch_begin(r, theta, &b) != CLS_OK;
