@@ -152,8 +152,8 @@ static cls_status judge_run(const cli_arguments *a, const plan *p, verdict *v, c
     cls_status status = read_limits(a, &options, error);
     options.order_expected = order;
     if (!status) status = refined(p, 1, &t[0], error);
-    /* The reference has a tolerance, not an order. */
-    if (!status && (order <= 0 || !strcmp(p->options.scheme, "bdf")))
+    /* What chooses its own steps shows its tolerance, not its order. */
+    if (!status && (order <= 0 || cls_scheme_is_adaptive(p->options.scheme)))
         status = cls_audit_trajectory(p->motion.system, t[0], &options, &v->audit, error);
     else if (!status)
         status = judge_order(p, &options, t, v, error);
@@ -207,10 +207,11 @@ static cls_status print_table(const verdict *v, cls_error *error) {
     printf("%s%s%s: value, (limit), what was seen\n", v->system, v->scheme ? " by " : "",
            v->scheme ? v->scheme : "");
     cls_status status = cli_grid_end(&g, stdout, error);
-    if (v->order_step < v->h && order_holds(v->audit))
+    int finer = v->order_step > 0 && v->order_step < v->h;
+    if (finer && order_holds(v->audit))
         printf("the order was judged at h = %g; h = %g is too large to show it\n", v->order_step,
                v->h);
-    else if (v->order_step < v->h)
+    else if (finer)
         printf("no step from h = %g down to %g shows the order\n", v->h, v->order_step);
     if (broken)
         printf("%s%zu of %zu laws are broken%s\n", bad, broken, n, plain);

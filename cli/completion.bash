@@ -76,7 +76,7 @@ _clausius() {
         ;;
     --start | --set | --sample | --h | --steps | --until | --every | --tolerance | --samples | \
         --seed | --threads | --limit-energy | --field | --map | --validate | --max-windows | \
-        --epochs | --time-limit | --columns | --title | --width | --height)
+        --epochs | --restarts | --patience | --time-limit | --columns | --title | --width | --height)
         return
         ;;
     esac

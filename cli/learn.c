@@ -16,7 +16,7 @@ typedef struct lesson {
     cli_motion motion;
     cls_learn_options options;
     char **unknown;
-    char *model, *log_path; /* where the results go; no log beside a device: NULL */
+    char *model, *log_path, *checkpoint; /* where the results go; no log beside a device: NULL */
     size_t n_tables;
     cls_table **tables;
     int quiet, json;
@@ -53,14 +53,13 @@ static cls_status read_unknown(lesson *l, cls_error *error) {
     return status;
 }
 
-/* Of the OpenMP runtime, which the library brings along; its options have no number of threads. */
-void omp_set_num_threads(int threads);
-
 static cls_status read_numbers(lesson *l, cls_error *error) {
     const cli_arguments *a = l->a;
     cls_learn_options *o = &l->options;
-    uint64_t threads = 0;
+    uint64_t threads = 0, restarts = 0, patience = 0;
     cls_status status = cli_integer(a, "seed", 0, &o->seed, error);
+    if (!status) status = cli_integer(a, "restarts", 1, &restarts, error);
+    if (!status) status = cli_integer(a, "patience", 1, &patience, error);
     if (!status) status = cli_integer(a, "max-windows", 1, &o->max_windows, error);
     if (!status) status = cli_integer(a, "epochs", 1, &o->max_iterations, error);
     if (!status) status = cli_integer(a, "threads", 1, &threads, error);
@@ -69,7 +68,10 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (!status && !(o->validate >= 0 && o->validate <= 0.5))
         status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
                           cli_value(a, "validate"));
-    if (!status && threads) omp_set_num_threads(threads < 4096 ? (int)threads : 4096);
+    o->threads = threads < 4096 ? (int)threads : 4096;
+    if (restarts) o->restarts = restarts;
+    if (patience) o->patience = patience;
+    o->resume = cli_given(a, "resume");
     return status;
 }
 
@@ -79,14 +81,17 @@ static cls_status name_results(lesson *l, cls_error *error) {
     int device = given && !strncmp(given, "/dev/", 5);
     if (given && !device && !cls_model_is_path(given))
         return cli_fail(error, CLS_USAGE, "-o %s: the name of a model ends in .safetensors", given);
-    size_t length = strlen(given ? given : stem) + sizeof ".safetensors";
+    size_t length = strlen(given ? given : stem) + sizeof ".safetensors.checkpoint";
     l->model = calloc(length, 1);
     l->log_path = device ? NULL : calloc(length, 1);
-    if (!l->model || (!device && !l->log_path)) return cli_no_memory(error);
+    l->checkpoint = device ? NULL : calloc(length, 1);
+    if (!l->model || (!device && (!l->log_path || !l->checkpoint))) return cli_no_memory(error);
     snprintf(l->model, length, "%s%s", given ? given : stem, given ? "" : ".safetensors");
-    if (!device)
-        snprintf(l->log_path, length, "%.*s.log.csv",
-                 (int)(strlen(l->model) - strlen(".safetensors")), l->model);
+    if (device) return CLS_OK;
+    snprintf(l->log_path, length, "%.*s.log.csv", (int)(strlen(l->model) - strlen(".safetensors")),
+             l->model);
+    snprintf(l->checkpoint, length, "%s.checkpoint", l->model);
+    l->options.checkpoint = l->checkpoint;
     return CLS_OK;
 }
 
@@ -234,6 +239,14 @@ static void print_rank(const cls_learn_info *i) {
                 i->negative, i->negative == 1 ? "" : "s");
 }
 
+static void print_rollout(double error) {
+    if (isfinite(error))
+        fprintf(stderr, "  rollout     off by %.3g of the data's spread in validation\n", error);
+    else
+        fprintf(stderr, "  rollout     FAILS: the model cannot be simulated along the validation "
+                        "data; more data, another field, or anchors may help\n");
+}
+
 static void print_next(const lesson *l) {
     fprintf(stderr,
             "next:\n"
@@ -256,6 +269,7 @@ static void print_summary(const lesson *l) {
     if (isfinite(i->loss_validation)) fprintf(stderr, ", %.3g in validation", i->loss_validation);
     fputs(" (root mean square, scaled)\n", stderr);
     print_rank(i);
+    if (i->iterations && !isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
     fprintf(stderr, "  seconds     %.3g\n", i->seconds);
@@ -287,7 +301,8 @@ static cls_status interrupted(lesson *l, const cls_model *model, cls_error *erro
         return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", l->model);
     cls_status status = write_results(l, model, error);
     if (status) return status;
-    return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s holds the best so far", l->model);
+    return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s holds the best so far%s", l->model,
+                    l->info.iterations ? ", --resume goes on" : "");
 }
 
 static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
@@ -317,6 +332,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     free(l.unknown);
     free(l.model);
     free(l.log_path);
+    free(l.checkpoint);
     cli_motion_free(&l.motion);
     return status;
 }
@@ -335,6 +351,9 @@ static const cli_option options[] = {
     {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},
     {"epochs", 0, "N", "at most so many iterations"},
+    {"restarts", 0, "N", "begin so often from new parameters and keep the best; else 1"},
+    {"patience", 0, "N", "stop after so many reports without better validation; else 100"},
+    {"resume", 0, NULL, "go on from MODEL.checkpoint, bit for bit"},
     {"time-limit", 0, "SECONDS", "stop then with the best there is"},
     {"threads", 0, "N", "threads, the result does not depend on it; else all cores"},
     {"quiet", 0, NULL, "no summary, notices and progress on stderr"},
@@ -358,7 +377,9 @@ const cli_command cli_learn = {
         "--unknown whatever formula they have; the others stay as they are. The model keeps the\n"
         "laws whatever was learned; simulate, audit, show, compare and plot take it.\n"
         "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training\n"
-        "log (.log.csv). Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
+        "log (.log.csv); iterations leave MODEL.checkpoint while they run, from which --resume "
+        "goes\n"
+        "on. Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
     .options = options,
     .min_words = 2,
     .max_words = 4096,

@@ -59,6 +59,7 @@ static cls_status read_numbers(cli_job *job, cls_error *error) {
         status =
             cli_positive(a, "tolerance",
                          strcmp(o->scheme, "bdf") ? &o->tolerance : &o->reference_tolerance, error);
+    if (!status) status = cli_positive(a, "accuracy", &o->accuracy, error);
     if (!status) status = cli_integer(a, "every", 1, &job->every, error);
     if (!status) status = read_steps(job, error);
     return status;
@@ -169,12 +170,16 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
                   "min_step", cli_json_real(i->entropy_min_step));
     json_t *newton = json_pack("{s:f, s:i}", "mean_iterations", mean_iterations(i),
                                "max_iterations", i->newton_max_iterations);
-    return cli_print_json(json_pack("{s:s, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "scheme",
-                                    i->scheme, "h", i->h, "steps", (json_int_t)i->steps, "final",
-                                    final_values(s, row), "energy", energy, "entropy", entropy,
-                                    "invariants", invariants(i), "newton", newton, "retried_steps",
-                                    (json_int_t)i->retried_steps, "seconds", seconds),
-                          error);
+    json_t *o =
+        json_pack("{s:s, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "scheme", i->scheme, "h",
+                  i->h, "steps", (json_int_t)i->steps, "final", final_values(s, row), "energy",
+                  energy, "entropy", entropy, "invariants", invariants(i), "newton", newton,
+                  "retried_steps", (json_int_t)i->retried_steps, "seconds", seconds);
+    if (o && i->internal_steps)
+        json_object_set_new(o, "internal",
+                            json_pack("{s:I, s:I}", "steps", (json_int_t)i->internal_steps,
+                                      "rejected", (json_int_t)i->rejected_steps));
+    return cli_print_json(o, error);
 }
 
 static void print_summary(const cli_job *job, const cls_simulate_info *i, double time,
@@ -193,6 +198,9 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
     if (i->newton_iterations)
         fprintf(stderr, "  newton     %.2f iterations per step, at most %d\n", mean_iterations(i),
                 i->newton_max_iterations);
+    if (i->internal_steps)
+        fprintf(stderr, "  internal   %llu steps, %llu rejected\n",
+                (unsigned long long)i->internal_steps, (unsigned long long)i->rejected_steps);
     if (i->retried_steps)
         fprintf(stderr, "  retried    %llu steps were split, at most %d times\n",
                 (unsigned long long)i->retried_steps, i->deepest_halving);
@@ -269,6 +277,7 @@ static const cli_option options[] = {
     {"output", 'o', "FILE", "a .csv file, complete or not there; else stdout"},
     {"first-step", 0, "KIND", "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
     {"tolerance", 0, "X", "where Newton stops (relative update); for bdf its relative tolerance"},
+    {"accuracy", 0, "X", "local error that an adaptive scheme allows, relative; else 1e-9"},
     {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
     {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (low,high; mean,sigma)"},
     {"seed", 0, "S", "the seed of the starts; else 0"},

@@ -4,6 +4,8 @@
 
 #include <clausius/audit.h>
 #include <clausius/graph.h>
+#include <clausius/learn.h>
+#include <clausius/model.h>
 #include <clausius/plot.h>
 #include <clausius/random.h>
 #include <clausius/scheme.h>

@@ -23,20 +23,33 @@ typedef struct cls_learn_progress {
     const char *phase; /* "rows", "solve", "iterate" */
     uint64_t done, total;
     double loss, seconds;
+    double validation; /* "iterate": loss on the validation trajectories; else NAN */
+    size_t restart;    /* "iterate": counted from 0 */
 } cls_learn_progress;
 
 typedef struct cls_learn_options {
     size_t size;
     size_t n_unknown; /* parts to learn; 0: those that the system's file calls unknown */
     const char *const *unknown;
-    const char *field;     /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
-    const char *scheme;    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots" */
+    const char *field; /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
+    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots", "discrete-gradient"; for
+     * hamiltonians also "implicit-midpoint" */
+    const char *scheme;
     const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam"; NULL: auto */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1 */
     uint64_t max_windows;    /* at most so many windows are used, spread over the data; 0: auto */
     uint64_t max_iterations; /* of iterative optimisers; 0: their own */
     double time_limit;       /* seconds; 0: none */
+    /* Iterative optimisers only: */
+    size_t restarts; /* starts from different seeds, the best by validation is kept; 0, 1: one */
+    uint64_t
+        patience; /* a restart ends after so many reports without better validation; 0: never */
+    const char *checkpoint;  /* file that keeps the state of the training, or NULL */
+    double checkpoint_every; /* seconds between two of them (and one when stopped); 0: no pause */
+    int resume;  /* go on from the checkpoint, if the file is there, with the bits of a run that was
+                  * never stopped; time_limit and max_iterations may differ, nothing else may */
+    int threads; /* 0: all cores; the result does not depend on it */
     int (*watch)(void *owner, const cls_learn_progress *progress);
     void *owner;
 } cls_learn_options;
@@ -44,15 +57,21 @@ typedef struct cls_learn_options {
 CLS_API cls_learn_options cls_learn_defaults(void);
 
 typedef struct cls_learn_info {
-    size_t parameters, samples, validation_samples; /* windows */
+    size_t parameters, samples, validation_samples;   /* windows */
     double loss_initial, loss_final, loss_validation; /* root mean square of the scaled residual */
     uint64_t iterations;
     double seconds;
     char optimizer[32];
     size_t rank, unseen; /* linear: parameters that the data cannot see are unseen */
     double condition;
-    int normalised;       /* the scale of energy and forces was free and has been fixed */
-    size_t negative;      /* friction values below zero at the data before the form made them positive */
+    int normalised;  /* the scale of energy and forces was free and has been fixed */
+    double kkt;      /* linear: residual of the optimality conditions */
+    size_t negative; /* friction values below zero at the data before the form made them positive */
+    int stopped;     /* 1: by the watch, 2: by the time limit; the model is the best so far */
+    double rollout;  /* iterative: error of simulations against validation trajectories, in units
+                      * of the spread of the data; INFINITY: they fail; NAN: not made */
+    size_t restart;  /* iterative: the one that was kept */
+    size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories

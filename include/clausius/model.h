@@ -3,10 +3,9 @@
  * Header (JSON, key "__metadata__", all values strings): format ("clausius-model 1"), system (the
  * text of the .clausius file), system_name, set, unknown (a JSON array as text: for each field its
  * part, spec, inputs, scaling), provenance (a JSON object as text: data files with SHA-256, seed,
- * options, versions, losses, seconds). Tensors (F64): theta, the one block of parameters; start, the
- * default start in native variables. Written
- * atomically; read defensively: every length is checked against the file's before anything is
- * allocated. */
+ * options, versions, losses, seconds). Tensors (F64): theta, the one block of parameters; start,
+ * the default start in native variables. Written atomically; read defensively: every length is
+ * checked against the file's before anything is allocated. */
 #ifndef CLAUSIUS_MODEL_H
 #define CLAUSIUS_MODEL_H
 
@@ -29,7 +28,8 @@ CLS_API void cls_model_free(cls_model **m);
 CLS_API const cls_system *cls_model_system(const cls_model *m);
 CLS_API size_t cls_model_parameter_count(const cls_model *m);
 CLS_API const double *cls_model_parameters(const cls_model *m);
-/* For a person: what was unknown, what form it has, from which data, how good, what it cannot tell. */
+/* For a person: what was unknown, what form it has, from which data, how good, what it cannot tell.
+ */
 CLS_API cls_status cls_model_show(const cls_model *m, char **text, cls_error *error);
 
 #ifdef __cplusplus

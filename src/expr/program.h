@@ -25,7 +25,8 @@ typedef enum clsi_code {
 
 typedef struct clsi_instruction {
     uint8_t code, function, i, j;
-    int32_t power;   /* POWI */
+    int16_t power;   /* POWI */
+    uint8_t jump;    /* for the evaluator: code, or the pair of codes that begins here */
     uint32_t a, b;   /* registers */
     double exponent; /* QUOTIENT of CLS_FN_POWER */
 } clsi_instruction;

@@ -2,10 +2,10 @@
  *
  *     phi(x) = sum over multi-indices a, 1 <= |a| <= D, of theta_a prod_i P_{a_i}(x_i)
  *
- * with P the Chebyshev polynomials or the monomials. The constant is left out: it is a gauge freedom
- * of every generating function (shared/physics/structure.md); where a field needs it (a friction
- * coefficient does), the spec says so: chebyshev(5, constant). Costs binomial(D + d, d) terms a
- * sample; rows are exact and cheap, because a row is the basis itself. */
+ * with P the Chebyshev polynomials or the monomials. The constant is left out: it is a gauge
+ * freedom of every generating function (shared/physics/structure.md); where a field needs it (a
+ * friction coefficient does), the spec says so: chebyshev(5, constant). Costs binomial(D + d, d)
+ * terms a sample; rows are exact and cheap, because a row is the basis itself. */
 #include "field/field.h"
 #include "base/base.h"
 #include <math.h>
@@ -16,7 +16,7 @@ enum { MAX_DEGREE = 30, MAX_TERMS = 20000 };
 
 typedef struct basis {
     int degree, monomial;
-    size_t n; /* terms */
+    size_t n;               /* terms */
     unsigned char powers[]; /* (n, d) */
 } basis;
 
@@ -26,7 +26,8 @@ static const basis *of(const clsi_field *f) {
 
 /* ---- creation ---- */
 
-/* Multi-indices of total degree <= D in graded order; writes them if `out`, returns their number. */
+/* Multi-indices of total degree <= D in graded order; writes them if `out`, returns their number.
+ */
 static size_t enumerate(size_t d, int degree, int constant, unsigned char *out) {
     unsigned char a[CLSI_FIELD_MAX_INPUTS];
     size_t n = 0;
@@ -156,8 +157,36 @@ static void rows(const clsi_field *f, const double *theta, size_t n, const doubl
     for (size_t s = 0; s < n; s++) {
         fill_table(f, x + s * f->d, &t);
         for (size_t k = 0; k < basis_->n; k++)
-            out[s * stride + k] += term(f, &t, basis_->powers + k * f->d, a ? a[s] : 0,
-                                        b ? b + s * f->d : NULL);
+            out[s * stride + k] +=
+                term(f, &t, basis_->powers + k * f->d, a ? a[s] : 0, b ? b + s * f->d : NULL);
+    }
+}
+
+/* P_k''(x), k <= D, by the recurrence differentiated twice. */
+static void second_polynomials(const basis *b, double x, const double *dp, double *ddp) {
+    ddp[0] = ddp[1] = 0;
+    for (int k = 2; k <= b->degree; k++)
+        ddp[k] = b->monomial ? 2 * dp[k - 1] + x * ddp[k - 1]
+                             : 4 * dp[k - 1] + 2 * x * ddp[k - 1] - ddp[k - 2];
+}
+
+static void second_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                        size_t i, size_t j, const double *c, size_t stride, double *out,
+                        double *scratch) {
+    (void)theta, (void)scratch;
+    const basis *b = of(f);
+    table t;
+    double ddp[MAX_DEGREE + 1];
+    for (size_t s = 0; s < n; s++) {
+        fill_table(f, x + s * f->d, &t);
+        second_polynomials(b, x[s * f->d + i], t.dp[i], ddp);
+        for (size_t k = 0; k < b->n; k++) {
+            const unsigned char *powers = b->powers + k * f->d;
+            double product = c[s];
+            for (size_t q = 0; q < f->d; q++)
+                product *= (q != i && q != j ? t.p[q] : i != j ? t.dp[q] : ddp)[powers[q]];
+            out[s * stride + k] += product;
+        }
     }
 }
 
@@ -222,6 +251,7 @@ const clsi_field_kind clsi_field_chebyshev = {.name = "chebyshev",
                                               .initialise = initialise,
                                               .evaluate = evaluate,
                                               .rows = rows,
+                                              .second_rows = second_rows,
                                               .reverse = reverse,
                                               .scratch = scratch_size,
                                               .expression = expression};
@@ -233,6 +263,7 @@ const clsi_field_kind clsi_field_monomial = {.name = "monomial",
                                              .initialise = initialise,
                                              .evaluate = evaluate,
                                              .rows = rows,
+                                             .second_rows = second_rows,
                                              .reverse = reverse,
                                              .scratch = scratch_size,
                                              .expression = expression};

@@ -1,10 +1,10 @@
 /* field: unknown scalar functions phi(x1 .. xd) of scaled inputs, behind one interface.
  *
  * A kind is one const descriptor (networks, bases). All parameters of a field are one block theta.
- * Inputs arrive scaled (about [-1, 1]); the learner owns the scaling and the chain rule for it. What
- * the residuals need is the value and the gradient in the inputs, their derivatives in theta as rows
- * (least squares) or contracted (reverse pass), and the field as an expression of a graph (for
- * simulation, printing, emission: there every transformation of the graph works on it). */
+ * Inputs arrive scaled (about [-1, 1]); the learner owns the scaling and the chain rule for it.
+ * What the residuals need is the value and the gradient in the inputs, their derivatives in theta
+ * as rows (least squares) or contracted (reverse pass), and the field as an expression of a graph
+ * (for simulation, printing, emission: there every transformation of the graph works on it). */
 #ifndef CLSI_FIELD_H
 #define CLSI_FIELD_H
 
@@ -17,9 +17,10 @@ enum { CLSI_FIELD_MAX_INPUTS = 16, CLSI_FIELD_MAX_LAYERS = 8 };
 
 typedef struct clsi_field clsi_field;
 
-/* A loss in stages, for kinds whose reverse pass can go on from where evaluate stopped: open; clear;
- * for each block of n <= samples evaluate, then the coefficients from what came out, then add (or
- * rows, as often as wanted); close. Same results as evaluate and reverse, a quarter less work. */
+/* A loss in stages, for kinds whose reverse pass can go on from where evaluate stopped: open;
+ * clear; for each block of n <= samples evaluate, then the coefficients from what came out, then
+ * add (or rows, as often as wanted); close. Same results as evaluate and reverse, a quarter less
+ * work. */
 typedef struct clsi_field_blocks {
     size_t samples;                      /* the most in a block */
     size_t (*size)(const clsi_field *f); /* doubles of a pass */
@@ -37,10 +38,12 @@ typedef struct clsi_field_blocks {
 typedef struct clsi_field_kind {
     const char *name; /* "chebyshev", "monomial", "network": the word before the parenthesis */
     const char *doc;
-    int linear; /* affine in theta */
+    int linear; /* linear in theta */
+    int raw;    /* inputs are the system's own variables, by name and not scaled */
     /* Reads the numbers and words inside the parentheses, e.g. "8" or "32, 32, tanh"; sets
      * n_parameters and whatever the kind keeps in `data` (freed with free()). */
     cls_status (*create)(clsi_field *f, const char *arguments, cls_error *error);
+    void (*clear)(clsi_field *f); /* what `data` owns; NULL: nothing */
     void (*initialise)(const clsi_field *f, cls_random *random, double *theta);
     /* n samples, x (n, d) row-major. value (n) and gradient (n, d); either may be NULL. */
     void (*evaluate)(const clsi_field *f, const double *theta, size_t n, const double *x,
@@ -49,10 +52,15 @@ typedef struct clsi_field_kind {
      * k < n_parameters. a or b may be NULL (zero). */
     void (*rows)(const clsi_field *f, const double *theta, size_t n, const double *x,
                  const double *a, const double *b, size_t stride, double *rows, double *scratch);
-    /* out[k] += the same, summed over samples s in order. */
+    /* rows[s*stride + k] += c[s] d/dtheta_k of d2 value_s / (dx_i dx_j). NULL: not exact here, see
+     * clsi_field_second_rows. */
+    void (*second_rows)(const clsi_field *f, const double *theta, size_t n, const double *x,
+                        size_t i, size_t j, const double *c, size_t stride, double *rows,
+                        double *scratch);
+    /* out[k] += the same as rows, summed over samples s in order. */
     void (*reverse)(const clsi_field *f, const double *theta, size_t n, const double *x,
                     const double *a, const double *b, double *out, double *scratch);
-    /* doubles of scratch that the three functions above need for n samples */
+    /* doubles of scratch that the functions above need for n samples */
     size_t (*scratch)(const clsi_field *f, size_t n);
     /* phi at the nodes x (d), theta as constants. */
     cls_node (*expression)(const clsi_field *f, cls_graph *g, const cls_node *x,
@@ -63,12 +71,26 @@ typedef struct clsi_field_kind {
 struct clsi_field {
     const clsi_field_kind *kind;
     size_t d, n_parameters;
-    char *spec; /* "chebyshev(8)" as given */
+    char *spec;               /* "chebyshev(8)" as given */
+    const char *const *names; /* (d) of the inputs, during create only; NULL: they have none */
     void *data;
 };
 
-/* "chebyshev(8)", "monomial(4)", "network(32, 32)": spec as the user writes it. */
-cls_status clsi_field_create(size_t d, const char *spec, clsi_field **out, cls_error *error);
+/* "chebyshev(8)", "monomial(4)", "network(32, 32)", "terms(1; v.x^2)": spec as the user writes it.
+ * names (d) are needed by kinds that speak of their inputs by name; NULL otherwise. */
+cls_status clsi_field_create(size_t d, const char *spec, const char *const *names, clsi_field **out,
+                             cls_error *error);
 void clsi_field_free(clsi_field **field);
+/* The kind that a spec begins with, NULL when there is no such kind. */
+const clsi_field_kind *clsi_field_kind_of(const char *spec);
+
+/* kind->second_rows where there is one; else central differences of the gradient's rows, with steps
+ * of 1e-4 in the scaled inputs: relative errors of about 1e-8. */
+void clsi_field_second_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                            size_t i, size_t j, const double *c, size_t stride, double *rows,
+                            double *scratch);
+/* d2 value / (dx_i dx_j) at one x, by the same rule. row: n_parameters numbers of scratch. */
+double clsi_field_second(const clsi_field *f, const double *theta, const double *x, size_t i,
+                         size_t j, double *row, double *scratch);
 
 #endif

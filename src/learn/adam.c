@@ -20,6 +20,7 @@ typedef struct adam {
     size_t n, batch;
     double *g, *m, *v;       /* (n): gradient, first and second moment */
     double weight1, weight2; /* BETA1^k, BETA2^k since the moments began */
+    clsi_sampler sampler;
 } adam;
 
 static void restart(adam *a) {
@@ -57,13 +58,23 @@ static void iterate(adam *a, clsi_run *run, const size_t *rows, double rate) {
     restart(a);
 }
 
-static void run_batches(adam *a, clsi_run *run, clsi_sampler *sampler) {
+/* All that the next iteration depends on, besides theta and the best. */
+static void state(void *optimizer, clsi_archive *archive) {
+    adam *a = optimizer;
+    clsi_archive_doubles(archive, a->n, a->m);
+    clsi_archive_doubles(archive, a->n, a->v);
+    clsi_archive_doubles(archive, 1, &a->weight1);
+    clsi_archive_doubles(archive, 1, &a->weight2);
+    clsi_sampler_state(&a->sampler, archive);
+}
+
+static void run_batches(adam *a, clsi_run *run) {
     uint64_t most = run->options->max_iterations;
     uint64_t epoch = run->problem->n_rows / a->batch;
     if (epoch > LONGEST_EPOCH) epoch = LONGEST_EPOCH;
-    for (uint64_t k = 0; k < most; k++) {
+    for (uint64_t k = run->info->iterations; k < most; k++) {
         double rate = RATE * pow(10, -DECADES * (double)k / (double)most);
-        iterate(a, run, clsi_sampler_next(sampler, a->batch), rate);
+        iterate(a, run, clsi_sampler_next(&a->sampler, a->batch), rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
         double loss = clsi_full_loss(run->problem, run->theta);
@@ -71,28 +82,28 @@ static void run_batches(adam *a, clsi_run *run, clsi_sampler *sampler) {
     }
 }
 
-static cls_status prepare(adam *a, const clsi_problem *p, size_t batch, cls_error *error) {
+static cls_status prepare(adam *a, const clsi_problem *p, const clsi_optimize_options *o,
+                          cls_error *error) {
     a->n = p->n_parameters;
-    a->batch = batch ? batch : BATCH;
+    a->batch = o->batch ? o->batch : BATCH;
     if (a->batch > p->n_rows) a->batch = p->n_rows;
     a->g = clsi_calloc(a->n + 1, sizeof(double));
     a->m = clsi_calloc(a->n + 1, sizeof(double));
     a->v = clsi_calloc(a->n + 1, sizeof(double));
     if (!a->g || !a->m || !a->v) return clsi_no_memory(error);
     restart(a);
-    return CLS_OK;
+    return clsi_sampler_begin(&a->sampler, p->n_rows, o->seed, error);
 }
 
 static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, double *theta,
                            clsi_optimize_info *info, cls_error *error) {
     clsi_run run;
-    clsi_sampler sampler = {.order = NULL};
     adam a = {0};
     cls_status status = clsi_run_begin(&run, p, o, theta, info, error);
-    if (status == CLS_OK) status = prepare(&a, p, o->batch, error);
-    if (status == CLS_OK) status = clsi_sampler_begin(&sampler, p->n_rows, o->seed, error);
-    if (status == CLS_OK && p->n_rows) run_batches(&a, &run, &sampler);
-    clsi_sampler_end(&sampler);
+    if (status == CLS_OK) status = prepare(&a, p, o, error);
+    if (status == CLS_OK) status = clsi_run_resume(&run, state, &a, error);
+    if (status == CLS_OK && p->n_rows) run_batches(&a, &run);
+    clsi_sampler_end(&a.sampler);
     free(a.g), free(a.m), free(a.v);
     return clsi_run_end(&run, status);
 }

@@ -6,7 +6,9 @@
  * quantities to field symbols by the adjoint program, symbols to parameters by the fields. Fields
  * with blocks (clsi_field_blocks) go on from where the evaluation stopped, and those of which only
  * the value occurs (frictions) are never differentiated in their inputs: for V-NOTS 6 matrix units
- * a point for G and 3 for a friction, where evaluate and reverse would be 8 and 8.
+ * a point for G and 3 for a friction, where evaluate and reverse would be 8 and 8. Rules whose rows
+ * are expressions over whole windows share the points and fields, and go from residuals to field
+ * symbols by the derivatives of these rows.
  *
  * Shards are summed in their own order: the same bits for any number of threads. Memory is kept
  * from call to call in the residual, so that one caller at a time may use it. */
@@ -26,9 +28,10 @@ typedef struct batch {
     size_t n, window[POINTS],
         slot[POINTS][3]; /* windows and which points of the batch are theirs */
     size_t n_points, point[POINTS];
-    double *in;                /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
-    double *out;               /* (Q [+ Q K], POINTS) */
-    double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
+    double *in;  /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
+    double *out; /* (Q [+ Q K], POINTS) */
+    double *window_in, *window_out; /* (3 (nz + 1 + K), POINTS), (E [+ 3 E K], POINTS), by window */
+    double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
     double **pass; /* (unknowns): see clsi_field_blocks */
     double *block;
@@ -83,7 +86,11 @@ static cls_status batch_allocate(const clsi_residual *r, batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
     size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
-    size_t scratch = 0, passes = 0;
+    size_t scratch = 0, passes = 0, before = 0, behind = 0;
+    if (r->window_values) {
+        before = 3 * (r->points->nz + 1 + K) * POINTS;
+        behind = r->n_equations * (1 + 3 * K) * POINTS;
+    }
     for (size_t k = 0; k < us->n; k++) {
         const clsi_field *f = us->list[k].learned.field;
         size_t need = f->kind->scratch(f, POINTS);
@@ -91,12 +98,14 @@ static cls_status batch_allocate(const clsi_residual *r, batch *b) {
         if (blocks_of(&us->list[k].learned)) passes += f->kind->blocks->size(f);
     }
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
-    b->block =
-        clsi_calloc(inputs + outputs + POINTS * (1 + 2 * d) + scratch + passes, sizeof(double));
+    size_t own = inputs + outputs + before + behind + POINTS * (1 + 2 * d);
+    b->block = clsi_calloc(own + scratch + passes, sizeof(double));
     if (!b->block || !b->pass) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
-    b->value = b->out + outputs;
+    b->window_in = b->out + outputs;
+    b->window_out = b->window_in + before;
+    b->value = b->window_out + behind;
     b->slope = b->value + POINTS;
     b->x = b->slope + POINTS * d;
     b->scratch = b->x + POINTS * d;
@@ -171,27 +180,56 @@ static void fill_field(batch *b, size_t k) {
         for (size_t j = 0; j < l->d; j++) row[(j + 1) * POINTS + i] = slope[i * l->d + j];
 }
 
-static cls_status evaluate(batch *b, int with_slopes) {
+/* States, time and field symbols of the points. */
+static void fill(batch *b) {
     const clsi_points *p = b->r->points;
     for (size_t k = 0; k < p->nz; k++)
         for (size_t i = 0; i < b->n_points; i++)
             b->in[k * POINTS + i] = p->z[k * p->n + b->point[i]];
     for (size_t i = 0; i < b->n_points; i++) b->in[p->nz * POINTS + i] = p->time[b->point[i]];
     for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
+}
+
+/* The quantities at the points. */
+static cls_status evaluate(batch *b, int with_slopes) {
+    fill(b);
     return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, b->n_points, POINTS,
                                 b->in, b->out);
 }
 
+/* Are the rows expressions over whole windows? */
+static int whole_windows(const batch *b) {
+    return b->r->window_values && !b->r->plain;
+}
+
+/* What the rows are made of: the quantities, or the rows of whole windows. */
+static cls_status evaluate_rows(batch *b, int with_slopes) {
+    const clsi_residual *r = b->r;
+    size_t I = r->points->nz + 1 + r->unknowns->n_symbols;
+    if (!whole_windows(b)) return evaluate(b, with_slopes);
+    fill(b);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < I; i++)
+            for (size_t w = 0; w < b->n; w++)
+                b->window_in[(k * I + i) * POINTS + w] = b->in[i * POINTS + b->slot[w][k]];
+    return cls_program_run_many(with_slopes ? r->window_slopes : r->window_values, b->n, POINTS,
+                                b->window_in, b->window_out);
+}
+
 /* ---- rows ---- */
+
+static double weight_of(const batch *b, size_t w, size_t e) {
+    return b->r->weight[e * b->r->points->n_windows + b->window[w]];
+}
 
 /* How equation e of window w of the batch is made of quantities: coefficient c[k][0] of y_e and
  * c[k][1] of its rate at point k, weighted. */
 static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
     const clsi_points *p = b->r->points;
-    double weights[3] = {0}, t[3], scale = b->r->weight[e * p->n_windows + b->window[w]];
+    double weights[3] = {0}, t[3], scale = weight_of(b, w, e);
     for (size_t k = 0; k < 3; k++) t[k] = p->time[b->point[b->slot[w][k]]];
     if (p->rule == CLSI_QUADRATURE) clsi_window_weights(t, weights);
-    if (p->rule == CLSI_SYMMETRIC) weights[1] = t[2] - t[0];
+    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
     if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
     for (int k = 0; k < 3; k++) {
         c[k][0] = scale * (k - 1);
@@ -199,7 +237,9 @@ static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
     }
 }
 
+/* c: the coefficients, set unless rows are of whole windows. */
 static double residual_of(const batch *b, size_t w, size_t e, double c[3][2]) {
+    if (whole_windows(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
     const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
     double sum = 0;
     coefficients(b, w, e, c);
@@ -208,28 +248,43 @@ static double residual_of(const batch *b, size_t w, size_t e, double c[3][2]) {
     return sum;
 }
 
+/* The derivatives of equation e of whole window w, unweighted, in the field symbols from `symbol`
+ * on at its point k: POINTS numbers apart. */
+static const double *window_slopes(const batch *b, size_t w, size_t e, size_t k, size_t symbol) {
+    size_t K = b->r->unknowns->n_symbols;
+    return b->window_out + (b->r->n_equations + (3 * e + k) * K + symbol) * POINTS + w;
+}
+
+/* f times a row of derivatives in the value and d slopes; is any of them not zero? */
+static int add_slopes(double f, const double *row, size_t d, double *a, double *s) {
+    int any = row[0] != 0;
+    *a += f * row[0];
+    for (size_t j = 0; j < d; j++) {
+        s[j] += f * row[(j + 1) * POINTS];
+        any |= row[(j + 1) * POINTS] != 0;
+    }
+    return any;
+}
+
 /* The derivative of one equation in the field symbols of unknown u at the window's three points: a
  * (3) for the value, s (3, d) for the slopes. */
 static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e, double *a,
                          double *s) {
     size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
     double c[3][2];
-    int any = 0;
-    coefficients(b, w, e, c);
+    int any = 0, whole = whole_windows(b);
     memset(a, 0, 3 * sizeof *a);
     memset(s, 0, 3 * d * sizeof *s);
+    for (size_t k = 0; k < 3 && whole; k++)
+        any |= add_slopes(weight_of(b, w, e), window_slopes(b, w, e, k, u->symbol), d, a + k,
+                          s + k * d);
+    if (whole) return any;
+    coefficients(b, w, e, c);
     for (size_t k = 0; k < 3; k++)
         for (int part = 0; part < 2; part++) {
             size_t q = part ? b->r->n_equations + e : e;
             const double *row = b->out + (Q + q * K + u->symbol) * POINTS + b->slot[w][k];
-            double f = c[k][part];
-            if (f == 0) continue;
-            a[k] += f * row[0];
-            any |= row[0] != 0;
-            for (size_t j = 0; j < d; j++) {
-                s[k * d + j] += f * row[(j + 1) * POINTS];
-                any |= row[(j + 1) * POINTS] != 0;
-            }
+            if (c[k][part] != 0) any |= add_slopes(c[k][part], row, d, a + k, s + k * d);
         }
     return any;
 }
@@ -323,7 +378,7 @@ static cls_status rows_of_shard(batch *b, size_t first, const size_t *list, size
     for (size_t at = begin; at < end && status == CLS_OK;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
         double c[3][2];
-        status = evaluate(b, J != NULL);
+        status = evaluate_rows(b, J != NULL);
         for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i], c);
         m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
         if (J) jacobian_rows(b, &m);
@@ -394,6 +449,22 @@ static void residuals_back(batch *b, const row_list *m, double *sum) {
     }
 }
 
+/* From residuals of whole windows to dLoss/d symbols, in `out`. */
+static void windows_back(batch *b, const row_list *m, double *sum) {
+    size_t K = b->r->unknowns->n_symbols;
+    memset(b->out, 0, K * POINTS * sizeof *b->out);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t w = m->w[i], e = m->e[i];
+        double value = residual_of(b, w, e, NULL), f = value * weight_of(b, w, e);
+        *sum += value * value;
+        for (size_t k = 0; k < 3; k++) {
+            const double *row = window_slopes(b, w, e, k, 0);
+            for (size_t q = 0; q < K; q++)
+                b->out[q * POINTS + b->slot[w][k]] += f * row[q * POINTS];
+        }
+    }
+}
+
 /* From dLoss/d symbols (in `out`) to the parameters. */
 static void field_back(batch *b, size_t k, double *gradient) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
@@ -422,11 +493,29 @@ static void sums_begin(batch *b, double *gradient) {
     }
 }
 
+static void fields_back(batch *b, double *gradient) {
+    for (size_t k = 0; k < b->r->unknowns->n; k++) field_back(b, k, gradient);
+}
+
 /* The batch is evaluated and the coefficients of its quantities are set. */
 static cls_status sums_add(batch *b, double *gradient) {
     cls_status status = cls_program_run_many(b->r->adjoint, b->n_points, POINTS, b->in, b->out);
-    for (size_t k = 0; k < b->r->unknowns->n && status == CLS_OK; k++) field_back(b, k, gradient);
+    if (status == CLS_OK) fields_back(b, gradient);
     return status;
+}
+
+/* The rows of a batch: their squares into sum, their share of the gradient into the sums. */
+static cls_status add_rows(batch *b, const row_list *m, double *sum, double *gradient) {
+    int whole = whole_windows(b);
+    cls_status status = evaluate_rows(b, whole);
+    if (status != CLS_OK) return status;
+    if (whole) {
+        windows_back(b, m, sum);
+        fields_back(b, gradient);
+        return CLS_OK;
+    }
+    residuals_back(b, m, sum);
+    return sums_add(b, gradient);
 }
 
 static void sums_end(batch *b, double *gradient) {
@@ -445,9 +534,7 @@ static cls_status gradient_of_shard(batch *b, const size_t *list, size_t begin, 
     sums_begin(b, gradient);
     for (size_t at = begin; at < end && status == CLS_OK;) {
         at = take_rows(b, 0, list, at, end, &m);
-        status = evaluate(b, 0);
-        residuals_back(b, &m, sum);
-        if (status == CLS_OK) status = sums_add(b, gradient);
+        status = add_rows(b, &m, sum, gradient);
     }
     sums_end(b, gradient);
     return status;
@@ -473,11 +560,11 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
         for (size_t j = 0; j < P; j++) {
             double sum = parts[j];
             for (size_t s = 1; s < shards; s++) sum += parts[s * P + j];
-            gradient[j] = sum / (double)count;
+            gradient[j] = sum / (double)(count ? count : 1);
         }
     }
     *loss = 0;
-    for (size_t s = 0; s < shards; s++) *loss += sums[s] / (2 * (double)count);
+    for (size_t s = 0; s < shards; s++) *loss += sums[s] / (2 * (double)(count ? count : 1));
     return failed ? CLS_MEMORY : CLS_OK;
 }
 

@@ -16,9 +16,9 @@ static cls_status missing_column(const cls_table *t, const char *file, const cha
     clsi_text text = {0};
     for (size_t c = 0; c < cls_table_columns(t); c++)
         clsi_text_printf(&text, "%s%s", c ? ", " : "", cls_table_name(t, c));
-    cls_status status = clsi_fail(error, CLS_DATA,
-                                  "%s: there is no column '%s', which the state needs; there are %s",
-                                  file, name, text.data ? text.data : "none");
+    cls_status status = clsi_fail(
+        error, CLS_DATA, "%s: there is no column '%s', which the state needs; there are %s", file,
+        name, text.data ? text.data : "none");
     clsi_text_clear(&text);
     return status;
 }
@@ -29,17 +29,33 @@ static const double *find_time(const cls_table *t) {
     return c < 0 ? NULL : cls_table_column(t, (size_t)c);
 }
 
+static cls_status check_column(const char *file, const char *name, size_t rows,
+                               const double *values, int positive, cls_error *error) {
+    for (size_t i = 0; i < rows; i++)
+        if (!isfinite(values[i]) || (positive && !(values[i] > 0)))
+            return clsi_fail(error, CLS_DATA, "%s: row %zu: %s is %g, which is not a %s number",
+                             file, i + 1, name, values[i], positive ? "positive" : "finite");
+    return CLS_OK;
+}
+
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
                              clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
     const double *time = find_time(t);
     int group = cls_table_find(t, "trajectory");
+    if (rows == 0) return CLS_OK;
     if (!time) return missing_column(t, file, "time", error);
-    for (size_t k = 0; k < p->nz; k++) {
-        int c = cls_table_find(t, cls_system_state_name(s, k));
-        if (c < 0) return missing_column(t, file, cls_system_state_name(s, k), error);
-        memcpy(p->z + k * p->n + at, cls_table_column(t, (size_t)c), rows * sizeof(double));
+    cls_status status = check_column(file, "time", rows, time, 0, error);
+    for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
+        const char *name = cls_system_state_name(s, k);
+        int c = cls_table_find(t, name);
+        if (c < 0) return missing_column(t, file, name, error);
+        int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= 2 * s->n;
+        const double *values = cls_table_column(t, (size_t)c);
+        status = check_column(file, name, rows, values, thermal, error);
+        memcpy(p->z + k * p->n + at, values, rows * sizeof(double));
     }
+    if (status != CLS_OK) return status;
     memcpy(p->time + at, time, rows * sizeof(double));
     for (size_t i = 0; i < rows; i++)
         trajectory[at + i] = group < 0 ? 0 : cls_table_column(t, (size_t)group)[i];
@@ -71,8 +87,8 @@ static size_t find_groups(const clsi_points *p, const double *trajectory, const 
                           group *out) {
     size_t n = 0, begin = 0, least = p->rule == CLSI_QUADRATURE ? 3 : 2;
     for (size_t i = 1; i <= p->n_data; i++) {
-        int same = i < p->n_data && table[i] == table[i - 1] && trajectory[i] == trajectory[i - 1] &&
-                   p->time[i] > p->time[i - 1];
+        int same = i < p->n_data && table[i] == table[i - 1] &&
+                   trajectory[i] == trajectory[i - 1] && p->time[i] > p->time[i - 1];
         if (same) continue;
         if (i - begin >= least) out[n++] = (group){begin, i - least + 1};
         begin = i;
@@ -96,6 +112,20 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
     return n;
 }
 
+/* The trajectories that rollouts are compared with. */
+static cls_status keep_held(clsi_points *p, const group *groups, size_t n_groups, size_t period,
+                            cls_error *error) {
+    size_t more = p->rule == CLSI_QUADRATURE ? 2 : 1; /* points behind the last window's first */
+    p->held = clsi_calloc(2 * n_groups + 1, sizeof *p->held);
+    if (!p->held) return clsi_no_memory(error);
+    for (size_t g = 0; g < n_groups; g++) {
+        if (p->n_windows > p->n_training && g % period != period - 1) continue;
+        p->held[2 * p->n_held] = groups[g].begin;
+        p->held[2 * p->n_held++ + 1] = groups[g].end + more;
+    }
+    return CLS_OK;
+}
+
 static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
                                double validate, uint64_t most, cls_error *error) {
     group *groups = clsi_calloc(p->n_data, sizeof *groups);
@@ -105,17 +135,21 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
         return clsi_no_memory(error);
     }
     size_t n_groups = find_groups(p, trajectory, table, groups);
-    size_t period = validate > 0 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
-    if (period == 1) period = 2;
+    /* more than a million trajectories apart is none */
+    size_t period = validate > 1e-6 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
+    if (validate > 1e-6 && n_groups > 1 && period < 2) period = 2;
     p->n_training = add_windows(groups, n_groups, period, 0, (size_t)most, p->window);
     p->n_windows = p->n_training;
     if (period)
         p->n_windows += add_windows(groups, n_groups, period, 1, 2000, p->window + p->n_training);
+    cls_status status = keep_held(p, groups, n_groups, period, error);
     free(groups);
+    if (status != CLS_OK) return status;
     if (p->n_training == 0)
-        return clsi_fail(error, CLS_DATA,
-                         "not enough neighbouring rows of one trajectory with increasing time: there "
-                         "is nothing to learn from");
+        return clsi_fail(
+            error, CLS_DATA,
+            "not enough neighbouring rows of one trajectory with increasing time: there "
+            "is nothing to learn from");
     return CLS_OK;
 }
 
@@ -145,16 +179,14 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
     p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
     double *trajectory = clsi_calloc(p->n_data, sizeof *trajectory);
     size_t *table = clsi_calloc(p->n_data, sizeof *table), at = 0;
-    cls_status status =
-        p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
+    cls_status status = p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
         status = copy_table(s, tables[i], names[i], at, p, trajectory, error);
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
         at += cls_table_rows(tables[i]);
     }
     if (status == CLS_OK && rule != CLSI_QUADRATURE) add_means(p);
-    if (status == CLS_OK)
-        status = make_windows(p, trajectory, table, validate, max_windows, error);
+    if (status == CLS_OK) status = make_windows(p, trajectory, table, validate, max_windows, error);
     free(trajectory);
     free(table);
     if (status == CLS_OK)
@@ -170,6 +202,7 @@ void clsi_points_free(clsi_points **points) {
     free(p->time);
     free(p->z);
     free(p->window);
+    free(p->held);
     free(p);
     *points = NULL;
 }

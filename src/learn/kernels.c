@@ -241,7 +241,8 @@ void clsi_multiply(clsi_space *space, clsi_product_part part, size_t m, size_t n
 
 enum { LANES = 16 };
 
-CLONES double clsi_vector_dot(size_t n, const double *x, const double *y) {
+/* Clones are static: the compiler exports the resolvers of others, whatever their visibility. */
+CLONES static double dot(size_t n, const double *x, const double *y) {
     double lane[LANES] = {0}, sum = 0;
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -252,17 +253,28 @@ CLONES double clsi_vector_dot(size_t n, const double *x, const double *y) {
     return sum + lane[0];
 }
 
-CLONES void clsi_vector_add(size_t n, double a, const double *restrict x, double *restrict y) {
+CLONES static void add(size_t n, double a, const double *restrict x, double *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-CLONES void clsi_vector_rotate(size_t n, double c, double s, double *restrict x,
-                               double *restrict y) {
+CLONES static void turn(size_t n, double c, double s, double *restrict x, double *restrict y) {
     for (size_t i = 0; i < n; i++) {
         double t = c * x[i] + s * y[i];
         y[i] = c * y[i] - s * x[i];
         x[i] = t;
     }
+}
+
+double clsi_vector_dot(size_t n, const double *x, const double *y) {
+    return dot(n, x, y);
+}
+
+void clsi_vector_add(size_t n, double a, const double *x, double *y) {
+    add(n, a, x, y);
+}
+
+void clsi_vector_rotate(size_t n, double c, double s, double *x, double *y) {
+    turn(n, c, s, x, y);
 }
 
 void clsi_transposed_times(size_t m, size_t n, const double *A, const double *x, double *y) {

@@ -23,6 +23,7 @@ typedef struct lbfgs {
     double *s, *y, *rho; /* (MEMORY, n) steps and changes of the gradient; (MEMORY) 1 / s.y */
     double *g, *d;       /* (n): gradient, direction */
     double *at, *g_at;   /* (n): trial point and its gradient */
+    double loss;         /* where g is the gradient */
 } lbfgs;
 
 /* A point of the line: t, loss and slope there. */
@@ -166,18 +167,30 @@ static int descend(lbfgs *m, double *theta, double *loss) {
     }
 }
 
+/* All that the next iteration depends on, besides theta. */
+static void state(void *optimizer, clsi_archive *a) {
+    lbfgs *m = optimizer;
+    clsi_archive_size(a, MEMORY, &m->count);
+    clsi_archive_size(a, MEMORY - 1, &m->newest);
+    clsi_archive_doubles(a, MEMORY * m->n, m->s);
+    clsi_archive_doubles(a, MEMORY * m->n, m->y);
+    clsi_archive_doubles(a, MEMORY, m->rho);
+    clsi_archive_doubles(a, m->n, m->g);
+    clsi_archive_doubles(a, 1, &m->loss);
+}
+
 static void iterate(lbfgs *m, clsi_run *run) {
-    double loss = evaluate(m, run->theta, m->g);
-    for (uint64_t k = 0; k < run->options->max_iterations; k++) {
+    if (!run->options->resume) m->loss = evaluate(m, run->theta, m->g);
+    for (uint64_t k = run->info->iterations; k < run->options->max_iterations; k++) {
         double norm = sqrt(clsi_vector_dot(m->n, m->g, m->g));
-        int flat = norm <= 1e-15 || loss <= run->options->loss_tolerance;
-        if (flat || !descend(m, run->theta, &loss)) {
+        int flat = norm <= 1e-15 || m->loss <= run->options->loss_tolerance;
+        if (flat || !descend(m, run->theta, &m->loss)) {
             run->info->reason =
-                flat || norm <= 1e-7 * sqrt(loss) + 1e-15 ? "converged" : "no descent";
+                flat || norm <= 1e-7 * sqrt(m->loss) + 1e-15 ? "converged" : "no descent";
             return;
         }
         run->info->iterations = k + 1;
-        if (clsi_run_report(run, loss, sqrt(clsi_vector_dot(m->n, m->g, m->g)))) return;
+        if (clsi_run_report(run, m->loss, sqrt(clsi_vector_dot(m->n, m->g, m->g)))) return;
     }
 }
 
@@ -187,6 +200,7 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
     lbfgs m = {0};
     cls_status status = clsi_run_begin(&run, p, o, theta, info, error);
     if (status == CLS_OK) status = prepare(&m, p, error);
+    if (status == CLS_OK) status = clsi_run_resume(&run, state, &m, error);
     if (status == CLS_OK) iterate(&m, &run);
     release(&m);
     return clsi_run_end(&run, status);

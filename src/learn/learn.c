@@ -1,22 +1,32 @@
 /* Learning, from data to model: points, unknowns, residual, solution, form. */
 #include "learn/learn.h"
 #include "base/base.h"
+#include "learn/train.h"
 #include "model/safetensors.h"
 #include <jansson.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 cls_learn_options cls_learn_defaults(void) {
-    return (cls_learn_options){.size = sizeof(cls_learn_options), .validate = 0.1, .seed = 1};
+    return (cls_learn_options){.size = sizeof(cls_learn_options),
+                               .validate = 0.1,
+                               .seed = 1,
+                               .restarts = 1,
+                               .patience = 100,
+                               .checkpoint_every = 10};
 }
 
 typedef struct work {
     const cls_learn_options *o;
+    const cls_system *system;
+    const cls_assignments *set;
     clsi_points *points;
     clsi_unknowns *unknowns;
     clsi_residual *residual;
+    clsi_anchors *anchors;
     double *theta;
     cls_learn_info *info;
     double started;
@@ -31,16 +41,16 @@ static double now(void) {
 
 static int tell(work *w, const char *phase, uint64_t done, uint64_t total, double loss) {
     if (!w->o->watch) return 0;
-    cls_learn_progress p = {phase, done, total, loss, now() - w->started};
+    cls_learn_progress p = {phase, done, total, loss, now() - w->started, NAN, 0};
     return w->o->watch(w->o->owner, &p);
 }
 
 /* Root mean square of the scaled residual over the windows [first, last). */
-static cls_status loss_over(work *w, size_t first, size_t last, double *loss) {
+static cls_status loss_over(work *w, const double *theta, size_t first, size_t last, double *loss) {
     size_t E = w->residual->n_equations, count = (last - first) * E;
     double *r = clsi_calloc(count, sizeof *r), sum = 0;
     if (!r) return clsi_no_memory(w->error);
-    cls_status status = clsi_residual_rows(w->residual, w->theta, first * E, count, NULL, r, NULL);
+    cls_status status = clsi_residual_rows(w->residual, theta, first * E, count, NULL, r, NULL);
     for (size_t k = 0; k < count; k++) sum += r[k] * r[k];
     *loss = count ? sqrt(sum / (double)count) : NAN;
     free(r);
@@ -48,6 +58,10 @@ static cls_status loss_over(work *w, size_t first, size_t last, double *loss) {
 }
 
 /* ---- one solve ---- */
+
+/* Directions below this are not seen: entropies have no origin, and c T is nearly a polynomial in
+ * log T. At 1e-13 the origin ran to thousands and hid the drift of the energy behind its size. */
+#define RCOND 1e-10
 
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
@@ -65,16 +79,17 @@ static cls_status fold_rows(work *w, clsi_lsq *q, double *A, double *b) {
     return status;
 }
 
-static cls_status solve_folded(work *w, const double *C, double d, double *A, double *b) {
+static cls_status solve_folded(work *w, size_t n, const double *C, const double *d, double *A,
+                               double *b) {
     clsi_lsq *q;
     clsi_lsq_info found;
     size_t P = w->unknowns->n_theta;
-    cls_status status =
-        clsi_lsq_create(P, (size_t)w->info->normalised, C, &d, &q, w->error);
+    cls_status status = clsi_lsq_create(P, n, C, d, &q, w->error);
     if (status == CLS_OK) status = fold_rows(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
-        status = clsi_lsq_solve(q, 1e-13, 0, NULL, NULL, w->theta, &found, NULL, w->error);
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
+                                     &w->info->negative, &w->info->kkt, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;
         w->info->unseen = found.unseen;
@@ -84,39 +99,70 @@ static cls_status solve_folded(work *w, const double *C, double d, double *A, do
     return status;
 }
 
-/* When nothing in the residual is known, k G and k F fit as well as G and F: the mean of p.v is then
- * set to the mean of v.v, which is a mean mass of one. */
-static cls_status solve_linear(work *w) {
-    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
-    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
-    double *C = clsi_calloc(P, sizeof *C), d = 0, pv;
-    cls_status status = A && b && C ? CLS_OK : clsi_no_memory(w->error);
+/* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as
+ * well as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one,
+ * unless an anchor sets the scale. */
+static cls_status conditions(work *w, double *C, double *d) {
+    size_t n = clsi_anchors_count(w->anchors), P = w->unknowns->n_theta;
+    cls_status status = CLS_OK;
+    double pv;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        status = clsi_anchors_constraint(w->anchors, i, C + i * P, &d[i], w->error);
     if (status == CLS_OK && w->info->normalised)
-        status = clsi_residual_scale(w->residual, NULL, C, &pv, &d);
-    if (status == CLS_OK) status = solve_folded(w, C, d, A, b);
-    free(A);
-    free(b);
-    free(C);
+        status = clsi_residual_scale(w->residual, NULL, C + n * P, &pv, &d[n]);
     return status;
 }
 
-/* ---- step by step ---- */
-
-static int watch_iteration(void *owner, const clsi_progress *p, const double *theta) {
-    work *w = owner;
-    (void)theta;
-    int stop = tell(w, "iterate", p->iteration, w->o->max_iterations, sqrt(2 * p->loss));
-    double seconds = now() - w->started;
-    return stop || (w->o->time_limit > 0 && seconds > w->o->time_limit);
+static cls_status solve_linear(work *w) {
+    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
+    size_t n = clsi_anchors_count(w->anchors) + (size_t)w->info->normalised;
+    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
+    double *C = clsi_calloc(n * P, sizeof *C), *d = clsi_calloc(n, sizeof *d);
+    cls_status status = A && b && C && d ? CLS_OK : clsi_no_memory(w->error);
+    if (status == CLS_OK) status = conditions(w, C, d);
+    if (status == CLS_OK) status = solve_folded(w, n, C, d, A, b);
+    free(A);
+    free(b);
+    free(C);
+    free(d);
+    return status;
 }
+
+/* ---- form ---- */
+
+/* Frictions and conductances are made positive by form, with a floor far below their size. */
+static cls_status make_positive(work *w, const double *theta) {
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        clsi_unknown *u = &w->unknowns->list[i];
+        clsi_learned *l = &u->learned;
+        if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
+        size_t n = w->points->n;
+        double *value = clsi_calloc(n, sizeof *value), mean = 0;
+        if (!value) return clsi_no_memory(w->error);
+        l->field->kind->evaluate(l->field, theta + l->offset, n, u->x, value, NULL, NULL);
+        for (size_t s = 0; s < n; s++) mean += fabs(value[s]) / (double)n;
+        l->floor = 1e-6 * mean + 1e-300;
+        free(value);
+    }
+    return CLS_OK;
+}
+
+/* ---- step by step ---- */
 
 /* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
 static cls_status rescale(work *w) {
     double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), pv, vv;
     if (!row) return clsi_no_memory(w->error);
     cls_status status = clsi_residual_scale(w->residual, w->theta, row, &pv, &vv);
+    if (status == CLS_OK && !(pv > 0 && isfinite(vv / pv)))
+        status = clsi_fail(w->error, CLS_NUMERIC,
+                           "what was learned has no positive mass (the mean of p.v is %g); take "
+                           "another seed, more iterations or a basis such as chebyshev(8)",
+                           pv);
     for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
+        const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
+        if (u->kind == CLSI_PART_FRICTION && l->slot >= w->residual->n) continue; /* an angle */
         l->scale *= vv / pv;
         l->floor *= vv / pv;
     }
@@ -124,26 +170,155 @@ static cls_status rescale(work *w) {
     return status;
 }
 
-static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
-    clsi_problem problem;
-    clsi_optimize_info found = {0};
+/* Root mean square of the validation rows, as the optimisers measure. */
+static double validate(void *owner, const double *theta) {
+    work *w = owner;
+    double loss;
+    size_t n = w->points->n_training;
+    cls_status status = loss_over(w, theta, n, w->points->n_windows, &loss);
+    return status == CLS_OK ? loss : INFINITY;
+}
+
+/* Simulates with these parameters, as the model will. */
+static double roll_out(void *owner, const double *theta) {
+    work *w = owner;
+    clsi_unknowns *us = w->unknowns;
+    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    double *copy = clsi_calloc(us->n_theta, sizeof *copy), error = INFINITY;
+    if (learned && copy && make_positive(w, theta) == CLS_OK) {
+        for (size_t i = 0; i < us->n; i++) learned[i] = us->list[i].learned; /* borrowed */
+        memcpy(copy, theta, us->n_theta * sizeof *copy);
+        cls_model m = {.name = w->system->name,
+                       .text = w->system->text,
+                       .n_set = w->set ? w->set->n : 0,
+                       .set_names = w->set ? (char **)w->set->names : NULL,
+                       .set_values = w->set ? (double *)w->set->values : NULL,
+                       .n_learned = us->n,
+                       .n_theta = us->n_theta,
+                       .learned = learned,
+                       .theta = copy};
+        if (clsi_model_build(&m, NULL) == CLS_OK) error = clsi_rollout(w->points, m.system);
+        cls_system_free(&m.system);
+    }
+    free(learned);
+    free(copy);
+    return error;
+}
+
+static int watch_iteration(void *owner, const clsi_training_progress *p) {
+    work *w = owner;
+    size_t restarts = w->o->restarts ? w->o->restarts : 1;
+    cls_learn_progress told = {.phase = "iterate",
+                               .done = p->iteration,
+                               .total = w->o->max_iterations * restarts,
+                               .loss = sqrt(2 * p->loss),
+                               .seconds = now() - w->started,
+                               .validation = p->validation,
+                               .restart = p->restart};
+    if (w->o->watch && w->o->watch(w->o->owner, &told))
+        w->info->stopped = 1;
+    else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
+        w->info->stopped = 2;
+    return w->info->stopped;
+}
+
+static void initialise(void *owner, uint64_t seed, double *theta) {
+    work *w = owner;
     cls_random random;
-    cls_random_seed(&random, w->o->seed);
-    if (w->info->normalised)
-        w->residual->scale_weight =
-            10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
-    clsi_residual_problem(w->residual, &problem);
+    if (w->residual->start_affine) return; /* theta holds the solution of the affine rule */
+    cls_random_seed(&random, seed);
     for (size_t i = 0; i < w->unknowns->n; i++) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
-        l->field->kind->initialise(l->field, &random, w->theta + l->offset);
+        l->field->kind->initialise(l->field, &random, theta + l->offset);
     }
-    clsi_optimize_options o = {.max_iterations = w->o->max_iterations ? w->o->max_iterations : 400,
-                               .seed = w->o->seed,
-                               .watch = watch_iteration,
-                               .owner = w};
-    cls_status status = optimizer->minimize(&problem, &o, w->theta, &found, w->error);
+}
+
+static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* What a checkpoint belongs to: settings as words, data and system as a hash. */
+static char *identity(const work *w, const char *optimizer) {
+    const clsi_points *p = w->points;
+    const cls_learn_options *o = w->o;
+    clsi_text text = {0};
+    uint64_t hash = mix(0xcbf29ce484222325, strlen(w->system->text), w->system->text);
+    hash = mix(hash, p->n * sizeof *p->time, p->time);
+    hash = mix(hash, p->n * p->nz * sizeof *p->z, p->z);
+    hash = mix(hash, p->n_windows * sizeof *p->window, p->window);
+    hash = mix(hash, sizeof p->n_training, &p->n_training);
+    for (size_t i = 0; w->set && i < w->set->n; i++) {
+        hash = mix(hash, strlen(w->set->names[i]) + 1, w->set->names[i]);
+        hash = mix(hash, sizeof *w->set->values, &w->set->values[i]);
+    }
+    clsi_text_printf(&text, "%s, seed %llu, restarts %zu, patience %llu, scheme %s", optimizer,
+                     (unsigned long long)o->seed, o->restarts ? o->restarts : 1,
+                     (unsigned long long)o->patience, o->scheme ? o->scheme : "quadrature");
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        const clsi_learned *l = &w->unknowns->list[i].learned;
+        clsi_text_printf(&text, ", %s %s", l->part, l->field->spec);
+    }
+    clsi_text_printf(&text, ", data and system %016llx", (unsigned long long)hash);
+    return clsi_text_take(&text);
+}
+
+static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
+    clsi_problem problem;
+    clsi_training_info found;
+    const cls_learn_options *o = w->o;
+    char *what = identity(w, optimizer->name);
+    if (!what) return clsi_no_memory(w->error);
+    double weight = 10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
+    if (w->info->normalised) w->residual->scale_weight = weight;
+    w->residual->anchors = w->anchors;
+    w->residual->anchor_weight = weight;
+    clsi_residual_problem(w->residual, &problem);
+    if (w->residual->start_affine) { /* begin where the same rule without its correction ends */
+        w->residual->plain = 1;
+        cls_status started = solve_linear(w);
+        w->residual->plain = 0;
+        if (started != CLS_OK) {
+            free(what);
+            return started;
+        }
+    }
+    clsi_training t = {.problem = &problem,
+                       .optimizer = optimizer,
+                       .max_iterations = o->max_iterations,
+                       .seed = o->seed,
+                       .restarts = w->residual->start_affine ? 1 : o->restarts,
+                       .patience = o->patience,
+                       .owner = w,
+                       .initialise = initialise,
+                       .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
+                       .rollout = roll_out,
+                       .watch = watch_iteration,
+                       .checkpoint = o->checkpoint,
+                       .identity = what,
+                       .checkpoint_every = o->checkpoint_every,
+                       .resume = o->resume};
+    cls_status status = clsi_train(&t, w->theta, &found, w->error);
+    free(what);
+    if (status != CLS_OK) return status;
     w->info->iterations = found.iterations;
-    return status == CLS_OK && w->info->normalised ? rescale(w) : status;
+    w->info->rollout = found.rollout;
+    w->info->restart = found.restart;
+    w->info->ended_early = (size_t)found.early;
+    return w->info->normalised ? rescale(w) : CLS_OK;
+}
+
+/* Is there a velocity whose square is a number other than zero? */
+static int moves(const work *w) {
+    const clsi_points *p = w->points;
+    double sum = 0;
+    for (size_t k = 0; k < p->n_training; k++)
+        for (size_t j = 0; j < w->residual->n; j++) {
+            double v = p->z[(w->residual->n + j) * p->n + p->window[k]];
+            sum += v * v / (double)p->n_training;
+        }
+    return sum > 1e-300;
 }
 
 static cls_status solve(work *w) {
@@ -152,42 +327,30 @@ static cls_status solve(work *w) {
     int linear = strcmp(name, "linear") == 0;
     const clsi_optimizer *optimizer = linear ? NULL : clsi_optimizer_find(name);
     if (!linear && !optimizer)
-        return clsi_fail(w->error, CLS_USAGE,
-                         "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam",
-                         name);
+        return clsi_fail(
+            w->error, CLS_USAGE,
+            "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam", name);
     if (linear && !w->residual->affine)
         return clsi_fail(w->error, CLS_USAGE,
                          "the residual is not affine in these unknowns, so that `linear` cannot "
                          "solve it; take lm, or a basis such as chebyshev(8)");
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
-    w->info->normalised = w->residual->homogeneous;
+    w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
     size_t n = w->points->n_training;
+    if (w->info->normalised && !moves(w))
+        return clsi_fail(w->error, CLS_DATA,
+                         "nothing moves in the data, so that the scale of the energy cannot be "
+                         "fixed; add trajectories with v other than zero");
     cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
-    if (status == CLS_OK) status = loss_over(w, 0, n, &w->info->loss_final);
-    if (status == CLS_OK) status = loss_over(w, n, w->points->n_windows, &w->info->loss_validation);
+    if (status == CLS_OK) status = loss_over(w, w->theta, 0, n, &w->info->loss_final);
+    if (status == CLS_OK)
+        status = loss_over(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
+    if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
+        status =
+            clsi_fail(w->error, CLS_NUMERIC,
+                      "the residual of what was learned is not finite; the data are too extreme "
+                      "for their units");
     return status;
-}
-
-/* ---- form ---- */
-
-/* Frictions and conductances are made positive by form, with a floor far below their size. */
-static cls_status make_positive(work *w) {
-    for (size_t i = 0; i < w->unknowns->n; i++) {
-        clsi_unknown *u = &w->unknowns->list[i];
-        clsi_learned *l = &u->learned;
-        if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
-        size_t n = w->points->n;
-        double *value = clsi_calloc(n, sizeof *value), mean = 0;
-        if (!value) return clsi_no_memory(w->error);
-        l->field->kind->evaluate(l->field, w->theta + l->offset, n, u->x, value, NULL, NULL);
-        for (size_t s = 0; s < n; s++) {
-            mean += fabs(value[s]) / (double)n;
-            w->info->negative += value[s] < 0;
-        }
-        l->floor = 1e-6 * mean + 1e-300;
-        free(value);
-    }
-    return CLS_OK;
 }
 
 /* ---- the model ---- */
@@ -200,14 +363,12 @@ static char *provenance(const work *w, size_t n_tables, const char *const *names
         json_array_append_new(files, json_pack("{s:s, s:s}", "file", names[i], "sha256", hash));
     }
     const cls_learn_info *f = w->info;
-    json_t *all = json_pack("{s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "data", files,
-                            "version", cls_version(), "optimizer", f->optimizer, "seed",
-                            (json_int_t)w->o->seed, "windows", (json_int_t)f->samples,
-                            "validation_windows", (json_int_t)f->validation_samples, "loss",
-                            f->loss_final, "validation_loss",
-                            isfinite(f->loss_validation) ? f->loss_validation : 0.0, "unseen",
-                            (json_int_t)f->unseen, "condition", f->condition, "scale_fixed",
-                            f->normalised);
+    json_t *all = json_pack(
+        "{s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "data", files, "version",
+        cls_version(), "optimizer", f->optimizer, "seed", (json_int_t)w->o->seed, "windows",
+        (json_int_t)f->samples, "validation_windows", (json_int_t)f->validation_samples, "loss",
+        f->loss_final, "validation_loss", isfinite(f->loss_validation) ? f->loss_validation : 0.0,
+        "unseen", (json_int_t)f->unseen, "condition", f->condition, "scale_fixed", f->normalised);
     char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
@@ -225,10 +386,10 @@ static cls_status assemble(work *w, const cls_system *system, const cls_assignme
     m->learned = clsi_calloc(us->n, sizeof *m->learned);
     m->set_names = clsi_calloc(n_set, sizeof *m->set_names);
     m->set_values = clsi_calloc(n_set, sizeof *m->set_values);
-    cls_status status = m->name && m->text && m->provenance && m->learned && m->set_names &&
-                                m->set_values
-                            ? CLS_OK
-                            : clsi_no_memory(w->error);
+    cls_status status =
+        m->name && m->text && m->provenance && m->learned && m->set_names && m->set_values
+            ? CLS_OK
+            : clsi_no_memory(w->error);
     for (size_t i = 0; i < n_set && status == CLS_OK; i++, m->n_set++) {
         m->set_values[i] = set->values[i];
         if (!(m->set_names[i] = clsi_strdup(set->names[i]))) status = clsi_no_memory(w->error);
@@ -256,21 +417,35 @@ static cls_status assemble(work *w, const cls_system *system, const cls_assignme
 
 /* ---- everything in order ---- */
 
-static cls_status find_rule(const char *name, clsi_rule *rule, cls_error *error) {
+/* The implicit midpoint rule averages (q, p, S), which for a thermal lagrangian are not data. */
+static cls_status find_midpoint(const cls_system *system, clsi_rule *rule, cls_error *error) {
+    *rule = CLSI_SYMMETRIC;
+    if (system->formalism == CLS_HAMILTONIAN) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "implicit-midpoint averages momenta and entropies, and the data of '%s' are "
+                     "velocities and temperatures; use vnots-symmetric, the same rule in these",
+                     system->name);
+}
+
+static cls_status find_rule(const cls_system *system, const char *name, clsi_rule *rule,
+                            cls_error *error) {
     static const char *const names[] = {[CLSI_QUADRATURE] = "quadrature",
                                         [CLSI_VNOTS] = "vnots",
-                                        [CLSI_SYMMETRIC] = "vnots-symmetric"};
+                                        [CLSI_SYMMETRIC] = "vnots-symmetric",
+                                        [CLSI_DISCRETE_GRADIENT] = "discrete-gradient"};
     *rule = CLSI_QUADRATURE;
-    for (int i = 0; name && i < 3; i++) {
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) != 0) continue;
         *rule = (clsi_rule)i;
         return CLS_OK;
     }
     if (!name) return CLS_OK;
-    return clsi_fail(error, CLS_USAGE,
-                     "no residual is made from the scheme '%s'; there are quadrature (the default), "
-                     "vnots-symmetric and vnots",
-                     name);
+    if (strcmp(name, "implicit-midpoint") == 0) return find_midpoint(system, rule, error);
+    return clsi_fail(
+        error, CLS_USAGE,
+        "no residual is made from the scheme '%s'; there are quadrature (the default), "
+        "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint",
+        name);
 }
 
 static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
@@ -278,7 +453,12 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                       cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule;
-    cls_status status = find_rule(o->scheme, &rule, w->error);
+    if (system->formalism == CLS_LAGRANGIAN)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "this version learns parts of a thermal lagrangian (from q, v, T) or of a "
+                         "hamiltonian (from q, p, S); write '%s' as one of them",
+                         system->name);
+    cls_status status = find_rule(system, o->scheme, &rule, w->error);
     if (status == CLS_OK)
         status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
                                     o->max_windows ? o->max_windows : 20000, &w->points, w->error);
@@ -286,15 +466,16 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)
         status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
+    if (status == CLS_OK) status = clsi_anchors_create(w->unknowns, &w->anchors, w->error);
     if (status != CLS_OK) return status;
     w->info->parameters = w->unknowns->n_theta;
     w->info->samples = w->points->n_training;
     w->info->validation_samples = w->points->n_windows - w->points->n_training;
     w->theta = clsi_calloc(w->unknowns->n_theta, sizeof *w->theta);
     if (!w->theta) return clsi_no_memory(w->error);
-    status = loss_over(w, 0, w->points->n_training, &w->info->loss_initial);
+    status = loss_over(w, w->theta, 0, w->points->n_training, &w->info->loss_initial);
     if (status == CLS_OK) status = solve(w);
-    if (status == CLS_OK) status = make_positive(w);
+    if (status == CLS_OK) status = make_positive(w, w->theta);
     return status == CLS_OK ? assemble(w, system, set, n_tables, names, out) : status;
 }
 
@@ -314,10 +495,17 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
                          "nothing is unknown: name the parts to learn; `clausius show %s --parts` "
                          "lists them",
                          system->name);
-    work w = {.o = &o, .info = info, .started = now(), .error = error};
+    if (o.max_iterations == 0) o.max_iterations = 400;
+    info->rollout = NAN;
+    work w = {
+        .o = &o, .system = system, .set = set, .info = info, .started = now(), .error = error};
+    int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
+    if (o.threads > 0) omp_set_num_threads(o.threads);
     cls_status status = run(&w, system, set, n_tables, tables, names, out);
+    omp_set_num_threads(threads);
     info->seconds = now() - w.started;
     clsi_residual_free(&w.residual);
+    clsi_anchors_free(&w.anchors);
     clsi_unknowns_free(&w.unknowns);
     clsi_points_free(&w.points);
     free(w.theta);

@@ -10,19 +10,22 @@
 
 /* How windows become equations (residual.c). */
 typedef enum clsi_rule {
-    CLSI_QUADRATURE, /* three neighbours, order 4 */
-    CLSI_VNOTS,      /* two neighbours, scheme (25) as published */
-    CLSI_SYMMETRIC   /* two neighbours and the mean of their states, order 2 */
+    CLSI_QUADRATURE,       /* three neighbours, order 4 */
+    CLSI_VNOTS,            /* two neighbours, scheme (25) as published */
+    CLSI_SYMMETRIC,        /* two neighbours and the mean of their states, order 2 */
+    CLSI_DISCRETE_GRADIENT /* the same with the energy's discrete gradient; not affine */
 } clsi_rule;
 
 typedef struct clsi_points {
     clsi_rule rule;
-    size_t n, nz;   /* all points; for two neighbours the means follow the data */
+    size_t n, nz; /* all points; for two neighbours the means follow the data */
     size_t n_data;
     double *time; /* (n) */
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
     size_t n_windows, n_training;
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
+    size_t n_held;  /* trajectories kept for validation (all, when none are) */
+    size_t *held;   /* (n_held, 2): first point, one past the last */
 } clsi_points;
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
@@ -40,10 +43,11 @@ typedef struct clsi_unknown {
     clsi_learned learned; /* moved into the model at the end */
     clsi_part_kind kind;
     const char *wanted; /* the field the system's file names for it, or NULL */
-    int nonlinear; /* the field is not linear: positivity is part of the residual */
-    cls_node value, slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
-    size_t symbol;                                /* index of `value` among all field symbols */
-    double *x; /* (points, d) scaled inputs at the data */
+    int nonlinear;      /* the field is not linear: positivity is part of the residual */
+    cls_node value,
+        slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
+    size_t symbol;                    /* index of `value` among all field symbols */
+    double *x;                        /* (points, d) scaled inputs at the data */
 } clsi_unknown;
 
 typedef struct clsi_unknowns {
@@ -60,6 +64,14 @@ void clsi_unknowns_free(clsi_unknowns **u);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
 
+/* ---- positive.c ---- */
+
+/* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as
+ * far as a few rounds of inequalities do it: *negative data values are left. */
+cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                               const clsi_points *p, double *theta, clsi_lsq_info *found,
+                               size_t *negative, double *kkt, cls_error *error);
+
 /* ---- residual.c: one row per window and equation ---- */
 
 typedef struct clsi_residual {
@@ -70,12 +82,19 @@ typedef struct clsi_residual {
     int affine;               /* in the field symbols */
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */
-    cls_program *slopes;      /* the same -> the quantities, then their derivatives in the symbols */
-    cls_program *adjoint;     /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
-    double *weight;           /* (n_equations, windows) */
-    unsigned char *sloped;    /* (unknowns): derivatives of the field occur, not only its value */
+    cls_program *slopes;  /* the same -> the quantities, then their derivatives in the symbols */
+    cls_program *adjoint; /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
+    /* Rules whose rows are expressions over all three points (NULL otherwise): three times z, t,
+     * field symbols -> the rows, and the rows, then their derivatives in the symbols */
+    cls_program *window_values, *window_slopes;
+    int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
+    int start_affine;
+    double *weight;        /* (n_equations, windows) */
+    unsigned char *sloped; /* (unknowns): derivatives of the field occur, not only its value */
     struct clsi_residual_memory *memory; /* kept from call to call: one caller at a time */
-    double scale_weight;      /* > 0: the problem has one more row, the scale condition */
+    double scale_weight;                /* > 0: the problem has one more row, the scale condition */
+    const struct clsi_anchors *anchors; /* not NULL: one more row for each, after that */
+    double anchor_weight;
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
@@ -100,5 +119,36 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, doub
                                double *mean_pv, double *mean_vv);
 /* The residual as a problem for the optimisers. */
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
+
+/* ---- rollout.c: simulations against data ---- */
+
+/* Root mean square difference between simulations of the system from the starts of some
+ * trajectories kept for validation and those trajectories, each state divided by its spread in the
+ * data. INFINITY when a simulation fails; NAN when there is nothing to compare with. */
+double clsi_rollout(const clsi_points *p, const cls_system *s);
+
+/* ---- discrete_gradient.c ---- */
+
+/* The unweighted rows (n + m) of a window. `own`: z, t and the field symbols of the skeleton;
+ * `copies`: the same three times, for its three points. */
+cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *own,
+                                       const cls_node *copies, cls_node *out, cls_error *error);
+
+/* ---- anchors.c: what is known at chosen states ---- */
+
+typedef struct clsi_anchors clsi_anchors;
+/* Of the skeleton's anchors those that contain an unknown part. */
+cls_status clsi_anchors_create(const clsi_unknowns *us, clsi_anchors **out, cls_error *error);
+void clsi_anchors_free(clsi_anchors **anchors);
+size_t clsi_anchors_count(const clsi_anchors *as);
+double clsi_anchors_value(const clsi_anchors *as, size_t i); /* as given */
+/* An anchor has a value other than zero, and so sets the scale of energy and forces. */
+int clsi_anchors_set_scale(const clsi_anchors *as);
+/* The quantity of anchor i at theta (NULL: all fields zero), and its row over theta when wanted. */
+cls_status clsi_anchors_row(const clsi_anchors *as, size_t i, const double *theta, double *value,
+                            double *row);
+/* The same as a linear condition row.theta = right, for affine problems. */
+cls_status clsi_anchors_constraint(const clsi_anchors *as, size_t i, double *row, double *right,
+                                   cls_error *error);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct lm {
     double *J, *r;             /* (ROWS, n), (ROWS) */
     size_t *rows;
     double damping, growth;
+    size_t flat; /* 1: the last step changed nothing that counts */
 } lm;
 
 static void release(lm *m) {
@@ -134,13 +135,22 @@ static int descend(lm *m, clsi_run *run, double *loss) {
     return 0;
 }
 
+/* All that the next iteration depends on, besides theta. */
+static void state(void *optimizer, clsi_archive *a) {
+    lm *m = optimizer;
+    clsi_archive_doubles(a, m->n, m->D);
+    clsi_archive_doubles(a, 1, &m->damping);
+    clsi_archive_doubles(a, 1, &m->growth);
+    clsi_archive_size(a, 1, &m->flat);
+}
+
 static cls_status iterate(lm *m, clsi_run *run, cls_error *error) {
     double loss = run->best_loss;
     if (loss <= run->options->loss_tolerance) {
         run->info->reason = "converged";
         return CLS_OK;
     }
-    for (uint64_t k = 0; k < run->options->max_iterations; k++) {
+    for (uint64_t k = run->info->iterations; !m->flat && k < run->options->max_iterations; k++) {
         cls_status status = linearise(m, run->problem, run->theta, error);
         if (status != CLS_OK) return status;
         double norm = sqrt(clsi_vector_dot(m->n, m->g, m->g)), before = loss;
@@ -151,12 +161,10 @@ static cls_status iterate(lm *m, clsi_run *run, cls_error *error) {
             run->info->reason = norm <= 1e-7 * sqrt(loss) + 1e-15 ? "converged" : "no descent";
             return CLS_OK;
         }
+        m->flat = before - loss <= 1e-14 * before;
         if (clsi_run_report(run, loss, norm)) return CLS_OK;
-        if (before - loss <= 1e-14 * before) {
-            run->info->reason = "converged";
-            return CLS_OK;
-        }
     }
+    if (m->flat) run->info->reason = "converged";
     return CLS_OK;
 }
 
@@ -166,6 +174,7 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
     lm m = {0};
     cls_status status = clsi_run_begin(&run, p, o, theta, info, error);
     if (status == CLS_OK) status = prepare(&m, p, error);
+    if (status == CLS_OK) status = clsi_run_resume(&run, state, &m, error);
     if (status == CLS_OK) status = iterate(&m, &run, error);
     release(&m);
     return clsi_run_end(&run, status);

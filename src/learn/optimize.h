@@ -2,6 +2,7 @@
 #ifndef CLSI_OPTIMIZE_H
 #define CLSI_OPTIMIZE_H
 
+#include "learn/checkpoint.h"
 #include "learn/problem.h"
 #include <clausius/random.h>
 
@@ -14,10 +15,18 @@ typedef struct clsi_run {
     clsi_optimize_info *info;
     double *theta, *best; /* (n_parameters): where we are (the caller's), the best so far */
     double best_loss, started;
+    void (*state)(void *optimizer, clsi_archive *a); /* its numbers, in or out */
+    void *optimizer;
 } clsi_run;
-/* Evaluates the start; a start without a finite loss is an error. */
+/* Evaluates the start (not when it resumes); a start without a finite loss is an error. */
 cls_status clsi_run_begin(clsi_run *run, clsi_problem *p, const clsi_optimize_options *o,
                           double *theta, clsi_optimize_info *info, cls_error *error);
+/* Says how the optimiser's state is kept, and takes it from options->resume if that is given. What
+ * `state` passes must be all that the next iteration depends on at the time of each report. */
+cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_archive *a),
+                           void *optimizer, cls_error *error);
+/* The whole state, at a report: read back, minimize goes on as if it had not stopped. */
+void clsi_run_save(clsi_run *run, clsi_archive *a);
 /* Tells about an iteration that ended at run->theta; non-zero: stop (info->reason is set). */
 int clsi_run_report(clsi_run *run, double loss, double gradient_norm);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
@@ -35,6 +44,7 @@ typedef struct clsi_sampler {
 } clsi_sampler;
 cls_status clsi_sampler_begin(clsi_sampler *s, size_t n, uint64_t seed, cls_error *error);
 const size_t *clsi_sampler_next(clsi_sampler *s, size_t count); /* count <= n */
+void clsi_sampler_state(clsi_sampler *s, clsi_archive *a);
 void clsi_sampler_end(clsi_sampler *s);
 
 /* theta after one step of Adam with gradient g; m, v (n) are its moments, weight1 = beta1^k and

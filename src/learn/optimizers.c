@@ -55,11 +55,17 @@ static double now(void) {
 
 cls_status clsi_run_begin(clsi_run *run, clsi_problem *p, const clsi_optimize_options *o,
                           double *theta, clsi_optimize_info *info, cls_error *error) {
-    *run = (clsi_run){p, o, info, theta, NULL, INFINITY, now()};
+    *run = (clsi_run){.problem = p,
+                      .options = o,
+                      .info = info,
+                      .theta = theta,
+                      .best_loss = INFINITY,
+                      .started = now()};
     *info = (clsi_optimize_info){.reason = "iterations"};
     run->best = clsi_calloc(p->n_parameters + 1, sizeof(double));
     if (!run->best) return clsi_no_memory(error);
     memcpy(run->best, theta, p->n_parameters * sizeof(double));
+    if (o->resume) return CLS_OK;
     run->best_loss = info->initial_loss = info->final_loss = clsi_full_loss(p, theta);
     if (!isfinite(run->best_loss))
         return clsi_fail(error, CLS_NUMERIC,
@@ -68,12 +74,37 @@ cls_status clsi_run_begin(clsi_run *run, clsi_problem *p, const clsi_optimize_op
     return CLS_OK;
 }
 
+void clsi_run_save(clsi_run *run, clsi_archive *a) {
+    size_t n = run->problem->n_parameters;
+    clsi_archive_doubles(a, n, run->theta);
+    clsi_archive_doubles(a, n, run->best);
+    clsi_archive_doubles(a, 1, &run->best_loss);
+    clsi_archive_doubles(a, 1, &run->info->initial_loss);
+    clsi_archive_word(a, &run->info->iterations);
+    run->state(run->optimizer, a);
+}
+
+cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_archive *a),
+                           void *optimizer, cls_error *error) {
+    run->state = state;
+    run->optimizer = optimizer;
+    clsi_archive *a = run->options->resume;
+    if (!a) return CLS_OK;
+    clsi_run_save(run, a); /* an archive that is being read */
+    run->info->final_loss = run->best_loss;
+    if (clsi_archive_whole(a)) return CLS_OK;
+    return clsi_fail(error, CLS_DATA,
+                     "the state of the optimiser in the checkpoint is damaged, or belongs to "
+                     "another problem; learn without resuming");
+}
+
 int clsi_run_report(clsi_run *run, double loss, double gradient_norm) {
     if (loss < run->best_loss) {
         run->best_loss = loss;
         memcpy(run->best, run->theta, run->problem->n_parameters * sizeof(double));
     }
-    clsi_progress progress = {run->info->iterations, loss, gradient_norm, now() - run->started};
+    clsi_progress progress = {run->info->iterations, loss, gradient_norm, now() - run->started,
+                              run};
     const clsi_optimize_options *o = run->options;
     if (run->best_loss <= o->loss_tolerance) {
         run->info->reason = "converged";
@@ -120,6 +151,12 @@ const size_t *clsi_sampler_next(clsi_sampler *s, size_t count) {
     const size_t *rows = s->order + s->at;
     s->at += count;
     return rows;
+}
+
+void clsi_sampler_state(clsi_sampler *s, clsi_archive *a) {
+    for (int k = 0; k < 4; k++) clsi_archive_word(a, &s->random.s[k]);
+    clsi_archive_size(a, s->n, &s->at);
+    for (size_t i = 0; i < s->n; i++) clsi_archive_size(a, s->n - 1, &s->order[i]);
 }
 
 void clsi_sampler_end(clsi_sampler *s) {

@@ -29,6 +29,7 @@ struct clsi_problem {
 typedef struct clsi_progress {
     uint64_t iteration;
     double loss, gradient_norm, seconds;
+    struct clsi_run *run; /* for clsi_run_save (optimize.h) */
 } clsi_progress;
 typedef int (*clsi_watch)(void *owner, const clsi_progress *progress, const double *theta);
 
@@ -39,6 +40,8 @@ typedef struct clsi_optimize_options {
     size_t batch; /* spring, adam; 0: the optimiser's default */
     clsi_watch watch;
     void *owner;
+    struct clsi_archive
+        *resume; /* NULL, or what clsi_run_save wrote: goes on from there, same bits */
 } clsi_optimize_options;
 
 typedef struct clsi_optimize_info {
@@ -61,21 +64,22 @@ const clsi_optimizer *clsi_optimizer_at(size_t i);
 typedef struct clsi_lsq clsi_lsq;
 typedef struct clsi_lsq_info {
     size_t rows, unknowns, constraints, rank;
-    double condition;       /* of the columns that are seen, after scaling */
-    double residual;        /* sqrt(mean r^2) */
-    size_t unseen;          /* unknowns - rank */
-    const double *null_space; /* (unseen, unknowns) orthonormal, owned by the lsq; scaled columns undone */
+    double condition; /* of the columns that are seen, after scaling */
+    double residual;  /* sqrt(mean r^2) */
+    size_t unseen;    /* unknowns - rank */
+    const double
+        *null_space; /* (unseen, unknowns) orthonormal, owned by the lsq; scaled columns undone */
 } clsi_lsq_info;
 /* Constraints first (n_constraints rows of C and d), then any number of blocks. */
 cls_status clsi_lsq_create(size_t unknowns, size_t n_constraints, const double *C, const double *d,
                            clsi_lsq **out, cls_error *error);
-/* Adds rows: A (count, unknowns) row-major, b (count). A is overwritten. Blocks in the same order give
- * the same bits. */
+/* Adds rows: A (count, unknowns) row-major, b (count). A is overwritten. Blocks in the same order
+ * give the same bits. */
 cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_error *error);
-/* rcond: singular values below rcond * largest count as zero (1e-12 is usual); the solution is the one
- * of least (column-scaled) norm among the equally good ones. Optional inequalities
- * E x >= e (n_inequalities rows) by an active-set method with a KKT certificate (residual returned in
- * *kkt, NULL when not wanted). */
+/* rcond: singular values below rcond * largest count as zero (1e-12 is usual); the solution is the
+ * one of least (column-scaled) norm among the equally good ones. Optional inequalities E x >= e
+ * (n_inequalities rows) by an active-set method with a KKT certificate (residual returned in *kkt,
+ * NULL when not wanted). */
 cls_status clsi_lsq_solve(clsi_lsq *q, double rcond, size_t n_inequalities, const double *E,
                           const double *e, double *x, clsi_lsq_info *info, double *kkt,
                           cls_error *error);

@@ -6,16 +6,20 @@
  *   quadrature       three neighbours, the parabola's weights; order 4, the default
  *   vnots-symmetric  two neighbours and the mean of their states: all weight in the middle; order 2
  *   vnots            scheme (25) as published: p' at the end, S' at the beginning; order 1, which
- *                    puts a bias of order h into what is learned p = G_v, S = G_T and the rates p' = G_q + sum F,
- * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes); for
- * bases they are affine in these, so that a row over the parameters is a sum of basis derivatives.
+ *                    puts a bias of order h into what is learned
+ *   discrete-gradient  rows that are expressions over all three points (discrete_gradient.c)
+ * p = G_v, S = G_T and the rates p' = G_q + sum F,
+ * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes);
+ * for bases they are affine in these, so that a row over the parameters is a sum of basis
+ * derivatives.
  *
- * Weights: friction forces are small where v is, and the plain residual would not see them (lesson 2
- * of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
+ * Weights: friction forces are small where v is, and the plain residual would not see them (lesson
+ * 2 of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +73,14 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
 
 /* ---- compiled ---- */
 
+/* Notes of which fields the slopes occur in something that has these derivatives in the symbols. */
+static void mark_sloped(clsi_residual *r, const cls_node *derivatives) {
+    const clsi_unknowns *us = r->unknowns;
+    for (size_t k = 0; k < us->n; k++)
+        for (size_t j = 1; j <= us->list[k].learned.d; j++)
+            r->sloped[k] |= !cls_is_constant(us->s->g, derivatives[us->list[k].symbol + j], 0);
+}
+
 /* The reverse of the quantities: how c . y depends on the field symbols, for coefficients c. */
 static cls_status compile_adjoint(clsi_residual *r, const cls_node *inputs, const cls_node *y,
                                   cls_error *error) {
@@ -88,20 +100,61 @@ static cls_status compile_adjoint(clsi_residual *r, const cls_node *inputs, cons
     cls_status status = cls_gradient(g, sum, K, us->symbols, slopes);
     if (status == CLS_OK)
         status = cls_program_create(g, before + Q, all, K, slopes, &r->adjoint, error);
-    for (size_t k = 0; k < us->n && status == CLS_OK; k++)
-        for (size_t j = 1; j <= us->list[k].learned.d; j++)
-            r->sloped[k] |= !cls_is_constant(g, slopes[us->list[k].symbol + j], 0);
+    if (status == CLS_OK) mark_sloped(r, slopes);
     free(all);
     return status;
+}
+
+/* Fresh symbols for z, t and the field symbols at the three points of a window. */
+static void name_copies(cls_graph *g, size_t I, cls_node *copies) {
+    char name[64];
+    for (size_t i = 0; i < 3 * I; i++) {
+        snprintf(name, sizeof name, "'%zu'%zu", i / I, i % I);
+        copies[i] = cls_symbol(g, name);
+    }
+}
+
+static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
+    size_t E = r->n_equations, K = us->n_symbols, nz = r->points->nz, I = nz + 1 + K;
+    cls_graph *g = us->s->g;
+    cls_node *rows = clsi_calloc(E + 3 * E * K + 3 * I + 3 * K, sizeof *rows);
+    if (!rows) return clsi_no_memory(error);
+    cls_node *slopes = rows + E, *copies = slopes + 3 * E * K, *symbols = copies + 3 * I;
+    name_copies(g, I, copies);
+    for (size_t k = 0; k < 3; k++)
+        memcpy(symbols + k * K, copies + k * I + nz + 1, K * sizeof *symbols);
+    cls_status status = clsi_discrete_gradient_rows(us, own, copies, rows, error);
+    if (status == CLS_OK) status = cls_jacobian(g, E, rows, 3 * K, symbols, slopes);
+    for (size_t i = 0; i < 3 * E && status == CLS_OK; i++) mark_sloped(r, slopes + i * K);
+    if (status == CLS_OK)
+        status = cls_program_create(g, 3 * I, copies, E, rows, &r->window_values, error);
+    if (status == CLS_OK)
+        status =
+            cls_program_create(g, 3 * I, copies, E + 3 * E * K, rows, &r->window_slopes, error);
+    r->start_affine = r->affine;
+    r->affine = 0;
+    free(rows);
+    return status;
+}
+
+/* Values of the field symbols at which every part vanishes. A part made positive by form,
+ * (u + sqrt(u^2 + floor^2))/2, does so far below zero; at a power of two exactly. */
+static void make_zero(const clsi_unknowns *us, cls_node *zero) {
+    cls_graph *g = us->s->g;
+    for (size_t k = 0; k < us->n_symbols; k++) zero[k] = cls_constant(g, 0);
+    for (size_t i = 0; i < us->n; i++)
+        if (us->list[i].learned.floor > 0) zero[us->list[i].symbol] = cls_constant(g, -0x1p400);
 }
 
 static cls_status compile(clsi_residual *r, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
     size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
     cls_graph *g = us->s->g;
-    cls_node *y = clsi_calloc(2 * Q + Q * K + nz + 1 + K, sizeof *y);
+    cls_node *y = clsi_calloc(2 * Q + Q * K + nz + 1 + 2 * K, sizeof *y);
     if (!y) return clsi_no_memory(error);
     cls_node *slopes = y + Q, *constant = slopes + Q * K, *inputs = constant + Q;
+    cls_node *zero = inputs + nz + 1 + K;
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     memcpy(inputs, s->q, s->n * sizeof *y);
@@ -112,13 +165,13 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     cls_status status = quantities(us, y, error);
     if (status == CLS_OK) status = cls_jacobian(g, Q, y, K, us->symbols, slopes);
     r->affine = r->homogeneous = 1;
+    make_zero(us, zero);
     for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
         if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
     for (size_t i = 0; i < Q && status == CLS_OK; i++) {
-        cls_node zero = cls_constant(g, 0);
         constant[i] = y[i];
         for (size_t k = 0; k < K; k++)
-            cls_substitute(g, 1, &constant[i], 1, &us->symbols[k], &zero, &constant[i]);
+            cls_substitute(g, 1, &constant[i], 1, &us->symbols[k], &zero[k], &constant[i]);
         if (!cls_is_constant(g, constant[i], 0)) r->homogeneous = 0;
     }
     for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
@@ -127,11 +180,13 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     if (status == CLS_OK)
         status = cls_program_create(g, nz + 1 + K, inputs, Q + Q * K, y, &r->slopes, error);
     if (status == CLS_OK) status = compile_adjoint(r, inputs, y, error);
+    if (status == CLS_OK && r->points->rule == CLSI_DISCRETE_GRADIENT)
+        status = compile_window(r, inputs, error);
     free(y);
     return status;
 }
 
-static void set_weights(clsi_residual *r) {
+static cls_status set_weights(clsi_residual *r, cls_error *error) {
     const clsi_points *p = r->points;
     const cls_system *s = r->unknowns->s;
     double sum = 0;
@@ -146,20 +201,23 @@ static void set_weights(clsi_residual *r) {
             double v = p->z[(s->n + j) * p->n + at[1]];
             v2 += v * v;
         }
-        for (size_t e = 0; e < r->n_equations; e++)
-            r->weight[e * p->n_windows + w] = 1 / length / (e < r->n ? sqrt(v2) : v2);
+        for (size_t e = 0; e < r->n_equations; e++) {
+            double weight = 1 / length / (e < r->n ? sqrt(v2) : v2);
+            if (!(weight > 0) || !isfinite(weight))
+                return clsi_fail(error, CLS_DATA,
+                                 "the data from time %g to %g cannot be weighed: step %g, squared "
+                                 "speed %g; use units in which both are nearer to one",
+                                 p->time[at[0]], p->time[at[2]], length, v2);
+            r->weight[e * p->n_windows + w] = weight;
+        }
     }
+    return CLS_OK;
 }
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
                                 clsi_residual **out, cls_error *error) {
     *out = NULL;
     const cls_system *s = unknowns->s;
-    if (s->formalism == CLS_LAGRANGIAN)
-        return clsi_fail(error, CLS_USAGE,
-                         "this version learns parts of a thermal lagrangian (from q, v, T) or of a "
-                         "hamiltonian (from q, p, S); write '%s' as one of them",
-                         s->name);
     clsi_residual *r = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(error);
     *r = (clsi_residual){.points = points, .unknowns = unknowns, .n = s->n, .m = s->m};
@@ -170,12 +228,11 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->memory = clsi_residual_memory_create();
     int whole = r->weight && r->sloped && r->memory;
     cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
-    if (status == CLS_OK) {
-        set_weights(r);
+    if (status == CLS_OK) status = set_weights(r, error);
+    if (status == CLS_OK)
         *out = r;
-    } else {
+    else
         clsi_residual_free(&r);
-    }
     return status;
 }
 
@@ -185,6 +242,8 @@ void clsi_residual_free(clsi_residual **residual) {
     cls_program_free(&r->values);
     cls_program_free(&r->slopes);
     cls_program_free(&r->adjoint);
+    cls_program_free(&r->window_values);
+    cls_program_free(&r->window_slopes);
     clsi_residual_memory_free(r->memory);
     free(r->weight);
     free(r->sloped);
@@ -194,8 +253,8 @@ void clsi_residual_free(clsi_residual **residual) {
 
 /* ---- as a problem ---- */
 
-/* The condition as a row: weight (mean p.v / mean v.v - 1). Newton-like methods meet it to round-off
- * at any weight that stands out, and the solution is rescaled exactly afterwards. */
+/* The condition as a row: weight (mean p.v / mean v.v - 1). Newton-like methods meet it to
+ * round-off at any weight that stands out, and the solution is rescaled exactly afterwards. */
 static cls_status scale_row(const clsi_residual *r, const double *theta, double *value,
                             double *row) {
     size_t P = r->unknowns->n_theta;
@@ -208,16 +267,49 @@ static cls_status scale_row(const clsi_residual *r, const double *theta, double 
     return status;
 }
 
+/* An anchor as a row: weight (quantity - value), relative to the value where there is one. */
+static cls_status anchor_row(const clsi_residual *r, size_t i, const double *theta, double *value,
+                             double *row) {
+    double wanted = clsi_anchors_value(r->anchors, i);
+    double weight = r->anchor_weight / (wanted != 0 ? fabs(wanted) : 1);
+    cls_status status = clsi_anchors_row(r->anchors, i, theta, value, row);
+    *value = weight * (*value - wanted);
+    for (size_t j = 0; row && j < r->unknowns->n_theta; j++) row[j] *= weight;
+    return status;
+}
+
+static size_t regular_rows(const clsi_residual *r) {
+    return r->points->n_training * r->n_equations;
+}
+
+static size_t extra_rows(const clsi_residual *r) {
+    return (size_t)(r->scale_weight > 0) + (r->anchors ? clsi_anchors_count(r->anchors) : 0);
+}
+
+/* Row number `extra` behind the regular ones. */
+static cls_status extra_row(const clsi_residual *r, size_t extra, const double *theta,
+                            double *value, double *row) {
+    if (r->scale_weight > 0 && extra-- == 0) return scale_row(r, theta, value, row);
+    return anchor_row(r, extra, theta, value, row);
+}
+
+/* Runs of regular rows together, extra rows one by one, wherever the list has them. */
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
     const clsi_residual *residual = p->owner;
-    size_t regular = residual->points->n_training * residual->n_equations;
-    size_t P = p->n_parameters, plain = count;
-    if (residual->scale_weight > 0 && count && (rows ? rows[count - 1] : count - 1) == regular)
-        plain--;
-    cls_status status = clsi_residual_rows(residual, theta, 0, plain, rows, r, J);
-    if (status == CLS_OK && plain < count)
-        status = scale_row(residual, theta, r + plain, J ? J + plain * P : NULL);
+    size_t regular = regular_rows(residual), P = p->n_parameters;
+    cls_status status = CLS_OK;
+    for (size_t at = 0, end; at < count && status == CLS_OK; at = end) {
+        for (end = at; end < count && (rows ? rows[end] : end) < regular;) end++;
+        if (end > at) {
+            status = clsi_residual_rows(residual, theta, at, end - at, rows ? rows + at : NULL,
+                                        r + at, J ? J + at * P : NULL);
+        } else {
+            size_t row = rows ? rows[at] : at;
+            status = extra_row(residual, row - regular, theta, r + at, J ? J + at * P : NULL);
+            end = at + 1;
+        }
+    }
     return status;
 }
 
@@ -226,19 +318,38 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
     return problem_jacobian(p, theta, count, rows, r, NULL);
 }
 
+static cls_status add_extra(const clsi_residual *r, size_t extra, const double *theta, size_t count,
+                            double *row, double *loss, double *gradient) {
+    double value;
+    cls_status status = extra_row(r, extra, theta, &value, row);
+    *loss += value * value / (2 * (double)count);
+    for (size_t j = 0; j < r->unknowns->n_theta; j++) gradient[j] += value * row[j] / (double)count;
+    return status;
+}
+
+/* The regular rows of the list together, then the others. */
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
     const clsi_residual *residual = p->owner;
-    size_t regular = residual->points->n_training * residual->n_equations;
-    int scaled = residual->scale_weight > 0 && count > regular;
-    cls_status status =
-        clsi_residual_gradient(residual, theta, count - (size_t)scaled, rows, loss, gradient);
-    if (status != CLS_OK || !scaled) return status;
-    double value, *row = clsi_calloc(p->n_parameters, sizeof *row);
-    if (!row) return CLS_MEMORY;
-    status = scale_row(residual, theta, &value, row);
-    *loss += value * value / (2 * (double)count);
-    for (size_t j = 0; j < p->n_parameters; j++) gradient[j] += value * row[j] / (double)count;
+    size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0;
+    size_t *list = clsi_calloc(count, sizeof *list);
+    double *row = clsi_calloc(P, sizeof *row);
+    for (size_t k = 0; k < count && list; k++)
+        if ((rows ? rows[k] : k) < regular) list[plain++] = rows ? rows[k] : k;
+    cls_status status = CLS_MEMORY;
+    *loss = 0;
+    memset(gradient, 0, P * sizeof *gradient);
+    if (list && row)
+        status =
+            plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient) : CLS_OK;
+    double share = (double)plain / (double)count;
+    *loss *= share;
+    for (size_t j = 0; j < P; j++) gradient[j] *= share;
+    for (size_t k = 0; k < count && status == CLS_OK && plain < count; k++)
+        if ((rows ? rows[k] : k) >= regular)
+            status = add_extra(residual, (rows ? rows[k] : k) - regular, theta, count, row, loss,
+                               gradient);
+    free(list);
     free(row);
     return status;
 }
@@ -246,8 +357,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
     *out = (clsi_problem){.owner = r,
                           .n_parameters = r->unknowns->n_theta,
-                          .n_rows = r->points->n_training * r->n_equations +
-                                    (size_t)(r->scale_weight > 0),
+                          .n_rows = regular_rows(r) + extra_rows(r),
                           .affine = r->affine,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,

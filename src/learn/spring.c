@@ -37,7 +37,7 @@ typedef struct spring {
     double *r, *y, *r_next; /* (batch): residuals, J J^T y = rhs, residuals after the step */
     double *f, *trial, *at; /* (n): last step, this step, trial point */
     double damping, floor, rate;
-    int stale; /* epochs without a new best */
+    size_t stale; /* epochs without a new best */
     clsi_sampler sampler;
 } spring;
 
@@ -147,21 +147,33 @@ static int retreat(spring *s, clsi_run *run) {
     return s->rate >= LEAST_RATE;
 }
 
+/* All that the next iteration depends on, besides theta and the best. */
+static void state(void *optimizer, clsi_archive *a) {
+    spring *s = optimizer;
+    clsi_archive_doubles(a, s->n, s->f);
+    clsi_archive_doubles(a, 1, &s->damping);
+    clsi_archive_doubles(a, 1, &s->floor);
+    clsi_archive_doubles(a, 1, &s->rate);
+    clsi_archive_size(a, PATIENCE, &s->stale);
+    clsi_sampler_state(&s->sampler, a);
+}
+
 static void iterate(spring *s, clsi_run *run) {
     uint64_t most = run->options->max_iterations, epoch = run->problem->n_rows / s->batch;
     if (epoch > LONGEST_EPOCH) epoch = LONGEST_EPOCH;
-    for (uint64_t k = 0; k < most; k++) {
-        step(s, run);
-        run->info->iterations = k + 1;
-        if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) continue;
-        double loss = clsi_full_loss(run->problem, run->theta), best = run->best_loss;
-        if (clsi_run_report(run, loss, gradient_norm(s))) return;
-        s->stale = loss < best ? 0 : s->stale + 1;
+    for (uint64_t k = run->info->iterations; k < most; k++) {
+        /* Lost at the last report: here, because what comes after a report is not resumed. */
         int lost = s->stale >= PATIENCE || s->damping >= MOST_DAMPING;
         if (lost && !retreat(s, run)) {
             run->info->reason = "converged";
             return;
         }
+        step(s, run);
+        run->info->iterations = k + 1;
+        if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) continue;
+        double loss = clsi_full_loss(run->problem, run->theta);
+        s->stale = loss < run->best_loss ? 0 : s->stale + 1;
+        if (clsi_run_report(run, loss, gradient_norm(s))) return;
     }
 }
 
@@ -171,6 +183,7 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
     spring s = {0};
     cls_status status = clsi_run_begin(&run, p, o, theta, info, error);
     if (status == CLS_OK) status = prepare(&s, p, o, error);
+    if (status == CLS_OK) status = clsi_run_resume(&run, state, &s, error);
     if (status == CLS_OK && info->initial_loss <= o->loss_tolerance)
         info->reason = "converged";
     else if (status == CLS_OK)

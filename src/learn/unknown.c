@@ -2,7 +2,8 @@
  *
  * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (so that
  * everything is even in v: momentum vanishes at rest, and the gauge terms P0.v and grad f(q).v are
- * gone) and log T (temperatures stay positive). A friction is F = -Q D Q^T v with D positive by form
+ * gone) and log T (temperatures stay positive). A friction is F = -Q D Q^T v with D positive by
+ * form
  * (-lambda v for one coordinate); a generating function has no constant. */
 #include "base/base.h"
 #include "learn/learn.h"
@@ -53,13 +54,35 @@ static cls_status check_parts(const cls_system *system, const clsi_replacement *
                               cls_error *error) {
     for (size_t i = 0; i < n; i++) {
         if (list[i].used) continue;
-        const char *near = cls_nearest_word(list[i].part, system->n_parts,
-                                            (const char *const *)system->parts);
+        const char *near =
+            cls_nearest_word(list[i].part, system->n_parts, (const char *const *)system->parts);
         return clsi_fail(error, CLS_USAGE,
                          "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
                          system->name, list[i].part, near ? "; did you mean '" : "",
                          near ? near : "", near ? "'?" : "", system->name);
     }
+    return CLS_OK;
+}
+
+static int is_listed(size_t n, const char *const *names, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return 1;
+    return 0;
+}
+
+/* Every part once, and none that the file leaves open forgotten. */
+static cls_status check_names(const cls_system *system, const cls_learn_options *o,
+                              cls_error *error) {
+    for (size_t i = 0; i < o->n_unknown; i++)
+        if (is_listed(i, o->unknown, o->unknown[i]))
+            return clsi_fail(error, CLS_USAGE, "the part '%s' is listed twice", o->unknown[i]);
+    for (size_t i = 0; i < system->n_unknown; i++)
+        if (!is_listed(o->n_unknown, o->unknown, system->unknown[i]))
+            return clsi_fail(
+                error, CLS_USAGE,
+                "'%s' of '%s' is unknown too, and the others cannot be learned without "
+                "it; list it as well, or list none",
+                system->unknown[i], system->name);
     return CLS_OK;
 }
 
@@ -71,8 +94,7 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     *out = NULL;
     clsi_replacement *list = clsi_calloc(n, sizeof *list);
     if (!list) return clsi_no_memory(error);
-    for (size_t i = 0; i < n; i++)
-        list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
+    for (size_t i = 0; i < n; i++) list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
     cls_status status =
         clsi_system_parse_with(system->text, system->name, set, n, list, 1, out, error);
     if (status == CLS_OK) status = check_parts(system, list, n, error);
@@ -149,21 +171,24 @@ static cls_status add_input(clsi_learned *l, cls_error *error, const char *forma
     return l->input[l->d++] ? CLS_OK : clsi_no_memory(error);
 }
 
-/* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named part
- * is a potential and has no momenta. */
-static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, cls_error *error) {
+/* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
+ * part is a potential and has no momenta. For fields that name their inputs: the variables as they
+ * are. */
+static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, int raw, cls_error *error) {
     clsi_learned *l = &u->learned;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || u->kind != CLSI_PART_LET;
     cls_status status = CLS_OK;
     for (size_t j = 0; j < s->n && status == CLS_OK; j++)
         status = add_input(l, error, "%s", s->coordinate[j].name);
-    for (size_t j = 0; j < s->n && moving; j++)
+    for (size_t j = 0; j < s->n && moving && raw && status == CLS_OK; j++)
+        status = add_input(l, error, "%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name);
+    for (size_t j = 0; j < s->n && moving && !raw; j++)
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
             status = add_input(l, error, "%c.%s*%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name,
                                thermal ? 'v' : 'p', s->coordinate[k].name);
     for (size_t i = 0; i < s->m && status == CLS_OK; i++)
-        status = thermal ? add_input(l, error, "log(%s)", s->temperature[i].name)
+        status = thermal ? add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
                          : add_input(l, error, "%s", s->entropy[i].name);
     return status;
 }
@@ -182,14 +207,22 @@ static int auto_degree(size_t d, int formula) {
 
 static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_error *error) {
     int formula = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
-    char spec[64];
-    if (u->wanted || o->field) {
-        snprintf(spec, sizeof spec, "%.60s", u->wanted ? u->wanted : o->field);
-    } else {
-        snprintf(spec, sizeof spec, "chebyshev(%d%s)", auto_degree(u->learned.d, formula),
+    char chosen[64];
+    const char *spec = u->wanted ? u->wanted : o->field;
+    const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
+    clsi_learned *l = &u->learned;
+    /* a friction needs its constant, a generating function cannot have one */
+    int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
+    size_t length = spec ? strlen(spec) : 0;
+    if (!spec) {
+        snprintf(chosen, sizeof chosen, "chebyshev(%d%s)", auto_degree(l->d, formula),
                  formula ? "" : ", constant");
+        spec = chosen;
+    } else if (bare && length < 48 && spec[length - 1] == ')') {
+        snprintf(chosen, sizeof chosen, "%.*s, constant)", (int)length - 1, spec);
+        spec = chosen;
     }
-    return clsi_field_create(u->learned.d, spec, &u->learned.field, error);
+    return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
 /* Raw inputs at all points, then center and half width from their range. */
@@ -203,12 +236,11 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
     double *raw = clsi_calloc(d * p->n, sizeof *raw);
     u->x = clsi_calloc(d * p->n, sizeof *u->x);
     cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
-    if (status == CLS_OK)
-        status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
+    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
         double low = INFINITY, high = -INFINITY;
-        for (size_t s = 0; s < p->n; s++) {
+        for (size_t s = 0; s < p->n && status == CLS_OK; s++) {
             double value = raw[i * p->n + s];
             if (!isfinite(value))
                 status = clsi_fail(error, CLS_DATA, "%s is not finite at row %zu of the data",
@@ -216,13 +248,38 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
             low = fmin(low, value);
             high = fmax(high, value);
         }
-        l->center[i] = (low + high) / 2;
-        l->half[i] = high > low ? (high - low) / 2 : 1;
+        /* halves first, so that the largest numbers do not overflow; what varies by round-off only
+         * is a constant; formulas of the user get raw inputs */
+        double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
+        int scaled = !l->field->kind->raw;
+        l->center[i] = scaled ? low / 2 + high / 2 : 0;
+        l->half[i] = !scaled ? 1 : half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
     }
     cls_program_free(&program);
     free(raw);
+    return status;
+}
+
+/* Formulas of the user may have no value at some of the data: say so before they meet the solver.
+ * Slopes matter where the part is differentiated, which frictions and conductances are not. */
+static cls_status check_terms(const clsi_unknown *u, const clsi_points *p, cls_error *error) {
+    const clsi_field *f = u->learned.field;
+    int slopes = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
+    double *ones = clsi_calloc(f->n_parameters, sizeof *ones), value, slope[CLSI_FIELD_MAX_INPUTS];
+    if (!ones) return clsi_no_memory(error);
+    for (size_t k = 0; k < f->n_parameters; k++) ones[k] = 1;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_data && status == CLS_OK; i++) {
+        f->kind->evaluate(f, ones, 1, u->x + i * f->d, &value, slope, NULL);
+        for (size_t k = 0; k < f->d && slopes; k++) value += slope[k];
+        if (!isfinite(value))
+            status = clsi_fail(
+                error, CLS_DATA, "'%s': a formula of %.200s%s is not finite at row %zu of the data",
+                u->learned.part, f->spec, slopes ? ", or its derivative," : "", i + 1);
+    }
+    free(ones);
     return status;
 }
 
@@ -249,7 +306,8 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
 static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
-    cls_status status = make_skeleton(system, set, o, us, error);
+    cls_status status = check_names(system, o, error);
+    if (status == CLS_OK) status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);
@@ -257,9 +315,12 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         z[k] = cls_symbol(us->s->g, cls_system_state_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        status = choose_inputs(us->s, u, error);
+        const char *spec = u->wanted ? u->wanted : o->field;
+        const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
+        status = choose_inputs(us->s, u, kind && kind->raw, error);
         if (status == CLS_OK) status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
+        if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;
         u->learned.offset = us->n_theta;
         us->n_theta += u->learned.field->n_parameters;

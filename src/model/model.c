@@ -53,8 +53,8 @@ cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
     if (!(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
-    cls_node root = cls_apply(g, CLS_FN_SQRT,
-                              cls_add(g, square, cls_constant(g, l->floor * l->floor)));
+    cls_node root =
+        cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
     return cls_mul(g, cls_constant(g, 0.5), cls_add(g, u, root));
 }
 
@@ -91,6 +91,7 @@ cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t
 typedef struct place {
     const cls_model *model;
     const clsi_learned *first;
+    const char *wrong; /* why the part cannot be put in, or NULL */
 } place;
 
 static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_system *s) {
@@ -100,13 +101,22 @@ static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_sy
     return clsi_learned_value(l, s->g, phi);
 }
 
-static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
-    const place *p = owner;
-    size_t n = clsi_field_count(kind, s->n), have = 0;
+/* The laws hold for every parameter because coefficients are positive by form: a file that lacks
+ * the form is not a model. */
+static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) {
     const clsi_learned *end = p->model->learned + p->model->n_learned;
-    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++)
+    size_t have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
+    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
+        if (have < bound && !(l->floor > 0)) return "it is not positive by form";
         have++;
-    if (have != n) return CLS_NO_NODE;
+    }
+    return have == clsi_field_count(kind, n) ? NULL : "it has too few or too many fields";
+}
+
+static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    place *p = owner;
+    size_t n = clsi_field_count(kind, s->n);
+    if ((p->wrong = what_is_wrong(p, kind, s->n))) return cls_constant(s->g, 0);
     if (kind != CLSI_PART_FRICTION) return value_of(p->model, p->first, s);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
     for (size_t i = 0; values && i < n; i++) values[i] = value_of(p->model, p->first + i, s);
@@ -132,8 +142,22 @@ static void set_start(cls_model *m) {
     }
 }
 
+/* Fields of one part stand together, numbered from zero. */
+static cls_status check_order(const cls_model *m, cls_error *error) {
+    for (size_t i = 0; i < m->n_learned; i++) {
+        const clsi_learned *l = &m->learned[i];
+        if (l->slot == 0) continue;
+        if (i == 0 || l->slot != l[-1].slot + 1 || strcmp(l->part, l[-1].part) != 0)
+            return clsi_fail(error, CLS_SYSTEM,
+                             "the learned part '%s' is damaged: its fields are not in order",
+                             l->part);
+    }
+    return CLS_OK;
+}
+
 cls_status clsi_model_build(cls_model *m, cls_error *error) {
     cls_system_free(&m->system);
+    if (check_order(m, error) != CLS_OK) return CLS_SYSTEM;
     place *places = clsi_calloc(m->n_learned, sizeof *places);
     clsi_replacement *list = clsi_calloc(m->n_learned, sizeof *list);
     cls_status status = CLS_MEMORY;
@@ -141,19 +165,26 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
         size_t n = 0;
         for (size_t i = 0; i < m->n_learned; i++) {
             if (m->learned[i].slot) continue;
-            places[n] = (place){m, &m->learned[i]};
+            places[n] = (place){m, &m->learned[i], NULL};
             list[n] = (clsi_replacement){m->learned[i].part, put_in, &places[n], 0};
             n++;
         }
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
         status = clsi_system_parse_with(m->text, m->name, &set, n, list, 0, &m->system, error);
-        for (size_t i = 0; i < n && status == CLS_OK; i++)
-            if (!list[i].used)
+        for (size_t i = 0; i < n; i++) { /* zero in the place of a part is an error that follows */
+            if (places[i].wrong)
+                status = clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
+                                   list[i].part, places[i].wrong);
+            else if (status == CLS_OK && !list[i].used)
                 status = clsi_fail(error, CLS_SYSTEM, "the system has no part '%s'", list[i].part);
+        }
     } else {
         clsi_no_memory(error);
     }
-    if (status == CLS_OK) set_start(m);
+    if (status == CLS_OK)
+        set_start(m);
+    else
+        cls_system_free(&m->system);
     free(places);
     free(list);
     return status;
@@ -215,9 +246,9 @@ static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
     for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
     return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "slot",
-                     (json_int_t)l->slot, "field",
-                     l->field->spec, "inputs", inputs, "center", numbers(l->d, l->center), "half",
-                     numbers(l->d, l->half), "scale", l->scale, "floor", l->floor);
+                     (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs, "center",
+                     numbers(l->d, l->center), "half", numbers(l->d, l->half), "scale", l->scale,
+                     "floor", l->floor);
 }
 
 static char *describe(const cls_model *m, char **set) {
@@ -236,9 +267,9 @@ static char *describe(const cls_model *m, char **set) {
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
     clsi_container c = {0};
     char *set = NULL, *unknown = describe(m, &set);
-    const char *const notes[][2] = {{"format", FORMAT},      {"system_name", m->name},
-                                    {"system", m->text},     {"set", set},
-                                    {"unknown", unknown},    {"provenance", m->provenance}};
+    const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
+                                    {"system", m->text},  {"set", set},
+                                    {"unknown", unknown}, {"provenance", m->provenance}};
     cls_status status = unknown && set ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < 6 && status == CLS_OK; i++)
         status = clsi_container_add_note(&c, notes[i][0], notes[i][1] ? notes[i][1] : "{}", error);
@@ -274,11 +305,13 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
     json_t *inputs = NULL, *center = NULL, *half = NULL;
     json_int_t slot = 0;
     if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F}", "part", &part, "slot", &slot,
-                    "field", &spec, "inputs", &inputs, "center", &center, "half", &half, "scale", &l->scale,
-                    "floor", &l->floor) != 0)
+                    "field", &spec, "inputs", &inputs, "center", &center, "half", &half, "scale",
+                    &l->scale, "floor", &l->floor) != 0)
         return bad(path, "a learned part lacks something", error);
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
+    if (slot < 0 || !isfinite(l->scale) || !isfinite(l->floor))
+        return bad(path, "a learned part has a bad slot, scale or floor", error);
     if (l->d < 1 || l->d > CLSI_FIELD_MAX_INPUTS || !read_numbers(center, l->d, l->center) ||
         !read_numbers(half, l->d, l->half))
         return bad(path, "a learned part has bad inputs", error);
@@ -288,7 +321,7 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
         if (!text || !(l->half[i] > 0)) return bad(path, "a learned part has bad inputs", error);
         if (!(l->input[i] = clsi_strdup(text))) return clsi_no_memory(error);
     }
-    return clsi_field_create(l->d, spec, &l->field, error);
+    return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
 /* JSON inside a note, parsed only when it is as short as what we write. */
@@ -331,6 +364,7 @@ static cls_status read_set(const char *path, const clsi_container *c, cls_model 
     if (!m->set_names || !m->set_values) status = clsi_no_memory(error);
     if (status == CLS_OK) {
         json_object_foreach(values, key, value) {
+            if (!json_is_number(value)) status = bad(path, "bad parameter values", error);
             m->set_values[m->n_set] = json_number_value(value);
             m->set_names[m->n_set] = clsi_strdup(key);
             if (!m->set_names[m->n_set++]) status = clsi_no_memory(error);
@@ -342,7 +376,8 @@ static cls_status read_set(const char *path, const clsi_container *c, cls_model 
 
 static cls_status take(const char *path, const clsi_container *c, cls_model *m, cls_error *error) {
     const char *format = clsi_container_note(c, "format");
-    const char *text = clsi_container_note(c, "system"), *name = clsi_container_note(c, "system_name");
+    const char *text = clsi_container_note(c, "system"),
+               *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
     if (!format || strcmp(format, FORMAT) != 0)
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,

@@ -15,9 +15,9 @@ typedef struct clsi_learned {
     size_t d;
     char *input[CLSI_FIELD_MAX_INPUTS];
     double center[CLSI_FIELD_MAX_INPUTS], half[CLSI_FIELD_MAX_INPUTS];
-    size_t offset;  /* of its parameters in theta */
-    double scale;   /* the part is scale * phi: frictions are learned in units of their size */
-    double floor;   /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi */
+    size_t offset; /* of its parameters in theta */
+    double scale;  /* the part is scale * phi: frictions are learned in units of their size */
+    double floor; /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi */
 } clsi_learned;
 
 struct cls_model {
@@ -40,8 +40,9 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
 /* Number of fields of a part of this kind. */
 size_t clsi_field_count(clsi_part_kind kind, size_t n);
-/* Force on coordinate j of F = -Q D Q^T v: values[0..n) are the diagonal of D, positive by form, the
- * rest the angles of Q, a product of plane rotations. Dissipative for every value of the fields. */
+/* Force on coordinate j of F = -Q D Q^T v: values[0..n) are the diagonal of D, positive by form,
+ * the rest the angles of Q, a product of plane rotations. Dissipative for every value of the
+ * fields. */
 cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j);
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);

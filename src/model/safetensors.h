@@ -24,7 +24,7 @@ cls_status clsi_container_write(const char *path, const clsi_container *c, cls_e
 void clsi_container_clear(clsi_container *c);
 const char *clsi_container_note(const clsi_container *c, const char *key); /* NULL if absent */
 cls_status clsi_container_add_note(clsi_container *c, const char *key, const char *value,
-                                   cls_error *error);                  /* copies */
+                                   cls_error *error); /* copies */
 cls_status clsi_container_add_tensor(clsi_container *c, const char *name, size_t n,
                                      const double *values, cls_error *error); /* copies */
 

@@ -46,6 +46,11 @@ const cls_scheme_info *cls_scheme_find(const char *name) {
     return scheme ? &scheme->info : NULL;
 }
 
+int cls_scheme_is_adaptive(const char *name) {
+    const clsi_scheme *scheme = clsi_scheme_find(name);
+    return scheme && (scheme->estimate || !scheme->build); /* bdf has nothing to build */
+}
+
 cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *error) {
     const clsi_scheme *scheme = clsi_scheme_find(name);
     if (scheme) return scheme->applies ? scheme->applies(s, error) : CLS_OK;

@@ -11,9 +11,10 @@
  * (the idea of DOP853; Hairer, Norsett, Wanner, Solving ODEs I, II.10). A PI controller chooses the
  * next h. Stages that cannot be solved, or that leave the domain, are rejections.
  *
- * Entropy: two stages go backwards, where friction takes entropy away; the sum rises once h
+ * Entropy: stages that go backwards give back what friction produced there; the sum rises once h
  * resolves the motion. A step over which it falls is rejected and made with half the h, and when
- * that does not help (round-off, at rest) by the plain step, which cannot let it fall.
+ * that does not help by the plain step, which cannot let it fall unless friction has the wrong
+ * sign.
  *
  * Predictor: what is solved for is the rate of change over a stage, a smooth function of the
  * stage's middle. The stages go to and fro over the step, so most are interpolated, not
@@ -33,6 +34,7 @@ void clsi_adaptive_start(cls_simulator *sim) {
     clsi_adaptive *a = &sim->adaptive;
     a->h = a->inner = 0;
     a->error = 1;
+    a->lets_fall = 0;
     a->n_known = a->newest = 0;
     for (size_t i = 0; i < sim->stepper->nz; i++) a->largest[i] = fabs(sim->state[i]);
 }
@@ -134,6 +136,7 @@ static double estimate(const cls_simulator *sim) {
             first += high[j] * moved;
             second += low[j] * moved;
         }
+        if (!isfinite(first)) return INFINITY;
         e5 = fmax(e5, fabs(first) / scale);
         e3 = fmax(e3, fabs(second) / scale);
     }
@@ -142,10 +145,12 @@ static double estimate(const cls_simulator *sim) {
 
 /* The first size. One plain step against two halves is O(h^3) with a constant that says on which
  * time the motion changes; from there to the size that order 6 can afford is a guess that the
- * controller corrects. */
+ * controller corrects. The step that the author of the system found sensible says where to begin
+ * looking. */
 static void probe(cls_simulator *sim) {
     clsi_adaptive *a = &sim->adaptive;
-    double *start = a->states, *whole = start + sim->n_state, h = sim->stepper->options.h;
+    double *start = a->states, *whole = start + sim->n_state;
+    double h = fmin(sim->stepper->options.h, 10 * cls_system_default_step(sim->stepper->s));
     memcpy(start, sim->state, sim->n_state * sizeof(double));
     for (int tries = 0; tries < MAX_PROBES; tries++, h *= 0.1) {
         clsi_trouble trouble = clsi_simulator_solve(sim, now(sim), h, 0, 0);
@@ -161,7 +166,7 @@ static void probe(cls_simulator *sim) {
         if (trouble != CLSI_FINE || error > 0.1) continue;
         double change = cbrt(fmax(error, 1e-12)),
                fine = pow(sim->stepper->options.accuracy, 1.0 / 7);
-        a->h = fmin(h, h * fine / change);
+        a->h = fmin(sim->stepper->options.h, h * fmin(0.3 * fine / change, 5));
         return;
     }
 }
@@ -170,7 +175,7 @@ static void probe(cls_simulator *sim) {
 
 static void accept(cls_simulator *sim, double h, double error, int shrunk) {
     clsi_adaptive *a = &sim->adaptive;
-    error = fmax(error, 1e-10);
+    error = fmax(error, 1e-4); /* a lucky zero must not frighten the next step */
     double factor = 0.9 * pow(error, -0.7 / 7) * pow(a->error, 0.4 / 7);
     factor = fmin(fmax(factor, 0.2), shrunk ? 1 : 5);
     /* a step cut short by the output says nothing against the one that was planned */
@@ -190,58 +195,66 @@ static void reject(cls_simulator *sim, double h) {
     sim->info.rejected_steps++;
 }
 
-/* The total entropy has fallen by more than round-off, over the step or since the output. */
-static int entropy_falls(const cls_simulator *sim, double before, double output) {
-    double reached = sim->monitor_out[CLSI_MONITOR_ENTROPY], least = fmax(before, output);
+/* The total entropy has fallen by more than round-off, since `before` or since the output. */
+static int entropy_falls(const cls_simulator *sim, double before) {
+    double reached = sim->monitor_out[CLSI_MONITOR_ENTROPY];
+    double least = fmax(before, sim->adaptive.output_entropy);
     return reached - least < -1e-14 * fabs(least);
 }
 
-/* Tries a step of h. 1: made and measured; 0: rejected, a->h is smaller. */
-static int attempt(cls_simulator *sim, double h, double output_entropy, int shrunk,
-                   clsi_trouble *trouble) {
+/* The plain step of h, in which nothing goes backwards. */
+static clsi_trouble plain_step(cls_simulator *sim, double h) {
+    clsi_trouble trouble = clsi_simulator_solve(sim, now(sim), h, 0, 0);
+    if (trouble == CLSI_FINE) clsi_simulator_measure(sim);
+    return trouble;
+}
+
+/* When the entropy falls over the plain step too, then by the system's own formulas (friction of
+ * the wrong sign), and there is nothing to insist on. */
+static int falls_by_itself(cls_simulator *sim, double h, double before) {
+    go_back(sim);
+    int falls = plain_step(sim, h) == CLSI_FINE && entropy_falls(sim, before);
+    sim->monitor_out[CLSI_MONITOR_ENTROPY] = before;
+    return falls;
+}
+
+/* Tries a step of h. 1: made and measured; 0: not, a->reason says why, and a->h is smaller. */
+static int attempt(cls_simulator *sim, double h, int shrunk) {
+    clsi_adaptive *a = &sim->adaptive;
     double before = sim->monitor_out[CLSI_MONITOR_ENTROPY];
-    *trouble = stages(sim, h);
-    if (*trouble != CLSI_FINE) return reject(sim, h / 4), 0;
+    a->reason = stages(sim, h);
+    if (a->reason != CLSI_FINE) return reject(sim, h / 4), 0;
     double error = estimate(sim) / sim->stepper->options.accuracy;
     if (!(error <= 1)) {
-        *trouble = CLSI_INACCURATE;
+        a->reason = CLSI_INACCURATE;
         return reject(sim, h * fmax(0.2, 0.9 * pow(error, -1.0 / 7))), 0;
     }
     clsi_simulator_measure(sim);
-    if (entropy_falls(sim, before, output_entropy)) {
-        sim->monitor_out[CLSI_MONITOR_ENTROPY] = before;
+    if (!a->lets_fall && entropy_falls(sim, before)) {
+        a->reason = CLSI_FALLING;
+        a->lets_fall = falls_by_itself(sim, h, before);
         sim->defect = fmax(sim->defect, 0);
-        return reject(sim, h / 2), 0;
+        return reject(sim, a->lets_fall ? h : h / 2), 0;
     }
     accept(sim, h, error, shrunk);
     return 1;
 }
 
-/* The plain step of h: nothing goes backwards in it, so the entropy cannot fall. */
-static clsi_trouble plain_step(cls_simulator *sim, double h) {
-    clsi_trouble trouble = clsi_simulator_solve(sim, now(sim), h, 0, 0);
-    if (trouble != CLSI_FINE) return trouble;
-    clsi_simulator_measure(sim);
-    accept(sim, h, 1, 1);
-    return CLSI_FINE;
-}
-
-static clsi_trouble internal_step(cls_simulator *sim, double output_entropy) {
+static clsi_trouble internal_step(cls_simulator *sim) {
     const cls_simulate_options *o = &sim->stepper->options;
     clsi_adaptive *a = &sim->adaptive;
-    double least = 16 * DBL_EPSILON * fmax(o->h, fabs(now(sim)));
-    int falls = 0;
-    for (int tries = 0;; tries++) {
-        double left = o->h - a->inner, parts = ceil(left / a->h), h = left / parts;
-        clsi_trouble trouble = CLSI_FINE;
-        if (falls > o->max_halvings) {
-            trouble = plain_step(sim, h);
+    double least = 16 * DBL_EPSILON * fmax(o->h, fabs(now(sim))), left = o->h - a->inner;
+    for (int tries = 0, falls = 0;; tries++) {
+        double parts = ceil(left / a->h), h = left / parts;
+        int made = attempt(sim, h, tries > 0);
+        if (!made && a->reason == CLSI_FALLING && ++falls > o->max_halvings) {
+            clsi_trouble trouble = plain_step(sim, h);
             if (trouble != CLSI_FINE) return trouble;
-        } else if (!attempt(sim, h, output_entropy, tries > 0, &trouble)) {
-            falls += trouble == CLSI_FINE;
-            if (a->h > least) continue;
-            return trouble == CLSI_FINE ? CLSI_INACCURATE : trouble;
+            accept(sim, h, 0, 0);
+            made = 1;
         }
+        if (!made && a->h > least) continue;
+        if (!made) return a->reason;
         if (parts == 1) a->inner = o->h;
         return clsi_simulator_balance(sim);
     }
@@ -254,13 +267,15 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim) {
     double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY];
     clsi_trouble trouble = CLSI_FINE;
     memcpy(saved, sim->state, sim->n_state * sizeof(double));
+    a->output_entropy = entropy;
     if (a->h == 0) probe(sim);
-    while (a->inner < sp->options.h && trouble == CLSI_FINE) trouble = internal_step(sim, entropy);
+    while (a->inner < sp->options.h && trouble == CLSI_FINE) trouble = internal_step(sim);
     a->inner = 0;
     if (trouble != CLSI_FINE) {
         memcpy(sim->state, saved, sim->n_state * sizeof(double));
         sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
         a->n_known = a->newest = 0;
+        sim->defect = 0;
     }
     sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - entropy;
     return trouble;

@@ -6,7 +6,7 @@
  * test: it does not depend on how the equations are scaled); otherwise the step is halved. Because
  * convergence is quadratic, an update whose successor would be below round-off is the last one, and
  * no evaluation is spent on confirming it. The domain is checked before the residual is evaluated,
- * never after. */
+ * never after; whether the solution itself lies inside is for the one who takes it to check. */
 #include "simulate/stepper.h"
 #include "expr/program.h"
 #include "system/dense.h"
@@ -38,25 +38,75 @@ static clsi_trouble evaluate(const clsi_stepper *sp, clsi_newton *nw, double *ou
     return CLSI_FINE;
 }
 
+/* fmax is a call; this is not. */
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* Infinite when d is not finite. */
 static double size_of(const clsi_newton *nw, size_t k, const double *d) {
     double largest = 0;
-    for (size_t i = 0; i < k; i++) largest = fmax(largest, fabs(d[i]) / nw->scale[i]);
+    for (size_t i = 0; i < k; i++) {
+        double size = fabs(d[i]) / nw->scale[i];
+        if (!isfinite(size)) return INFINITY;
+        largest = larger(largest, size);
+    }
     return largest;
 }
 
-/* scale[i]: d is converged when |d| <= tolerance * scale. h d at half an ulp of z, or d at the
- * tolerance relative to u, whichever is larger; a state that passes zero is measured by the rest.
- */
-static void set_scale(const clsi_stepper *sp, clsi_newton *nw) {
+/* least[i]: an update below the tolerance times this changes the state z by less than half an ulp;
+ * a state that passes zero is measured by the rest. The same for all iterations of a solve. */
+static void set_least(const clsi_stepper *sp, clsi_newton *nw) {
     double h = fabs(nw->in[sp->nz + 2]), tolerance = sp->options.tolerance, rest = 0;
-    for (size_t i = 0; i < sp->nz; i++) rest = fmax(rest, fabs(nw->in[i]));
+    for (size_t i = 0; i < sp->nz; i++) rest = larger(rest, fabs(nw->in[i]));
+    double ulp = 0.5 * DBL_EPSILON / (h * tolerance);
     for (size_t i = 0; i < sp->n_unknowns; i++) {
         size_t of = sp->of_state[i];
-        double z = of < sp->nz ? fmax(fabs(nw->in[of]), 1e-3 * rest) : 0;
+        double z = of < sp->nz ? larger(fabs(nw->in[of]), 1e-3 * rest) : 0;
         if (sp->s->form->kind == CLSI_FORM_THERMAL && of >= 2 * sp->s->n && of < sp->nz)
             z = 1; /* the unknown is a rate of log T */
-        double floor = 0.5 * DBL_EPSILON * z / h / tolerance;
-        nw->scale[i] = fmax(fmax(fabs(nw->in[sp->n_base + i]), floor), DBL_MIN / tolerance);
+        nw->least[i] = larger(ulp * z, DBL_MIN / tolerance);
+    }
+}
+
+/* scale[i]: d is converged when |d| <= tolerance * scale. */
+static void set_scale(const clsi_stepper *sp, clsi_newton *nw) {
+    for (size_t i = 0; i < sp->n_unknowns; i++)
+        nw->scale[i] = larger(fabs(nw->in[sp->n_base + i]), nw->least[i]);
+}
+
+/* ---- linear equations: one and two unknowns are most of them, and calls cost more than they ----
+ */
+
+static int usable(double pivot) {
+    return fabs(pivot) > 0 && isfinite(pivot);
+}
+
+/* As clsi_lu_factor: nonzero when there is no inverse. */
+static size_t factor(size_t k, double *a, size_t *pivot) {
+    if (k > 2) return clsi_lu_factor(k, a, pivot);
+    if (k == 1) return !usable(a[0]);
+    pivot[0] = fabs(a[2]) > fabs(a[0]);
+    if (pivot[0]) {
+        double first = a[0], second = a[1];
+        a[0] = a[2], a[1] = a[3];
+        a[2] = first, a[3] = second;
+    }
+    if (!usable(a[0])) return 1;
+    a[2] /= a[0];
+    a[3] -= a[2] * a[1];
+    return usable(a[3]) ? 0 : 2;
+}
+
+static void solve(size_t k, const double *lu, const size_t *pivot, double *b) {
+    if (k > 2) {
+        clsi_lu_solve(k, lu, pivot, b);
+    } else if (k == 1) {
+        b[0] /= lu[0];
+    } else {
+        double first = b[pivot[0]], second = b[!pivot[0]] - lu[2] * first;
+        b[1] = second / lu[3];
+        b[0] = (first - lu[1] * b[1]) / lu[0];
     }
 }
 
@@ -86,8 +136,8 @@ static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double 
             continue;
         }
         memcpy(nw->trial_d, nw->trial_out, k * sizeof(double));
-        clsi_lu_solve(k, nw->lu, nw->pivot, nw->trial_d);
-        if (size_of(nw, k, nw->trial_d) > (1 - 0.25 * lambda) * size) {
+        solve(k, nw->lu, nw->pivot, nw->trial_d);
+        if (!(size_of(nw, k, nw->trial_d) <= (1 - 0.25 * lambda) * size)) {
             trouble = CLSI_STALLED;
             continue;
         }
@@ -102,10 +152,11 @@ static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double 
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
     size_t k = sp->n_unknowns;
     double *u = nw->in + sp->n_base, tolerance = sp->options.tolerance, before = INFINITY;
-    if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
     nw->last_iterations = 0;
-    if (k == 0) return inside(sp, nw) ? CLSI_FINE : CLSI_DOMAIN;
+    if (k == 0) return CLSI_FINE;
+    if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
     clsi_program_early(sp->residual, nw->work_residual, nw->in);
+    set_least(sp, nw);
     clsi_trouble trouble = first_evaluation(sp, nw);
     if (trouble != CLSI_FINE) return trouble;
     while (nw->last_iterations < sp->options.max_iterations) {
@@ -113,8 +164,8 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
         nw->iterations++;
         memcpy(nw->lu, nw->out + k, k * k * sizeof(double));
         memcpy(nw->d, nw->out, k * sizeof(double));
-        if (clsi_lu_factor(k, nw->lu, nw->pivot)) return CLSI_SINGULAR;
-        clsi_lu_solve(k, nw->lu, nw->pivot, nw->d);
+        if (factor(k, nw->lu, nw->pivot)) return CLSI_SINGULAR;
+        solve(k, nw->lu, nw->pivot, nw->d);
         set_scale(sp, nw);
         double size = size_of(nw, k, nw->d);
         memcpy(nw->u, u, k * sizeof(double));
@@ -125,7 +176,7 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
         int at_round_off = size < 1e-9 && size > 0.25 * before;
         if (size <= tolerance || (size < 1e-5 && next <= 0.1 * tolerance) || at_round_off) {
             for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - nw->d[i];
-            return inside(sp, nw) ? CLSI_FINE : CLSI_DOMAIN;
+            return CLSI_FINE;
         }
         trouble = line_search(sp, nw, size);
         if (trouble == CLSI_STALLED && size < 1e-9) { /* no descent because there is none left */

@@ -61,6 +61,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     nw->trial_d = carve(&at, k);
     nw->u = carve(&at, k);
     nw->scale = carve(&at, k);
+    nw->least = carve(&at, k);
     nw->guarded = carve(&at, sp->n_guarded);
     struct {
         double **work;
@@ -86,7 +87,7 @@ static size_t block_size(const cls_simulator *sim) {
                           : 0;
     return sim->n_state * (size_t)(sp->options.max_halvings + 5) + adaptive +
            substeps(sp) * CLSI_HISTORY * k + sp->nz + 2 + 2 * n_monitor + sp->n_base + k + 2 * out +
-           k * k + 4 * k + sp->n_guarded + sp->work_size +
+           k * k + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
 }
 
@@ -314,20 +315,7 @@ static void remember(cls_simulator *sim, size_t sub) {
     if (sim->history_length[sub] < CLSI_HISTORY) sim->history_length[sub]++;
 }
 
-/* Newton from the predicted, then from the cold guess. Base inputs are set. */
-static clsi_trouble newton(cls_simulator *sim, int warm) {
-    const clsi_stepper *sp = sim->stepper;
-    clsi_newton *nw = &sim->newton;
-    clsi_trouble trouble = CLSI_STALLED;
-    if (warm) trouble = clsi_newton_solve(sp, nw);
-    if (trouble != CLSI_FINE) {
-        cls_program_run(sp->guess, nw->work_guess, nw->in, nw->in + sp->n_base);
-        trouble = clsi_newton_solve(sp, nw);
-    }
-    if (nw->last_iterations > nw->max_iterations) nw->max_iterations = nw->last_iterations;
-    return trouble;
-}
-
+/* The end of the step from the solution, if it is one: finite and in the domain. */
 static clsi_trouble take_next(cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
     clsi_newton *nw = &sim->newton;
@@ -335,14 +323,30 @@ static clsi_trouble take_next(cls_simulator *sim) {
     clsi_program_late(sp->next, nw->work_next, nw->in, sim->next_out);
     for (size_t i = 0; i < sim->n_state; i++)
         if (!isfinite(sim->next_out[i])) return CLSI_NONFINITE;
+    for (size_t k = 0; k < sp->n_guarded; k++) {
+        const clsi_variable *x = &sp->s->coordinate[sp->guarded[k]];
+        double reached = sim->next_out[sp->guarded[k]];
+        if (!(reached > x->low && reached < x->high)) return CLSI_DOMAIN;
+    }
     memcpy(sim->state, sim->next_out, sim->n_state * sizeof(double));
     return CLSI_FINE;
 }
 
-clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm) {
-    set_base(sim, t, h, defect);
-    clsi_trouble trouble = newton(sim, warm);
+/* Newton from the unknowns that are there. */
+static clsi_trouble solve(cls_simulator *sim) {
+    clsi_newton *nw = &sim->newton;
+    clsi_trouble trouble = clsi_newton_solve(sim->stepper, nw);
+    if (nw->last_iterations > nw->max_iterations) nw->max_iterations = nw->last_iterations;
     return trouble == CLSI_FINE ? take_next(sim) : trouble;
+}
+
+clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm) {
+    const clsi_stepper *sp = sim->stepper;
+    double *in = sim->newton.in;
+    set_base(sim, t, h, defect);
+    if (warm && solve(sim) == CLSI_FINE) return CLSI_FINE;
+    cls_program_run(sp->guess, sim->newton.work_guess, in, in + sp->n_base);
+    return solve(sim);
 }
 
 /* One step of h from time t; split in halves as often as it must be and may be. */
@@ -467,7 +471,8 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
         [CLSI_STALLED] = "Newton's method did not converge",
         [CLSI_RUNAWAY] = "the motion runs away: the terms of the energy have grown until their "
                          "round-off exceeds the energy itself",
-        [CLSI_INACCURATE] = "the accuracy asked for needs steps below round-off"};
+        [CLSI_INACCURATE] = "the accuracy asked for needs steps below round-off",
+        [CLSI_FALLING] = "the entropy falls over every step down to round-off"};
     clsi_text text = {0};
     clsi_text_printf(&text, "step %llu at time %.10g: %s", (unsigned long long)sim->steps + 1,
                      cls_simulator_time(sim), why[trouble]);

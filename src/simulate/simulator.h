@@ -16,6 +16,9 @@ typedef struct clsi_adaptive {
     double *middle;  /* (n_composition) middles of the last stages, a ring ... */
     double *rate;    /* (n_composition, unknowns) ... and what solved them */
     size_t n_known, newest;
+    double output_entropy; /* at the last output */
+    clsi_trouble reason;   /* of the last rejection */
+    int lets_fall;         /* the system's own friction takes entropy away */
 } clsi_adaptive;
 
 struct cls_simulator {

@@ -34,19 +34,20 @@ void clsi_stepper_free(clsi_stepper **stepper);
 /* Why a step could not be solved. */
 typedef enum clsi_trouble {
     CLSI_FINE,
-    CLSI_NONFINITE, /* a term of the residual is not finite */
-    CLSI_DOMAIN,    /* no descent without leaving the domain */
-    CLSI_SINGULAR,  /* the Jacobian has no inverse */
-    CLSI_STALLED,   /* not converged in max_iterations, or no descent */
-    CLSI_RUNAWAY,   /* solved, but the energy's terms have outgrown their sum */
-    CLSI_INACCURATE /* the accuracy would need steps below round-off */
+    CLSI_NONFINITE,  /* a term of the residual is not finite */
+    CLSI_DOMAIN,     /* no descent without leaving the domain */
+    CLSI_SINGULAR,   /* the Jacobian has no inverse */
+    CLSI_STALLED,    /* not converged in max_iterations, or no descent */
+    CLSI_RUNAWAY,    /* solved, but the energy's terms have outgrown their sum */
+    CLSI_INACCURATE, /* the accuracy would need steps below round-off */
+    CLSI_FALLING     /* the entropy falls over a composed step */
 } clsi_trouble;
 
 /* Scratch of the Newton solver; carved from one block, nothing is allocated while stepping. */
 typedef struct clsi_newton {
     double *in;              /* n_base + k: base inputs, then the unknowns */
     double *out, *trial_out; /* k + k*k + n_positive each */
-    double *lu, *d, *trial_d, *u, *scale, *guarded;
+    double *lu, *d, *trial_d, *u, *scale, *least, *guarded;
     size_t *pivot;
     double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
         *work_paper, *work_scale;
@@ -54,7 +55,8 @@ typedef struct clsi_newton {
     int last_iterations, max_iterations;
 } clsi_newton;
 
-/* Solves the step whose base inputs are in nw->in, beginning at the unknowns that are there. */
+/* Solves the step whose base inputs are in nw->in, beginning at the unknowns that are there. The
+ * end of the step may lie outside the domain. */
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw);
 
 /* Reference solution by CVODE. */

@@ -3,6 +3,7 @@
  *   names.c     one table of names; which of them a formula may use
  *   declare.c   coordinate, entropy, temperature, parameter, let, part
  *   statements.c  formulas, friction, heat, external, invariant, output, start, step, until
+ *   anchor.c    anchor
  *   parse.c     the table of statements and the order of reading */
 #ifndef CLSI_LANGUAGE_H
 #define CLSI_LANGUAGE_H
@@ -55,8 +56,9 @@ typedef struct clsi_reader {
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, entropy_capacity, temperature_capacity, parameter_capacity,
         value_capacity, symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity,
-        let_raw_capacity, parts_capacity, unknown_capacity, unknown_field_capacity, invariants_capacity, raw_invariants_capacity,
-        outputs_capacity, raw_outputs_capacity;
+        let_raw_capacity, parts_capacity, unknown_capacity, unknown_field_capacity,
+        invariants_capacity, raw_invariants_capacity, outputs_capacity, raw_outputs_capacity,
+        anchors_capacity;
     clsi_replacement *replacements;
     size_t n_replacements;
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
@@ -143,5 +145,6 @@ cls_status clsi_read_output(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_start(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_step(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_until(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_anchor(clsi_reader *r, clsi_cursor c);
 
 #endif

@@ -20,6 +20,7 @@ static const char *const reserved[] = {"time",
                                        "on",
                                        "in",
                                        "with",
+                                       "at",
 #define FUNCTION_NAME(name, text) text,
                                        CLS_FUNCTION_LIST(FUNCTION_NAME)
 #undef FUNCTION_NAME

@@ -1,10 +1,10 @@
 /* A .clausius file becomes a cls_system.
  *
  * Statements are found first (a line that begins with white space continues the one before), then
- * read in four passes: parameters, declarations, lets, physics. So a formula may stand above the
- * parameters it uses, and printed products begin with their parameters (nodes are sorted by age).
- * Cost: a few walks over the text and over each formula. The whole system is checked here; what
- * comes out can be simulated. */
+ * read in five passes: parameters, declarations, lets, physics, anchors. So a formula may stand
+ * above the parameters it uses, and printed products begin with their parameters (nodes are sorted
+ * by age). Cost: a few walks over the text and over each formula. The whole system is checked here;
+ * what comes out can be simulated. */
 #include "system/language.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000 };
 
-typedef enum pass { PARAMETER, DECLARE, LET, PHYSICS } pass;
+typedef enum pass { PARAMETER, DECLARE, LET, PHYSICS, ANCHOR } pass;
 
 typedef struct keyword {
     const char *first, *second; /* second NULL for one word */
@@ -40,6 +40,7 @@ static const keyword keywords[] = {
     {"start", NULL, PHYSICS, clsi_read_start},
     {"step", NULL, PHYSICS, clsi_read_step},
     {"until", NULL, PHYSICS, clsi_read_until},
+    {"anchor", NULL, ANCHOR, clsi_read_anchor},
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
@@ -78,7 +79,7 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
                    "no statement begins with `%s`: expected coordinate, entropy, "
                    "temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
                    "lagrangian, friction, heat exchange, external, invariant, output, "
-                   "start, step or until",
+                   "start, step, until or anchor",
                    word);
 }
 
@@ -230,6 +231,7 @@ static cls_status read_all(clsi_reader *r, statement **list) {
         status = clsi_at(r, r->length,
                          "no formula: write a lagrangian, a hamiltonian or a thermal "
                          "lagrangian");
+    if (status == CLS_OK) status = read_pass(r, *list, n, ANCHOR);
     return status;
 }
 
@@ -284,9 +286,15 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
                          file);
     cls_system *s = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
-    clsi_reader r = {
-        .file = file, .text = text, .length = length, .set = set, .error = error, .s = s,
-        .replacements = replacements, .n_replacements = n, .skeleton = skeleton};
+    clsi_reader r = {.file = file,
+                     .text = text,
+                     .length = length,
+                     .set = set,
+                     .error = error,
+                     .s = s,
+                     .replacements = replacements,
+                     .n_replacements = n,
+                     .skeleton = skeleton};
     statement *list = NULL;
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");

@@ -143,6 +143,16 @@ static void put_laws(page *p) {
     }
 }
 
+static void put_anchors(page *p) {
+    const cls_system *s = p->s;
+    if (s->n_anchors) clsi_text_append(&p->text, "\n  anchors (for learning)\n");
+    for (size_t i = 0; i < s->n_anchors; i++) {
+        clsi_text_append(&p->text, "    ");
+        clsi_anchor_print(s, &s->anchors[i], &p->text);
+        clsi_text_append(&p->text, "\n");
+    }
+}
+
 static void put_start(page *p) {
     const cls_system *s = p->s;
     const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
@@ -185,6 +195,7 @@ static void put_summary(page *p) {
     put_heat(p);
     put_external(p);
     put_laws(p);
+    put_anchors(p);
     clsi_text_append(&p->text, "\n  state       ");
     for (size_t i = 0; i < cls_system_state_count(s); i++)
         clsi_text_printf(&p->text, "%s%s", i ? ", " : "", cls_system_state_name(s, i));

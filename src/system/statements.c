@@ -58,8 +58,9 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
     size_t end = c.end;
     while (end > c.at && r->clean[end - 1] == ' ') end--;
     if (!length)
-        return clsi_at(r, where, "an unknown part needs a name, so that it can be learned: for "
-                                 "example `friction F1 on T1: unknown`");
+        return clsi_at(r, where,
+                       "an unknown part needs a name, so that it can be learned: for "
+                       "example `friction F1 on T1: unknown`");
     if (clsi_replacement_of(r, r->clean + where, length)) return CLS_OK;
     if (!clsi_grow(&s->unknown, &r->unknown_capacity, s->n_unknown + 1, sizeof *s->unknown) ||
         !clsi_grow(&s->unknown_field, &r->unknown_field_capacity, s->n_unknown + 1,
@@ -89,8 +90,8 @@ static cls_node stand_in(const cls_system *s, cls_formalism formalism) {
         cls_node heat = cls_apply(g, CLS_FN_EXP, s->S[i]);
         if (formalism == CLS_LAGRANGIAN) heat = cls_neg(g, heat);
         if (formalism == CLS_THERMAL_LAGRANGIAN)
-            heat = cls_mul(g, s->T[i], cls_sub(g, cls_apply(g, CLS_FN_LOG, s->T[i]),
-                                               cls_constant(g, 1)));
+            heat = cls_mul(g, s->T[i],
+                           cls_sub(g, cls_apply(g, CLS_FN_LOG, s->T[i]), cls_constant(g, 1)));
         sum = cls_add(g, sum, heat);
     }
     return sum;

@@ -19,6 +19,13 @@ typedef struct clsi_named {
     cls_node node;
 } clsi_named;
 
+/* Knowledge at one state, for learning: QUANTITY = value. `of` is p.x or S (a symbol), CLS_NO_NODE
+ * for the formula itself; `by`, when not CLS_NO_NODE, is the variable of a derivative. */
+typedef struct clsi_anchor {
+    cls_node of, by;
+    double value, *state; /* (2n + m): see clsi_anchor_variable */
+} clsi_anchor;
+
 /* The physics as expressions. Absent things are the constant 0. */
 typedef struct clsi_physics {
     cls_node formula;      /* L(q,v,S), H(q,p,S) or G(q,v,T) as the user wrote it */
@@ -43,9 +50,11 @@ struct cls_system {
     cls_node *q, *v, *p, *S, *T, t; /* symbols */
     clsi_named *lets;               /* raw definitions, for printing */
     char **parts;                   /* names that --unknown can take */
-    size_t n_unknown;  /* parts that the file calls unknown (and nothing has replaced) */
-    char **unknown;    /* their names */
+    size_t n_unknown;     /* parts that the file calls unknown (and nothing has replaced) */
+    char **unknown;       /* their names */
     char **unknown_field; /* the field the file wants for each, NULL for none */
+    size_t n_anchors;
+    clsi_anchor *anchors;
     clsi_physics raw, bound;
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (3n + 2m), NAN when not given */
@@ -119,6 +128,12 @@ typedef struct clsi_replacement {
 cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
                                   size_t n, clsi_replacement *replacements, int skeleton,
                                   cls_system **out, cls_error *error);
+
+/* Variable number `slot` of an anchor's state: (q, v, T), (q, p, S) or (q, v, S) by formalism. */
+cls_node clsi_anchor_variable(const cls_system *s, size_t slot);
+/* "d p.x / d v.x = 1 at x = 0, v.x = 0, T = 1", as one would write it. */
+struct clsi_text;
+void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, struct clsi_text *out);
 
 /* A row as a program, for callers that bring their own work array: inputs (t, z (2n+m), work), the
  * last one always there (0 where the system has no work), outputs the columns in order. */

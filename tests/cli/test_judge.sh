@@ -106,7 +106,7 @@ test_audit_of_an_ensemble() {
 }
 
 test_no_colour_where_it_is_not_welcome() {
-    command -v script >/dev/null || skip "no script(1)"
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "no pseudo-terminal"
     script -qec "env -u NO_COLOR TERM=xterm $CLAUSIUS audit pendulum --steps 10" /dev/null >colour </dev/null
     grep -q $'\033\[32m' colour || fail "no colour on a terminal"
     script -qec "env NO_COLOR=1 TERM=xterm $CLAUSIUS audit pendulum --steps 10" /dev/null >plain </dev/null

@@ -237,6 +237,42 @@ test_interrupt_leaves_nothing() {
     expect test "$(ls)" = "$(printf 'data.csv\nmessage')"
 }
 
+test_interrupt_keeps_what_was_found() {
+    observe data.csv 100
+    timeout -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" \
+        --field "network(24, 24)" --optimizer adam --epochs 1e6 -o m.safetensors 2>message
+    [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
+    expect_in_file 'interrupted; m\.safetensors holds the best so far' message
+    run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
+    expect_ok
+    run "$CLAUSIUS" audit m.csv
+    expect_ok
+    expect_file m.log.csv
+}
+
+test_what_the_file_calls_unknown() {
+    cat >lab.clausius <<'END'
+coordinate x
+temperature T
+thermal lagrangian G = v.x^2/2 - 2*x^2 + 2*T*(log(T) - 1)
+friction F on T: x <- -(0.3 + 0.5*v.x^2)*v.x
+start x = 1, v.x = 0, T = 1
+step 0.02
+END
+    sed 's/x <- .*/unknown chebyshev(3, constant)/' lab.clausius >block.clausius
+    run "$CLAUSIUS" simulate block.clausius
+    expect_exit 4
+    expect_stderr 'clausius learn'
+    run "$CLAUSIUS" simulate lab.clausius --samples 50 --sample "x~U(-1,1), v.x~U(-2,2), T~U(1,2)" \
+        --steps 20 --scheme bdf -o lab.csv
+    run "$CLAUSIUS" learn block.clausius lab.csv
+    expect_ok
+    expect_file block.safetensors block.log.csv
+    run "$CLAUSIUS" simulate lab.clausius --quiet -o truth.csv
+    run "$CLAUSIUS" compare block.safetensors truth.csv --columns x,v.x,T --tolerance 1e-4
+    expect_ok
+}
+
 test_a_model_follows_a_trajectory_or_nothing() {
     observe data.csv 30
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o m.safetensors

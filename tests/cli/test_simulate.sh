@@ -314,7 +314,7 @@ test_signal_leaves_nothing() {
 }
 
 test_progress_is_a_bar_on_a_terminal_only() {
-    command -v script >/dev/null || skip "no script(1)"
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "no pseudo-terminal"
     # The clock decides what is drawn, so the run is ended by a signal, not by its length.
     script -qec "env TERM=xterm timeout -s INT 2 $CLAUSIUS simulate pendulum --steps 1e9 --every 1e8 -o run.csv" \
         /dev/null >screen </dev/null

@@ -49,7 +49,7 @@ static void guard_scratch(setup *t) {
 static setup open_setup(const char *spec, size_t d, size_t n, uint64_t seed) {
     setup t = {.n = n};
     cls_random r;
-    assert_int_equal(clsi_field_create(d, spec, &t.f, NULL), CLS_OK);
+    assert_int_equal(clsi_field_create(d, spec, NULL, &t.f, NULL), CLS_OK);
     cls_random_seed(&r, seed);
     t.p = t.f->n_parameters;
     t.theta = numbers(t.p);
@@ -515,12 +515,12 @@ static void test_specs(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         clsi_field *f;
         cls_error error;
-        assert_int_equal(clsi_field_create(2, bad[i].spec, &f, &error), CLS_USAGE);
+        assert_int_equal(clsi_field_create(2, bad[i].spec, NULL, &f, &error), CLS_USAGE);
         assert_null(f);
         if (!strstr(error.message, bad[i].says)) fail_msg("%s: %s", bad[i].spec, error.message);
     }
     clsi_field *f;
-    assert_int_equal(clsi_field_create(4, "network( 32 ,32 , softplus )", &f, NULL), CLS_OK);
+    assert_int_equal(clsi_field_create(4, "network( 32 ,32 , softplus )", NULL, &f, NULL), CLS_OK);
     assert_int_equal(f->n_parameters, 4 * 32 + 32 + 32 * 32 + 32 + 32);
     assert_int_equal(((clsi_network *)f->data)->activation, CLSI_ACTIVATION_SOFTPLUS);
     clsi_field_free(&f);

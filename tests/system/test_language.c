@@ -10,16 +10,39 @@
 #include "base/base.h"
 #include "system/system.h"
 
-#define GAS   "coordinate x\nentropy S\nparameter k = 1\n"                 /* 3 lines */
-#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n"                /* 4 lines */
-#define TWO   "coordinate x\ntemperature T1, T2\n"                         /* 2 lines */
-#define TWO_G TWO "thermal lagrangian v.x^2/2 + T1*log(T1) + T2*log(T2)\n" /* 3 lines */
+#define GAS   "coordinate x\nentropy S\nparameter k = 1\n"  /* 3 lines */
+#define GAS_L GAS "lagrangian v.x^2/2 - k*x^2/2 - exp(S)\n" /* 4 lines */
+#define GAS_A                                                                                      \
+    "coordinate x\ntemperature T\nthermal lagrangian G = v.x^2/2 + T*log(T)\n" /* 3 lines */
+#define TWO   "coordinate x\ntemperature T1, T2\n"                             /* 2 lines */
+#define TWO_G TWO "thermal lagrangian v.x^2/2 + T1*log(T1) + T2*log(T2)\n"     /* 3 lines */
 
 static const struct {
     const char *text;
     int line, column; /* 0: not checked */
     const char *says;
 } mistakes[] = {
+    /* anchors */
+    {GAS_A "anchor", 4, 7, "expected a quantity, found the end"},
+    {GAS_A "anchor S2 = 1 at x = 0", 4, 8, "there are G, p.x, S and d QUANTITY"},
+    {GAS_A "anchor v.x = 1 at x = 0, v.x = 0, T = 1", 4, 8, "expected a quantity"},
+    {GAS_A "anchor G 1 at x = 0", 4, 10, "expected `=` after the quantity"},
+    {GAS_A "anchor G = 1", 4, 13, "`at` and a state"},
+    {GAS_A "anchor G = at x = 0", 4, 0, "expected a formula"},
+    {GAS_A "anchor G = x at x = 0, v.x = 0, T = 1", 4, 12, "numbers and parameters"},
+    {GAS_A "anchor G = 1 at", 4, 16, "expected a variable of the state of a thermal lagrangian"},
+    {GAS_A "anchor G = 1 at x = 0, v.x = 0", 4, 31, "`T` is missing"},
+    {GAS_A "anchor G = 1 at x = 0, x = 0", 4, 24, "`x` is given twice"},
+    {GAS_A "anchor G = 1 at x = 0, p.x = 0, T = 1", 4, 24, "expected a variable"},
+    {GAS_A "anchor G = 1 at x = 0, v.x = 0, T = -1", 4, 0, "outside its domain"},
+    {GAS_A "anchor G = 1 at x = 0, v.x = 0, T = 1; x = y", 4, 0, "y"},
+    {GAS_A "anchor G = 1 at x = 0, v.x = 0, T = 1;", 4, 0, "expected a variable"},
+    {GAS_A "anchor d S = 1 at x = 0, v.x = 0, T = 1", 4, 12, "expected `/`"},
+    {GAS_A "anchor d S / T = 1 at x = 0, v.x = 0, T = 1", 4, 14, "expected `d`"},
+    {GAS_A "anchor d S / d S = 1 at x = 0, v.x = 0, T = 1", 4, 16, "expected a variable"},
+    {GAS_L "anchor p.x = 0 at x = 0, v.x = 0, S = 1", 5, 8, "the formula has no name"},
+    {GAS "hamiltonian H = p.x^2/2 + exp(S)\nanchor H = 0 at x = 0, v.x = 0, S = 1", 5, 24, "p.x"},
+    {"coordinate at", 1, 12, "reserved"},
     /* statements and words */
     {GAS "lagrangain v.x^2/2", 4, 1, "did you mean `lagrangian`"},
     {GAS "wibble x", 4, 1, "no statement begins with `wibble`"},
@@ -72,9 +95,9 @@ static const struct {
     {GAS "let w = p.x\nlagrangian v.x^2/2 - S - w", 5, 0, "use `v.x`"},
     {GAS "lagrangian v.x^2/2", 4, 12, "does not contain `S`"},
     {GAS "lagrangian x^2/2 - S", 4, 12, "does not contain `v.x`"},
-    {GAS "lagrangian unknown network(32, 32)", 4, 12, "clausius learn"},
-    {GAS_L "friction on S: x <- unknown dissipative", 5, 21, "clausius learn"},
-    {GAS "unknown G", 4, 1, "clausius learn"},
+    {GAS "lagrangian unknown network(32, 32)", 4, 12, "needs a name"},
+    {GAS_L "friction on S: x <- unknown dissipative", 5, 21, "stands alone"},
+    {GAS "unknown G", 4, 1, "in the place of a formula"},
     {GAS "rigid body", 4, 1, "lagrangian, hamiltonian and thermal lagrangian"},
     {GAS "metriplectic", 4, 1, "thermal lagrangian"},
     {GAS "component mass", 4, 1, "thermal lagrangian"},
@@ -272,6 +295,38 @@ static void heat_exchange_is_symmetric(void **unused) {
     cls_system_free(&s);
 }
 
+/* Anchors are kept and shown; they change nothing of the system itself. */
+static void anchors_are_kept(void **unused) {
+    (void)unused;
+    cls_system *s = parse("anchor d p.x / d v.x = 2*m at x = m/2, v.x = 0, T = 1; x = 1,\n T = 3\n"
+                          "coordinate x\ntemperature T\nparameter m = 1\n"
+                          "thermal lagrangian G = v.x^2/2 + T*log(T)\n"
+                          "anchor S = -1 at T = 2, v.x = 0.5, x = 0\n"
+                          "anchor G = 0 at x = 0, v.x = 0, T = 1\nstart x = 0, v.x = 1, T = 1");
+    static const double states[4][3] = {{0.5, 0, 1}, {1, 0, 3}, {0, 0.5, 2}, {0, 0, 1}};
+    assert_int_equal(s->n_anchors, 4);
+    for (int i = 0; i < 4; i++)
+        assert_memory_equal(s->anchors[i].state, states[i], sizeof states[i]);
+    assert_true(s->anchors[0].of == s->p[0] && s->anchors[0].by == s->v[0]);
+    assert_true(s->anchors[0].value == 2 && s->anchors[1].value == 2);
+    assert_true(s->anchors[2].of == s->S[0] && s->anchors[2].by == CLS_NO_NODE);
+    assert_true(s->anchors[3].of == CLS_NO_NODE && s->anchors[3].by == CLS_NO_NODE);
+    char *text;
+    assert_int_equal(cls_system_show(s, CLS_SHOW_SUMMARY, &text, NULL), CLS_OK);
+    assert_non_null(strstr(text, "    d p.x / d v.x = 2 at x = 1, v.x = 0, T = 3\n"));
+    assert_non_null(strstr(text, "    S = -1 at x = 0, v.x = 0.5, T = 2\n"));
+    cls_text_free(&text);
+    double state[3], row[8];
+    assert_int_equal(cls_system_start(s, NULL, state, NULL), CLS_OK);
+    assert_int_equal(cls_system_row(s, 0, state, row, NULL), CLS_OK);
+    assert_int_equal(s->n_parts, 1);
+    cls_system_free(&s);
+    s = parse("coordinate x\nentropy S\nhamiltonian H = p.x^2/2 + exp(S)\n"
+              "anchor d H / d p.x = 0 at x = 0, p.x = 0, S = 0");
+    assert_true(s->anchors[0].by == s->p[0]);
+    cls_system_free(&s);
+}
+
 static void limits_hold(void **unused) {
     (void)unused;
     clsi_text t = {0};
@@ -298,6 +353,7 @@ int main(void) {
         cmocka_unit_test(names_of_entropies_and_temperatures),
         cmocka_unit_test(constant_forces_join_the_energy),
         cmocka_unit_test(heat_exchange_is_symmetric),
+        cmocka_unit_test(anchors_are_kept),
         cmocka_unit_test(limits_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

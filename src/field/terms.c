@@ -1,0 +1,215 @@
+/* Fields made of the user's own formulas: terms(1; v.x^2; v.x^2*T1^2).
+ *
+ *     phi(x) = sum_k theta_k e_k(x),      e_k any expression of the inputs by their names
+ *
+ * For knowledge of the kind "the friction is a constant plus something quadratic in v": few
+ * parameters, each with a meaning, and the residual stays linear in them. The expressions are
+ * compiled together with their first and second derivatives, so rows are exact. Costs one program
+ * run per sample (about 10 ns per operation). Terms that depend on each other are not refused: the
+ * solver reports the directions that nothing sees. */
+#include "base/base.h"
+#include "field/field.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Small enough for a program's work and results to stand on the stack. */
+enum { MAX_TERMS = 100, MAX_WORK = 8000, MAX_FIRST = MAX_TERMS * (1 + CLSI_FIELD_MAX_INPUTS) };
+
+typedef struct terms {
+    size_t n, d;
+    char **text, **name; /* (n) formulas, (d) inputs */
+    cls_program *first;  /* x -> values (n), slopes (n, d) */
+    cls_program *second; /* x -> second derivatives of term k in (i <= j): [pair(i, j)*n + k] */
+} terms;
+
+static const terms *of(const clsi_field *f) {
+    return f->data;
+}
+
+static size_t pair(size_t i, size_t j) {
+    return i < j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j;
+}
+
+/* ---- creation ---- */
+
+static void clear(clsi_field *f) {
+    terms *t = f->data;
+    for (size_t k = 0; t->text && k < t->n; k++) free(t->text[k]);
+    for (size_t i = 0; t->name && i < t->d; i++) free(t->name[i]);
+    free(t->text);
+    free(t->name);
+    cls_program_free(&t->first);
+    cls_program_free(&t->second);
+}
+
+/* "a; b; c" into t->text; line breaks become blanks. */
+static cls_status split(const char *arguments, terms *t, cls_error *error) {
+    size_t n = 1;
+    for (const char *c = arguments; *c; c++) n += *c == ';';
+    if (n > MAX_TERMS)
+        return clsi_fail(error, CLS_USAGE, "terms(...): %zu terms, at most %d are allowed", n,
+                         (int)MAX_TERMS);
+    if (!(t->text = clsi_calloc(n, sizeof *t->text))) return clsi_no_memory(error);
+    for (const char *c = arguments; t->n < n; c += strcspn(c, ";") + 1) {
+        char *text = t->text[t->n] = clsi_strndup(c, strcspn(c, ";"));
+        if (!text) return clsi_no_memory(error);
+        t->n++;
+        for (char *k = text; *k; k++)
+            if (*k == '\n') *k = ' ';
+    }
+    return CLS_OK;
+}
+
+static cls_status copy_names(const clsi_field *f, terms *t, cls_error *error) {
+    if (!f->names) return clsi_fail(error, CLS_USAGE, "terms(...) needs inputs that have names");
+    if (!(t->name = clsi_calloc(f->d, sizeof *t->name))) return clsi_no_memory(error);
+    for (size_t i = 0; i < f->d; i++)
+        if (!(t->name[i] = clsi_strdup(f->names[i]))) return clsi_no_memory(error);
+    return CLS_OK;
+}
+
+/* The terms as nodes over x (d). */
+static cls_status parse(const terms *t, cls_graph *g, const cls_node *x, cls_node *out,
+                        cls_error *error) {
+    cls_scope scope = {t->d, (const char *const *)t->name, x};
+    for (size_t k = 0; k < t->n; k++) {
+        cls_error inner = {0};
+        cls_status status = cls_parse(g, t->text[k], &scope, NULL, 1, 1, &out[k], &inner);
+        if (status != CLS_OK)
+            return clsi_fail(error, CLS_USAGE, "terms(...), term %zu `%s`: %.400s", k + 1,
+                             t->text[k], inner.message);
+    }
+    return CLS_OK;
+}
+
+static cls_status compile_in(cls_graph *g, terms *t, cls_node *all, cls_error *error) {
+    size_t n = t->n, d = t->d;
+    cls_node x[CLSI_FIELD_MAX_INPUTS], *slope = all + n, *second = slope + n * d;
+    for (size_t i = 0; i < d; i++) x[i] = cls_symbol(g, t->name[i]);
+    cls_status status = parse(t, g, x, all, error);
+    if (status == CLS_OK) status = cls_jacobian(g, n, all, d, x, slope);
+    for (size_t i = 0; i < d && status == CLS_OK; i++)
+        for (size_t j = 0; j <= i; j++)
+            for (size_t k = 0; k < n; k++)
+                second[pair(i, j) * n + k] = cls_derivative(g, slope[k * d + j], x[i]);
+    if (status == CLS_OK) status = cls_graph_status(g, error);
+    if (status == CLS_OK) status = cls_program_create(g, d, x, n + n * d, all, &t->first, error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, d, x, pair(d - 1, d - 1) * n + n, second, &t->second, error);
+    if (status == CLS_OK &&
+        (cls_program_work_size(t->first) > MAX_WORK || cls_program_work_size(t->second) > MAX_WORK))
+        status = clsi_fail(error, CLS_USAGE, "terms(...): the formulas are too long");
+    return status;
+}
+
+static cls_status compile(terms *t, cls_error *error) {
+    cls_graph *g = NULL;
+    size_t pairs = t->d * (t->d + 1) / 2;
+    cls_node *all = clsi_calloc(t->n * (1 + t->d + pairs), sizeof *all);
+    cls_status status = all ? cls_graph_create(NULL, &g, error) : clsi_no_memory(error);
+    if (status == CLS_OK) status = compile_in(g, t, all, error);
+    cls_graph_free(&g);
+    free(all);
+    return status;
+}
+
+static cls_status create(clsi_field *f, const char *arguments, cls_error *error) {
+    terms *t = f->data = clsi_calloc(1, sizeof *t);
+    if (!t) return clsi_no_memory(error);
+    t->d = f->d;
+    cls_status status = split(arguments, t, error);
+    if (status == CLS_OK) status = copy_names(f, t, error);
+    if (status == CLS_OK) status = compile(t, error);
+    f->n_parameters = t->n;
+    return status;
+}
+
+static void initialise(const clsi_field *f, cls_random *random, double *theta) {
+    (void)random;
+    memset(theta, 0, f->n_parameters * sizeof *theta);
+}
+
+/* ---- the interface ---- */
+
+static void evaluate(const clsi_field *f, const double *theta, size_t n, const double *x,
+                     double *value, double *gradient, double *scratch) {
+    (void)scratch;
+    const terms *t = of(f);
+    double work[MAX_WORK], out[MAX_FIRST];
+    cls_program_prepare(t->first, work);
+    for (size_t s = 0; s < n; s++) {
+        double sum = 0, slope[CLSI_FIELD_MAX_INPUTS] = {0};
+        cls_program_run(t->first, work, x + s * f->d, out);
+        for (size_t k = 0; k < t->n; k++) {
+            sum += theta[k] * out[k];
+            for (size_t i = 0; i < f->d; i++) slope[i] += theta[k] * out[t->n + k * f->d + i];
+        }
+        if (value) value[s] = sum;
+        if (gradient) memcpy(gradient + s * f->d, slope, f->d * sizeof *slope);
+    }
+}
+
+static void rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                 const double *a, const double *b, size_t stride, double *to, double *scratch) {
+    (void)theta, (void)scratch;
+    const terms *t = of(f);
+    double work[MAX_WORK], out[MAX_FIRST];
+    cls_program_prepare(t->first, work);
+    for (size_t s = 0; s < n; s++) {
+        cls_program_run(t->first, work, x + s * f->d, out);
+        for (size_t k = 0; k < t->n; k++) {
+            double sum = a && a[s] != 0 ? a[s] * out[k] : 0; /* 0 times inf is 0 here */
+            for (size_t i = 0; b && i < f->d; i++)
+                if (b[s * f->d + i] != 0) sum += b[s * f->d + i] * out[t->n + k * f->d + i];
+            to[s * stride + k] += sum;
+        }
+    }
+}
+
+static void second_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
+                        size_t i, size_t j, const double *c, size_t stride, double *to,
+                        double *scratch) {
+    (void)theta, (void)scratch;
+    const terms *t = of(f);
+    enum { MAX_SECOND = MAX_TERMS * CLSI_FIELD_MAX_INPUTS * (CLSI_FIELD_MAX_INPUTS + 1) / 2 };
+    double work[MAX_WORK], out[MAX_SECOND];
+    cls_program_prepare(t->second, work);
+    for (size_t s = 0; s < n; s++) {
+        cls_program_run(t->second, work, x + s * f->d, out);
+        for (size_t k = 0; k < t->n; k++) to[s * stride + k] += c[s] * out[pair(i, j) * t->n + k];
+    }
+}
+
+static void reverse(const clsi_field *f, const double *theta, size_t n, const double *x,
+                    const double *a, const double *b, double *out, double *scratch) {
+    rows(f, theta, n, x, a, b, 0, out, scratch); /* stride 0: all samples into one row */
+}
+
+static size_t scratch_size(const clsi_field *f, size_t n) {
+    (void)f, (void)n;
+    return 0;
+}
+
+static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const double *theta) {
+    const terms *t = of(f);
+    cls_node node[MAX_TERMS], sum = cls_constant(g, 0);
+    if (parse(t, g, x, node, NULL) != CLS_OK) return CLS_NO_NODE;
+    for (size_t k = 0; k < t->n; k++)
+        sum = cls_add(g, sum, cls_mul(g, cls_constant(g, theta[k]), node[k]));
+    return sum;
+}
+
+const clsi_field_kind clsi_field_terms = {.name = "terms",
+                                          .doc = "formulas of the system's variables",
+                                          .linear = 1,
+                                          .raw = 1,
+                                          .create = create,
+                                          .clear = clear,
+                                          .initialise = initialise,
+                                          .evaluate = evaluate,
+                                          .rows = rows,
+                                          .second_rows = second_rows,
+                                          .reverse = reverse,
+                                          .scratch = scratch_size,
+                                          .expression = expression};

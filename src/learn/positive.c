@@ -1,0 +1,90 @@
+/* Positivity of linear frictions and conductances as inequalities of the least-squares problem.
+ *
+ * A coefficient lambda = sum theta_a phi_a has to be positive. Where the plain solution is negative
+ * at the data, the worst of those points become inequalities lambda(x_i) >= 0 and the (convex)
+ * problem is solved again, until none is left or the rounds are over; what remains negative
+ * anywhere is made positive by form when the model is built (shared/physics/structure.md). */
+#include "base/base.h"
+#include "learn/learn.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 6, PER_ROUND = 40 };
+
+static int is_bound(const clsi_unknown *u) {
+    return !u->nonlinear && (u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT);
+}
+
+typedef struct worst {
+    size_t n, unknown[PER_ROUND], point[PER_ROUND];
+    double value[PER_ROUND];
+} worst;
+
+/* Keeps the PER_ROUND most negative values, relative to nothing: they share a unit. */
+static void keep_worst(worst *w, size_t unknown, size_t point, double value) {
+    size_t at = w->n;
+    if (w->n == PER_ROUND) {
+        at = 0;
+        for (size_t i = 1; i < w->n; i++)
+            if (w->value[i] > w->value[at]) at = i;
+        if (value >= w->value[at]) return;
+    } else {
+        w->n++;
+    }
+    w->unknown[at] = unknown;
+    w->point[at] = point;
+    w->value[at] = value;
+}
+
+static cls_status find_worst(const clsi_unknowns *us, const clsi_points *p, const double *theta,
+                             worst *w, size_t *negative, cls_error *error) {
+    double *value = clsi_calloc(p->n, sizeof *value);
+    if (!value) return clsi_no_memory(error);
+    w->n = *negative = 0;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_unknown *u = &us->list[k];
+        const clsi_field *f = u->learned.field;
+        if (!is_bound(u)) continue;
+        f->kind->evaluate(f, theta + u->learned.offset, p->n, u->x, value, NULL, NULL);
+        for (size_t i = 0; i < p->n_data; i++) {
+            if (value[i] >= 0) continue;
+            ++*negative;
+            keep_worst(w, k, i, value[i]);
+        }
+    }
+    free(value);
+    return CLS_OK;
+}
+
+static void add_rows(const clsi_unknowns *us, const worst *w, double *E) {
+    memset(E, 0, w->n * us->n_theta * sizeof *E);
+    for (size_t i = 0; i < w->n; i++) {
+        const clsi_unknown *u = &us->list[w->unknown[i]];
+        const clsi_learned *l = &u->learned;
+        double one = 1;
+        l->field->kind->rows(l->field, NULL, 1, u->x + w->point[i] * l->d, &one, NULL, 0,
+                             E + i * us->n_theta + l->offset, NULL);
+    }
+}
+
+cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                               const clsi_points *p, double *theta, clsi_lsq_info *found,
+                               size_t *negative, double *kkt, cls_error *error) {
+    size_t n = 0;
+    double *E = clsi_calloc((size_t)ROUNDS * PER_ROUND * us->n_theta, sizeof *E);
+    double *e = clsi_calloc((size_t)ROUNDS * PER_ROUND, sizeof *e);
+    worst w = {0};
+    cls_status status = E && e ? CLS_OK : clsi_no_memory(error);
+    *negative = 0;
+    *kkt = 0;
+    for (int round = 0; round <= ROUNDS && status == CLS_OK; round++) {
+        status = clsi_lsq_solve(q, rcond, n, n ? E : NULL, n ? e : NULL, theta, found, kkt, error);
+        if (status == CLS_OK) status = find_worst(us, p, theta, &w, negative, error);
+        if (status != CLS_OK || *negative == 0 || round == ROUNDS) break;
+        add_rows(us, &w, E + n * us->n_theta);
+        n += w.n;
+    }
+    free(E);
+    free(e);
+    return status;
+}

@@ -1,0 +1,249 @@
+/* Residuals that are expressions over whole windows, and which rule fits which system. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "learn/learn.h"
+#include "tests/learn/made_data.h"
+#include <clausius/simulate.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cls_model *learn_by(const cls_system *s, const cls_table *t, size_t n,
+                           const char *const *parts, const char *field, const char *rule,
+                           cls_learn_info *info) {
+    cls_error error;
+    cls_model *m;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = n;
+    o.field = field;
+    o.scheme = rule;
+    if (cls_learn(s, NULL, 1, &t, &name, &o, &m, info, &error)) fail_msg("%s", error.message);
+    return m;
+}
+
+/* ---- the discrete gradient ---- */
+
+typedef struct parts {
+    clsi_points *points;
+    clsi_unknowns *unknowns;
+    clsi_residual *residual;
+} parts;
+
+static parts open_parts(const cls_system *s, const cls_table *t, size_t n, const char *const *names,
+                        const char *field, clsi_rule rule) {
+    cls_error error;
+    parts p;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = names;
+    o.n_unknown = n;
+    o.field = field;
+    if (clsi_points_create(s, 1, &t, &name, rule, 0, 0, &p.points, &error) ||
+        clsi_unknowns_create(s, NULL, &o, p.points, &p.unknowns, &error) ||
+        clsi_residual_create(p.points, p.unknowns, &p.residual, &error))
+        fail_msg("%s", error.message);
+    return p;
+}
+
+static void close_parts(parts *p) {
+    clsi_residual_free(&p->residual);
+    clsi_unknowns_free(&p->unknowns);
+    clsi_points_free(&p->points);
+}
+
+/* Largest difference between Jacobian and central differences, and between gradient and J^T r, both
+ * relative to the largest entry. */
+static void check_derivatives(const clsi_residual *r, size_t rows, size_t P, double off[2]) {
+    double *theta = calloc(P, sizeof *theta), *value = calloc(3 * rows, sizeof *value);
+    double *J = calloc(rows * P, sizeof *J), *gradient = calloc(P, sizeof *gradient), loss;
+    cls_random random;
+    cls_random_seed(&random, 9);
+    for (size_t i = 0; i < P; i++) theta[i] = 0.3 * cls_random_normal(&random);
+    assert_int_equal(clsi_residual_rows(r, theta, 0, rows, NULL, value, J), CLS_OK);
+    assert_int_equal(clsi_residual_gradient(r, theta, rows, NULL, &loss, gradient), CLS_OK);
+    double largest = 0, worst = 0, worst_gradient = 0, scale = 0;
+    for (size_t j = 0; j < P; j++) {
+        double kept = theta[j], h = 1e-6, sum = 0;
+        theta[j] = kept + h;
+        clsi_residual_rows(r, theta, 0, rows, NULL, value + rows, NULL);
+        theta[j] = kept - h;
+        clsi_residual_rows(r, theta, 0, rows, NULL, value + 2 * rows, NULL);
+        theta[j] = kept;
+        for (size_t i = 0; i < rows; i++) {
+            double difference = (value[rows + i] - value[2 * rows + i]) / (2 * h);
+            worst = fmax(worst, fabs(difference - J[i * P + j]));
+            largest = fmax(largest, fabs(J[i * P + j]));
+            sum += value[i] * J[i * P + j] / (double)rows;
+        }
+        worst_gradient = fmax(worst_gradient, fabs(sum - gradient[j]));
+        scale = fmax(scale, fabs(gradient[j]));
+    }
+    off[0] = worst / largest;
+    off[1] = worst_gradient / scale;
+    free(theta);
+    free(value);
+    free(J);
+    free(gradient);
+}
+
+static void derivatives_agree_with_differences(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 12, 6, 0.05, 8);
+    const char *const names[] = {"G", "F1"};
+    const char *const fields[] = {"network(5, 4)", "chebyshev(2)"};
+    for (int k = 0; k < 2; k++) {
+        double off[2];
+        parts p = open_parts(s, t, 2, names, fields[k], CLSI_DISCRETE_GRADIENT);
+        assert_false(p.residual->affine);
+        assert_int_equal(p.residual->start_affine, k == 1);
+        check_derivatives(p.residual, p.points->n_training * p.residual->n_equations,
+                          p.unknowns->n_theta, off);
+        if (off[0] > 1e-6 || off[1] > 1e-10) fail_msg("%s: %g and %g", fields[k], off[0], off[1]);
+        close_parts(&p);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* Root mean square of the rows on the exact flow with the true friction, a constant. */
+static double rows_of_truth(double h) {
+    static const char *const text = "system \"a sliding block\"\n"
+                                    "coordinate x\n"
+                                    "temperature T\n"
+                                    "thermal lagrangian G = v.x^2/2 - x^4/4 + T*(log(T) - 1)\n"
+                                    "friction F on T: x <- -0.3*v.x\n"
+                                    "start x = 0.5, v.x = 0.2, T = 1\n";
+    static const range box[] = {{"x", -1, 1}, {"v.x", -1, 1}, {"T", 0.8, 1.2}};
+    cls_error error;
+    cls_system *s;
+    if (cls_system_parse(text, "block", NULL, &s, &error)) fail_msg("%s", error.message);
+    cls_table *t = make_data(s, 3, box, 200, 1, h, 21);
+    const char *const names[] = {"F"};
+    parts p = open_parts(s, t, 1, names, "monomial(1, constant)", CLSI_DISCRETE_GRADIENT);
+    size_t P = p.unknowns->n_theta, rows = p.points->n_training * p.residual->n_equations;
+    double *theta = calloc(P, sizeof *theta), *r = calloc(rows, sizeof *r), sum = 0;
+    const clsi_learned *l = &p.unknowns->list[0].learned;
+    double *value = calloc(p.points->n, sizeof *value);
+    for (size_t k = 0; k < P; k++) { /* the parameter that multiplies one */
+        theta[k] = 0.3;
+        l->field->kind->evaluate(l->field, theta, p.points->n, p.unknowns->list[0].x, value, NULL,
+                                 NULL);
+        double spread = 0;
+        for (size_t i = 1; i < p.points->n; i++) spread = fmax(spread, fabs(value[i] - 0.3));
+        if (spread < 1e-15) break;
+        theta[k] = 0;
+    }
+    assert_int_equal(clsi_residual_rows(p.residual, theta, 0, rows, NULL, r, NULL), CLS_OK);
+    for (size_t i = 0; i < rows; i++) sum += r[i] * r[i];
+    free(value);
+    free(theta);
+    free(r);
+    close_parts(&p);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    return sqrt(sum / (double)rows);
+}
+
+/* On the exact flow the rows per length are of order h^2. */
+static void rows_are_of_second_order(void **unused) {
+    (void)unused;
+    double coarse = rows_of_truth(0.04), fine = rows_of_truth(0.02);
+    double order = log2(coarse / fine);
+    if (fabs(order - 2) > 0.15) fail_msg("%g, %g: order %g", coarse, fine, order);
+}
+
+/* A model learned with it does as well as with the other rule of order 2. */
+static void frictions_are_learned(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 100, 10, 0.05, 3);
+    const char *const names[] = {"F1", "F2"};
+    const char *const rules[] = {"vnots", "vnots-symmetric", "discrete-gradient"};
+    double error[3];
+    for (int i = 0; i < 3; i++) {
+        cls_learn_info info;
+        cls_model *m = learn_by(s, t, 2, names, "chebyshev(4, constant)", rules[i], &info);
+        assert_string_equal(info.optimizer, i == 2 ? "lm" : "linear");
+        error[i] = rollout(s, m, 0.01, 500);
+        cls_model_free(&m);
+    }
+    print_message("vnots %g, vnots-symmetric %g, discrete-gradient %g\n", error[0], error[1],
+                  error[2]);
+    assert_true(error[2] < 0.2 * error[0]);
+    assert_true(error[2] < 3 * error[1]);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* Everything unknown: the scale condition holds here too. */
+static void everything_is_learned(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 100, 10, 0.02, 3);
+    const char *const names[] = {"G", "F1", "F2"};
+    cls_learn_info info;
+    cls_model *m = learn_by(s, t, 3, names, "chebyshev(4, constant)", "discrete-gradient", &info);
+    assert_int_equal(info.normalised, 1);
+    double error = rollout(s, m, 0.01, 300);
+    if (error > 0.02) fail_msg("mean error %g", error);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* ---- the implicit midpoint rule ---- */
+
+static void implicit_midpoint_is_for_hamiltonians(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("pendulum");
+    const range box[] = {{"q", -2, 2}, {"p.q", -2, 2}};
+    cls_table *t = make_data(s, 2, box, 60, 20, 0.02, 13);
+    const char *const V[] = {"V"};
+    const char *const rules[] = {"implicit-midpoint", "discrete-gradient"};
+    for (int i = 0; i < 2; i++) {
+        cls_learn_info info;
+        cls_model *m = learn_by(s, t, 1, V, "chebyshev(8)", rules[i], &info);
+        double error = rollout(s, m, 0.002, 1000);
+        if (error > 2e-4) fail_msg("%s: mean error %g", rules[i], error);
+        cls_model_free(&m);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+static void implicit_midpoint_refuses_observables(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 5, 10, 0.02, 11);
+    const cls_table *table = t;
+    const char *name = "data.csv", *F[] = {"F1"};
+    cls_error error;
+    cls_learn_info info;
+    cls_model *m;
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = F;
+    o.n_unknown = 1;
+    o.scheme = "implicit-midpoint";
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "use vnots-symmetric"));
+    assert_null(m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives_agree_with_differences),
+                                       cmocka_unit_test(rows_are_of_second_order),
+                                       cmocka_unit_test(frictions_are_learned),
+                                       cmocka_unit_test(everything_is_learned),
+                                       cmocka_unit_test(implicit_midpoint_is_for_hamiltonians),
+                                       cmocka_unit_test(implicit_midpoint_refuses_observables)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
