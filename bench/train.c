@@ -293,7 +293,7 @@ static fit *fit_create(double **theta) {
     fit *t = calloc(1, sizeof *t);
     cls_random random;
     cls_random_seed(&random, 1);
-    if (clsi_field_create(INPUTS, "network(32, 32)", &t->f, NULL)) exit(1);
+    if (clsi_field_create(INPUTS, "network(32, 32)", NULL, &t->f, NULL)) exit(1);
     for (size_t i = 0; i < SAMPLES; i++) {
         double *x = t->x + i * INPUTS, *g = t->target + i * INPUTS;
         for (int k = 0; k < INPUTS; k++) x[k] = 2 * cls_random_uniform(&random) - 1;
