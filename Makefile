@@ -44,7 +44,7 @@ check-long: all sanitize  ## the long tests, and the command line tests under th
 demo: all  ## learn a system from observables, simulate and audit it
 	@CLAUSIUS=$(abspath $(BUILD))/clausius examples/demo.sh
 
-bench: all  ## the benchmarks, against SciPy and CVODE
+bench: all  ## the benchmarks, against SciPy, CVODE, PyTorch and JAX
 	@tools/install-deps bench
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) bench/run
 

@@ -73,7 +73,7 @@ static problem open_problem(const char *spec, size_t n) {
     problem p = {.n = n};
     cls_random r;
     cls_random_seed(&r, 1);
-    if (clsi_field_create(4, spec, &p.f, NULL) != CLS_OK) exit(1);
+    if (clsi_field_create(4, spec, NULL, &p.f, NULL) != CLS_OK) exit(1);
     size_t m = p.f->n_parameters;
     p.theta = uniform(&r, m);
     p.f->kind->initialise(p.f, &r, p.theta);

@@ -284,7 +284,9 @@ cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, c
 
 /* ---- many samples ---- */
 
-enum { BLOCK = 128 }; /* 1 KiB a register: a few hundred registers stay in the second-level cache */
+/* 1 KiB a register: a few hundred registers stay in the second-level cache. A block that is not
+ * full runs in whole vectors of SHORT. */
+enum { BLOCK = 128, SHORT = 8 };
 
 /* Versions for wider vectors are chosen by the loader; contraction is off, so the bits agree.
  * (Sanitizers and the loader's choice do not get along.) */
@@ -295,33 +297,34 @@ enum { BLOCK = 128 }; /* 1 KiB a register: a few hundred registers stay in the s
 #define CLSI_VECTOR
 #endif
 
+/* The first n samples of the block, n a multiple of SHORT. */
 CLSI_VECTOR
-static void run_block(const cls_program *p, double *restrict work) {
+static void run_block(const cls_program *p, size_t n, double *restrict work) {
     double *r = work + (p->n_constants + p->n_inputs) * BLOCK;
     for (size_t k = 0; k < p->n_instructions; k++, r += BLOCK) {
         const clsi_instruction *in = &p->code[k];
         const double *a = work + (size_t)in->a * BLOCK, *b = work + (size_t)in->b * BLOCK;
         switch ((clsi_code)in->code) {
         case CLSI_ADD:
-            for (int s = 0; s < BLOCK; s++) r[s] = a[s] + b[s];
+            for (size_t s = 0; s < n; s++) r[s] = a[s] + b[s];
             break;
         case CLSI_SUB:
-            for (int s = 0; s < BLOCK; s++) r[s] = a[s] - b[s];
+            for (size_t s = 0; s < n; s++) r[s] = a[s] - b[s];
             break;
         case CLSI_MUL:
-            for (int s = 0; s < BLOCK; s++) r[s] = a[s] * b[s];
+            for (size_t s = 0; s < n; s++) r[s] = a[s] * b[s];
             break;
         case CLSI_DIV:
-            for (int s = 0; s < BLOCK; s++) r[s] = a[s] / b[s];
+            for (size_t s = 0; s < n; s++) r[s] = a[s] / b[s];
             break;
         case CLSI_NEG:
-            for (int s = 0; s < BLOCK; s++) r[s] = -a[s];
+            for (size_t s = 0; s < n; s++) r[s] = -a[s];
             break;
         case CLSI_SQUARE:
-            for (int s = 0; s < BLOCK; s++) r[s] = a[s] * a[s];
+            for (size_t s = 0; s < n; s++) r[s] = a[s] * a[s];
             break;
         default:
-            for (int s = 0; s < BLOCK; s++) r[s] = slow_instruction(in, a[s], b[s]);
+            for (size_t s = 0; s < n; s++) r[s] = slow_instruction(in, a[s], b[s]);
             break;
         }
     }
@@ -329,20 +332,22 @@ static void run_block(const cls_program *p, double *restrict work) {
 
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
-    double *work = clsi_calloc(cls_program_work_size(p) * BLOCK, sizeof *work);
+    double *work = malloc((cls_program_work_size(p) * BLOCK + 1) * sizeof *work);
     if (!work) return CLS_MEMORY;
+    size_t longest = n < BLOCK ? (n + SHORT - 1) / SHORT * SHORT : BLOCK;
     for (size_t k = 0; k < p->n_constants; k++)
-        for (size_t s = 0; s < BLOCK; s++) work[k * BLOCK + s] = p->constants[k];
+        for (size_t s = 0; s < longest; s++) work[k * BLOCK + s] = p->constants[k];
     double *inputs = work + p->n_constants * BLOCK;
     for (size_t first = 0; first < n; first += BLOCK) {
         size_t count = n - first < BLOCK ? n - first : BLOCK;
+        size_t whole = (count + SHORT - 1) / SHORT * SHORT;
         for (size_t k = 0; k < p->n_inputs; k++) {
             for (size_t s = 0; s < count; s++) inputs[k * BLOCK + s] = in[k * stride + first + s];
             /* a short last block repeats its last sample: nothing foreign is ever evaluated */
-            for (size_t s = count; s < BLOCK; s++)
+            for (size_t s = count; s < whole; s++)
                 inputs[k * BLOCK + s] = inputs[k * BLOCK + count - 1];
         }
-        run_block(p, work);
+        run_block(p, whole, work);
         for (size_t k = 0; k < p->n_outputs; k++)
             memcpy(out + k * stride + first, work + (size_t)p->outputs[k] * BLOCK,
                    count * sizeof *out);

@@ -17,6 +17,24 @@ enum { CLSI_FIELD_MAX_INPUTS = 16, CLSI_FIELD_MAX_LAYERS = 8 };
 
 typedef struct clsi_field clsi_field;
 
+/* A loss in stages, for kinds whose reverse pass can go on from where evaluate stopped: open;
+ * clear; for each block of n <= samples evaluate, then the coefficients from what came out, then
+ * add (or rows, as often as wanted); close. Same results as evaluate and reverse, a quarter less
+ * work. */
+typedef struct clsi_field_blocks {
+    size_t samples;                      /* the most in a block */
+    size_t (*size)(const clsi_field *f); /* doubles of a pass */
+    void (*open)(const clsi_field *f, const double *theta, double *pass);
+    void (*clear)(double *pass); /* sums = 0 */
+    /* gradient NULL: value only, at half the price, and then b NULL below. */
+    void (*evaluate)(double *pass, size_t n, const double *x, double *value, double *gradient);
+    /* sums += a dvalue/dtheta + b dgradient/dtheta of the samples. */
+    void (*add)(double *pass, size_t n, const double *a, const double *b);
+    /* rows[s] += the same for sample s; NULL: not wanted. */
+    void (*rows)(double *pass, size_t n, const double *a, const double *b, double *const *rows);
+    void (*close)(const double *pass, double *out); /* out = sums */
+} clsi_field_blocks;
+
 typedef struct clsi_field_kind {
     const char *name; /* "chebyshev", "monomial", "network": the word before the parenthesis */
     const char *doc;
@@ -47,6 +65,7 @@ typedef struct clsi_field_kind {
     /* phi at the nodes x (d), theta as constants. */
     cls_node (*expression)(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const double *theta);
+    const clsi_field_blocks *blocks; /* or NULL */
 } clsi_field_kind;
 
 struct clsi_field {

@@ -376,18 +376,19 @@ static int differentiate(clsi_network_pass *r, size_t n, const double *x, const 
 
 /* ---- pass 5: rows or sums ---- */
 
-static void add_rows(clsi_network_pass *r, size_t n, int pairs, size_t stride, double *rows) {
-    for (size_t s = 0; s < n; s++, rows += stride) {
-        for (size_t l = 0; l < r->net->n_layers; l++) {
-            const clsi_network_shape *w = &r->net->layer[l];
-            clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
-            const double *e = z->e + 2 * s * z->ld;
-            r->net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + 2 * s * in->ld, in->ld,
-                                rows + w->weight);
-            for (size_t k = 0; l + 1 < r->net->n_layers && k < w->out; k++)
-                rows[w->bias + k] += e[k];
-        }
+static void add_row(const clsi_network_pass *r, size_t s, int pairs, double *row) {
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        const clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
+        const double *e = z->e + 2 * s * z->ld;
+        r->net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + 2 * s * in->ld, in->ld,
+                            row + w->weight);
+        for (size_t k = 0; l + 1 < r->net->n_layers && k < w->out; k++) row[w->bias + k] += e[k];
     }
+}
+
+static void add_rows(const clsi_network_pass *r, size_t n, int pairs, size_t stride, double *rows) {
+    for (size_t s = 0; s < n; s++) add_row(r, s, pairs, rows + s * stride);
 }
 
 static void add_sums(clsi_network_pass *r, size_t n, int pairs) {
@@ -404,12 +405,19 @@ static void add_sums(clsi_network_pass *r, size_t n, int pairs) {
     }
 }
 
+static void clear_sums(const clsi_network_pass *r) {
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        memset(r->sum[l], 0, (w->out * padded(w->in) + padded(w->out)) * sizeof(double));
+    }
+}
+
 /* dW and db of all layers from `out` to the padded sums. */
 static void take_sums(clsi_network_pass *r, const double *out) {
+    clear_sums(r);
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
         size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
-        memset(r->sum[l], 0, (w->out * ld + padded(w->out)) * sizeof *out);
         for (size_t i = 0; i < w->out; i++)
             memcpy(r->sum[l] + i * ld, out + w->weight + i * w->in, w->in * sizeof *out);
         if (biases) memcpy(r->sum[l] + w->out * ld, out + w->bias, biases * sizeof *out);
@@ -505,6 +513,74 @@ void clsi_network_close(const clsi_network_pass *r, double *out) {
     give_sums(r, out);
 }
 
+/* ---- the same for any kind; the pass stands at the beginning of its memory ---- */
+
+enum { PASS = (sizeof(clsi_network_pass) + sizeof(double) - 1) / sizeof(double) };
+
+static size_t pass_size(const clsi_field *f) {
+    return PASS + scratch_size(f, BLOCK);
+}
+
+static void pass_open(const clsi_field *f, const double *theta, double *pass) {
+    clsi_network_open((clsi_network_pass *)pass, f, theta, NULL, pass + PASS);
+}
+
+static void pass_clear(double *pass) {
+    clear_sums((clsi_network_pass *)pass);
+}
+
+static void pass_evaluate(double *pass, size_t n, const double *x, double *value,
+                          double *gradient) {
+    clsi_network_pass *r = (clsi_network_pass *)pass;
+    r->spent = 0;
+    if (gradient) {
+        clsi_network_evaluate(r, n, x, value, gradient);
+        return;
+    }
+    take_inputs(r, n, x, 0);
+    upwards(r, n, CLSI_NETWORK_FORWARD);
+    give_value(r, n, value);
+}
+
+/* What follows evaluate; returns the pairs. */
+static int pass_differentiate(clsi_network_pass *r, size_t n, const double *a, const double *b) {
+    if (b) {
+        if (r->spent) downwards(r, n, CLSI_NETWORK_BACKWARD);
+        second_order(r, n, a, b);
+        r->spent = 1;
+        return 2;
+    }
+    take_output(r, n, a, 0);
+    downwards(r, n, CLSI_NETWORK_ADJOINT);
+    return 1;
+}
+
+static void pass_add(double *pass, size_t n, const double *a, const double *b) {
+    clsi_network_pass *r = (clsi_network_pass *)pass;
+    add_sums(r, n, pass_differentiate(r, n, a, b));
+}
+
+static void pass_rows(double *pass, size_t n, const double *a, const double *b,
+                      double *const *rows) {
+    clsi_network_pass *r = (clsi_network_pass *)pass;
+    int pairs = pass_differentiate(r, n, a, b);
+    for (size_t s = 0; s < n; s++)
+        if (rows[s]) add_row(r, s, pairs, rows[s]);
+}
+
+static void pass_close(const double *pass, double *out) {
+    give_sums((const clsi_network_pass *)pass, out);
+}
+
+static const clsi_field_blocks blocks = {.samples = BLOCK,
+                                         .size = pass_size,
+                                         .open = pass_open,
+                                         .clear = pass_clear,
+                                         .evaluate = pass_evaluate,
+                                         .add = pass_add,
+                                         .rows = pass_rows,
+                                         .close = pass_close};
+
 /* ---- as an expression ---- */
 
 static cls_node neuron(cls_graph *g, size_t n, const double *w, const cls_node *a, cls_node start) {
@@ -542,4 +618,5 @@ const clsi_field_kind clsi_field_network = {
     .reverse = reverse,
     .scratch = scratch_size,
     .expression = expression,
+    .blocks = &blocks,
 };

@@ -97,6 +97,7 @@ typedef struct clsi_network_pass {
     double *zero;                               /* (CLSI_NETWORK_MAX_WIDTH) */
     double *plain;                              /* (CLSI_NETWORK_BLOCK, plain_stride) */
     size_t plain_stride;
+    int spent; /* pass 4 has overwritten what pass 2 left in e */
     clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2]; /* the input first, the output last */
 } clsi_network_pass;
 

@@ -29,15 +29,20 @@ static void restart(adam *a) {
     a->weight1 = a->weight2 = 1;
 }
 
+void clsi_adam_step(size_t n, double rate, double weight1, double weight2, const double *g,
+                    double *m, double *v, double *theta) {
+    double along = rate / (1 - weight1), across = 1 / (1 - weight2);
+    for (size_t j = 0; j < n; j++) {
+        m[j] = BETA1 * m[j] + (1 - BETA1) * g[j];
+        v[j] = BETA2 * v[j] + (1 - BETA2) * g[j] * g[j];
+        theta[j] -= along * m[j] / (sqrt(across * v[j]) + TINY);
+    }
+}
+
 static void step(adam *a, double rate, double *theta) {
     a->weight1 *= BETA1;
     a->weight2 *= BETA2;
-    for (size_t j = 0; j < a->n; j++) {
-        a->m[j] = BETA1 * a->m[j] + (1 - BETA1) * a->g[j];
-        a->v[j] = BETA2 * a->v[j] + (1 - BETA2) * a->g[j] * a->g[j];
-        double m = a->m[j] / (1 - a->weight1), v = a->v[j] / (1 - a->weight2);
-        theta[j] -= rate * m / (sqrt(v) + TINY);
-    }
+    clsi_adam_step(a->n, rate, a->weight1, a->weight2, a->g, a->m, a->v, theta);
 }
 
 /* One batch; when it is not finite, back to the best parameters. */

@@ -82,13 +82,16 @@ typedef struct clsi_residual {
     int affine;               /* in the field symbols */
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */
-    cls_program *slopes; /* the same -> the quantities, then their derivatives in the symbols */
+    cls_program *slopes;  /* the same -> the quantities, then their derivatives in the symbols */
+    cls_program *adjoint; /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
     /* Rules whose rows are expressions over all three points (NULL otherwise): three times z, t,
      * field symbols -> the rows, and the rows, then their derivatives in the symbols */
     cls_program *window_values, *window_slopes;
     int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
     int start_affine;
-    double *weight;                     /* (n_equations, windows) */
+    double *weight;        /* (n_equations, windows) */
+    unsigned char *sloped; /* (unknowns): derivatives of the field occur, not only its value */
+    struct clsi_residual_memory *memory; /* kept from call to call: one caller at a time */
     double scale_weight;                /* > 0: the problem has one more row, the scale condition */
     const struct clsi_anchors *anchors; /* not NULL: one more row for each, after that */
     double anchor_weight;
@@ -98,6 +101,10 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
                                 clsi_residual **out, cls_error *error);
 void clsi_residual_free(clsi_residual **r);
 
+/* ---- batch.c: evaluated ---- */
+
+struct clsi_residual_memory *clsi_residual_memory_create(void);
+void clsi_residual_memory_free(struct clsi_residual_memory *m);
 /* Rows are numbered window * n_equations + equation. Residuals of `count` rows (list NULL: the rows
  * from `first` on) at theta, and their Jacobian J (count, n_theta) when wanted. theta NULL: all
  * fields zero (an affine residual's constant part). Same bits for any number of threads. */

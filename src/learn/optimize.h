@@ -47,4 +47,9 @@ const size_t *clsi_sampler_next(clsi_sampler *s, size_t count); /* count <= n */
 void clsi_sampler_state(clsi_sampler *s, clsi_archive *a);
 void clsi_sampler_end(clsi_sampler *s);
 
+/* theta after one step of Adam with gradient g; m, v (n) are its moments, weight1 = beta1^k and
+ * weight2 = beta2^k in step k = 1, 2, ... */
+void clsi_adam_step(size_t n, double rate, double weight1, double weight2, const double *g,
+                    double *m, double *v, double *theta);
+
 #endif

@@ -73,6 +73,38 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
 
 /* ---- compiled ---- */
 
+/* Notes of which fields the slopes occur in something that has these derivatives in the symbols. */
+static void mark_sloped(clsi_residual *r, const cls_node *derivatives) {
+    const clsi_unknowns *us = r->unknowns;
+    for (size_t k = 0; k < us->n; k++)
+        for (size_t j = 1; j <= us->list[k].learned.d; j++)
+            r->sloped[k] |= !cls_is_constant(us->s->g, derivatives[us->list[k].symbol + j], 0);
+}
+
+/* The reverse of the quantities: how c . y depends on the field symbols, for coefficients c. */
+static cls_status compile_adjoint(clsi_residual *r, const cls_node *inputs, const cls_node *y,
+                                  cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
+    size_t Q = r->n_quantities, K = us->n_symbols, before = r->points->nz + 1 + K;
+    cls_graph *g = us->s->g;
+    cls_node *all = clsi_calloc(before + Q + K, sizeof *all), sum = cls_constant(g, 0);
+    if (!all) return clsi_no_memory(error);
+    cls_node *c = all + before, *slopes = c + Q;
+    memcpy(all, inputs, before * sizeof *all);
+    for (size_t q = 0; q < Q; q++) {
+        char name[32];
+        snprintf(name, sizeof name, "c'%zu", q);
+        c[q] = cls_symbol(g, name);
+        sum = cls_add(g, sum, cls_mul(g, c[q], y[q]));
+    }
+    cls_status status = cls_gradient(g, sum, K, us->symbols, slopes);
+    if (status == CLS_OK)
+        status = cls_program_create(g, before + Q, all, K, slopes, &r->adjoint, error);
+    if (status == CLS_OK) mark_sloped(r, slopes);
+    free(all);
+    return status;
+}
+
 /* Fresh symbols for z, t and the field symbols at the three points of a window. */
 static void name_copies(cls_graph *g, size_t I, cls_node *copies) {
     char name[64];
@@ -94,6 +126,7 @@ static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_erro
         memcpy(symbols + k * K, copies + k * I + nz + 1, K * sizeof *symbols);
     cls_status status = clsi_discrete_gradient_rows(us, own, copies, rows, error);
     if (status == CLS_OK) status = cls_jacobian(g, E, rows, 3 * K, symbols, slopes);
+    for (size_t i = 0; i < 3 * E && status == CLS_OK; i++) mark_sloped(r, slopes + i * K);
     if (status == CLS_OK)
         status = cls_program_create(g, 3 * I, copies, E, rows, &r->window_values, error);
     if (status == CLS_OK)
@@ -146,6 +179,7 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
         status = cls_program_create(g, nz + 1 + K, inputs, Q, y, &r->values, error);
     if (status == CLS_OK)
         status = cls_program_create(g, nz + 1 + K, inputs, Q + Q * K, y, &r->slopes, error);
+    if (status == CLS_OK) status = compile_adjoint(r, inputs, y, error);
     if (status == CLS_OK && r->points->rule == CLSI_DISCRETE_GRADIENT)
         status = compile_window(r, inputs, error);
     free(y);
@@ -190,7 +224,10 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->n_equations = s->n + s->m;
     r->n_quantities = 2 * r->n_equations;
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
-    cls_status status = r->weight ? compile(r, error) : clsi_no_memory(error);
+    r->sloped = clsi_calloc(unknowns->n, 1);
+    r->memory = clsi_residual_memory_create();
+    int whole = r->weight && r->sloped && r->memory;
+    cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK)
         *out = r;
@@ -204,347 +241,14 @@ void clsi_residual_free(clsi_residual **residual) {
     if (!r) return;
     cls_program_free(&r->values);
     cls_program_free(&r->slopes);
+    cls_program_free(&r->adjoint);
     cls_program_free(&r->window_values);
     cls_program_free(&r->window_slopes);
+    clsi_residual_memory_free(r->memory);
     free(r->weight);
+    free(r->sloped);
     free(r);
     *residual = NULL;
-}
-
-/* ---- a batch of windows, evaluated ---- */
-
-enum { BATCH = 42, POINTS = 3 * BATCH }; /* windows of a batch and their points */
-
-typedef struct batch {
-    const clsi_residual *r;
-    const double *theta;
-    size_t n; /* windows */
-    size_t window[BATCH];
-    double *in;                     /* (nz + 1 + K, POINTS) */
-    double *out;                    /* (Q [+ Q K], POINTS) */
-    double *window_in, *window_out; /* (3 (nz + 1 + K), BATCH), (E [+ 3 E K], BATCH) */
-    double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
-    double *scratch;
-    double *block;
-} batch;
-
-static cls_status batch_create(const clsi_residual *r, const double *theta, batch *b) {
-    const clsi_unknowns *us = r->unknowns;
-    size_t K = us->n_symbols, Q = r->n_quantities, scratch = 0, d = CLSI_FIELD_MAX_INPUTS;
-    for (size_t k = 0; k < us->n; k++) {
-        const clsi_field *f = us->list[k].learned.field;
-        size_t need = f->kind->scratch(f, POINTS);
-        if (need > scratch) scratch = need;
-    }
-    size_t inputs = (r->points->nz + 1 + K) * POINTS, outputs = (Q + Q * K) * POINTS;
-    size_t whole = r->window_values ? BATCH * r->n_equations * (1 + 3 * K) : 0;
-    *b = (batch){.r = r, .theta = theta};
-    b->block =
-        clsi_calloc(2 * inputs + outputs + whole + POINTS * (1 + 2 * d) + scratch, sizeof(double));
-    if (!b->block) return CLS_MEMORY;
-    b->in = b->block;
-    b->out = b->in + inputs;
-    b->window_in = b->out + outputs;
-    b->window_out = b->window_in + inputs;
-    b->value = b->window_out + whole;
-    b->slope = b->value + POINTS;
-    b->x = b->slope + POINTS * d;
-    b->scratch = b->x + POINTS * d;
-    return CLS_OK;
-}
-
-/* Point k of window w of the batch is number 3 w + k. */
-static size_t point_of(const batch *b, size_t i) {
-    size_t at[3];
-    clsi_window_points(b->r->points, b->window[i / 3], at);
-    return at[i % 3];
-}
-
-static void gather_inputs(const batch *b, const clsi_unknown *u) {
-    size_t d = u->learned.d;
-    for (size_t i = 0; i < 3 * b->n; i++)
-        memcpy(b->x + i * d, u->x + point_of(b, i) * d, d * sizeof(double));
-}
-
-static void fill_fields(batch *b) {
-    const clsi_unknowns *us = b->r->unknowns;
-    size_t nz = b->r->points->nz, count = 3 * b->n;
-    for (size_t k = 0; k < us->n; k++) {
-        const clsi_unknown *u = &us->list[k];
-        const clsi_learned *l = &u->learned;
-        double *row = b->in + (nz + 1 + u->symbol) * POINTS;
-        if (!b->theta) {
-            memset(row, 0, (1 + l->d) * POINTS * sizeof *row);
-            continue;
-        }
-        gather_inputs(b, u);
-        l->field->kind->evaluate(l->field, b->theta + l->offset, count, b->x, b->value, b->slope,
-                                 b->scratch);
-        for (size_t i = 0; i < count; i++) {
-            row[i] = b->value[i];
-            for (size_t j = 0; j < l->d; j++) row[(j + 1) * POINTS + i] = b->slope[i * l->d + j];
-        }
-    }
-}
-
-/* Are the rows expressions over whole windows? */
-static int whole_windows(const batch *b) {
-    return b->r->window_values && !b->r->plain;
-}
-
-static cls_status evaluate_windows(batch *b, int with_slopes) {
-    const clsi_residual *r = b->r;
-    size_t I = r->points->nz + 1 + r->unknowns->n_symbols;
-    for (size_t i = 0; i < I; i++)
-        for (size_t at = 0; at < 3 * b->n; at++)
-            b->window_in[((at % 3) * I + i) * BATCH + at / 3] = b->in[i * POINTS + at];
-    return cls_program_run_many(with_slopes ? r->window_slopes : r->window_values, b->n, BATCH,
-                                b->window_in, b->window_out);
-}
-
-/* The quantities at the points, and the rows of whole windows. */
-static cls_status evaluate(batch *b, int with_slopes) {
-    const clsi_points *p = b->r->points;
-    for (size_t i = 0; i < 3 * b->n; i++) {
-        size_t at = point_of(b, i);
-        for (size_t k = 0; k < p->nz; k++) b->in[k * POINTS + i] = p->z[k * p->n + at];
-        b->in[p->nz * POINTS + i] = p->time[at];
-    }
-    fill_fields(b);
-    cls_status status = cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, 3 * b->n,
-                                             POINTS, b->in, b->out);
-    return status == CLS_OK && whole_windows(b) ? evaluate_windows(b, with_slopes) : status;
-}
-
-/* ---- rows ---- */
-
-/* How equation e of window w of the batch is made of quantities: coefficient c[k][0] of y_e and
- * c[k][1] of its rate at point k, weighted. */
-static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
-    const clsi_points *p = b->r->points;
-    double weights[3] = {0}, t[3], scale = b->r->weight[e * p->n_windows + b->window[w]];
-    for (size_t k = 0; k < 3; k++) t[k] = p->time[point_of(b, 3 * w + k)];
-    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(t, weights);
-    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
-    if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
-    for (int k = 0; k < 3; k++) {
-        c[k][0] = scale * (k - 1);
-        c[k][1] = -scale * weights[k];
-    }
-}
-
-static double residual_of(const batch *b, size_t w, size_t e) {
-    double c[3][2], sum = 0;
-    size_t rate = b->r->n_equations + e;
-    if (whole_windows(b))
-        return b->r->weight[e * b->r->points->n_windows + b->window[w]] *
-               b->window_out[e * BATCH + w];
-    coefficients(b, w, e, c);
-    for (size_t k = 0; k < 3; k++)
-        sum +=
-            c[k][0] * b->out[e * POINTS + 3 * w + k] + c[k][1] * b->out[rate * POINTS + 3 * w + k];
-    return sum;
-}
-
-/* symbol_slopes for rows of whole windows. */
-static int window_symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e,
-                                double factor, double *a, double *s) {
-    const clsi_residual *r = b->r;
-    size_t K = r->unknowns->n_symbols, d = u->learned.d;
-    double f = factor * r->weight[e * r->points->n_windows + b->window[w]];
-    int any = 0;
-    for (size_t k = 0; k < 3; k++) {
-        size_t at = r->n_equations + (3 * e + k) * K + u->symbol;
-        const double *row = b->window_out + at * BATCH + w;
-        a[k] += f * row[0];
-        any |= row[0] != 0;
-        for (size_t j = 0; j < d; j++) {
-            s[k * d + j] += f * row[(j + 1) * BATCH];
-            any |= row[(j + 1) * BATCH] != 0;
-        }
-    }
-    return any;
-}
-
-/* The derivative of one equation in the field symbols of unknown u at the window's three points: a
- * (3) for the value, s (3, d) for the slopes; factor multiplies. Adds to a and s. */
-static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e, double factor,
-                         double *a, double *s) {
-    size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
-    double c[3][2];
-    int any = 0;
-    if (whole_windows(b)) return window_symbol_slopes(b, u, w, e, factor, a, s);
-    coefficients(b, w, e, c);
-    for (size_t k = 0; k < 3; k++)
-        for (int part = 0; part < 2; part++) {
-            size_t q = part ? b->r->n_equations + e : e;
-            const double *row = b->out + (Q + q * K + u->symbol) * POINTS + 3 * w + k;
-            double f = factor * c[k][part];
-            if (f == 0) continue;
-            a[k] += f * row[0];
-            any |= row[0] != 0;
-            for (size_t j = 0; j < d; j++) {
-                s[k * d + j] += f * row[(j + 1) * POINTS];
-                any |= row[(j + 1) * POINTS] != 0;
-            }
-        }
-    return any;
-}
-
-static void row_of(const batch *b, size_t w, size_t e, double *row) {
-    const clsi_unknowns *us = b->r->unknowns;
-    memset(row, 0, us->n_theta * sizeof *row);
-    for (size_t k = 0; k < us->n; k++) {
-        const clsi_unknown *u = &us->list[k];
-        const clsi_learned *l = &u->learned;
-        double a[3] = {0}, s[3 * CLSI_FIELD_MAX_INPUTS] = {0};
-        if (!symbol_slopes(b, u, w, e, 1, a, s)) continue;
-        double x[3 * CLSI_FIELD_MAX_INPUTS];
-        for (size_t i = 0; i < 3; i++)
-            memcpy(x + i * l->d, u->x + point_of(b, 3 * w + i) * l->d, l->d * sizeof *x);
-        l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, 3, x, a, s, 0,
-                             row + l->offset, b->scratch);
-    }
-}
-
-/* The distinct windows of rows [at, ...) of the list, up to BATCH; returns the first row not taken.
- */
-static size_t take_windows(const clsi_residual *r, size_t first, const size_t *list, size_t at,
-                           size_t end, batch *b) {
-    b->n = 0;
-    for (; at < end; at++) {
-        size_t w = (list ? list[at] : first + at) / r->n_equations;
-        if (b->n && b->window[b->n - 1] == w) continue;
-        if (b->n == BATCH) break;
-        b->window[b->n++] = w;
-    }
-    return at;
-}
-
-static cls_status rows_of_shard(const clsi_residual *r, const double *theta, size_t first,
-                                const size_t *list, size_t begin, size_t end, double *out,
-                                double *J) {
-    batch b;
-    cls_status status = batch_create(r, theta, &b);
-    size_t P = r->unknowns->n_theta, E = r->n_equations;
-    for (size_t at = begin; at < end && status == CLS_OK;) {
-        size_t stop = take_windows(r, first, list, at, end, &b), w = 0;
-        status = evaluate(&b, J != NULL);
-        for (; at < stop; at++) {
-            size_t row = list ? list[at] : first + at;
-            if (row / E != b.window[w]) w++;
-            out[at] = residual_of(&b, w, row % E);
-            if (J) row_of(&b, w, row % E, J + at * P);
-        }
-    }
-    free(b.block);
-    return status;
-}
-
-enum { SHARDS = 16 }; /* fixed, whatever the number of threads */
-
-cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
-                              size_t count, const size_t *list, double *out, double *J) {
-    int failed = 0;
-#pragma omp parallel for schedule(dynamic) reduction(| : failed)
-    for (size_t s = 0; s < SHARDS; s++)
-        failed |= rows_of_shard(r, theta, first, list, count * s / SHARDS, count * (s + 1) / SHARDS,
-                                out, J) != CLS_OK;
-    return failed ? CLS_MEMORY : CLS_OK;
-}
-
-/* ---- gradient ---- */
-
-static cls_status gradient_of_shard(const clsi_residual *r, const double *theta, const size_t *list,
-                                    size_t begin, size_t end, double *sum, double *gradient) {
-    batch b;
-    cls_status status = batch_create(r, theta, &b);
-    size_t E = r->n_equations;
-    const clsi_unknowns *us = r->unknowns;
-    double *a = clsi_calloc(POINTS, sizeof *a);
-    double *s = clsi_calloc(POINTS * CLSI_FIELD_MAX_INPUTS, sizeof *s);
-    if (!a || !s) status = CLS_MEMORY;
-    for (size_t at = begin; at < end && status == CLS_OK;) {
-        size_t stop = take_windows(r, 0, list, at, end, &b);
-        status = evaluate(&b, 1);
-        for (size_t k = 0; k < us->n; k++) {
-            const clsi_unknown *u = &us->list[k];
-            const clsi_learned *l = &u->learned;
-            memset(a, 0, POINTS * sizeof *a);
-            memset(s, 0, POINTS * l->d * sizeof *s);
-            for (size_t i = at, w = 0; i < stop; i++) {
-                size_t row = list ? list[i] : i;
-                if (row / E != b.window[w]) w++;
-                double value = residual_of(&b, w, row % E);
-                if (k == 0) *sum += value * value;
-                symbol_slopes(&b, u, w, row % E, value, a + 3 * w, s + 3 * w * l->d);
-            }
-            gather_inputs(&b, u);
-            l->field->kind->reverse(l->field, theta + l->offset, 3 * b.n, b.x, a, s,
-                                    gradient + l->offset, b.scratch);
-        }
-        at = stop;
-    }
-    free(a);
-    free(s);
-    free(b.block);
-    return status;
-}
-
-cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
-                                  const size_t *list, double *loss, double *gradient) {
-    size_t P = r->unknowns->n_theta;
-    double *parts = clsi_calloc(SHARDS * (P + 1), sizeof *parts);
-    int failed = !parts;
-#pragma omp parallel for schedule(dynamic) reduction(| : failed)
-    for (size_t s = 0; s < (parts ? SHARDS : 0); s++)
-        failed |= gradient_of_shard(r, theta, list, count * s / SHARDS, count * (s + 1) / SHARDS,
-                                    parts + s * (P + 1), parts + s * (P + 1) + 1) != CLS_OK;
-    *loss = 0;
-    memset(gradient, 0, P * sizeof *gradient);
-    for (size_t s = 0; s < (parts ? SHARDS : 0); s++) {
-        *loss += parts[s * (P + 1)] / (2 * (double)(count ? count : 1));
-        for (size_t j = 0; j < P; j++)
-            gradient[j] += parts[s * (P + 1) + 1 + j] / (double)(count ? count : 1);
-    }
-    free(parts);
-    return failed ? CLS_MEMORY : CLS_OK;
-}
-
-/* ---- the scale condition ---- */
-
-cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, double *row,
-                               double *mean_pv, double *mean_vv) {
-    const clsi_points *p = r->points;
-    const clsi_unknowns *us = r->unknowns;
-    size_t Q = r->n_quantities, K = us->n_symbols;
-    batch b;
-    cls_status status = batch_create(r, theta, &b);
-    memset(row, 0, us->n_theta * sizeof *row);
-    *mean_pv = *mean_vv = 0;
-    for (size_t at = 0; at < p->n_training && status == CLS_OK; at += b.n) {
-        b.n = p->n_training - at < BATCH ? p->n_training - at : BATCH;
-        for (size_t w = 0; w < b.n; w++) b.window[w] = at + w;
-        status = evaluate(&b, 1);
-        for (size_t w = 0; w < b.n; w++)
-            for (size_t j = 0; j < r->n; j++) {
-                size_t i = p->window[at + w];
-                double v = p->z[(r->n + j) * p->n + i], c = v / (double)p->n_training;
-                *mean_pv += c * b.out[j * POINTS + 3 * w];
-                *mean_vv += c * v;
-                for (size_t k = 0; k < us->n; k++) {
-                    const clsi_unknown *u = &us->list[k];
-                    const clsi_learned *l = &u->learned;
-                    const double *slope = b.out + (Q + j * K + u->symbol) * POINTS + 3 * w;
-                    double a = c * slope[0], s[CLSI_FIELD_MAX_INPUTS];
-                    for (size_t q = 0; q < l->d; q++) s[q] = c * slope[(q + 1) * POINTS];
-                    l->field->kind->rows(l->field, theta ? theta + l->offset : NULL, 1,
-                                         u->x + i * l->d, &a, s, 0, row + l->offset, b.scratch);
-                }
-            }
-    }
-    free(b.block);
-    return status;
 }
 
 /* ---- as a problem ---- */

@@ -9,6 +9,7 @@
 #include "tests/learn/made_data.h"
 #include <clausius/simulate.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,70 @@ static void jacobian_and_gradient_agree_with_differences(void **unused) {
     cls_system_free(&s);
 }
 
+/* Every rule, rows in any order, one thread or several: the gradient is J^T r / rows. */
+static void gradients_are_those_of_the_rows(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 40, 10, 0.05, 8);
+    const cls_table *table = t;
+    const char *const parts[] = {"G", "F1", "F2"}, *name = "made here";
+    for (int k = 0; k < 8; k++) {
+        cls_error error;
+        clsi_points *points;
+        clsi_unknowns *unknowns;
+        clsi_residual *residual;
+        cls_learn_options o = cls_learn_defaults();
+        o.unknown = parts;
+        o.n_unknown = 3;
+        o.field = k % 2 ? "chebyshev(2)" : "network(7, 5)";
+        assert_int_equal(
+            clsi_points_create(s, 1, &table, &name, (clsi_rule)(k / 2), 0, 0, &points, &error),
+            CLS_OK);
+        assert_int_equal(clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error), CLS_OK);
+        assert_int_equal(clsi_residual_create(points, unknowns, &residual, &error), CLS_OK);
+        size_t P = unknowns->n_theta, rows = points->n_training * residual->n_equations;
+        double *theta = calloc(4 * P, sizeof *theta), *r = calloc(rows, sizeof *r), loss, again;
+        double *J = calloc(rows * P, sizeof *J), *sum = theta + P, *got = sum + P, *other = got + P;
+        size_t *list = calloc(rows, sizeof *list);
+        cls_random random;
+        cls_random_seed(&random, 9);
+        for (size_t i = 0; i < P; i++) theta[i] = 0.3 * cls_random_normal(&random);
+        for (size_t i = 0; i < rows; i++)
+            list[i] = (size_t)(cls_random_uniform(&random) * (double)rows);
+        for (int shuffled = 0; shuffled < 2; shuffled++) {
+            const size_t *order = shuffled ? list : NULL;
+            double worst = 0, largest = 0, squares = 0;
+            omp_set_num_threads(1);
+            clsi_residual_rows(residual, theta, 0, rows, order, r, J);
+            clsi_residual_gradient(residual, theta, rows, order, &loss, got);
+            omp_set_num_threads(3);
+            clsi_residual_gradient(residual, theta, rows, order, &again, other);
+            assert_memory_equal(got, other, P * sizeof *got);
+            assert_true(loss == again);
+            memset(sum, 0, P * sizeof *sum);
+            for (size_t i = 0; i < rows; i++) {
+                squares += r[i] * r[i] / (2 * (double)rows);
+                for (size_t j = 0; j < P; j++) sum[j] += r[i] * J[i * P + j] / (double)rows;
+            }
+            for (size_t j = 0; j < P; j++) {
+                worst = fmax(worst, fabs(sum[j] - got[j]));
+                largest = fmax(largest, fabs(got[j]));
+            }
+            assert_true(fabs(loss - squares) < 1e-12 * squares);
+            if (!(worst < 1e-12 * largest)) fail_msg("case %d: off by %g of %g", k, worst, largest);
+        }
+        free(theta);
+        free(r);
+        free(J);
+        free(list);
+        clsi_residual_free(&residual);
+        clsi_unknowns_free(&unknowns);
+        clsi_points_free(&points);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 static void weights_integrate_parabolas(void **unused) {
     (void)unused;
     const double t[] = {0.3, 0.5, 1.1};
@@ -399,6 +464,7 @@ int main(void) {
         cmocka_unit_test(networks_learn_too),
         cmocka_unit_test(laws_hold_for_any_parameters),
         cmocka_unit_test(jacobian_and_gradient_agree_with_differences),
+        cmocka_unit_test(gradients_are_those_of_the_rows),
         cmocka_unit_test(weights_integrate_parabolas),
         cmocka_unit_test(a_model_survives_its_file),
         cmocka_unit_test(unknown_parts_of_a_file),

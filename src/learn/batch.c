@@ -1,0 +1,598 @@
+/* The residual evaluated: values, Jacobian rows, gradient of the loss.
+ *
+ * Windows go in batches of POINTS points, which is a block of the networks; a point that
+ * neighbouring windows share is evaluated once. A batch runs the fields, then the program of the
+ * quantities, then for a gradient backwards: residuals to quantities by the window's coefficients,
+ * quantities to field symbols by the adjoint program, symbols to parameters by the fields. Fields
+ * with blocks (clsi_field_blocks) go on from where the evaluation stopped, and those of which only
+ * the value occurs (frictions) are never differentiated in their inputs: for V-NOTS 6 matrix units
+ * a point for G and 3 for a friction, where evaluate and reverse would be 8 and 8. Rules whose rows
+ * are expressions over whole windows share the points and fields, and go from residuals to field
+ * symbols by the derivatives of these rows.
+ *
+ * Shards are summed in their own order: the same bits for any number of threads. Memory is kept
+ * from call to call in the residual, so that one caller at a time may use it. */
+#include "base/base.h"
+#include "learn/learn.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory, one batch for each thread ---- */
+
+enum { POINTS = 48 }; /* of a batch: a block of networks; at most as many windows */
+
+typedef struct batch {
+    const clsi_residual *r;
+    const double *theta;
+    size_t n, window[POINTS],
+        slot[POINTS][3]; /* windows and which points of the batch are theirs */
+    size_t n_points, point[POINTS];
+    double *in;  /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
+    double *out; /* (Q [+ Q K], POINTS) */
+    double *window_in, *window_out; /* (3 (nz + 1 + K), POINTS), (E [+ 3 E K], POINTS), by window */
+    double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
+    double *scratch;
+    double **pass; /* (unknowns): see clsi_field_blocks */
+    double *block;
+} batch;
+
+struct clsi_residual_memory {
+    size_t n_batches, n_parts;
+    batch *batches;
+    double *parts; /* of the gradient */
+};
+
+struct clsi_residual_memory *clsi_residual_memory_create(void) {
+    return clsi_calloc(1, sizeof(struct clsi_residual_memory));
+}
+
+void clsi_residual_memory_free(struct clsi_residual_memory *m) {
+    for (size_t i = 0; m && i < m->n_batches; i++) {
+        free(m->batches[i].block);
+        free(m->batches[i].pass);
+    }
+    if (m) free(m->batches);
+    if (m) free(m->parts);
+    free(m);
+}
+
+/* Batches for all threads (their memory comes later) and `parts` numbers. */
+static struct clsi_residual_memory *memory_for(const clsi_residual *r, size_t parts) {
+    struct clsi_residual_memory *m = r->memory;
+    size_t threads = (size_t)omp_get_max_threads();
+    if (m->n_batches < threads) {
+        batch *more = realloc(m->batches, threads * sizeof *more);
+        if (!more) return NULL;
+        memset(more + m->n_batches, 0, (threads - m->n_batches) * sizeof *more);
+        m->batches = more;
+        m->n_batches = threads;
+    }
+    if (m->n_parts < parts) {
+        free(m->parts);
+        m->parts = clsi_calloc(parts, sizeof *m->parts);
+        m->n_parts = m->parts ? parts : 0;
+        if (!m->parts) return NULL;
+    }
+    return m;
+}
+
+static const clsi_field_blocks *blocks_of(const clsi_learned *l) {
+    const clsi_field_blocks *blocks = l->field->kind->blocks;
+    return blocks && blocks->samples >= POINTS ? blocks : NULL;
+}
+
+static cls_status batch_allocate(const clsi_residual *r, batch *b) {
+    const clsi_unknowns *us = r->unknowns;
+    size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
+    size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
+    size_t scratch = 0, passes = 0, before = 0, behind = 0;
+    if (r->window_values) {
+        before = 3 * (r->points->nz + 1 + K) * POINTS;
+        behind = r->n_equations * (1 + 3 * K) * POINTS;
+    }
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_field *f = us->list[k].learned.field;
+        size_t need = f->kind->scratch(f, POINTS);
+        if (need > scratch) scratch = need;
+        if (blocks_of(&us->list[k].learned)) passes += f->kind->blocks->size(f);
+    }
+    b->pass = clsi_calloc(us->n, sizeof *b->pass);
+    size_t own = inputs + outputs + before + behind + POINTS * (1 + 2 * d);
+    b->block = clsi_calloc(own + scratch + passes, sizeof(double));
+    if (!b->block || !b->pass) return CLS_MEMORY;
+    b->in = b->block;
+    b->out = b->in + inputs;
+    b->window_in = b->out + outputs;
+    b->window_out = b->window_in + before;
+    b->value = b->window_out + behind;
+    b->slope = b->value + POINTS;
+    b->x = b->slope + POINTS * d;
+    b->scratch = b->x + POINTS * d;
+    double *pass = b->scratch + scratch;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_field *f = us->list[k].learned.field;
+        if (!blocks_of(&us->list[k].learned)) continue;
+        b->pass[k] = pass;
+        pass += f->kind->blocks->size(f);
+    }
+    return CLS_OK;
+}
+
+/* This thread's batch, ready for theta. */
+static cls_status batch_begin(const clsi_residual *r, const double *theta, batch **out) {
+    batch *b = *out = &r->memory->batches[omp_get_thread_num()];
+    if (!b->block && batch_allocate(r, b) != CLS_OK) return CLS_MEMORY;
+    b->r = r;
+    b->theta = theta;
+    for (size_t k = 0; k < r->unknowns->n && theta; k++) {
+        const clsi_learned *l = &r->unknowns->list[k].learned;
+        if (b->pass[k]) l->field->kind->blocks->open(l->field, theta + l->offset, b->pass[k]);
+    }
+    return CLS_OK;
+}
+
+/* ---- a batch of windows, evaluated ---- */
+
+/* Neighbouring windows share points: the last few are looked at. */
+static size_t slot_of(batch *b, size_t point) {
+    for (size_t i = b->n_points > 3 ? b->n_points - 3 : 0; i < b->n_points; i++)
+        if (b->point[i] == point) return i;
+    b->point[b->n_points] = point;
+    return b->n_points++;
+}
+
+/* Zero when there is no room left. */
+static int add_window(batch *b, size_t w) {
+    const clsi_points *p = b->r->points;
+    int middle = p->rule != CLSI_VNOTS; /* which has no use for it */
+    size_t at[3], *slot = b->slot[b->n];
+    if (b->n == POINTS || b->n_points + 2 + (size_t)middle > POINTS) return 0;
+    clsi_window_points(p, w, at);
+    slot[0] = slot_of(b, at[0]);
+    slot[1] = middle ? slot_of(b, at[1]) : slot[0];
+    slot[2] = slot_of(b, at[2]);
+    b->window[b->n++] = w;
+    return 1;
+}
+
+static void gather_inputs(const batch *b, const clsi_unknown *u) {
+    size_t d = u->learned.d;
+    for (size_t i = 0; i < b->n_points; i++)
+        for (size_t j = 0; j < d; j++) b->x[i * d + j] = u->x[b->point[i] * d + j];
+}
+
+static void fill_field(batch *b, size_t k) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_learned *l = &u->learned;
+    double *row = b->in + (b->r->points->nz + 1 + u->symbol) * POINTS;
+    double *slope = b->r->sloped[k] ? b->slope : NULL;
+    if (!b->theta || !slope) memset(row, 0, (1 + l->d) * POINTS * sizeof *row);
+    if (!b->theta) return;
+    gather_inputs(b, u);
+    if (b->pass[k])
+        blocks_of(l)->evaluate(b->pass[k], b->n_points, b->x, b->value, slope);
+    else
+        l->field->kind->evaluate(l->field, b->theta + l->offset, b->n_points, b->x, b->value, slope,
+                                 b->scratch);
+    memcpy(row, b->value, b->n_points * sizeof *row);
+    for (size_t i = 0; slope && i < b->n_points; i++)
+        for (size_t j = 0; j < l->d; j++) row[(j + 1) * POINTS + i] = slope[i * l->d + j];
+}
+
+/* States, time and field symbols of the points. */
+static void fill(batch *b) {
+    const clsi_points *p = b->r->points;
+    for (size_t k = 0; k < p->nz; k++)
+        for (size_t i = 0; i < b->n_points; i++)
+            b->in[k * POINTS + i] = p->z[k * p->n + b->point[i]];
+    for (size_t i = 0; i < b->n_points; i++) b->in[p->nz * POINTS + i] = p->time[b->point[i]];
+    for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
+}
+
+/* The quantities at the points. */
+static cls_status evaluate(batch *b, int with_slopes) {
+    fill(b);
+    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, b->n_points, POINTS,
+                                b->in, b->out);
+}
+
+/* Are the rows expressions over whole windows? */
+static int whole_windows(const batch *b) {
+    return b->r->window_values && !b->r->plain;
+}
+
+/* What the rows are made of: the quantities, or the rows of whole windows. */
+static cls_status evaluate_rows(batch *b, int with_slopes) {
+    const clsi_residual *r = b->r;
+    size_t I = r->points->nz + 1 + r->unknowns->n_symbols;
+    if (!whole_windows(b)) return evaluate(b, with_slopes);
+    fill(b);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < I; i++)
+            for (size_t w = 0; w < b->n; w++)
+                b->window_in[(k * I + i) * POINTS + w] = b->in[i * POINTS + b->slot[w][k]];
+    return cls_program_run_many(with_slopes ? r->window_slopes : r->window_values, b->n, POINTS,
+                                b->window_in, b->window_out);
+}
+
+/* ---- rows ---- */
+
+static double weight_of(const batch *b, size_t w, size_t e) {
+    return b->r->weight[e * b->r->points->n_windows + b->window[w]];
+}
+
+/* How equation e of window w of the batch is made of quantities: coefficient c[k][0] of y_e and
+ * c[k][1] of its rate at point k, weighted. */
+static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
+    const clsi_points *p = b->r->points;
+    double weights[3] = {0}, t[3], scale = weight_of(b, w, e);
+    for (size_t k = 0; k < 3; k++) t[k] = p->time[b->point[b->slot[w][k]]];
+    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(t, weights);
+    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
+    if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
+    for (int k = 0; k < 3; k++) {
+        c[k][0] = scale * (k - 1);
+        c[k][1] = -scale * weights[k];
+    }
+}
+
+/* c: the coefficients, set unless rows are of whole windows. */
+static double residual_of(const batch *b, size_t w, size_t e, double c[3][2]) {
+    if (whole_windows(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
+    const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
+    double sum = 0;
+    coefficients(b, w, e, c);
+    for (size_t k = 0; k < 3; k++)
+        sum += c[k][0] * y[b->slot[w][k]] + c[k][1] * rate[b->slot[w][k]];
+    return sum;
+}
+
+/* The derivatives of equation e of whole window w, unweighted, in the field symbols from `symbol`
+ * on at its point k: POINTS numbers apart. */
+static const double *window_slopes(const batch *b, size_t w, size_t e, size_t k, size_t symbol) {
+    size_t K = b->r->unknowns->n_symbols;
+    return b->window_out + (b->r->n_equations + (3 * e + k) * K + symbol) * POINTS + w;
+}
+
+/* f times a row of derivatives in the value and d slopes; is any of them not zero? */
+static int add_slopes(double f, const double *row, size_t d, double *a, double *s) {
+    int any = row[0] != 0;
+    *a += f * row[0];
+    for (size_t j = 0; j < d; j++) {
+        s[j] += f * row[(j + 1) * POINTS];
+        any |= row[(j + 1) * POINTS] != 0;
+    }
+    return any;
+}
+
+/* The derivative of one equation in the field symbols of unknown u at the window's three points: a
+ * (3) for the value, s (3, d) for the slopes. */
+static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e, double *a,
+                         double *s) {
+    size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
+    double c[3][2];
+    int any = 0, whole = whole_windows(b);
+    memset(a, 0, 3 * sizeof *a);
+    memset(s, 0, 3 * d * sizeof *s);
+    for (size_t k = 0; k < 3 && whole; k++)
+        any |= add_slopes(weight_of(b, w, e), window_slopes(b, w, e, k, u->symbol), d, a + k,
+                          s + k * d);
+    if (whole) return any;
+    coefficients(b, w, e, c);
+    for (size_t k = 0; k < 3; k++)
+        for (int part = 0; part < 2; part++) {
+            size_t q = part ? b->r->n_equations + e : e;
+            const double *row = b->out + (Q + q * K + u->symbol) * POINTS + b->slot[w][k];
+            if (c[k][part] != 0) any |= add_slopes(c[k][part], row, d, a + k, s + k * d);
+        }
+    return any;
+}
+
+/* One row of a field without blocks. */
+static void plain_row(const batch *b, const clsi_unknown *u, size_t w, size_t e, double *row) {
+    const clsi_learned *l = &u->learned;
+    double a[3], s[3 * CLSI_FIELD_MAX_INPUTS], x[3 * CLSI_FIELD_MAX_INPUTS];
+    if (!symbol_slopes(b, u, w, e, a, s)) return;
+    for (size_t i = 0; i < 3; i++)
+        memcpy(x + i * l->d, u->x + b->point[b->slot[w][i]] * l->d, l->d * sizeof *x);
+    l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, 3, x, a, s, 0, row,
+                         b->scratch);
+}
+
+enum { MOST_ROWS = 8 * POINTS }; /* of a batch */
+
+typedef struct row_list {
+    size_t n, w[MOST_ROWS], e[MOST_ROWS];
+    double *J; /* (n, n_theta) */
+} row_list;
+
+/* The directions of row i at the window's points, when no other row has them. */
+static int place_row(batch *b, const row_list *m, size_t i, size_t k, double **owner) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    size_t d = u->learned.d, *slot = b->slot[m->w[i]];
+    double a[3], s[3 * CLSI_FIELD_MAX_INPUTS];
+    for (size_t j = 0; j < 3; j++)
+        if (owner[slot[j]]) return 0;
+    if (!symbol_slopes(b, u, m->w[i], m->e[i], a, s)) return 1;
+    for (size_t j = 0; j < 3; j++) {
+        owner[slot[j]] = m->J + i * b->r->unknowns->n_theta + u->learned.offset;
+        b->value[slot[j]] += a[j];
+        for (size_t q = 0; q < d; q++) b->slope[slot[j] * d + q] += s[j * d + q];
+    }
+    return 1;
+}
+
+/* Rows of a field with blocks: as many at a time as have no point in common. */
+static void block_rows(batch *b, const row_list *m, size_t k) {
+    const clsi_learned *l = &b->r->unknowns->list[k].learned;
+    unsigned char done[MOST_ROWS] = {0};
+    for (size_t left = m->n; left > 0;) {
+        double *owner[POINTS] = {NULL};
+        memset(b->value, 0, POINTS * sizeof *b->value);
+        memset(b->slope, 0, POINTS * l->d * sizeof *b->slope);
+        for (size_t i = 0; i < m->n; i++) {
+            if (done[i] || !place_row(b, m, i, k, owner)) continue;
+            done[i] = 1;
+            left--;
+        }
+        blocks_of(l)->rows(b->pass[k], b->n_points, b->value, b->r->sloped[k] ? b->slope : NULL,
+                           owner);
+    }
+}
+
+static void jacobian_rows(batch *b, const row_list *m) {
+    const clsi_unknowns *us = b->r->unknowns;
+    memset(m->J, 0, m->n * us->n_theta * sizeof *m->J);
+    for (size_t k = 0; k < us->n; k++) {
+        if (b->pass[k] && b->theta) {
+            block_rows(b, m, k);
+            continue;
+        }
+        for (size_t i = 0; i < m->n; i++)
+            plain_row(b, &us->list[k], m->w[i], m->e[i],
+                      m->J + i * us->n_theta + us->list[k].learned.offset);
+    }
+}
+
+/* The rows [at, end) of the list (NULL: of all, from `first` on) as far as they fit; returns the
+ * first one that does not. */
+static size_t take_rows(batch *b, size_t first, const size_t *list, size_t at, size_t end,
+                        row_list *m) {
+    size_t E = b->r->n_equations;
+    b->n = b->n_points = m->n = 0;
+    for (; at < end && m->n < MOST_ROWS; at++, m->n++) {
+        size_t row = list ? list[at] : first + at;
+        int same = b->n && b->window[b->n - 1] == row / E;
+        if (!same && !add_window(b, row / E)) break;
+        m->w[m->n] = b->n - 1;
+        m->e[m->n] = row % E;
+    }
+    return at;
+}
+
+static cls_status rows_of_shard(batch *b, size_t first, const size_t *list, size_t begin,
+                                size_t end, double *out, double *J) {
+    cls_status status = CLS_OK;
+    row_list m;
+    for (size_t at = begin; at < end && status == CLS_OK;) {
+        size_t stop = take_rows(b, first, list, at, end, &m);
+        double c[3][2];
+        status = evaluate_rows(b, J != NULL);
+        for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i], c);
+        m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
+        if (J) jacobian_rows(b, &m);
+        at = stop;
+    }
+    return status;
+}
+
+/* Shards depend on the number of rows, never on that of threads; they begin with a window. A sum
+ * of the gradient costs as much as a dozen windows, so they are not small. */
+enum { SHARDS = 16, SHARD_WINDOWS = 120 };
+
+static size_t shard_count(const clsi_residual *r, size_t count) {
+    size_t n = 1;
+    while (n < SHARDS && 2 * n * SHARD_WINDOWS * r->n_equations <= count) n *= 2;
+    return n;
+}
+
+/* Threads are woken only for what takes a millisecond or more: on a busy machine they may come
+ * late. */
+static int is_long(const clsi_residual *r, size_t count) {
+    return (double)count * (double)r->unknowns->n_theta > 2e7;
+}
+
+static size_t shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
+    size_t at = count * s / shards;
+    return s == shards ? count : at - at % r->n_equations;
+}
+
+cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J) {
+    size_t shards = shard_count(r, count);
+    int failed = 0;
+    if (!memory_for(r, 0)) return CLS_MEMORY;
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
+    {
+        batch *b;
+        failed = batch_begin(r, theta, &b) != CLS_OK;
+#pragma omp for schedule(dynamic)
+        for (size_t s = 0; s < shards; s++)
+            failed |=
+                failed || rows_of_shard(b, first, list, shard_begin(r, count, shards, s),
+                                        shard_begin(r, count, shards, s + 1), out, J) != CLS_OK;
+    }
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- gradient ---- */
+
+/* Where the adjoint program reads dLoss/d quantities of the points, zero. */
+static double *coefficients_of_quantities(batch *b) {
+    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols) * POINTS;
+    memset(c, 0, b->r->n_quantities * POINTS * sizeof *c);
+    return c;
+}
+
+static void residuals_back(batch *b, const row_list *m, double *sum) {
+    size_t E = b->r->n_equations;
+    double *into = coefficients_of_quantities(b);
+    for (size_t i = 0; i < m->n; i++) {
+        double c[3][2], value = residual_of(b, m->w[i], m->e[i], c);
+        double *y = into + m->e[i] * POINTS, *rate = y + E * POINTS;
+        *sum += value * value;
+        for (size_t k = 0; k < 3; k++) {
+            y[b->slot[m->w[i]][k]] += value * c[k][0];
+            rate[b->slot[m->w[i]][k]] += value * c[k][1];
+        }
+    }
+}
+
+/* From residuals of whole windows to dLoss/d symbols, in `out`. */
+static void windows_back(batch *b, const row_list *m, double *sum) {
+    size_t K = b->r->unknowns->n_symbols;
+    memset(b->out, 0, K * POINTS * sizeof *b->out);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t w = m->w[i], e = m->e[i];
+        double value = residual_of(b, w, e, NULL), f = value * weight_of(b, w, e);
+        *sum += value * value;
+        for (size_t k = 0; k < 3; k++) {
+            const double *row = window_slopes(b, w, e, k, 0);
+            for (size_t q = 0; q < K; q++)
+                b->out[q * POINTS + b->slot[w][k]] += f * row[q * POINTS];
+        }
+    }
+}
+
+/* From dLoss/d symbols (in `out`) to the parameters. */
+static void field_back(batch *b, size_t k, double *gradient) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_learned *l = &u->learned;
+    const double *a = b->out + u->symbol * POINTS;
+    double *slope = b->r->sloped[k] ? b->slope : NULL;
+    for (size_t j = 0; slope && j < l->d; j++)
+        for (size_t i = 0; i < b->n_points; i++) slope[i * l->d + j] = a[(j + 1) * POINTS + i];
+    if (b->pass[k] && b->theta) {
+        blocks_of(l)->add(b->pass[k], b->n_points, a, slope);
+        return;
+    }
+    gather_inputs(b, u);
+    l->field->kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, b->n_points, b->x, a,
+                            slope, gradient + l->offset, b->scratch);
+}
+
+static void sums_begin(batch *b, double *gradient) {
+    const clsi_unknowns *us = b->r->unknowns;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_learned *l = &us->list[k].learned;
+        if (b->pass[k] && b->theta)
+            blocks_of(l)->clear(b->pass[k]);
+        else
+            memset(gradient + l->offset, 0, l->field->n_parameters * sizeof *gradient);
+    }
+}
+
+static void fields_back(batch *b, double *gradient) {
+    for (size_t k = 0; k < b->r->unknowns->n; k++) field_back(b, k, gradient);
+}
+
+/* The batch is evaluated and the coefficients of its quantities are set. */
+static cls_status sums_add(batch *b, double *gradient) {
+    cls_status status = cls_program_run_many(b->r->adjoint, b->n_points, POINTS, b->in, b->out);
+    if (status == CLS_OK) fields_back(b, gradient);
+    return status;
+}
+
+/* The rows of a batch: their squares into sum, their share of the gradient into the sums. */
+static cls_status add_rows(batch *b, const row_list *m, double *sum, double *gradient) {
+    int whole = whole_windows(b);
+    cls_status status = evaluate_rows(b, whole);
+    if (status != CLS_OK) return status;
+    if (whole) {
+        windows_back(b, m, sum);
+        fields_back(b, gradient);
+        return CLS_OK;
+    }
+    residuals_back(b, m, sum);
+    return sums_add(b, gradient);
+}
+
+static void sums_end(batch *b, double *gradient) {
+    const clsi_unknowns *us = b->r->unknowns;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_learned *l = &us->list[k].learned;
+        if (b->pass[k] && b->theta) blocks_of(l)->close(b->pass[k], gradient + l->offset);
+    }
+}
+
+static cls_status gradient_of_shard(batch *b, const size_t *list, size_t begin, size_t end,
+                                    double *sum, double *gradient) {
+    cls_status status = CLS_OK;
+    row_list m;
+    *sum = 0;
+    sums_begin(b, gradient);
+    for (size_t at = begin; at < end && status == CLS_OK;) {
+        at = take_rows(b, 0, list, at, end, &m);
+        status = add_rows(b, &m, sum, gradient);
+    }
+    sums_end(b, gradient);
+    return status;
+}
+
+cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                  const size_t *list, double *loss, double *gradient) {
+    size_t P = r->unknowns->n_theta, shards = shard_count(r, count);
+    const struct clsi_residual_memory *memory = memory_for(r, SHARDS * (P + 1));
+    if (!memory) return CLS_MEMORY;
+    double *sums = memory->parts, *parts = sums + SHARDS;
+    int failed = 0;
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
+    {
+        batch *b;
+        failed = batch_begin(r, theta, &b) != CLS_OK;
+#pragma omp for schedule(dynamic)
+        for (size_t s = 0; s < shards; s++)
+            failed |= failed || gradient_of_shard(b, list, shard_begin(r, count, shards, s),
+                                                  shard_begin(r, count, shards, s + 1), sums + s,
+                                                  parts + s * P) != CLS_OK;
+#pragma omp for schedule(static)
+        for (size_t j = 0; j < P; j++) {
+            double sum = parts[j];
+            for (size_t s = 1; s < shards; s++) sum += parts[s * P + j];
+            gradient[j] = sum / (double)(count ? count : 1);
+        }
+    }
+    *loss = 0;
+    for (size_t s = 0; s < shards; s++) *loss += sums[s] / (2 * (double)(count ? count : 1));
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- the scale condition ---- */
+
+cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, double *row,
+                               double *mean_pv, double *mean_vv) {
+    const clsi_points *p = r->points;
+    batch *b;
+    cls_status status = memory_for(r, 0) ? batch_begin(r, theta, &b) : CLS_MEMORY;
+    *mean_pv = *mean_vv = 0;
+    if (status == CLS_OK) sums_begin(b, row);
+    for (size_t at = 0; at < p->n_training && status == CLS_OK; at += b->n) {
+        b->n = b->n_points = 0;
+        while (at + b->n < p->n_training && add_window(b, at + b->n)) continue;
+        status = evaluate(b, 0);
+        double *into = coefficients_of_quantities(b);
+        for (size_t w = 0; w < b->n; w++)
+            for (size_t j = 0; j < r->n; j++) {
+                size_t i = j * POINTS + b->slot[w][0];
+                double v = p->z[(r->n + j) * p->n + p->window[at + w]];
+                double c = v / (double)p->n_training;
+                *mean_pv += c * b->out[i];
+                *mean_vv += c * v;
+                into[i] += c;
+            }
+        if (status == CLS_OK) status = sums_add(b, row);
+    }
+    if (status == CLS_OK) sums_end(b, row);
+    return status;
+}
