@@ -59,7 +59,7 @@ static cls_status check_parts(const cls_system *system, const clsi_replacement *
         return clsi_fail(error, CLS_USAGE,
                          "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
                          system->name, list[i].part, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'?" : "", system->name);
+                         near ? near : "", near ? "'" : "", system->name);
     }
     return CLS_OK;
 }

@@ -59,7 +59,7 @@ cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *
     const char *near = cls_nearest_word(name, cls_scheme_count(), names);
     return clsi_fail(error, CLS_USAGE,
                      "there is no scheme '%s'%s%s%s; `clausius schemes` lists them", name,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
 }
 
 const char *cls_scheme_default(const cls_system *s) {

@@ -167,44 +167,6 @@ static void all_quantities_are_met(void **unused) {
     cls_system_free(&truth);
 }
 
-/* Networks: a weighted row among the others, met nearly, through Jacobians and through gradients.
- */
-static void networks_meet_anchors_nearly(void **unused) {
-    (void)unused;
-    cls_system *truth = heavy(2);
-    cls_system *s = parse("coordinate x in (-2, 2)\n"
-                          "temperature T1, T2\n"
-                          "thermal lagrangian G = unknown network(8)\n"
-                          "friction F1 on T1: unknown network(5)\n"
-                          "friction F2 on T2: unknown network(5)\n"
-                          "start x = 0, v.x = -0.5, T1 = 0.65, T2 = 1.04\n"
-                          "anchor d p.x / d v.x = 2 at x = 0, v.x = 0, T1 = 0.7, T2 = 0.9\n"
-                          "anchor d S1 / d T1 = 1.4 at x = 0, v.x = 0, T1 = 0.7, T2 = 0.9\n");
-    cls_table *t = make_data(truth, 4, piston_box, 30, 10, 0.02, 24);
-    const char *const optimizers[] = {"lm"}, *name = "made here";
-    for (int k = 0; k < 1; k++) {
-        cls_error error;
-        cls_learn_info info;
-        cls_model *m;
-        cls_learn_options o = cls_learn_defaults();
-        o.optimizer = optimizers[k];
-        o.max_iterations = 80;
-        if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
-            fail_msg("%s", error.message);
-        assert_int_equal(info.normalised, 0);
-        const cls_system *found = cls_model_system(m);
-        for (size_t i = 0; i < 2; i++) {
-            double off = quantity(found, &found->anchors[i]) / found->anchors[i].value - 1;
-            print_message("%s: anchor %zu off by %.2g\n", optimizers[k], i, off);
-            if (fabs(off) > 5e-3) fail_msg("%s: missed by %g", optimizers[k], off);
-        }
-        cls_model_free(&m);
-    }
-    cls_table_free(&t);
-    cls_system_free(&s);
-    cls_system_free(&truth);
-}
-
 /* ---- derivatives ---- */
 
 typedef struct setup {
@@ -217,20 +179,13 @@ typedef struct setup {
     double *theta;
 } setup;
 
-static setup open_setup(const char *field) {
-    setup u = {.truth = load_system("adiabatic-piston")};
-    char text[1000];
-    snprintf(text, sizeof text,
-             "coordinate x in (-2, 2)\ntemperature T1, T2\nthermal lagrangian G = unknown %s\n"
-             "friction F1 on T1: unknown %s\n"
-             "anchor G = 1" STATE "anchor p.x = 2" STATE "anchor d p.x / d v.x = 3" STATE
-             "anchor d S1 / d T1 = 0" STATE "anchor d S1 / d T2 = 5" STATE
-             "anchor d G / d x = 1" STATE,
-             field, field);
+/* Everything up to the residual, on data of `truth`, which the setup then owns. */
+static setup open_text(cls_system *truth, const char *text, size_t n, uint64_t steps, double h) {
+    setup u = {.truth = truth};
     cls_error error;
     const char *name = "made here";
     u.s = parse(text);
-    u.t = make_data(u.truth, 4, piston_box, 6, 5, 0.05, 25);
+    u.t = make_data(u.truth, 4, piston_box, n, steps, h, 25);
     cls_learn_options o = cls_learn_defaults();
     o.n_unknown = u.s->n_unknown;
     o.unknown = (const char *const *)u.s->unknown;
@@ -247,6 +202,18 @@ static setup open_setup(const char *field) {
     return u;
 }
 
+static setup open_setup(const char *field) {
+    char text[1000];
+    snprintf(text, sizeof text,
+             "coordinate x in (-2, 2)\ntemperature T1, T2\nthermal lagrangian G = unknown %s\n"
+             "friction F1 on T1: unknown %s\n"
+             "anchor G = 1" STATE "anchor p.x = 2" STATE "anchor d p.x / d v.x = 3" STATE
+             "anchor d S1 / d T1 = 0" STATE "anchor d S1 / d T2 = 5" STATE
+             "anchor d G / d x = 1" STATE,
+             field, field);
+    return open_text(load_system("adiabatic-piston"), text, 6, 5, 0.05);
+}
+
 static void close_setup(setup *u) {
     clsi_anchors_free(&u->anchors);
     clsi_residual_free(&u->residual);
@@ -256,6 +223,42 @@ static void close_setup(setup *u) {
     cls_system_free(&u->s);
     cls_system_free(&u->truth);
     free(u->theta);
+}
+
+/* Networks: anchors are weighted rows among the others, and a minimisation meets them nearly,
+ * through Jacobians and through gradients. The optimisers themselves are asked: what a training
+ * keeps is chosen by validation and rollout, and may meet the anchors less well. */
+static void optimisers_meet_anchors_of_networks_nearly(void **unused) {
+    (void)unused;
+    const char *const optimizers[] = {"lm", "lbfgs"};
+    for (int k = 0; k < 2; k++) {
+        setup u = open_text(heavy(2),
+                            "coordinate x in (-2, 2)\n"
+                            "temperature T1, T2\n"
+                            "thermal lagrangian G = unknown network(8)\n"
+                            "friction F1 on T1: unknown network(5)\n"
+                            "friction F2 on T2: unknown network(5)\n"
+                            "anchor d p.x / d v.x = 2 at x = 0, v.x = 0, T1 = 0.7, T2 = 0.9\n"
+                            "anchor d S1 / d T1 = 1.4 at x = 0, v.x = 0, T1 = 0.7, T2 = 0.9\n",
+                            30, 10, 0.02);
+        clsi_problem p;
+        clsi_optimize_info info;
+        cls_error error;
+        u.residual->anchors = u.anchors;
+        u.residual->anchor_weight =
+            10 * sqrt((double)(u.points->n_training * u.residual->n_equations));
+        clsi_residual_problem(u.residual, &p);
+        clsi_optimize_options o = {.max_iterations = k ? 300 : 40, .seed = 1};
+        if (clsi_optimizer_find(optimizers[k])->minimize(&p, &o, u.theta, &info, &error))
+            fail_msg("%s", error.message);
+        for (size_t i = 0; i < 2; i++) {
+            double value, wanted = clsi_anchors_value(u.anchors, i);
+            assert_int_equal(clsi_anchors_row(u.anchors, i, u.theta, &value, NULL), CLS_OK);
+            print_message("%s: anchor %zu off by %.2g\n", optimizers[k], i, value / wanted - 1);
+            assert_true(fabs(value / wanted - 1) < 2e-3);
+        }
+        close_setup(&u);
+    }
 }
 
 static void rows_of_anchors_agree_with_differences(void **unused) {
@@ -453,7 +456,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(masses_at_rest_set_the_scale),
                                        cmocka_unit_test(zeros_leave_the_scale_free),
                                        cmocka_unit_test(all_quantities_are_met),
-                                       cmocka_unit_test(networks_meet_anchors_nearly),
+                                       cmocka_unit_test(optimisers_meet_anchors_of_networks_nearly),
                                        cmocka_unit_test(rows_of_anchors_agree_with_differences),
                                        cmocka_unit_test(extra_rows_may_stand_anywhere),
                                        cmocka_unit_test(coefficients_of_a_friction_are_found),
