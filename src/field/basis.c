@@ -215,7 +215,7 @@ static cls_node polynomial_node(cls_graph *g, const basis *b, cls_node x, int k)
 
 /* Nested in the last input, then the one before, ...: sum over k of P_k(x_i) (rest), so that each
  * polynomial multiplies once. first..last: terms with equal powers of the inputs above i. */
-static cls_node nested(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta,
+static cls_node nested(const clsi_field *f, cls_graph *g, const cls_node *x, const cls_node *theta,
                        size_t i, unsigned char *fixed) {
     const basis *b = of(f);
     cls_node sum = cls_constant(g, 0);
@@ -229,8 +229,7 @@ static cls_node nested(const clsi_field *f, cls_graph *g, const cls_node *x, con
         } else {
             inner = cls_constant(g, 0);
             for (size_t t = 0; t < b->n; t++)
-                if (memcmp(b->powers + t * f->d, fixed, f->d) == 0)
-                    inner = cls_constant(g, theta[t]);
+                if (memcmp(b->powers + t * f->d, fixed, f->d) == 0) inner = theta[t];
         }
         if (cls_is_constant(g, inner, 0)) continue;
         sum = cls_add(g, sum, cls_mul(g, polynomial_node(g, b, x[i], k), inner));
@@ -239,7 +238,7 @@ static cls_node nested(const clsi_field *f, cls_graph *g, const cls_node *x, con
 }
 
 static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
-                           const double *theta) {
+                           const cls_node *theta) {
     unsigned char fixed[CLSI_FIELD_MAX_INPUTS] = {0};
     return nested(f, g, x, theta, f->d - 1, fixed);
 }

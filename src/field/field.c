@@ -88,6 +88,16 @@ void clsi_field_free(clsi_field **field) {
     *field = NULL;
 }
 
+cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                               const double *theta) {
+    cls_node *constants = clsi_calloc(f->n_parameters, sizeof *constants), phi = CLS_NO_NODE;
+    for (size_t k = 0; constants && k < f->n_parameters; k++)
+        constants[k] = cls_constant(g, theta[k]);
+    if (constants) phi = f->kind->expression(f, g, x, constants);
+    free(constants);
+    return phi;
+}
+
 /* ---- second derivatives ---- */
 
 static const double STEP = 1e-4;

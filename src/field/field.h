@@ -62,9 +62,10 @@ typedef struct clsi_field_kind {
                     const double *a, const double *b, double *out, double *scratch);
     /* doubles of scratch that the functions above need for n samples */
     size_t (*scratch)(const clsi_field *f, size_t n);
-    /* phi at the nodes x (d), theta as constants. */
+    /* phi at the nodes x (d); theta (n_parameters) are nodes too: constants in a model, symbols
+     * where the motion is differentiated in them. */
     cls_node (*expression)(const clsi_field *f, cls_graph *g, const cls_node *x,
-                           const double *theta);
+                           const cls_node *theta);
     const clsi_field_blocks *blocks; /* or NULL */
 } clsi_field_kind;
 
@@ -83,6 +84,10 @@ cls_status clsi_field_create(size_t d, const char *spec, const char *const *name
 void clsi_field_free(clsi_field **field);
 /* The kind that a spec begins with, NULL when there is no such kind. */
 const clsi_field_kind *clsi_field_kind_of(const char *spec);
+
+/* kind->expression with the parameters as constants. */
+cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                               const double *theta);
 
 /* kind->second_rows where there is one; else central differences of the gradient's rows, with steps
  * of 1e-4 in the scaled inputs: relative errors of about 1e-8. */

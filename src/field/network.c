@@ -583,14 +583,14 @@ static const clsi_field_blocks blocks = {.samples = BLOCK,
 
 /* ---- as an expression ---- */
 
-static cls_node neuron(cls_graph *g, size_t n, const double *w, const cls_node *a, cls_node start) {
-    for (size_t k = 0; k < n; k++)
-        start = cls_add(g, start, cls_mul(g, cls_constant(g, w[k]), a[k]));
+static cls_node neuron(cls_graph *g, size_t n, const cls_node *w, const cls_node *a,
+                       cls_node start) {
+    for (size_t k = 0; k < n; k++) start = cls_add(g, start, cls_mul(g, w[k], a[k]));
     return start;
 }
 
 static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
-                           const double *theta) {
+                           const cls_node *theta) {
     const clsi_network *net = f->data;
     cls_node a[CLSI_NETWORK_MAX_WIDTH], z[CLSI_NETWORK_MAX_WIDTH];
     memcpy(a, x, f->d * sizeof *a);
@@ -598,7 +598,7 @@ static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
         const clsi_network_shape *w = &net->layer[l];
         int last = l + 1 == net->n_layers;
         for (size_t i = 0; i < w->out; i++) {
-            cls_node b = cls_constant(g, last ? 0 : theta[w->bias + i]);
+            cls_node b = last ? cls_constant(g, 0) : theta[w->bias + i];
             z[i] = neuron(g, w->in, theta + w->weight + i * w->in, a, b);
         }
         for (size_t i = 0; i < w->out; i++)

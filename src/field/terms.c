@@ -191,12 +191,11 @@ static size_t scratch_size(const clsi_field *f, size_t n) {
 }
 
 static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
-                           const double *theta) {
+                           const cls_node *theta) {
     const terms *t = of(f);
     cls_node node[MAX_TERMS], sum = cls_constant(g, 0);
     if (parse(t, g, x, node, NULL) != CLS_OK) return CLS_NO_NODE;
-    for (size_t k = 0; k < t->n; k++)
-        sum = cls_add(g, sum, cls_mul(g, cls_constant(g, theta[k]), node[k]));
+    for (size_t k = 0; k < t->n; k++) sum = cls_add(g, sum, cls_mul(g, theta[k], node[k]));
     return sum;
 }
 

@@ -97,7 +97,7 @@ typedef struct place {
 static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_system *s) {
     cls_node x[CLSI_FIELD_MAX_INPUTS];
     if (clsi_learned_inputs(l, s, x) != CLS_OK) return CLS_NO_NODE;
-    cls_node phi = l->field->kind->expression(l->field, s->g, x, m->theta + l->offset);
+    cls_node phi = clsi_field_expression(l->field, s->g, x, m->theta + l->offset);
     return clsi_learned_value(l, s->g, phi);
 }
 

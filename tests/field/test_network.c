@@ -352,7 +352,7 @@ static void test_expression(void **state) {
         cls_program *program;
         assert_int_equal(cls_graph_create(NULL, &g, NULL), CLS_OK);
         symbols(g, "x", d, x);
-        out[0] = t.f->kind->expression(t.f, g, x, t.theta);
+        out[0] = clsi_field_expression(t.f, g, x, t.theta);
         assert_int_equal(cls_gradient(g, out[0], d, x, out + 1), CLS_OK);
         assert_int_equal(cls_program_create(g, d, x, d + 1, out, &program, NULL), CLS_OK);
         double *work = numbers(cls_program_work_size(program));
@@ -405,6 +405,7 @@ static void check_symbolic(const char *spec, cls_function f, size_t d) {
     symbols(g, "b", d, in + p + d);
     in[p + 2 * d] = cls_symbol(g, "alpha");
     cls_node phi = symbolic(g, t.f->data, f, in + p, in);
+    assert_true(t.f->kind->expression(t.f, g, in + p, in) == phi); /* one node: the same formula */
     cls_node F = cls_mul(g, in[p + 2 * d], phi);
     assert_int_equal(cls_gradient(g, phi, d, in + p, slope), CLS_OK);
     for (size_t j = 0; j < d; j++) F = cls_add(g, F, cls_mul(g, in[p + d + j], slope[j]));

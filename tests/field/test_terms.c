@@ -161,7 +161,7 @@ static void terms_become_expressions(void **unused) {
     cls_node u = cls_symbol(g, "u"), x[D];
     const double scale[D] = {0.5, -0.7, 1.1};
     for (int i = 0; i < D; i++) x[i] = cls_mul(g, cls_constant(g, scale[i]), u);
-    cls_node node = t.f->kind->expression(t.f, g, x, t.theta);
+    cls_node node = clsi_field_expression(t.f, g, x, t.theta);
     assert_int_equal(cls_program_create(g, 1, &u, 1, &node, &program, NULL), CLS_OK);
     for (double at = 0.2; at < 1; at += 0.2) {
         double in[D], out;
