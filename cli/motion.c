@@ -68,12 +68,12 @@ static int is_state(const cls_system *s, const char *name) {
 /* The column that can stand for state i: v.x for p.x and p.x for v.x; for the k-th entropy or
  * temperature the k-th derived column behind the derived velocities. NULL for coordinates. */
 static const char *partner(const cls_system *s, size_t i) {
-    size_t n = cls_system_coordinate_count(s), derived = 0;
-    if (i < n || i >= 2 * n + cls_system_entropy_count(s)) return NULL;
+    size_t nq = cls_system_coordinate_count(s), derived = 0;
+    if (i < nq || i >= nq + cls_system_momentum_count(s) + cls_system_entropy_count(s)) return NULL;
     for (size_t c = 1; c < cls_system_column_count(s); c++) {
         const char *name = cls_system_column(s, c);
         if (is_state(s, name) || !strcmp(name, "work")) continue;
-        if (derived++ == i - n) return name;
+        if (derived++ == i - nq) return name;
     }
     return NULL;
 }

@@ -1,10 +1,11 @@
 /* Physical systems: read from the modelling language (docs/language.md) or built in.
  *
- * A system has n coordinates q (velocities v.q, momenta p.q) and m entropies S with temperatures T.
- * Its state is native to its formalism: (q, p, S), (q, v, S) or (q, v, T); everything else is
- * derived. A row of output has cls_system_column_count columns: time, the state, the derived
- * p.*, v.*, S*, T*, energy, entropy, then work (only with external forces that have no potential),
- * the declared invariants and the declared outputs. */
+ * A system has coordinates q (velocities v.q, momenta p.q) and entropies S with temperatures T; it
+ * may have momenta without a coordinate (a rigid body) and positions without a momentum. Its state
+ * is native to its formalism: (q, p, S), (q, v, S) or (q, v, T); everything else is derived. A row
+ * of output has cls_system_column_count columns: time, the state, the derived p.*, v.*, S*, T*,
+ * energy, entropy, then work (only with external forces that have no potential), the declared
+ * invariants and the declared outputs. */
 #ifndef CLAUSIUS_SYSTEM_H
 #define CLAUSIUS_SYSTEM_H
 
@@ -48,7 +49,8 @@ CLS_API const char *cls_system_title(const cls_system *s); /* from the file */
 CLS_API const char *cls_system_text(const cls_system *s);  /* the source */
 CLS_API cls_formalism cls_system_formalism(const cls_system *s);
 CLS_API const char *cls_formalism_name(cls_formalism f);
-CLS_API size_t cls_system_coordinate_count(const cls_system *s);
+CLS_API size_t cls_system_coordinate_count(const cls_system *s); /* all positions */
+CLS_API size_t cls_system_momentum_count(const cls_system *s);   /* of momenta and velocities */
 CLS_API size_t cls_system_entropy_count(const cls_system *s);
 CLS_API size_t cls_system_parameter_count(const cls_system *s);
 CLS_API const char *cls_system_parameter_name(const cls_system *s, size_t i);
@@ -56,7 +58,8 @@ CLS_API double cls_system_parameter(const cls_system *s, size_t i);
 CLS_API double cls_system_default_step(const cls_system *s);  /* `step` of the file, else 0.01 */
 CLS_API double cls_system_default_until(const cls_system *s); /* `until` of the file, else 10 */
 
-/* State: 2n + m numbers, plus one for `work` where there are external forces without potential. */
+/* State: positions, momenta (or velocities), entropies (or temperatures), plus one for `work` where
+ * there are external forces without potential. */
 CLS_API size_t cls_system_state_count(const cls_system *s);
 CLS_API const char *cls_system_state_name(const cls_system *s, size_t i);
 CLS_API size_t cls_system_column_count(const cls_system *s);

@@ -59,10 +59,10 @@ typedef struct finding {
 /* The declared domain of variable i of z. */
 static const clsi_variable *variable(const cls_system *s, size_t i) {
     static const clsi_variable anything = {.low = -INFINITY, .high = INFINITY};
-    if (i < s->n) return &s->coordinate[i];
-    if (i < 2 * s->n || i >= s->form->nz) return &anything;
-    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - 2 * s->n]
-                                              : &s->entropy[i - 2 * s->n];
+    size_t heat = s->nq + s->n;
+    if (i < s->nq) return &s->coordinate[i];
+    if (i < heat || i >= s->form->nz) return &anything;
+    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - heat] : &s->entropy[i - heat];
 }
 
 static void box_side(sampler *b, size_t i) {
@@ -288,7 +288,7 @@ static cls_status judge_rest(sampler *b, cls_node *nodes, cls_error *error) {
     int phase = form->kind == CLSI_FORM_PHASE;
     const cls_node *dual = phase ? form->v : form->p;
     for (size_t i = 0; i < n; i++) nodes[n + i] = cls_constant(g, 0);
-    if (cls_substitute(g, n, dual, n, form->z + n, nodes + n, nodes))
+    if (cls_substitute(g, n, dual, n, form->z + form->nq, nodes + n, nodes))
         return cls_graph_status(g, error);
     memcpy(nodes + n, dual, n * sizeof *nodes);
     probe p = {.count = 2 * n, .nodes = nodes, .value = at_rest};
@@ -340,7 +340,7 @@ static cls_status judge_mass(sampler *b, cls_node *nodes, cls_error *error) {
     const clsi_form *form = b->s->form;
     size_t n = form->n;
     int phase = form->kind == CLSI_FORM_PHASE;
-    if (cls_jacobian(b->s->g, n, phase ? form->v : form->p, n, form->z + n, nodes))
+    if (cls_jacobian(b->s->g, n, phase ? form->v : form->p, n, form->z + form->nq, nodes))
         return cls_graph_status(b->s->g, error);
     probe p = {n * n, nodes, n, b->matrix, phase ? smallest_inverse : smallest_eigenvalue};
     finding f;
@@ -356,7 +356,7 @@ static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) 
     const clsi_form *form = b->s->form;
     size_t n = form->n, m = form->m;
     int thermal = form->kind == CLSI_FORM_THERMAL;
-    if (cls_jacobian(b->s->g, m, thermal ? form->S : form->T, m, form->z + 2 * n, nodes))
+    if (cls_jacobian(b->s->g, m, thermal ? form->S : form->T, m, form->z + form->nq + n, nodes))
         return cls_graph_status(b->s->g, error);
     probe p = {m * m, nodes, m, b->matrix, smallest_eigenvalue};
     finding f;

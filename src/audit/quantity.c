@@ -90,8 +90,8 @@ static size_t describe(const cls_system *s, clsi_quantity *list) {
     put(&end, CLSI_OF_ENERGY, 0, f->energy, "", "energy");
     if (s->m) put(&end, CLSI_OF_ENTROPY, 0, f->entropy, "", "entropy");
     for (size_t i = 0; i < s->n; i++) {
-        put(&end, CLSI_OF_VELOCITY, i, f->v[i], "v.", s->coordinate[i].name);
-        put(&end, CLSI_OF_MOMENTUM, i, f->p[i], "p.", s->coordinate[i].name);
+        put(&end, CLSI_OF_VELOCITY, i, f->v[i], "", cls_node_name(s->g, s->v[i]));
+        put(&end, CLSI_OF_MOMENTUM, i, f->p[i], "", cls_node_name(s->g, s->p[i]));
     }
     for (size_t i = 0; i < s->m; i++) {
         put(&end, CLSI_OF_ENTROPY_PART, i, f->S[i], "", s->entropy[i].name);

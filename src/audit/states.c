@@ -27,16 +27,17 @@ static void source_clear(source *from) {
     free(from->other);
 }
 
-/* The name of variable i of z (native), or of the one that can stand in for it; i >= n. */
+/* The name of variable i of z (native), or of the one that can stand in for it; i >= nq. */
 static void variable_name(const cls_system *s, size_t i, int other, char out[NAME]) {
     clsi_form_kind kind = s->form->kind;
-    if (i < 2 * s->n) {
+    size_t heat = s->nq + s->n;
+    if (i < heat) {
         int momentum = (kind == CLSI_FORM_PHASE) != other;
-        snprintf(out, NAME, "%c.%s", momentum ? 'p' : 'v', s->coordinate[i - s->n].name);
+        snprintf(out, NAME, "%s", cls_node_name(s->g, (momentum ? s->p : s->v)[i - s->nq]));
     } else {
         int entropy = (kind != CLSI_FORM_THERMAL) != other;
         const clsi_variable *list = entropy ? s->entropy : s->temperature;
-        snprintf(out, NAME, "%s", list[i - 2 * s->n].name);
+        snprintf(out, NAME, "%s", list[i - heat].name);
     }
 }
 
@@ -46,7 +47,7 @@ static cls_status missing(const cls_system *s, const cls_table *t, const char *w
     clsi_text need = {0}, have = {0};
     for (size_t i = 0; i < s->form->nz; i++) {
         char native[NAME], other[NAME];
-        if (i < s->n) {
+        if (i < s->nq) {
             clsi_text_printf(&need, ", %s", s->coordinate[i].name);
             continue;
         }
@@ -71,13 +72,13 @@ static cls_status missing(const cls_system *s, const cls_table *t, const char *w
 
 static cls_status find_variable(const cls_system *s, const cls_table *t, size_t i, source *from,
                                 cls_error *error) {
-    if (i < s->n)
+    if (i < s->nq)
         snprintf(from->name[i], NAME, "%s", s->coordinate[i].name);
     else
         variable_name(s, i, 0, from->name[i]);
     from->column[i] = cls_table_find(t, from->name[i]);
     if (from->column[i] >= 0) return CLS_OK;
-    if (i < s->n) return missing(s, t, from->name[i], error);
+    if (i < s->nq) return missing(s, t, from->name[i], error);
     char native[NAME], both[2 * NAME + 8];
     memcpy(native, from->name[i], NAME);
     variable_name(s, i, 1, from->name[i]);
@@ -176,22 +177,22 @@ static void gather(const clsi_states *st, const double *column, double *out) {
 
 /* PHASE with velocities in the place of momenta: p = dL/dv(q, v, S), all rows at once. */
 static cls_status momenta_from_velocities(const cls_system *s, clsi_states *st, cls_error *error) {
-    size_t n = s->n, m = s->m, nz = st->nz;
+    size_t nq = s->nq, n = s->n, m = s->m, nz = st->nz;
     cls_node *inputs = clsi_calloc(nz, sizeof *inputs), *p = clsi_calloc(n, sizeof *p);
     double *out = clsi_calloc(n * st->rows, sizeof *out);
     cls_program *program = NULL;
     cls_status status = inputs && p && out ? CLS_OK : clsi_no_memory(error);
     if (!status) {
-        memcpy(inputs, s->q, n * sizeof *inputs);
-        memcpy(inputs + n, s->v, n * sizeof *inputs);
-        if (m) memcpy(inputs + 2 * n, s->S, m * sizeof *inputs);
+        if (nq) memcpy(inputs, s->q, nq * sizeof *inputs);
+        memcpy(inputs + nq, s->v, n * sizeof *inputs);
+        if (m) memcpy(inputs + nq + n, s->S, m * sizeof *inputs);
         if (cls_gradient(s->g, s->form->lagrangian, n, s->v, p))
             status = cls_graph_status(s->g, error);
     }
     if (!status) status = cls_program_create(s->g, nz, inputs, n, p, &program, error);
     if (!status && cls_program_run_many(program, st->rows, st->rows, st->z, out))
         status = clsi_no_memory(error);
-    if (!status) memcpy(st->z + n * st->rows, out, n * st->rows * sizeof *out);
+    if (!status) memcpy(st->z + nq * st->rows, out, n * st->rows * sizeof *out);
     cls_program_free(&program);
     free(inputs);
     free(p);
@@ -229,7 +230,7 @@ static cls_status states_by_start(const cls_system *s, const source *from, clsi_
 static int has_closed_form(const cls_system *s, const source *from) {
     if (s->form->kind != CLSI_FORM_PHASE || s->form->lagrangian == CLS_NO_NODE) return 0;
     for (size_t i = 0; i < s->n; i++)
-        if (!from->other[s->n + i]) return 0;
+        if (!from->other[s->nq + i]) return 0;
     return from->n_other == s->n;
 }
 

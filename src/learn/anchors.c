@@ -123,7 +123,7 @@ static cls_status make_symbols(clsi_anchors *as, cls_error *error) {
 /* The state's values put into nodes over (q, v, p, S, T). */
 static cls_status at_state(const cls_system *s, const clsi_anchor *given, size_t n, cls_node *nodes,
                            cls_error *error) {
-    size_t size = 2 * s->n + s->m;
+    size_t size = s->nq + s->n + s->m;
     cls_node *from = clsi_calloc(2 * size, sizeof *from), *to = from + size;
     if (!from) return clsi_no_memory(error);
     for (size_t k = 0; k < size; k++) {

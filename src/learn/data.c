@@ -50,7 +50,7 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
         const char *name = cls_system_state_name(s, k);
         int c = cls_table_find(t, name);
         if (c < 0) return missing_column(t, file, name, error);
-        int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= 2 * s->n;
+        int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= s->nq + s->n;
         const double *values = cls_table_column(t, (size_t)c);
         status = check_column(file, name, rows, values, thermal, error);
         memcpy(p->z + k * p->n + at, values, rows * sizeof(double));

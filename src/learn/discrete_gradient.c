@@ -27,12 +27,12 @@ typedef struct corner {
 } corner;
 
 static size_t corner_size(const cls_system *s) {
-    return 1 + 4 * s->n + 2 * s->m;
+    return 1 + 2 * (s->nq + s->n + s->m);
 }
 
 static void corner_over(const cls_system *s, cls_node *all, corner *c) {
     *c = (corner){.all = all, .q = all + 1};
-    c->p = c->q + s->n;
+    c->p = c->q + s->nq;
     c->S = c->p + s->n;
     c->slope = c->S + s->m;
 }
@@ -45,16 +45,18 @@ static void describe(const clsi_unknowns *us, const corner *c) {
     cls_node F = thermal ? cls_sub(g, s->bound.formula, s->bound.potential)
                          : cls_add(g, s->bound.formula, s->bound.potential);
     c->all[0] = F;
-    for (size_t j = 0; j < s->n; j++) {
+    for (size_t j = 0; j < s->nq; j++) {
         cls_node F_q = clsi_total_derivative(us, F, s->q[j]);
         c->q[j] = s->q[j];
-        c->p[j] = thermal ? clsi_total_derivative(us, F, s->v[j]) : s->p[j];
         c->slope[j] = thermal ? cls_neg(g, F_q) : F_q;
-        c->slope[s->n + j] = thermal ? s->v[j] : clsi_total_derivative(us, F, s->p[j]);
+    }
+    for (size_t j = 0; j < s->n; j++) {
+        c->p[j] = thermal ? clsi_total_derivative(us, F, s->v[j]) : s->p[j];
+        c->slope[s->nq + j] = thermal ? s->v[j] : clsi_total_derivative(us, F, s->p[j]);
     }
     for (size_t i = 0; i < s->m; i++) {
         c->S[i] = thermal ? clsi_total_derivative(us, F, s->T[i]) : s->S[i];
-        c->slope[2 * s->n + i] = thermal ? s->T[i] : clsi_total_derivative(us, F, s->S[i]);
+        c->slope[s->nq + s->n + i] = thermal ? s->T[i] : clsi_total_derivative(us, F, s->S[i]);
     }
 }
 
@@ -73,13 +75,13 @@ static void differences(cls_graph *g, size_t n, const cls_node *a, const cls_nod
 static cls_node defect(const cls_system *s, const corner c[3], const cls_node *dy) {
     cls_graph *g = s->g;
     cls_node d = cls_sub(g, c[2].all[0], c[0].all[0]), half = cls_constant(g, 0.5);
-    size_t n = s->n, nz = 2 * s->n + s->m;
+    size_t nq = s->nq, nz = nq + s->n + s->m;
     if (s->formalism != CLS_THERMAL_LAGRANGIAN)
         return cls_sub(g, d, product(g, nz, c[1].slope, dy));
-    d = cls_neg(g, cls_add(g, d, product(g, n, c[1].slope, dy)));
-    for (size_t k = 0; k < n + s->m; k++) { /* (p, S) and (v, T) lie side by side */
+    d = cls_neg(g, cls_add(g, d, product(g, nq, c[1].slope, dy)));
+    for (size_t k = 0; k < s->n + s->m; k++) { /* (p, S) and (v, T) lie side by side */
         cls_node mean = cls_mul(g, half, cls_add(g, c[0].p[k], c[2].p[k]));
-        cls_node dz = cls_sub(g, c[2].slope[n + k], c[0].slope[n + k]);
+        cls_node dz = cls_sub(g, c[2].slope[nq + k], c[0].slope[nq + k]);
         d = cls_add(g, d, cls_mul(g, mean, dz));
     }
     return d;
@@ -89,7 +91,7 @@ static cls_node defect(const cls_system *s, const corner c[3], const cls_node *d
  * away there, smoothly. */
 static void star_of(const cls_system *s, const corner c[3], cls_node *dy, cls_node *star) {
     cls_graph *g = s->g;
-    size_t nz = 2 * s->n + s->m;
+    size_t nz = s->nq + s->n + s->m;
     cls_node two = cls_constant(g, 2);
     differences(g, nz, c[0].q, c[2].q, dy);
     cls_node size = cls_add(g, cls_pow(g, c[0].all[0], two), cls_pow(g, c[2].all[0], two));
@@ -107,9 +109,9 @@ static void star_of(const cls_system *s, const corner c[3], cls_node *dy, cls_no
 static cls_status flows_at(const clsi_unknowns *us, const corner *mean, const cls_node *star,
                            const cls_node *own, const cls_node *copy, cls_node *friction) {
     const cls_system *s = us->s;
-    size_t n = s->n, m = s->m, nz = 2 * n + m, K = us->n_symbols;
+    size_t nq = s->nq, n = s->n, m = s->m, nz = nq + n + m, K = us->n_symbols;
     cls_node *kappa = friction + n * m, *force = kappa + m * m;
-    clsi_place at = {mean->q, star + n, mean->p, mean->S, star + 2 * n, copy[nz]};
+    clsi_place at = {mean->q, star + nq, mean->p, mean->S, star + nq + n, copy[nz]};
     cls_status status = clsi_place_at(s, &at, n * m, s->bound.friction, friction);
     if (status == CLS_OK) status = clsi_place_at(s, &at, m * m, s->bound.conductance, kappa);
     if (status == CLS_OK) status = clsi_place_at(s, &at, n, s->bound.force, force);
@@ -119,33 +121,36 @@ static cls_status flows_at(const clsi_unknowns *us, const corner *mean, const cl
 }
 
 static void rows_from(const cls_system *s, const cls_node *dy, const cls_node *star, cls_node h,
-                      const cls_node *friction, cls_node *out) {
+                      const cls_node *friction, const cls_node *against, cls_node *out) {
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
     const cls_node *kappa = friction + n * m, *force = kappa + m * m;
-    const cls_node *v = star + n, *T = star + 2 * n;
+    const cls_node *v = star + s->nq, *T = v + n;
+    dy += s->nq;
     for (size_t j = 0; j < n; j++) {
-        cls_node rate = cls_sub(g, force[j], star[j]);
+        cls_node rate = cls_sub(g, force[j], against[j]);
         for (size_t i = 0; i < m; i++) rate = cls_add(g, rate, friction[i * n + j]);
-        out[j] = cls_sub(g, dy[n + j], cls_mul(g, h, rate));
+        out[j] = cls_sub(g, dy[j], cls_mul(g, h, rate));
     }
     for (size_t i = 0; i < m; i++) {
         cls_node heat = cls_neg(g, product(g, n, friction + i * n, v));
         for (size_t k = 0; k < m; k++)
             heat = cls_add(g, heat, cls_mul(g, kappa[i * m + k], cls_sub(g, T[k], T[i])));
-        out[n + i] = cls_sub(g, dy[2 * n + i], cls_mul(g, h, cls_div(g, heat, T[i])));
+        out[n + i] = cls_sub(g, dy[n + i], cls_mul(g, h, cls_div(g, heat, T[i])));
     }
 }
 
 cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *own,
                                        const cls_node *copies, cls_node *out, cls_error *error) {
     const cls_system *s = us->s;
-    size_t n = s->n, m = s->m, nz = 2 * n + m, size = corner_size(s), I = nz + 1 + us->n_symbols;
-    cls_node *all = clsi_calloc(4 * size + 2 * nz + n * m + m * m + n, sizeof *all);
+    size_t n = s->n, m = s->m, nz = s->nq + n + m, size = corner_size(s),
+           I = nz + 1 + us->n_symbols;
+    cls_node *all = clsi_calloc(4 * size + 3 * nz + n * m + m * m + 2 * n, sizeof *all);
     if (!all) return clsi_no_memory(error);
     corner c[4]; /* the three points, and the system's own symbols */
     for (size_t k = 0; k < 4; k++) corner_over(s, all + k * size, &c[k]);
-    cls_node *dy = all + 4 * size, *star = dy + nz, *flows = star + nz;
+    cls_node *dy = all + 4 * size, *star = dy + nz, *mean = star + nz, *against = mean + nz;
+    cls_node *flows = against + n;
     describe(us, &c[3]);
     cls_status status = CLS_OK;
     for (size_t k = 0; k < 3 && status == CLS_OK; k++)
@@ -156,7 +161,13 @@ cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *
     }
     if (status == CLS_OK) {
         cls_node h = cls_sub(s->g, copies[2 * I + nz], copies[nz]);
-        rows_from(s, dy, star, h, flows, out);
+        cls_node half = cls_constant(s->g, 0.5);
+        for (size_t k = 0; k < nz; k++) /* the brackets are those of the means, as in the scheme */
+            mean[k] = cls_mul(s->g, half, cls_add(s->g, c[0].q[k], c[2].q[k]));
+        const cls_node *p = mean + s->nq;
+        clsi_place at = {mean, star + s->nq, p, p + n, star + s->nq + n, copies[I + nz]};
+        status = clsi_brackets_at(s, &s->bound, &at, star, NULL, against);
+        rows_from(s, dy, star, h, flows, against, out);
     }
     free(all);
     return status == CLS_OK ? cls_graph_status(s->g, error) : clsi_no_memory(error);

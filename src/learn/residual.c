@@ -38,15 +38,15 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     cls_node F = cls_sub(g, s->bound.formula, s->bound.potential);
     if (!thermal) F = cls_add(g, s->bound.formula, s->bound.potential);
-    cls_node *all = clsi_calloc(2 * n + m + n * m + m * m + n, sizeof *all);
+    cls_node *all = clsi_calloc(s->nq + 2 * n + m + n * m + m * m, sizeof *all);
     if (!all) return clsi_no_memory(error);
     cls_node *v = all, *T = v + n, *friction = T + m, *kappa = friction + n * m;
-    cls_node *force = kappa + m * m, *rate = y + n + m;
+    cls_node *force = kappa + m * m, *slope = force + n, *rate = y + n + m;
     for (size_t j = 0; j < n; j++) {
         y[j] = thermal ? total(us, F, s->v[j], 1) : s->p[j];
         v[j] = thermal ? s->v[j] : total(us, F, s->p[j], 1);
-        rate[j] = total(us, F, s->q[j], thermal ? 1 : -1);
     }
+    for (size_t j = 0; j < s->nq; j++) slope[j] = total(us, F, s->q[j], thermal ? -1 : 1);
     for (size_t i = 0; i < m; i++) {
         y[n + i] = thermal ? total(us, F, s->T[i], 1) : s->S[i];
         T[i] = thermal ? s->T[i] : total(us, F, s->S[i], 1);
@@ -55,8 +55,9 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
     clsi_place_at(s, &at, n * m, s->bound.friction, friction);
     clsi_place_at(s, &at, m * m, s->bound.conductance, kappa);
     clsi_place_at(s, &at, n, s->bound.force, force);
+    clsi_brackets_at(s, &s->bound, &at, slope, NULL, rate);
     for (size_t j = 0; j < n; j++) {
-        rate[j] = cls_add(g, rate[j], force[j]);
+        rate[j] = cls_sub(g, force[j], rate[j]);
         for (size_t i = 0; i < m; i++) rate[j] = cls_add(g, rate[j], friction[i * n + j]);
     }
     for (size_t i = 0; i < m; i++) {
@@ -157,9 +158,9 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     cls_node *zero = inputs + nz + 1 + K;
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
-    memcpy(inputs, s->q, s->n * sizeof *y);
-    memcpy(inputs + s->n, thermal ? s->v : s->p, s->n * sizeof *y);
-    memcpy(inputs + 2 * s->n, thermal ? s->T : s->S, s->m * sizeof *y);
+    if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *y);
+    memcpy(inputs + s->nq, thermal ? s->v : s->p, s->n * sizeof *y);
+    memcpy(inputs + s->nq + s->n, thermal ? s->T : s->S, s->m * sizeof *y);
     inputs[nz] = s->t;
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
     cls_status status = quantities(us, y, error);
@@ -190,7 +191,8 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
     const clsi_points *p = r->points;
     const cls_system *s = r->unknowns->s;
     double sum = 0;
-    for (size_t k = 0; k < s->n * p->n; k++) sum += p->z[s->n * p->n + k] * p->z[s->n * p->n + k];
+    const double *moving = p->z + s->nq * p->n;
+    for (size_t k = 0; k < s->n * p->n; k++) sum += moving[k] * moving[k];
     double e2 = 0.01 * sum / (double)p->n;
     if (!(e2 > 0)) e2 = 1;
     for (size_t w = 0; w < p->n_windows; w++) {
@@ -198,7 +200,7 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
         clsi_window_points(p, w, at);
         double v2 = e2, length = p->time[at[2]] - p->time[at[0]];
         for (size_t j = 0; j < s->n; j++) {
-            double v = p->z[(s->n + j) * p->n + at[1]];
+            double v = moving[j * p->n + at[1]];
             v2 += v * v;
         }
         for (size_t e = 0; e < r->n_equations; e++) {

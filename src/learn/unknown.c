@@ -179,14 +179,15 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, int raw, c
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || u->kind != CLSI_PART_LET;
     cls_status status = CLS_OK;
-    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
+    const cls_node *moved = thermal ? s->v : s->p;
+    for (size_t j = 0; j < s->nq && status == CLS_OK; j++)
         status = add_input(l, error, "%s", s->coordinate[j].name);
     for (size_t j = 0; j < s->n && moving && raw && status == CLS_OK; j++)
-        status = add_input(l, error, "%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name);
+        status = add_input(l, error, "%s", cls_node_name(s->g, moved[j]));
     for (size_t j = 0; j < s->n && moving && !raw; j++)
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
-            status = add_input(l, error, "%c.%s*%c.%s", thermal ? 'v' : 'p', s->coordinate[j].name,
-                               thermal ? 'v' : 'p', s->coordinate[k].name);
+            status = add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
+                               cls_node_name(s->g, moved[k]));
     for (size_t i = 0; i < s->m && status == CLS_OK; i++)
         status = thermal ? add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
                          : add_input(l, error, "%s", s->entropy[i].name);

@@ -19,12 +19,12 @@
 /* All symbols a user may write: q, v, p, S, T, t. */
 static cls_status scope_of(const cls_system *s, cls_scope *scope, const char ***names,
                            cls_node **nodes) {
-    size_t n = 3 * s->n + 2 * s->m + 1, at = 0;
+    size_t n = s->nq + 2 * s->n + 2 * s->m + 1, at = 0;
     *names = clsi_calloc(n, sizeof **names);
     *nodes = clsi_calloc(n, sizeof **nodes);
     if (!*names || !*nodes) return CLS_MEMORY;
     const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T, &s->t};
-    const size_t counts[] = {s->n, s->n, s->n, s->m, s->m, 1};
+    const size_t counts[] = {s->nq, s->n, s->n, s->m, s->m, 1};
     for (int k = 0; k < 6; k++)
         for (size_t i = 0; i < counts[k]; i++, at++) {
             (*nodes)[at] = lists[k][i];
@@ -130,11 +130,11 @@ static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, si
 static void set_start(cls_model *m) {
     cls_system *s = m->system;
     if (m->n_start != s->form->nz) return;
-    size_t slots = 3 * s->n + 2 * s->m;
+    size_t slots = s->nq + 2 * s->n + 2 * s->m;
     for (size_t i = 0; i < slots; i++) s->start[i] = NAN;
     for (size_t k = 0; k < m->n_start; k++) {
         const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
-        const size_t counts[] = {s->n, s->n, s->n, s->m, s->m};
+        const size_t counts[] = {s->nq, s->n, s->n, s->m, s->m};
         size_t slot = 0;
         for (int l = 0; l < 5; l++)
             for (size_t i = 0; i < counts[l]; i++, slot++)

@@ -113,31 +113,32 @@ static clsi_point *new_point(clsi_step *st) {
 clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, cls_node t) {
     const clsi_form *f = st->f;
     cls_graph *g = st->g;
-    size_t n = st->n, m = st->m, count = 4 * n + 2 * m;
+    size_t nq = st->nq, n = st->n, m = st->m, count = 2 * nq + 2 * n + 2 * m;
     clsi_point *pt = new_point(st);
     cls_node *all = clsi_nodes(st, count), *to = clsi_nodes(st, st->nz + 1);
-    cls_node *from = clsi_nodes(st, st->nz + 1), *at = all;
-    memcpy(at, f->q, n * sizeof *at);
-    memcpy(at + n, f->v, n * sizeof *at);
-    memcpy(at + 2 * n, f->p, n * sizeof *at);
-    memcpy(at + 3 * n, f->S, m * sizeof *at);
-    memcpy(at + 3 * n + m, f->T, m * sizeof *at);
-    memcpy(at + 3 * n + 2 * m, f->energy_q, n * sizeof *at);
+    cls_node *from = clsi_nodes(st, st->nz + 1);
+    *pt = (clsi_point){.q = all, .v = all + nq, .p = all + nq + n, .S = all + nq + 2 * n};
+    pt->T = pt->S + m;
+    cls_node *slope = pt->T + m;
+    memcpy(pt->q, f->q, nq * sizeof *all);
+    memcpy(pt->v, f->v, n * sizeof *all);
+    memcpy(pt->p, f->p, n * sizeof *all);
+    memcpy(pt->S, f->S, m * sizeof *all);
+    memcpy(pt->T, f->T, m * sizeof *all);
+    memcpy(slope, f->energy_q, nq * sizeof *all);
     memcpy(from, f->z, st->nz * sizeof *from);
     memcpy(to, z, st->nz * sizeof *to);
     from[st->nz] = st->s->t;
     to[st->nz] = t;
     cls_substitute(g, count, all, st->nz + 1, from, to, all);
-    *pt = (clsi_point){.z = to,
-                       .q = at,
-                       .v = at + n,
-                       .p = at + 2 * n,
-                       .S = at + 3 * n,
-                       .T = at + 3 * n + m,
-                       .rate_p = at + 3 * n + 2 * m,
-                       .rate_S = clsi_nodes(st, m),
-                       .t = t};
-    clsi_flows flows = clsi_flows_at(st, &(clsi_place){pt->q, pt->v, pt->p, pt->S, pt->T, t});
+    pt->z = to;
+    pt->t = t;
+    pt->rate_q = clsi_nodes(st, nq);
+    pt->rate_p = clsi_nodes(st, n);
+    pt->rate_S = clsi_nodes(st, m);
+    clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t};
+    clsi_flows flows = clsi_flows_at(st, &here);
+    clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
     for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
     for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
     pt->power = flows.power;
@@ -154,24 +155,23 @@ static cls_node *unknown_state(clsi_step *st, const cls_node *guess) {
     cls_node *z = clsi_nodes(st, st->nz);
     for (size_t k = 0; k < st->nz; k++) {
         cls_node step = cls_mul(g, st->h, clsi_unknown(st, guess[k], k));
-        int thermal = st->f->kind == CLSI_FORM_THERMAL && k >= 2 * st->n;
+        int thermal = st->f->kind == CLSI_FORM_THERMAL && k >= st->nq + st->n;
         z[k] = thermal ? cls_mul(g, st->z0[k], cls_apply(g, CLS_FN_EXP, step))
                        : cls_add(g, st->z0[k], step);
     }
     return z;
 }
 
-/* Rates of z at the start as far as they are known without solving: all of them for PHASE, q' = v
- * and S' otherwise; v and T are guessed to stay. */
+/* Rates of z at the start as far as they are known without solving: all of them for PHASE, q' and
+ * S' otherwise; v and T are guessed to stay. */
 static cls_node *guessed_rates(clsi_step *st) {
     clsi_point *start = clsi_point_start(st);
     cls_node *rate = clsi_nodes(st, st->nz), zero = cls_constant(st->g, 0);
-    for (size_t j = 0; j < st->n; j++) {
-        rate[j] = start->v[j];
-        rate[st->n + j] = st->f->kind == CLSI_FORM_PHASE ? start->rate_p[j] : zero;
-    }
+    for (size_t j = 0; j < st->nq; j++) rate[j] = start->rate_q[j];
+    for (size_t j = 0; j < st->n; j++)
+        rate[st->nq + j] = st->f->kind == CLSI_FORM_PHASE ? start->rate_p[j] : zero;
     for (size_t i = 0; i < st->m; i++)
-        rate[2 * st->n + i] = st->f->kind == CLSI_FORM_THERMAL ? zero : start->rate_S[i];
+        rate[st->nq + st->n + i] = st->f->kind == CLSI_FORM_THERMAL ? zero : start->rate_S[i];
     return rate;
 }
 
@@ -179,11 +179,10 @@ static cls_node *guessed_rates(clsi_step *st) {
 static void demand(clsi_step *st, const clsi_point *pt, const cls_node *q, const cls_node *p,
                    const cls_node *S) {
     cls_node *r = st->residual + pt->first_unknown;
-    for (size_t j = 0; j < st->n; j++) {
-        r[j] = cls_sub(st->g, pt->q[j], q[j]);
-        r[st->n + j] = cls_sub(st->g, pt->p[j], p[j]);
-    }
-    for (size_t i = 0; i < st->m; i++) r[2 * st->n + i] = cls_sub(st->g, pt->S[i], S[i]);
+    for (size_t j = 0; j < st->nq; j++) r[j] = cls_sub(st->g, pt->q[j], q[j]);
+    r += st->nq;
+    for (size_t j = 0; j < st->n; j++) r[j] = cls_sub(st->g, pt->p[j], p[j]);
+    for (size_t i = 0; i < st->m; i++) r[st->n + i] = cls_sub(st->g, pt->S[i], S[i]);
 }
 
 /* A point whose state is unknown. */
@@ -199,9 +198,9 @@ clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p,
                             cls_node t) {
     if (st->f->kind == CLSI_FORM_PHASE) {
         cls_node *z = clsi_nodes(st, st->nz);
-        memcpy(z, q, st->n * sizeof *z);
-        memcpy(z + st->n, p, st->n * sizeof *z);
-        memcpy(z + 2 * st->n, S, st->m * sizeof *z);
+        memcpy(z, q, st->nq * sizeof *z);
+        memcpy(z + st->nq, p, st->n * sizeof *z);
+        memcpy(z + st->nq + st->n, S, st->m * sizeof *z);
         return clsi_point_of_state(st, z, t);
     }
     clsi_point *pt = unknown_point(st, t);
@@ -276,6 +275,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
     *st = (clsi_step){.s = s,
                       .f = s->form,
                       .g = s->g,
+                      .nq = s->nq,
                       .n = s->n,
                       .m = s->m,
                       .nz = s->form->nz,

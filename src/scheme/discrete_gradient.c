@@ -3,13 +3,14 @@
  * Let y = (q, p, S) and let g* = (Hq*, v*, T*) be a discrete gradient of the energy E between the
  * two ends of the step: E(y1) - E(y0) = g*.(y1 - y0), symmetric in the two ends. Then
  *
- *     q1 - q0   = h v*
- *     p1 - p0   = h (-Hq* + sum_i F_i* + F_ext*)
+ *     q1 - q0   = h K v*
+ *     p1 - p0   = h (-K^T Hq* + P v* + sum_i F_i* + F_ext*)
  *     S_i1 - S_i0 = (h / T_i*) [ -F_i*.v* + sum_k kappa_ik* (T_k* - T_i*) ]
  *
- * Multiplying by g* and adding, Hq*.v* cancels, what friction takes the heat gives back, exchange
- * is antisymmetric: E1 - E0 = h F_ext*.v* identically, whatever F, kappa and h are. With
- * F_i(q,v,T).v
+ * with the brackets K (1 for coordinates) and P (skew, 0 for coordinates) at the means of q, p, S.
+ * Multiplying by g* and adding, Hq*.K v* cancels and v*.P v* is zero, what friction takes the heat
+ * gives back, exchange is antisymmetric: E1 - E0 = h F_ext*.v* identically, whatever F, kappa and h
+ * are. With F_i(q,v,T).v
  * <= 0 for all arguments and T* > 0 every friction term raises its entropy. Forces are evaluated at
  * the mean position and at v*, T*. Symmetric in the two ends, so the order is 2.
  *
@@ -37,7 +38,7 @@ typedef struct gradient {
 static gradient of_hamiltonian(clsi_step *st, const clsi_point *next) {
     cls_node *out = clsi_nodes(st, st->nz);
     cls_discrete_gradient(st->g, st->f->generator, st->nz, st->z0, next->z, st->z0, out);
-    return (gradient){out, out + st->n, out + 2 * st->n};
+    return (gradient){out, out + st->nq, out + st->nq + st->n};
 }
 
 /* sum over k of (mean of y_k - slope_k) (z1_k - z0_k): the pieces of R. */
@@ -70,56 +71,61 @@ static void correct(clsi_step *st, cls_node R, const cls_node *dy, const cls_nod
 /* dE/dy = (E_q, v, T) at a point, where E_q = -(rate_p without forces) is the generator's -G_q. */
 static cls_node *energy_gradient(clsi_step *st, const clsi_point *pt) {
     cls_node *out = clsi_nodes(st, st->nz);
-    cls_substitute(st->g, st->n, st->f->energy_q, st->nz, st->f->z, pt->z, out);
-    memcpy(out + st->n, pt->v, st->n * sizeof *out);
-    memcpy(out + 2 * st->n, pt->T, st->m * sizeof *out);
+    cls_substitute(st->g, st->nq, st->f->energy_q, st->nz, st->f->z, pt->z, out);
+    memcpy(out + st->nq, pt->v, st->n * sizeof *out);
+    memcpy(out + st->nq + st->n, pt->T, st->m * sizeof *out);
     return out;
 }
 
 static gradient in_observables(clsi_step *st, const clsi_point *start, const clsi_point *next) {
     cls_graph *g = st->g;
-    size_t n = st->n, m = st->m;
+    size_t nq = st->nq, n = st->n, m = st->m;
     int thermal = st->f->kind == CLSI_FORM_THERMAL;
     cls_node *slope = clsi_nodes(st, st->nz), *star = clsi_nodes(st, st->nz);
     cls_node *dy = clsi_nodes(st, st->nz);
     cls_discrete_gradient(g, st->f->generator, st->nz, st->z0, next->z, st->z0, slope);
     cls_node *v = clsi_mean(st, n, start->v, next->v), *T = clsi_mean(st, m, start->T, next->T);
-    cls_node R = remainder_of(st, n, start->p, next->p, slope + n, start->v, next->v);
+    cls_node R = remainder_of(st, n, start->p, next->p, slope + nq, start->v, next->v);
     if (thermal)
-        R = cls_add(g, R, remainder_of(st, m, start->S, next->S, slope + 2 * n, start->T, next->T));
-    for (size_t j = 0; j < n; j++) {
+        R = cls_add(g, R,
+                    remainder_of(st, m, start->S, next->S, slope + nq + n, start->T, next->T));
+    for (size_t j = 0; j < nq; j++) {
         star[j] = cls_neg(g, slope[j]);
-        star[n + j] = v[j];
         dy[j] = cls_sub(g, next->q[j], start->q[j]);
-        dy[n + j] = cls_sub(g, next->p[j], start->p[j]);
+    }
+    for (size_t j = 0; j < n; j++) {
+        star[nq + j] = v[j];
+        dy[nq + j] = cls_sub(g, next->p[j], start->p[j]);
     }
     for (size_t i = 0; i < m; i++) {
-        star[2 * n + i] = thermal ? T[i] : cls_neg(g, slope[2 * n + i]);
-        dy[2 * n + i] = cls_sub(g, next->S[i], start->S[i]);
+        star[nq + n + i] = thermal ? T[i] : cls_neg(g, slope[nq + n + i]);
+        dy[nq + n + i] = cls_sub(g, next->S[i], start->S[i]);
     }
     correct(st, R, dy, energy_gradient(st, start), energy_gradient(st, next), star);
-    return (gradient){star, star + n, star + 2 * n};
+    return (gradient){star, star + nq, star + nq + n};
 }
 
 static void build(clsi_step *st) {
     cls_graph *g = st->g;
-    size_t n = st->n, m = st->m;
+    size_t nq = st->nq, n = st->n, m = st->m;
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     int phase = st->f->kind == CLSI_FORM_PHASE;
     gradient star = phase ? of_hamiltonian(st, next) : in_observables(st, start, next);
     cls_node half = cls_constant(g, 0.5);
     clsi_place middle = {
-        clsi_mean(st, n, start->q, next->q), star.v, clsi_mean(st, n, start->p, next->p),
-        clsi_mean(st, m, start->S, next->S), star.T, cls_add(g, st->t, cls_mul(g, half, st->h))};
+        clsi_mean(st, nq, start->q, next->q), star.v, clsi_mean(st, n, start->p, next->p),
+        clsi_mean(st, m, start->S, next->S),  star.T, cls_add(g, st->t, cls_mul(g, half, st->h))};
     clsi_flows flows = clsi_flows_at(st, &middle);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
-    for (size_t j = 0; j < n; j++) {
+    cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
+    clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
+    for (size_t j = 0; j < nq; j++) {
         cls_node dq = cls_sub(g, next->q[j], start->q[j]);
-        clsi_equation(st, cls_sub(g, dq, cls_mul(g, st->h, star.v[j])));
+        clsi_equation(st, cls_sub(g, dq, cls_mul(g, st->h, rate_q[j])));
     }
     for (size_t j = 0; j < n; j++) {
         cls_node dp = cls_sub(g, next->p[j], start->p[j]);
-        cls_node force = cls_sub(g, flows.force[j], star.Hq[j]);
+        cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }
     for (size_t i = 0; i < m; i++) {

@@ -120,6 +120,11 @@ static void build(clsi_step *st) {
 }
 
 static cls_status applies(const cls_system *s, cls_error *error) {
+    if (!s->canonical)
+        return clsi_fail(error, CLS_USAGE,
+                         "dtel is a scheme for coordinates with their own velocities, and '%s' has "
+                         "momenta with other brackets; use discrete-gradient",
+                         s->name);
     if (s->form->kind == CLSI_FORM_THERMAL || s->form->lagrangian != CLS_NO_NODE) return CLS_OK;
     return clsi_fail(error, CLS_USAGE,
                      "dtel needs a Lagrangian, and the velocity of '%s' is not affine in the "

@@ -8,7 +8,7 @@
 static void one_sided(clsi_step *st, int implicit) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     const clsi_point *at = implicit ? next : start;
-    clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, at->v),
+    clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, at->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, at->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, at->rate_S));
     clsi_finish_work(st, at->power);

@@ -7,7 +7,7 @@
 /* y0 + c h y'(at), as a point at time t + c h. */
 static clsi_point *stage(clsi_step *st, const clsi_point *start, double c, const clsi_point *at) {
     cls_node ch = cls_mul(st->g, cls_constant(st->g, c), st->h);
-    return clsi_point_of_y(st, clsi_axpy(st, st->n, start->q, ch, at->v),
+    return clsi_point_of_y(st, clsi_axpy(st, st->nq, start->q, ch, at->rate_q),
                            clsi_axpy(st, st->n, start->p, ch, at->rate_p),
                            clsi_axpy(st, st->m, start->S, ch, at->rate_S),
                            cls_add(st->g, st->t, ch));
@@ -16,7 +16,7 @@ static clsi_point *stage(clsi_step *st, const clsi_point *start, double c, const
 static void build_rk2(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *middle = stage(st, start, 0.5, start);
     clsi_point *next = clsi_point_next(st);
-    clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, middle->v),
+    clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, middle->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, middle->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, middle->rate_S));
     clsi_finish_work(st, middle->power);
@@ -39,10 +39,10 @@ static cls_node *weighted_all(clsi_step *st, size_t n, const cls_node *a, const 
 static void build_rk4(clsi_step *st) {
     clsi_point *a = clsi_point_start(st), *b = stage(st, a, 0.5, a), *c = stage(st, a, 0.5, b);
     clsi_point *d = stage(st, a, 1, c), *next = clsi_point_next(st);
-    cls_node *v = weighted_all(st, st->n, a->v, b->v, c->v, d->v);
+    cls_node *rate_q = weighted_all(st, st->nq, a->rate_q, b->rate_q, c->rate_q, d->rate_q);
     cls_node *rate_p = weighted_all(st, st->n, a->rate_p, b->rate_p, c->rate_p, d->rate_p);
     cls_node *rate_S = weighted_all(st, st->m, a->rate_S, b->rate_S, c->rate_S, d->rate_S);
-    clsi_finish(st, next, clsi_axpy(st, st->n, a->q, st->h, v),
+    clsi_finish(st, next, clsi_axpy(st, st->nq, a->q, st->h, rate_q),
                 clsi_axpy(st, st->n, a->p, st->h, rate_p),
                 clsi_axpy(st, st->m, a->S, st->h, rate_S));
     clsi_finish_work(st, weighted(st->g, a->power, b->power, c->power, d->power));

@@ -13,10 +13,10 @@
 
 /* A point of the motion: everything a scheme may want there, as nodes. */
 typedef struct clsi_point {
-    cls_node *z;                 /* (nz) native state */
-    cls_node *q, *v, *p, *S, *T; /* (n), (n), (n), (m), (m) */
-    cls_node *rate_p, *rate_S;   /* (n), (m): p' and S'; q' is v */
-    cls_node power;              /* rate of `work`: external forces without potential */
+    cls_node *z;                        /* (nz) native state */
+    cls_node *q, *v, *p, *S, *T;        /* (nq), (n), (n), (m), (m) */
+    cls_node *rate_q, *rate_p, *rate_S; /* (nq), (n), (m): q', p' and S' */
+    cls_node power;                     /* rate of `work`: external forces without potential */
     cls_node t;
     size_t first_unknown; /* its own unknowns begin here (where it has any) */
 } clsi_point;
@@ -25,7 +25,7 @@ typedef struct clsi_step {
     const cls_system *s;
     const clsi_form *f;
     cls_graph *g;
-    size_t n, m, nz;
+    size_t nq, n, m, nz;
     cls_node *z0;         /* (nz) symbols, those of the form */
     cls_node work0, t, h; /* symbols */
     cls_node defect;      /* symbol: energy missing from earlier steps' round-off (carry) */

@@ -14,7 +14,7 @@
 static void build_symplectic_euler(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     clsi_point *mixed = clsi_point_of_y(st, start->q, next->p, start->S, st->t);
-    clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, mixed->v),
+    clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, mixed->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, mixed->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, mixed->rate_S));
     clsi_finish_work(st, mixed->power);
@@ -29,8 +29,8 @@ static void build_leapfrog(clsi_step *st) {
     cls_node *S = clsi_axpy(st, st->m, start->S, half_h, start->rate_S);
     clsi_point *before = clsi_point_of_y(st, start->q, p, S, middle_time);
     clsi_point *after = clsi_point_of_y(st, next->q, p, S, middle_time);
-    cls_node *v = clsi_mean(st, st->n, before->v, after->v);
-    clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, v),
+    cls_node *drift = clsi_mean(st, st->nq, before->rate_q, after->rate_q);
+    clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, drift),
                 clsi_axpy(st, st->n, p, half_h, next->rate_p),
                 clsi_axpy(st, st->m, S, half_h, next->rate_S));
     clsi_finish_work(st, cls_mul(g, cls_constant(g, 0.5), cls_add(g, start->power, next->power)));
@@ -40,7 +40,7 @@ static void build_generic_euler(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     cls_node *p = clsi_axpy(st, st->n, start->p, st->h, start->rate_p);
     clsi_point *kicked = clsi_point_of_y(st, start->q, p, start->S, st->t);
-    cls_node *q = clsi_axpy(st, st->n, start->q, st->h, kicked->v);
+    cls_node *q = clsi_axpy(st, st->nq, start->q, st->h, kicked->rate_q);
     clsi_point *moved = clsi_point_of_y(st, q, p, start->S, st->t);
     clsi_finish(st, next, q, p, clsi_axpy(st, st->m, start->S, st->h, moved->rate_S));
     clsi_finish_work(st, kicked->power);

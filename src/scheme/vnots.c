@@ -9,7 +9,7 @@
 
 static void build(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
-    clsi_finish(st, next, clsi_axpy(st, st->n, start->q, st->h, start->v),
+    clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, start->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, next->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, start->rate_S));
     clsi_finish_work(st, next->power);

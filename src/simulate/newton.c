@@ -63,7 +63,7 @@ static void set_least(const clsi_stepper *sp, clsi_newton *nw) {
     for (size_t i = 0; i < sp->n_unknowns; i++) {
         size_t of = sp->of_state[i];
         double z = of < sp->nz ? larger(fabs(nw->in[of]), 1e-3 * rest) : 0;
-        if (sp->s->form->kind == CLSI_FORM_THERMAL && of >= 2 * sp->s->n && of < sp->nz)
+        if (sp->s->form->kind == CLSI_FORM_THERMAL && of >= sp->s->nq + sp->s->n && of < sp->nz)
             z = 1; /* the unknown is a rate of log T */
         nw->least[i] = larger(ulp * z, DBL_MIN / tolerance);
     }

@@ -79,13 +79,13 @@ static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
     cls_node *y = clsi_calloc(2 * nz + 1, sizeof *y), *inputs = y ? y + nz : NULL;
     cls_status status = CLS_MEMORY;
     if (nodes && slopes && y) {
-        memcpy(nodes, pt->v, st->n * sizeof *nodes);
-        memcpy(nodes + st->n, pt->rate_p, st->n * sizeof *nodes);
-        memcpy(nodes + 2 * st->n, pt->rate_S, st->m * sizeof *nodes);
+        memcpy(nodes, pt->rate_q, st->nq * sizeof *nodes);
+        memcpy(nodes + st->nq, pt->rate_p, st->n * sizeof *nodes);
+        memcpy(nodes + st->nq + st->n, pt->rate_S, st->m * sizeof *nodes);
         nodes[nz] = pt->power;
-        memcpy(y, pt->q, st->n * sizeof *y);
-        memcpy(y + st->n, pt->p, st->n * sizeof *y);
-        memcpy(y + 2 * st->n, pt->S, st->m * sizeof *y);
+        memcpy(y, pt->q, st->nq * sizeof *y);
+        memcpy(y + st->nq, pt->p, st->n * sizeof *y);
+        memcpy(y + st->nq + st->n, pt->S, st->m * sizeof *y);
         memcpy(inputs, st->z0, nz * sizeof *y);
         inputs[nz] = st->t;
         status = cls_jacobian(g, nz, y, nz, st->z0, nodes + nz + 1);

@@ -33,9 +33,9 @@ static cls_status compile_residual(compiler *c) {
 
 static cls_status compile_guard(compiler *c) {
     clsi_stepper *sp = c->sp;
-    sp->guarded = clsi_calloc(c->st->n, sizeof *sp->guarded);
+    sp->guarded = clsi_calloc(c->st->nq, sizeof *sp->guarded);
     if (!sp->guarded) return clsi_no_memory(c->error);
-    for (size_t j = 0; j < c->st->n; j++) {
+    for (size_t j = 0; j < c->st->nq; j++) {
         const clsi_variable *x = &sp->s->coordinate[j];
         if (isinf(x->low) && isinf(x->high)) continue;
         c->outputs[sp->n_guarded] = c->st->next[j];

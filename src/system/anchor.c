@@ -23,9 +23,10 @@ static int state_kinds(const cls_system *s) {
 }
 
 cls_node clsi_anchor_variable(const cls_system *s, size_t slot) {
-    if (slot < s->n) return s->q[slot];
-    if (slot < 2 * s->n) return (s->formalism == CLS_HAMILTONIAN ? s->p : s->v)[slot - s->n];
-    return (s->formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S)[slot - 2 * s->n];
+    size_t heat = s->nq + s->n;
+    if (slot < s->nq) return s->q[slot];
+    if (slot < heat) return (s->formalism == CLS_HAMILTONIAN ? s->p : s->v)[slot - s->nq];
+    return (s->formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S)[slot - heat];
 }
 
 /* A variable of the state at the cursor, as its place among them. */
@@ -100,10 +101,10 @@ static cls_status read_quantity(clsi_reader *r, clsi_cursor *c, clsi_anchor *a) 
 
 static cls_status check_inside(clsi_reader *r, size_t where, size_t slot, double value) {
     const cls_system *s = r->s;
-    const clsi_variable *v = slot < s->n ? &s->coordinate[slot] : NULL;
-    if (slot >= 2 * s->n)
-        v = (s->formalism == CLS_THERMAL_LAGRANGIAN ? s->temperature : s->entropy) + slot -
-            2 * s->n;
+    const clsi_variable *v = slot < s->nq ? &s->coordinate[slot] : NULL;
+    size_t heat = s->nq + s->n;
+    if (slot >= heat)
+        v = (s->formalism == CLS_THERMAL_LAGRANGIAN ? s->temperature : s->entropy) + slot - heat;
     if (!v || (value > v->low && value < v->high)) return CLS_OK;
     return clsi_at(r, where, "`%s` = %g is outside its domain (%g, %g)", v->name, value, v->low,
                    v->high);
@@ -129,7 +130,7 @@ static cls_status read_state(clsi_reader *r, clsi_cursor c, double *state) {
         if (status != CLS_OK) return status;
         c.at = end;
     } while (clsi_accept(r, &c, ","));
-    for (size_t k = 0; k < 2 * s->n + s->m; k++)
+    for (size_t k = 0; k < s->nq + s->n + s->m; k++)
         if (isnan(state[k]))
             return clsi_at(r, c.at, "`%s` is missing: an anchor names the whole state",
                            cls_node_name(s->g, clsi_anchor_variable(s, k)));
@@ -138,7 +139,7 @@ static cls_status read_state(clsi_reader *r, clsi_cursor c, double *state) {
 
 static cls_status add_anchor(clsi_reader *r, clsi_anchor a, const double *state) {
     cls_system *s = r->s;
-    size_t size = 2 * s->n + s->m;
+    size_t size = s->nq + s->n + s->m;
     if (!clsi_grow(&s->anchors, &r->anchors_capacity, s->n_anchors + 1, sizeof *s->anchors) ||
         !(a.state = clsi_calloc(size, sizeof *a.state)))
         return clsi_no_memory(r->error);
@@ -193,7 +194,7 @@ void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, clsi_text *out
         clsi_text_printf(out, "d %s / d %s", name, cls_node_name(s->g, a->by));
     clsi_format_double(a->value, number);
     clsi_text_printf(out, " = %s", number);
-    for (size_t k = 0; k < 2 * s->n + s->m; k++) {
+    for (size_t k = 0; k < s->nq + s->n + s->m; k++) {
         clsi_format_double(a->state[k], number);
         clsi_text_printf(out, "%s%s = %s", k ? ", " : " at ",
                          cls_node_name(s->g, clsi_anchor_variable(s, k)), number);

@@ -1,5 +1,5 @@
-/* Declarations: what there is (coordinate, entropy, temperature), how large it is (parameter), and
- * what is written often (let, part).
+/* Declarations: what there is (coordinate, position, momentum, entropy, temperature), how large it
+ * is (parameter), and what is written often (let, part).
  *
  * An entropy always comes with its temperature, whichever of the two is declared: S1 with T1, s_a
  * with theta_a, or as `with` says. Domains wait until all parameters are known (a gas volume stays
@@ -52,18 +52,37 @@ static cls_status declare_symbol(clsi_reader *r, const char *prefix, const char 
     return clsi_declare(r, full, strlen(full), kind, index, cls_symbol(r->s->g, full), where);
 }
 
-static cls_status add_coordinate(clsi_reader *r, const char *name, size_t where) {
+static cls_status add_position(clsi_reader *r, const char *name, size_t where) {
     cls_system *s = r->s;
-    size_t i = s->n;
-    if (i == MAX_COORDINATES)
+    if (s->nq == MAX_COORDINATES)
         return clsi_at(r, where, "more than %d coordinates", (int)MAX_COORDINATES);
-    cls_status status = declare_symbol(r, "", name, CLSI_COORDINATE, i, where);
+    cls_status status = declare_symbol(r, "", name, CLSI_COORDINATE, s->nq, where);
     if (status == CLS_OK)
-        status = add_variable(r, &s->coordinate, &r->coordinate_capacity, i, name, -INFINITY);
-    if (status != CLS_OK) return status;
-    s->n++;
-    status = declare_symbol(r, "v.", name, CLSI_VELOCITY, i, where);
-    if (status == CLS_OK) status = declare_symbol(r, "p.", name, CLSI_MOMENTUM, i, where);
+        status = add_variable(r, &s->coordinate, &r->coordinate_capacity, s->nq, name, -INFINITY);
+    if (status == CLS_OK) s->nq++;
+    return status;
+}
+
+static cls_status add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
+                               size_t where) {
+    cls_system *s = r->s;
+    if (s->n == MAX_COORDINATES)
+        return clsi_at(r, where, "more than %d momenta", (int)MAX_COORDINATES);
+    cls_status status = declare_symbol(r, "", velocity, CLSI_VELOCITY, s->n, where);
+    if (status == CLS_OK) status = declare_symbol(r, "", momentum, CLSI_MOMENTUM, s->n, where);
+    if (status == CLS_OK)
+        status = add_variable(r, &s->momentum, &r->momentum_capacity, s->n, momentum, -INFINITY);
+    if (status == CLS_OK) s->n++;
+    return status;
+}
+
+static cls_status add_coordinate(clsi_reader *r, const char *name, size_t where) {
+    cls_status status = add_position(r, name, where);
+    char momentum[80], velocity[80];
+    snprintf(momentum, sizeof momentum, "p.%s", name);
+    snprintf(velocity, sizeof velocity, "v.%s", name);
+    if (status == CLS_OK) status = add_momentum(r, momentum, velocity, where);
+    if (status == CLS_OK) r->s->paired++;
     return status;
 }
 
@@ -116,8 +135,13 @@ static cls_status other_name(clsi_reader *r, clsi_cursor *c, clsi_kind kind, con
 
 static clsi_variable *variable_of(cls_system *s, clsi_kind kind, size_t index) {
     return kind == CLSI_COORDINATE ? &s->coordinate[index]
+           : kind == CLSI_MOMENTUM ? &s->momentum[index]
            : kind == CLSI_ENTROPY  ? &s->entropy[index]
                                    : &s->temperature[index];
+}
+
+static size_t count_of(const cls_system *s, clsi_kind kind) {
+    return kind == CLSI_COORDINATE ? s->nq : kind == CLSI_MOMENTUM ? s->n : s->m;
 }
 
 /* [unit], for every variable from `first` on that has none yet. */
@@ -160,7 +184,7 @@ static cls_status read_domain(clsi_reader *r, clsi_cursor *c, clsi_kind kind, si
 }
 
 static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *word,
-                                size_t first) {
+                                int paired, size_t first) {
     size_t length, where;
     cls_status status = expected_name(r, c, word, &length);
     if (status != CLS_OK) return status;
@@ -170,23 +194,24 @@ static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, 
     snprintf(name, sizeof name, "%.*s", (int)length, r->clean + where);
     c->at += length;
     if (kind == CLSI_COORDINATE) {
-        status = add_coordinate(r, name, where);
+        status = paired ? add_coordinate(r, name, where) : add_position(r, name, where);
     } else if ((status = other_name(r, c, kind, name, other)) == CLS_OK) {
         int straight = kind == CLSI_ENTROPY;
         status = add_entropy(r, straight ? name : other, straight ? other : name, where);
     }
-    size_t last = kind == CLSI_COORDINATE ? r->s->n : r->s->m;
+    size_t last = count_of(r->s, kind);
     if (status == CLS_OK && clsi_accept(r, c, "[")) status = read_unit(r, c, kind, first, last);
     if (status == CLS_OK && clsi_accept_word(r, c, "in"))
         status = read_domain(r, c, kind, first, last);
     return status;
 }
 
-static cls_status read_variables(clsi_reader *r, clsi_cursor c, clsi_kind kind, const char *word) {
-    size_t first = kind == CLSI_COORDINATE ? r->s->n : r->s->m;
+static cls_status read_variables(clsi_reader *r, clsi_cursor c, clsi_kind kind, const char *word,
+                                 int paired) {
+    size_t first = count_of(r->s, kind);
     cls_status status = CLS_OK;
     do {
-        status = read_variable(r, &c, kind, word, first);
+        status = read_variable(r, &c, kind, word, paired, first);
     } while (status == CLS_OK && clsi_accept(r, &c, ","));
     if (status != CLS_OK || clsi_at_end(r, &c)) return status;
     char found[48];
@@ -195,15 +220,68 @@ static cls_status read_variables(clsi_reader *r, clsi_cursor c, clsi_kind kind, 
 }
 
 cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c) {
-    return read_variables(r, c, CLSI_COORDINATE, "`coordinate`");
+    return read_variables(r, c, CLSI_COORDINATE, "`coordinate`", 1);
+}
+
+cls_status clsi_read_positions(clsi_reader *r, clsi_cursor c) {
+    return read_variables(r, c, CLSI_COORDINATE, "`position`", 0);
+}
+
+/* Names separated by commas; the cursor stops behind the last. */
+static cls_status read_names(clsi_reader *r, clsi_cursor *c, const char *word, size_t n,
+                             clsi_cursor *names, size_t *count) {
+    *count = 0;
+    do {
+        size_t length;
+        cls_status status = expected_name(r, c, word, &length);
+        if (status != CLS_OK) return status;
+        if (*count == n) return clsi_at(r, c->at, "more than %zu names in one statement", n);
+        if (length > 60) return clsi_at(r, c->at, "this name is longer than 60 letters");
+        names[(*count)++] = (clsi_cursor){c->at, c->at + length};
+        c->at += length;
+    } while (clsi_accept(r, c, ","));
+    return CLS_OK;
+}
+
+/* momentum mu1, mu2 [unit] with velocity Omega1, Omega2 */
+cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
+    clsi_cursor p[MAX_COORDINATES], v[MAX_COORDINATES], unit;
+    size_t n, n_v = 0, first = r->s->n;
+    cls_status status = read_names(r, &c, "`momentum`", MAX_COORDINATES, p, &n);
+    if (status != CLS_OK) return status;
+    int has_unit = clsi_accept(r, &c, "[");
+    unit = c;
+    for (; has_unit && c.at < c.end && r->clean[c.at] != ']'; c.at++)
+        ;
+    if (has_unit && !clsi_accept(r, &c, "]"))
+        return clsi_at(r, c.at, "the unit has no closing `]`");
+    if (clsi_accept_word(r, &c, "with")) {
+        if (!clsi_accept_word(r, &c, "velocity"))
+            return clsi_at(r, c.at, "expected `velocity` after `with`");
+        status = read_names(r, &c, "`velocity`", MAX_COORDINATES, v, &n_v);
+        if (status == CLS_OK && n_v != n)
+            status =
+                clsi_at(r, v[0].at, "%zu velocities for %zu momenta: each needs its own", n_v, n);
+    }
+    if (status == CLS_OK) status = clsi_expect_end(r, &c);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        char momentum[64], velocity[64];
+        const clsi_cursor *other = n_v ? &v[i] : &p[i];
+        snprintf(momentum, sizeof momentum, "%.*s", (int)(p[i].end - p[i].at), r->clean + p[i].at);
+        snprintf(velocity, sizeof velocity, "%s%.*s", n_v ? "" : "v.",
+                 (int)(other->end - other->at), r->clean + other->at);
+        status = add_momentum(r, momentum, velocity, p[i].at);
+    }
+    if (status == CLS_OK && has_unit) status = read_unit(r, &unit, CLSI_MOMENTUM, first, r->s->n);
+    return status;
 }
 
 cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c) {
-    return read_variables(r, c, CLSI_ENTROPY, "`entropy`");
+    return read_variables(r, c, CLSI_ENTROPY, "`entropy`", 0);
 }
 
 cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c) {
-    return read_variables(r, c, CLSI_TEMPERATURE, "`temperature`");
+    return read_variables(r, c, CLSI_TEMPERATURE, "`temperature`", 0);
 }
 
 /* ---- domains ---- */

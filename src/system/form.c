@@ -26,10 +26,10 @@ static size_t collect(size_t n, const cls_node *symbols, const cls_node *at, siz
 
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out) {
-    size_t room = 3 * s->n + 2 * s->m + 1, used = 0;
+    size_t room = s->nq + 2 * s->n + 2 * s->m + 1, used = 0;
     cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;
     if (!from) return CLS_MEMORY;
-    used = collect(s->n, s->q, at->q, used, from, to);
+    used = collect(s->nq, s->q, at->q, used, from, to);
     used = collect(s->n, s->v, at->v, used, from, to);
     used = collect(s->n, s->p, at->p, used, from, to);
     used = collect(s->m, s->S, at->S, used, from, to);
@@ -40,6 +40,37 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
     }
     cls_status status = cls_substitute(s->g, count, nodes, used, from, to, out);
     free(from);
+    return status;
+}
+
+/* ---- brackets ---- */
+
+/* sum + c x, without writing 0 x or 1 x. */
+static cls_node add_product(cls_graph *g, cls_node sum, cls_node c, cls_node x) {
+    if (cls_is_constant(g, c, 0)) return sum;
+    cls_node term = cls_is_constant(g, c, 1) ? x : cls_mul(g, c, x);
+    return cls_is_constant(g, sum, 0) ? term : cls_add(g, sum, term);
+}
+
+cls_status clsi_brackets_at(const cls_system *s, const clsi_physics *physics, const clsi_place *at,
+                            const cls_node *slope, cls_node *rate_q, cls_node *against) {
+    size_t nq = s->nq, n = s->n;
+    const cls_node *v = at->v ? at->v : s->v;
+    cls_node *K = clsi_calloc(nq * n + n * n, sizeof *K), *P = K + nq * n;
+    if (!K) return CLS_MEMORY;
+    cls_status status = clsi_place_at(s, at, nq * n, physics->kinematics, K);
+    if (status == CLS_OK) status = clsi_place_at(s, at, n * n, physics->poisson, P);
+    for (size_t i = 0; i < nq && status == CLS_OK && rate_q; i++) {
+        rate_q[i] = cls_constant(s->g, 0);
+        for (size_t j = 0; j < n; j++) rate_q[i] = add_product(s->g, rate_q[i], K[i * n + j], v[j]);
+    }
+    for (size_t j = 0; j < n && status == CLS_OK; j++) {
+        cls_node sum = cls_constant(s->g, 0);
+        for (size_t i = 0; i < nq; i++) sum = add_product(s->g, sum, K[i * n + j], slope[i]);
+        for (size_t k = 0; k < n; k++) sum = add_product(s->g, sum, P[k * n + j], v[k]);
+        against[j] = sum;
+    }
+    free(K);
     return status;
 }
 
@@ -110,7 +141,7 @@ static cls_status build_phase(const cls_system *s, const clsi_physics *ph, clsi_
         if (closed == 1) shorten(g, s->n, f->v);
     }
     if (status == CLS_OK) status = slope(g, f->generator, s->m, s->S, 1, f->T);
-    if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, 1, f->energy_q);
+    if (status == CLS_OK) status = slope(g, f->generator, s->nq, s->q, 1, f->energy_q);
     f->energy = f->generator;
     free(scratch);
     return status;
@@ -123,7 +154,7 @@ static cls_status build_velocity(const cls_system *s, const clsi_physics *ph, cl
     f->generator = f->lagrangian = cls_sub(g, ph->formula, ph->potential);
     cls_status status = slope(g, f->generator, s->n, s->v, 1, f->p);
     if (status == CLS_OK) status = slope(g, f->generator, s->m, s->S, -1, f->T);
-    if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, -1, f->energy_q);
+    if (status == CLS_OK) status = slope(g, f->generator, s->nq, s->q, -1, f->energy_q);
     f->energy = shorter(g, cls_sub(g, dot(g, s->n, f->p, s->v), f->generator));
     return status;
 }
@@ -136,7 +167,7 @@ static cls_status build_thermal(const cls_system *s, const clsi_physics *ph, cls
     f->lagrangian = CLS_NO_NODE;
     cls_status status = slope(g, f->generator, s->n, s->v, 1, f->p);
     if (status == CLS_OK) status = slope(g, f->generator, s->m, s->T, 1, f->S);
-    if (status == CLS_OK) status = slope(g, f->generator, s->n, s->q, -1, f->energy_q);
+    if (status == CLS_OK) status = slope(g, f->generator, s->nq, s->q, -1, f->energy_q);
     cls_node sum = cls_add(g, dot(g, s->n, f->p, s->v), dot(g, s->m, f->S, s->T));
     f->energy = shorter(g, cls_sub(g, sum, f->generator));
     return status;
@@ -145,19 +176,20 @@ static cls_status build_thermal(const cls_system *s, const clsi_physics *ph, cls
 /* ---- one block of memory ---- */
 
 static clsi_form *form_allocate(const cls_system *s) {
-    size_t n = s->n, m = s->m, total = 6 * n + 3 * m;
+    size_t nq = s->nq, n = s->n, m = s->m, total = 3 * nq + 3 * n + 3 * m;
     clsi_form *f = clsi_calloc(1, sizeof *f + total * sizeof(cls_node));
     if (!f) return NULL;
     cls_node *at = (cls_node *)(f + 1);
+    f->nq = nq;
     f->n = n;
     f->m = m;
-    f->nz = 2 * n + m;
+    f->nz = nq + n + m;
     f->z = at;
     f->q = f->z + f->nz;
-    f->v = f->q + n;
+    f->v = f->q + nq;
     f->p = f->v + n;
     f->energy_q = f->p + n;
-    f->S = f->energy_q + n;
+    f->S = f->energy_q + nq;
     f->T = f->S + m;
     return f;
 }
@@ -200,10 +232,10 @@ cls_status clsi_form_create(const cls_system *s, const clsi_physics *physics,
         f->kind = *kind;
     else
         status = choose(s, physics, &f->kind);
-    copy(s->n, s->q, f->q);
-    copy(s->n, s->q, f->z);
-    copy(s->n, f->kind == CLSI_FORM_PHASE ? s->p : s->v, f->z + s->n);
-    copy(s->m, f->kind == CLSI_FORM_THERMAL ? s->T : s->S, f->z + 2 * s->n);
+    copy(s->nq, s->q, f->q);
+    copy(s->nq, s->q, f->z);
+    copy(s->n, f->kind == CLSI_FORM_PHASE ? s->p : s->v, f->z + s->nq);
+    copy(s->m, f->kind == CLSI_FORM_THERMAL ? s->T : s->S, f->z + s->nq + s->n);
     if (status == CLS_OK) status = build(s, physics, f);
     if (status != CLS_OK) {
         clsi_form_free(&f);

@@ -1,7 +1,8 @@
 /* The reader of .clausius files, shared by the files that read statements:
  *   source.c    text, positions, error sentences, words, expressions
  *   names.c     one table of names; which of them a formula may use
- *   declare.c   coordinate, entropy, temperature, parameter, let, part
+ *   declare.c   coordinate, position, momentum, entropy, temperature, parameter, let, part
+ *   brackets.c  poisson, algebra
  *   statements.c  formulas, friction, heat, external, invariant, output, start, step, until
  *   anchor.c    anchor
  *   parse.c     the table of statements and the order of reading */
@@ -54,11 +55,11 @@ typedef struct clsi_reader {
     cls_node *parameter_constant;   /* (n_parameters) */
     clsi_domain *domains;
     size_t n_domains, domains_capacity;
-    size_t coordinate_capacity, entropy_capacity, temperature_capacity, parameter_capacity,
-        value_capacity, symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity,
-        let_raw_capacity, parts_capacity, unknown_capacity, unknown_field_capacity,
-        invariants_capacity, raw_invariants_capacity, outputs_capacity, raw_outputs_capacity,
-        anchors_capacity;
+    size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
+        parameter_capacity, value_capacity, symbol_capacity, constant_capacity, lets_capacity,
+        let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
+        unknown_field_capacity, invariants_capacity, raw_invariants_capacity, outputs_capacity,
+        raw_outputs_capacity, anchors_capacity;
     clsi_replacement *replacements;
     size_t n_replacements;
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
@@ -115,6 +116,7 @@ const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]);
 cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what);
 /* Reads an entropy or its temperature by either name. */
 cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
+/* What a force acts on, as the place of its momentum: a coordinate, or a momentum without one. */
 cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index);
 /* `unknown [dissipative] [FIELD]` in the place of a formula: 1 when it stands at the cursor. A part
  * of that name is then listed as unknown, unless it is replaced. */
@@ -127,6 +129,8 @@ cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);
 /* ---- declare.c and statements.c: one function per statement ---- */
 cls_status clsi_read_system(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_positions(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c);
@@ -136,6 +140,8 @@ cls_status clsi_read_domains(clsi_reader *r); /* the domains that waited */
 cls_status clsi_read_lagrangian(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_hamiltonian(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_thermal(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_poisson(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_algebra(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c);

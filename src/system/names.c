@@ -185,13 +185,19 @@ cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, 
 
 cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index) {
     char found[48], near[96], list[256];
+    const cls_system *s = r->s;
     size_t n = clsi_word_length(r, c, 1);
-    const clsi_name *name = n ? clsi_lookup(r, r->clean + c->at, n, CLSI_COORDINATE) : NULL;
+    int kinds = s->paired ? CLSI_COORDINATE : 0; /* to suggest: v.x is not what a force acts on */
+    if (s->n > s->paired) kinds |= CLSI_MOMENTUM;
+    const clsi_name *name =
+        n ? clsi_lookup(r, r->clean + c->at, n, CLSI_COORDINATE | CLSI_MOMENTUM) : NULL;
+    if (name && (name->kind == CLSI_COORDINATE) != (name->index < s->paired)) name = NULL;
     if (!name)
-        return clsi_at(r, c->at, "expected a coordinate, found %s%s; there are %s",
-                       clsi_found(r, c, found),
-                       clsi_suggest(r, r->clean + c->at, n, CLSI_COORDINATE, near),
-                       clsi_list_names(r, CLSI_COORDINATE, list));
+        return clsi_at(r, c->at, "expected %s, found %s%s; there are %s",
+                       kinds & CLSI_MOMENTUM ? "a coordinate or a momentum without one"
+                                             : "a coordinate",
+                       clsi_found(r, c, found), clsi_suggest(r, r->clean + c->at, n, kinds, near),
+                       clsi_list_names(r, kinds, list));
     c->at += n;
     *index = name->index;
     return CLS_OK;

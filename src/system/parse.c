@@ -1,7 +1,8 @@
 /* A .clausius file becomes a cls_system.
  *
  * Statements are found first (a line that begins with white space continues the one before), then
- * read in five passes: parameters, declarations, lets, physics, anchors. So a formula may stand
+ * read in six passes: parameters, declarations, positions and momenta that stand alone (so that
+ * coordinates come first), lets, physics, anchors. So a formula may stand
  * above the parameters it uses, and printed products begin with their parameters (nodes are sorted
  * by age). Cost: a few walks over the text and over each formula. The whole system is checked here;
  * what comes out can be simulated. */
@@ -12,7 +13,7 @@
 
 enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000 };
 
-typedef enum pass { PARAMETER, DECLARE, LET, PHYSICS, ANCHOR } pass;
+typedef enum pass { PARAMETER, DECLARE, DECLARE_ALONE, LET, PHYSICS, ANCHOR } pass;
 
 typedef struct keyword {
     const char *first, *second; /* second NULL for one word */
@@ -23,6 +24,8 @@ typedef struct keyword {
 static const keyword keywords[] = {
     {"system", NULL, DECLARE, clsi_read_system},
     {"coordinate", NULL, DECLARE, clsi_read_coordinates},
+    {"position", NULL, DECLARE_ALONE, clsi_read_positions},
+    {"momentum", NULL, DECLARE_ALONE, clsi_read_momenta},
     {"entropy", NULL, DECLARE, clsi_read_entropies},
     {"temperature", NULL, DECLARE, clsi_read_temperatures},
     {"parameter", NULL, PARAMETER, clsi_read_parameters},
@@ -31,6 +34,8 @@ static const keyword keywords[] = {
     {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian},
     {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian},
     {"thermal", "lagrangian", PHYSICS, clsi_read_thermal},
+    {"poisson", NULL, PHYSICS, clsi_read_poisson},
+    {"algebra", NULL, PHYSICS, clsi_read_algebra},
     {"friction", NULL, PHYSICS, clsi_read_friction},
     {"heat", "exchange", PHYSICS, clsi_read_heat},
     {"external", "force", PHYSICS, clsi_read_external_force},
@@ -75,12 +80,13 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
     const char *near = cls_nearest_word(word, N_KEYWORDS, words);
     if (near)
         return clsi_at(r, where, "no statement begins with `%s`: did you mean `%s`?", word, near);
-    return clsi_at(r, where,
-                   "no statement begins with `%s`: expected coordinate, entropy, "
-                   "temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
-                   "lagrangian, friction, heat exchange, external, invariant, output, "
-                   "start, step, until or anchor",
-                   word);
+    return clsi_at(
+        r, where,
+        "no statement begins with `%s`: expected coordinate, position, momentum, "
+        "entropy, temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
+        "lagrangian, poisson, algebra, friction, heat exchange, external, invariant, output, "
+        "start, step, until or anchor",
+        word);
 }
 
 static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
@@ -149,30 +155,37 @@ static cls_node *zeros(cls_graph *g, size_t n) {
     return list;
 }
 
-static int make_physics(cls_graph *g, size_t n, size_t m, clsi_physics *p) {
+static int make_physics(const cls_system *s, clsi_physics *p) {
+    cls_graph *g = s->g;
+    size_t n = s->n, m = s->m;
     p->formula = p->potential = cls_constant(g, 0);
+    p->kinematics = zeros(g, s->nq * n);
+    p->poisson = zeros(g, n * n);
     p->force = zeros(g, n);
     p->friction = zeros(g, m * n);
     p->conductance = zeros(g, m * m);
-    return p->force && p->friction && p->conductance;
+    if (!p->kinematics || !p->poisson || !p->force || !p->friction || !p->conductance) return 0;
+    for (size_t i = 0; i < s->paired; i++) p->kinematics[i * n + i] = cls_constant(g, 1);
+    return 1;
 }
 
 static cls_status make_symbols(clsi_reader *r) {
     cls_system *s = r->s;
-    size_t slots = 3 * s->n + 2 * s->m;
+    size_t slots = s->nq + 2 * s->n + 2 * s->m;
     if (s->n == 0)
         return clsi_at(r, r->length,
                        "no coordinate: a system needs at least one, for example "
                        "`coordinate x`");
-    s->q = clsi_calloc(s->n, sizeof(cls_node));
+    s->q = clsi_calloc(s->nq, sizeof(cls_node));
     s->v = clsi_calloc(s->n, sizeof(cls_node));
     s->p = clsi_calloc(s->n, sizeof(cls_node));
     s->S = clsi_calloc(s->m, sizeof(cls_node));
     s->T = clsi_calloc(s->m, sizeof(cls_node));
     s->start = clsi_calloc(slots, sizeof(double));
-    if (!s->q || !s->v || !s->p || !s->S || !s->T || !s->start ||
-        !make_physics(s->g, s->n, s->m, &s->raw) || !make_physics(s->g, s->n, s->m, &s->bound))
+    if (!s->q || !s->v || !s->p || !s->S || !s->T || !s->start || !make_physics(s, &s->raw) ||
+        !make_physics(s, &s->bound))
         return clsi_no_memory(r->error);
+    s->canonical = s->nq == s->paired && s->n == s->paired;
     for (size_t i = 0; i < slots; i++) s->start[i] = NAN;
     for (size_t i = 0; i < r->n_names; i++) {
         const clsi_name *n = &r->names[i];
@@ -223,6 +236,7 @@ static cls_status read_all(clsi_reader *r, statement **list) {
     if (status == CLS_OK) status = read_pass(r, *list, n, PARAMETER);
     if (status == CLS_OK) status = check_set(r);
     if (status == CLS_OK) status = read_pass(r, *list, n, DECLARE);
+    if (status == CLS_OK) status = read_pass(r, *list, n, DECLARE_ALONE);
     if (status == CLS_OK) status = make_symbols(r);
     if (status == CLS_OK) status = clsi_read_domains(r);
     if (status == CLS_OK) status = read_pass(r, *list, n, LET);

@@ -54,7 +54,7 @@ static void add_all(columns *c, const cls_system *s, cls_node work) {
 
 cls_status clsi_system_build_rows(cls_system *s, cls_error *error) {
     const clsi_form *f = s->form;
-    size_t room = 4 + 3 * s->n + 2 * s->m + f->nz + s->n_invariants + s->n_outputs;
+    size_t room = 4 + 2 * s->n + 2 * s->m + f->nz + s->n_invariants + s->n_outputs;
     columns c = {clsi_calloc(room, sizeof(char *)), clsi_calloc(room, sizeof(cls_node)), 0, 0};
     cls_node *inputs = clsi_calloc(f->nz + 2, sizeof *inputs);
     cls_status status = CLS_MEMORY;

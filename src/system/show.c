@@ -3,8 +3,8 @@
  * Equations are derived from the formula with parameters as symbols and are the ones that are
  * simulated: the definitions of what is not in the state, then the rates
  *
- *   q' = v,   p' = -H_q + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j kappa_ij (T_j -
- * T_i). */
+ *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j
+ * kappa_ij (T_j - T_i). */
 #include "base/base.h"
 #include "system/system.h"
 #include <math.h>
@@ -57,11 +57,19 @@ static int is_zero(const page *p, cls_node a) {
 
 static void put_variables(page *p) {
     const cls_system *s = p->s;
-    clsi_text_append(&p->text, "\n  coordinates\n");
-    for (size_t i = 0; i < s->n; i++) {
+    if (s->paired) clsi_text_append(&p->text, "\n  coordinates\n");
+    for (size_t i = 0; i < s->nq; i++) {
+        if (i == s->paired) clsi_text_append(&p->text, "\n  positions\n");
         put_variable(p, &s->coordinate[i], "    ", 11);
-        clsi_text_printf(&p->text, " with velocity v.%s, momentum p.%s\n", s->coordinate[i].name,
-                         s->coordinate[i].name);
+        if (i < s->paired)
+            clsi_text_printf(&p->text, " with velocity v.%s, momentum p.%s", s->coordinate[i].name,
+                             s->coordinate[i].name);
+        clsi_text_append(&p->text, "\n");
+    }
+    if (s->n > s->paired) clsi_text_append(&p->text, "\n  momenta\n");
+    for (size_t j = s->paired; j < s->n; j++) {
+        put_variable(p, &s->momentum[j], "    ", 11);
+        clsi_text_printf(&p->text, " with velocity %s\n", cls_node_name(s->g, s->v[j]));
     }
     if (s->m) clsi_text_append(&p->text, "\n  entropies\n");
     for (size_t i = 0; i < s->m; i++) {
@@ -78,6 +86,10 @@ static void put_variables(page *p) {
     }
 }
 
+static const char *force_on(const cls_system *s, size_t j) {
+    return j < s->paired ? s->coordinate[j].name : s->momentum[j].name;
+}
+
 static void put_friction(page *p) {
     const cls_system *s = p->s;
     const char *title = "\n  friction\n";
@@ -85,7 +97,7 @@ static void put_friction(page *p) {
         for (size_t j = 0; j < s->n; j++) {
             cls_node F = s->raw.friction[i * s->n + j];
             if (is_zero(p, F)) continue;
-            clsi_text_printf(&p->text, "%s    %s <- ", title, s->coordinate[j].name);
+            clsi_text_printf(&p->text, "%s    %s <- ", title, force_on(s, j));
             put_node(p, F);
             clsi_text_printf(&p->text, "   (heats %s)\n", s->entropy[i].name);
             title = "";
@@ -118,7 +130,7 @@ static void put_external(page *p) {
     }
     for (size_t j = 0; j < s->n; j++) {
         if (is_zero(p, s->raw.force[j])) continue;
-        clsi_text_printf(&p->text, "%s    %s <- ", title, s->coordinate[j].name);
+        clsi_text_printf(&p->text, "%s    %s <- ", title, force_on(s, j));
         put_node(p, s->raw.force[j]);
         clsi_text_append(&p->text, "   (its work is counted)\n");
         title = "";
@@ -156,7 +168,7 @@ static void put_anchors(page *p) {
 static void put_start(page *p) {
     const cls_system *s = p->s;
     const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
-    const size_t sizes[] = {s->n, s->n, s->n, s->m, s->m};
+    const size_t sizes[] = {s->nq, s->n, s->n, s->m, s->m};
     size_t slot = 0, shown = 0;
     for (int l = 0; l < 5; l++)
         for (size_t i = 0; i < sizes[l]; i++, slot++) {
@@ -231,9 +243,9 @@ static void put_definition(page *p, cls_node symbol, cls_node value) {
     cls_text_free(&name);
 }
 
-static cls_node rate_of_momentum(const page *p, const clsi_form *f, size_t j) {
+static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
     const cls_system *s = p->s;
-    cls_node sum = cls_neg(s->g, f->energy_q[j]);
+    cls_node sum = cls_neg(s->g, against);
     for (size_t i = 0; i < s->m; i++) sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
     return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
 }
@@ -251,13 +263,20 @@ static cls_node heat_into(const page *p, size_t i) {
     return sum;
 }
 
-static void put_rates(page *p, const clsi_form *f) {
+static cls_status put_rates(page *p, const clsi_form *f) {
     const cls_system *s = p->s;
-    for (size_t j = 0; j < s->n; j++) put_equation(p, NULL, s->q[j], NULL, s->v[j]);
-    for (size_t j = 0; j < s->n; j++)
-        put_equation(p, NULL, s->p[j], NULL, rate_of_momentum(p, f, j));
+    cls_node *rate_q = clsi_calloc(s->nq + s->n, sizeof *rate_q), *against = rate_q + s->nq;
+    if (!rate_q) return CLS_MEMORY;
+    const clsi_place own = {.t = s->t};
+    cls_status status = clsi_brackets_at(s, &s->raw, &own, f->energy_q, rate_q, against);
+    for (size_t i = 0; i < s->nq && status == CLS_OK; i++)
+        put_equation(p, NULL, s->q[i], NULL, cls_simplify(s->g, rate_q[i]));
+    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
+        put_equation(p, NULL, s->p[j], NULL, rate_of_momentum(p, against[j], j));
     for (size_t i = 0; i < s->m; i++)
         put_equation(p, s->temperature[i].name, s->S[i], NULL, heat_into(p, i));
+    free(rate_q);
+    return status;
 }
 
 static cls_status put_equations(page *p, int with_formula, cls_error *error) {
@@ -287,10 +306,10 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     for (size_t i = 0; i < s->m; i++) put_definition(p, s->S[i], f->S[i]);
     for (size_t i = 0; i < s->m; i++) put_definition(p, s->T[i], f->T[i]);
     put_equation(p, NULL, CLS_NO_NODE, p->latex ? "E" : "energy", f->energy);
-    put_rates(p, f);
+    status = put_rates(p, f);
     if (p->latex) clsi_text_append(&p->text, "\\end{align*}\n");
     clsi_form_free(&f);
-    return CLS_OK;
+    return status == CLS_OK ? CLS_OK : clsi_no_memory(error);
 }
 
 /* Alone: one name per line, for scripts. */

@@ -14,7 +14,7 @@
 
 enum { MAX_ITERATIONS = 100, MAX_HALVINGS = 40, N_GUESSES = 8 };
 
-/* ---- the program: duals (k = n + m) and their Jacobian over z[n..], (k, k) ---- */
+/* ---- the program: duals (k = n + m) and their Jacobian over z[nq..], (k, k) ---- */
 
 cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     const clsi_form *f = s->form;
@@ -23,7 +23,7 @@ cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     if (!out) return clsi_no_memory(error);
     memcpy(out, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *out);
     if (s->m) memcpy(out + s->n, f->kind == CLSI_FORM_THERMAL ? f->S : f->T, s->m * sizeof *out);
-    cls_status status = cls_jacobian(s->g, k, out, k, f->z + s->n, out + k);
+    cls_status status = cls_jacobian(s->g, k, out, k, f->z + s->nq, out + k);
     if (status == CLS_OK)
         status = cls_program_create(s->g, f->nz, f->z, k + k * k, out, &s->dual_program, error);
     else if (cls_graph_status(s->g, error) == CLS_OK)
@@ -36,10 +36,10 @@ cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
 
 typedef struct problem {
     const cls_system *s;
-    size_t n, m, nz, k; /* k = n + m slots behind the coordinates */
-    double *z;          /* (nz) */
-    double *target;     /* (k) given duals, NAN where the slot itself is given */
-    size_t *unknown;    /* (k) slots to solve for, n_unknown of them */
+    size_t nq, n, m, nz, k; /* k = n + m slots behind the positions */
+    double *z;              /* (nz) */
+    double *target;         /* (k) given duals, NAN where the slot itself is given */
+    size_t *unknown;        /* (k) slots to solve for, n_unknown of them */
     size_t n_unknown;
     double *out; /* (k + k*k) of the program */
     double *work;
@@ -50,7 +50,7 @@ typedef struct problem {
 static const char *slot_name(const cls_system *s, size_t slot) {
     size_t n = s->n, m = s->m;
     const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
-    const size_t sizes[] = {n, n, n, m, m};
+    const size_t sizes[] = {s->nq, n, n, m, m};
     for (int i = 0; i < 5; i++) {
         if (slot < sizes[i]) return cls_node_name(s->g, lists[i][slot]);
         slot -= sizes[i];
@@ -59,7 +59,7 @@ static const char *slot_name(const cls_system *s, size_t slot) {
 }
 
 static cls_status unknown_name(const cls_system *s, const char *name, cls_error *error) {
-    size_t slots = 3 * s->n + 2 * s->m;
+    size_t slots = s->nq + 2 * s->n + 2 * s->m;
     const char **words = clsi_calloc(slots, sizeof *words);
     if (!words) return clsi_no_memory(error);
     clsi_text list = {0};
@@ -78,16 +78,16 @@ static cls_status unknown_name(const cls_system *s, const char *name, cls_error 
 
 /* The slot that excludes this one: v.x and p.x, S and T; SIZE_MAX for coordinates. */
 static size_t rival_of(const cls_system *s, size_t slot) {
-    size_t n = s->n, m = s->m;
-    if (slot < n) return SIZE_MAX;
-    if (slot < 2 * n) return slot + n;
-    if (slot < 3 * n) return slot - n;
-    return slot < 3 * n + m ? slot + m : slot - m;
+    size_t nq = s->nq, n = s->n, m = s->m;
+    if (slot < nq) return SIZE_MAX;
+    if (slot < nq + n) return slot + n;
+    if (slot < nq + 2 * n) return slot - n;
+    return slot < nq + 2 * n + m ? slot + m : slot - m;
 }
 
 static cls_status merge(const cls_system *s, const cls_assignments *given, double *slots,
                         double *work, cls_error *error) {
-    size_t count = 3 * s->n + 2 * s->m;
+    size_t count = s->nq + 2 * s->n + 2 * s->m;
     double *mine = slots + count; /* only what was given here, to find contradictions */
     for (size_t i = 0; i < count; i++) mine[i] = NAN;
     memcpy(slots, s->start, count * sizeof *slots);
@@ -119,7 +119,7 @@ static cls_status merge(const cls_system *s, const cls_assignments *given, doubl
 }
 
 static cls_status check_complete(const cls_system *s, const double *slots, cls_error *error) {
-    for (size_t i = 0; i < 3 * s->n + 2 * s->m; i++) {
+    for (size_t i = 0; i < s->nq + 2 * s->n + 2 * s->m; i++) {
         size_t rival = rival_of(s, i);
         if (!isnan(slots[i]) || (rival != SIZE_MAX && !isnan(slots[rival]))) continue;
         if (rival == SIZE_MAX)
@@ -143,8 +143,8 @@ static cls_status check_inside(const clsi_variable *v, double value, cls_error *
 
 static cls_status check_domains(const cls_system *s, const double *slots, cls_error *error) {
     cls_status status = CLS_OK;
-    const double *S = slots + 3 * s->n, *T = S + s->m;
-    for (size_t i = 0; i < s->n && status == CLS_OK; i++)
+    const double *S = slots + s->nq + 2 * s->n, *T = S + s->m;
+    for (size_t i = 0; i < s->nq && status == CLS_OK; i++)
         status = check_inside(&s->coordinate[i], slots[i], error);
     for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
         if (!isnan(S[i])) status = check_inside(&s->entropy[i], S[i], error);
@@ -191,7 +191,7 @@ static void jacobian(const problem *p, const double *z) {
         double scale = compared_in_log(p, row) ? 1 / p->out[row] : 1;
         for (size_t j = 0; j < p->n_unknown; j++) {
             size_t column = p->unknown[j];
-            double chain = unknown_in_log(p, column) ? z[p->n + column] : 1;
+            double chain = unknown_in_log(p, column) ? z[p->nq + column] : 1;
             p->A[i * p->n_unknown + j] = scale * chain * p->out[p->k + row * p->k + column];
         }
     }
@@ -200,7 +200,7 @@ static void jacobian(const problem *p, const double *z) {
 static void move(const problem *p, double fraction) {
     memcpy(p->trial, p->z, p->nz * sizeof *p->z);
     for (size_t i = 0; i < p->n_unknown; i++) {
-        size_t at = p->n + p->unknown[i];
+        size_t at = p->nq + p->unknown[i];
         if (unknown_in_log(p, p->unknown[i]))
             p->trial[at] *= exp(-fraction * p->b[i]);
         else
@@ -237,7 +237,7 @@ static void guess(const problem *p, int k) {
     static const double entropy[N_GUESSES] = {1, 0, -1, 5, -5, 20, -20, 100};
     for (size_t i = 0; i < p->n_unknown; i++) {
         size_t slot = p->unknown[i];
-        double *z = &p->z[p->n + slot];
+        double *z = &p->z[p->nq + slot];
         if (!is_thermal_slot(p, slot))
             *z = k == 0 ? p->target[slot] : mechanical[k] * (1 + fabs(p->target[slot]));
         else
@@ -258,7 +258,7 @@ static cls_status no_solution(const problem *p, double left, cls_error *error) {
     for (size_t i = 1; i < p->n_unknown; i++)
         if (!(fabs(p->b[i]) <= fabs(p->b[worst]))) worst = i;
     size_t slot = p->unknown[worst];
-    const char *name = cls_node_name(p->s->g, p->s->form->z[p->n + slot]);
+    const char *name = cls_node_name(p->s->g, p->s->form->z[p->nq + slot]);
     if (isnan(left))
         return clsi_fail(error, CLS_NUMERIC,
                          "start: no %s solves %s = %.9g: %s is %g at all that "
@@ -268,7 +268,7 @@ static cls_status no_solution(const problem *p, double left, cls_error *error) {
     return clsi_fail(error, CLS_NUMERIC,
                      "start: no %s solves %s = %.9g: the closest found is %s = %.9g with %s = %.9g "
                      "(residual %.3g); give %s instead",
-                     name, dual_name(p, slot), p->target[slot], name, p->z[p->n + slot],
+                     name, dual_name(p, slot), p->target[slot], name, p->z[p->nq + slot],
                      dual_name(p, slot), p->out[slot], left, name);
 }
 
@@ -277,7 +277,7 @@ static cls_status check_dependence(const problem *p, cls_error *error) {
     const clsi_form *f = p->s->form;
     cls_node *unknown = clsi_calloc(p->n_unknown, sizeof *unknown);
     if (!unknown) return clsi_no_memory(error);
-    for (size_t i = 0; i < p->n_unknown; i++) unknown[i] = f->z[p->n + p->unknown[i]];
+    for (size_t i = 0; i < p->n_unknown; i++) unknown[i] = f->z[p->nq + p->unknown[i]];
     cls_status status = CLS_OK;
     for (size_t i = 0; i < p->n_unknown && status == CLS_OK; i++) {
         size_t slot = p->unknown[i];
@@ -320,12 +320,12 @@ static void fill(problem *p, const double *slots) {
     const cls_system *s = p->s;
     size_t n = p->n, m = p->m;
     int phase = s->form->kind == CLSI_FORM_PHASE, thermal = s->form->kind == CLSI_FORM_THERMAL;
-    const double *v = slots + n, *mom = v + n, *S = mom + n, *T = S + m;
-    memcpy(p->z, slots, n * sizeof *slots);
+    const double *v = slots + p->nq, *mom = v + n, *S = mom + n, *T = S + m;
+    memcpy(p->z, slots, p->nq * sizeof *slots);
     for (size_t i = 0; i < n + m; i++) {
         double native = i < n ? (phase ? mom : v)[i] : (thermal ? T : S)[i - n];
         p->target[i] = i < n ? (phase ? v : mom)[i] : (thermal ? S : T)[i - n];
-        p->z[n + i] = native;
+        p->z[p->nq + i] = native;
         if (isnan(native)) p->unknown[p->n_unknown++] = i;
     }
 }
@@ -352,7 +352,7 @@ static cls_status check_state(const cls_system *s, const double *state, cls_erro
 
 cls_status cls_system_start(const cls_system *s, const cls_assignments *given, double *state,
                             cls_error *error) {
-    size_t slots = 3 * s->n + 2 * s->m, k = s->n + s->m, nz = s->form->nz;
+    size_t slots = s->nq + 2 * s->n + 2 * s->m, k = s->n + s->m, nz = s->form->nz;
     size_t work = cls_program_work_size(s->dual_program);
     double *block = clsi_calloc(2 * slots + 2 * nz + 3 * k + 2 * k * k + work, sizeof *block);
     size_t *index = clsi_calloc(2 * k, sizeof *index);
@@ -362,8 +362,14 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
         clsi_no_memory(error);
         goto done;
     }
-    problem p = {
-        .s = s, .n = s->n, .m = s->m, .nz = nz, .k = k, .unknown = index, .pivot = index + k};
+    problem p = {.s = s,
+                 .nq = s->nq,
+                 .n = s->n,
+                 .m = s->m,
+                 .nz = nz,
+                 .k = k,
+                 .unknown = index,
+                 .pivot = index + k};
     p.z = block + 2 * slots;
     p.trial = p.z + nz;
     p.target = p.trial + nz;

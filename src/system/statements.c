@@ -4,8 +4,8 @@
  * decides the discrete gradient (physics/discrete-gradient.md) friction    F_ij on coordinate j,
  * its work heats entropy i; several statements add heat        kappa_ij (T_j - T_i) into i; one
  * expression for both directions, so symmetric external    a force that is constant once the
- * parameters are known has the potential -F q and joins the energy; any other force stays a force
- * and its work is counted
+ * parameters are known has the potential -F q and joins the energy (where there is a q); any other
+ * force stays a force and its work is counted
  *
  * Signs are not judged here (that friction dissipates is for the audit to find out). */
 #include "system/language.h"
@@ -174,6 +174,11 @@ static void add_to(cls_graph *g, cls_node *sum, cls_node term) {
     *sum = cls_add(g, *sum, term);
 }
 
+/* The name that a force on momentum j is written with. */
+static const char *force_on(const cls_system *s, size_t j) {
+    return j < s->paired ? s->coordinate[j].name : s->momentum[j].name;
+}
+
 typedef cls_status (*take_force)(clsi_reader *r, size_t entropy, size_t coordinate,
                                  const clsi_expression *e);
 
@@ -186,7 +191,7 @@ static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, tak
         cls_status status = clsi_read_coordinate(r, &c, &j);
         if (status == CLS_OK && seen[j])
             status = clsi_at(r, c.at, "a second force on `%s` in one statement: add them",
-                             r->s->coordinate[j].name);
+                             force_on(r->s, j));
         if (status == CLS_OK) status = clsi_expect(r, &c, "<-", "the coordinate");
         if (status != CLS_OK) return status;
         seen[j] = 1;
@@ -283,7 +288,7 @@ static cls_status take_external(clsi_reader *r, size_t unused, size_t j, const c
     cls_system *s = r->s;
     cls_node any;
     (void)unused;
-    if (cls_symbols_of(s->g, 1, &e->bound, 1, &any) > 0) {
+    if (j >= s->paired || cls_symbols_of(s->g, 1, &e->bound, 1, &any) > 0) {
         add_to(s->g, &s->raw.force[j], e->raw);
         add_to(s->g, &s->bound.force[j], e->bound);
         s->has_work = 1;
@@ -362,11 +367,11 @@ cls_status clsi_read_output(clsi_reader *r, clsi_cursor c) {
 
 /* The place of a variable in cls_system.start, and of the variable it excludes (v.x and p.x). */
 static size_t start_slot(const cls_system *s, const clsi_name *n, size_t *rival) {
-    size_t i = n->index, thermal = 3 * s->n;
+    size_t i = n->index, moving = s->nq, thermal = moving + 2 * s->n;
     *rival = SIZE_MAX;
     switch (n->kind) {
-    case CLSI_VELOCITY: *rival = 2 * s->n + i; return s->n + i;
-    case CLSI_MOMENTUM: *rival = s->n + i; return 2 * s->n + i;
+    case CLSI_VELOCITY: *rival = moving + s->n + i; return moving + i;
+    case CLSI_MOMENTUM: *rival = moving + i; return moving + s->n + i;
     case CLSI_ENTROPY: *rival = thermal + s->m + i; return thermal + i;
     case CLSI_TEMPERATURE: *rival = thermal + i; return thermal + s->m + i;
     default: return i;

@@ -22,6 +22,8 @@ static void free_strings(char **list, size_t n) {
 }
 
 static void free_physics(const cls_system *s, clsi_physics *p) {
+    free(p->kinematics);
+    free(p->poisson);
     free(p->force);
     free(p->friction);
     free(p->conductance);
@@ -33,7 +35,8 @@ void cls_system_free(cls_system **system) {
     cls_system *s = system ? *system : NULL;
     if (!s) return;
     *system = NULL;
-    free_variables(s->coordinate, s->n);
+    free_variables(s->coordinate, s->nq);
+    free_variables(s->momentum, s->n);
     free_variables(s->entropy, s->m);
     free_variables(s->temperature, s->m);
     free_variables(s->parameter, s->n_parameters);
@@ -87,6 +90,10 @@ const char *cls_formalism_name(cls_formalism f) {
 }
 
 size_t cls_system_coordinate_count(const cls_system *s) {
+    return s->nq;
+}
+
+size_t cls_system_momentum_count(const cls_system *s) {
     return s->n;
 }
 

@@ -1,7 +1,15 @@
 /* system: the inside of a cls_system, for the rooms below (scheme, simulate, audit, ...).
  *
- * Symbols of the graph (n coordinates, m entropies): q, v, p (n each), S, T (m each), t. A formula
- * of the user is an expression over these. `raw` keeps the parameters as symbols (for printing);
+ * Symbols of the graph: positions q (nq), velocities v and momenta p (n each), entropies S and
+ * temperatures T (m each), t. A coordinate brings all three of q, v, p; the first `paired` of each
+ * list belong together. After them come positions without a momentum of their own (the vertical
+ * seen from a body, an attitude) and momenta without a position (the angular momentum of a body).
+ * The motion, with the brackets K_ij = {q_i, p_j} and P_ij = {p_i, p_j} = -P_ji:
+ *
+ *     q' = K v,    p' = -K^T E_q + P v + forces,    T_i S_i' = heat_i
+ *
+ * K = 1 and P = 0 unless the file says otherwise: then the system is canonical. A formula of the
+ * user is an expression over the symbols. `raw` keeps the parameters as symbols (for printing);
  * `bound` has them replaced by their values (for numbers). */
 #ifndef CLSI_SYSTEM_H
 #define CLSI_SYSTEM_H
@@ -23,13 +31,15 @@ typedef struct clsi_named {
  * for the formula itself; `by`, when not CLS_NO_NODE, is the variable of a derivative. */
 typedef struct clsi_anchor {
     cls_node of, by;
-    double value, *state; /* (2n + m): see clsi_anchor_variable */
+    double value, *state; /* (nq + n + m): see clsi_anchor_variable */
 } clsi_anchor;
 
 /* The physics as expressions. Absent things are the constant 0. */
 typedef struct clsi_physics {
     cls_node formula;      /* L(q,v,S), H(q,p,S) or G(q,v,T) as the user wrote it */
     cls_node potential;    /* external potential W(q), in the energy; constant forces land here */
+    cls_node *kinematics;  /* (nq, n) K, over q, p, S */
+    cls_node *poisson;     /* (n, n) P, over q, p, S */
     cls_node *force;       /* (n) external forces without potential, over q,v,p,S,T,t */
     cls_node *friction;    /* (m, n) F_ij: force on coordinate j that heats entropy i */
     cls_node *conductance; /* (m, m) symmetric, zero diagonal: heat kappa_ij (T_j - T_i) into i */
@@ -40,14 +50,17 @@ struct cls_system {
     char *name, *title, *text;
     cls_formalism formalism;
     cls_graph *g;
-    size_t n, m, n_parameters, n_invariants, n_outputs, n_lets, n_parts;
-    clsi_variable *coordinate;  /* (n) */
+    size_t nq, n, m, n_parameters, n_invariants, n_outputs, n_lets, n_parts;
+    size_t paired;              /* coordinates: the first of q, v and p */
+    int canonical;              /* nq = n = paired, K = 1, P = 0 */
+    clsi_variable *coordinate;  /* (nq) positions */
+    clsi_variable *momentum;    /* (n) */
     clsi_variable *entropy;     /* (m) */
     clsi_variable *temperature; /* (m); low is 0 unless the file says otherwise */
     clsi_variable *parameter;
     double *parameter_value;
     cls_node *parameter_symbol;
-    cls_node *q, *v, *p, *S, *T, t; /* symbols */
+    cls_node *q, *v, *p, *S, *T, t; /* symbols: (nq), (n), (n), (m), (m) */
     clsi_named *lets;               /* raw definitions, for printing */
     char **parts;                   /* names that --unknown can take */
     size_t n_unknown;     /* parts that the file calls unknown (and nothing has replaced) */
@@ -57,7 +70,8 @@ struct cls_system {
     clsi_anchor *anchors;
     clsi_physics raw, bound;
     int has_work; /* external forces without potential: the state carries `work` */
-    /* default start: for each q, v, p, S, T symbol in this order (3n + 2m), NAN when not given */
+    /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
+     */
     double *start;
     double step, until;
     struct clsi_form *form; /* the native first-order form, built at the end of parsing */
@@ -65,7 +79,7 @@ struct cls_system {
     char *formula_name; /* NULL when the file gives none */
     cls_node written;   /* the formula with lets as symbols */
     size_t n_columns;
-    char **columns;            /* (n_columns) names; column 1 + i is state i for i < 2n + m */
+    char **columns;            /* (n_columns) names; column 1 + i is state i for i < nq + n + m */
     cls_program *row_program;  /* inputs t, z, work; outputs the columns */
     cls_program *dual_program; /* see start.c: conjugate variables and their Jacobian over z */
 };
@@ -83,13 +97,13 @@ typedef enum clsi_form_kind {
 
 typedef struct clsi_form {
     clsi_form_kind kind;
-    size_t n, m, nz;     /* nz = 2n + m, without work */
+    size_t nq, n, m, nz; /* nz = nq + n + m, without work */
     cls_node *z;         /* (nz) symbols: those of the system */
-    cls_node *q, *v, *p; /* (n) over z */
+    cls_node *q, *v, *p; /* (nq), (n), (n) over z */
     cls_node *S, *T;     /* (m) over z */
     cls_node energy;     /* total energy with the external potential, over z */
     cls_node entropy;    /* sum of S */
-    cls_node *energy_q;  /* (n) dE/dq at fixed p, S:  H_q = -L_q = -G_q, over z */
+    cls_node *energy_q;  /* (nq) dE/dq at fixed p, S:  H_q = -L_q = -G_q, over z */
     /* The generating function with the external potential inside, over the native symbols:
      * H(q,p,S) for PHASE, L(q,v,S) for VELOCITY, G(q,v,T) for THERMAL. */
     cls_node generator;
@@ -101,16 +115,22 @@ typedef struct clsi_form {
 /* Expressions written over q,v,p,S,T,t rewritten with the given nodes in their place (NULL keeps
  * the symbols). */
 typedef struct clsi_place {
-    const cls_node *q, *v, *p, *S, *T; /* (n), (n), (n), (m), (m) */
+    const cls_node *q, *v, *p, *S, *T; /* (nq), (n), (n), (m), (m) */
     cls_node t;
 } clsi_place;
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
 
+/* The brackets K and P of `physics` at a place (its v; NULL: the symbols), with slope (nq) = dE/dq
+ * there: rate_q (nq, may be NULL) = K v, and against (n) = K^T slope - P v, what the forces on the
+ * momenta work against: p' = forces - against. */
+cls_status clsi_brackets_at(const cls_system *s, const clsi_physics *physics, const clsi_place *at,
+                            const cls_node *slope, cls_node *rate_q, cls_node *against);
+
 /* Parts in other forms: what `clausius learn` makes unknown, and what a model puts in its place. */
 typedef enum clsi_part_kind {
     CLSI_PART_FORMULA,  /* the whole formula */
-    CLSI_PART_FRICTION, /* the node is the force on coordinate j */
+    CLSI_PART_FRICTION, /* the node is the force on momentum j */
     CLSI_PART_HEAT,     /* the node is the conductance */
     CLSI_PART_LET       /* `part NAME = ...`: the node is its value */
 } clsi_part_kind;
@@ -135,7 +155,7 @@ cls_node clsi_anchor_variable(const cls_system *s, size_t slot);
 struct clsi_text;
 void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, struct clsi_text *out);
 
-/* A row as a program, for callers that bring their own work array: inputs (t, z (2n+m), work), the
+/* A row as a program, for callers that bring their own work array: inputs (t, z (nz), work), the
  * last one always there (0 where the system has no work), outputs the columns in order. */
 const cls_program *clsi_system_row_program(const cls_system *s);
 
