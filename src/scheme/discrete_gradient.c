@@ -29,6 +29,7 @@
  * in equal parts, so that errors do not add up (the step's balance is written against the initial
  * energy). Costs one Newton solve in at most 2n + m unknowns. */
 #include "scheme/scheme.h"
+#include "base/base.h"
 #include <string.h>
 
 typedef struct gradient {
@@ -145,6 +146,25 @@ const clsi_scheme clsi_scheme_discrete_gradient = {
     .info = {"discrete-gradient", "the default: discrete gradients of the energy", 2, 1,
              "energy, entropy >= 0, symmetries",
              "Gonzalez 1996; Itoh, Abe 1988; papers 002 (end), 004 (ADD)"},
+    .build = build,
+    .carries = 1};
+
+/* eem: the same step under the name of its literature, where the energy is a function of the state:
+ * (y1 - y0)/h = L DE + M DS with DE by the graph's discrete derivative, M built from the discrete
+ * velocities and temperatures, so that M DE = 0 identically (shared/physics/metriplectic.md). The
+ * correction in observables would spoil the momentum, so other forms are refused. */
+static cls_status needs_phase(const cls_system *s, cls_error *error) {
+    if (s->form->kind == CLSI_FORM_PHASE) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "eem needs the energy as a function of positions, momenta and entropies; '%s' "
+                     "gives it by %s: use discrete-gradient, or write it as a hamiltonian",
+                     s->name, cls_formalism_name(s->formalism));
+}
+
+const clsi_scheme clsi_scheme_eem = {
+    .info = {"eem", "energy-entropy-momentum, for metriplectic systems", 2, 1,
+             "energy, entropy >= 0, symmetries", "Romero 2009; paper 003; ADD of paper 004"},
+    .applies = needs_phase,
     .build = build,
     .carries = 1};
 

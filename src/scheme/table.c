@@ -7,6 +7,7 @@
     X(discrete_gradient)                                                                           \
     X(discrete_gradient_4)                                                                         \
     X(discrete_gradient_adaptive)                                                                  \
+    X(eem)                                                                                         \
     X(dtel)                                                                                        \
     X(vnots)                                                                                       \
     X(vnots_symmetric)                                                                             \

@@ -18,7 +18,9 @@
     X("mass-spring", mass_spring, "mass on a spring")                                              \
     X("pendulum", pendulum, "plane pendulum")                                                      \
     X("two-body", two_body, "two bodies that attract each other")                                  \
-    X("oscillator", oscillator, "oscillator of storage components")
+    X("oscillator", oscillator, "oscillator of storage components")                                \
+    X("thermoelastic-double-pendulum", thermoelastic_double_pendulum,                              \
+      "thermoelastic double pendulum")
 
 #define DECLARE_TEXT(name, symbol, title) extern const char clsi_builtin_##symbol[];
 BUILTIN_LIST(DECLARE_TEXT)

@@ -149,7 +149,8 @@ test_systems_and_schemes() {
     expect_ok
     local s
     for s in damped-oscillator ideal-gas-piston van-der-waals-piston van-der-waals-forced \
-        two-pistons adiabatic-piston mass-spring pendulum two-body oscillator; do
+        two-pistons adiabatic-piston mass-spring pendulum two-body oscillator \
+        thermoelastic-double-pendulum; do
         expect_stdout "^$s  +[^ ]"
     done
     run "$CLAUSIUS" systems --json
@@ -157,7 +158,7 @@ test_systems_and_schemes() {
     run "$CLAUSIUS" schemes
     expect_ok
     for s in dtel discrete-gradient vnots vnots-symmetric leapfrog symplectic-euler euler \
-        implicit-euler implicit-midpoint rk2 rk4 generic-euler bdf; do
+        implicit-euler implicit-midpoint rk2 rk4 generic-euler eem bdf; do
         expect_stdout "^$s "
     done
     run "$CLAUSIUS" schemes --json

@@ -15,6 +15,15 @@ test_systems_keep_the_laws() {
     done
 }
 
+test_chain_is_what_its_program_prints() {
+    "$SOURCE/examples/thermoelastic-chain" 8 >chain.clausius || fail "no chain"
+    expect_same chain.clausius "$SOURCE/examples/systems/thermoelastic-chain.clausius"
+    "$SOURCE/examples/thermoelastic-chain" 2 >two.clausius
+    run "$CLAUSIUS" simulate two.clausius --scheme eem --steps 100 --json
+    expect_ok
+    expect_json 'd["energy"]["relative"] < 1e-14 and d["entropy"]["falls"] == 0'
+}
+
 test_systems_have_the_order() {
     local f
     for f in "$SOURCE"/examples/systems/*.clausius; do

@@ -1,0 +1,126 @@
+/* eem on the thermoelastic double pendulum and on a chain: the figures of
+ * shared/physics/metriplectic.md. Energy and angular momentum to round-off, entropy never falls,
+ * order 2; the first steps against a reference made independently. */
+#include "tests/simulate/motion.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double dt = 0.31415926535897931; /* 2 pi / 20 */
+
+static cls_simulate_info watched(const cls_system *s, const char *scheme, double h, uint64_t n) {
+    static cls_invariant_info kept[8];
+    cls_simulator *sim = begin(s, scheme, h);
+    advance(sim, n);
+    cls_simulate_info info = cls_simulator_info(sim);
+    memcpy(kept, info.invariants, info.n_invariants * sizeof *kept);
+    info.invariants = kept;
+    cls_simulator_free(&sim);
+    return info;
+}
+
+static void laws(const cls_system *s, double h, uint64_t steps) {
+    cls_simulate_info info = watched(s, "eem", h, steps);
+    if (info.energy_relative > 1e-14) fail_msg("h=%g: |dE|/|E| = %g", h, info.energy_relative);
+    assert_int_equal(info.entropy_falls, 0);
+    assert_int_equal(info.n_invariants, 1);
+    if (info.invariants[0].max_error > 1e-12)
+        fail_msg("h=%g: |dJ| = %g", h, info.invariants[0].max_error);
+}
+
+static void laws_of_the_pendulum(void **unused) {
+    (void)unused;
+    cls_system *s = load("thermoelastic-double-pendulum");
+    for (double h = dt; h > dt / 10; h /= 2) laws(s, h, 320);
+    cls_system_free(&s);
+}
+
+static void laws_of_a_chain(void **unused) {
+    (void)unused;
+    cls_system *s = load(CLSI_SOURCE_DIR "/examples/systems/thermoelastic-chain.clausius");
+    for (double h = 0.05; h < 0.5; h *= 2) laws(s, h, 200);
+    cls_system_free(&s);
+}
+
+/* Largest error of the state over the first period, against CVODE. */
+static double error_in_a_period(const cls_system *s, const char *scheme, int parts) {
+    cls_simulator *a = begin(s, scheme, dt / parts), *b = begin(s, "bdf", dt);
+    double worst = 0;
+    for (int k = 0; k < 20; k++) {
+        advance(a, (uint64_t)parts);
+        advance(b, 1);
+        for (size_t i = 0; i < cls_system_state_count(s); i++)
+            worst = fmax(worst, fabs(cls_simulator_state(a)[i] - cls_simulator_state(b)[i]));
+    }
+    cls_simulator_free(&a);
+    cls_simulator_free(&b);
+    return worst;
+}
+
+static void order_two_with_the_published_errors(void **unused) {
+    (void)unused;
+    static const double want[] = {.798, .205, .0516, .0129};
+    cls_system *s = load("thermoelastic-double-pendulum");
+    double before = NAN;
+    for (int k = 0; k < 4; k++) {
+        double error = error_in_a_period(s, "eem", 1 << k);
+        if (!(fabs(error - want[k]) < 0.006 * want[k]))
+            fail_msg("dt/%d: error %g, expected %g", 1 << k, error, want[k]);
+        if (k == 3 && !(fabs(log2(before / error) - 2) < 0.01))
+            fail_msg("order %g", log2(before / error));
+        before = error;
+    }
+    cls_system_free(&s);
+}
+
+static void midpoint_loses_energy(void **unused) {
+    (void)unused;
+    cls_system *s = load("thermoelastic-double-pendulum");
+    cls_simulate_info info = watched(s, "implicit-midpoint", dt, 320);
+    assert_true(info.energy_max_error > 0.4 && info.energy_max_error < 0.7); /* .53 */
+    cls_system_free(&s);
+}
+
+static void follows_the_reference(void **unused) {
+    (void)unused;
+    FILE *file = fopen(CLSI_SOURCE_DIR "/../shared/reference/dp_eem_true_h_dt.csv", "r");
+    if (!file) skip();
+    cls_system *s = load("thermoelastic-double-pendulum");
+    cls_simulator *sim = begin(s, "eem", dt);
+    char line[1024];
+    int rows = 0;
+    while (fgets(line, sizeof line, file)) {
+        if (line[0] == '#') continue;
+        if (rows++) advance(sim, 1);
+        char *at = line;
+        assert_true(fabs(strtod(at, &at) - cls_simulator_time(sim)) < 1e-12);
+        for (size_t i = 0; i < 10; i++) {
+            double want = strtod(at + 1, &at), got = cls_simulator_state(sim)[i];
+            if (!(fabs(got - want) < 2e-13)) fail_msg("row %d, state %zu: %g", rows, i, got - want);
+        }
+    }
+    assert_int_equal(rows, 21);
+    fclose(file);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
+static void refuses_observables(void **unused) {
+    (void)unused;
+    cls_error error;
+    cls_system *s = load("adiabatic-piston");
+    assert_int_equal(cls_scheme_applies("eem", s, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "discrete-gradient"));
+    cls_system_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(laws_of_the_pendulum),
+        cmocka_unit_test(laws_of_a_chain),
+        cmocka_unit_test(order_two_with_the_published_errors),
+        cmocka_unit_test(midpoint_loses_energy),
+        cmocka_unit_test(follows_the_reference),
+        cmocka_unit_test(refuses_observables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
