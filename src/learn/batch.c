@@ -570,23 +570,33 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
 
 /* ---- the scale condition ---- */
 
-cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, double *row,
-                               double *mean_pv, double *mean_vv) {
+/* The first points of the windows at, at + stride, ... */
+static void add_first_points(batch *b, size_t at, size_t n, size_t stride) {
+    b->n = b->n_points = 0;
+    while (at + b->n < n && b->n < POINTS) {
+        b->slot[b->n][0] = slot_of(b, b->r->points->window[(at + b->n) * stride]);
+        b->n++;
+    }
+}
+
+cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size_t most,
+                               double *row, double *mean_pv, double *mean_vv) {
     const clsi_points *p = r->points;
+    size_t stride = most ? (p->n_training + most - 1) / most : 1;
+    size_t n = (p->n_training + stride - 1) / stride;
     batch *b;
     cls_status status = memory_for(r, 0) ? batch_begin(r, theta, &b) : CLS_MEMORY;
     *mean_pv = *mean_vv = 0;
     if (status == CLS_OK) sums_begin(b, row);
-    for (size_t at = 0; at < p->n_training && status == CLS_OK; at += b->n) {
-        b->n = b->n_points = 0;
-        while (at + b->n < p->n_training && add_window(b, at + b->n)) continue;
+    for (size_t at = 0; at < n && status == CLS_OK; at += b->n) {
+        add_first_points(b, at, n, stride);
         status = evaluate(b, 0);
         double *into = coefficients_of_quantities(b);
         for (size_t w = 0; w < b->n; w++)
             for (size_t j = 0; j < r->n; j++) {
                 size_t i = j * POINTS + b->slot[w][0];
-                double v = p->z[(r->n + j) * p->n + p->window[at + w]];
-                double c = v / (double)p->n_training;
+                double v = p->z[(r->n + j) * p->n + p->window[(at + w) * stride]];
+                double c = v / (double)n;
                 *mean_pv += c * b->out[i];
                 *mean_vv += c * v;
                 into[i] += c;

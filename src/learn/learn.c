@@ -20,7 +20,7 @@ cls_learn_options cls_learn_defaults(void) {
 }
 
 typedef struct work {
-    const cls_learn_options *o;
+    cls_learn_options *o; /* a copy */
     const cls_system *system;
     const cls_assignments *set;
     clsi_points *points;
@@ -45,14 +45,27 @@ static int tell(work *w, const char *phase, uint64_t done, uint64_t total, doubl
     return w->o->watch(w->o->owner, &p);
 }
 
+/* Mean p.v by mean v.v where energy and forces have no scale of their own (iterations: a solve has
+ * it as a constraint), one elsewhere. `row` is its row over theta. */
+static cls_status scale_of(work *w, const double *theta, double *row, double *scale) {
+    double pv, vv;
+    *scale = 1;
+    if (!w->residual->scale_free) return CLS_OK;
+    cls_status status = clsi_residual_scale(w->residual, theta, 0, row, &pv, &vv);
+    *scale = pv / vv;
+    for (size_t j = 0; j < w->unknowns->n_theta; j++) row[j] /= vv;
+    return status;
+}
+
 /* Root mean square of the scaled residual over the windows [first, last). */
 static cls_status loss_over(work *w, const double *theta, size_t first, size_t last, double *loss) {
     size_t E = w->residual->n_equations, count = (last - first) * E;
-    double *r = clsi_calloc(count, sizeof *r), sum = 0;
+    double *r = clsi_calloc(count + w->unknowns->n_theta, sizeof *r), sum = 0, scale = 1;
     if (!r) return clsi_no_memory(w->error);
     cls_status status = clsi_residual_rows(w->residual, theta, first * E, count, NULL, r, NULL);
     for (size_t k = 0; k < count; k++) sum += r[k] * r[k];
-    *loss = count ? sqrt(sum / (double)count) : NAN;
+    if (status == CLS_OK) status = scale_of(w, theta, r + count, &scale);
+    *loss = count ? sqrt(sum / (double)count) / scale : NAN;
     free(r);
     return status;
 }
@@ -109,7 +122,7 @@ static cls_status conditions(work *w, double *C, double *d) {
     for (size_t i = 0; i < n && status == CLS_OK; i++)
         status = clsi_anchors_constraint(w->anchors, i, C + i * P, &d[i], w->error);
     if (status == CLS_OK && w->info->normalised)
-        status = clsi_residual_scale(w->residual, NULL, C + n * P, &pv, &d[n]);
+        status = clsi_residual_scale(w->residual, NULL, 0, C + n * P, &pv, &d[n]);
     return status;
 }
 
@@ -151,23 +164,39 @@ static cls_status make_positive(work *w, const double *theta) {
 
 /* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
 static cls_status rescale(work *w) {
-    double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), pv, vv;
+    double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), scale;
     if (!row) return clsi_no_memory(w->error);
-    cls_status status = clsi_residual_scale(w->residual, w->theta, row, &pv, &vv);
-    if (status == CLS_OK && !(pv > 0 && isfinite(vv / pv)))
-        status = clsi_fail(w->error, CLS_NUMERIC,
-                           "what was learned has no positive mass (the mean of p.v is %g); take "
-                           "another seed, more iterations or a basis such as chebyshev(8)",
-                           pv);
+    cls_status status = scale_of(w, w->theta, row, &scale);
+    if (status == CLS_OK && !(scale > 0 && isfinite(1 / scale)))
+        status =
+            clsi_fail(w->error, CLS_NUMERIC,
+                      "what was learned has no positive mass (the mean of p.v is %g of that of "
+                      "v.v); take another seed, more iterations or a basis such as "
+                      "chebyshev(8)",
+                      scale);
     for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
         const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
         if (u->kind == CLSI_PART_FRICTION && l->slot >= w->residual->n) continue; /* an angle */
-        l->scale *= vv / pv;
-        l->floor *= vv / pv;
+        l->scale /= scale;
+        l->floor /= scale;
     }
     free(row);
     return status;
+}
+
+/* Start parameters have a mass that may be zero or negative, from which no residual leads to a
+ * positive one: they are moved along its row until it is positive. */
+static void start_with_mass(work *w, double *theta) {
+    size_t P = w->unknowns->n_theta;
+    double *row = clsi_calloc(P, sizeof *row), scale, square;
+    for (int k = 0; row && k < 20; k++) {
+        if (scale_of(w, theta, row, &scale) != CLS_OK || scale > 0.1) break;
+        square = 0;
+        for (size_t j = 0; j < P; j++) square += row[j] * row[j];
+        for (size_t j = 0; j < P && square > 0; j++) theta[j] += (1 - scale) / square * row[j];
+    }
+    free(row);
 }
 
 /* Root mean square of the validation rows, as the optimisers measure. */
@@ -231,6 +260,7 @@ static void initialise(void *owner, uint64_t seed, double *theta) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
         l->field->kind->initialise(l->field, &random, theta + l->offset);
     }
+    start_with_mass(w, theta);
 }
 
 static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
@@ -271,7 +301,7 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
     char *what = identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
     double weight = 10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
-    if (w->info->normalised) w->residual->scale_weight = weight;
+    w->residual->scale_free = w->info->normalised;
     w->residual->anchors = w->anchors;
     w->residual->anchor_weight = weight;
     clsi_residual_problem(w->residual, &problem);
@@ -306,7 +336,7 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
     w->info->rollout = found.rollout;
     w->info->restart = found.restart;
     w->info->ended_early = (size_t)found.early;
-    return w->info->normalised ? rescale(w) : CLS_OK;
+    return CLS_OK;
 }
 
 /* Is there a velocity whose square is a number other than zero? */
@@ -321,9 +351,29 @@ static int moves(const work *w) {
     return sum > 1e-300;
 }
 
+/* Networks by spring: on the piston lm was a hundred times behind after a minute. Bases that are
+ * not affine (frictions of several coordinates) by lm, which needs tens of iterations there. */
+static const char *choose_optimizer(const work *w) {
+    if (w->residual->affine) return "linear";
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        if (!w->unknowns->list[i].learned.field->kind->linear) return "spring";
+    return "lm";
+}
+
+/* Iterations that are worth having, where the caller has no opinion. */
+static uint64_t usual_iterations(const char *name) {
+    static const struct {
+        const char *name;
+        uint64_t n;
+    } list[] = {{"spring", 8000}, {"lbfgs", 5000}, {"adam", 20000}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) return list[i].n;
+    return 400;
+}
+
 static cls_status solve(work *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
-    if (strcmp(name, "auto") == 0) name = w->residual->affine ? "linear" : "lm";
+    if (strcmp(name, "auto") == 0) name = choose_optimizer(w);
     int linear = strcmp(name, "linear") == 0;
     const clsi_optimizer *optimizer = linear ? NULL : clsi_optimizer_find(name);
     if (!linear && !optimizer)
@@ -335,6 +385,7 @@ static cls_status solve(work *w) {
                          "the residual is not affine in these unknowns, so that `linear` cannot "
                          "solve it; take lm, or a basis such as chebyshev(8)");
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
+    if (w->o->max_iterations == 0) w->o->max_iterations = usual_iterations(name);
     w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
     size_t n = w->points->n_training;
     if (w->info->normalised && !moves(w))
@@ -345,6 +396,7 @@ static cls_status solve(work *w) {
     if (status == CLS_OK) status = loss_over(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
         status = loss_over(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
+    if (status == CLS_OK && w->residual->scale_free) status = rescale(w);
     if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
         status =
             clsi_fail(w->error, CLS_NUMERIC,
@@ -448,6 +500,14 @@ static cls_status find_rule(const cls_system *system, const char *name, clsi_rul
         name);
 }
 
+/* A solve sees each window once. Iterations see them often, and networks have few parameters. */
+static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
+    int network = o->field && strncmp(o->field, "network", 7) == 0;
+    for (size_t i = 0; i < s->n_unknown; i++)
+        network |= s->unknown_field[i] && strncmp(s->unknown_field[i], "network", 7) == 0;
+    return network ? 5000 : 20000;
+}
+
 static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
@@ -461,7 +521,8 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     cls_status status = find_rule(system, o->scheme, &rule, w->error);
     if (status == CLS_OK)
         status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
-                                    o->max_windows ? o->max_windows : 20000, &w->points, w->error);
+                                    o->max_windows ? o->max_windows : usual_windows(system, o),
+                                    &w->points, w->error);
     if (status == CLS_OK)
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)
@@ -495,7 +556,6 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
                          "nothing is unknown: name the parts to learn; `clausius show %s --parts` "
                          "lists them",
                          system->name);
-    if (o.max_iterations == 0) o.max_iterations = 400;
     info->rollout = NAN;
     work w = {
         .o = &o, .system = system, .set = set, .info = info, .started = now(), .error = error};

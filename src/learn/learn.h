@@ -92,8 +92,9 @@ typedef struct clsi_residual {
     double *weight;        /* (n_equations, windows) */
     unsigned char *sloped; /* (unknowns): derivatives of the field occur, not only its value */
     struct clsi_residual_memory *memory; /* kept from call to call: one caller at a time */
-    double scale_weight;                /* > 0: the problem has one more row, the scale condition */
-    const struct clsi_anchors *anchors; /* not NULL: one more row for each, after that */
+    int scale_free; /* set: the problem is divided by the scale of energy and forces */
+    double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
+    const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
 } clsi_residual;
 
@@ -113,10 +114,11 @@ cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_
 /* (1/2)|r|^2 / count over the rows and its gradient. */
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient);
-/* mean of p.v over the first points of the training windows: constant part and row over theta (at
- * theta), and the mean of v.v: the scale condition is  mean p.v = mean v.v. */
-cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, double *row,
-                               double *mean_pv, double *mean_vv);
+/* mean of p.v over the first points of the training windows (at most `most` of them, spread evenly;
+ * 0: all): value and row over theta (at theta), and the mean of v.v: the scale condition is  mean
+ * p.v = mean v.v. */
+cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size_t most,
+                               double *row, double *mean_pv, double *mean_vv);
 /* The residual as a problem for the optimisers. */
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 

@@ -13,7 +13,8 @@ typedef struct clsi_problem clsi_problem;
 struct clsi_problem {
     void *owner;
     size_t n_parameters, n_rows;
-    int affine; /* r is affine in theta: one solve is enough */
+    size_t n_conditions; /* the last rows: what must hold, so that every batch has them */
+    int affine;          /* r is affine in theta: one solve is enough */
     /* Residuals of the rows listed (count of them; NULL: all, in order). */
     cls_status (*residual)(clsi_problem *p, const double *theta, size_t count, const size_t *rows,
                            double *r);

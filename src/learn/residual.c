@@ -249,24 +249,61 @@ void clsi_residual_free(clsi_residual **residual) {
     clsi_residual_memory_free(r->memory);
     free(r->weight);
     free(r->sloped);
+    free(r->scale_theta);
+    free(r->scale_row);
     free(r);
     *residual = NULL;
 }
 
 /* ---- as a problem ---- */
 
-/* The condition as a row: weight (mean p.v / mean v.v - 1). Newton-like methods meet it to
- * round-off at any weight that stands out, and the solution is rescaled exactly afterwards. */
-static cls_status scale_row(const clsi_residual *r, const double *theta, double *value,
-                            double *row) {
+/* Where nothing is known, (k G, k F) fits as well as (G, F), and k -> 0 fits best. So everything is
+ * divided by the scale s(theta) = mean p.v / mean v.v: the loss is that of the model with a mean
+ * mass of one, exactly and for every theta, and k cannot be felt. The mean is taken over some
+ * windows, spread over the data; the learner divides by that over all of them in the end. Kept for
+ * one theta, because optimisers ask block by block. A scale that is not positive has no residual:
+ * the optimisers step back. */
+enum { SCALE_WINDOWS = 128 };
+
+static cls_status scale_at(clsi_residual *r, const double *theta) {
     size_t P = r->unknowns->n_theta;
-    double pv, vv, *own = row ? row : clsi_calloc(P, sizeof *own);
-    if (!own) return CLS_MEMORY;
-    cls_status status = clsi_residual_scale(r, theta, own, &pv, &vv);
-    for (size_t j = 0; row && j < P; j++) row[j] *= r->scale_weight / vv;
-    *value = r->scale_weight * (pv / vv - 1);
-    if (!row) free(own);
+    double pv, vv;
+    if (r->scale_theta && memcmp(r->scale_theta, theta, P * sizeof *theta) == 0)
+        return r->scale > 0 ? CLS_OK : CLS_NUMERIC;
+    if (!r->scale_theta) r->scale_theta = clsi_calloc(P, sizeof *r->scale_theta);
+    if (!r->scale_row) r->scale_row = clsi_calloc(P, sizeof *r->scale_row);
+    if (!r->scale_theta || !r->scale_row) return CLS_MEMORY;
+    cls_status status = clsi_residual_scale(r, theta, SCALE_WINDOWS, r->scale_row, &pv, &vv);
+    if (status != CLS_OK) return status;
+    memcpy(r->scale_theta, theta, P * sizeof *theta);
+    r->scale = pv / vv;
+    for (size_t j = 0; j < P; j++) r->scale_row[j] /= vv;
+    return r->scale > 0 && isfinite(r->scale) ? CLS_OK : CLS_NUMERIC;
+}
+
+/* r / s and its Jacobian. */
+static cls_status divide_rows(clsi_residual *r, const double *theta, size_t count, double *out,
+                              double *J) {
+    size_t P = r->unknowns->n_theta;
+    cls_status status = scale_at(r, theta);
+    for (size_t i = 0; i < count && status == CLS_OK; i++) {
+        out[i] /= r->scale;
+        for (size_t j = 0; J && j < P; j++)
+            J[i * P + j] = (J[i * P + j] - out[i] * r->scale_row[j]) / r->scale;
+    }
     return status;
+}
+
+/* loss / s^2 and its gradient. */
+static cls_status divide_loss(clsi_residual *r, const double *theta, double *loss,
+                              double *gradient) {
+    cls_status status = scale_at(r, theta);
+    if (status != CLS_OK) return status;
+    double square = r->scale * r->scale;
+    *loss /= square;
+    for (size_t j = 0; j < r->unknowns->n_theta; j++)
+        gradient[j] = gradient[j] / square - 2 * *loss * r->scale_row[j] / r->scale;
+    return CLS_OK;
 }
 
 /* An anchor as a row: weight (quantity - value), relative to the value where there is one. */
@@ -285,20 +322,13 @@ static size_t regular_rows(const clsi_residual *r) {
 }
 
 static size_t extra_rows(const clsi_residual *r) {
-    return (size_t)(r->scale_weight > 0) + (r->anchors ? clsi_anchors_count(r->anchors) : 0);
-}
-
-/* Row number `extra` behind the regular ones. */
-static cls_status extra_row(const clsi_residual *r, size_t extra, const double *theta,
-                            double *value, double *row) {
-    if (r->scale_weight > 0 && extra-- == 0) return scale_row(r, theta, value, row);
-    return anchor_row(r, extra, theta, value, row);
+    return r->anchors ? clsi_anchors_count(r->anchors) : 0;
 }
 
 /* Runs of regular rows together, extra rows one by one, wherever the list has them. */
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
-    const clsi_residual *residual = p->owner;
+    clsi_residual *residual = p->owner;
     size_t regular = regular_rows(residual), P = p->n_parameters;
     cls_status status = CLS_OK;
     for (size_t at = 0, end; at < count && status == CLS_OK; at = end) {
@@ -308,10 +338,12 @@ static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t 
                                         r + at, J ? J + at * P : NULL);
         } else {
             size_t row = rows ? rows[at] : at;
-            status = extra_row(residual, row - regular, theta, r + at, J ? J + at * P : NULL);
+            status = anchor_row(residual, row - regular, theta, r + at, J ? J + at * P : NULL);
             end = at + 1;
         }
     }
+    if (status == CLS_OK && residual->scale_free)
+        status = divide_rows(residual, theta, count, r, J);
     return status;
 }
 
@@ -323,7 +355,7 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
 static cls_status add_extra(const clsi_residual *r, size_t extra, const double *theta, size_t count,
                             double *row, double *loss, double *gradient) {
     double value;
-    cls_status status = extra_row(r, extra, theta, &value, row);
+    cls_status status = anchor_row(r, extra, theta, &value, row);
     *loss += value * value / (2 * (double)count);
     for (size_t j = 0; j < r->unknowns->n_theta; j++) gradient[j] += value * row[j] / (double)count;
     return status;
@@ -332,7 +364,7 @@ static cls_status add_extra(const clsi_residual *r, size_t extra, const double *
 /* The regular rows of the list together, then the others. */
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
-    const clsi_residual *residual = p->owner;
+    clsi_residual *residual = p->owner;
     size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0;
     size_t *list = clsi_calloc(count, sizeof *list);
     double *row = clsi_calloc(P, sizeof *row);
@@ -351,6 +383,8 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
         if ((rows ? rows[k] : k) >= regular)
             status = add_extra(residual, (rows ? rows[k] : k) - regular, theta, count, row, loss,
                                gradient);
+    if (status == CLS_OK && residual->scale_free)
+        status = divide_loss(residual, theta, loss, gradient);
     free(list);
     free(row);
     return status;
@@ -360,6 +394,7 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
     *out = (clsi_problem){.owner = r,
                           .n_parameters = r->unknowns->n_theta,
                           .n_rows = regular_rows(r) + extra_rows(r),
+                          .n_conditions = extra_rows(r),
                           .affine = r->affine,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,

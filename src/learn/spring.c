@@ -31,7 +31,9 @@ static const double MOST_DAMPING = 1e8, LEAST_RATE = 1e-3;
 static const double FALL = 0.9, RISE = 1.25, REFUSED = 4;
 
 typedef struct spring {
-    size_t n, batch;
+    size_t n, batch, conditions; /* the last rows of a batch are the conditions */
+    double share;                /* weight of a condition in a batch: sqrt(batch / rows) */
+    size_t *rows;                /* (batch) */
     clsi_space *space;
     double *J, *K;          /* (batch, n), (batch, batch) */
     double *r, *y, *r_next; /* (batch): residuals, J J^T y = rhs, residuals after the step */
@@ -45,18 +47,22 @@ static void release(spring *s) {
     clsi_space_free(&s->space);
     clsi_sampler_end(&s->sampler);
     free(s->J), free(s->K), free(s->r), free(s->y), free(s->r_next);
-    free(s->f), free(s->trial), free(s->at);
+    free(s->f), free(s->trial), free(s->at), free(s->rows);
 }
 
 static cls_status prepare(spring *s, const clsi_problem *p, const clsi_optimize_options *o,
                           cls_error *error) {
     size_t n = s->n = p->n_parameters, b = o->batch ? o->batch : BATCH;
+    b += p->n_conditions;
     b = s->batch = b < p->n_rows ? b : p->n_rows;
+    s->conditions = p->n_conditions;
+    s->share = sqrt((double)b / (double)(p->n_rows ? p->n_rows : 1));
     s->damping = FIRST_DAMPING;
     s->floor = LEAST_DAMPING;
     s->rate = 1;
     cls_status status = clsi_space_create(0, &s->space, error);
-    if (status == CLS_OK) status = clsi_sampler_begin(&s->sampler, p->n_rows, o->seed, error);
+    if (status == CLS_OK)
+        status = clsi_sampler_begin(&s->sampler, p->n_rows - p->n_conditions, o->seed, error);
     if (status != CLS_OK) return status;
     s->J = clsi_calloc(b * n + 1, sizeof(double));
     s->K = clsi_calloc(b * b + 1, sizeof(double));
@@ -66,7 +72,8 @@ static cls_status prepare(spring *s, const clsi_problem *p, const clsi_optimize_
     s->f = clsi_calloc(n + 1, sizeof(double));
     s->trial = clsi_calloc(n + 1, sizeof(double));
     s->at = clsi_calloc(n + 1, sizeof(double));
-    int whole = s->J && s->K && s->r && s->y && s->r_next && s->f && s->trial && s->at;
+    s->rows = clsi_calloc(b + 1, sizeof(size_t));
+    int whole = s->rows && s->J && s->K && s->r && s->y && s->r_next && s->f && s->trial && s->at;
     return whole ? CLS_OK : clsi_no_memory(error);
 }
 
@@ -108,16 +115,34 @@ static void refuse(spring *s) {
     memset(s->f, 0, s->n * sizeof(double));
 }
 
+/* Rows in their order for this epoch, then the conditions. */
+static const size_t *next_rows(spring *s, size_t n_rows) {
+    size_t regular = s->batch - s->conditions;
+    memcpy(s->rows, clsi_sampler_next(&s->sampler, regular), regular * sizeof *s->rows);
+    for (size_t i = regular; i < s->batch; i++) s->rows[i] = n_rows - (s->batch - i);
+    return s->rows;
+}
+
+/* A condition is in every batch and counts as much as in the loss over all rows. */
+static void weigh_conditions(const spring *s, double *r, double *J) {
+    for (size_t i = s->batch - s->conditions; i < s->batch; i++) {
+        r[i] *= s->share;
+        for (size_t j = 0; J && j < s->n; j++) J[i * s->n + j] *= s->share;
+    }
+}
+
 /* The step of one batch. */
 static void step(spring *s, clsi_run *run) {
     clsi_problem *p = run->problem;
     size_t n = s->n;
     double added = 0;
-    const size_t *rows = clsi_sampler_next(&s->sampler, s->batch);
-    int found =
-        p->jacobian(p, run->theta, s->batch, rows, s->r, s->J) == CLS_OK && find_step(s, &added);
+    const size_t *rows = next_rows(s, p->n_rows);
+    int found = p->jacobian(p, run->theta, s->batch, rows, s->r, s->J) == CLS_OK;
+    if (found) weigh_conditions(s, s->r, s->J);
+    found = found && find_step(s, &added);
     for (size_t j = 0; found && j < n; j++) s->at[j] = run->theta[j] + s->rate * s->trial[j];
     found = found && p->residual(p, s->at, s->batch, rows, s->r_next) == CLS_OK;
+    if (found) weigh_conditions(s, s->r_next, NULL);
     double ratio = found ? gain(s, added) : -1;
     if (!(ratio > 0)) {
         refuse(s);

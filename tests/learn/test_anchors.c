@@ -297,12 +297,11 @@ static void extra_rows_may_stand_anywhere(void **unused) {
     (void)unused;
     setup u = open_setup("network(3)");
     clsi_problem p;
-    u.residual->scale_weight = 2;
     u.residual->anchors = u.anchors;
     u.residual->anchor_weight = 3;
     clsi_residual_problem(u.residual, &p);
     size_t P = p.n_parameters, n = p.n_rows;
-    assert_int_equal(n, u.points->n_training * u.residual->n_equations + 7);
+    assert_int_equal(n, u.points->n_training * u.residual->n_equations + 6);
     double *r = calloc(2 * n, sizeof *r), *J = calloc(2 * n * P, sizeof *J), loss, sum = 0;
     double *gradient = calloc(2 * P, sizeof *gradient);
     size_t *list = calloc(n, sizeof *list);

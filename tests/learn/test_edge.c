@@ -285,7 +285,7 @@ static void heat_exchange(void **unused) {
 #define NO_HEAT                                                                                    \
     "coordinate x\nthermal lagrangian G = v.x^2/2 - x^2/2\nstart x = 0, v.x = 1\n", "time,x,v.x"
 
-/* Every optimiser, also with the scale condition among the rows of its batches. */
+/* Every optimiser, also where the scale is free. */
 static void systems_without_entropies(void **unused) {
     (void)unused;
     expect_model((request){NO_HEAT, swinging, 40, .parts = "G"});
@@ -366,8 +366,9 @@ static void scale_is_free_with_positive_forms(void **unused) {
     }
 }
 
-/* Batches list the scale row anywhere: gradient and Jacobian must agree about it. */
-static void scale_row_in_a_batch(void **unused) {
+/* Jacobian and gradient of the residuals that are divided by their scale: against each other,
+ * against differences, and k G, k F has the residuals of G, F. */
+static void residuals_divided_by_their_scale(void **unused) {
     (void)unused;
     cls_error error;
     clsi_points *points;
@@ -386,26 +387,42 @@ static void scale_row_in_a_batch(void **unused) {
         clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error) ||
         clsi_residual_create(points, unknowns, &residual, &error))
         fail_msg("%s", error.message);
-    residual->scale_weight = 3;
+    residual->scale_free = 1;
     clsi_residual_problem(residual, &problem);
-    size_t P = problem.n_parameters, last = problem.n_rows - 1;
-    const size_t rows[] = {4, last, 0, 7, last};
+    enum { N = 4 };
+    size_t P = problem.n_parameters;
+    const size_t rows[N] = {4, 0, 7, 4};
     double *theta = calloc(P, sizeof *theta), *gradient = calloc(P, sizeof *gradient);
-    double *J = calloc(5 * P, sizeof *J), r[5], loss, sum = 0;
+    double *J = calloc(N * P, sizeof *J), r[N], side[2][N], loss, sum = 0;
     for (size_t j = 0; j < P; j++) theta[j] = 0.1 + 0.01 * (double)j;
-    assert_int_equal(problem.jacobian(&problem, theta, 5, rows, r, J), CLS_OK);
-    assert_int_equal(problem.gradient(&problem, theta, 5, rows, &loss, gradient), CLS_OK);
-    assert_true(r[1] == r[4] && r[1] != 0);
-    for (size_t i = 0; i < 5; i++) sum += r[i] * r[i] / 10;
-    assert_true(fabs(loss - sum) < 1e-12 * sum);
+    if (problem.residual(&problem, theta, N, rows, r) == CLS_NUMERIC) /* a negative mass */
+        for (size_t j = 0; j < P; j++) theta[j] = -theta[j];
+    assert_int_equal(problem.jacobian(&problem, theta, N, rows, r, J), CLS_OK);
+    assert_int_equal(problem.gradient(&problem, theta, N, rows, &loss, gradient), CLS_OK);
+    for (size_t i = 0; i < N; i++) sum += r[i] * r[i] / (2 * N);
+    assert_true(sum > 0 && fabs(loss - sum) < 1e-12 * sum);
     for (size_t j = 0; j < P; j++) {
-        double expected = 0, size = 0;
-        for (size_t i = 0; i < 5; i++) {
-            expected += r[i] * J[i * P + j] / 5;
+        double expected = 0, size = 0, kept = theta[j], h = 1e-6;
+        for (size_t i = 0; i < N; i++) {
+            expected += r[i] * J[i * P + j] / N;
             size += fabs(r[i] * J[i * P + j]);
         }
-        assert_true(fabs(gradient[j] - expected) <= 1e-12 * size);
+        assert_true(fabs(gradient[j] - expected) <= 1e-11 * (size + sum));
+        for (int k = 0; k < 2; k++) {
+            theta[j] = kept + (k ? h : -h);
+            assert_int_equal(problem.residual(&problem, theta, N, rows, side[k]), CLS_OK);
+        }
+        theta[j] = kept;
+        for (size_t i = 0; i < N; i++) {
+            double difference = (side[1][i] - side[0][i]) / (2 * h);
+            assert_true(fabs(difference - J[i * P + j]) < 1e-6 * (1 + fabs(J[i * P + j])));
+        }
     }
+    for (size_t j = 0; j < P; j++) theta[j] *= 1e-3;
+    assert_int_equal(problem.residual(&problem, theta, N, rows, side[0]), CLS_OK);
+    for (size_t i = 0; i < N; i++) assert_true(fabs(side[0][i] - r[i]) < 1e-10 * (1 + fabs(r[i])));
+    for (size_t j = 0; j < P; j++) theta[j] = -theta[j];
+    assert_int_equal(problem.residual(&problem, theta, N, rows, r), CLS_NUMERIC);
     free(theta);
     free(gradient);
     free(J);
@@ -430,6 +447,6 @@ int main(void) {
                                        cmocka_unit_test(three_coordinates),
                                        cmocka_unit_test(models_without_their_form),
                                        cmocka_unit_test(scale_is_free_with_positive_forms),
-                                       cmocka_unit_test(scale_row_in_a_batch)};
+                                       cmocka_unit_test(residuals_divided_by_their_scale)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
