@@ -6,7 +6,7 @@
  * freedom of every generating function (shared/physics/structure.md); where a field needs it (a
  * friction coefficient does), the spec says so: chebyshev(5, constant). Costs binomial(D + d, d)
  * terms a sample; rows are exact and cheap, because a row is the basis itself. */
-#include "field/field.h"
+#include "field/linear_pairs.h"
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
@@ -200,6 +200,54 @@ static size_t scratch_size(const clsi_field *f, size_t n) {
     return 0;
 }
 
+/* ---- discrete gradients ---- */
+
+/* Of one input between u and w: P_k(u), P_k(w) and the divided difference P_k[u, w], by the
+ * recurrence with (x P)[u, w] = (u + w)/2 P[u, w] + (P(u) + P(w))/2: no difference is divided. */
+typedef struct quotients {
+    double u[MAX_DEGREE + 1], w[MAX_DEGREE + 1], q[MAX_DEGREE + 1];
+} quotients;
+
+static void fill_quotients(const basis *b, double u, double w, quotients *t) {
+    double mean = 0.5 * (u + w);
+    t->u[0] = t->w[0] = 1;
+    t->q[0] = 0;
+    for (int k = 1; k <= b->degree; k++) {
+        int two = !b->monomial && k > 1; /* P_k = 2 x P_(k-1) - P_(k-2), else x P_(k-1) */
+        double f = two ? 2 : 1;
+        t->u[k] = f * u * t->u[k - 1] - (two ? t->u[k - 2] : 0);
+        t->w[k] = f * w * t->w[k - 1] - (two ? t->w[k - 2] : 0);
+        t->q[k] =
+            f * (mean * t->q[k - 1] + 0.5 * (t->u[k - 1] + t->w[k - 1])) - (two ? t->q[k - 2] : 0);
+    }
+}
+
+/* b.gbar of one term, a product nested as `expression` nests it: outer factors by their mean, inner
+ * ones by the mean of their product. */
+static double discrete_term(size_t d, const quotients *t, const unsigned char *powers,
+                            const double *b) {
+    double sum = 0, u = 1, w = 1;
+    for (size_t i = 0; i < d; i++) {
+        size_t k = powers[i];
+        sum = sum * 0.5 * (t[i].u[k] + t[i].w[k]) + b[i] * t[i].q[k] * 0.5 * (u + w);
+        u *= t[i].u[k];
+        w *= t[i].w[k];
+    }
+    return sum;
+}
+
+static void discrete_row(const clsi_field *f, const double *u, const double *w, const double *b,
+                         double *row) {
+    const basis *all = of(f);
+    quotients t[CLSI_FIELD_MAX_INPUTS];
+    for (size_t i = 0; i < f->d; i++) fill_quotients(all, u[i], w[i], &t[i]);
+    for (size_t k = 0; k < all->n; k++) row[k] += discrete_term(f->d, t, all->powers + k * f->d, b);
+}
+
+CLSI_LINEAR_PAIRS_OPEN(discrete_row)
+
+static const clsi_field_pairs discrete = CLSI_LINEAR_PAIRS(discrete_row);
+
 /* P_k at a node, by the recurrence, so that equal polynomials are one node. */
 static cls_node polynomial_node(cls_graph *g, const basis *b, cls_node x, int k) {
     cls_node before = cls_constant(g, 1), now = x, two = cls_constant(g, 2);
@@ -253,7 +301,8 @@ const clsi_field_kind clsi_field_chebyshev = {.name = "chebyshev",
                                               .second_rows = second_rows,
                                               .reverse = reverse,
                                               .scratch = scratch_size,
-                                              .expression = expression};
+                                              .expression = expression,
+                                              .pairs = &discrete};
 
 const clsi_field_kind clsi_field_monomial = {.name = "monomial",
                                              .doc = "monomials of a total degree",
@@ -265,4 +314,5 @@ const clsi_field_kind clsi_field_monomial = {.name = "monomial",
                                              .second_rows = second_rows,
                                              .reverse = reverse,
                                              .scratch = scratch_size,
-                                             .expression = expression};
+                                             .expression = expression,
+                                             .pairs = &discrete};

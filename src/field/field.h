@@ -35,6 +35,28 @@ typedef struct clsi_field_blocks {
     void (*close)(const double *pass, double *out); /* out = sums */
 } clsi_field_blocks;
 
+/* Discrete gradients between two points, those of automatic discrete differentiation of
+ * `expression`: phi(u) - phi(w) = gbar.(u - w) (shared/physics/discrete-gradient.md). In stages
+ * like the blocks above: open; clear; for each block evaluate, then add or rows; close. */
+typedef struct clsi_field_pairs {
+    size_t most; /* points, and pairs, in a block */
+    /* NULL: there are discrete gradients. Else why not. */
+    const char *(*missing)(const clsi_field *f);
+    size_t (*size)(const clsi_field *f); /* doubles of a pass */
+    void (*open)(const clsi_field *f, const double *theta, double *pass);
+    void (*clear)(double *pass);
+    /* x (points, d); pair (n, 2) numbers of points u, w; gbar (n, d), NULL: not wanted (theta may
+     * then be NULL for a linear kind). x and pair must stay until the last add or rows. */
+    void (*evaluate)(double *pass, size_t points, const double *x, size_t n, const size_t *pair,
+                     double *gbar);
+    /* sums += b dgbar/dtheta of the pairs, b (n, d). */
+    void (*add)(double *pass, const double *b);
+    /* rows[i] += the same for pair i; pairs with a common point must have the same row (or NULL:
+     * not wanted, and then b is zero). */
+    void (*rows)(double *pass, const double *b, double *const *rows);
+    void (*close)(const double *pass, double *out);
+} clsi_field_pairs;
+
 typedef struct clsi_field_kind {
     const char *name; /* "chebyshev", "monomial", "network": the word before the parenthesis */
     const char *doc;
@@ -67,6 +89,7 @@ typedef struct clsi_field_kind {
     cls_node (*expression)(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const cls_node *theta);
     const clsi_field_blocks *blocks; /* or NULL */
+    const clsi_field_pairs *pairs;   /* or NULL */
 } clsi_field_kind;
 
 struct clsi_field {

@@ -619,4 +619,5 @@ const clsi_field_kind clsi_field_network = {
     .scratch = scratch_size,
     .expression = expression,
     .blocks = &blocks,
+    .pairs = &clsi_network_pairs,
 };

@@ -114,6 +114,9 @@ void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, cons
                            size_t stride, double *rows);
 void clsi_network_close(const clsi_network_pass *r, double *out);
 
+/* network_pairs.c */
+extern const clsi_field_pairs clsi_network_pairs;
+
 /* One sample by plain loops and libm, no blocks, no vectors: what the fast passes are tested
  * against. value (1), gradient (d), row (n_parameters) += alpha dvalue/dtheta +
  * sum_j beta_j dgradient_j/dtheta; any of the outputs may be NULL. */

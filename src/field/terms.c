@@ -8,7 +8,7 @@
  * run per sample (about 10 ns per operation). Terms that depend on each other are not refused: the
  * solver reports the directions that nothing sees. */
 #include "base/base.h"
-#include "field/field.h"
+#include "field/linear_pairs.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ typedef struct terms {
     size_t n, d;
     char **text, **name; /* (n) formulas, (d) inputs */
     cls_program *first;  /* x -> values (n), slopes (n, d) */
+    cls_program *pair;   /* u (d), w (d) -> discrete gradients (n, d) */
     cls_program *second; /* x -> second derivatives of term k in (i <= j): [pair(i, j)*n + k] */
 } terms;
 
@@ -39,6 +40,7 @@ static void clear(clsi_field *f) {
     free(t->text);
     free(t->name);
     cls_program_free(&t->first);
+    cls_program_free(&t->pair);
     cls_program_free(&t->second);
 }
 
@@ -102,12 +104,33 @@ static cls_status compile_in(cls_graph *g, terms *t, cls_node *all, cls_error *e
     return status;
 }
 
+/* Formulas over u and w: the terms' discrete gradients. */
+static cls_status compile_pairs(cls_graph *g, terms *t, const cls_node *terms_, cls_error *error) {
+    size_t n = t->n, d = t->d;
+    cls_node x[CLSI_FIELD_MAX_INPUTS], ends[2 * CLSI_FIELD_MAX_INPUTS];
+    cls_node *out = clsi_calloc(n * d, sizeof *out);
+    cls_status status = out ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < d; i++) {
+        x[i] = cls_symbol(g, t->name[i]);
+        ends[i] = cls_fresh_symbol(g, "u");
+        ends[d + i] = cls_fresh_symbol(g, "w");
+    }
+    for (size_t k = 0; k < n && status == CLS_OK; k++)
+        status = cls_discrete_gradient(g, terms_[k], d, x, ends, ends + d, out + k * d);
+    if (status == CLS_OK) status = cls_program_create(g, 2 * d, ends, n * d, out, &t->pair, error);
+    free(out);
+    return status;
+}
+
 static cls_status compile(terms *t, cls_error *error) {
     cls_graph *g = NULL;
     size_t pairs = t->d * (t->d + 1) / 2;
     cls_node *all = clsi_calloc(t->n * (1 + t->d + pairs), sizeof *all);
     cls_status status = all ? cls_graph_create(NULL, &g, error) : clsi_no_memory(error);
     if (status == CLS_OK) status = compile_in(g, t, all, error);
+    if (status == CLS_OK) status = compile_pairs(g, t, all, error);
+    if (status == CLS_OK && cls_program_work_size(t->pair) > MAX_WORK)
+        status = clsi_fail(error, CLS_USAGE, "terms(...): the formulas are too long");
     cls_graph_free(&g);
     free(all);
     return status;
@@ -190,6 +213,23 @@ static size_t scratch_size(const clsi_field *f, size_t n) {
     return 0;
 }
 
+static void discrete_row(const clsi_field *f, const double *u, const double *w, const double *b,
+                         double *row) {
+    const terms *t = of(f);
+    double work[MAX_WORK], out[MAX_FIRST], ends[2 * CLSI_FIELD_MAX_INPUTS];
+    memcpy(ends, u, f->d * sizeof *ends);
+    memcpy(ends + f->d, w, f->d * sizeof *ends);
+    cls_program_prepare(t->pair, work);
+    cls_program_run(t->pair, work, ends, out);
+    for (size_t k = 0; k < t->n; k++)
+        for (size_t i = 0; i < f->d; i++)
+            if (b[i] != 0) row[k] += b[i] * out[k * f->d + i];
+}
+
+CLSI_LINEAR_PAIRS_OPEN(discrete_row)
+
+static const clsi_field_pairs discrete = CLSI_LINEAR_PAIRS(discrete_row);
+
 static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const cls_node *theta) {
     const terms *t = of(f);
@@ -211,4 +251,5 @@ const clsi_field_kind clsi_field_terms = {.name = "terms",
                                           .second_rows = second_rows,
                                           .reverse = reverse,
                                           .scratch = scratch_size,
-                                          .expression = expression};
+                                          .expression = expression,
+                                          .pairs = &discrete};

@@ -1,0 +1,329 @@
+/* Discrete gradients of networks between pairs of points, and their derivatives in theta.
+ *
+ * Automatic discrete differentiation (paper 004; shared/physics/discrete-gradient.md) is the
+ * backward pass with the quotients phi = (f(z) - f(y))/(z - y) of a layer's sums at both points in
+ * the place of f'. With b . gbar = the tangent of that linear chain along b (letters as in
+ * network.c, points u, w):
+ *
+ *     1 forward     z, a = tanh z, at the points
+ *     2 quotients   phi of the pairs
+ *     3 backward    c_l = W^T delta_(l+1), delta_l = phi c_l; W_1^T delta_1 = gbar
+ *     4 tangent     zdot_l = W adot_(l-1), adot_l = phi zdot_l, adot_0 = b
+ *     5 adjoint     e_l at the points = sum over their pairs of zdot c dphi/dz + (1 - a^2) W^T
+ * e_(l+1) 6 d(b.gbar)/dW_l = sum of e_l a_(l-1)^T over points + delta_l adot_(l-1)^T over pairs
+ *
+ * For windows of three points (two pairs): 15 matrix products' worth, against 18 without sharing
+ * the points. tanh only. phi is written with decaying exponentials, E = exp(-2 |z|):
+ *
+ *     phi = tanh(D)/D 2 (E_u + E_w)/((1 + E_u)(1 + E_w)), or (1 + E_u E_w) above when the signs
+ *     differ, D = z_u - z_w;     dphi/dz_u = phi (L(D) - a_u), L = coth D - 1/D
+ *
+ * so no difference is divided and nothing overflows: full relative accuracy at any distance. */
+#include "field/network_kernels.h"
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { MOST = CLSI_NETWORK_BLOCK, LANES = CLSI_NETWORK_LANES };
+
+/* Of a layer; the input layer has a and adot only. */
+typedef struct layer {
+    size_t n, ld;                              /* columns with padding, length of a row */
+    double *z, *a, *s, *k, *e;                 /* (points, ld): s = E/(1 + E), k = 1/(1 + E) */
+    double *phi, *L, *c, *delta, *zdot, *adot; /* (pairs, ld) */
+} layer;
+
+typedef struct pair_pass {
+    clsi_network_pass *r; /* weights packed, and the sums */
+    const clsi_field *f;
+    size_t points, pairs;
+    const size_t *pair;
+    double *plain; /* (MOST, padded) */
+    double *ones;  /* (MOST) */
+    layer layer[CLSI_FIELD_MAX_LAYERS + 1];
+} pair_pass;
+
+enum { PASS = (sizeof(pair_pass) + sizeof(double) - 1) / sizeof(double) };
+
+static size_t padded(size_t n) {
+    return (n + LANES - 1) / LANES * LANES;
+}
+
+static const char *missing(const clsi_field *f) {
+    const clsi_network *net = f->data;
+    if (net->activation == CLSI_ACTIVATION_TANH) return NULL;
+    return "discrete gradients of networks are made for the activation tanh only";
+}
+
+/* ---- memory ---- */
+
+static size_t layer_size(const clsi_network *net, size_t l, size_t d) {
+    return MOST * padded(l ? net->layer[l - 1].out : d);
+}
+
+static size_t own_size(const clsi_field *f) {
+    const clsi_network *net = f->data;
+    size_t sum = PASS + LANES + MOST * padded(f->d) + MOST;
+    for (size_t l = 0; l < net->n_layers; l++) sum += 11 * layer_size(net, l, f->d);
+    return sum;
+}
+
+static size_t size(const clsi_field *f) {
+    return own_size(f) + f->kind->blocks->size(f);
+}
+
+static void open(const clsi_field *f, const double *theta, double *pass) {
+    const clsi_network *net = f->data;
+    pair_pass *p = (pair_pass *)pass;
+    double *blocks = pass + own_size(f), *at = pass + PASS;
+    uintptr_t odd = (uintptr_t)at % 64;
+    at += odd ? (64 - odd) / sizeof(double) : 0;
+    *p = (pair_pass){.f = f, .r = (clsi_network_pass *)blocks};
+    for (size_t l = 0; l < net->n_layers; l++) {
+        layer *y = &p->layer[l];
+        size_t n = layer_size(net, l, f->d);
+        double **own[] = {&y->z, &y->a, &y->s,     &y->k,    &y->e,   &y->phi,
+                          &y->L, &y->c, &y->delta, &y->zdot, &y->adot};
+        y->n = y->ld = n / MOST;
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++, at += n) *own[i] = at;
+    }
+    p->plain = at;
+    p->ones = at + MOST * padded(f->d);
+    for (size_t i = 0; i < MOST; i++) p->ones[i] = 1;
+    f->kind->blocks->open(f, theta, blocks);
+}
+
+static void clear(double *pass) {
+    pair_pass *p = (pair_pass *)pass;
+    p->f->kind->blocks->clear((double *)p->r);
+}
+
+static void give(const double *pass, double *out) {
+    const pair_pass *p = (const pair_pass *)pass;
+    p->f->kind->blocks->close((const double *)p->r, out);
+}
+
+/* ---- pieces ---- */
+
+/* out (rows, columns) = left (rows, k) right + start */
+static void multiply(const pair_pass *p, size_t rows, size_t k, const double *left, size_t ld,
+                     const double *right, const double *start, size_t columns, double *out) {
+    clsi_network_product product = {.samples = rows,
+                                    .k = k,
+                                    .n = columns,
+                                    .left = left,
+                                    .left_stride = ld,
+                                    .right = right,
+                                    .start = start,
+                                    .op = CLSI_NETWORK_PLAIN,
+                                    .plain = out,
+                                    .plain_stride = columns};
+    p->r->net->kernel->product(&product);
+}
+
+static void take(size_t n, size_t d, const double *from, const layer *to, double *out) {
+    for (size_t i = 0; i < n; i++) {
+        memset(out + i * to->ld, 0, to->ld * sizeof *out);
+        memcpy(out + i * to->ld, from + i * d, d * sizeof *out);
+    }
+}
+
+/* coth x - 1/x; the series leaves less than 1e-16 out at 0.3. */
+static double langevin(double x, double tanh_x) {
+    double y = x * x;
+    double near =
+        x *
+        (1.0 / 3 +
+         y * (-1.0 / 45 + y * (2.0 / 945 + y * (-1.0 / 4725 +
+                                                y * (2.0 / 93555 + y * (-1382.0 / 638512875 +
+                                                                        y * (4.0 / 18243225)))))));
+    return y < 0.09 ? near : 1 / tanh_x - 1 / x;
+}
+
+/* phi and L of one pair; t = tanh(D) is in `phi` when this begins. */
+static void quotients(const layer *y, size_t u, size_t w, double *phi, double *L,
+                      const double *difference) {
+    const double *zu = y->z + u * y->ld, *zw = y->z + w * y->ld, *su = y->s + u * y->ld;
+    const double *sw = y->s + w * y->ld, *ku = y->k + u * y->ld, *kw = y->k + w * y->ld;
+    for (size_t j = 0; j < y->n; j++) {
+        double D = difference[j], t = phi[j];
+        double same = su[j] * kw[j] + sw[j] * ku[j], other = ku[j] * kw[j] + su[j] * sw[j];
+        double slope = D != 0 ? t / D : 1;
+        phi[j] = 2 * slope * (zu[j] * zw[j] > 0 ? same : other);
+        L[j] = langevin(D, t);
+    }
+}
+
+/* ---- passes 1 to 3 ---- */
+
+static void forward(pair_pass *p, const double *x) {
+    const clsi_network *net = p->r->net;
+    double beyond[LANES * 64]; /* softplus itself, not used */
+    take(p->points, p->f->d, x, &p->layer[0], p->layer[0].a);
+    for (size_t l = 1; l < net->n_layers; l++) {
+        layer *y = &p->layer[l], *in = &p->layer[l - 1];
+        multiply(p, p->points, net->layer[l - 1].in, in->a, in->ld, p->r->theta_t[l - 1],
+                 p->r->bias[l - 1], y->n, y->z);
+        size_t n = p->points * y->ld;
+        net->kernel->activate(CLSI_ACTIVATION_TANH, n, y->z, y->a, y->s);
+        for (size_t j = 0; j < n; j++) y->k[j] = -2 * fabs(y->z[j]);
+        for (size_t j = 0; j < n; j += LANES * 64) {
+            size_t count = n - j < LANES * 64 ? n - j : LANES * 64;
+            net->kernel->activate(CLSI_ACTIVATION_SOFTPLUS, count, y->k + j, beyond, y->s + j);
+        }
+        for (size_t j = 0; j < n; j++) y->k[j] = 1 - y->s[j];
+    }
+}
+
+static void divide(pair_pass *p) {
+    const clsi_network *net = p->r->net;
+    for (size_t l = 1; l < net->n_layers; l++) {
+        layer *y = &p->layer[l];
+        for (size_t i = 0; i < p->pairs; i++) {
+            const double *u = y->z + p->pair[2 * i] * y->ld, *w = y->z + p->pair[2 * i + 1] * y->ld;
+            for (size_t j = 0; j < y->n; j++) y->c[i * y->ld + j] = u[j] - w[j];
+        }
+        net->kernel->activate(CLSI_ACTIVATION_TANH, p->pairs * y->ld, y->c, y->phi, y->L);
+        for (size_t i = 0; i < p->pairs; i++)
+            quotients(y, p->pair[2 * i], p->pair[2 * i + 1], y->phi + i * y->ld, y->L + i * y->ld,
+                      y->c + i * y->ld);
+    }
+}
+
+static void backward(pair_pass *p, double *gbar) {
+    const clsi_network *net = p->r->net;
+    for (size_t l = net->n_layers - 1; l > 0; l--) {
+        layer *y = &p->layer[l];
+        int top = l + 1 == net->n_layers;
+        multiply(p, p->pairs, net->layer[l].out, top ? p->ones : p->layer[l + 1].delta,
+                 top ? 1 : p->layer[l + 1].ld, p->r->theta[l], p->r->zero, y->n, y->c);
+        for (size_t j = 0; j < p->pairs * y->ld; j++) y->delta[j] = y->phi[j] * y->c[j];
+    }
+    if (!gbar) return;
+    size_t d = p->f->d, columns = padded(d);
+    multiply(p, p->pairs, net->layer[0].out, p->layer[1].delta, p->layer[1].ld, p->r->theta[0],
+             p->r->zero, columns, p->plain);
+    for (size_t i = 0; i < p->pairs; i++)
+        memcpy(gbar + i * d, p->plain + i * columns, d * sizeof *gbar);
+}
+
+static void evaluate(double *pass, size_t points, const double *x, size_t n, const size_t *pair,
+                     double *gbar) {
+    pair_pass *p = (pair_pass *)pass;
+    p->points = points;
+    p->pairs = n;
+    p->pair = pair;
+    forward(p, x);
+    divide(p);
+    backward(p, gbar);
+}
+
+/* ---- passes 4 and 5 ---- */
+
+static void tangent(pair_pass *p, const double *b) {
+    const clsi_network *net = p->r->net;
+    take(p->pairs, p->f->d, b, &p->layer[0], p->layer[0].adot);
+    for (size_t l = 1; l < net->n_layers; l++) {
+        layer *y = &p->layer[l], *in = &p->layer[l - 1];
+        multiply(p, p->pairs, net->layer[l - 1].in, in->adot, in->ld, p->r->theta_t[l - 1],
+                 p->r->zero, y->n, y->zdot);
+        for (size_t j = 0; j < p->pairs * y->ld; j++) y->adot[j] = y->phi[j] * y->zdot[j];
+    }
+}
+
+/* What the pairs of a layer give their points through phi. */
+static void scatter(const pair_pass *p, layer *y) {
+    for (size_t i = 0; i < p->pairs; i++) {
+        size_t at = i * y->ld, u = p->pair[2 * i] * y->ld, w = p->pair[2 * i + 1] * y->ld;
+        for (size_t j = 0; j < y->n; j++) {
+            double f = y->adot[at + j] * y->c[at + j], L = y->L[at + j];
+            y->e[u + j] += f * (L - y->a[u + j]);
+            y->e[w + j] -= f * (L + y->a[w + j]);
+        }
+    }
+}
+
+static void adjoint(pair_pass *p) {
+    const clsi_network *net = p->r->net;
+    for (size_t l = net->n_layers - 1; l > 0; l--) {
+        layer *y = &p->layer[l];
+        size_t n = p->points * y->ld;
+        if (l + 1 == net->n_layers)
+            memset(y->e, 0, n * sizeof *y->e);
+        else
+            multiply(p, p->points, net->layer[l].out, p->layer[l + 1].e, p->layer[l + 1].ld,
+                     p->r->theta[l], p->r->zero, y->n, y->e);
+        for (size_t j = 0; j < n; j++) y->e[j] *= 1 - y->a[j] * y->a[j];
+        scatter(p, y);
+    }
+}
+
+/* ---- pass 6 ---- */
+
+static void add(double *pass, const double *b) {
+    pair_pass *p = (pair_pass *)pass;
+    const clsi_network *net = p->r->net;
+    const clsi_network_kernel *kernel = net->kernel;
+    tangent(p, b);
+    adjoint(p);
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        layer *in = &p->layer[l];
+        size_t ld = padded(w->in);
+        int top = l + 1 == net->n_layers;
+        kernel->outer(p->pairs, w->out, ld, top ? p->ones : p->layer[l + 1].delta,
+                      top ? 1 : p->layer[l + 1].ld, in->adot, in->ld, p->r->sum[l], ld);
+        if (top) break;
+        kernel->outer(p->points, w->out, ld, p->layer[l + 1].e, p->layer[l + 1].ld, in->a, in->ld,
+                      p->r->sum[l], ld);
+        kernel->sum(p->points, padded(w->out), p->layer[l + 1].e, p->layer[l + 1].ld,
+                    p->r->sum[l] + w->out * ld);
+    }
+}
+
+/* One point's part of a row. */
+static void point_row(const pair_pass *p, size_t i, double *row) {
+    const clsi_network *net = p->r->net;
+    for (size_t l = 0; l + 1 < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        const double *e = p->layer[l + 1].e + i * p->layer[l + 1].ld;
+        net->kernel->row(1, w->out, w->in, e, 0, p->layer[l].a + i * p->layer[l].ld, 0,
+                         row + w->weight);
+        for (size_t k = 0; k < w->out; k++) row[w->bias + k] += e[k];
+    }
+}
+
+static void pair_row(const pair_pass *p, size_t i, double *row) {
+    const clsi_network *net = p->r->net;
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        const double *delta =
+            l + 1 == net->n_layers ? p->ones : p->layer[l + 1].delta + i * p->layer[l + 1].ld;
+        net->kernel->row(1, w->out, w->in, delta, 0, p->layer[l].adot + i * p->layer[l].ld, 0,
+                         row + w->weight);
+    }
+}
+
+static void rows(double *pass, const double *b, double *const *to) {
+    pair_pass *p = (pair_pass *)pass;
+    double *owner[MOST] = {NULL};
+    tangent(p, b);
+    adjoint(p);
+    for (size_t i = 0; i < p->pairs; i++) {
+        if (!to[i]) continue;
+        pair_row(p, i, to[i]);
+        owner[p->pair[2 * i]] = owner[p->pair[2 * i + 1]] = to[i];
+    }
+    for (size_t i = 0; i < p->points; i++)
+        if (owner[i]) point_row(p, i, owner[i]);
+}
+
+const clsi_field_pairs clsi_network_pairs = {.most = MOST,
+                                             .missing = missing,
+                                             .size = size,
+                                             .open = open,
+                                             .clear = clear,
+                                             .evaluate = evaluate,
+                                             .add = add,
+                                             .rows = rows,
+                                             .close = give};
