@@ -64,6 +64,11 @@ CLS_API void cls_simulator_free(cls_simulator **sim);
 /* state: cls_system_state_count numbers, as cls_system_start gives them. Checks the domain. */
 CLS_API cls_status cls_simulator_start(cls_simulator *sim, double time, const double *state,
                                        cls_error *error);
+/* The same from two positions: the momenta (or velocities) of `state` are set so that the first
+ * step of h ends at the positions `target` (one number per coordinate); the rest of `state` is
+ * given. Paper 004 (11) for discrete-gradient. */
+CLS_API cls_status cls_simulator_aim(cls_simulator *sim, double time, const double *target,
+                                     double *state, cls_error *error);
 /* n steps of h. On failure the simulator stays at the last good step; the error names step, time,
  * state and the term that became non-finite. */
 CLS_API cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error);

@@ -410,6 +410,7 @@ static size_t shard_begin(const clsi_residual *r, size_t count, size_t shards, s
 
 cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J) {
+    if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
     size_t shards = shard_count(r, count);
     int failed = 0;
     if (!memory_for(r, 0)) return CLS_MEMORY;
@@ -542,6 +543,7 @@ static cls_status gradient_of_shard(batch *b, const size_t *list, size_t begin, 
 
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
+    if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
     size_t P = r->unknowns->n_theta, shards = shard_count(r, count);
     const struct clsi_residual_memory *memory = memory_for(r, SHARDS * (P + 1));
     if (!memory) return CLS_MEMORY;
@@ -582,6 +584,7 @@ static void add_first_points(batch *b, size_t at, size_t n, size_t stride) {
 cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size_t most,
                                double *row, double *mean_pv, double *mean_vv) {
     const clsi_points *p = r->points;
+    if (p->intervals) return clsi_position_scale(r, theta, most, row, mean_pv, mean_vv);
     size_t stride = most ? (p->n_training + most - 1) / most : 1;
     size_t n = (p->n_training + stride - 1) / stride;
     batch *b;

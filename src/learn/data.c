@@ -82,15 +82,22 @@ typedef struct group {
     size_t begin, end; /* first points of the windows of one trajectory */
 } group;
 
+/* Three neighbours, not two. */
+static int by_three(clsi_rule rule) {
+    return rule == CLSI_QUADRATURE || clsi_is_position_rule(rule);
+}
+
 /* Runs of points of one trajectory with increasing time. */
 static size_t find_groups(const clsi_points *p, const double *trajectory, const size_t *table,
-                          group *out) {
-    size_t n = 0, begin = 0, least = p->rule == CLSI_QUADRATURE ? 3 : 2;
+                          unsigned char *joined, group *out) {
+    size_t n = 0, begin = 0, least = by_three(p->rule) ? 3 : 2;
     for (size_t i = 1; i <= p->n_data; i++) {
         int same = i < p->n_data && table[i] == table[i - 1] &&
                    trajectory[i] == trajectory[i - 1] && p->time[i] > p->time[i - 1];
+        joined[i - 1] = (unsigned char)same;
         if (same) continue;
-        if (i - begin >= least) out[n++] = (group){begin, i - least + 1};
+        size_t margin = clsi_position_margin(p->rule, i - begin);
+        if (i - begin >= least) out[n++] = (group){begin + margin, i - least + 1 - margin};
         begin = i;
     }
     return n;
@@ -115,7 +122,7 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
 /* The trajectories that rollouts are compared with. */
 static cls_status keep_held(clsi_points *p, const group *groups, size_t n_groups, size_t period,
                             cls_error *error) {
-    size_t more = p->rule == CLSI_QUADRATURE ? 2 : 1; /* points behind the last window's first */
+    size_t more = by_three(p->rule) ? 2 : 1; /* points behind the last window's first */
     p->held = clsi_calloc(2 * n_groups + 1, sizeof *p->held);
     if (!p->held) return clsi_no_memory(error);
     for (size_t g = 0; g < n_groups; g++) {
@@ -127,14 +134,15 @@ static cls_status keep_held(clsi_points *p, const group *groups, size_t n_groups
 }
 
 static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
-                               double validate, uint64_t most, cls_error *error) {
+                               unsigned char *joined, double validate, uint64_t most,
+                               cls_error *error) {
     group *groups = clsi_calloc(p->n_data, sizeof *groups);
     p->window = clsi_calloc(2 * p->n_data, sizeof *p->window);
     if (!groups || !p->window) {
         free(groups);
         return clsi_no_memory(error);
     }
-    size_t n_groups = find_groups(p, trajectory, table, groups);
+    size_t n_groups = find_groups(p, trajectory, table, joined, groups);
     /* more than a million trajectories apart is none */
     size_t period = validate > 1e-6 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
     if (validate > 1e-6 && n_groups > 1 && period < 2) period = 2;
@@ -171,24 +179,30 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
-    p->nz = s->form->nz;
+    p->nz = clsi_is_position_rule(rule) ? cls_system_coordinate_count(s) : s->form->nz;
     p->rule = rule;
     for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
-    p->n = rule == CLSI_QUADRATURE || !p->n_data ? p->n_data : 2 * p->n_data - 1;
+    p->n = by_three(rule) || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
     p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
     double *trajectory = clsi_calloc(p->n_data, sizeof *trajectory);
     size_t *table = clsi_calloc(p->n_data, sizeof *table), at = 0;
-    cls_status status = p->time && p->z && trajectory && table ? CLS_OK : clsi_no_memory(error);
+    unsigned char *joined = clsi_calloc(p->n_data + 1, 1);
+    cls_status status =
+        p->time && p->z && trajectory && table && joined ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
         status = copy_table(s, tables[i], names[i], at, p, trajectory, error);
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
         at += cls_table_rows(tables[i]);
     }
-    if (status == CLS_OK && rule != CLSI_QUADRATURE) add_means(p);
-    if (status == CLS_OK) status = make_windows(p, trajectory, table, validate, max_windows, error);
+    if (status == CLS_OK && !by_three(rule)) add_means(p);
+    if (status == CLS_OK)
+        status = make_windows(p, trajectory, table, joined, validate, max_windows, error);
+    if (status == CLS_OK && clsi_is_position_rule(rule))
+        status = clsi_points_expand(p, p->nz, joined, error);
     free(trajectory);
     free(table);
+    free(joined);
     if (status == CLS_OK)
         *out = p;
     else
@@ -203,6 +217,7 @@ void clsi_points_free(clsi_points **points) {
     free(p->z);
     free(p->window);
     free(p->held);
+    clsi_intervals_free(&p->intervals);
     free(p);
     *points = NULL;
 }

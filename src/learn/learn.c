@@ -479,6 +479,25 @@ static cls_status find_midpoint(const cls_system *system, clsi_rule *rule, cls_e
                      system->name);
 }
 
+/* Data without velocities, or a rule that has no use for them. */
+static int find_position_rule(const char *name, int only_positions, clsi_rule *rule) {
+    static const struct {
+        const char *name;
+        clsi_rule rule;
+    } rules[] = {{"weak", CLSI_WEAK},
+                 {"leapfrog", CLSI_LEAPFROG},
+                 {"symplectic-euler", CLSI_LEAPFROG},
+                 {"euler", CLSI_EULER},
+                 {"discrete-gradient", CLSI_PAIRS}};
+    if (!name && only_positions) name = "weak";
+    for (size_t i = 0; name && i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(name, rules[i].name) != 0) continue;
+        *rule = rules[i].rule;
+        return only_positions || rules[i].rule != CLSI_PAIRS;
+    }
+    return 0;
+}
+
 static cls_status find_rule(const cls_system *system, const char *name, clsi_rule *rule,
                             cls_error *error) {
     static const char *const names[] = {[CLSI_QUADRATURE] = "quadrature",
@@ -496,7 +515,8 @@ static cls_status find_rule(const cls_system *system, const char *name, clsi_rul
     return clsi_fail(
         error, CLS_USAGE,
         "no residual is made from the scheme '%s'; there are quadrature (the default), "
-        "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint",
+        "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint, and for positions alone "
+        "weak (the default), discrete-gradient, leapfrog, symplectic-euler and euler",
         name);
 }
 
@@ -513,12 +533,15 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                       cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule;
-    if (system->formalism == CLS_LAGRANGIAN)
+    int positions =
+        find_position_rule(o->scheme, clsi_only_positions(system, n_tables, tables), &rule);
+    if (system->formalism == CLS_LAGRANGIAN && !positions)
         return clsi_fail(w->error, CLS_USAGE,
-                         "this version learns parts of a thermal lagrangian (from q, v, T) or of a "
-                         "hamiltonian (from q, p, S); write '%s' as one of them",
+                         "this version learns parts of a thermal lagrangian (from q, v, T), of a "
+                         "hamiltonian (from q, p, S), or of any of them from positions alone; "
+                         "write '%s' as one of these, or leave the velocities out",
                          system->name);
-    cls_status status = find_rule(system, o->scheme, &rule, w->error);
+    cls_status status = positions ? CLS_OK : find_rule(system, o->scheme, &rule, w->error);
     if (status == CLS_OK)
         status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
                                     o->max_windows ? o->max_windows : usual_windows(system, o),

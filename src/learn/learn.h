@@ -10,10 +10,15 @@
 
 /* How windows become equations (residual.c). */
 typedef enum clsi_rule {
-    CLSI_QUADRATURE,       /* three neighbours, order 4 */
-    CLSI_VNOTS,            /* two neighbours, scheme (25) as published */
-    CLSI_SYMMETRIC,        /* two neighbours and the mean of their states, order 2 */
-    CLSI_DISCRETE_GRADIENT /* the same with the energy's discrete gradient; not affine */
+    CLSI_QUADRATURE,        /* three neighbours, order 4 */
+    CLSI_VNOTS,             /* two neighbours, scheme (25) as published */
+    CLSI_SYMMETRIC,         /* two neighbours and the mean of their states, order 2 */
+    CLSI_DISCRETE_GRADIENT, /* the same with the energy's discrete gradient; not affine */
+    /* of positions alone (positions.c), three neighbours */
+    CLSI_WEAK,     /* weak form along an interpolation through eight positions */
+    CLSI_PAIRS,    /* the discrete gradient, paper 004 (12) */
+    CLSI_LEAPFROG, /* (13); symplectic Euler in positions is the same */
+    CLSI_EULER     /* (19) */
 } clsi_rule;
 
 typedef struct clsi_points {
@@ -26,7 +31,37 @@ typedef struct clsi_points {
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
     size_t n_held;  /* trajectories kept for validation (all, when none are) */
     size_t *held;   /* (n_held, 2): first point, one past the last */
+    struct clsi_intervals *intervals; /* positions only: then points are nodes; else NULL */
 } clsi_points;
+
+/* ---- positions.c: what is measured are positions, from interval to interval ---- */
+
+enum { CLSI_MAX_NODES = 3 };
+
+/* Between two neighbouring positions a rule gives the momentum at both ends,
+ *     right = sum share_k p_k + h right_k f_k,     left = sum share_k p_k - h left_k f_k,
+ * of the momenta p and the forces f (p' = f) at its nodes; a window's equation is: right end of one
+ * interval = left end of the next. Points of clsi_points are the nodes, z = (q, v) there; `paired`:
+ * forces of potentials are discrete gradients between the ends, which follow the nodes. */
+typedef struct clsi_intervals {
+    size_t dimension, nodes;
+    int paired;
+    double share[CLSI_MAX_NODES], right[CLSI_MAX_NODES], left[CLSI_MAX_NODES];
+    size_t n; /* intervals; number i begins at datum i */
+    double *h;
+    size_t n_data;
+    double *time, *q; /* (n_data), (dimension, n_data): the data */
+} clsi_intervals;
+
+int clsi_is_position_rule(clsi_rule rule);
+/* The tables have positions but neither velocities nor momenta. */
+int clsi_only_positions(const cls_system *s, size_t n_tables, const cls_table *const *tables);
+/* Nodes in the place of the data. joined[i]: datum i + 1 follows i in the same trajectory. */
+cls_status clsi_points_expand(clsi_points *p, size_t dimension, const unsigned char *joined,
+                              cls_error *error);
+void clsi_intervals_free(clsi_intervals **intervals);
+/* Windows lose this many points at each end of a trajectory, where interpolation is one-sided. */
+size_t clsi_position_margin(clsi_rule rule, size_t length);
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
                               const char *const *names, clsi_rule rule, double validate,
@@ -43,6 +78,7 @@ typedef struct clsi_unknown {
     clsi_learned learned; /* moved into the model at the end */
     clsi_part_kind kind;
     const char *wanted; /* the field the system's file names for it, or NULL */
+    const char *of;     /* the inputs that it names, "a; b", or NULL */
     int nonlinear;      /* the field is not linear: positivity is part of the residual */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
@@ -63,6 +99,16 @@ cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments 
 void clsi_unknowns_free(clsi_unknowns **u);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
+
+/* ---- position_form.c ---- */
+
+/* Variable k of (q, v). */
+cls_node clsi_position_variable(const cls_system *s, size_t k);
+/* The inputs of a part when nothing is declared: the positions. */
+cls_status clsi_position_inputs(const cls_system *s, clsi_learned *l, int raw, cls_error *error);
+/* The programs of r: z = (q, v), t, field symbols, both ends -> p, f. */
+struct clsi_residual;
+cls_status clsi_position_compile(struct clsi_residual *r, cls_error *error);
 
 /* ---- positive.c ---- */
 
@@ -91,7 +137,9 @@ typedef struct clsi_residual {
     int start_affine;
     double *weight;        /* (n_equations, windows) */
     unsigned char *sloped; /* (unknowns): derivatives of the field occur, not only its value */
-    struct clsi_residual_memory *memory; /* kept from call to call: one caller at a time */
+    unsigned char *paired; /* (unknowns): slopes are discrete gradients; positions only */
+    struct clsi_residual_memory *memory;          /* kept from call to call: one caller at a time */
+    struct clsi_position_memory *position_memory; /* the same for positions */
     int scale_free; /* set: the problem is divided by the scale of energy and forces */
     double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
@@ -101,6 +149,23 @@ typedef struct clsi_residual {
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
                                 clsi_residual **out, cls_error *error);
 void clsi_residual_free(clsi_residual **r);
+
+/* Values of the field symbols at which every part vanishes. */
+void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero);
+/* From slopes (n_quantities, n_symbols), y and the inputs: affine, homogeneous, the programs. */
+cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
+                                 const cls_node *y, cls_error *error);
+
+/* ---- position_rows.c: the functions of batch.c for positions ---- */
+
+struct clsi_position_memory *clsi_position_memory_create(void);
+void clsi_position_memory_free(struct clsi_position_memory *m);
+cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J);
+cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                  const size_t *list, double *loss, double *gradient);
+cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size_t most,
+                               double *row, double *mean_pv, double *mean_vv);
 
 /* ---- batch.c: evaluated ---- */
 

@@ -83,10 +83,10 @@ static void mark_sloped(clsi_residual *r, const cls_node *derivatives) {
 }
 
 /* The reverse of the quantities: how c . y depends on the field symbols, for coefficients c. */
-static cls_status compile_adjoint(clsi_residual *r, const cls_node *inputs, const cls_node *y,
-                                  cls_error *error) {
+static cls_status compile_adjoint(clsi_residual *r, size_t before, const cls_node *inputs,
+                                  const cls_node *y, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
-    size_t Q = r->n_quantities, K = us->n_symbols, before = r->points->nz + 1 + K;
+    size_t Q = r->n_quantities, K = us->n_symbols;
     cls_graph *g = us->s->g;
     cls_node *all = clsi_calloc(before + Q + K, sizeof *all), sum = cls_constant(g, 0);
     if (!all) return clsi_no_memory(error);
@@ -139,48 +139,65 @@ static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_erro
     return status;
 }
 
-/* Values of the field symbols at which every part vanishes. A part made positive by form,
- * (u + sqrt(u^2 + floor^2))/2, does so far below zero; at a power of two exactly. */
-static void make_zero(const clsi_unknowns *us, cls_node *zero) {
+/* A part made positive by form, (u + sqrt(u^2 + floor^2))/2, vanishes far below zero; at a power of
+ * two exactly. */
+void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero) {
     cls_graph *g = us->s->g;
     for (size_t k = 0; k < us->n_symbols; k++) zero[k] = cls_constant(g, 0);
     for (size_t i = 0; i < us->n; i++)
         if (us->list[i].learned.floor > 0) zero[us->list[i].symbol] = cls_constant(g, -0x1p400);
 }
 
+/* Is nothing left of the quantities where every part vanishes? */
+static int is_homogeneous(const clsi_residual *r, const cls_node *y, cls_node *zero) {
+    const clsi_unknowns *us = r->unknowns;
+    clsi_zero_parts(us, zero);
+    for (size_t i = 0; i < r->n_quantities; i++) {
+        cls_node constant = y[i];
+        for (size_t k = 0; k < us->n_symbols; k++)
+            cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
+        if (!cls_is_constant(us->s->g, constant, 0)) return 0;
+    }
+    return 1;
+}
+
+cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
+                                 const cls_node *y, cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
+    size_t Q = r->n_quantities, K = us->n_symbols;
+    cls_graph *g = us->s->g;
+    cls_node *all = clsi_calloc(Q + Q * K + K, sizeof *all), *slopes = all ? all + Q : NULL;
+    if (!all) return clsi_no_memory(error);
+    memcpy(all, y, Q * sizeof *all);
+    cls_status status = cls_jacobian(g, Q, y, K, us->symbols, slopes);
+    r->affine = 1;
+    for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
+        if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
+    for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
+    if (status == CLS_OK) r->homogeneous = is_homogeneous(r, y, slopes + Q * K);
+    if (status == CLS_OK) status = cls_program_create(g, n_inputs, inputs, Q, y, &r->values, error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, n_inputs, inputs, Q + Q * K, all, &r->slopes, error);
+    if (status == CLS_OK) status = compile_adjoint(r, n_inputs, inputs, y, error);
+    free(all);
+    return status;
+}
+
 static cls_status compile(clsi_residual *r, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
     size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
-    cls_graph *g = us->s->g;
-    cls_node *y = clsi_calloc(2 * Q + Q * K + nz + 1 + 2 * K, sizeof *y);
-    if (!y) return clsi_no_memory(error);
-    cls_node *slopes = y + Q, *constant = slopes + Q * K, *inputs = constant + Q;
-    cls_node *zero = inputs + nz + 1 + K;
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
+    if (r->points->intervals) return clsi_position_compile(r, error);
+    cls_node *y = clsi_calloc(Q + nz + 1 + K, sizeof *y), *inputs = y ? y + Q : NULL;
+    if (!y) return clsi_no_memory(error);
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *y);
     memcpy(inputs + s->nq, thermal ? s->v : s->p, s->n * sizeof *y);
     memcpy(inputs + s->nq + s->n, thermal ? s->T : s->S, s->m * sizeof *y);
     inputs[nz] = s->t;
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
     cls_status status = quantities(us, y, error);
-    if (status == CLS_OK) status = cls_jacobian(g, Q, y, K, us->symbols, slopes);
-    r->affine = r->homogeneous = 1;
-    make_zero(us, zero);
-    for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
-        if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
-    for (size_t i = 0; i < Q && status == CLS_OK; i++) {
-        constant[i] = y[i];
-        for (size_t k = 0; k < K; k++)
-            cls_substitute(g, 1, &constant[i], 1, &us->symbols[k], &zero[k], &constant[i]);
-        if (!cls_is_constant(g, constant[i], 0)) r->homogeneous = 0;
-    }
-    for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
-    if (status == CLS_OK)
-        status = cls_program_create(g, nz + 1 + K, inputs, Q, y, &r->values, error);
-    if (status == CLS_OK)
-        status = cls_program_create(g, nz + 1 + K, inputs, Q + Q * K, y, &r->slopes, error);
-    if (status == CLS_OK) status = compile_adjoint(r, inputs, y, error);
+    if (status == CLS_OK) status = clsi_residual_compile(r, nz + 1 + K, inputs, y, error);
     if (status == CLS_OK && r->points->rule == CLSI_DISCRETE_GRADIENT)
         status = compile_window(r, inputs, error);
     free(y);
@@ -191,6 +208,12 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
     const clsi_points *p = r->points;
     const cls_system *s = r->unknowns->s;
     double sum = 0;
+    for (size_t w = 0; w < p->n_windows && p->intervals; w++) { /* accelerations, paper 004 (12) */
+        const double *h = p->intervals->h + p->window[w];
+        for (size_t e = 0; e < r->n_equations; e++)
+            r->weight[e * p->n_windows + w] = 2 / (h[0] + h[1]);
+    }
+    if (p->intervals) return CLS_OK;
     const double *moving = p->z + s->nq * p->n;
     for (size_t k = 0; k < s->n * p->n; k++) sum += moving[k] * moving[k];
     double e2 = 0.01 * sum / (double)p->n;
@@ -223,12 +246,14 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     clsi_residual *r = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(error);
     *r = (clsi_residual){.points = points, .unknowns = unknowns, .n = s->n, .m = s->m};
-    r->n_equations = s->n + s->m;
+    r->n_equations = s->n + (points->intervals ? 0 : s->m);
     r->n_quantities = 2 * r->n_equations;
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
     r->sloped = clsi_calloc(unknowns->n, 1);
+    r->paired = clsi_calloc(unknowns->n, 1);
     r->memory = clsi_residual_memory_create();
-    int whole = r->weight && r->sloped && r->memory;
+    r->position_memory = clsi_position_memory_create();
+    int whole = r->weight && r->sloped && r->paired && r->memory && r->position_memory;
     cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK)
@@ -247,10 +272,12 @@ void clsi_residual_free(clsi_residual **residual) {
     cls_program_free(&r->window_values);
     cls_program_free(&r->window_slopes);
     clsi_residual_memory_free(r->memory);
+    clsi_position_memory_free(r->position_memory);
     free(r->weight);
     free(r->sloped);
     free(r->scale_theta);
     free(r->scale_row);
+    free(r->paired);
     free(r);
     *residual = NULL;
 }

@@ -35,6 +35,7 @@ typedef struct comparison {
     const clsi_points *p;
     const cls_system *s;
     cls_simulator *simulator; /* with the step h */
+    const char *scheme;       /* NULL: the default */
     double h, *spread, *state;
     double sum; /* of the squares of all differences, */
     size_t count;
@@ -45,6 +46,7 @@ static cls_status prepare(comparison *c, double h) {
     if (c->simulator && fabs(h - c->h) < 1e-6 * h) return CLS_OK;
     cls_simulate_options o = cls_simulate_defaults();
     o.h = c->h = h;
+    o.scheme = c->scheme;
     o.max_halvings = HALVINGS;
     o.monitor = 0;
     cls_simulator_free(&c->simulator);
@@ -70,7 +72,69 @@ static cls_status follow(comparison *c, size_t begin, size_t end) {
     return status;
 }
 
+/* ---- positions ---- */
+
+static double spread_of_positions(const clsi_intervals *all, size_t j) {
+    const double *q = all->q + j * all->n_data;
+    double mean = 0, sum = 0;
+    for (size_t i = 0; i < all->n_data; i++) mean += q[i] / (double)all->n_data;
+    for (size_t i = 0; i < all->n_data; i++) sum += (q[i] - mean) * (q[i] - mean);
+    return sum > 0 ? sqrt(sum / (double)all->n_data) : 1;
+}
+
+/* The state at datum i with the momentum that leads to the next one. What heat there is belongs to
+ * the start of the system's file; where that has none, every temperature or entropy is 1. */
+static cls_status aim_at(comparison *c, const clsi_intervals *all, size_t i) {
+    size_t n = all->dimension, states = cls_system_state_count(c->s);
+    if (cls_system_start(c->s, NULL, c->state, NULL) != CLS_OK)
+        for (size_t k = 0; k < states; k++) c->state[k] = k < 2 * n ? 0 : 1;
+    double *target = c->spread + n;
+    for (size_t j = 0; j < n; j++) {
+        c->state[j] = all->q[j * all->n_data + i];
+        target[j] = all->q[j * all->n_data + i + 1];
+    }
+    return cls_simulator_aim(c->simulator, all->time[i], target, c->state, NULL);
+}
+
+static cls_status follow_positions(comparison *c, const clsi_intervals *all, size_t begin,
+                                   size_t end) {
+    size_t n = all->dimension, last = begin + 1;
+    double h = all->h[begin];
+    while (last < end && last - begin <= POINTS && fabs(all->h[last - 1] - h) < 1e-6 * h) last++;
+    cls_status status = prepare(c, h);
+    if (status == CLS_OK) status = aim_at(c, all, begin);
+    for (size_t i = begin + 1; i < last && status == CLS_OK; i++) {
+        status = cls_simulator_advance(c->simulator, 1, NULL);
+        const double *z = cls_simulator_state(c->simulator);
+        for (size_t j = 0; j < n; j++, c->count++) {
+            double difference = (z[j] - all->q[j * all->n_data + i]) / c->spread[j];
+            c->sum += difference * difference;
+        }
+    }
+    return status;
+}
+
+static double rollout_of_positions(const clsi_points *p, const cls_system *s) {
+    const clsi_intervals *all = p->intervals;
+    size_t n = p->n_held < MOST ? p->n_held : MOST;
+    comparison c = {.p = p, .s = s, .scheme = p->rule == CLSI_WEAK ? "discrete-gradient-4" : NULL};
+    c.spread = clsi_calloc(2 * all->dimension + cls_system_state_count(s) + 1, sizeof(double));
+    if (!c.spread) return NAN;
+    c.state = c.spread + 2 * all->dimension;
+    cls_status status = CLS_OK;
+    for (size_t j = 0; j < all->dimension; j++) c.spread[j] = spread_of_positions(all, j);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        const size_t *ends = p->held + 2 * (i * p->n_held / n);
+        status = follow_positions(&c, all, ends[0], ends[1]);
+    }
+    cls_simulator_free(&c.simulator);
+    free(c.spread);
+    if (status != CLS_OK || !isfinite(c.sum)) return INFINITY;
+    return c.count ? sqrt(c.sum / (double)c.count) : NAN;
+}
+
 double clsi_rollout(const clsi_points *p, const cls_system *s) {
+    if (p->intervals) return rollout_of_positions(p, s);
     size_t n = p->n_held < MOST ? p->n_held : MOST;
     comparison c = {.p = p, .s = s, .spread = clsi_calloc(2 * p->nz + 1, sizeof(double))};
     if (!c.spread) return NAN;

@@ -102,9 +102,10 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     return status;
 }
 
-static const char *wanted_field(const cls_system *system, const char *name) {
+/* Of `list`, which has an entry for each part that the file calls unknown. */
+static const char *declared(const cls_system *system, char **list, const char *name) {
     for (size_t i = 0; i < system->n_unknown; i++)
-        if (strcmp(system->unknown[i], name) == 0) return system->unknown_field[i];
+        if (strcmp(system->unknown[i], name) == 0) return list[i];
     return NULL;
 }
 
@@ -130,7 +131,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->learned.slot = slot;
             u->learned.scale = 1;
             /* Q D Q^T is not linear in its fields, so positivity belongs into the residual too */
-            u->wanted = wanted_field(system, o->unknown[i]);
+            u->wanted = declared(system, system->unknown_field, o->unknown[i]);
+            u->of = declared(system, system->unknown_of, o->unknown[i]);
             const char *field = u->wanted ? u->wanted : o->field;
             u->nonlinear = n > 1 || (field && strncmp(field, "network", 7) == 0);
             if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
@@ -171,11 +173,34 @@ static cls_status add_input(clsi_learned *l, cls_error *error, const char *forma
     return l->input[l->d++] ? CLS_OK : clsi_no_memory(error);
 }
 
+/* "a; b" as the file declares it. */
+static cls_status declared_inputs(clsi_unknown *u, int raw, cls_error *error) {
+    if (raw)
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s': terms(...) name the variables they are made of, so that `of` says "
+                         "nothing; leave it out, or take chebyshev, monomial or network",
+                         u->learned.part);
+    for (const char *at = u->of; *at;) {
+        clsi_learned *l = &u->learned;
+        size_t length = strcspn(at, ";");
+        if (l->d == CLSI_FIELD_MAX_INPUTS)
+            return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
+                             (int)CLSI_FIELD_MAX_INPUTS);
+        if (!(l->input[l->d] = clsi_strndup(at, length))) return clsi_no_memory(error);
+        l->d++;
+        at += length + strspn(at + length, "; ");
+    }
+    return CLS_OK;
+}
+
 /* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
  * part is a potential and has no momenta. For fields that name their inputs: the variables as they
  * are. */
-static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, int raw, cls_error *error) {
+static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_points *points,
+                                int raw, cls_error *error) {
     clsi_learned *l = &u->learned;
+    if (u->of) return declared_inputs(u, raw, error);
+    if (points->intervals) return clsi_position_inputs(s, l, raw, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || u->kind != CLSI_PART_LET;
     cls_status status = CLS_OK;
@@ -313,12 +338,13 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);
     for (size_t k = 0; k < points->nz; k++)
-        z[k] = cls_symbol(us->s->g, cls_system_state_name(system, k));
+        z[k] = points->intervals ? clsi_position_variable(us->s, k)
+                                 : cls_symbol(us->s->g, cls_system_state_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
         const char *spec = u->wanted ? u->wanted : o->field;
         const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
-        status = choose_inputs(us->s, u, kind && kind->raw, error);
+        status = choose_inputs(us->s, u, points, kind && kind->raw, error);
         if (status == CLS_OK) status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
         if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);

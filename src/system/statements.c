@@ -50,32 +50,73 @@ int clsi_is_unknown(const clsi_reader *r, clsi_cursor c) {
     return clsi_accept_word(r, &c, "unknown");
 }
 
-cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length) {
+/* The formulas behind `of`, with lets and parameters put in, as "a; b". */
+static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
+    clsi_text text = {0};
+    cls_status status = CLS_OK;
+    int any = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE |
+              CLSI_PARAMETER;
+    do {
+        clsi_expression e;
+        size_t end = clsi_item_end(r, &c);
+        status = clsi_read_expression(r, c.at, end, &e);
+        if (status == CLS_OK) status = clsi_allow(r, &e, any, "what an unknown part is made of");
+        if (status != CLS_OK) break;
+        char *one = cls_print(r->s->g, e.bound);
+        if (one) clsi_text_printf(&text, "%s%s", text.length ? "; " : "", one);
+        if (!one) status = clsi_no_memory(r->error);
+        cls_text_free(&one);
+        c.at = end;
+    } while (status == CLS_OK && clsi_accept(r, &c, ","));
+    if (status == CLS_OK) status = clsi_expect_end(r, &c);
+    if (status == CLS_OK && !(*out = clsi_text_take(&text))) status = clsi_no_memory(r->error);
+    clsi_text_clear(&text);
+    return status;
+}
+
+static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of) {
     cls_system *s = r->s;
+    size_t n = s->n_unknown + 1;
+    if (!clsi_grow(&s->unknown, &r->unknown_capacity, n, sizeof *s->unknown) ||
+        !clsi_grow(&s->unknown_field, &r->unknown_field_capacity, n, sizeof *s->unknown_field) ||
+        !clsi_grow(&s->unknown_of, &r->unknown_of_capacity, n, sizeof *s->unknown_of)) {
+        free(name);
+        free(field);
+        free(of);
+        return clsi_no_memory(r->error);
+    }
+    s->unknown[s->n_unknown] = name;
+    s->unknown_field[s->n_unknown] = field;
+    s->unknown_of[s->n_unknown++] = of;
+    return CLS_OK;
+}
+
+cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length) {
     clsi_accept_word(r, &c, "unknown");
     clsi_accept_word(r, &c, "dissipative"); /* it always is: by form */
     clsi_skip_space(r, &c);
-    size_t end = c.end;
+    size_t end = clsi_find_word(r, c.at, c.end, "of");
+    clsi_cursor inputs = {end, c.end};
+    int has_inputs = clsi_accept_word(r, &inputs, "of");
+    if (!has_inputs) end = c.end;
     while (end > c.at && r->clean[end - 1] == ' ') end--;
     if (!length)
         return clsi_at(r, where,
                        "an unknown part needs a name, so that it can be learned: for "
                        "example `friction F1 on T1: unknown`");
     if (clsi_replacement_of(r, r->clean + where, length)) return CLS_OK;
-    if (!clsi_grow(&s->unknown, &r->unknown_capacity, s->n_unknown + 1, sizeof *s->unknown) ||
-        !clsi_grow(&s->unknown_field, &r->unknown_field_capacity, s->n_unknown + 1,
-                   sizeof *s->unknown_field))
-        return clsi_no_memory(r->error);
+    char *of = NULL;
+    cls_status status = has_inputs ? read_of(r, inputs, &of) : CLS_OK;
+    if (status != CLS_OK) return status;
     char *name = clsi_strndup(r->clean + where, length);
     char *field = end > c.at ? clsi_strndup(r->clean + c.at, end - c.at) : NULL;
     if (!name || (end > c.at && !field)) {
         free(name);
         free(field);
+        free(of);
         return clsi_no_memory(r->error);
     }
-    s->unknown[s->n_unknown] = name;
-    s->unknown_field[s->n_unknown++] = field;
-    return CLS_OK;
+    return keep_unknown(r, name, field, of);
 }
 
 /* What stands in an unknown formula's place until it is learned: unit masses, ideal heat. It gives

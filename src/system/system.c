@@ -44,6 +44,7 @@ void cls_system_free(cls_system **system) {
     free_strings(s->parts, s->n_parts);
     free_strings(s->unknown, s->n_unknown);
     free_strings(s->unknown_field, s->n_unknown);
+    free_strings(s->unknown_of, s->n_unknown);
     free_strings(s->columns, s->n_columns);
     for (size_t i = 0; i < s->n_anchors; i++) free(s->anchors[i].state);
     free(s->anchors);

@@ -66,6 +66,7 @@ struct cls_system {
     size_t n_unknown;     /* parts that the file calls unknown (and nothing has replaced) */
     char **unknown;       /* their names */
     char **unknown_field; /* the field the file wants for each, NULL for none */
+    char **unknown_of;    /* formulas it is a function of, "a; b", NULL: those of its kind */
     size_t n_anchors;
     clsi_anchor *anchors;
     clsi_physics raw, bound;

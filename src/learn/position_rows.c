@@ -1,0 +1,542 @@
+/* The residual of positions evaluated: values, Jacobian rows, gradient of the loss.
+ *
+ * Row (window, j):  weight (right_j(interval) - left_j(next interval)), the momenta of positions.c.
+ * Rows go in blocks of at most MOST nodes, a block of the networks. For values and gradients a
+ * block runs the fields at its nodes (or between the ends of its intervals, where a potential's
+ * slopes are discrete gradients), the program of p and f, and for a gradient the adjoint program
+ * and the fields backwards from where they stand. A point that two intervals share is evaluated
+ * once. Rows of the Jacobian go window by window. Shards are summed in their own order: the same
+ * bits for any number of threads. Memory is kept from call to call in the residual: one caller at a
+ * time. */
+#include "base/base.h"
+#include "learn/learn.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 48, MOST_ROWS = 8 * MOST };
+
+/* A row of the block: the slots of its intervals, its window and equation. */
+typedef struct row {
+    size_t a, b, window, equation;
+} row;
+
+typedef struct block {
+    const clsi_residual *r;
+    const double *theta;
+    size_t n, interval[MOST];                   /* slots */
+    size_t ends, end[MOST + 2], pair[2 * MOST]; /* paired: data, and which are ends of which slot */
+    size_t n_rows;
+    row rows[MOST_ROWS];
+    double *in;            /* (inputs + quantities, MOST) */
+    double *out;           /* (Q + Q K, MOST) */
+    double *value, *slope; /* (MOST), (MOST, d) */
+    double **x;            /* (unknowns): inputs at nodes or ends, (MOST, d) */
+    double **pass;         /* (unknowns) or NULL */
+    double *scratch, *memory;
+} block;
+
+struct clsi_position_memory {
+    size_t n_blocks, n_parts;
+    block *blocks;
+    double *parts;
+};
+
+void clsi_position_memory_free(struct clsi_position_memory *m) {
+    for (size_t i = 0; m && i < m->n_blocks; i++) {
+        free(m->blocks[i].memory);
+        free(m->blocks[i].x);
+    }
+    if (m) free(m->blocks);
+    if (m) free(m->parts);
+    free(m);
+}
+
+/* ---- memory ---- */
+
+static size_t input_count(const clsi_residual *r) {
+    return 4 * r->n + 1 + r->unknowns->n_symbols;
+}
+
+static const clsi_field *field_of(const clsi_residual *r, size_t k) {
+    return r->unknowns->list[k].learned.field;
+}
+
+static size_t pass_size(const clsi_residual *r, size_t k) {
+    const clsi_field *f = field_of(r, k);
+    if (r->paired[k]) return f->kind->pairs->size(f);
+    return f->kind->blocks ? f->kind->blocks->size(f) : 0;
+}
+
+static cls_status allocate(const clsi_residual *r, block *b) {
+    size_t n = r->unknowns->n, Q = r->n_quantities, K = r->unknowns->n_symbols;
+    size_t in = (input_count(r) + Q) * MOST, out = (Q + Q * K) * MOST, scratch = 0, passes = 0;
+    size_t d = CLSI_FIELD_MAX_INPUTS;
+    for (size_t k = 0; k < n; k++) {
+        size_t need = field_of(r, k)->kind->scratch(field_of(r, k), MOST);
+        scratch = need > scratch ? need : scratch;
+        passes += pass_size(r, k);
+    }
+    b->x = clsi_calloc(2 * n, sizeof *b->x);
+    b->memory =
+        clsi_calloc(in + out + MOST * (1 + d) + n * MOST * d + scratch + passes, sizeof(double));
+    if (!b->x || !b->memory) return CLS_MEMORY;
+    b->pass = b->x + n;
+    b->in = b->memory;
+    b->out = b->in + in;
+    b->value = b->out + out;
+    b->slope = b->value + MOST;
+    b->scratch = b->slope + MOST * d;
+    double *at = b->scratch + scratch;
+    for (size_t k = 0; k < n; k++, at += MOST * d) b->x[k] = at;
+    for (size_t k = 0; k < n; k++, at += pass_size(r, k - 1))
+        if (pass_size(r, k)) b->pass[k] = at;
+    return CLS_OK;
+}
+
+/* Blocks for all threads (their memory comes later) and `parts` numbers. */
+static struct clsi_position_memory *memory_for(const clsi_residual *r, size_t parts) {
+    struct clsi_position_memory *m = r->position_memory;
+    size_t threads = (size_t)omp_get_max_threads();
+    if (m->n_blocks < threads) {
+        block *more = realloc(m->blocks, threads * sizeof *more);
+        if (!more) return NULL;
+        memset(more + m->n_blocks, 0, (threads - m->n_blocks) * sizeof *more);
+        m->blocks = more;
+        m->n_blocks = threads;
+    }
+    if (m->n_parts < parts) {
+        free(m->parts);
+        m->parts = clsi_calloc(parts, sizeof *m->parts);
+        m->n_parts = m->parts ? parts : 0;
+        if (!m->parts) return NULL;
+    }
+    return m;
+}
+
+struct clsi_position_memory *clsi_position_memory_create(void) {
+    return clsi_calloc(1, sizeof(struct clsi_position_memory));
+}
+
+static cls_status begin(const clsi_residual *r, const double *theta, block **out) {
+    block *b = *out = &r->position_memory->blocks[omp_get_thread_num()];
+    if (!b->memory && allocate(r, b) != CLS_OK) return CLS_MEMORY;
+    b->r = r;
+    b->theta = theta;
+    for (size_t k = 0; k < r->unknowns->n; k++) {
+        const clsi_field *f = field_of(r, k);
+        const double *own = theta ? theta + r->unknowns->list[k].learned.offset : NULL;
+        if (r->paired[k] && (theta || f->kind->linear))
+            f->kind->pairs->open(f, own, b->pass[k]);
+        else if (!r->paired[k] && b->pass[k] && theta)
+            f->kind->blocks->open(f, own, b->pass[k]);
+    }
+    return CLS_OK;
+}
+
+/* ---- intervals and rows of a block ---- */
+
+static size_t slot_of(block *b, size_t interval) {
+    const clsi_intervals *all = b->r->points->intervals;
+    for (size_t i = b->n > 2 ? b->n - 2 : 0; i < b->n; i++)
+        if (b->interval[i] == interval) return i;
+    if (all->paired) {
+        int next = b->n && b->interval[b->n - 1] + 1 == interval; /* shares an end */
+        if (!next) b->end[b->ends++] = interval;
+        b->end[b->ends++] = interval + 1;
+        b->pair[2 * b->n] = b->ends - 1; /* u: the right end */
+        b->pair[2 * b->n + 1] = b->ends - 2;
+    }
+    b->interval[b->n] = interval;
+    return b->n++;
+}
+
+static int has_room(const block *b) {
+    return (b->n + 2) * b->r->points->intervals->nodes <= MOST && b->ends + 4 <= MOST &&
+           b->n_rows < MOST_ROWS;
+}
+
+static void clear(block *b) {
+    b->n = b->ends = b->n_rows = 0;
+}
+
+/* The rows [at, end) of the list (NULL: of all, from `first` on) as far as they fit; returns the
+ * first one that does not. */
+static size_t take_rows(block *b, size_t first, const size_t *list, size_t at, size_t end) {
+    size_t E = b->r->n_equations;
+    clear(b);
+    for (; at < end && has_room(b); at++) {
+        size_t number = list ? list[at] : first + at, interval = b->r->points->window[number / E];
+        row *x = &b->rows[b->n_rows++];
+        *x = (row){.window = number / E, .equation = number % E};
+        x->a = slot_of(b, interval);
+        x->b = slot_of(b, interval + 1);
+    }
+    return at;
+}
+
+/* ---- evaluated ---- */
+
+static size_t point_of(const block *b, size_t node) {
+    size_t nodes = b->r->points->intervals->nodes;
+    return b->interval[node / nodes] * nodes + node % nodes;
+}
+
+static size_t node_count(const block *b) {
+    return b->n * b->r->points->intervals->nodes;
+}
+
+static void gather(const block *b, size_t k) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_intervals *all = b->r->points->intervals;
+    size_t d = u->learned.d, n = b->r->paired[k] ? b->ends : node_count(b);
+    for (size_t i = 0; i < n; i++) {
+        size_t point = b->r->paired[k] ? all->n * all->nodes + b->end[i] : point_of(b, i);
+        memcpy(b->x[k] + i * d, u->x + point * d, d * sizeof(double));
+    }
+}
+
+static void fill_field(block *b, size_t k) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_learned *l = &u->learned;
+    const clsi_field_kind *kind = l->field->kind;
+    size_t n = node_count(b);
+    double *to = b->in + (2 * b->r->n + 1 + u->symbol) * MOST;
+    double *slope = b->r->sloped[k] ? b->slope : NULL;
+    memset(to, 0, (1 + l->d) * MOST * sizeof *to);
+    if (!b->theta) return;
+    gather(b, k);
+    if (b->r->paired[k])
+        kind->pairs->evaluate(b->pass[k], b->ends, b->x[k], b->n, b->pair, b->slope);
+    else if (b->pass[k])
+        kind->blocks->evaluate(b->pass[k], n, b->x[k], b->value, slope);
+    else
+        kind->evaluate(l->field, b->theta + l->offset, n, b->x[k], b->value, slope, b->scratch);
+    if (!b->r->paired[k]) memcpy(to, b->value, n * sizeof *to);
+    for (size_t i = 0; slope && i < n; i++)
+        for (size_t j = 0; j < l->d; j++) to[(j + 1) * MOST + i] = slope[i * l->d + j];
+}
+
+static void fill_ends(block *b) {
+    const clsi_intervals *all = b->r->points->intervals;
+    double *u = b->in + (2 * b->r->n + 1 + b->r->unknowns->n_symbols) * MOST;
+    for (size_t j = 0; j < all->dimension; j++)
+        for (size_t i = 0; i < b->n; i++) {
+            const double *q = all->q + j * all->n_data + b->interval[i];
+            u[j * MOST + i] = q[1];
+            u[(all->dimension + j) * MOST + i] = q[0];
+        }
+}
+
+static cls_status evaluate(block *b, int with_slopes) {
+    const clsi_points *p = b->r->points;
+    size_t n = node_count(b);
+    for (size_t k = 0; k < p->nz; k++)
+        for (size_t i = 0; i < n; i++) b->in[k * MOST + i] = p->z[k * p->n + point_of(b, i)];
+    for (size_t i = 0; i < n; i++) b->in[p->nz * MOST + i] = p->time[point_of(b, i)];
+    for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
+    if (p->intervals->paired) fill_ends(b);
+    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, n, MOST, b->in, b->out);
+}
+
+/* Coefficients of p and f at node k of the row's left (0) and right (1) interval. */
+typedef struct weights {
+    double p[2][CLSI_MAX_NODES], f[2][CLSI_MAX_NODES];
+} weights;
+
+static void weigh(const block *b, const row *x, weights *c) {
+    const clsi_points *p = b->r->points;
+    const clsi_intervals *all = p->intervals;
+    const double *h = all->h + p->window[x->window];
+    double scale = b->r->weight[x->equation * p->n_windows + x->window];
+    for (size_t k = 0; k < all->nodes; k++) {
+        c->p[0][k] = scale * all->share[k];
+        c->p[1][k] = -c->p[0][k];
+        c->f[0][k] = scale * h[0] * all->right[k];
+        c->f[1][k] = scale * h[1] * all->left[k];
+    }
+}
+
+static double residual_of(const block *b, const row *x, weights *c) {
+    size_t nodes = b->r->points->intervals->nodes;
+    const double *p = b->out + x->equation * MOST, *f = p + b->r->n_equations * MOST;
+    double sum = 0;
+    weigh(b, x, c);
+    for (size_t side = 0; side < 2; side++)
+        for (size_t k = 0; k < nodes; k++) {
+            size_t at = (side ? x->b : x->a) * nodes + k;
+            sum += c->p[side][k] * p[at] + c->f[side][k] * f[at];
+        }
+    return sum;
+}
+
+/* ---- rows of the Jacobian ---- */
+
+/* d(row)/d(symbols of unknown k) at the 2 nodes points of a row's window: a for the value, s (..,
+ * d) for the slopes. Zero when there is none. */
+static int symbol_slopes(const block *b, const row *x, size_t k, double *a, double *s) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    size_t K = b->r->unknowns->n_symbols, Q = b->r->n_quantities, d = u->learned.d;
+    size_t nodes = b->r->points->intervals->nodes, any = 0;
+    weights c;
+    weigh(b, x, &c);
+    for (size_t i = 0; i < 2 * nodes; i++) {
+        size_t side = i / nodes, node = (side ? x->b : x->a) * nodes + i % nodes;
+        const double *p = b->out + (Q + x->equation * K + u->symbol) * MOST + node;
+        const double *f = p + b->r->n_equations * K * MOST;
+        double cp = c.p[side][i % nodes], cf = c.f[side][i % nodes];
+        a[i] = cp * p[0] + cf * f[0];
+        any |= a[i] != 0;
+        for (size_t j = 0; j < d; j++) {
+            s[i * d + j] = cp * p[(j + 1) * MOST] + cf * f[(j + 1) * MOST];
+            any |= s[i * d + j] != 0;
+        }
+    }
+    return any != 0;
+}
+
+static void field_row(block *b, const row *x, size_t k, double *J) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_learned *l = &u->learned;
+    const clsi_field_kind *kind = l->field->kind;
+    size_t d = l->d, nodes = b->r->points->intervals->nodes;
+    double a[2 * CLSI_MAX_NODES], s[2 * CLSI_MAX_NODES * CLSI_FIELD_MAX_INPUTS];
+    double at[4 * CLSI_MAX_NODES * CLSI_FIELD_MAX_INPUTS], *to[2 * CLSI_MAX_NODES];
+    if (!symbol_slopes(b, x, k, a, s)) return;
+    for (size_t i = 0; i < 2 * nodes; i++) to[i] = J + l->offset;
+    if (b->r->paired[k]) {
+        static const size_t pair[] = {1, 0, 2, 1};
+        size_t first = b->r->points->intervals->n * nodes + b->interval[x->a];
+        memcpy(at, u->x + first * d, 3 * d * sizeof *at);
+        kind->pairs->evaluate(b->pass[k], 3, at, 2, pair, NULL);
+        kind->pairs->rows(b->pass[k], s, to);
+        return;
+    }
+    for (size_t i = 0; i < 2 * nodes; i++) {
+        size_t node = (i / nodes ? x->b : x->a) * nodes + i % nodes;
+        memcpy(at + i * d, u->x + point_of(b, node) * d, d * sizeof *at);
+    }
+    if (b->pass[k] && b->theta) {
+        kind->blocks->evaluate(b->pass[k], 2 * nodes, at, b->value, b->slope);
+        kind->blocks->rows(b->pass[k], 2 * nodes, a, s, to);
+    } else {
+        kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, 2 * nodes, at, a, s, 0,
+                   J + l->offset, b->scratch);
+    }
+}
+
+static cls_status rows_of_shard(block *b, size_t first, const size_t *list, size_t begin_,
+                                size_t end, double *out, double *J) {
+    size_t P = b->r->unknowns->n_theta;
+    cls_status status = CLS_OK;
+    for (size_t at = begin_; at < end && status == CLS_OK;) {
+        size_t stop = take_rows(b, first, list, at, end);
+        weights c;
+        status = evaluate(b, J != NULL);
+        for (size_t i = 0; i < b->n_rows; i++) out[at + i] = residual_of(b, &b->rows[i], &c);
+        if (J) memset(J + at * P, 0, b->n_rows * P * sizeof *J);
+        for (size_t i = 0; J && i < b->n_rows; i++)
+            for (size_t k = 0; k < b->r->unknowns->n; k++)
+                field_row(b, &b->rows[i], k, J + (at + i) * P);
+        at = stop;
+    }
+    return status;
+}
+
+/* Shards depend on the number of rows, never on that of threads; they begin with a window. */
+enum { SHARDS = 16, SHARD_WINDOWS = 96 };
+
+static size_t shard_count(const clsi_residual *r, size_t count) {
+    size_t n = 1;
+    while (n < SHARDS && 2 * n * SHARD_WINDOWS * r->n_equations <= count) n *= 2;
+    return n;
+}
+
+/* Threads are woken only for what takes a millisecond or more. */
+static int is_long(const clsi_residual *r, size_t count) {
+    return (double)count * (double)r->unknowns->n_theta > 4e6;
+}
+
+static size_t shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
+    size_t at = count * s / shards;
+    return s == shards ? count : at - at % r->n_equations;
+}
+
+cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J) {
+    size_t shards = shard_count(r, count);
+    int failed = 0;
+    if (!memory_for(r, 0)) return CLS_MEMORY;
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
+    {
+        block *b;
+        failed = begin(r, theta, &b) != CLS_OK;
+#pragma omp for schedule(dynamic)
+        for (size_t s = 0; s < shards; s++)
+            failed |=
+                failed || rows_of_shard(b, first, list, shard_begin(r, count, shards, s),
+                                        shard_begin(r, count, shards, s + 1), out, J) != CLS_OK;
+    }
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- gradient ---- */
+
+/* Where the adjoint program reads dLoss/d(p, f) at the nodes, zero. */
+static double *coefficients(block *b) {
+    double *c = b->in + input_count(b->r) * MOST;
+    memset(c, 0, b->r->n_quantities * MOST * sizeof *c);
+    return c;
+}
+
+static void residuals_back(block *b, double *sum) {
+    size_t nodes = b->r->points->intervals->nodes;
+    double *into = coefficients(b);
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const row *x = &b->rows[i];
+        weights c;
+        double value = residual_of(b, x, &c);
+        double *p = into + x->equation * MOST, *f = p + b->r->n_equations * MOST;
+        *sum += value * value;
+        for (size_t k = 0; k < 2 * nodes; k++) {
+            size_t side = k / nodes, at = (side ? x->b : x->a) * nodes + k % nodes;
+            p[at] += value * c.p[side][k % nodes];
+            f[at] += value * c.f[side][k % nodes];
+        }
+    }
+}
+
+/* From dLoss/d symbols (in `out`) to the parameters. */
+static void field_back(block *b, size_t k, double *gradient) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_learned *l = &u->learned;
+    const clsi_field_kind *kind = l->field->kind;
+    const double *a = b->out + u->symbol * MOST;
+    size_t n = node_count(b);
+    double *slope = b->r->sloped[k] ? b->slope : NULL;
+    for (size_t j = 0; slope && j < l->d; j++)
+        for (size_t i = 0; i < n; i++) slope[i * l->d + j] = a[(j + 1) * MOST + i];
+    if (b->r->paired[k] && slope) {
+        if (!b->theta) { /* evaluate was not called */
+            gather(b, k);
+            kind->pairs->evaluate(b->pass[k], b->ends, b->x[k], b->n, b->pair, NULL);
+        }
+        kind->pairs->add(b->pass[k], slope);
+    } else if (b->pass[k] && b->theta && !b->r->paired[k]) {
+        kind->blocks->add(b->pass[k], n, a, slope);
+    } else if (!b->r->paired[k]) {
+        gather(b, k);
+        kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, n, b->x[k], a, slope,
+                      gradient + l->offset, b->scratch);
+    }
+}
+
+static int has_sums(const block *b, size_t k) {
+    return b->r->paired[k] || (b->pass[k] && b->theta);
+}
+
+static void sums_begin(block *b, double *gradient) {
+    memset(gradient, 0, b->r->unknowns->n_theta * sizeof *gradient);
+    for (size_t k = 0; k < b->r->unknowns->n; k++) {
+        const clsi_field_kind *kind = field_of(b->r, k)->kind;
+        if (has_sums(b, k))
+            (b->r->paired[k] ? kind->pairs->clear : kind->blocks->clear)(b->pass[k]);
+    }
+}
+
+static cls_status sums_add(block *b, double *gradient) {
+    cls_status status = cls_program_run_many(b->r->adjoint, node_count(b), MOST, b->in, b->out);
+    for (size_t k = 0; k < b->r->unknowns->n && status == CLS_OK; k++) field_back(b, k, gradient);
+    return status;
+}
+
+static void sums_end(block *b, double *gradient) {
+    for (size_t k = 0; k < b->r->unknowns->n; k++) {
+        const clsi_field_kind *kind = field_of(b->r, k)->kind;
+        double *out = gradient + b->r->unknowns->list[k].learned.offset;
+        if (has_sums(b, k))
+            (b->r->paired[k] ? kind->pairs->close : kind->blocks->close)(b->pass[k], out);
+    }
+}
+
+static cls_status gradient_of_shard(block *b, const size_t *list, size_t begin_, size_t end,
+                                    double *sum, double *gradient) {
+    cls_status status = CLS_OK;
+    *sum = 0;
+    sums_begin(b, gradient);
+    for (size_t at = begin_; at < end && status == CLS_OK;) {
+        at = take_rows(b, 0, list, at, end);
+        status = evaluate(b, 0);
+        residuals_back(b, sum);
+        if (status == CLS_OK) status = sums_add(b, gradient);
+    }
+    sums_end(b, gradient);
+    return status;
+}
+
+cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                  const size_t *list, double *loss, double *gradient) {
+    size_t P = r->unknowns->n_theta, shards = shard_count(r, count);
+    const struct clsi_position_memory *memory = memory_for(r, SHARDS * (P + 1));
+    if (!memory) return CLS_MEMORY;
+    double *sums = memory->parts, *parts = sums + SHARDS;
+    int failed = 0;
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
+    {
+        block *b;
+        failed = begin(r, theta, &b) != CLS_OK;
+#pragma omp for schedule(dynamic)
+        for (size_t s = 0; s < shards; s++)
+            failed |= failed || gradient_of_shard(b, list, shard_begin(r, count, shards, s),
+                                                  shard_begin(r, count, shards, s + 1), sums + s,
+                                                  parts + s * P) != CLS_OK;
+    }
+    *loss = 0;
+    for (size_t s = 0; s < shards; s++) *loss += sums[s] / (2 * (double)(count ? count : 1));
+    for (size_t j = 0; j < P; j++) {
+        double sum = parts[j];
+        for (size_t s = 1; s < shards; s++) sum += parts[s * P + j];
+        gradient[j] = sum / (double)(count ? count : 1);
+    }
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- the scale condition ---- */
+
+/* p.v at the nodes of slot i, weighed; into the means and into the coefficients. */
+static void add_product(block *b, size_t i, double share, double *pv, double *vv, double *into) {
+    const clsi_points *p = b->r->points;
+    size_t nodes = p->intervals->nodes;
+    for (size_t j = 0; j < b->r->n; j++)
+        for (size_t k = i * nodes; k < (i + 1) * nodes; k++) {
+            double v = p->z[(b->r->n + j) * p->n + point_of(b, k)];
+            double c = share * p->intervals->share[k % nodes] * v;
+            *pv += c * b->out[j * MOST + k];
+            *vv += c * v;
+            into[j * MOST + k] += c;
+        }
+}
+
+cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size_t most,
+                               double *row_, double *mean_pv, double *mean_vv) {
+    const clsi_points *p = r->points;
+    size_t stride = most ? (p->n_training + most - 1) / most : 1;
+    double count = (double)((p->n_training + stride - 1) / stride);
+    block *b;
+    cls_status status = memory_for(r, 0) ? begin(r, theta, &b) : CLS_MEMORY;
+    *mean_pv = *mean_vv = 0;
+    if (status != CLS_OK) return status;
+    sums_begin(b, row_);
+    for (size_t at = 0; at < p->n_training && status == CLS_OK;) {
+        size_t slot[MOST], n = 0;
+        clear(b);
+        for (; at < p->n_training && has_room(b) && n < MOST; at += stride)
+            slot[n++] = slot_of(b, p->window[at]);
+        status = evaluate(b, 0);
+        double *into = coefficients(b);
+        for (size_t i = 0; i < n; i++) add_product(b, slot[i], 1 / count, mean_pv, mean_vv, into);
+        if (status == CLS_OK) status = sums_add(b, row_);
+    }
+    sums_end(b, row_);
+    return status;
+}
