@@ -116,7 +116,9 @@ static void equals_the_discrete_gradient_of_the_expression(void **state) {
             ends[j] = cls_symbol(g, names[3 + j]);
             ends[d + j] = cls_symbol(g, names[6 + j]);
         }
-        cls_node phi = t.f->kind->expression(t.f, g, x, t.theta);
+        cls_node *theta = calloc(t.p, sizeof *theta);
+        for (size_t k = 0; k < t.p; k++) theta[k] = cls_constant(g, t.theta[k]);
+        cls_node phi = t.f->kind->expression(t.f, g, x, theta);
         assert_int_equal(cls_discrete_gradient(g, phi, d, x, ends, ends + d, out), CLS_OK);
         assert_int_equal(cls_program_create(g, 2 * d, ends, d, out, &program, NULL), CLS_OK);
         double gbar[3 * 3], expected[3], *work = numbers(cls_program_work_size(program));
@@ -132,6 +134,7 @@ static void equals_the_discrete_gradient_of_the_expression(void **state) {
                 assert_true(fabs(gbar[i * d + j] - expected[j]) <= 1e-13 * (1 + fabs(expected[j])));
         }
         free(work);
+        free(theta);
         cls_program_free(&program);
         cls_graph_free(&g);
         close_setup(&t);
