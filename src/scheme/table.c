@@ -11,6 +11,8 @@
     X(dtel)                                                                                        \
     X(vnots)                                                                                       \
     X(vnots_symmetric)                                                                             \
+    X(cayley)                                                                                      \
+    X(cayley_symmetric)                                                                            \
     X(leapfrog)                                                                                    \
     X(symplectic_euler)                                                                            \
     X(euler)                                                                                       \

@@ -271,6 +271,8 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     if (status != CLS_OK) return status;
     if (!isfinite(time)) return clsi_fail(error, CLS_USAGE, "the start time is %g", time);
     memcpy(sim->state, state, sim->n_state * sizeof(double));
+    status = clsi_system_check_units(sp->s, sim->state, error);
+    if (status != CLS_OK) return status;
     sim->t0 = time;
     sim->steps = 0;
     sim->defect = sim->step_entropy = 0;
@@ -330,6 +332,7 @@ static clsi_trouble take_next(cls_simulator *sim) {
         if (!(reached > x->low && reached < x->high)) return CLSI_DOMAIN;
     }
     memcpy(sim->state, sim->next_out, sim->n_state * sizeof(double));
+    clsi_system_normalise(sp->s, sim->state);
     return CLSI_FINE;
 }
 
@@ -499,7 +502,9 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
 
 static cls_status reference_step(cls_simulator *sim, cls_error *error) {
     double t = sim->t0 + (double)(sim->steps + 1) * sim->stepper->options.h;
-    return clsi_reference_advance(sim->reference, t, sim->state, error);
+    cls_status status = clsi_reference_advance(sim->reference, t, sim->state, error);
+    clsi_system_normalise(sim->stepper->s, sim->state);
+    return status;
 }
 
 cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {

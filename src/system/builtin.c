@@ -15,6 +15,7 @@
       "van der Waals gas near its critical point under an external pressure")                      \
     X("two-pistons", two_pistons, "ideal gas between two pistons")                                 \
     X("adiabatic-piston", adiabatic_piston, "two gas chambers and an adiabatic piston")            \
+    X("rigid-body", rigid_body, "rigid body with friction")                                        \
     X("mass-spring", mass_spring, "mass on a spring")                                              \
     X("pendulum", pendulum, "plane pendulum")                                                      \
     X("two-body", two_body, "two bodies that attract each other")                                  \

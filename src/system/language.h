@@ -2,7 +2,9 @@
  *   source.c    text, positions, error sentences, words, expressions
  *   names.c     one table of names; which of them a formula may use
  *   declare.c   coordinate, position, momentum, entropy, temperature, parameter, let, part
- *   brackets.c  poisson, algebra
+ *   brackets.c  poisson
+ *   algebra.c   algebra
+ *   body.c      rigid body, vertical, attitude
  *   statements.c  formulas, friction, heat, external, invariant, output, start, step, until
  *   anchor.c    anchor
  *   parse.c     the table of statements and the order of reading */
@@ -59,7 +61,8 @@ typedef struct clsi_reader {
         parameter_capacity, value_capacity, symbol_capacity, constant_capacity, lets_capacity,
         let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
         unknown_field_capacity, unknown_of_capacity, invariants_capacity, raw_invariants_capacity,
-        outputs_capacity, raw_outputs_capacity, anchors_capacity;
+        outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity;
+    size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_replacement *replacements;
     size_t n_replacements;
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
@@ -126,6 +129,14 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
 clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t length);
 cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);
 
+/* ---- brackets.c and algebra.c ---- */
+/* A position or a momentum by its name. */
+cls_status clsi_read_member(clsi_reader *r, clsi_cursor *c, const clsi_name **out);
+void clsi_set_bracket(cls_system *s, clsi_physics *ph, const clsi_name *a, const clsi_name *b,
+                      cls_node value);
+/* The brackets of a named algebra on as many momenta as it has dimensions. */
+void clsi_set_algebra(cls_system *s, const char *name, const clsi_name *const *momenta);
+
 /* ---- declare.c and statements.c: one function per statement ---- */
 cls_status clsi_read_system(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c);
@@ -142,6 +153,13 @@ cls_status clsi_read_hamiltonian(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_thermal(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_poisson(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_algebra(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_body(clsi_reader *r, clsi_cursor c); /* the names; brackets with set_body */
+cls_status clsi_read_vertical(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_attitude(clsi_reader *r, clsi_cursor c);
+cls_status clsi_set_body(clsi_reader *r, clsi_cursor c);
+cls_status clsi_set_vertical(clsi_reader *r, clsi_cursor c);
+cls_status clsi_set_attitude(clsi_reader *r, clsi_cursor c);
+void clsi_default_attitudes(cls_system *s); /* a start without one begins unturned */
 cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c);

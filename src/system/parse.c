@@ -19,33 +19,37 @@ typedef struct keyword {
     const char *first, *second; /* second NULL for one word */
     pass when;
     cls_status (*read)(clsi_reader *r, clsi_cursor c);
+    cls_status (*again)(clsi_reader *r, clsi_cursor c); /* when all names are known, or NULL */
 } keyword;
 
 static const keyword keywords[] = {
-    {"system", NULL, DECLARE, clsi_read_system},
-    {"coordinate", NULL, DECLARE, clsi_read_coordinates},
-    {"position", NULL, DECLARE_ALONE, clsi_read_positions},
-    {"momentum", NULL, DECLARE_ALONE, clsi_read_momenta},
-    {"entropy", NULL, DECLARE, clsi_read_entropies},
-    {"temperature", NULL, DECLARE, clsi_read_temperatures},
-    {"parameter", NULL, PARAMETER, clsi_read_parameters},
-    {"let", NULL, LET, clsi_read_let},
-    {"part", NULL, LET, clsi_read_part},
-    {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian},
-    {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian},
-    {"thermal", "lagrangian", PHYSICS, clsi_read_thermal},
-    {"poisson", NULL, PHYSICS, clsi_read_poisson},
-    {"algebra", NULL, PHYSICS, clsi_read_algebra},
-    {"friction", NULL, PHYSICS, clsi_read_friction},
-    {"heat", "exchange", PHYSICS, clsi_read_heat},
-    {"external", "force", PHYSICS, clsi_read_external_force},
-    {"external", "potential", PHYSICS, clsi_read_external_potential},
-    {"invariant", NULL, PHYSICS, clsi_read_invariant},
-    {"output", NULL, PHYSICS, clsi_read_output},
-    {"start", NULL, PHYSICS, clsi_read_start},
-    {"step", NULL, PHYSICS, clsi_read_step},
-    {"until", NULL, PHYSICS, clsi_read_until},
-    {"anchor", NULL, ANCHOR, clsi_read_anchor},
+    {"system", NULL, DECLARE, clsi_read_system, NULL},
+    {"coordinate", NULL, DECLARE, clsi_read_coordinates, NULL},
+    {"position", NULL, DECLARE_ALONE, clsi_read_positions, NULL},
+    {"momentum", NULL, DECLARE_ALONE, clsi_read_momenta, NULL},
+    {"entropy", NULL, DECLARE, clsi_read_entropies, NULL},
+    {"temperature", NULL, DECLARE, clsi_read_temperatures, NULL},
+    {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL},
+    {"let", NULL, LET, clsi_read_let, NULL},
+    {"part", NULL, LET, clsi_read_part, NULL},
+    {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL},
+    {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL},
+    {"thermal", "lagrangian", PHYSICS, clsi_read_thermal, NULL},
+    {"rigid", "body", DECLARE_ALONE, clsi_read_body, clsi_set_body},
+    {"vertical", NULL, DECLARE_ALONE, clsi_read_vertical, clsi_set_vertical},
+    {"attitude", NULL, DECLARE_ALONE, clsi_read_attitude, clsi_set_attitude},
+    {"poisson", NULL, PHYSICS, clsi_read_poisson, NULL},
+    {"algebra", NULL, PHYSICS, clsi_read_algebra, NULL},
+    {"friction", NULL, PHYSICS, clsi_read_friction, NULL},
+    {"heat", "exchange", PHYSICS, clsi_read_heat, NULL},
+    {"external", "force", PHYSICS, clsi_read_external_force, NULL},
+    {"external", "potential", PHYSICS, clsi_read_external_potential, NULL},
+    {"invariant", NULL, PHYSICS, clsi_read_invariant, NULL},
+    {"output", NULL, PHYSICS, clsi_read_output, NULL},
+    {"start", NULL, PHYSICS, clsi_read_start, NULL},
+    {"step", NULL, PHYSICS, clsi_read_step, NULL},
+    {"until", NULL, PHYSICS, clsi_read_until, NULL},
+    {"anchor", NULL, ANCHOR, clsi_read_anchor, NULL},
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
@@ -56,7 +60,6 @@ static const struct {
     {"unknown", "`unknown` stands in the place of a formula: `friction F1 on T1: unknown`, "
                 "`part N = unknown`"},
 #define ONLY " is not in this version, which knows lagrangian, hamiltonian and thermal lagrangian"
-    {"rigid", "`rigid body`" ONLY},
     {"metriplectic", "`metriplectic`" ONLY},
     {"component", "`component`" ONLY},
     {"port", "`port`" ONLY},
@@ -80,13 +83,13 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
     const char *near = cls_nearest_word(word, N_KEYWORDS, words);
     if (near)
         return clsi_at(r, where, "no statement begins with `%s`: did you mean `%s`?", word, near);
-    return clsi_at(
-        r, where,
-        "no statement begins with `%s`: expected coordinate, position, momentum, "
-        "entropy, temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
-        "lagrangian, poisson, algebra, friction, heat exchange, external, invariant, output, "
-        "start, step, until or anchor",
-        word);
+    return clsi_at(r, where,
+                   "no statement begins with `%s`: expected coordinate, position, momentum, "
+                   "entropy, temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
+                   "lagrangian, rigid body, vertical, attitude, poisson, algebra, friction, heat "
+                   "exchange, external, invariant, output, "
+                   "start, step, until or anchor",
+                   word);
 }
 
 static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
@@ -220,8 +223,11 @@ static cls_status check_set(clsi_reader *r) {
 
 static cls_status read_pass(clsi_reader *r, const statement *list, size_t n, pass when) {
     cls_status status = CLS_OK;
-    for (size_t i = 0; i < n && status == CLS_OK; i++)
-        if (list[i].key->when == when) status = list[i].key->read(r, list[i].body);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        const keyword *k = list[i].key;
+        if (k->when == when) status = k->read(r, list[i].body);
+        if (when == LET && k->again && status == CLS_OK) status = k->again(r, list[i].body);
+    }
     return status;
 }
 
@@ -254,6 +260,7 @@ static cls_status finish(clsi_reader *r) {
     cls_error inner = {0};
     if (s->step == 0) s->step = 0.01;
     if (s->until == 0) s->until = 10;
+    clsi_default_attitudes(s);
     if (r->skeleton) return cls_graph_status(s->g, r->error);
     cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);
     if (status == CLS_OK) status = clsi_system_build_rows(s, &inner);

@@ -386,6 +386,8 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     if (p.n_unknown) status = solve(&p, error);
     if (status != CLS_OK) goto done;
     memcpy(state, p.z, nz * sizeof *state);
+    status = clsi_system_check_units(s, state, error);
+    if (status != CLS_OK) goto done;
     if (s->has_work) state[nz] = energy_in;
     status = check_state(s, state, error);
 done:

@@ -48,6 +48,7 @@ void cls_system_free(cls_system **system) {
     free_strings(s->columns, s->n_columns);
     for (size_t i = 0; i < s->n_anchors; i++) free(s->anchors[i].state);
     free(s->anchors);
+    free(s->units);
     free_physics(s, &s->raw);
     free_physics(s, &s->bound);
     clsi_form_free(&s->form);

@@ -34,6 +34,11 @@ typedef struct clsi_anchor {
     double value, *state; /* (nq + n + m): see clsi_anchor_variable */
 } clsi_anchor;
 
+/* Positions [first, first + count) whose squares add up to one. */
+typedef struct clsi_unit {
+    size_t first, count;
+} clsi_unit;
+
 /* The physics as expressions. Absent things are the constant 0. */
 typedef struct clsi_physics {
     cls_node formula;      /* L(q,v,S), H(q,p,S) or G(q,v,T) as the user wrote it */
@@ -69,6 +74,8 @@ struct cls_system {
     char **unknown_of;    /* formulas it is a function of, "a; b", NULL: those of its kind */
     size_t n_anchors;
     clsi_anchor *anchors;
+    size_t n_units;
+    clsi_unit *units; /* directions and attitudes of rigid bodies (body.c) */
     clsi_physics raw, bound;
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
@@ -159,6 +166,11 @@ void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, struct clsi_te
 /* A row as a program, for callers that bring their own work array: inputs (t, z (nz), work), the
  * last one always there (0 where the system has no work), outputs the columns in order. */
 const cls_program *clsi_system_row_program(const cls_system *s);
+
+/* Divides directions and attitudes by their lengths: round-off adds to them. */
+void clsi_system_normalise(const cls_system *s, double *state);
+/* The same for a start, which must have length one but for the last figures. */
+cls_status clsi_system_check_units(const cls_system *s, double *state, cls_error *error);
 
 /* ---- used inside this room ---- */
 /* The native form of `physics` (raw or bound). `kind` NULL: decide; else build that one. */

@@ -2,9 +2,13 @@
  * with entropy, at any h, for any friction, exchange and force; symmetries kept. */
 #include "tests/simulate/motion.h"
 
-static const char *const with_entropy[] = {"damped-oscillator",    "ideal-gas-piston",
-                                           "van-der-waals-piston", "van-der-waals-forced",
-                                           "two-pistons",          "adiabatic-piston"};
+static const char *const with_entropy[] = {"damped-oscillator",
+                                           "ideal-gas-piston",
+                                           "van-der-waals-piston",
+                                           "van-der-waals-forced",
+                                           "two-pistons",
+                                           "adiabatic-piston",
+                                           "rigid-body"};
 enum { N_ENTROPY = sizeof with_entropy / sizeof *with_entropy };
 
 static void laws_hold(const cls_system *s, double h, uint64_t steps, double limit) {

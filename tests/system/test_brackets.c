@@ -107,6 +107,81 @@ static void test_heavy_top(void **state) {
     cls_system_free(&s);
 }
 
+/* so(3), in other units, and the algebra of the plane's motions, by their commutators. */
+static void test_commutators(void **state) {
+    (void)state;
+    cls_system *s = parse("parameter k = 2\nmomentum a, b, c, d, e, f\n"
+                          "hamiltonian (a^2 + b^2/2 + c^2/3 + d^2 + e^2/2 + f^2/5)/2\n"
+                          "algebra [a, b] = k*c, [b, c] = a/k, [c, a] = b\n"
+                          "algebra [d, e] = f, [d, f] = -e\n");
+    double z[6] = {0.3, -0.7, 1.1, 0.2, 0.9, -0.4}, p[6];
+    double v[6] = {0.3, -0.35, 1.1 / 3, 0.2, 0.45, -0.08};
+    rates(s, z, NULL, p);
+    double want[6] = {-2 * z[2] * v[1] + z[1] * v[2],
+                      2 * z[2] * v[0] - 0.5 * z[0] * v[2],
+                      0.5 * z[0] * v[1] - z[1] * v[0],
+                      -z[5] * v[1 + 3] + z[4] * v[5],
+                      z[5] * v[3],
+                      -z[4] * v[3]};
+    equal(6, p, want);
+    cls_system_free(&s);
+}
+
+/* `rigid body` and `vertical` are the same thing in two lines. */
+static void test_body_and_vertical(void **state) {
+    (void)state;
+    cls_system *s =
+        parse("vertical g1, g2, g3 of a, b, c\nrigid body a, b, c with velocity u, v, w\n"
+              "hamiltonian a^2/2 + b^2/4 + c^2/6 + 0.5*g1 + 2*g3\n");
+    double z[6] = {0.1, 0.5, 0.8, 0.3, -0.7, 1.1}, v[3] = {0.3, -0.35, 1.1 / 3},
+           H_g[3] = {0.5, 0, 2};
+    double q[3], p[3], want_q[3] = {0}, want_p[3] = {0};
+    rates(s, z, q, p);
+    cross(z, v, 1, want_q);
+    cross(z + 3, v, 1, want_p);
+    cross(z, H_g, 1, want_p);
+    equal(3, q, want_q);
+    equal(3, p, want_p);
+    cls_system_free(&s);
+}
+
+/* e' = e (0, Omega)/2 turns the vertical R^T e_z of the attitude by g' = g x Omega. */
+static void test_attitude_turns_the_vertical(void **state) {
+    (void)state;
+    cls_system *s = parse("rigid body a, b, c with velocity u, v, w\nattitude e0, e1, e2, e3\n"
+                          "hamiltonian a^2/2 + b^2/4 + c^2/6\nstart a = 1, b = 1, c = 1\n");
+    double z[7] = {0.1, 0.7, -0.5, 0.5, 0.3, -0.7, 1.1}, v[3] = {0.3, -0.35, 1.1 / 3};
+    const double *e = z;
+    double q[4], p[3], want[3] = {0};
+    double g[3] = {2 * (e[1] * e[3] - e[0] * e[2]), 2 * (e[2] * e[3] + e[0] * e[1]),
+                   e[0] * e[0] - e[1] * e[1] - e[2] * e[2] + e[3] * e[3]};
+    rates(s, z, q, p);
+    double rate[3] = {2 * (q[1] * e[3] + e[1] * q[3] - q[0] * e[2] - e[0] * q[2]),
+                      2 * (q[2] * e[3] + e[2] * q[3] + q[0] * e[1] + e[0] * q[1]),
+                      2 * (e[0] * q[0] - e[1] * q[1] - e[2] * q[2] + e[3] * q[3])};
+    cross(g, v, 1, want);
+    equal(3, rate, want);
+    double start[7];
+    assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
+    assert_true(start[0] == 1 && start[1] == 0 && start[2] == 0 && start[3] == 0);
+    cls_system_free(&s);
+}
+
+static void test_starts_have_length_one(void **state) {
+    (void)state;
+    cls_system *s = parse("rigid body a, b, c\nvertical x, y, z\nhamiltonian a^2 + b^2 + c^2 + z\n"
+                          "start a = 1, b = 1, c = 1\n");
+    const char *names[3] = {"x", "y", "z"};
+    double near_one[3] = {0.6, 0, 0.8001}, two[3] = {0, 0, 2}, z[6];
+    cls_assignments good = {3, names, near_one}, bad = {3, names, two};
+    cls_error error;
+    assert_int_equal(cls_system_start(s, &good, z, &error), CLS_OK);
+    assert_true(fabs(z[0] * z[0] + z[2] * z[2] - 1) < 4e-16);
+    assert_int_equal(cls_system_start(s, &bad, z, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "length 2"));
+    cls_system_free(&s);
+}
+
 /* A coordinate keeps its own bracket beside others, wherever it is declared. */
 static void test_mixed_with_coordinates(void **state) {
     (void)state;
@@ -129,6 +204,17 @@ static void test_mistakes(void **state) {
     refused(BODY "algebra so(4) on a, b, c\n", "expected so(3) or se(3)");
     refused(BODY "algebra so(3) on a, b\n", "needs more");
     refused(BODY "algebra so(3) on a, b, b\n", "twice");
+    refused(BODY "algebra [a, b] = c, [b, c] = b\n", "Jacobi");
+    refused(BODY "algebra [a, b] = c^2\n", "constant factors");
+    refused(BODY "algebra [a, b] = 1\n", "constant factors");
+    refused(BODY "algebra [a, a] = b\n", "itself");
+    refused("position x\n" BODY "algebra [a, x] = b\n", "is a position");
+    refused("rigid body a, b\nhamiltonian a^2 + b^2\n", "three momenta, here are 2");
+    refused(BODY "vertical x, y, z\n", "expected `of`");
+    refused(BODY "vertical x, y of a, b, c\n", "3 components, here are 2");
+    refused(BODY "attitude e, f, g, h of a, b\n", "three are needed");
+    refused(BODY "attitude e, f, g, h of a, b, e\n", "is a position");
+    refused(BODY "vertical x, y, z of a, b, b\n", "twice");
     refused(BODY "poisson {a, a} = 1\n", "itself");
     refused(BODY "poisson {a, d} = 1\n", "expected a position or a momentum");
     refused(BODY "poisson {a, b} = v.c\n", "bracket");
@@ -140,9 +226,15 @@ static void test_mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rotations), cmocka_unit_test(test_motions_of_a_body_in_a_fluid),
-        cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_mixed_with_coordinates),
+        cmocka_unit_test(test_rotations),
+        cmocka_unit_test(test_motions_of_a_body_in_a_fluid),
+        cmocka_unit_test(test_heavy_top),
+        cmocka_unit_test(test_mixed_with_coordinates),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_body_and_vertical),
+        cmocka_unit_test(test_commutators),
+        cmocka_unit_test(test_attitude_turns_the_vertical),
+        cmocka_unit_test(test_starts_have_length_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

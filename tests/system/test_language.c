@@ -98,7 +98,7 @@ static const struct {
     {GAS "lagrangian unknown network(32, 32)", 4, 12, "needs a name"},
     {GAS_L "friction on S: x <- unknown dissipative", 5, 21, "stands alone"},
     {GAS "unknown G", 4, 1, "in the place of a formula"},
-    {GAS "rigid body", 4, 1, "lagrangian, hamiltonian and thermal lagrangian"},
+    {GAS "rigid body", 4, 0, "expected a name"},
     {GAS "metriplectic", 4, 1, "thermal lagrangian"},
     {GAS "component mass", 4, 1, "thermal lagrangian"},
     {GAS "port a", 4, 1, "thermal lagrangian"},
