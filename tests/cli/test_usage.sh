@@ -149,7 +149,7 @@ test_systems_and_schemes() {
     expect_ok
     local s
     for s in damped-oscillator ideal-gas-piston van-der-waals-piston van-der-waals-forced \
-        two-pistons adiabatic-piston mass-spring pendulum two-body oscillator \
+        two-pistons adiabatic-piston rigid-body mass-spring pendulum two-body oscillator \
         thermoelastic-double-pendulum; do
         expect_stdout "^$s  +[^ ]"
     done
@@ -157,7 +157,7 @@ test_systems_and_schemes() {
     expect_json 'len(d["systems"]) >= 10 and all(s["name"] and s["title"] for s in d["systems"])'
     run "$CLAUSIUS" schemes
     expect_ok
-    for s in dtel discrete-gradient vnots vnots-symmetric leapfrog symplectic-euler euler \
+    for s in dtel discrete-gradient vnots vnots-symmetric cayley cayley-symmetric leapfrog symplectic-euler euler \
         implicit-euler implicit-midpoint rk2 rk4 generic-euler eem bdf; do
         expect_stdout "^$s "
     done

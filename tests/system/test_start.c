@@ -43,9 +43,11 @@ static void round_trip(const cls_system *s, const double *z, double tolerance) {
         const char *names[64];
         double values[64];
         size_t k = 0;
-        for (size_t i = 0; i < s->n; i++) {
+        for (size_t i = 0; i < s->nq; i++) {
             names[k] = cls_node_name(s->g, s->q[i]);
             values[k++] = value(s, row, s->q[i]);
+        }
+        for (size_t i = 0; i < s->n; i++) {
             names[k] = cls_node_name(s->g, mechanical[i]);
             values[k++] = value(s, row, mechanical[i]);
         }
