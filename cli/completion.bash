@@ -54,6 +54,10 @@ _clausius() {
         mapfile -t COMPREPLY < <(compgen -W "momentum paper" -- "$cur")
         return
         ;;
+    --loss)
+        mapfile -t COMPREPLY < <(compgen -W "residual shooting" -- "$cur")
+        return
+        ;;
     --optimizer)
         mapfile -t COMPREPLY < <(compgen -W "auto linear lm spring lbfgs adam" -- "$cur")
         return

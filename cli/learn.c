@@ -32,6 +32,14 @@ typedef struct lesson {
 
 static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam"};
 
+static cls_status read_loss(lesson *l, cls_error *error) {
+    static const char *const losses[] = {"residual", "shooting"};
+    const char *name = l->options.loss = cli_value(l->a, "loss");
+    for (size_t i = 0; i < 2 && name; i++)
+        if (!strcmp(losses[i], name)) return CLS_OK;
+    return name ? cli_unknown(error, CLS_USAGE, "loss", name, 2, losses) : CLS_OK;
+}
+
 static cls_status read_optimizer(lesson *l, cls_error *error) {
     const char *name = cli_value(l->a, "optimizer");
     size_t n = sizeof optimizers / sizeof *optimizers;
@@ -57,10 +65,13 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     const cli_arguments *a = l->a;
     cls_learn_options *o = &l->options;
     uint64_t threads = 0, restarts = 0, patience = 0;
+    uint64_t window = 0, substeps = 0;
     cls_status status = cli_integer(a, "seed", 0, &o->seed, error);
     if (!status) status = cli_integer(a, "restarts", 1, &restarts, error);
     if (!status) status = cli_integer(a, "patience", 1, &patience, error);
     if (!status) status = cli_integer(a, "max-windows", 1, &o->max_windows, error);
+    if (!status) status = cli_integer(a, "window", 1, &window, error);
+    if (!status) status = cli_integer(a, "substeps", 1, &substeps, error);
     if (!status) status = cli_integer(a, "epochs", 1, &o->max_iterations, error);
     if (!status) status = cli_integer(a, "threads", 1, &threads, error);
     if (!status) status = cli_positive(a, "time-limit", &o->time_limit, error);
@@ -70,6 +81,8 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
                           cli_value(a, "validate"));
     o->threads = threads < 4096 ? (int)threads : 4096;
     if (restarts) o->restarts = restarts;
+    o->window = (size_t)window;
+    o->substeps = (size_t)substeps;
     if (patience) o->patience = patience;
     o->resume = cli_given(a, "resume");
     return status;
@@ -121,6 +134,7 @@ static cls_status prepare(lesson *l, cls_error *error) {
     l->json = cli_given(a, "json");
     l->quiet = l->json || cli_given(a, "quiet");
     cls_status status = read_optimizer(l, error);
+    if (!status) status = read_loss(l, error);
     if (!status) status = read_unknown(l, error);
     if (!status) status = read_numbers(l, error);
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
@@ -342,8 +356,13 @@ static const cli_option options[] = {
      "the parts to learn, \"G, F1\" (show --parts lists them); else those of the file"},
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
     {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
+    {"loss", 0, "NAME",
+     "residual, or shooting (windows simulated and compared: for noisy data); else residual"},
     {"scheme", 0, "NAME",
-     "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature"},
+     "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature. With shooting "
+     "the scheme that simulates; else the system's default"},
+    {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
+    {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
     {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs or adam; else auto"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     {"map", 0, "LIST", "columns under other names, \"x=position [mm], time=t\""},
@@ -370,7 +389,8 @@ const cli_command cli_learn = {
         "learned.safetensors\n"
         "  clausius learn gas.clausius run1.csv run2.csv --unknown F --set \"c=3/2\"\n"
         "  clausius learn adiabatic-piston lab.csv --unknown F1 --map \"x=position [m], time=t\"\n"
-        "  clausius learn adiabatic-piston train.csv --unknown G --field \"chebyshev(6)\" --json\n",
+        "  clausius learn adiabatic-piston train.csv --unknown G --field \"chebyshev(6)\" --json\n"
+        "  clausius learn adiabatic-piston noisy.csv --unknown \"F1, F2\" --loss shooting\n",
     .notes =
         "DATA are CSV files: time and the state, one trajectory each or with a column\n"
         "`trajectory`. Learned are the parts that the system file calls `unknown`, or those of\n"

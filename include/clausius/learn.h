@@ -35,6 +35,11 @@ typedef struct cls_learn_options {
     /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots", "discrete-gradient"; for
      * hamiltonians also "implicit-midpoint" */
     const char *scheme;
+    /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
+     * data are simulated with `scheme` (NULL: the system's default) and compared. */
+    const char *loss;
+    size_t window;         /* intervals of the data in a window; 0: auto */
+    size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
     const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam"; NULL: auto */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1 */

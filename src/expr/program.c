@@ -297,13 +297,14 @@ enum { BLOCK = 128, SHORT = 8 };
 #define CLSI_VECTOR
 #endif
 
-/* The first n samples of the block, n a multiple of SHORT. */
+/* Instructions [first, last) for n samples, n a multiple of SHORT; a register is `row` numbers. */
 CLSI_VECTOR
-static void run_block(const cls_program *p, size_t n, double *restrict work) {
-    double *r = work + (p->n_constants + p->n_inputs) * BLOCK;
-    for (size_t k = 0; k < p->n_instructions; k++, r += BLOCK) {
+static void run_block(const cls_program *p, size_t first, size_t last, size_t n, size_t row,
+                      double *restrict work) {
+    double *r = work + (p->n_constants + p->n_inputs + first) * row;
+    for (size_t k = first; k < last; k++, r += row) {
         const clsi_instruction *in = &p->code[k];
-        const double *a = work + (size_t)in->a * BLOCK, *b = work + (size_t)in->b * BLOCK;
+        const double *a = work + (size_t)in->a * row, *b = work + (size_t)in->b * row;
         switch ((clsi_code)in->code) {
         case CLSI_ADD:
             for (size_t s = 0; s < n; s++) r[s] = a[s] + b[s];
@@ -347,11 +348,39 @@ cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, c
             for (size_t s = count; s < whole; s++)
                 inputs[k * BLOCK + s] = inputs[k * BLOCK + count - 1];
         }
-        run_block(p, whole, work);
+        run_block(p, 0, p->n_instructions, whole, BLOCK, work);
         for (size_t k = 0; k < p->n_outputs; k++)
             memcpy(out + k * stride + first, work + (size_t)p->outputs[k] * BLOCK,
                    count * sizeof *out);
     }
     free(work);
     return CLS_OK;
+}
+
+/* ---- lanes ---- */
+
+size_t clsi_lanes_size(const cls_program *p) {
+    return cls_program_work_size(p) * CLSI_LANES;
+}
+
+void clsi_lanes_prepare(const cls_program *p, double *work) {
+    for (size_t k = 0; k < p->n_constants; k++)
+        for (size_t s = 0; s < CLSI_LANES; s++) work[k * CLSI_LANES + s] = p->constants[k];
+}
+
+double *clsi_lanes_input(const cls_program *p, double *work, size_t k) {
+    return work + (p->n_constants + k) * CLSI_LANES;
+}
+
+const double *clsi_lanes_output(const cls_program *p, const double *work, size_t k) {
+    return work + (size_t)p->outputs[k] * CLSI_LANES;
+}
+
+void clsi_lanes_early(const cls_program *p, size_t n, double *work) {
+    run_block(p, 0, p->n_early, (n + SHORT - 1) / SHORT * SHORT, CLSI_LANES, work);
+}
+
+void clsi_lanes_late(const cls_program *p, size_t n, double *work) {
+    size_t whole = (n + SHORT - 1) / SHORT * SHORT;
+    run_block(p, p->n_early, p->n_instructions, whole, CLSI_LANES, work);
 }

@@ -49,4 +49,16 @@ cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, 
 void clsi_program_early(const cls_program *p, double *work, const double *in);
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out);
 
+/* A few samples side by side in memory that the caller keeps: inputs are written in place (what
+ * does not change from call to call stays), outputs are read in place. A row has CLSI_LANES
+ * numbers; rows of inputs are to be filled whole, so that no lane computes on garbage. n lanes are
+ * run, early instructions before late ones; same bits as cls_program_run. */
+enum { CLSI_LANES = 16 };
+size_t clsi_lanes_size(const cls_program *p); /* doubles */
+void clsi_lanes_prepare(const cls_program *p, double *work);
+double *clsi_lanes_input(const cls_program *p, double *work, size_t k);
+const double *clsi_lanes_output(const cls_program *p, const double *work, size_t k);
+void clsi_lanes_early(const cls_program *p, size_t n, double *work);
+void clsi_lanes_late(const cls_program *p, size_t n, double *work);
+
 #endif

@@ -54,12 +54,48 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
         const double *values = cls_table_column(t, (size_t)c);
         status = check_column(file, name, rows, values, thermal, error);
         memcpy(p->z + k * p->n + at, values, rows * sizeof(double));
+        p->observed[k] = 1;
     }
     if (status != CLS_OK) return status;
     memcpy(p->time + at, time, rows * sizeof(double));
     for (size_t i = 0; i < rows; i++)
         trajectory[at + i] = group < 0 ? 0 : cls_table_column(t, (size_t)group)[i];
     return CLS_OK;
+}
+
+double clsi_points_spread(const clsi_points *p, size_t k) {
+    const double *z = p->z + k * p->n;
+    double mean = 0, sum = 0;
+    for (size_t i = 0; i < p->n_data; i++) mean += z[i] / (double)p->n_data;
+    for (size_t i = 0; i < p->n_data; i++) sum += (z[i] - mean) * (z[i] - mean);
+    return sum > 0 ? sqrt(sum / (double)p->n_data) : 1;
+}
+
+/* The divided difference of n neighbouring points, in units of its own standard deviation. */
+static double difference(const double *t, const double *z, size_t n) {
+    double sum = 0, norm = 0, h = t[n - 1] - t[0];
+    for (size_t i = 0; i < n; i++) {
+        double c = 1;
+        for (size_t j = 0; j < n; j++)
+            if (j != i) c *= h / (t[i] - t[j]);
+        sum += c * z[i];
+        norm += c * c;
+    }
+    return sum / sqrt(norm);
+}
+
+double clsi_points_noise(const clsi_points *p, size_t k) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t g = 0; g < p->n_trained; g++) {
+        size_t begin = p->trained[2 * g], length = p->trained[2 * g + 1] - begin;
+        size_t n = length < 7 ? length : 7;
+        for (size_t i = begin; n > 2 && i + n <= begin + length; i++, count++) {
+            double d = difference(p->time + i, p->z + k * p->n + i, n);
+            sum += d * d;
+        }
+    }
+    return count ? sqrt(sum / (double)count) : 0;
 }
 
 /* ---- windows ---- */
@@ -119,16 +155,19 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
     return n;
 }
 
-/* The trajectories that rollouts are compared with. */
-static cls_status keep_held(clsi_points *p, const group *groups, size_t n_groups, size_t period,
-                            cls_error *error) {
+/* The trajectories that rollouts are compared with, and those that are learned from. */
+static cls_status keep_trajectories(clsi_points *p, const group *groups, size_t n_groups,
+                                    size_t period, cls_error *error) {
     size_t more = by_three(p->rule) ? 2 : 1; /* points behind the last window's first */
     p->held = clsi_calloc(2 * n_groups + 1, sizeof *p->held);
-    if (!p->held) return clsi_no_memory(error);
+    p->trained = clsi_calloc(2 * n_groups + 1, sizeof *p->trained);
+    if (!p->held || !p->trained) return clsi_no_memory(error);
+    int split = p->n_windows > p->n_training;
     for (size_t g = 0; g < n_groups; g++) {
-        if (p->n_windows > p->n_training && g % period != period - 1) continue;
-        p->held[2 * p->n_held] = groups[g].begin;
-        p->held[2 * p->n_held++ + 1] = groups[g].end + more;
+        int held = split && g % period == period - 1;
+        size_t ends[] = {groups[g].begin, groups[g].end + more};
+        if (held || !split) memcpy(p->held + 2 * p->n_held++, ends, sizeof ends);
+        if (!held) memcpy(p->trained + 2 * p->n_trained++, ends, sizeof ends);
     }
     return CLS_OK;
 }
@@ -150,7 +189,7 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     p->n_windows = p->n_training;
     if (period)
         p->n_windows += add_windows(groups, n_groups, period, 1, 2000, p->window + p->n_training);
-    cls_status status = keep_held(p, groups, n_groups, period, error);
+    cls_status status = keep_trajectories(p, groups, n_groups, period, error);
     free(groups);
     if (status != CLS_OK) return status;
     if (p->n_training == 0)
@@ -185,11 +224,13 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
     p->n = by_three(rule) || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
     p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
+    p->observed = clsi_calloc(p->nz, 1);
     double *trajectory = clsi_calloc(p->n_data, sizeof *trajectory);
     size_t *table = clsi_calloc(p->n_data, sizeof *table), at = 0;
     unsigned char *joined = clsi_calloc(p->n_data + 1, 1);
-    cls_status status =
-        p->time && p->z && trajectory && table && joined ? CLS_OK : clsi_no_memory(error);
+    cls_status status = p->time && p->z && p->observed && trajectory && table && joined
+                            ? CLS_OK
+                            : clsi_no_memory(error);
     for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
         status = copy_table(s, tables[i], names[i], at, p, trajectory, error);
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
@@ -215,9 +256,11 @@ void clsi_points_free(clsi_points **points) {
     if (!p) return;
     free(p->time);
     free(p->z);
+    free(p->observed);
     free(p->window);
     free(p->held);
     clsi_intervals_free(&p->intervals);
+    free(p->trained);
     free(p);
     *points = NULL;
 }

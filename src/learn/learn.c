@@ -1,6 +1,7 @@
 /* Learning, from data to model: points, unknowns, residual, solution, form. */
 #include "learn/learn.h"
 #include "base/base.h"
+#include "learn/shoot.h"
 #include "learn/train.h"
 #include "model/safetensors.h"
 #include <jansson.h>
@@ -43,6 +44,10 @@ static int tell(work *w, const char *phase, uint64_t done, uint64_t total, doubl
     if (!w->o->watch) return 0;
     cls_learn_progress p = {phase, done, total, loss, now() - w->started, NAN, 0};
     return w->o->watch(w->o->owner, &p);
+}
+
+static int is_loss(const work *w, const char *name) {
+    return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
 }
 
 /* Mean p.v by mean v.v where energy and forces have no scale of their own (iterations: a solve has
@@ -208,13 +213,13 @@ static double validate(void *owner, const double *theta) {
     return status == CLS_OK ? loss : INFINITY;
 }
 
-/* Simulates with these parameters, as the model will. */
-static double roll_out(void *owner, const double *theta) {
+/* Simulates with these parameters, in the form the parts have now. */
+static double roll_out_shot(void *owner, const double *theta) {
     work *w = owner;
     clsi_unknowns *us = w->unknowns;
     clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
     double *copy = clsi_calloc(us->n_theta, sizeof *copy), error = INFINITY;
-    if (learned && copy && make_positive(w, theta) == CLS_OK) {
+    if (learned && copy) {
         for (size_t i = 0; i < us->n; i++) learned[i] = us->list[i].learned; /* borrowed */
         memcpy(copy, theta, us->n_theta * sizeof *copy);
         cls_model m = {.name = w->system->name,
@@ -232,6 +237,11 @@ static double roll_out(void *owner, const double *theta) {
     free(learned);
     free(copy);
     return error;
+}
+
+/* The same in the form that the model will have. */
+static double roll_out(void *owner, const double *theta) {
+    return make_positive(owner, theta) == CLS_OK ? roll_out_shot(owner, theta) : INFINITY;
 }
 
 static int watch_iteration(void *owner, const clsi_training_progress *p) {
@@ -325,10 +335,11 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
                        .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
                        .rollout = roll_out,
                        .watch = watch_iteration,
-                       .checkpoint = o->checkpoint,
+                       /* with shooting the checkpoint is that of its last stage */
+                       .checkpoint = is_loss(w, "shooting") ? NULL : o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
-                       .resume = o->resume};
+                       .resume = o->resume && !is_loss(w, "shooting")};
     cls_status status = clsi_train(&t, w->theta, &found, w->error);
     free(what);
     if (status != CLS_OK) return status;
@@ -528,11 +539,60 @@ static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
     return network ? 5000 : 20000;
 }
 
+/* ---- shooting ---- */
+
+/* The fit of the residual goes on as a fit of simulations. */
+static cls_status shoot(work *w) {
+    const cls_learn_options *o = w->o;
+    clsi_shoot_info found;
+    char *what = identity(w, "shooting");
+    if (!what) return clsi_no_memory(w->error);
+    clsi_shoot job = {.system = w->system,
+                      .set = w->set,
+                      .unknowns = w->unknowns,
+                      .points = w->points,
+                      .options = o,
+                      .training = {.seed = o->seed,
+                                   .patience = o->patience,
+                                   .owner = w,
+                                   .rollout = roll_out_shot,
+                                   .watch = watch_iteration,
+                                   .checkpoint = o->checkpoint,
+                                   .identity = what,
+                                   .checkpoint_every = o->checkpoint_every,
+                                   .resume = o->resume}};
+    uint64_t before = w->info->iterations;
+    cls_status status = clsi_shoot_fit(&job, w->theta, &found, w->error);
+    free(what);
+    if (status != CLS_OK) return status;
+    w->info->iterations = before + found.training.iterations;
+    w->info->rollout = found.training.rollout;
+    w->info->samples = found.windows;
+    w->info->validation_samples = found.validation_windows;
+    w->info->loss_initial = found.initial;
+    w->info->loss_final = found.final;
+    w->info->loss_validation = found.validation;
+    snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", found.optimizer);
+    return CLS_OK;
+}
+
+static cls_status check_loss(const work *w) {
+    static const char *const names[] = {"residual", "shooting"};
+    for (size_t i = 0; i < 2; i++)
+        if (is_loss(w, names[i])) return CLS_OK;
+    const char *near = cls_nearest_word(w->o->loss, 2, names);
+    return clsi_fail(w->error, CLS_USAGE,
+                     "there is no loss '%s'%s%s%s; there are residual "
+                     "and shooting",
+                     w->o->loss, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
+}
+
 static cls_status run(work *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
     const cls_learn_options *o = w->o;
-    clsi_rule rule;
+    clsi_rule rule = CLSI_QUADRATURE;
     int positions =
         find_position_rule(o->scheme, clsi_only_positions(system, n_tables, tables), &rule);
     if (system->formalism == CLS_LAGRANGIAN && !positions)
@@ -541,7 +601,12 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                          "hamiltonian (from q, p, S), or of any of them from positions alone; "
                          "write '%s' as one of these, or leave the velocities out",
                          system->name);
-    cls_status status = positions ? CLS_OK : find_rule(system, o->scheme, &rule, w->error);
+    cls_status status = check_loss(w);
+    if (status == CLS_OK && positions && is_loss(w, "shooting"))
+        status = clsi_fail(w->error, CLS_USAGE, "shooting needs all states as columns of the data");
+    /* the scheme of shooting is what simulates; its residual has the default rule */
+    if (status == CLS_OK && !positions)
+        status = find_rule(system, is_loss(w, "shooting") ? NULL : o->scheme, &rule, w->error);
     if (status == CLS_OK)
         status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
                                     o->max_windows ? o->max_windows : usual_windows(system, o),
@@ -560,6 +625,7 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     status = loss_over(w, w->theta, 0, w->points->n_training, &w->info->loss_initial);
     if (status == CLS_OK) status = solve(w);
     if (status == CLS_OK) status = make_positive(w, w->theta);
+    if (status == CLS_OK && is_loss(w, "shooting") && !w->info->stopped) status = shoot(w);
     return status == CLS_OK ? assemble(w, system, set, n_tables, names, out) : status;
 }
 

@@ -25,13 +25,15 @@ typedef struct clsi_points {
     clsi_rule rule;
     size_t n, nz; /* all points; for two neighbours the means follow the data */
     size_t n_data;
-    double *time; /* (n) */
-    double *z;    /* (nz, n): state k of point i is z[k*n + i] */
+    double *time;            /* (n) */
+    double *z;               /* (nz, n): state k of point i is z[k*n + i] */
+    unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t n_windows, n_training;
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
     size_t n_held;  /* trajectories kept for validation (all, when none are) */
     size_t *held;   /* (n_held, 2): first point, one past the last */
     struct clsi_intervals *intervals; /* positions only: then points are nodes; else NULL */
+    size_t n_trained, *trained;       /* the same for those to learn from */
 } clsi_points;
 
 /* ---- positions.c: what is measured are positions, from interval to interval ---- */
@@ -69,6 +71,12 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
 void clsi_points_free(clsi_points **points);
 /* The three points of window w: neighbours, or both ends and their mean in the middle. */
 void clsi_window_points(const clsi_points *p, size_t w, size_t at[3]);
+/* Root mean square of state k of the data about its mean; 1 when it is constant. */
+double clsi_points_spread(const clsi_points *p, size_t k);
+/* Root mean square of the noise of state k, from differences of order 6 (or less, in short
+ * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
+ * motion's own sixth derivative. 0 when no trajectory has three points. */
+double clsi_points_noise(const clsi_points *p, size_t k);
 /* Weights w with integral over [t0,t2] of the parabola through (t_k, g_k) = sum w_k g_k. */
 void clsi_window_weights(const double t[3], double w[3]);
 

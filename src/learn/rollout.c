@@ -15,14 +15,6 @@
 /* A model that needs many halvings of a step of the data is not worth the time they take. */
 enum { MOST = 4, POINTS = 100, HALVINGS = 2 };
 
-static double spread_of(const clsi_points *p, size_t k) {
-    const double *z = p->z + k * p->n;
-    double mean = 0, sum = 0;
-    for (size_t i = 0; i < p->n_data; i++) mean += z[i] / (double)p->n_data;
-    for (size_t i = 0; i < p->n_data; i++) sum += (z[i] - mean) * (z[i] - mean);
-    return sum > 0 ? sqrt(sum / (double)p->n_data) : 1;
-}
-
 /* One past the last point that can be compared. */
 static size_t equal_steps(const clsi_points *p, size_t begin, size_t end) {
     double h = p->time[begin + 1] - p->time[begin];
@@ -140,7 +132,7 @@ double clsi_rollout(const clsi_points *p, const cls_system *s) {
     if (!c.spread) return NAN;
     c.state = c.spread + p->nz;
     cls_status status = CLS_OK;
-    for (size_t k = 0; k < p->nz; k++) c.spread[k] = spread_of(p, k);
+    for (size_t k = 0; k < p->nz; k++) c.spread[k] = clsi_points_spread(p, k);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         const size_t *ends = p->held + 2 * (i * p->n_held / n);
         status = follow(&c, ends[0], ends[1]);

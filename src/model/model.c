@@ -91,13 +91,31 @@ cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t
 typedef struct place {
     const cls_model *model;
     const clsi_learned *first;
+    int open;          /* parameters are symbols */
     const char *wrong; /* why the part cannot be put in, or NULL */
 } place;
 
-static cls_node value_of(const cls_model *m, const clsi_learned *l, const cls_system *s) {
+cls_node clsi_model_symbol(const cls_system *s, size_t i) {
+    char name[32];
+    snprintf(name, sizeof name, "theta'%zu", i);
+    return cls_symbol(s->g, name);
+}
+
+/* phi with its parameters as symbols. */
+static cls_node open_field(const clsi_learned *l, const cls_system *s, const cls_node *x) {
+    size_t n = l->field->n_parameters;
+    cls_node *theta = clsi_calloc(n, sizeof *theta), phi = CLS_NO_NODE;
+    for (size_t k = 0; theta && k < n; k++) theta[k] = clsi_model_symbol(s, l->offset + k);
+    if (theta) phi = l->field->kind->expression(l->field, s->g, x, theta);
+    free(theta);
+    return phi;
+}
+
+static cls_node value_of(const place *p, const clsi_learned *l, const cls_system *s) {
     cls_node x[CLSI_FIELD_MAX_INPUTS];
     if (clsi_learned_inputs(l, s, x) != CLS_OK) return CLS_NO_NODE;
-    cls_node phi = clsi_field_expression(l->field, s->g, x, m->theta + l->offset);
+    cls_node phi = p->open ? open_field(l, s, x)
+                           : clsi_field_expression(l->field, s->g, x, p->model->theta + l->offset);
     return clsi_learned_value(l, s->g, phi);
 }
 
@@ -117,9 +135,9 @@ static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, si
     place *p = owner;
     size_t n = clsi_field_count(kind, s->n);
     if ((p->wrong = what_is_wrong(p, kind, s->n))) return cls_constant(s->g, 0);
-    if (kind != CLSI_PART_FRICTION) return value_of(p->model, p->first, s);
+    if (kind != CLSI_PART_FRICTION) return value_of(p, p->first, s);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
-    for (size_t i = 0; values && i < n; i++) values[i] = value_of(p->model, p->first + i, s);
+    for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s);
     if (values) force = clsi_friction_force(s, values, j);
     free(values);
     return force;
@@ -155,8 +173,10 @@ static cls_status check_order(const cls_model *m, cls_error *error) {
     return CLS_OK;
 }
 
-cls_status clsi_model_build(cls_model *m, cls_error *error) {
-    cls_system_free(&m->system);
+/* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
+ * it is a skeleton. */
+static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {
+    *out = NULL;
     if (check_order(m, error) != CLS_OK) return CLS_SYSTEM;
     place *places = clsi_calloc(m->n_learned, sizeof *places);
     clsi_replacement *list = clsi_calloc(m->n_learned, sizeof *list);
@@ -165,12 +185,12 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
         size_t n = 0;
         for (size_t i = 0; i < m->n_learned; i++) {
             if (m->learned[i].slot) continue;
-            places[n] = (place){m, &m->learned[i], NULL};
+            places[n] = (place){m, &m->learned[i], open, NULL};
             list[n] = (clsi_replacement){m->learned[i].part, put_in, &places[n], 0};
             n++;
         }
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
-        status = clsi_system_parse_with(m->text, m->name, &set, n, list, 0, &m->system, error);
+        status = clsi_system_parse_with(m->text, m->name, &set, n, list, open, out, error);
         for (size_t i = 0; i < n; i++) { /* zero in the place of a part is an error that follows */
             if (places[i].wrong)
                 status = clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
@@ -181,12 +201,24 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
     } else {
         clsi_no_memory(error);
     }
-    if (status == CLS_OK)
-        set_start(m);
-    else
-        cls_system_free(&m->system);
+    if (status != CLS_OK) cls_system_free(out);
     free(places);
     free(list);
+    return status;
+}
+
+cls_status clsi_model_build(cls_model *m, cls_error *error) {
+    cls_system_free(&m->system);
+    cls_status status = parse_model(m, 0, &m->system, error);
+    if (status == CLS_OK) set_start(m);
+    return status;
+}
+
+cls_status clsi_model_open(const cls_model *m, cls_system **out, cls_error *error) {
+    cls_status status = parse_model(m, 1, out, error);
+    if (status == CLS_OK)
+        status = clsi_form_create(*out, &(*out)->bound, NULL, &(*out)->form, error);
+    if (status != CLS_OK) cls_system_free(out);
     return status;
 }
 

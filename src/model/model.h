@@ -46,6 +46,11 @@ size_t clsi_field_count(clsi_part_kind kind, size_t n);
 cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j);
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);
+/* The same system with theta as symbols, for derivatives of motions in theta: it has a form, but no
+ * rows and no start. m->theta is not looked at. */
+cls_status clsi_model_open(const cls_model *m, cls_system **out, cls_error *error);
+/* The symbol of parameter i there. */
+cls_node clsi_model_symbol(const cls_system *s, size_t i);
 void clsi_learned_clear(clsi_learned *l);
 
 #endif

@@ -54,18 +54,17 @@ static double size_of(const clsi_newton *nw, size_t k, const double *d) {
     return largest;
 }
 
-/* least[i]: an update below the tolerance times this changes the state z by less than half an ulp;
- * a state that passes zero is measured by the rest. The same for all iterations of a solve. */
-static void set_least(const clsi_stepper *sp, clsi_newton *nw) {
-    double h = fabs(nw->in[sp->nz + 2]), tolerance = sp->options.tolerance, rest = 0;
-    for (size_t i = 0; i < sp->nz; i++) rest = larger(rest, fabs(nw->in[i]));
+/* A state that passes zero is measured by the rest. The same for all iterations of a solve. */
+void clsi_newton_least(const clsi_stepper *sp, const double *in, double *least) {
+    double h = fabs(in[sp->nz + 2]), tolerance = sp->options.tolerance, rest = 0;
+    for (size_t i = 0; i < sp->nz; i++) rest = larger(rest, fabs(in[i]));
     double ulp = 0.5 * DBL_EPSILON / (h * tolerance);
     for (size_t i = 0; i < sp->n_unknowns; i++) {
         size_t of = sp->of_state[i];
-        double z = of < sp->nz ? larger(fabs(nw->in[of]), 1e-3 * rest) : 0;
+        double z = of < sp->nz ? larger(fabs(in[of]), 1e-3 * rest) : 0;
         if (sp->s->form->kind == CLSI_FORM_THERMAL && of >= sp->s->nq + sp->s->n && of < sp->nz)
             z = 1; /* the unknown is a rate of log T */
-        nw->least[i] = larger(ulp * z, DBL_MIN / tolerance);
+        least[i] = larger(ulp * z, DBL_MIN / tolerance);
     }
 }
 
@@ -156,7 +155,7 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
     if (k == 0) return CLSI_FINE;
     if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
     clsi_program_early(sp->residual, nw->work_residual, nw->in);
-    set_least(sp, nw);
+    clsi_newton_least(sp, nw->in, nw->least);
     clsi_trouble trouble = first_evaluation(sp, nw);
     if (trouble != CLSI_FINE) return trouble;
     while (nw->last_iterations < sp->options.max_iterations) {

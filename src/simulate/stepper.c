@@ -9,8 +9,9 @@
 typedef struct compiler {
     clsi_stepper *sp;
     clsi_step *st;
-    cls_node *inputs;  /* base, unknowns */
-    cls_node *outputs; /* room for the largest program */
+    const cls_node *symbols; /* free ones */
+    cls_node *inputs;        /* base, unknowns */
+    cls_node *outputs;       /* room for the largest program */
     cls_error *error;
 } compiler;
 
@@ -100,11 +101,12 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->inputs, sp->s->form->z, sp->nz * sizeof(cls_node));
     c->inputs[sp->nz] = cls_symbol(sp->s->g, "work'");
     c->inputs[sp->nz + 1] = sp->s->t;
-    cls_status status = compile_monitor(c);
-    if (status == CLS_OK) status = compile_scale(c);
+    cls_status status = sp->n_free ? CLS_OK : compile_monitor(c);
+    if (status == CLS_OK && !sp->n_free) status = compile_scale(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
+    for (size_t i = 0; i < sp->n_free; i++) c->inputs[sp->nz + 4 + i] = c->symbols[i];
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, &sp->guess);
@@ -118,15 +120,20 @@ static cls_status compile_all(compiler *c) {
     return status;
 }
 
-static cls_status create(clsi_stepper *sp, clsi_step *st, cls_error *error) {
+static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols,
+                         cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
     sp->nz = sp->s->form->nz;
-    sp->n_base = sp->nz + 4;
+    sp->n_base = sp->nz + 4 + sp->n_free;
     sp->n_unknowns = k;
     sp->n_positive = st ? st->n_positive : 0;
     size_t room = k + k * k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
-    compiler c = {sp, st, clsi_calloc(sp->n_base + k, sizeof(cls_node)),
-                  clsi_calloc(room, sizeof(cls_node)), error};
+    compiler c = {sp,
+                  st,
+                  symbols,
+                  clsi_calloc(sp->n_base + k, sizeof(cls_node)),
+                  clsi_calloc(room, sizeof(cls_node)),
+                  error};
     sp->of_state = clsi_calloc(k, sizeof *sp->of_state);
     cls_status status = CLS_MEMORY;
     if (c.inputs && c.outputs && sp->of_state) {
@@ -142,7 +149,17 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, cls_error *error) {
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error) {
+    clsi_step *st;
+    cls_status status = clsi_stepper_create_open(s, options, 0, NULL, out, &st, error);
+    clsi_step_free(&st);
+    return status;
+}
+
+cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
+                                    size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                                    clsi_step **step, cls_error *error) {
     *out = NULL;
+    *step = NULL;
     if (s->n_unknown)
         return clsi_fail(error, CLS_SYSTEM,
                          "the part '%s' of '%s' is unknown: learn it from data first, with "
@@ -157,14 +174,17 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
     sp->scheme = clsi_scheme_find(name);
     sp->options = *options;
     sp->options.scheme = sp->scheme->info.name;
+    sp->n_free = n_free;
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
-    if (status == CLS_OK) status = create(sp, st, error);
-    clsi_step_free(&st);
-    if (status == CLS_OK)
+    if (status == CLS_OK) status = create(sp, st, symbols, error);
+    if (status == CLS_OK) {
         *out = sp;
-    else
+        *step = st;
+    } else {
+        clsi_step_free(&st);
         clsi_stepper_free(&sp);
+    }
     return status;
 }
 

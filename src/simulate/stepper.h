@@ -5,17 +5,19 @@
 #include "scheme/scheme.h"
 #include <clausius/simulate.h>
 
-/* Base inputs of every program of a step: z0 (nz), work, t, h, defect; unknowns follow. */
+/* Base inputs of every program of a step: z0 (nz), work, t, h, defect, free symbols of the system
+ * (parameters that are being learned); unknowns follow. */
 typedef struct clsi_stepper {
     const cls_system *s;
     const clsi_scheme *scheme;
     cls_simulate_options options;
-    size_t nz, n_base, n_unknowns, n_positive, n_guarded;
+    size_t nz, n_free, n_base, n_unknowns, n_positive, n_guarded;
     cls_program *guess; /* base -> cold guess of the unknowns */
     cls_program
-        *residual;        /* base | unknowns -> r (k), J (k, k), quantities that must be positive */
-    cls_program *next;    /* base | unknowns -> z1, work1 */
-    cls_program *guard;   /* base | unknowns -> coordinates with a declared domain; NULL if none */
+        *residual;      /* base | unknowns -> r (k), J (k, k), quantities that must be positive */
+    cls_program *next;  /* base | unknowns -> z1, work1 */
+    cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
+    /* NULL when there are free symbols: */
     cls_program *monitor; /* z, work, t -> energy - work, mean of 1/T, entropy, invariants */
     cls_program *scale;   /* z, work, t -> the size of the energies involved */
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
@@ -29,6 +31,11 @@ enum { CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY, CLSI_MONITO
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error);
+/* The same for a system with free symbols, whose step is given to the caller for derivatives. Such
+ * a stepper serves Newton; simulators need one without. */
+cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
+                                    size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                                    clsi_step **step, cls_error *error);
 void clsi_stepper_free(clsi_stepper **stepper);
 
 /* Why a step could not be solved. */
@@ -55,6 +62,9 @@ typedef struct clsi_newton {
     int last_iterations, max_iterations;
 } clsi_newton;
 
+/* least[i] (n_unknowns): an update of unknown i below the tolerance times this changes the state by
+ * less than half an ulp. `in` are the base inputs. */
+void clsi_newton_least(const clsi_stepper *sp, const double *in, double *least);
 /* Solves the step whose base inputs are in nw->in, beginning at the unknowns that are there. The
  * end of the step may lie outside the domain. */
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw);

@@ -155,9 +155,11 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
 }
 
 cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what) {
-    cls_node *symbols = clsi_calloc(r->n_names, sizeof *symbols);
+    /* learned parts may bring symbols of their own */
+    size_t n = cls_symbols_of(r->s->g, 1, &e->raw, 0, NULL);
+    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
     if (!symbols) return clsi_no_memory(r->error);
-    size_t n = cls_symbols_of(r->s->g, 1, &e->raw, r->n_names, symbols);
+    cls_symbols_of(r->s->g, 1, &e->raw, n, symbols);
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++)
         for (size_t k = 0; k < r->n_names && status == CLS_OK; k++)

@@ -1,0 +1,207 @@
+/* A fit by shooting: from the fit of a residual, over windows that grow.
+ *
+ * Long simulations have many local minima and, with poor parameters, none at all: they do not end.
+ * So windows begin short (a quarter of the length wanted), where a simulation cannot leave the data
+ * far behind, and double twice (shared/physics/discrete-gradient.md: residual first, rollout last,
+ * growing horizon). Starts of windows are free as soon as the data are noisy or lack a state;
+ * without noise the measured point is the best there is. Short stages make a few iterations only;
+ * the last one is a training like any other: validated, watched, kept in checkpoints. */
+#include "learn/shoot.h"
+#include "base/base.h"
+#include "learn/optimize.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the system with symbols ---- */
+
+cls_status clsi_motion_create(const cls_system *system, const cls_assignments *set,
+                              const clsi_unknowns *us, const char *scheme, clsi_motion *out,
+                              cls_error *error) {
+    *out = (clsi_motion){0};
+    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    cls_node *theta = clsi_calloc(us->n_theta, sizeof *theta);
+    cls_status status = learned && theta ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++)
+        learned[i] = us->list[i].learned; /* borrowed */
+    cls_model m = {.name = system->name,
+                   .text = system->text,
+                   .n_set = set ? set->n : 0,
+                   .set_names = set ? (char **)set->names : NULL,
+                   .set_values = set ? (double *)set->values : NULL,
+                   .n_learned = us->n,
+                   .n_theta = us->n_theta,
+                   .learned = learned};
+    if (status == CLS_OK) status = clsi_model_open(&m, &out->system, error);
+    for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
+        theta[i] = clsi_model_symbol(out->system, i);
+    if (status == CLS_OK)
+        status = clsi_sensitive_create(out->system, scheme, us->n_theta, theta, &out->step, error);
+    free(learned);
+    free(theta);
+    if (status != CLS_OK) clsi_motion_clear(out);
+    return status;
+}
+
+void clsi_motion_clear(clsi_motion *m) {
+    clsi_sensitive_free(&m->step);
+    cls_system_free(&m->system);
+}
+
+/* ---- what is simulated ---- */
+
+/* Intervals of the longest trajectory. */
+static size_t longest(const clsi_points *p) {
+    size_t most = 0;
+    for (size_t g = 0; g < p->n_trained; g++) {
+        size_t n = p->trained[2 * g + 1] - p->trained[2 * g] - 1;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static const double NOISY = 1e-6; /* in units of the spread */
+
+static int is_noisy(const clsi_points *p) {
+    for (size_t k = 0; k < p->nz; k++)
+        if (!p->observed[k] || clsi_points_noise(p, k) > NOISY * clsi_points_spread(p, k)) return 1;
+    return 0;
+}
+
+/* Windows that longer ones take away are no loss: they see the same points. What costs is steps,
+ * and for Jacobians steps times parameters. */
+enum { MOST_INTERVALS = 100, MOST_STEPS = 10000, HELD_STEPS = 2000, STAGES = 3, SHORT_FITS = 10 };
+
+typedef struct stage {
+    const clsi_shoot *j;
+    clsi_shooting *trained, *held;
+    const double *from; /* parameters to begin with */
+    uint64_t before;    /* iterations of earlier stages */
+} stage;
+
+static double rms(clsi_shooting *s, const double *theta) {
+    clsi_problem p;
+    clsi_shooting_problem(s, &p);
+    return sqrt(2 * clsi_full_loss(&p, theta));
+}
+
+static void initialise(void *owner, uint64_t seed, double *theta) {
+    const stage *s = owner;
+    (void)seed;
+    memcpy(theta, s->from, s->j->unknowns->n_theta * sizeof *theta);
+}
+
+static double validate(void *owner, const double *theta) {
+    return rms(((stage *)owner)->held, theta);
+}
+
+static double roll_out(void *owner, const double *theta) {
+    const clsi_training *t = &((stage *)owner)->j->training;
+    return t->rollout(t->owner, theta);
+}
+
+static int watch(void *owner, const clsi_training_progress *p) {
+    const stage *s = owner;
+    const clsi_training *t = &s->j->training;
+    clsi_training_progress told = *p;
+    told.iteration += s->before;
+    return t->watch ? t->watch(t->owner, &told) : 0;
+}
+
+/* ---- stages ---- */
+
+/* lm is precise while its normal equations fit; lbfgs needs the gradient only. */
+static const clsi_optimizer *choose_optimizer(const clsi_shoot *j) {
+    const char *name = j->options->optimizer;
+    if (!name || strcmp(name, "auto") == 0 || strcmp(name, "linear") == 0)
+        name = j->unknowns->n_theta <= 2000 ? "lm" : "lbfgs";
+    return clsi_optimizer_find(name);
+}
+
+static cls_status make_windows(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
+                               int free_starts, stage *s, cls_error *error) {
+    const cls_learn_options *o = j->options;
+    clsi_shooting_options w = {.scheme = o->scheme,
+                               .intervals = intervals,
+                               .substeps = o->substeps,
+                               .free_starts = free_starts,
+                               .max_windows = o->max_windows};
+    if (!w.max_windows) w.max_windows = 1 + MOST_STEPS / intervals;
+    cls_status status = clsi_shooting_create(j->points, step, &w, 0, &s->trained, error);
+    w.max_windows = 1 + HELD_STEPS / intervals;
+    if (status == CLS_OK && j->points->n_windows > j->points->n_training)
+        status = clsi_shooting_create(j->points, step, &w, 1, &s->held, error);
+    return status;
+}
+
+static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
+                            int last, double *theta, clsi_shoot_info *info, cls_error *error) {
+    stage s = {.j = j, .from = theta, .before = info->training.iterations};
+    double *result = clsi_calloc(j->unknowns->n_theta, sizeof *result);
+    cls_status status = result ? make_windows(j, step, intervals, info->free_starts, &s, error)
+                               : clsi_no_memory(error);
+    clsi_problem problem;
+    clsi_training t = j->training;
+    char identity[512];
+    if (status == CLS_OK) {
+        clsi_shooting_problem(s.trained, &problem);
+        snprintf(identity, sizeof identity, "shooting %zu, %.400s", intervals,
+                 t.identity ? t.identity : "");
+        t.problem = &problem;
+        t.optimizer = choose_optimizer(j);
+        t.max_iterations = last ? j->options->max_iterations : SHORT_FITS;
+        t.restarts = 1;
+        t.identity = identity;
+        if (!last) t.checkpoint = NULL;
+        t.owner = &s;
+        t.initialise = initialise;
+        t.validate = s.held ? validate : NULL;
+        t.rollout = last && j->training.rollout ? roll_out : NULL;
+        t.watch = watch;
+        info->initial = rms(s.trained, theta);
+        info->windows = clsi_shooting_windows(s.trained);
+        info->validation_windows = s.held ? clsi_shooting_windows(s.held) : 0;
+        info->intervals = intervals;
+        status = clsi_train(&t, result, &info->training, error);
+    }
+    if (status == CLS_OK) {
+        memcpy(theta, result, j->unknowns->n_theta * sizeof *theta);
+        info->training.iterations += s.before;
+        info->stages++;
+        info->final = rms(s.trained, theta);
+        info->validation = s.held ? rms(s.held, theta) : NAN;
+    }
+    free(result);
+    clsi_shooting_free(&s.trained);
+    clsi_shooting_free(&s.held);
+    return status;
+}
+
+/* A checkpoint is of the last stage, so that the others are over. */
+static int resumes(const clsi_shoot *j) {
+    const clsi_training *t = &j->training;
+    return t->resume && t->checkpoint && access(t->checkpoint, F_OK) == 0;
+}
+
+cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *info,
+                          cls_error *error) {
+    *info = (clsi_shoot_info){.free_starts = is_noisy(j->points), .validation = NAN};
+    const clsi_optimizer *optimizer = choose_optimizer(j);
+    if (!optimizer)
+        return clsi_fail(error, CLS_USAGE, "there is no optimizer '%s'", j->options->optimizer);
+    snprintf(info->optimizer, sizeof info->optimizer, "%s", optimizer->name);
+    clsi_motion motion;
+    cls_status status =
+        clsi_motion_create(j->system, j->set, j->unknowns, j->options->scheme, &motion, error);
+    size_t most = longest(j->points),
+           all = j->options->window ? j->options->window : MOST_INTERVALS;
+    if (all > most) all = most;
+    for (int k = STAGES - 1; k >= 0 && status == CLS_OK && !info->training.stopped; k--) {
+        size_t intervals = all >> k;
+        if (k && (intervals < 2 || resumes(j))) continue;
+        status = run_stage(j, motion.step, intervals ? intervals : 1, k == 0, theta, info, error);
+    }
+    clsi_motion_clear(&motion);
+    return status;
+}

@@ -1,0 +1,314 @@
+/* Shooting: derivatives of whole simulations, for every scheme and formalism, against differences;
+ * and what shooting finds where residuals cannot. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "learn/shoot.h"
+#include "tests/learn/made_data.h"
+#include <omp.h>
+#include <stdio.h>
+
+/* ---- a problem made by hand ---- */
+
+typedef struct setup {
+    cls_system *s;
+    cls_table *t;
+    clsi_points *points;
+    clsi_unknowns *unknowns;
+    clsi_motion motion;
+    clsi_shooting *shooting;
+    clsi_problem problem;
+    double *theta;
+} setup;
+
+typedef struct shot {
+    const char *name, *text; /* text NULL: a built-in system */
+    const char *parts[3];
+    size_t n_parts;
+    const char *field, *scheme;
+    range box[5];
+    size_t n_box;
+    double h;
+} shot;
+
+/* Noise of this size, in units of the spread, on all states of the points. */
+static void add_noise(clsi_points *p, double size, uint64_t seed) {
+    cls_random random;
+    cls_random_seed(&random, seed);
+    for (size_t k = 0; k < p->nz; k++) {
+        double spread = clsi_points_spread(p, k);
+        for (size_t i = 0; i < p->n; i++) {
+            double sum = -6; /* twelve uniform numbers: normal enough */
+            for (int j = 0; j < 12; j++) sum += cls_random_uniform(&random);
+            p->z[k * p->n + i] += size * spread * sum;
+        }
+    }
+}
+
+static setup open_setup(const shot *c, size_t trajectories, size_t steps,
+                        const clsi_shooting_options *w, double noise) {
+    setup u = {0};
+    cls_error e;
+    const char *name = "made here";
+    if (c->text ? cls_system_parse(c->text, c->name, NULL, &u.s, &e)
+                : cls_system_load(c->name, NULL, &u.s, &e))
+        fail_msg("%s", e.message);
+    u.t = make_table(u.s, NULL, c->n_box, c->box, trajectories, steps, c->h, 7);
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = c->parts;
+    o.n_unknown = c->n_parts;
+    o.field = c->field;
+    if (clsi_points_create(u.s, 1, (const cls_table *const *)&u.t, &name, CLSI_QUADRATURE, 0, 0,
+                           &u.points, &e))
+        fail_msg("%s", e.message);
+    if (noise > 0) add_noise(u.points, noise, 5);
+    if (clsi_unknowns_create(u.s, NULL, &o, u.points, &u.unknowns, &e)) fail_msg("%s", e.message);
+    for (size_t i = 0; i < u.unknowns->n; i++) { /* positive by form, as learning makes them */
+        clsi_unknown *part = &u.unknowns->list[i];
+        if (part->kind == CLSI_PART_FRICTION && !part->nonlinear) part->learned.floor = 0.01;
+    }
+    if (clsi_motion_create(u.s, NULL, u.unknowns, c->scheme, &u.motion, &e))
+        fail_msg("%s, %s: %s", c->name, c->scheme, e.message);
+    if (clsi_shooting_create(u.points, u.motion.step, w, 0, &u.shooting, &e))
+        fail_msg("%s", e.message);
+    clsi_shooting_problem(u.shooting, &u.problem);
+    u.theta = calloc(u.unknowns->n_theta, sizeof *u.theta);
+    cls_random random;
+    cls_random_seed(&random, 3);
+    for (size_t i = 0; i < u.unknowns->n; i++) {
+        const clsi_learned *l = &u.unknowns->list[i].learned;
+        l->field->kind->initialise(l->field, &random, u.theta + l->offset);
+        for (size_t j = 0; l->field->kind->linear && j < l->field->n_parameters; j++)
+            u.theta[l->offset + j] = (j == 0 ? 0.3 : 0) + 0.1 * cls_random_uniform(&random);
+    }
+    return u;
+}
+
+static void close_setup(setup *u) {
+    free(u->theta);
+    clsi_shooting_free(&u->shooting);
+    clsi_motion_clear(&u->motion);
+    clsi_unknowns_free(&u->unknowns);
+    clsi_points_free(&u->points);
+    cls_table_free(&u->t);
+    cls_system_free(&u->s);
+}
+
+static double loss_at(setup *u, size_t k, double shift) {
+    size_t n = u->problem.n_rows;
+    double *r = calloc(n, sizeof *r), keep = u->theta[k], sum = 0;
+    u->theta[k] = keep + shift;
+    assert_int_equal(u->problem.residual(&u->problem, u->theta, n, NULL, r), CLS_OK);
+    for (size_t i = 0; i < n; i++) sum += r[i] * r[i];
+    u->theta[k] = keep;
+    free(r);
+    assert_true(isfinite(sum));
+    return sum / (2 * (double)n);
+}
+
+/* Central difference of order 8. */
+static double difference(setup *u, size_t k, double h) {
+    static const double c[] = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
+    double sum = 0;
+    for (int i = 0; i < 4; i++)
+        sum += c[i] * (loss_at(u, k, (i + 1) * h) - loss_at(u, k, -(i + 1) * h));
+    return sum / h;
+}
+
+static void check_gradient(const shot *c, const clsi_shooting_options *w, double noise,
+                           double limit) {
+    setup u = open_setup(c, 3, 12, w, noise);
+    size_t P = u.problem.n_parameters;
+    double loss, *g = calloc(P, sizeof *g), largest = 0, worst = 0;
+    assert_int_equal(u.problem.gradient(&u.problem, u.theta, u.problem.n_rows, NULL, &loss, g),
+                     CLS_OK);
+    assert_true(fabs(loss - loss_at(&u, 0, 0)) <= 1e-14 * loss);
+    for (size_t k = 0; k < P; k++) largest = fmax(largest, fabs(g[k]));
+    assert_true(largest > 0);
+    for (size_t i = 0; i < 5; i++) {
+        size_t k = i * (P - 1) / 4;
+        worst = fmax(worst, fabs(difference(&u, k, 0.005) - g[k]) / largest);
+    }
+    print_message("%s by %s%s: %zu parameters, difference %.1e\n", c->name, c->scheme,
+                  w->free_starts ? ", free starts" : "", P, worst);
+    if (!(worst < limit)) fail_msg("%s by %s: off by %g", c->name, c->scheme, worst);
+    free(g);
+    close_setup(&u);
+}
+
+static const char *const spring = "system \"a spring that heats what damps it\"\n"
+                                  "coordinate q\n"
+                                  "entropy S\n"
+                                  "hamiltonian H = p.q^2/2 + q^2/2 + exp(S)\n"
+                                  "friction F on S: q <- -0.3*v.q\n"
+                                  "start q = 0.5, p.q = 0.3, S = 0.1\n";
+
+static const shot shots[] = {
+    {"spring",
+     spring,
+     {"F"},
+     1,
+     "network(5, 4)",
+     "implicit-midpoint",
+     {{"q", -1, 1}, {"p.q", -1, 1}, {"S", 0, 0.5}},
+     3,
+     0.1},
+    {"spring",
+     spring,
+     {"F"},
+     1,
+     "network(5, 4)",
+     "discrete-gradient",
+     {{"q", -1, 1}, {"p.q", -1, 1}, {"S", 0, 0.5}},
+     3,
+     0.1},
+    {"spring",
+     spring,
+     {"F"},
+     1,
+     "chebyshev(2)",
+     "rk4",
+     {{"q", -1, 1}, {"p.q", -1, 1}, {"S", 0, 0.5}},
+     3,
+     0.1},
+    {"spring",
+     spring,
+     {"F"},
+     1,
+     "network(4)",
+     "dtel",
+     {{"q", -1, 1}, {"p.q", -1, 1}, {"S", 0, 0.5}},
+     3,
+     0.1},
+    {"spring",
+     spring,
+     {"F"},
+     1,
+     "network(4)",
+     "discrete-gradient-4",
+     {{"q", -1, 1}, {"p.q", -1, 1}, {"S", 0, 0.5}},
+     3,
+     0.1},
+    {"pendulum", NULL, {"V"}, 1, "network(6)", "leapfrog", {{"q", -1, 1}, {"p.q", -1, 1}}, 2, 0.1},
+    {"pendulum",
+     NULL,
+     {"V"},
+     1,
+     "network(4, 4)",
+     "discrete-gradient",
+     {{"q", -1, 1}, {"p.q", -1, 1}},
+     2,
+     0.1},
+    {"adiabatic-piston",
+     NULL,
+     {"F1", "F2"},
+     2,
+     "network(3)",
+     "vnots-symmetric",
+     {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
+     4,
+     0.02},
+    {"adiabatic-piston",
+     NULL,
+     {"F1"},
+     1,
+     "chebyshev(1)",
+     "discrete-gradient",
+     {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
+     4,
+     0.02}};
+enum { SHOTS = sizeof shots / sizeof *shots };
+
+/* The discrete adjoint is exact to round-off: 1e-10 of the largest component, which is what
+ * differences of order 8 can see. */
+static void gradients_are_exact(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < SHOTS; i++) {
+        clsi_shooting_options w = {.intervals = i % 2 ? 0 : 5, .substeps = 1 + i % 3};
+        check_gradient(&shots[i], &w, 0.01, 1e-10);
+    }
+}
+
+static void gradients_with_free_starts_are_exact(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < SHOTS; i += 3) {
+        clsi_shooting_options w = {.intervals = 6, .free_starts = 1};
+        check_gradient(&shots[i], &w, 0.01, 1e-9);
+    }
+}
+
+/* Rows by forward sensitivities: J^T r is the gradient by the adjoint, in whatever blocks the rows
+ * are asked for, and with fixed starts each row is the difference of its residual. */
+static void rows_agree_with_the_gradient(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < SHOTS; i++) {
+        clsi_shooting_options w = {.intervals = 5, .free_starts = i % 2 == 1};
+        setup u = open_setup(&shots[i], 3, 12, &w, 0.01);
+        clsi_problem *p = &u.problem;
+        size_t P = p->n_parameters, n = p->n_rows, cut = n / 3 + 1;
+        double loss, *g = calloc(P, sizeof *g), *r = calloc(2 * n, sizeof *r), *all = r + n;
+        double *J = calloc(n * P, sizeof *J), largest = 0;
+        size_t *rows = calloc(n, sizeof *rows);
+        for (size_t k = 0; k < n; k++) rows[k] = k;
+        assert_int_equal(p->gradient(p, u.theta, n, NULL, &loss, g), CLS_OK);
+        for (size_t at = 0; at < n; at += cut)
+            assert_int_equal(
+                p->jacobian(p, u.theta, n - at < cut ? n - at : cut, rows + at, r + at, J + at * P),
+                CLS_OK);
+        assert_int_equal(p->residual(p, u.theta, n, NULL, all), CLS_OK);
+        assert_memory_equal(r, all, n * sizeof *r);
+        for (size_t j = 0; j < P; j++) largest = fmax(largest, fabs(g[j]));
+        for (size_t j = 0; j < P; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < n; k++) sum += J[k * P + j] * r[k] / (double)n;
+            assert_true(fabs(sum - g[j]) <= 1e-11 * largest);
+        }
+        /* a part of the rows has its part of the gradient, the start moving with theta */
+        assert_int_equal(p->gradient(p, u.theta, cut, rows + 3, &loss, g), CLS_OK);
+        for (size_t j = 0; j < P; j++) {
+            double sum = 0;
+            for (size_t k = 3; k < cut + 3; k++) sum += J[k * P + j] * r[k] / (double)cut;
+            assert_true(fabs(sum - g[j]) <= 1e-11 * largest);
+        }
+        free(rows), free(J), free(r), free(g);
+        close_setup(&u);
+    }
+}
+
+/* Same bits for one thread and for three. */
+static void threads_do_not_matter(void **unused) {
+    (void)unused;
+    clsi_shooting_options w = {.intervals = 2, .free_starts = 1};
+    setup u = open_setup(&shots[0], 40, 12, &w, 0.01);
+    size_t P = u.problem.n_parameters;
+    double loss[2], other, *g = calloc(3 * P, sizeof *g);
+    double keep = u.theta[0];
+    int threads = omp_get_max_threads();
+    for (int i = 0; i < 2; i++) {
+        omp_set_num_threads(i ? 3 : 1);
+        u.theta[0] = keep + 1; /* nothing is remembered */
+        assert_int_equal(
+            u.problem.gradient(&u.problem, u.theta, u.problem.n_rows, NULL, &other, g + 2 * P),
+            CLS_OK);
+        u.theta[0] = keep;
+        assert_int_equal(u.problem.gradient(&u.problem, u.theta, u.problem.n_rows, NULL, &loss[i],
+                                            g + (size_t)i * P),
+                         CLS_OK);
+    }
+    omp_set_num_threads(threads);
+    assert_true(loss[0] == loss[1]);
+    assert_memory_equal(g, g + P, P * sizeof *g);
+    free(g);
+    close_setup(&u);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_exact),
+                                       cmocka_unit_test(gradients_with_free_starts_are_exact),
+                                       cmocka_unit_test(rows_agree_with_the_gradient),
+                                       cmocka_unit_test(threads_do_not_matter)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
