@@ -168,6 +168,7 @@ void clsi_lsq_free(clsi_lsq **pointer) {
     free(q->G);
     free(q->buffer);
     free(q->null_space);
+    free(q->active);
     free(q);
     *pointer = NULL;
 }
@@ -184,7 +185,7 @@ static void absorb(clsi_lsq *q, clsi_shard *s, size_t m, double *B, size_t first
 static void flush(clsi_lsq *q) {
     size_t blocks = (q->waiting + CLSI_QR_ROWS - 1) / CLSI_QR_ROWS;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic) if (blocks > 1)
+#pragma omp parallel for schedule(dynamic) if (blocks > 1 && q->n > 100) /* else not worth it */
 #endif
     for (size_t k = 0; k < blocks; k++) {
         size_t first = k * CLSI_QR_ROWS, left = q->waiting - first;
@@ -237,4 +238,31 @@ void clsi_lsq_gather(clsi_lsq *q) {
     flush(q);
     for (int k = 1; k < CLSI_SHARDS; k++)
         if (q->shard[k].used) merge(q, &q->shard[0], &q->shard[k]);
+}
+
+/* ---- a smaller problem ---- */
+
+cls_status clsi_lsq_subset(clsi_lsq *q, size_t n, const size_t *columns, size_t n_constraints,
+                           const double *C, const double *d, clsi_lsq **out, cls_error *error) {
+    size_t N = q->unknowns;
+    *out = NULL;
+    clsi_lsq_gather(q);
+    double *A = clsi_calloc(N * n + 1, sizeof *A), *b = clsi_calloc(N + 1, sizeof *b);
+    cls_status status =
+        A && b ? clsi_lsq_create(n, n_constraints, C, d, out, error) : clsi_no_memory(error);
+    for (size_t i = 0; status == CLS_OK && i < N; i++) {
+        const double *R = q->shard[0].R + i * (N + 1);
+        for (size_t j = 0; j < n; j++) A[i * n + j] = columns[j] < i ? 0 : R[columns[j]];
+        b[i] = R[N];
+    }
+    if (status == CLS_OK) status = clsi_lsq_add(*out, N, A, b, error);
+    if (status == CLS_OK) {
+        (*out)->rows = q->rows;
+        (*out)->shard[0].rest += q->shard[0].rest;
+    } else {
+        clsi_lsq_free(out);
+    }
+    free(A);
+    free(b);
+    return status;
 }

@@ -52,6 +52,7 @@ struct clsi_lsq {
     double *buffer; /* (CLSI_SHARDS * CLSI_QR_ROWS, n + 1) rows that wait */
     size_t waiting, rows;
     double *null_space;
+    size_t *active;
 };
 
 /* Everything seen so far in shard[0]. */

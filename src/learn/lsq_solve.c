@@ -30,6 +30,7 @@ typedef struct solution {
     double *s, *y;              /* (n) coordinates; unknowns without the fixed ones */
     double *loose;              /* (unknowns) the solution without inequalities */
     double *F, *f, *u, *size;   /* inequalities in z (m, n), (m); multipliers; norms of the rows */
+    double gap;
 } solution;
 
 static void release(solution *s) {
@@ -204,6 +205,31 @@ static double kkt_residual(const solution *s, size_t m, const double *E, const d
     return fmax(worst, inequality_residual(s, m, E, e, x, scale));
 }
 
+/* |z - t|^2 / 2 is the primal objective, u.(f - F t) - |F^T u|^2 / 2 the dual one, t the target. */
+static double duality_gap(const solution *s, size_t m, double *scratch) {
+    double primal = 0, dual = 0, scale = 0;
+    memset(scratch, 0, s->n * sizeof *scratch);
+    for (size_t i = 0; i < m; i++) {
+        if (s->u[i] == 0) continue;
+        const double *F = s->F + i * s->n;
+        dual += s->u[i] * (s->f[i] - clsi_vector_dot(s->n, F, s->target));
+        clsi_vector_add(s->n, s->u[i], F, scratch);
+    }
+    for (size_t j = 0; j < s->n; j++) {
+        double step = s->s[j] - s->target[j];
+        primal += step * step / 2;
+        dual -= scratch[j] * scratch[j] / 2;
+        scale += s->target[j] * s->target[j] / 2;
+    }
+    return fabs(primal - dual) / (scale > 0 ? scale : 1);
+}
+
+static cls_status keep_active(solution *s, size_t m, cls_error *error) {
+    free(s->q->active);
+    s->q->active = clsi_calloc(m + 1, sizeof *s->q->active);
+    return s->q->active ? CLS_OK : clsi_no_memory(error);
+}
+
 static cls_status coordinates(solution *s, size_t m, const double *E, const double *e,
                               double *reduced, cls_error *error) {
     size_t n = s->n;
@@ -217,13 +243,14 @@ static cls_status coordinates(solution *s, size_t m, const double *E, const doub
     memcpy(s->s, s->target, n * sizeof(double));
     cls_status status = build_inequalities(s, m, E, e, reduced, error);
     if (status == CLS_OK) status = clsi_nearest_feasible(n, m, s->F, s->f, s->s, s->u, error);
+    if (status == CLS_OK) s->gap = duality_gap(s, m, s->y);
     for (size_t i = 0; i < n; i++) s->s[i] /= s->sigma[i];
     return status;
 }
 
 /* ---- all together ---- */
 
-static void report(const solution *s, double condition, clsi_lsq_info *info) {
+static void report(const solution *s, size_t m, double condition, clsi_lsq_info *info) {
     const clsi_lsq *q = s->q;
     double sum = q->shard[0].rest;
     for (size_t i = 0; i < s->n; i++) {
@@ -238,7 +265,11 @@ static void report(const solution *s, double condition, clsi_lsq_info *info) {
                             .condition = condition,
                             .residual = q->rows ? sqrt(sum / (double)q->rows) : 0,
                             .unseen = s->n - s->rank,
-                            .null_space = q->null_space};
+                            .null_space = q->null_space,
+                            .gap = s->gap,
+                            .active = q->active};
+    for (size_t i = 0; i < m; i++)
+        if (s->u[i] > 0) q->active[info->n_active++] = i;
 }
 
 static cls_status solve(solution *s, double rcond, size_t m, const double *E, const double *e,
@@ -248,12 +279,13 @@ static cls_status solve(solution *s, double rcond, size_t m, const double *E, co
     decompose(s, rcond);
     double condition = s->rank ? s->sigma[0] / s->sigma[s->rank - 1] : 0;
     cls_status status = null_space(s, error);
+    if (status == CLS_OK) status = keep_active(s, m, error);
     if (status == CLS_OK) status = coordinates(s, m, E, e, reduced, error);
     if (status != CLS_OK) return status;
     solution_of(s, s->s, s->y);
     unknowns_of(s->q, s->y, 1, x);
     if (kkt) *kkt = kkt_residual(s, m, E, e, reduced, x, reduced + m * s->n);
-    if (info) report(s, condition, info);
+    if (info) report(s, m, condition, info);
     return CLS_OK;
 }
 

@@ -70,6 +70,9 @@ typedef struct clsi_lsq_info {
     size_t unseen;    /* unknowns - rank */
     const double
         *null_space; /* (unseen, unknowns) orthonormal, owned by the lsq; scaled columns undone */
+    double gap; /* primal minus dual objective, relative to |b|^2 / 2; 0 without inequalities */
+    size_t n_active;      /* inequalities that hold with equality and push */
+    const size_t *active; /* (n_active), owned by the lsq */
 } clsi_lsq_info;
 /* Constraints first (n_constraints rows of C and d), then any number of blocks. */
 cls_status clsi_lsq_create(size_t unknowns, size_t n_constraints, const double *C, const double *d,
@@ -84,6 +87,10 @@ cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_err
 cls_status clsi_lsq_solve(clsi_lsq *q, double rcond, size_t n_inequalities, const double *E,
                           const double *e, double *x, clsi_lsq_info *info, double *kkt,
                           cls_error *error);
+/* The same data for some of the unknowns (the others are zero) and with other constraints over
+ * these; costs nothing that grows with the rows. `q` has no constraints of its own. */
+cls_status clsi_lsq_subset(clsi_lsq *q, size_t n, const size_t *columns, size_t n_constraints,
+                           const double *C, const double *d, clsi_lsq **out, cls_error *error);
 void clsi_lsq_free(clsi_lsq **q);
 
 #endif

@@ -371,6 +371,57 @@ static void a_positive_polynomial(void **state) {
     free(A), free(b), free(E), free(e);
 }
 
+/* Some columns, other constraints: the same as a problem that never had the others. */
+static void a_subset_is_a_problem_of_its_own(void **state) {
+    (void)state;
+    enum { M = 700, N = 12, K = 5 };
+    static const size_t columns[K] = {1, 3, 4, 8, 11};
+    double *A = noise(M * N, 11), *b = noise(M, 12), *small = malloc(M * K * sizeof *small);
+    double C[K] = {1, -1, 2, 0, 1}, d = 0.5, x[K], y[K];
+    clsi_lsq *all, *some, *plain;
+    clsi_lsq_info one, two;
+    for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j < K; j++) small[i * K + j] = A[i * N + columns[j]];
+    assert_int_equal(clsi_lsq_create(N, 0, NULL, NULL, &all, NULL), CLS_OK);
+    add(all, M, N, A, b, 100);
+    assert_int_equal(clsi_lsq_subset(all, K, columns, 1, C, &d, &some, NULL), CLS_OK);
+    assert_int_equal(clsi_lsq_create(K, 1, C, &d, &plain, NULL), CLS_OK);
+    add(plain, M, K, small, b, 100);
+    assert_int_equal(clsi_lsq_solve(some, 1e-12, 0, NULL, NULL, x, &one, NULL, NULL), CLS_OK);
+    assert_int_equal(clsi_lsq_solve(plain, 1e-12, 0, NULL, NULL, y, &two, NULL, NULL), CLS_OK);
+    for (size_t j = 0; j < K; j++) assert_true(fabs(x[j] - y[j]) < 1e-13);
+    assert_int_equal(one.rows, M);
+    assert_true(fabs(one.residual - two.residual) < 1e-13 * two.residual);
+    assert_true(fabs(x[0] - x[1] + 2 * x[2] + x[4] - 0.5) < 1e-15);
+    clsi_lsq_free(&all), clsi_lsq_free(&some), clsi_lsq_free(&plain);
+    free(A), free(b), free(small);
+}
+
+/* What pushes is what binds, and the dual objective reaches the primal one. */
+static void active_set_and_gap_are_true(void **state) {
+    (void)state;
+    enum { M = 60, N = 4, I = 9 };
+    for (uint64_t seed = 1; seed < 30; seed++) {
+        double *A = noise(M * N, seed), *b = noise(M, seed + 100), *E = noise(I * N, seed + 200);
+        double e[I], x[N], kkt;
+        clsi_lsq *q;
+        clsi_lsq_info info;
+        for (size_t i = 0; i < I; i++) e[i] = 0.1;
+        for (size_t i = 0; i < I; i++) E[i * N] = fabs(E[i * N]) + 2; /* feasible */
+        assert_int_equal(clsi_lsq_create(N, 0, NULL, NULL, &q, NULL), CLS_OK);
+        add(q, M, N, A, b, M);
+        assert_int_equal(clsi_lsq_solve(q, 1e-12, I, E, e, x, &info, &kkt, NULL), CLS_OK);
+        assert_true(info.n_active <= N && info.gap < 1e-13 && kkt < 1e-12);
+        for (size_t k = 0; k < info.n_active; k++) {
+            double slack = -e[info.active[k]];
+            for (size_t j = 0; j < N; j++) slack += E[info.active[k] * N + j] * x[j];
+            assert_true(fabs(slack) < 1e-12);
+        }
+        clsi_lsq_free(&q);
+        free(A), free(b), free(E);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(normal_equations_hold),
@@ -383,6 +434,8 @@ int main(void) {
         cmocka_unit_test(inequalities_agree_with_enumeration),
         cmocka_unit_test(unseen_unknowns_obey_inequalities),
         cmocka_unit_test(a_positive_polynomial),
+        cmocka_unit_test(a_subset_is_a_problem_of_its_own),
+        cmocka_unit_test(active_set_and_gap_are_true),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
