@@ -374,23 +374,24 @@ static void a_positive_polynomial(void **state) {
 /* Some columns, other constraints: the same as a problem that never had the others. */
 static void a_subset_is_a_problem_of_its_own(void **state) {
     (void)state;
-    enum { M = 700, N = 12, K = 5 };
-    static const size_t columns[K] = {1, 3, 4, 8, 11};
-    double *A = noise(M * N, 11), *b = noise(M, 12), *small = malloc(M * K * sizeof *small);
-    double C[K] = {1, -1, 2, 0, 1}, d = 0.5, x[K], y[K];
+    enum { ROWS = 700, ALL = 12, SOME = 5 };
+    static const size_t columns[SOME] = {1, 3, 4, 8, 11};
+    double *A = noise(ROWS * ALL, 11), *b = noise(ROWS, 12),
+           *small = malloc(ROWS * SOME * sizeof *small);
+    double C[SOME] = {1, -1, 2, 0, 1}, d = 0.5, x[SOME], y[SOME];
     clsi_lsq *all, *some, *plain;
     clsi_lsq_info one, two;
-    for (size_t i = 0; i < M; i++)
-        for (size_t j = 0; j < K; j++) small[i * K + j] = A[i * N + columns[j]];
-    assert_int_equal(clsi_lsq_create(N, 0, NULL, NULL, &all, NULL), CLS_OK);
-    add(all, M, N, A, b, 100);
-    assert_int_equal(clsi_lsq_subset(all, K, columns, 1, C, &d, &some, NULL), CLS_OK);
-    assert_int_equal(clsi_lsq_create(K, 1, C, &d, &plain, NULL), CLS_OK);
-    add(plain, M, K, small, b, 100);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < SOME; j++) small[i * SOME + j] = A[i * ALL + columns[j]];
+    assert_int_equal(clsi_lsq_create(ALL, 0, NULL, NULL, &all, NULL), CLS_OK);
+    add(all, ROWS, ALL, A, b, 100);
+    assert_int_equal(clsi_lsq_subset(all, SOME, columns, 1, C, &d, &some, NULL), CLS_OK);
+    assert_int_equal(clsi_lsq_create(SOME, 1, C, &d, &plain, NULL), CLS_OK);
+    add(plain, ROWS, SOME, small, b, 100);
     assert_int_equal(clsi_lsq_solve(some, 1e-12, 0, NULL, NULL, x, &one, NULL, NULL), CLS_OK);
     assert_int_equal(clsi_lsq_solve(plain, 1e-12, 0, NULL, NULL, y, &two, NULL, NULL), CLS_OK);
-    for (size_t j = 0; j < K; j++) assert_true(fabs(x[j] - y[j]) < 1e-13);
-    assert_int_equal(one.rows, M);
+    for (size_t j = 0; j < SOME; j++) assert_true(fabs(x[j] - y[j]) < 1e-13);
+    assert_int_equal(one.rows, ROWS);
     assert_true(fabs(one.residual - two.residual) < 1e-13 * two.residual);
     assert_true(fabs(x[0] - x[1] + 2 * x[2] + x[4] - 0.5) < 1e-15);
     clsi_lsq_free(&all), clsi_lsq_free(&some), clsi_lsq_free(&plain);
@@ -400,21 +401,22 @@ static void a_subset_is_a_problem_of_its_own(void **state) {
 /* What pushes is what binds, and the dual objective reaches the primal one. */
 static void active_set_and_gap_are_true(void **state) {
     (void)state;
-    enum { M = 60, N = 4, I = 9 };
+    enum { ROWS = 60, FEW = 4, BOUNDS = 9 };
     for (uint64_t seed = 1; seed < 30; seed++) {
-        double *A = noise(M * N, seed), *b = noise(M, seed + 100), *E = noise(I * N, seed + 200);
-        double e[I], x[N], kkt;
+        double *A = noise(ROWS * FEW, seed), *b = noise(ROWS, seed + 100),
+               *E = noise(BOUNDS * FEW, seed + 200);
+        double e[BOUNDS], x[FEW], kkt;
         clsi_lsq *q;
         clsi_lsq_info info;
-        for (size_t i = 0; i < I; i++) e[i] = 0.1;
-        for (size_t i = 0; i < I; i++) E[i * N] = fabs(E[i * N]) + 2; /* feasible */
-        assert_int_equal(clsi_lsq_create(N, 0, NULL, NULL, &q, NULL), CLS_OK);
-        add(q, M, N, A, b, M);
-        assert_int_equal(clsi_lsq_solve(q, 1e-12, I, E, e, x, &info, &kkt, NULL), CLS_OK);
-        assert_true(info.n_active <= N && info.gap < 1e-13 && kkt < 1e-12);
+        for (size_t i = 0; i < BOUNDS; i++) e[i] = 0.1;
+        for (size_t i = 0; i < BOUNDS; i++) E[i * FEW] = fabs(E[i * FEW]) + 2; /* feasible */
+        assert_int_equal(clsi_lsq_create(FEW, 0, NULL, NULL, &q, NULL), CLS_OK);
+        add(q, ROWS, FEW, A, b, ROWS);
+        assert_int_equal(clsi_lsq_solve(q, 1e-12, BOUNDS, E, e, x, &info, &kkt, NULL), CLS_OK);
+        assert_true(info.n_active <= FEW && info.gap < 1e-13 && kkt < 1e-12);
         for (size_t k = 0; k < info.n_active; k++) {
             double slack = -e[info.active[k]];
-            for (size_t j = 0; j < N; j++) slack += E[info.active[k] * N + j] * x[j];
+            for (size_t j = 0; j < FEW; j++) slack += E[info.active[k] * FEW + j] * x[j];
             assert_true(fabs(slack) < 1e-12);
         }
         clsi_lsq_free(&q);
