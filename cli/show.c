@@ -59,8 +59,13 @@ static int is_section(const cli_arguments *a) {
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_motion m = {0};
+    const char *out = cli_value(a, "output");
     cls_status status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
-    if (!status && cli_given(a, "json"))
+    if (!status && out && !cli_given(a, "graph"))
+        status = cli_fail(error, CLS_USAGE, "-o is for the picture of --graph");
+    if (!status && cli_given(a, "graph"))
+        status = cls_bond_graph(m.system, out ? out : "-", error);
+    else if (!status && cli_given(a, "json"))
         status = print_json(m.system, error);
     else if (!status && m.model && !is_section(a))
         status = print_model(m.model, error);
@@ -75,6 +80,8 @@ static const cli_option options[] = {
     {"latex", 0, NULL, "the equations as LaTeX"},
     {"parts", 0, NULL, "the names of the parts that learning can treat as unknown"},
     {"source", 0, NULL, "the .clausius file itself"},
+    {"graph", 0, NULL, "the bond graph of a system of components, SVG on standard output or to -o"},
+    {"output", 'o', "FILE", "where the picture of --graph goes, .svg or .png"},
     {"set", 0, "LIST", "parameter values, \"m=2, k=1\""},
     {"json", 0, NULL, "one JSON object: name, title, formalism, parameters, state, columns, ..."},
     {0},
@@ -88,6 +95,7 @@ const cli_command cli_show = {
                 "  clausius show ideal-gas-piston --equations\n"
                 "  clausius show pendulum --latex > pendulum.tex\n"
                 "  clausius show two-body --source > mine.clausius\n"
+                "  clausius show thermal-oscillator --graph -o oscillator.svg\n"
                 "  clausius show learned.safetensors\n",
     .notes = "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file, MODEL a\n"
              "learned .safetensors file.\n",

@@ -3,6 +3,7 @@
 #define CLAUSIUS_PLOT_H
 
 #include <clausius/status.h>
+#include <clausius/system.h>
 #include <clausius/table.h>
 
 #ifdef __cplusplus
@@ -21,6 +22,9 @@ CLS_API cls_plot_options cls_plot_defaults(void);
 /* Several tables are drawn over each other, labelled. Written atomically. */
 CLS_API cls_status cls_plot(size_t n, const cls_table *const *tables, const char *const *labels,
                             const cls_plot_options *options, const char *path, cls_error *error);
+
+/* The bond graph of a system of components: storage blue, lossless links green, resistive red. */
+CLS_API cls_status cls_bond_graph(const cls_system *s, const char *path, cls_error *error);
 
 #ifdef __cplusplus
 }

@@ -48,7 +48,7 @@ static void use(cairo_t *cr, colour c) {
     cairo_set_source_rgb(cr, c.r, c.g, c.b);
 }
 
-static void font(cairo_t *cr, double size, int bold) {
+void clsi_font(cairo_t *cr, double size, int bold) {
     cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cr, size);
@@ -94,8 +94,7 @@ static void fit(cairo_t *cr, const char *text, double width, char out[256]) {
     }
 }
 
-/* align 0 left, 0.5 centre, 1 right of x. Returns the width. */
-static double show(cairo_t *cr, const char *text, double x, double y, double align, double width) {
+double clsi_show(cairo_t *cr, const char *text, double x, double y, double align, double width) {
     char clean[256];
     fit(cr, text, width, clean);
     double w = text_width(cr, clean);
@@ -160,29 +159,29 @@ void clsi_page_measure(clsi_page *page) {
 static void draw_legend(const clsi_page *page, cairo_t *cr, double y) {
     size_t columns = legend_columns(page, page->width);
     double w = fmin((page->width - 2 * EDGE) / (double)columns, 1.8 * LEGEND_W);
-    font(cr, 11.5, 0);
+    clsi_font(cr, 11.5, 0);
     for (size_t i = 0; i < page->n_tables; i++) {
         double lx = EDGE + 6 + (double)(i % columns) * w;
         double ly = y + 12 + (double)(i / columns) * LEGEND_H;
         style(cr, page, i, 0);
         sample(cr, lx, ly);
         use(cr, dark);
-        show(cr, page->labels[i], lx + SAMPLE + 6, ly, 0, w - SAMPLE - 16);
+        clsi_show(cr, page->labels[i], lx + SAMPLE + 6, ly, 0, w - SAMPLE - 16);
     }
 }
 
 static void draw_top(const clsi_page *page, cairo_t *cr) {
     double y = EDGE, width = page->width - 2 * EDGE - 6, x = EDGE + 6;
     if (page->title) {
-        font(cr, 16, 1);
+        clsi_font(cr, 16, 1);
         use(cr, dark);
-        show(cr, page->title, x, y + 15, 0, width);
+        clsi_show(cr, page->title, x, y + 15, 0, width);
         y += TITLE_H;
     }
     if (page->subtitle) {
-        font(cr, 11.5, 0);
+        clsi_font(cr, 11.5, 0);
         use(cr, pale);
-        show(cr, page->subtitle, x, y + 11, 0, width);
+        clsi_show(cr, page->subtitle, x, y + 11, 0, width);
         y += SUBTITLE_H;
     }
     if (page->n_tables > 1) draw_legend(page, cr, y);
@@ -192,19 +191,19 @@ static void draw_top(const clsi_page *page, cairo_t *cr) {
 static void draw_heading(const clsi_page *page, cairo_t *cr, const clsi_panel *p, clsi_box box,
                          const char *note) {
     double y = box.y - 10, x = box.x, end = box.x + box.w;
-    font(cr, 10, 0);
+    clsi_font(cr, 10, 0);
     use(cr, pale);
-    if (*note) end -= show(cr, note, end, y, 1, box.w / 2) + 10;
-    font(cr, 12, 1);
+    if (*note) end -= clsi_show(cr, note, end, y, 1, box.w / 2) + 10;
+    clsi_font(cr, 12, 1);
     if (p->n_names == 1) {
         use(cr, dark);
-        show(cr, p->names[0], x, y, 0, end - x);
+        clsi_show(cr, p->names[0], x, y, 0, end - x);
         return;
     }
-    font(cr, 11, 0);
+    clsi_font(cr, 11, 0);
     for (size_t i = 0; i < p->n_names; i++) {
         if (end - x < 70 && i + 1 < p->n_names) { /* no room for this one and the next */
-            show(cr, "…", x, y, 0, end - x);
+            clsi_show(cr, "…", x, y, 0, end - x);
             return;
         }
         style(cr, page, 0, i);
@@ -213,7 +212,7 @@ static void draw_heading(const clsi_page *page, cairo_t *cr, const clsi_panel *p
         sample(cr, x, y);
         use(cr, dark);
         x += SAMPLE + 5;
-        x += show(cr, p->names[i], x, y, 0, end - x) + 14;
+        x += clsi_show(cr, p->names[i], x, y, 0, end - x) + 14;
     }
 }
 
@@ -241,7 +240,7 @@ static void pad(clsi_axis *a, double least_span, double share) {
 /* As many ticks as fit side by side with their labels. */
 static clsi_axis fit_x_axis(cairo_t *cr, const clsi_axis *range, double width) {
     clsi_axis a = {0};
-    font(cr, 10, 0);
+    clsi_font(cr, 10, 0);
     for (int most = 7; most >= 2; most--) {
         a = clsi_axis_make(range->lo, range->hi, most);
         double widest = 0;
@@ -258,7 +257,7 @@ static clsi_axis fit_x_axis(cairo_t *cr, const clsi_axis *range, double width) {
 
 static void draw_x_axis(cairo_t *cr, const clsi_axis *a, const char *name, clsi_box box) {
     double base = box.y + box.h;
-    font(cr, 10, 0);
+    clsi_font(cr, 10, 0);
     for (int i = 0; i < a->n_ticks; i++) {
         char label[32];
         double x = box.x + (clsi_axis_tick(a, i) - a->lo) / (a->hi - a->lo) * box.w;
@@ -268,17 +267,17 @@ static void draw_x_axis(cairo_t *cr, const clsi_axis *a, const char *name, clsi_
         line(cr, x, base, x, base + 4);
         use(cr, medium);
         clsi_axis_label(a, i, label);
-        show(cr, label, x, base + 15, 0.5, box.w);
+        clsi_show(cr, label, x, base + 15, 0.5, box.w);
     }
     char text[320];
     snprintf(text, sizeof text, *a->note ? "%.200s  (%s)" : "%.200s", name, a->note);
-    font(cr, 11, 0);
+    clsi_font(cr, 11, 0);
     use(cr, medium);
-    show(cr, text, box.x + box.w / 2, base + 31, 0.5, box.w);
+    clsi_show(cr, text, box.x + box.w / 2, base + 31, 0.5, box.w);
 }
 
 static void draw_y_axis(cairo_t *cr, const clsi_axis *a, clsi_box box) {
-    font(cr, 10, 0);
+    clsi_font(cr, 10, 0);
     for (int i = 0; i < a->n_ticks; i++) {
         char label[32];
         double y = box.y + box.h - (clsi_axis_tick(a, i) - a->lo) / (a->hi - a->lo) * box.h;
@@ -288,7 +287,7 @@ static void draw_y_axis(cairo_t *cr, const clsi_axis *a, clsi_box box) {
         line(cr, box.x - 4, y, box.x, y);
         use(cr, medium);
         clsi_axis_label(a, i, label);
-        show(cr, label, box.x - 7, y + 3.5, 1, LEFT - 8);
+        clsi_show(cr, label, box.x - 7, y + 3.5, 1, LEFT - 8);
     }
 }
 
@@ -333,9 +332,9 @@ static cls_status draw_panel(const clsi_page *page, cairo_t *cr, const clsi_pane
     line(cr, box.x, box.y + box.h, box.x + box.w, box.y + box.h);
     draw_heading(page, cr, p, box, y.note);
     if (!empty) return draw_curves(page, cr, p, box, &x, &y, error);
-    font(cr, 11, 0);
+    clsi_font(cr, 11, 0);
     use(cr, pale);
-    show(cr, "no finite numbers", box.x + box.w / 2, box.y + box.h / 2, 0.5, box.w);
+    clsi_show(cr, "no finite numbers", box.x + box.w / 2, box.y + box.h / 2, 0.5, box.w);
     return CLS_OK;
 }
 

@@ -73,10 +73,11 @@ static cls_status cairo_failed(cairo_status_t status, cls_error *error) {
     return clsi_fail(error, CLS_IO, "cannot draw: %s", cairo_status_to_string(status));
 }
 
-static cls_status paint(cairo_surface_t *surface, clsi_page *page, double scale, cls_error *error) {
+static cls_status paint(cairo_surface_t *surface, double scale, clsi_drawing draw, void *owner,
+                        cls_error *error) {
     cairo_t *cr = cairo_create(surface);
     cairo_scale(cr, scale, scale);
-    cls_status status = clsi_page_draw(page, cr, error);
+    cls_status status = draw(owner, cr, error);
     if (!status && cairo_status(cr)) status = cairo_failed(cairo_status(cr), error);
     cairo_destroy(cr);
     return status;
@@ -113,16 +114,14 @@ static double choose_size(clsi_page *page, const cls_plot_options *o, int png, i
     return scale;
 }
 
-static cls_status render(clsi_page *page, const cls_plot_options *o, int png, clsi_text *bytes,
-                         cls_error *error) {
-    int w, h;
-    clsi_page_measure(page);
-    double scale = choose_size(page, o, png, &w, &h);
+static cls_status render(int w, int h, double scale, clsi_drawing draw, void *owner, int png,
+                         clsi_text *bytes, cls_error *error) {
     cairo_surface_t *surface = png ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h)
                                    : cairo_svg_surface_create_for_stream(append_bytes, bytes, w, h);
     cairo_status_t state = cairo_surface_status(surface);
     if (!state && !png) cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
-    cls_status status = state ? cairo_failed(state, error) : paint(surface, page, scale, error);
+    cls_status status =
+        state ? cairo_failed(state, error) : paint(surface, scale, draw, owner, error);
     if (!status && png) {
         state = cairo_surface_write_to_png_stream(surface, append_bytes, bytes);
     } else if (!status) {
@@ -146,19 +145,37 @@ static cls_status write_bytes(const clsi_text *bytes, const char *path, cls_erro
     return status;
 }
 
+cls_status clsi_picture_write(const char *path, int w, int h, double scale, clsi_drawing draw,
+                              void *owner, cls_error *error) {
+    clsi_text bytes = {0};
+    cls_status status = CLS_OK;
+    if (!ends_in(path, ".svg") && !ends_in(path, ".png") && strcmp(path, "-") != 0)
+        status = clsi_fail(error, CLS_USAGE, "%s: expected an ending .svg or .png", path);
+    if (!status) status = render(w, h, scale, draw, owner, ends_in(path, ".png"), &bytes, error);
+    if (!status) status = write_bytes(&bytes, path, error);
+    clsi_text_clear(&bytes);
+    return status;
+}
+
+static cls_status draw_page(void *page, cairo_t *cr, cls_error *error) {
+    return clsi_page_draw(page, cr, error);
+}
+
 static cls_status plot_labelled(size_t n, const cls_table *const *tables, const char *const *labels,
                                 const cls_plot_options *o, const char *path, cls_error *error) {
     clsi_panels panels = {0};
-    clsi_text bytes = {0};
     char *subtitle = NULL;
     cls_status status = check(n, tables, labels, o, path, error);
     if (!status) status = clsi_panels_make(n, tables, labels, o, &panels, error);
     if (!status) status = make_subtitle(n, tables, &subtitle, error);
     clsi_page page = {&panels, n, labels, o->title, subtitle, 0, 0};
-    if (!status) status = render(&page, o, ends_in(path, ".png"), &bytes, error);
-    if (!status) status = write_bytes(&bytes, path, error);
+    if (!status) {
+        int w, h;
+        clsi_page_measure(&page);
+        double scale = choose_size(&page, o, ends_in(path, ".png"), &w, &h);
+        status = clsi_picture_write(path, w, h, scale, draw_page, &page, error);
+    }
     clsi_panels_clear(&panels);
-    clsi_text_clear(&bytes);
     free(subtitle);
     return status;
 }

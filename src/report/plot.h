@@ -73,4 +73,14 @@ typedef struct clsi_page {
 void clsi_page_measure(clsi_page *page); /* sets the natural width and height */
 cls_status clsi_page_draw(const clsi_page *page, cairo_t *cr, cls_error *error);
 
+/* Texts: align 0 left, 0.5 centre, 1 right of x; cut to the width. Returns the width it took. */
+void clsi_font(cairo_t *cr, double size, int bold);
+double clsi_show(cairo_t *cr, const char *text, double x, double y, double align, double width);
+
+/* A picture of w x h pixels, `scale` pixels per page unit, drawn by the callback and written
+ * atomically, SVG or PNG by the ending of the path. */
+typedef cls_status (*clsi_drawing)(void *owner, cairo_t *cr, cls_error *error);
+cls_status clsi_picture_write(const char *path, int w, int h, double scale, clsi_drawing draw,
+                              void *owner, cls_error *error);
+
 #endif

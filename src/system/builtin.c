@@ -20,6 +20,12 @@
     X("pendulum", pendulum, "plane pendulum")                                                      \
     X("two-body", two_body, "two bodies that attract each other")                                  \
     X("oscillator", oscillator, "oscillator of storage components")                                \
+    X("isothermal-oscillator", isothermal_oscillator,                                              \
+      "damped oscillator in an environment of constant temperature")                               \
+    X("thermal-oscillator", thermal_oscillator, "damped oscillator with a damper that warms up")   \
+    X("rlc-circuit", rlc_circuit, "RLC circuit with a resistor that warms up")                     \
+    X("heat-reservoirs", heat_reservoirs, "two heat reservoirs and a wall that conducts")          \
+    X("motor", motor, "electric motor with inertia, bearing friction and a geared fan")            \
     X("thermoelastic-double-pendulum", thermoelastic_double_pendulum,                              \
       "thermoelastic double pendulum")
 

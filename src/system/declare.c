@@ -394,15 +394,47 @@ cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c) {
     return status == CLS_OK ? clsi_expect_end(r, &c) : status;
 }
 
-static cls_status read_let(clsi_reader *r, clsi_cursor c, int is_part) {
+/* `of A, B` between a part's name and its `=`: what it is a function of. */
+static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size_t length) {
     cls_system *s = r->s;
+    const char *equals = memchr(r->clean + c->at, '=', c->end - c->at);
+    size_t end = equals ? (size_t)(equals - r->clean) : c->end;
+    clsi_text list = {0};
+    clsi_cursor at = {c->at, end};
+    do {
+        size_t stop = clsi_item_end(r, &at), last = stop;
+        clsi_skip_space(r, &at);
+        while (last > at.at && (r->clean[last - 1] == ' ' || r->clean[last - 1] == '\n')) last--;
+        clsi_text_printf(&list, "%s%.*s", list.length ? "; " : "", (int)(last - at.at),
+                         r->clean + at.at);
+        at.at = stop;
+    } while (clsi_accept(r, &at, ","));
+    c->at = end;
+    char *part = clsi_strndup(r->clean + where, length), *text = clsi_text_take(&list);
+    if (!part || !text ||
+        !clsi_grow(&s->inputs, &r->inputs_capacity, s->n_inputs + 1, sizeof *s->inputs)) {
+        free(part);
+        free(text);
+        return clsi_no_memory(r->error);
+    }
+    s->inputs[s->n_inputs++] = (clsi_part_inputs){part, text};
+    return CLS_OK;
+}
+
+typedef enum let_kind { LET, PART, COEFFICIENT } let_kind;
+
+static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
+    cls_system *s = r->s;
+    static const char *const words[] = {"`let`", "`part`", "`coefficient`"};
     size_t length, k = s->n_lets, where;
-    cls_status status = expected_name(r, &c, is_part ? "`part`" : "`let`", &length);
+    int is_part = kind != LET;
+    cls_status status = expected_name(r, &c, words[kind], &length);
     if (status != CLS_OK) return status;
     where = c.at;
     if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
     c.at += length;
-    status = clsi_expect(r, &c, "=", "the name");
+    if (is_part && clsi_accept_word(r, &c, "of")) status = read_inputs(r, &c, where, length);
+    if (status == CLS_OK) status = clsi_expect(r, &c, "=", "the name");
     cls_node zero = cls_constant(s->g, 0);
     clsi_expression e = {.written = zero, .raw = zero, .bound = zero};
     if (status == CLS_OK)
@@ -419,16 +451,22 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, int is_part) {
     s->lets[k] = (clsi_named){name, e.written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     clsi_replacement *other = is_part ? clsi_replacement_of(r, name, length) : NULL;
-    r->let_raw[k] = other ? other->node(other->owner, s, CLSI_PART_LET, 0) : e.raw;
+    clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT : CLSI_PART_LET;
+    r->let_raw[k] = other ? other->node(other->owner, s, as, 0) : e.raw;
     s->n_lets++;
     status = clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
     return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;
 }
 
 cls_status clsi_read_let(clsi_reader *r, clsi_cursor c) {
-    return read_let(r, c, 0);
+    return read_let(r, c, LET);
 }
 
 cls_status clsi_read_part(clsi_reader *r, clsi_cursor c) {
-    return read_let(r, c, 1);
+    return read_let(r, c, PART);
+}
+
+/* A part that is not negative; learned, it is positive by form. */
+cls_status clsi_read_coefficient(clsi_reader *r, clsi_cursor c) {
+    return read_let(r, c, COEFFICIENT);
 }

@@ -41,6 +41,8 @@ typedef struct clsi_domain {
     size_t index, begin, end; /* between the parentheses */
 } clsi_domain;
 
+struct clsi_ports;
+
 typedef struct clsi_reader {
     const char *file, *text;
     char *clean; /* the text with comments and control characters blanked, same offsets */
@@ -61,7 +63,8 @@ typedef struct clsi_reader {
         parameter_capacity, value_capacity, symbol_capacity, constant_capacity, lets_capacity,
         let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
         unknown_field_capacity, unknown_of_capacity, invariants_capacity, raw_invariants_capacity,
-        outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity;
+        outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity,
+        inputs_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_replacement *replacements;
     size_t n_replacements;
@@ -70,6 +73,8 @@ typedef struct clsi_reader {
     int has_formula;
     size_t formula_where; /* offset of the formula statement */
     int has_title;
+    const clsi_loader *loader;
+    const struct clsi_ports *ports; /* set: the text was made from components (ports.h) */
 } clsi_reader;
 
 /* A place in the text: the rest of a statement. */
@@ -82,6 +87,12 @@ typedef struct clsi_expression {
     size_t begin, end;
     cls_node written, raw, bound;
 } clsi_expression;
+
+/* ---- ports.c ---- */
+/* Where a letter of a text made from components comes from. */
+const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where);
+/* Turns a text of components into a flat one (a text without them stays as it is). */
+cls_status clsi_read_ports(clsi_reader *r, const clsi_loader *loader);
 
 /* ---- source.c ---- */
 /* Fills the error with file:line:column, the sentence, the source line and a caret. */
@@ -147,6 +158,7 @@ cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_let(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_part(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_coefficient(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_domains(clsi_reader *r); /* the domains that waited */
 cls_status clsi_read_lagrangian(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_hamiltonian(clsi_reader *r, clsi_cursor c);

@@ -54,6 +54,7 @@ const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t leng
 
 static int line_of(const clsi_reader *r, size_t where) {
     int line = 1;
+    r = clsi_origin_of(r, &where);
     for (size_t i = 0; i < where && i < r->length; i++) line += r->text[i] == '\n';
     return line;
 }

@@ -32,6 +32,7 @@ static const keyword keywords[] = {
     {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL},
     {"let", NULL, LET, clsi_read_let, NULL},
     {"part", NULL, LET, clsi_read_part, NULL},
+    {"coefficient", NULL, LET, clsi_read_coefficient, NULL},
     {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL},
     {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL},
     {"thermal", "lagrangian", PHYSICS, clsi_read_thermal, NULL},
@@ -61,9 +62,6 @@ static const struct {
                 "`part N = unknown`"},
 #define ONLY " is not in this version, which knows lagrangian, hamiltonian and thermal lagrangian"
     {"metriplectic", "`metriplectic`" ONLY},
-    {"component", "`component`" ONLY},
-    {"port", "`port`" ONLY},
-    {"ports", "`ports`" ONLY},
     {"ode", "`ode`" ONLY},
 #undef ONLY
 };
@@ -175,7 +173,7 @@ static int make_physics(const cls_system *s, clsi_physics *p) {
 static cls_status make_symbols(clsi_reader *r) {
     cls_system *s = r->s;
     size_t slots = s->nq + 2 * s->n + 2 * s->m;
-    if (s->n == 0)
+    if (s->n == 0 && !(s->m && r->ports)) /* heat alone can move between components */
         return clsi_at(r, r->length,
                        "no coordinate: a system needs at least one, for example "
                        "`coordinate x`");
@@ -234,6 +232,7 @@ static cls_status read_pass(clsi_reader *r, const statement *list, size_t n, pas
 static cls_status read_all(clsi_reader *r, statement **list) {
     size_t n = 0;
     cls_status status = clsi_clean_text(r);
+    if (status == CLS_OK) status = clsi_read_ports(r, r->loader);
     if (status == CLS_OK) status = find_statements(r, list, &n);
     if (status == CLS_OK) {
         r->s->t = cls_symbol(r->s->g, "t");
@@ -291,14 +290,9 @@ static char *stem_of(const char *file) {
     return clsi_strndup(stem, n);
 }
 
-cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
-                            cls_system **out, cls_error *error) {
-    return clsi_system_parse_with(text, file, set, 0, NULL, 0, out, error);
-}
-
-cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
-                                  size_t n, clsi_replacement *replacements, int skeleton,
-                                  cls_system **out, cls_error *error) {
+static cls_status parse(const char *text, const char *file, const cls_assignments *set, size_t n,
+                        clsi_replacement *replacements, int skeleton, const clsi_loader *loader,
+                        cls_system **out, cls_error *error) {
     *out = NULL;
     if (!file) file = "system";
     size_t length = strlen(text);
@@ -315,7 +309,8 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
                      .s = s,
                      .replacements = replacements,
                      .n_replacements = n,
-                     .skeleton = skeleton};
+                     .skeleton = skeleton,
+                     .loader = loader};
     statement *list = NULL;
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");
@@ -332,4 +327,20 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
         cls_system_free(&s);
     }
     return status;
+}
+
+cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
+                            cls_system **out, cls_error *error) {
+    return parse(text, file, set, 0, NULL, 0, NULL, out, error);
+}
+
+cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
+                                  size_t n, clsi_replacement *replacements, int skeleton,
+                                  cls_system **out, cls_error *error) {
+    return parse(text, file, set, n, replacements, skeleton, NULL, out, error);
+}
+
+cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
+                                   const clsi_loader *loader, cls_system **out, cls_error *error) {
+    return parse(text, file, set, 0, NULL, 0, loader, out, error);
 }

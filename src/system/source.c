@@ -41,12 +41,13 @@ cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
     va_end(args);
     int line = 1;
     size_t begin = 0;
-    if (where > r->length) where = r->length;
+    const clsi_reader *from = clsi_origin_of(r, &where);
+    if (where > from->length) where = from->length;
     for (size_t i = 0; i < where; i++)
-        if (r->text[i] == '\n') line++, begin = i + 1;
+        if (from->text[i] == '\n') line++, begin = i + 1;
     clsi_text around = {0};
-    quote(r, where, begin, &around);
-    clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s", r->file, line, (int)(where - begin) + 1,
+    quote(from, where, begin, &around);
+    clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s", from->file, line, (int)(where - begin) + 1,
               sentence, around.failed ? "" : around.data);
     if (r->error) {
         r->error->line = line;

@@ -1,7 +1,8 @@
 /* A system as an object: freeing it, and asking it for names and numbers. */
 #include "base/base.h"
-#include "system/system.h"
+#include "system/ports.h"
 #include <stdlib.h>
+#include <string.h>
 
 static void free_variables(clsi_variable *list, size_t n) {
     for (size_t i = 0; list && i < n; i++) {
@@ -46,6 +47,12 @@ void cls_system_free(cls_system **system) {
     free_strings(s->unknown_field, s->n_unknown);
     free_strings(s->unknown_of, s->n_unknown);
     free_strings(s->columns, s->n_columns);
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        free(s->inputs[i].part);
+        free(s->inputs[i].list);
+    }
+    free(s->inputs);
+    clsi_ports_free(&s->ports);
     for (size_t i = 0; i < s->n_anchors; i++) free(s->anchors[i].state);
     free(s->anchors);
     free(s->units);
@@ -64,6 +71,12 @@ void cls_system_free(cls_system **system) {
     free(s->text);
     cls_graph_free(&s->g);
     free(s);
+}
+
+const char *clsi_part_inputs_of(const cls_system *s, const char *part) {
+    for (size_t i = 0; i < s->n_inputs; i++)
+        if (strcmp(s->inputs[i].part, part) == 0) return s->inputs[i].list;
+    return NULL;
 }
 
 const char *cls_system_name(const cls_system *s) {

@@ -51,6 +51,11 @@ typedef struct clsi_physics {
     clsi_named *invariants, *outputs;
 } clsi_physics;
 
+/* What a part is a function of, where the file says so: "v.x; log(T)". */
+typedef struct clsi_part_inputs {
+    char *part, *list;
+} clsi_part_inputs;
+
 struct cls_system {
     char *name, *title, *text;
     cls_formalism formalism;
@@ -72,6 +77,9 @@ struct cls_system {
     char **unknown;       /* their names */
     char **unknown_field; /* the field the file wants for each, NULL for none */
     char **unknown_of;    /* formulas it is a function of, "a; b", NULL: those of its kind */
+    size_t n_inputs;
+    clsi_part_inputs *inputs;
+    struct clsi_ports *ports; /* the components it was made from, or NULL */
     size_t n_anchors;
     clsi_anchor *anchors;
     size_t n_units;
@@ -139,7 +147,7 @@ cls_status clsi_brackets_at(const cls_system *s, const clsi_physics *physics, co
 typedef enum clsi_part_kind {
     CLSI_PART_FORMULA,  /* the whole formula */
     CLSI_PART_FRICTION, /* the node is the force on momentum j */
-    CLSI_PART_HEAT,     /* the node is the conductance */
+    CLSI_PART_HEAT,     /* the node is a conductance or another coefficient, >= 0 */
     CLSI_PART_LET       /* `part NAME = ...`: the node is its value */
 } clsi_part_kind;
 
@@ -150,6 +158,19 @@ typedef struct clsi_replacement {
     void *owner;
     int used; /* set when the part was found */
 } clsi_replacement;
+
+/* Learned components that a file uses: the statement that declares the component in the file at
+ * `path`, under this name. The text is the caller's. */
+typedef struct clsi_loader {
+    cls_status (*declaration)(void *owner, const char *path, const char *name, char **text,
+                              cls_error *error);
+    void *owner;
+} clsi_loader;
+cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
+                                   const clsi_loader *loader, cls_system **out, cls_error *error);
+int clsi_system_has_ports(const cls_system *s);
+/* What a part is a function of, as the file says ("a; b"), or NULL. */
+const char *clsi_part_inputs_of(const cls_system *s, const char *part);
 
 /* cls_system_parse with parts replaced. `skeleton`: the result has no form and no rows (its formula
  * may contain symbols that nothing defines); for building residuals only. */

@@ -150,6 +150,7 @@ test_systems_and_schemes() {
     local s
     for s in damped-oscillator ideal-gas-piston van-der-waals-piston van-der-waals-forced \
         two-pistons adiabatic-piston rigid-body mass-spring pendulum two-body oscillator \
+        isothermal-oscillator thermal-oscillator rlc-circuit heat-reservoirs motor \
         thermoelastic-double-pendulum; do
         expect_stdout "^$s  +[^ ]"
     done

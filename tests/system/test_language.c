@@ -100,8 +100,8 @@ static const struct {
     {GAS "unknown G", 4, 1, "in the place of a formula"},
     {GAS "rigid body", 4, 0, "expected a name"},
     {GAS "metriplectic", 4, 1, "thermal lagrangian"},
-    {GAS "component mass", 4, 1, "thermal lagrangian"},
-    {GAS "port a", 4, 1, "thermal lagrangian"},
+    {GAS "component mass", 4, 15, "expected `{`"},
+    {GAS "port a", 4, 1, "no statement begins with `port`"},
     {GAS "lagrangian G = v.x^2/2 - S\nlet G = 1", 4, 12, "already a let"},
     /* friction, heat, external */
     {"coordinate x\nlagrangian v.x^2/2\nfriction on S: x <- -v.x", 3, 10, "declare `entropy S`"},

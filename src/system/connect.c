@@ -1,0 +1,138 @@
+/* Connections: `connect a.x, b.y` joins ports to a junction.
+ *
+ * Ports are found by name in the scope of the statement: `component.port`, `instance.port`, or the
+ * bare name of a port of the composite around it. What does not fit (an entropy and something else,
+ * different units) and what stays open is an error that names the ports. Junctions are the classes
+ * of a union; a statement costs a walk over the components for each name. */
+#include "system/ports.h"
+#include <stdlib.h>
+#include <string.h>
+
+static clsi_port *find_port(clsi_ports *p, size_t scope, const char *name, size_t length) {
+    const char *dot = memchr(name, '.', length);
+    if (!dot) {
+        clsi_component own = {.n_ports = p->scopes[scope].n_ports, .port = p->scopes[scope].port};
+        size_t i = clsi_port_find(&own, name, length);
+        return i == SIZE_MAX ? NULL : &own.port[i];
+    }
+    char flat[256];
+    snprintf(flat, sizeof flat, "%s%.*s", p->scopes[scope].prefix, (int)(dot - name), name);
+    for (size_t i = 0; i < p->n_components; i++) {
+        clsi_component *c = &p->components[i];
+        if (strcmp(c->name, flat) != 0) continue;
+        size_t k = clsi_port_find(c, dot + 1, length - (size_t)(dot + 1 - name));
+        return k == SIZE_MAX ? NULL : &c->port[k];
+    }
+    strncat(flat, "_", sizeof flat - strlen(flat) - 1);
+    for (size_t i = 1; i < p->n_scopes; i++) {
+        clsi_component as = {.n_ports = p->scopes[i].n_ports, .port = p->scopes[i].port};
+        if (strcmp(p->scopes[i].prefix, flat) != 0) continue;
+        size_t k = clsi_port_find(&as, dot + 1, length - (size_t)(dot + 1 - name));
+        return k == SIZE_MAX ? NULL : &as.port[k];
+    }
+    return NULL;
+}
+
+/* All ports that may be named in this scope, for the nearest one. */
+static cls_status no_port(clsi_ports *p, size_t scope, clsi_reader *r, size_t where,
+                          size_t length) {
+    clsi_text list = {0};
+    const char *prefix = p->scopes[scope].prefix;
+    size_t shown = 0;
+    for (size_t i = 0; i < p->scopes[scope].n_ports; i++)
+        clsi_text_printf(&list, "%s%s", shown++ ? ", " : "", p->scopes[scope].port[i].name);
+    for (size_t i = 0; i < p->n_components; i++)
+        for (size_t k = 0; p->components[i].scope == scope && k < p->components[i].n_ports; k++)
+            if (shown < 40)
+                clsi_text_printf(&list, "%s%s.%s", shown++ ? ", " : "", p->components[i].local,
+                                 p->components[i].port[k].name);
+    for (size_t i = 1; i < p->n_scopes; i++) {
+        const char *inner = p->scopes[i].prefix;
+        size_t n = strlen(prefix), m = strlen(inner);
+        if (strncmp(inner, prefix, n) != 0 || m <= n + 1) continue;
+        for (size_t k = 0; k < p->scopes[i].n_ports && shown < 40; k++)
+            clsi_text_printf(&list, "%s%.*s.%s", shown++ ? ", " : "", (int)(m - n - 1), inner + n,
+                             p->scopes[i].port[k].name);
+    }
+    cls_status status = clsi_at(r, where, "no port is called `%.*s`; there are %s", (int)length,
+                                r->clean + where, list.failed || !list.data ? "none" : list.data);
+    clsi_text_clear(&list);
+    return status;
+}
+
+static cls_status join(clsi_ports *p, clsi_port *a, clsi_port *b, clsi_reader *r, size_t where) {
+    if (a->thermal != b->thermal)
+        return clsi_at(r, where,
+                       "`%s` and `%s` do not fit: one carries entropy, the other does not "
+                       "(`entropy` in front of a port's name says that it does)",
+                       a->name, b->name);
+    if (a->unit && b->unit && strcmp(a->unit, b->unit) != 0)
+        return clsi_at(r, where, "`%s` [%s] and `%s` [%s] do not fit: their units differ", a->name,
+                       a->unit, b->name, b->unit);
+    size_t one = clsi_node_root(p, a->node), other = clsi_node_root(p, b->node);
+    p->parent[one > other ? one : other] = one > other ? other : one;
+    return CLS_OK;
+}
+
+static cls_status connect(clsi_ports *p, const clsi_connection *link) {
+    clsi_reader *r = clsi_source_of(p, link->list);
+    clsi_cursor c = {link->list.begin, link->list.end};
+    clsi_port *first = NULL;
+    size_t n = 0;
+    char found[48];
+    do {
+        size_t length = clsi_word_length(r, &c, 1), where = c.at;
+        if (!length)
+            return clsi_at(r, c.at, "expected a port, `component.port`, found %s",
+                           clsi_found(r, &c, found));
+        clsi_port *port = find_port(p, link->scope, r->clean + where, length);
+        if (!port) return no_port(p, link->scope, r, where, length);
+        /* a port of a composite is connected twice, inside and outside */
+        port->connected |= memchr(r->clean + where, '.', length) ? 1 : 2;
+        if (first) {
+            cls_status status = join(p, first, port, r, where);
+            if (status != CLS_OK) return status;
+        } else {
+            first = port;
+        }
+        n++;
+        c.at = where + length;
+    } while (clsi_accept(r, &c, ","));
+    if (n < 2)
+        return clsi_at(r, link->list.begin, "`connect` joins two ports or more, this is one");
+    return clsi_expect_end(r, &c);
+}
+
+static cls_status check_open(clsi_ports *p) {
+    for (size_t i = 0; i < p->n_components; i++)
+        for (size_t k = 0; k < p->components[i].n_ports; k++) {
+            const clsi_component *c = &p->components[i];
+            if (c->port[k].connected) continue;
+            clsi_span at = c->used ? c->whole : c->port[k].where;
+            return clsi_at(clsi_source_of(p, at), at.begin,
+                           "the port `%s.%s` is open: `connect` it to another port", c->name,
+                           c->port[k].name);
+        }
+    for (size_t i = 1; i < p->n_scopes; i++)
+        for (size_t k = 0; k < p->scopes[i].n_ports; k++) {
+            const clsi_scope_names *s = &p->scopes[i];
+            const clsi_port *port = &s->port[k];
+            int n = (int)strlen(s->prefix) - 1;
+            if (!(port->connected & 2))
+                return clsi_at(clsi_source_of(p, port->where), port->where.begin,
+                               "the port `%s` is open inside the component: `connect` it there",
+                               port->name);
+            if (!(port->connected & 1))
+                return clsi_at(clsi_source_of(p, s->title), s->title.begin,
+                               "the port `%.*s.%s` is open: `connect` it to another port", n,
+                               s->prefix, port->name);
+        }
+    return CLS_OK;
+}
+
+cls_status clsi_ports_connect(clsi_ports *p) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_connections && status == CLS_OK; i++)
+        status = connect(p, &p->connections[i]);
+    return status == CLS_OK ? check_open(p) : status;
+}

@@ -1,0 +1,582 @@
+/* Components become a system of the language: the flat text.
+ *
+ *   storage E(x)            part of the hamiltonian:  H = sum E + theta0 s_e - p0 V_e
+ *   pair, plain state, s    coordinate q, momentum x, entropy s
+ *   {a, b} = c              poisson {x, y} = sum of c times the ratios of transformers between
+ *   resistive d along g     friction on s: x_k <- -d g_k (g.e)      (heat d (g.e)^2 into s)
+ *   resistive d (a, b)      heat exchange
+ *   external u              external force, with the work counted
+ *
+ * so that x' = (J - R) e with J skew and R = sum d B B^T, B^T a = 0, by form (physics/ports.md);
+ * what the components leave `unknown` stays a part of its own. Each letter of the flat text knows
+ * the letter it comes from, so that the reader's complaints name the right file. */
+#include "system/ports.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing with a map ---- */
+
+static void note_origin(clsi_ports *p, clsi_span at, size_t offset, int exact) {
+    if (!clsi_grow(&p->map, &p->map_capacity, p->n_map + 1, sizeof *p->map)) {
+        p->flat.failed = 1;
+        return;
+    }
+    p->map[p->n_map++] = (clsi_origin){p->flat.length, at.source, offset, exact};
+}
+
+/* Made-up text that belongs to a place. */
+static void put(clsi_ports *p, clsi_span at, const char *format, ...) CLS_PRINTF(3, 4);
+static void put(clsi_ports *p, clsi_span at, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof text) p->flat.failed = 1;
+    note_origin(p, at, at.begin, 0);
+    clsi_text_append(&p->flat, text);
+}
+
+static const char *state_text(const clsi_ports *p, size_t state, char out[128]) {
+    const clsi_store *s = &p->stores[state];
+    if (s->partner != SIZE_MAX && !s->position)
+        snprintf(out, 128, "p.%s", p->stores[s->partner].name);
+    else
+        snprintf(out, 128, "%s", s->name);
+    return out;
+}
+
+/* The name a force on the state is written with. */
+static const char *force_text(const clsi_ports *p, size_t state) {
+    const clsi_store *s = &p->stores[state];
+    return s->partner != SIZE_MAX && !s->position ? p->stores[s->partner].name : s->name;
+}
+
+static void effort_text(const clsi_ports *p, size_t joint, char out[512]) {
+    const clsi_joint *j = &p->joints[joint];
+    const clsi_store *s = &p->stores[j->state];
+    if (s->thermal)
+        snprintf(out, 512, "%s", s->temperature);
+    else if (j->factor)
+        snprintf(out, 512, "(%s*v.%s)", j->factor, force_text(p, j->state));
+    else
+        snprintf(out, 512, "v.%s", force_text(p, j->state));
+}
+
+/* ---- formulas with their names replaced ---- */
+
+static size_t number_length(const char *t, size_t n) {
+    size_t i = 0;
+    while (i < n && (isdigit((unsigned char)t[i]) || t[i] == '.')) i++;
+    if (i && i < n && (t[i] == 'e' || t[i] == 'E')) {
+        size_t k = i + 1;
+        if (k < n && (t[k] == '+' || t[k] == '-')) k++;
+        if (k < n && isdigit((unsigned char)t[k])) {
+            while (k < n && isdigit((unsigned char)t[k])) k++;
+            i = k;
+        }
+    }
+    return i;
+}
+
+static const char *scope_text(const clsi_ports *p, size_t scope, const char *word, size_t length,
+                              char out[512]) {
+    const clsi_scope_names *s = &p->scopes[scope];
+    for (size_t i = 0; i < s->n; i++)
+        if (strlen(s->names[i]) == length && memcmp(s->names[i], word, length) == 0) {
+            snprintf(out, 512, "%s%s", s->prefix, s->names[i]);
+            return out;
+        }
+    return NULL;
+}
+
+/* What a word of a component's formula stands for, NULL: itself. */
+static const char *component_text(clsi_ports *p, const clsi_component *c, const char *word,
+                                  size_t length, char out[512]) {
+    char name[128];
+    int effort = length > 2 && word[0] == 'e' && word[1] == '.';
+    size_t port = clsi_port_find(c, word + 2 * effort, length - 2 * (size_t)effort);
+    if (port == SIZE_MAX) return NULL;
+    const clsi_joint *j = &p->joints[c->port[port].node];
+    if (c->kind == CLSI_STORAGE || !effort)
+        snprintf(out, 512, "%s",
+                 state_text(p, c->kind == CLSI_STORAGE ? c->first_state + port : j->state, name));
+    else
+        effort_text(p, c->port[port].node, out);
+    return out;
+}
+
+/* In the statements of the file itself a momentum may be called as its storage calls it. */
+static const char *file_text(const clsi_ports *p, const char *word, size_t length, char out[512]) {
+    for (size_t i = 0; i < p->n_stores; i++) {
+        const clsi_store *s = &p->stores[i];
+        if (s->partner == SIZE_MAX || s->position) continue;
+        if (strlen(s->name) == length && memcmp(s->name, word, length) == 0) {
+            snprintf(out, 512, "p.%s", p->stores[s->partner].name);
+            return out;
+        }
+    }
+    return NULL;
+}
+
+/* Copies a range word by word; c NULL: a statement of the file or of a composite. */
+static void put_span(clsi_ports *p, const clsi_component *c, size_t scope, clsi_span s) {
+    const clsi_reader *r = clsi_source_of(p, s);
+    int quoted = 0;
+    for (size_t at = s.begin; at < s.end;) {
+        const char *t = r->clean + at;
+        clsi_cursor cursor = {at, s.end};
+        char out[512];
+        const char *other = NULL;
+        size_t n = 1;
+        quoted ^= *t == '"';
+        if (isdigit((unsigned char)*t) || *t == '.') {
+            n = number_length(t, s.end - at);
+        } else if (!quoted && (isalpha((unsigned char)*t) || *t == '_')) {
+            n = clsi_word_length(r, &cursor, 1);
+            if (c) other = component_text(p, c, t, n, out);
+            if (!other) other = scope_text(p, scope, t, n, out);
+            if (!other && !c && !scope) other = file_text(p, t, n, out);
+        }
+        if (!n) n = 1;
+        note_origin(p, s, at, other == NULL);
+        if (other)
+            clsi_text_append(&p->flat, other);
+        else
+            clsi_text_append_n(&p->flat, t, n);
+        at += n;
+    }
+}
+
+/* ---- statements that stay ---- */
+
+static cls_status check_copy(clsi_ports *p, clsi_span s) {
+    static const char *const whole[] = {"coordinate", "momentum",    "position", "entropy",
+                                        "lagrangian", "temperature", "thermal",  "friction",
+                                        "heat",       "hamiltonian", "poisson",  "algebra"};
+    clsi_reader *r = clsi_source_of(p, s);
+    clsi_cursor c = {s.begin, s.end};
+    for (size_t i = 0; p->n_components && i < sizeof whole / sizeof *whole; i++)
+        if (clsi_accept_word(r, &c, whole[i]))
+            return clsi_at(r, s.begin,
+                           "`%s` does not stand in a file of components: energies and laws are "
+                           "those of storage, resistive and the other components",
+                           whole[i]);
+    return CLS_OK;
+}
+
+/* The value that `use X as Y: name = value` gives, or an empty range. */
+static clsi_span given_value(const clsi_ports *p, size_t scope, const char *name, size_t length) {
+    clsi_span s = p->scopes[scope].set;
+    const clsi_reader *r = clsi_source_of(p, s);
+    clsi_cursor c = {s.begin, s.end};
+    while (!clsi_at_end(r, &c)) {
+        size_t n = clsi_word_length(r, &c, 0), at = c.at, end = clsi_item_end(r, &c);
+        clsi_cursor value = {at + n, end};
+        if (n == length && memcmp(r->clean + at, name, n) == 0 && clsi_accept(r, &value, "="))
+            return (clsi_span){s.source, value.at, end};
+        c.at = end + 1 > c.end ? c.end : end + 1;
+    }
+    return (clsi_span){s.source, 0, 0};
+}
+
+static size_t outer_scope(const clsi_ports *p, size_t scope) {
+    size_t best = 0, most = 0;
+    for (size_t i = 1; i < p->n_scopes; i++) {
+        size_t n = strlen(p->scopes[i].prefix);
+        if (i != scope && n > most && n < strlen(p->scopes[scope].prefix) &&
+            memcmp(p->scopes[i].prefix, p->scopes[scope].prefix, n) == 0) {
+            best = i;
+            most = n;
+        }
+    }
+    return best;
+}
+
+/* parameter m = 2, c = 1 of a composite, with what the use of it sets. */
+static void put_parameters(clsi_ports *p, size_t scope, clsi_span s) {
+    const clsi_reader *r = clsi_source_of(p, s);
+    clsi_cursor c = {s.begin, s.end};
+    clsi_accept_word(r, &c, "parameter");
+    do {
+        size_t length = clsi_word_length(r, &c, 0), at = c.at, end = clsi_item_end(r, &c);
+        clsi_span given = given_value(p, scope, r->clean + at, length);
+        put(p, (clsi_span){s.source, at, end}, "parameter ");
+        if (given.begin < given.end) {
+            put_span(p, NULL, scope, (clsi_span){s.source, at, at + length});
+            put(p, given, " = ");
+            put_span(p, NULL, outer_scope(p, scope), given);
+        } else {
+            put_span(p, NULL, scope, (clsi_span){s.source, at, end});
+        }
+        put(p, s, "\n");
+        c.at = end;
+    } while (clsi_accept(r, &c, ","));
+}
+
+/* Every name of `use ...: name = value` must be a parameter of the composite. */
+static cls_status check_given(clsi_ports *p, size_t scope) {
+    clsi_span s = p->scopes[scope].set;
+    clsi_reader *r = clsi_source_of(p, s);
+    clsi_cursor c = {s.begin, s.end};
+    char out[512];
+    while (!clsi_at_end(r, &c)) {
+        size_t n = clsi_word_length(r, &c, 0);
+        if (!n || !scope_text(p, scope, r->clean + c.at, n, out))
+            return clsi_at(r, c.at, "expected a parameter of the component `%.*s` = value",
+                           (int)strlen(p->scopes[scope].prefix) - 1, p->scopes[scope].prefix);
+        size_t at = c.at + n;
+        clsi_cursor rest = {at, c.end};
+        cls_status status = clsi_expect(r, &rest, "=", "the parameter");
+        if (status != CLS_OK) return status;
+        c.at = clsi_item_end(r, &rest);
+        clsi_accept(r, &c, ",");
+    }
+    return CLS_OK;
+}
+
+/* Outer composites first: the values inside may use their parameters. */
+static cls_status put_copies(clsi_ports *p) {
+    cls_status status = CLS_OK;
+    for (size_t scope = 0; scope < p->n_scopes && status == CLS_OK; scope++) {
+        status = check_given(p, scope);
+        for (size_t i = 0; i < p->n_copies && status == CLS_OK; i++) {
+            clsi_statement_copy *x = &p->copies[i];
+            if (x->scope != scope) continue;
+            clsi_cursor c = {x->span.begin, x->span.end};
+            status = check_copy(p, x->span);
+            if (scope && clsi_accept_word(clsi_source_of(p, x->span), &c, "parameter"))
+                put_parameters(p, scope, x->span);
+            else
+                put_span(p, NULL, scope, x->span);
+            put(p, x->span, "\n");
+        }
+    }
+    return status;
+}
+
+/* ---- states and energies ---- */
+
+static void put_state(clsi_ports *p, const clsi_store *s) {
+    const clsi_port *port = &p->components[s->component].port[s->port];
+    if (s->partner != SIZE_MAX && !s->position) return; /* declared with its position */
+    put(p, port->where, "%s %s",
+        s->thermal    ? "entropy"
+        : s->position ? "coordinate"
+                      : "momentum",
+        s->name);
+    if (s->thermal) put(p, port->where, " with temperature %s", s->temperature);
+    if (port->unit) put(p, port->where, " [%s]", port->unit);
+    put(p, port->where, "\n");
+}
+
+/* Inputs of an unknown energy: its own states. */
+static void put_storage_inputs(clsi_ports *p, const clsi_component *c) {
+    char name[128];
+    for (size_t k = 0; k < c->n_ports; k++)
+        put(p, c->title, "%s%s", k ? ", " : " of ", state_text(p, c->first_state + k, name));
+}
+
+static cls_status put_storage(clsi_ports *p, const clsi_component *c) {
+    clsi_reader *r = clsi_source_of(p, c->body);
+    clsi_cursor body = {c->body.begin, c->body.end};
+    char name[128];
+    if (c->kind == CLSI_STORAGE) {
+        put(p, c->title, "part %s", c->name);
+        put_storage_inputs(p, c);
+        put(p, c->title, " = ");
+        put_span(p, c, c->scope, c->body);
+    } else {
+        size_t end = clsi_item_end(r, &body);
+        put(p, c->title, "let %s = (", c->name);
+        put_span(p, c, c->scope, (clsi_span){c->body.source, c->body.begin, end});
+        put(p, c->title, ")*%s", state_text(p, c->first_state, name));
+        body.at = end;
+        int pressure = clsi_accept(r, &body, ",");
+        if (pressure != (c->n_ports == 2))
+            return clsi_at(r, end,
+                           "an environment with a volume has a temperature and a pressure: "
+                           "`environment %s(entropy s, V): 300, 1e5`",
+                           c->local);
+        if (pressure) {
+            put(p, c->title, " - (");
+            put_span(p, c, c->scope, (clsi_span){c->body.source, body.at, c->body.end});
+            put(p, c->title, ")*%s", state_text(p, c->first_state + 1, name));
+        }
+    }
+    put(p, c->title, "\n");
+    return CLS_OK;
+}
+
+static cls_status put_states(clsi_ports *p) {
+    size_t first = SIZE_MAX;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_stores; i++) put_state(p, &p->stores[i]);
+    for (size_t i = 0; i < p->n_components && status == CLS_OK; i++)
+        if (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT) {
+            if (first == SIZE_MAX) first = i;
+            status = put_storage(p, &p->components[i]);
+        }
+    if (status != CLS_OK) return status;
+    if (first == SIZE_MAX)
+        return clsi_at(p->sources[0], 0, "no storage: a system of components needs one");
+    for (size_t i = first; i < p->n_components; i++)
+        if (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT)
+            put(p, p->components[i].title, "%s%s", i == first ? "hamiltonian " : " + ",
+                p->components[i].name);
+    put(p, p->components[first].title, "\n");
+    return CLS_OK;
+}
+
+/* ---- transformers and brackets ---- */
+
+static void put_ratio(clsi_ports *p, const clsi_component *c) {
+    put(p, c->title, "let %s = ", c->name);
+    put_span(p, c, c->scope, c->body);
+    put(p, c->title, "\n");
+}
+
+static void put_factor(clsi_ports *p, clsi_span at, const clsi_joint *j) {
+    if (j->factor) put(p, at, "*%s", j->factor);
+}
+
+static size_t state_at(const clsi_ports *p, const clsi_bracket *b, size_t port) {
+    return p->joints[p->components[b->component].port[port].node].state;
+}
+
+/* All entries between two states in one statement. */
+static void put_bracket(clsi_ports *p, const clsi_bracket *list, size_t n, size_t first) {
+    size_t x = state_at(p, &list[first], list[first].a),
+           y = state_at(p, &list[first], list[first].b);
+    char one[128], other[128];
+    clsi_span where = list[first].formula;
+    int unit = p->stores[x].partner == y && p->stores[x].position;
+    for (size_t i = 0, seen = 0; i < n; i++) {
+        size_t a = state_at(p, &list[i], list[i].a), b = state_at(p, &list[i], list[i].b);
+        if (!((a == x && b == y) || (a == y && b == x))) continue;
+        if (i < first) return; /* written with the first of them */
+        const clsi_component *c = &p->components[list[i].component];
+        unit = unit && i == first;
+        if (!seen++ && !unit)
+            put(p, where, "poisson {%s, %s} = ", state_text(p, x, one), state_text(p, y, other));
+        if (unit) continue;
+        put(p, list[i].formula, a == x ? " + (" : " - (");
+        put_span(p, c, c->scope, list[i].formula);
+        put(p, list[i].formula, ")");
+        put_factor(p, list[i].formula, &p->joints[c->port[list[i].a].node]);
+        put_factor(p, list[i].formula, &p->joints[c->port[list[i].b].node]);
+    }
+    put(p, where, "\n");
+}
+
+static cls_status put_brackets(clsi_ports *p) {
+    clsi_bracket *list = NULL;
+    size_t n = 0, capacity = 0;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_components && status == CLS_OK; i++) {
+        const clsi_component *c = &p->components[i];
+        if (c->kind == CLSI_TRANSFORMER) put_ratio(p, c);
+        if (c->kind == CLSI_GYRATOR || c->kind == CLSI_JUNCTION)
+            status = clsi_read_brackets(p, i, &list, &n, &capacity);
+    }
+    for (size_t i = 0; i < n && status == CLS_OK; i++) put_bracket(p, list, n, i);
+    free(list);
+    return status;
+}
+
+/* ---- resistive components ---- */
+
+static cls_status keep_input(clsi_ports *p, clsi_component *c, char *own, char *flat) {
+    size_t n = c->n_inputs;
+    char **a = realloc(c->input, (n + 1) * sizeof *a);
+    if (a) c->input = a;
+    char **b = realloc(c->flat_input, (n + 1) * sizeof *b);
+    if (b) c->flat_input = b;
+    if (!a || !b || !own || !flat) return clsi_no_memory(p->error);
+    c->input[n] = own;
+    c->flat_input[n] = flat;
+    c->n_inputs++;
+    return CLS_OK;
+}
+
+/* Efforts of the component's own ports; the temperature of an environment does not change. */
+static cls_status default_inputs(clsi_ports *p, clsi_component *c) {
+    cls_status status = CLS_OK;
+    for (int all = 0; all < 2 && !c->n_inputs; all++)
+        for (size_t k = 0; k < c->n_ports && status == CLS_OK; k++) {
+            const clsi_joint *j = &p->joints[c->port[k].node];
+            const clsi_store *s = &p->stores[j->state];
+            char effort[512];
+            if (!all && s->thermal && p->components[s->component].kind == CLSI_ENVIRONMENT)
+                continue;
+            effort_text(p, c->port[k].node, effort);
+            const char *form = s->thermal ? "log(%s%s)" : "%s%s";
+            status = keep_input(p, c, clsi_keep_printf(p, form, "e.", c->port[k].name),
+                                clsi_keep_printf(p, form, "", effort));
+        }
+    return status;
+}
+
+/* `of A, B` behind `unknown`. */
+static cls_status given_inputs(clsi_ports *p, clsi_component *c, size_t at) {
+    clsi_reader *r = clsi_source_of(p, c->body);
+    clsi_cursor list = {at, c->body.end};
+    cls_status status = CLS_OK;
+    do {
+        size_t end = clsi_item_end(r, &list), from = p->flat.length, marks = p->n_map;
+        clsi_skip_space(r, &list);
+        while (end > list.at && (r->clean[end - 1] == ' ' || r->clean[end - 1] == '\n')) end--;
+        if (end == list.at) return clsi_at(r, list.at, "expected an input after `of` or `,`");
+        put_span(p, c, c->scope, (clsi_span){c->body.source, list.at, end});
+        if (p->flat.failed) return clsi_no_memory(p->error);
+        status = keep_input(p, c, clsi_keep(p, r->clean + list.at, end - list.at),
+                            clsi_keep(p, p->flat.data + from, p->flat.length - from));
+        p->flat.length = from; /* written for its names only */
+        p->flat.data[from] = 0;
+        p->n_map = marks;
+        list.at = end;
+    } while (status == CLS_OK && clsi_accept(r, &list, ","));
+    return status == CLS_OK ? clsi_expect_end(r, &list) : status;
+}
+
+static cls_status find_inputs(clsi_ports *p, clsi_component *c) {
+    clsi_reader *r = clsi_source_of(p, c->body);
+    size_t of = clsi_find_word(r, c->body.begin, c->body.end, "of");
+    int given = c->body.end - of > 2 && memcmp(r->clean + of, "of", 2) == 0;
+    return given ? given_inputs(p, c, of + 2) : default_inputs(p, c);
+}
+
+/* coefficient NAME of INPUTS = FORMULA */
+static void put_coefficient(clsi_ports *p, const clsi_component *c, const clsi_term *t,
+                            const char *name) {
+    put(p, c->title, "coefficient %s", name);
+    for (size_t i = 0; i < c->n_inputs; i++)
+        put(p, c->title, "%s%s", i ? ", " : " of ", c->flat_input[i]);
+    put(p, c->title, " = ");
+    if (t->unknown) { /* the words of a field are not names */
+        const clsi_reader *r = clsi_source_of(p, t->coefficient);
+        put(p, t->coefficient, "%.*s", (int)(t->coefficient.end - t->coefficient.begin),
+            r->clean + t->coefficient.begin);
+    } else {
+        put_span(p, c, c->scope, t->coefficient);
+    }
+    put(p, c->title, "\n");
+}
+
+static void put_weight(clsi_ports *p, const clsi_component *c, const clsi_term *t, size_t k) {
+    if (t->weight[k].begin == t->weight[k].end) return;
+    put(p, t->weight[k], "(");
+    put_span(p, c, c->scope, t->weight[k]);
+    put(p, t->weight[k], ")*");
+}
+
+/* friction on s: x <- -d g_x (g.e), ... ; ports that share a state share a force. */
+static void put_friction(clsi_ports *p, const clsi_component *c, const clsi_term *t,
+                         const char *name) {
+    char effort[512];
+    const clsi_joint *heat = &p->joints[c->port[t->heat].node];
+    put(p, c->title, "friction on %s: ", p->stores[heat->state].name);
+    for (size_t k = 0, shown = 0; k < t->n; k++) {
+        const clsi_joint *j = &p->joints[c->port[t->port[k]].node];
+        int repeated = 0;
+        for (size_t i = 0; i < k; i++)
+            repeated |= p->joints[c->port[t->port[i]].node].state == j->state;
+        if (repeated) continue;
+        put(p, c->title, "%s%s <- -%s*(", shown++ ? ", " : "", force_text(p, j->state), name);
+        for (size_t i = k; i < t->n; i++) {
+            const clsi_joint *other = &p->joints[c->port[t->port[i]].node];
+            if (other->state != j->state) continue;
+            put(p, c->title, t->sign[i] > 0 ? " + " : " - ");
+            put_weight(p, c, t, i);
+            put(p, c->title, "%s", other->factor ? other->factor : "1");
+        }
+        put(p, c->title, ")*(");
+        for (size_t i = 0; i < t->n; i++) {
+            put(p, c->title, t->sign[i] > 0 ? " + " : " - ");
+            put_weight(p, c, t, i);
+            effort_text(p, c->port[t->port[i]].node, effort);
+            put(p, c->title, "%s", effort);
+        }
+        put(p, c->title, ")");
+    }
+    put(p, c->title, "\n");
+}
+
+static cls_status put_resistive(clsi_ports *p, clsi_component *c) {
+    clsi_term *terms = clsi_calloc(CLSI_MAX_TERMS, sizeof *terms);
+    size_t n = 0;
+    cls_status status = terms ? clsi_read_terms(p, c, terms, &n) : clsi_no_memory(p->error);
+    if (status == CLS_OK) status = find_inputs(p, c);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        char name[128], number[24] = "";
+        if (n > 1) snprintf(number, sizeof number, "%zu", i + 1);
+        snprintf(name, sizeof name, "%.100s%s", c->name, number);
+        put_coefficient(p, c, &terms[i], name);
+        if (terms[i].heat != SIZE_MAX) {
+            put_friction(p, c, &terms[i], name);
+            continue;
+        }
+        size_t a = p->joints[c->port[terms[i].port[0]].node].state;
+        size_t b = p->joints[c->port[terms[i].port[1]].node].state;
+        put(p, c->title, "heat exchange %s <-> %s: %s\n", p->stores[a].temperature,
+            p->stores[b].temperature, name);
+    }
+    free(terms);
+    return status;
+}
+
+static void put_external(clsi_ports *p, const clsi_component *c) {
+    const clsi_joint *j = &p->joints[c->port[0].node];
+    put(p, c->title, "external force %s: %s <- ", c->name, force_text(p, j->state));
+    if (j->factor) put(p, c->title, "%s*", j->factor);
+    put(p, c->title, "(");
+    put_span(p, c, c->scope, c->body);
+    put(p, c->title, ")\n");
+}
+
+/* Exergy: what the environment leaves of the energy, E - theta0 S with both of all components. */
+static void put_exergy(clsi_ports *p) {
+    const clsi_component *air = NULL;
+    size_t found = 0;
+    for (size_t i = 0; i < p->n_components; i++)
+        if (p->components[i].kind == CLSI_ENVIRONMENT) {
+            air = &p->components[i];
+            found++;
+        }
+    if (found != 1) return;
+    clsi_cursor c = {air->body.begin, air->body.end};
+    put(p, air->title, "output exergy = 0");
+    for (size_t i = 0; i < p->n_components; i++)
+        if (p->components[i].kind == CLSI_STORAGE)
+            put(p, air->title, " + %s", p->components[i].name);
+    size_t end = clsi_item_end(clsi_source_of(p, air->body), &c);
+    for (size_t i = 0; i < p->n_stores; i++) {
+        const clsi_store *s = &p->stores[i];
+        if (!s->thermal || &p->components[s->component] == air) continue;
+        put(p, air->title, " - (");
+        put_span(p, air, air->scope, (clsi_span){air->body.source, air->body.begin, end});
+        put(p, air->title, ")*%s", s->name);
+    }
+    if (air->n_ports == 2) {
+        char name[128];
+        put(p, air->title, " - (");
+        put_span(p, air, air->scope, (clsi_span){air->body.source, end + 1, air->body.end});
+        put(p, air->title, ")*%s", state_text(p, air->first_state + 1, name));
+    }
+    put(p, air->title, "\n");
+}
+
+cls_status clsi_ports_flatten(clsi_ports *p) {
+    cls_status status = put_copies(p);
+    if (status == CLS_OK && p->n_components) status = put_states(p);
+    if (status == CLS_OK) status = put_brackets(p);
+    for (size_t i = 0; i < p->n_components && status == CLS_OK; i++) {
+        if (p->components[i].kind == CLSI_RESISTIVE) status = put_resistive(p, &p->components[i]);
+        if (p->components[i].kind == CLSI_EXTERNAL) put_external(p, &p->components[i]);
+    }
+    if (status == CLS_OK) put_exergy(p);
+    if (status == CLS_OK && p->flat.failed) status = clsi_no_memory(p->error);
+    return status;
+}
