@@ -63,8 +63,7 @@ typedef struct clsi_reader {
         parameter_capacity, value_capacity, symbol_capacity, constant_capacity, lets_capacity,
         let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
         unknown_field_capacity, unknown_of_capacity, invariants_capacity, raw_invariants_capacity,
-        outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity,
-        inputs_capacity;
+        outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity, inputs_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_replacement *replacements;
     size_t n_replacements;

@@ -228,7 +228,13 @@ static void shown_text_is_complete(void **unused) {
                          0);
         for (size_t i = 0; i < s->n_parameters; i++)
             assert_non_null(strstr(text, s->parameter[i].name));
-        assert_non_null(strstr(text, s->nq ? "d/dt p." : "d/dt mu1 = "));
+        for (size_t i = 0; i < s->form->nz; i++) {
+            char rate[80];
+            const cls_node *list = i < s->nq ? s->q : i < s->nq + s->n ? s->p - s->nq : s->S;
+            if (list == s->S) list -= s->nq + s->n;
+            snprintf(rate, sizeof rate, "d/dt %s =", cls_node_name(s->g, list[i]));
+            assert_non_null(strstr(text, rate));
+        }
         assert_null(strstr(text, " \n")); /* no trailing blanks */
         cls_text_free(&text);
         assert_int_equal(cls_system_show(s, CLS_SHOW_LATEX, &text, &error), 0);
