@@ -230,9 +230,10 @@ static void shown_text_is_complete(void **unused) {
             assert_non_null(strstr(text, s->parameter[i].name));
         for (size_t i = 0; i < s->form->nz; i++) {
             char rate[80];
-            const cls_node *list = i < s->nq ? s->q : i < s->nq + s->n ? s->p - s->nq : s->S;
-            if (list == s->S) list -= s->nq + s->n;
-            snprintf(rate, sizeof rate, "d/dt %s =", cls_node_name(s->g, list[i]));
+            cls_node moved = i < s->nq          ? s->q[i]
+                             : i < s->nq + s->n ? s->p[i - s->nq]
+                                                : s->S[i - s->nq - s->n];
+            snprintf(rate, sizeof rate, "d/dt %s =", cls_node_name(s->g, moved));
             assert_non_null(strstr(text, rate));
         }
         assert_null(strstr(text, " \n")); /* no trailing blanks */
