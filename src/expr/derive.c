@@ -46,7 +46,8 @@ cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x) {
     case CLS_FN_ATAN: return one_over(g, cls_add(g, square(g, x), one));
     case CLS_FN_SINH: return cls_apply(g, CLS_FN_COSH, x);
     case CLS_FN_COSH: return cls_apply(g, CLS_FN_SINH, x);
-    case CLS_FN_TANH: return one_over(g, square(g, cls_apply(g, CLS_FN_COSH, x)));
+    case CLS_FN_TANH: /* not 1/cosh^2: the value is there already, and networks are made of it */
+        return one_minus_square(g, cls_apply(g, f, x));
     case CLS_FN_ASINH: return one_over(g, cls_apply(g, CLS_FN_SQRT, cls_add(g, square(g, x), one)));
     case CLS_FN_ACOSH: /* not sqrt(x^2 - 1): full accuracy near 1 */
         return one_over(g, cls_mul(g, cls_apply(g, CLS_FN_SQRT, cls_sub(g, x, one)),

@@ -46,16 +46,6 @@ static cls_status check_name(const char *name, cls_error *error) {
 
 /* ---- what is needed ---- */
 
-static size_t operand_count(const clsi_instruction *in) {
-    switch (in->code) {
-    case CLSI_NEG:
-    case CLSI_SQUARE:
-    case CLSI_POWI:
-    case CLSI_CALL: return 1;
-    default: return 2;
-    }
-}
-
 static int is_opaque(const clsi_instruction *in) {
     return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT;
 }
@@ -65,7 +55,7 @@ static void mark(const cls_program *p, unsigned char *need) {
         const clsi_instruction *in = &p->code[k];
         unsigned char how = is_opaque(in) ? USED | OPAQUE : USED;
         need[in->a] |= how;
-        if (operand_count(in) > 1) need[in->b] |= how;
+        if (!clsi_is_unary(in)) need[in->b] |= how;
     }
     for (size_t k = 0; k < p->n_outputs; k++) need[p->outputs[k]] |= USED;
 }

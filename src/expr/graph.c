@@ -437,9 +437,23 @@ static cls_node taylor_coefficient(cls_graph *g, cls_function f, cls_node a, dou
     return value;
 }
 
+/* tanh a - tanh b = tanh(a-b) (1 - tanh a tanh b): one quotient of one variable, and values that
+ * are there already. */
+static cls_node tanh_quotient(cls_graph *g, cls_node a, cls_node b) {
+    cls_node zero = cls_constant(g, 0), one = cls_constant(g, 1);
+    /* one order for both: symmetric to the bit; the newer first, which is what gets differentiated */
+    cls_node difference = a < b ? cls_sub(g, b, a) : cls_sub(g, a, b);
+    if (difference == CLS_NO_NODE || a == zero || b == zero || is_constant(g, difference))
+        return CLS_NO_NODE;
+    cls_node product = cls_mul(g, cls_apply(g, CLS_FN_TANH, a), cls_apply(g, CLS_FN_TANH, b));
+    return cls_mul(g, cls_quotient(g, CLS_FN_TANH, 1, 1, difference, zero, 0),
+                   cls_sub(g, one, product));
+}
+
 /* First quotients that are plain algebra: exact, symmetric, and cheap to differentiate. */
 static cls_node algebraic_quotient(cls_graph *g, cls_function f, cls_node a, cls_node b, double c) {
     cls_node sum = cls_add(g, a, b), two = cls_constant(g, 2);
+    if (f == CLS_FN_TANH) return tanh_quotient(g, a, b);
     if (f == CLS_FN_SQRT)
         return cls_div(g, cls_constant(g, 1),
                        cls_add(g, cls_apply(g, CLS_FN_SQRT, a), cls_apply(g, CLS_FN_SQRT, b)));
@@ -463,7 +477,7 @@ cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cl
     if (is_constant(g, a) && is_constant(g, b))
         return cls_constant(
             g, clsi_quotient_value(f, i, j, g->nodes[a].value, g->nodes[b].value, exponent));
-    if (i == 1 && j == 1 && (f == CLS_FN_SQRT || f == CLS_FN_POWER)) {
+    if (i == 1 && j == 1 && (f == CLS_FN_SQRT || f == CLS_FN_POWER || f == CLS_FN_TANH)) {
         cls_node simple = algebraic_quotient(g, f, a, b, exponent);
         if (simple != CLS_NO_NODE) return simple;
     }

@@ -34,6 +34,9 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
 size_t clsi_expression_size(const cls_graph *g, cls_node a);
 /* The node with the same operation as `a` and other arguments, simplified locally. */
 cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args);
+/* cls_simplify for expressions of a size that people write; larger ones, which are learned, stay:
+ * nothing cancels in them, and looking would take longer than using them. */
+cls_node clsi_simplify_written(cls_graph *g, cls_node a);
 /* f'(x) and the constant factor-free pieces are built from the language's own functions. */
 cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x);
 

@@ -25,6 +25,11 @@ static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instructio
     in->code = in->power == 2 ? CLSI_SQUARE : CLSI_POWI;
 }
 
+int clsi_is_unary(const clsi_instruction *in) {
+    return in->code == CLSI_NEG || in->code == CLSI_SQUARE || in->code == CLSI_POWI ||
+           in->code == CLSI_CALL;
+}
+
 static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
     static const uint8_t codes[] = {
         [CLS_OP_ADD] = CLSI_ADD,          [CLS_OP_SUB] = CLSI_SUB, [CLS_OP_MUL] = CLSI_MUL,
@@ -43,23 +48,26 @@ static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *r
     return in;
 }
 
-/* late[k] = 1 for reached nodes that contain a late input. */
-static void mark_late(const cls_graph *g, const unsigned char *reach, size_t n_late,
-                      const cls_node *late_inputs, unsigned char *late) {
-    for (size_t k = 0; k < n_late; k++) late[late_inputs[k]] = 1;
+/* stage[k] for reached nodes: late when they contain a late input, and then first when a first
+ * output contains them. */
+static void mark_stages(const cls_graph *g, const unsigned char *reach, const cls_program *p,
+                        const cls_node *inputs, const unsigned char *first, unsigned char *stage) {
+    for (size_t k = p->n_early_inputs; k < p->n_inputs; k++) stage[inputs[k]] = CLSI_STAGE_REST;
     for (size_t k = 0; k < g->n; k++) {
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < args; i++) late[k] |= late[g->nodes[k].arg[i]];
+        for (size_t i = 0; i < args; i++) stage[k] |= stage[g->nodes[k].arg[i]];
     }
+    for (size_t k = 0; k < g->n; k++)
+        if (first[k] && stage[k]) stage[k] = CLSI_STAGE_FIRST;
 }
 
 static int is_leaf(const cls_graph *g, size_t k) {
     return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
 }
 
-/* Gives every reached node its register, early ones before late ones; counts what there is. */
-static cls_status number(const cls_graph *g, const unsigned char *reach, const unsigned char *late,
+/* Gives every reached node its register, stage by stage; counts what there is. */
+static cls_status number(const cls_graph *g, const unsigned char *reach, const unsigned char *stage,
                          const cls_node *inputs, uint32_t *reg, cls_program *p, cls_error *error) {
     uint32_t next = 0;
     for (size_t k = 0; k < g->n; k++)
@@ -67,10 +75,10 @@ static cls_status number(const cls_graph *g, const unsigned char *reach, const u
     p->n_constants = next;
     for (size_t k = 0; k < p->n_inputs; k++) reg[inputs[k]] = next++;
     uint32_t first = next;
-    for (int pass = 0; pass <= 1; pass++) {
+    for (int now = 0; now < CLSI_STAGES; now++) {
         for (size_t k = 0; k < g->n; k++)
-            if (reach[k] && late[k] == pass && !is_leaf(g, k)) reg[k] = next++;
-        if (pass == 0) p->n_early = next - first;
+            if (reach[k] && stage[k] == now && !is_leaf(g, k)) reg[k] = next++;
+        p->end[now] = next - first;
     }
     p->n_instructions = next - first;
     for (size_t k = 0; k < g->n; k++)
@@ -81,7 +89,7 @@ static cls_status number(const cls_graph *g, const unsigned char *reach, const u
 }
 
 /* Two neighbours out of +, -, * share one jump; a pair does not reach over the end of a range. */
-static void find_pairs(clsi_instruction *code, size_t n) {
+void clsi_find_pairs(clsi_instruction *code, size_t n) {
     for (size_t k = 0; k < n; k++) code[k].jump = code[k].code;
     for (size_t k = 0; k + 1 < n; k++) {
         if (code[k].code > CLSI_MUL || code[k + 1].code > CLSI_MUL) continue;
@@ -104,13 +112,14 @@ static void fill(const cls_graph *g, const unsigned char *reach, const uint32_t 
         }
     }
     for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];
-    find_pairs(p->code, p->n_early);
-    find_pairs(p->code + p->n_early, p->n_instructions - p->n_early);
+    size_t done = 0;
+    for (int now = 0; now < CLSI_STAGES; done = p->end[now], now++)
+        clsi_find_pairs(p->code + done, p->end[now] - done);
 }
 
 static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
-                          unsigned char *reach, unsigned char *late, uint32_t *reg, cls_program *p,
-                          cls_error *error) {
+                          unsigned char *marks, uint32_t *reg, cls_program *p, cls_error *error) {
+    unsigned char *reach = marks, *first = marks + g->n, *stage = marks + 2 * g->n;
     for (size_t k = 0; k < p->n_outputs; k++) {
         if (outputs[k] != CLS_NO_NODE) continue;
         cls_status status = cls_graph_status(g, error);
@@ -120,8 +129,9 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
     }
     for (size_t k = 0; k < g->n; k++) reg[k] = UINT32_MAX;
     clsi_reach(g, p->n_outputs, outputs, reach);
-    mark_late(g, reach, p->n_inputs - p->n_early_inputs, inputs + p->n_early_inputs, late);
-    cls_status status = number(g, reach, late, inputs, reg, p, error);
+    clsi_reach(g, p->n_first_outputs, outputs, first);
+    mark_stages(g, reach, p, inputs, first, stage);
+    cls_status status = number(g, reach, stage, inputs, reg, p, error);
     if (status != CLS_OK) return status;
     p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
     p->code = clsi_calloc(p->n_instructions, sizeof *p->code);
@@ -129,22 +139,24 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
     p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
     if (!p->constants || !p->code || !p->node || !p->outputs) return clsi_no_memory(error);
     fill(g, reach, reg, outputs, p);
-    return CLS_OK;
+    return clsi_plan_create(p, &p->plan, error);
 }
 
-cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
-                                     const cls_node *inputs, size_t n_outputs,
-                                     const cls_node *outputs, cls_program **out, cls_error *error) {
+cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                      const cls_node *inputs, size_t n_first_outputs,
+                                      size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                      cls_error *error) {
     *out = NULL;
     cls_program *p = clsi_calloc(1, sizeof *p);
-    unsigned char *marks = clsi_calloc(g->n, 2);
+    unsigned char *marks = clsi_calloc(g->n, 3);
     uint32_t *reg = clsi_calloc(g->n, sizeof *reg);
     cls_status status = CLS_MEMORY;
     if (p && marks && reg) {
         p->n_inputs = n_inputs;
         p->n_early_inputs = n_early_inputs;
+        p->n_first_outputs = n_first_outputs;
         p->n_outputs = n_outputs;
-        status = compile(g, inputs, outputs, marks, marks + g->n, reg, p, error);
+        status = compile(g, inputs, outputs, marks, reg, p, error);
     } else {
         clsi_no_memory(error);
     }
@@ -155,6 +167,13 @@ cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, 
     else
         cls_program_free(&p);
     return status;
+}
+
+cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                     const cls_node *inputs, size_t n_outputs,
+                                     const cls_node *outputs, cls_program **out, cls_error *error) {
+    return clsi_program_create_staged(g, n_early_inputs, n_inputs, inputs, n_outputs, n_outputs,
+                                      outputs, out, error);
 }
 
 cls_status cls_program_create(const cls_graph *g, size_t n_inputs, const cls_node *inputs,
@@ -170,6 +189,7 @@ void cls_program_free(cls_program **program) {
     free(p->code);
     free(p->node);
     free(p->outputs);
+    clsi_plan_free(&p->plan);
     free(p);
     *program = NULL;
 }
@@ -188,15 +208,22 @@ size_t cls_program_length(const cls_program *p) {
 
 /* ---- one sample ---- */
 
-size_t cls_program_work_size(const cls_program *p) {
+static size_t plain_size(const cls_program *p) {
     return p->n_constants + p->n_inputs + p->n_instructions;
 }
 
-void cls_program_prepare(const cls_program *p, double *work) {
-    memcpy(work, p->constants, p->n_constants * sizeof *work);
+size_t cls_program_work_size(const cls_program *p) {
+    return p->plan ? p->plan->n_registers : plain_size(p);
 }
 
-static double slow_instruction(const clsi_instruction *in, double a, double b) {
+void cls_program_prepare(const cls_program *p, double *work) {
+    if (p->plan)
+        memcpy(work, p->plan->constants, p->plan->n_constants * sizeof *work);
+    else
+        memcpy(work, p->constants, p->n_constants * sizeof *work);
+}
+
+double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
     switch ((clsi_code)in->code) {
     case CLSI_POWI: return clsi_powi(a, in->power);
     case CLSI_POW: return pow(a, b);
@@ -208,13 +235,12 @@ static double slow_instruction(const clsi_instruction *in, double a, double b) {
 /* Labels as values (GCC, Clang): against a switch in a loop the processor sees many jumps, each
  * with its own habits, instead of one. The order of `to` is that of clsi_code, then of find_pairs.
  */
-static void run_range(const cls_program *p, double *work, size_t first, size_t last) {
+void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
+                      const clsi_instruction *end) {
     static const void *const to[] = {&&add,     &&sub,     &&mul,     &&divide,  &&negate,
                                      &&square,  &&slow,    &&power,   &&slow,    &&slow,
                                      &&add_add, &&add_sub, &&add_mul, &&sub_add, &&sub_sub,
                                      &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
-    double *r = work + p->n_constants + p->n_inputs + first;
-    const clsi_instruction *in = p->code + first, *end = p->code + last;
 #define A work[in->a]
 #define B work[in->b]
 #define NEXT                                                                                       \
@@ -233,7 +259,7 @@ static void run_range(const cls_program *p, double *work, size_t first, size_t l
     DO(negate, -A);
     DO(square, A * A);
     DO(power, pow(A, B));
-    DO(slow, slow_instruction(in, A, B));
+    DO(slow, clsi_slow_instruction(in, A, B));
     DO_BOTH(add_add, +, +);
     DO_BOTH(add_sub, +, -);
     DO_BOTH(add_mul, +, *);
@@ -251,35 +277,88 @@ static void run_range(const cls_program *p, double *work, size_t first, size_t l
 #undef DO_BOTH
 }
 
-static void read_outputs(const cls_program *p, const double *work, double *out) {
-    for (size_t k = 0; k < p->n_outputs; k++) out[k] = work[p->outputs[k]];
+static void read_inputs(const cls_program *p, size_t first, size_t last, double *work,
+                        const double *in) {
+    double *inputs = work + (p->plan ? p->plan->n_constants : p->n_constants);
+    for (size_t k = first; k < last; k++) inputs[k] = in[k];
+}
+
+static void read_outputs(const cls_program *p, size_t first, size_t last, const double *work,
+                         double *out) {
+    const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
+    for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
+}
+
+static void run_stages(const cls_program *p, double *work, int first, int last) {
+    if (p->plan) {
+        clsi_plan_run(p->plan, work, first ? p->plan->end[first - 1] : 0, p->plan->end[last]);
+        return;
+    }
+    size_t begin = first ? p->end[first - 1] : 0;
+    clsi_run_scalars(work, work + p->n_constants + p->n_inputs + begin, p->code + begin,
+                     p->code + p->end[last]);
 }
 
 void clsi_program_early(const cls_program *p, double *work, const double *in) {
-    for (size_t k = 0; k < p->n_early_inputs; k++) work[p->n_constants + k] = in[k];
-    run_range(p, work, 0, p->n_early);
+    read_inputs(p, 0, p->n_early_inputs, work, in);
+    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+}
+
+void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
+    read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
+    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST);
+    read_outputs(p, 0, p->n_first_outputs, work, out);
+}
+
+void clsi_program_rest(const cls_program *p, double *work, double *out) {
+    run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST);
+    read_outputs(p, p->n_first_outputs, p->n_outputs, work, out);
 }
 
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out) {
-    for (size_t k = p->n_early_inputs; k < p->n_inputs; k++) work[p->n_constants + k] = in[k];
-    run_range(p, work, p->n_early, p->n_instructions);
-    read_outputs(p, work, out);
+    read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
+    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+    read_outputs(p, 0, p->n_outputs, work, out);
 }
 
 void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
-    for (size_t k = 0; k < p->n_inputs; k++) work[p->n_constants + k] = in[k];
-    run_range(p, work, 0, p->n_instructions);
-    read_outputs(p, work, out);
+    read_inputs(p, 0, p->n_inputs, work, in);
+    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);
+    read_outputs(p, 0, p->n_outputs, work, out);
 }
 
-cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
-    (void)in;
+/* ---- as it stands ---- */
+
+static void run_plain(const cls_program *p, double *work, const double *in) {
+    memcpy(work, p->constants, p->n_constants * sizeof *work);
+    if (p->n_inputs) memcpy(work + p->n_constants, in, p->n_inputs * sizeof *work);
+    clsi_run_scalars(work, work + p->n_constants + p->n_inputs, p->code,
+                     p->code + p->n_instructions);
+}
+
+void clsi_program_run_plain(const cls_program *p, double *work, const double *in, double *out) {
+    run_plain(p, work, in);
+    for (size_t k = 0; k < p->n_outputs; k++) out[k] = work[p->outputs[k]];
+}
+
+static cls_node nonfinite_in(const cls_program *p, const double *work) {
     const double *r = work + p->n_constants + p->n_inputs;
     for (size_t k = 0; k < p->n_instructions; k++) {
         const clsi_instruction *c = &p->code[k];
         if (!isfinite(r[k]) && isfinite(work[c->a]) && isfinite(work[c->b])) return p->node[k];
     }
     return CLS_NO_NODE;
+}
+
+/* A plan leaves no intermediate results to look at: they are computed again. */
+cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
+    if (!p->plan) return nonfinite_in(p, work);
+    double *plain = clsi_calloc(plain_size(p), sizeof *plain);
+    if (!plain) return CLS_NO_NODE;
+    run_plain(p, plain, in);
+    cls_node found = nonfinite_in(p, plain);
+    free(plain);
+    return found;
 }
 
 /* ---- many samples ---- */
@@ -325,7 +404,7 @@ static void run_block(const cls_program *p, size_t first, size_t last, size_t n,
             for (size_t s = 0; s < n; s++) r[s] = a[s] * a[s];
             break;
         default:
-            for (size_t s = 0; s < n; s++) r[s] = slow_instruction(in, a[s], b[s]);
+            for (size_t s = 0; s < n; s++) r[s] = clsi_slow_instruction(in, a[s], b[s]);
             break;
         }
     }
@@ -333,7 +412,7 @@ static void run_block(const cls_program *p, size_t first, size_t last, size_t n,
 
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
-    double *work = malloc((cls_program_work_size(p) * BLOCK + 1) * sizeof *work);
+    double *work = malloc((plain_size(p) * BLOCK + 1) * sizeof *work);
     if (!work) return CLS_MEMORY;
     size_t longest = n < BLOCK ? (n + SHORT - 1) / SHORT * SHORT : BLOCK;
     for (size_t k = 0; k < p->n_constants; k++)

@@ -31,23 +31,93 @@ typedef struct clsi_instruction {
     double exponent; /* QUOTIENT of CLS_FN_POWER */
 } clsi_instruction;
 
+/* Instructions stand in the order of these. */
+typedef enum clsi_stage {
+    CLSI_STAGE_EARLY, /* use only the early inputs */
+    CLSI_STAGE_FIRST, /* needed for the first outputs */
+    CLSI_STAGE_REST,
+    CLSI_STAGES
+} clsi_stage;
+
+/* The same program in vectors (vectorise.c), with registers of its own: constants, inputs, results
+ * in order of computation. */
+typedef enum clsi_vector_kind {
+    CLSI_VECTOR_SCALARS, /* instructions first .. first + n, one after the other */
+    CLSI_VECTOR_EACH,    /* one operation for n neighbours */
+    CLSI_VECTOR_LINEAR   /* n sums of the same products: start + sum over k of c[k] x[k] */
+} clsi_vector_kind;
+
+typedef enum clsi_vector_start { CLSI_START_NONE, CLSI_START_CONSTANT, CLSI_START_REGISTER } clsi_vector_start;
+
+typedef struct clsi_vector_op {
+    uint8_t kind, start;      /* clsi_vector_kind, clsi_vector_start */
+    uint8_t step_a, step_b;   /* EACH: 1, or 0 when all take the same operand */
+    uint32_t n, result;       /* LINEAR: n is a multiple of CLSI_LANES */
+    uint32_t a, b;            /* EACH: first operands */
+    uint32_t first;           /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
+    uint32_t terms;           /* LINEAR */
+    size_t coefficients;      /* LINEAR: where they begin */
+} clsi_vector_op;
+
+/* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of
+ * coefficients are (1 with a constant start, terms) rows of up to CLSI_TILE numbers. */
+enum { CLSI_LANES = 8, CLSI_TILE = 32 };
+
+typedef struct clsi_plan {
+    size_t n_constants, n_registers, n_ops, n_code, n_operands, n_coefficients;
+    size_t end[CLSI_STAGES]; /* of ops */
+    double *constants;
+    clsi_vector_op *ops;
+    clsi_instruction *code;
+    uint32_t *operands;   /* registers: x of a LINEAR, then the starts if they are registers */
+    double *coefficients; /* on a cache line */
+    uint32_t *outputs;    /* (n_outputs) registers */
+} clsi_plan;
+
 struct cls_program {
     size_t n_constants, n_inputs, n_outputs, n_instructions;
-    size_t n_early_inputs, n_early; /* instructions before n_early use only the early inputs */
+    size_t n_early_inputs, n_first_outputs;
+    size_t end[CLSI_STAGES]; /* of instructions */
     double *constants;
     clsi_instruction *code;
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
+    clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
 };
 
 /* Like cls_program_create, for a program that is run again and again with the first n_early_inputs
- * inputs unchanged: what depends on those alone is computed by clsi_program_early, the rest by
- * clsi_program_late. cls_program_run does both. */
+ * inputs unchanged, and of which often only the first n_first_outputs outputs are wanted: what
+ * depends on the early inputs alone is computed by clsi_program_early, the first outputs by
+ * clsi_program_first, then, if wanted, the others by clsi_program_rest. clsi_program_late does both
+ * of these, cls_program_run all three. */
+cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                      const cls_node *inputs, size_t n_first_outputs,
+                                      size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                      cls_error *error);
 cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
                                      const cls_node *inputs, size_t n_outputs,
                                      const cls_node *outputs, cls_program **out, cls_error *error);
 void clsi_program_early(const cls_program *p, double *work, const double *in);
+void clsi_program_first(const cls_program *p, double *work, const double *in, double *out);
+void clsi_program_rest(const cls_program *p, double *work, double *out); /* out: as in first */
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out);
+/* By the instructions as they stand, whether there is a plan or not; `work` for n_constants +
+ * n_inputs + n_instructions numbers. For tests, and for looking at every result. */
+void clsi_program_run_plain(const cls_program *p, double *work, const double *in, double *out);
+
+/* ---- between the files of the program ---- */
+
+/* *out stays NULL when the program would not gain by it. */
+cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
+void clsi_plan_free(clsi_plan **plan);
+void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op);
+/* Instructions whose results go to r, r + 1, ...; find_pairs prepares them. */
+void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
+                      const clsi_instruction *end);
+void clsi_find_pairs(clsi_instruction *code, size_t n);
+double clsi_slow_instruction(const clsi_instruction *in, double a, double b);
+/* 1 when b is not used. */
+int clsi_is_unary(const clsi_instruction *in);
 
 /* A few samples side by side in memory that the caller keeps: inputs are written in place (what
  * does not change from call to call stays), outputs are read in place. A row has CLSI_LANES

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 64 };
+enum { MAX = 64, LARGE = 2000 };
 
 /* The graph, and room for weighing expressions: a node was seen when its stamp is the present one.
  */
@@ -281,4 +281,8 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
     free(self.stamp);
     free(self.stack);
     return result;
+}
+
+cls_node clsi_simplify_written(cls_graph *g, cls_node a) {
+    return a == CLS_NO_NODE || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
 }

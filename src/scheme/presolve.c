@@ -11,20 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 2000 }; /* nodes */
-
 /* u_k from its own equation, or CLS_NO_NODE when that equation is not of the kind. */
 static cls_node solve_alone(clsi_step *st, size_t k) {
     cls_graph *g = st->g;
-    cls_node slope = cls_derivative(g, st->residual[k], st->unknown[k]);
-    /* simplification may find that unknowns cancel; not worth its time for learned formulas */
-    if (clsi_expression_size(g, slope) < SMALL) slope = cls_simplify(g, slope);
+    /* simplification may find that unknowns cancel */
+    cls_node slope = clsi_simplify_written(g, cls_derivative(g, st->residual[k], st->unknown[k]));
     if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return CLS_NO_NODE;
     if (cls_depends(g, slope, st->n_unknowns, st->unknown)) return CLS_NO_NODE;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
     cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
-    cls_node value = cls_neg(g, cls_div(g, rest, slope));
-    return clsi_expression_size(g, value) < SMALL ? cls_simplify(g, value) : value;
+    return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
 }
 
 static void remove_unknown(clsi_step *st, size_t k) {

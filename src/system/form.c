@@ -9,6 +9,7 @@
  * simplified where that makes them shorter; the generating function never is, because its writing
  * decides the discrete gradient. Cost: n + m derivatives, paid once. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "system/system.h"
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static size_t cost(const cls_graph *g, cls_node a) {
 
 static cls_node shorter(cls_graph *g, cls_node a) {
     if (a == CLS_NO_NODE) return a;
-    cls_node b = cls_simplify(g, a);
+    cls_node b = clsi_simplify_written(g, a);
     return b != CLS_NO_NODE && cost(g, b) <= cost(g, a) ? b : a;
 }
 

@@ -8,6 +8,7 @@
  * velocities and solves numerically. Whether M is invertible is judged at one generic point: the
  * transform does not promise that M stays invertible everywhere (the audit looks). */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "system/dense.h"
 #include "system/system.h"
 #include <math.h>
@@ -79,7 +80,7 @@ static cls_node determinant(cls_graph *g, size_t n, const cls_node *M) {
 }
 
 static void invert(cls_graph *g, size_t n, const cls_node *M, cls_node *inverse) {
-    cls_node det = cls_simplify(g, determinant(g, n, M)), minor[(MAX_FULL - 1) * (MAX_FULL - 1)];
+    cls_node det = clsi_simplify_written(g, determinant(g, n, M)), minor[(MAX_FULL - 1) * (MAX_FULL - 1)];
     for (size_t r = 0; r < n; r++) {
         for (size_t c = 0; c < n; c++) {
             size_t k = 0;
@@ -88,7 +89,7 @@ static void invert(cls_graph *g, size_t n, const cls_node *M, cls_node *inverse)
                     if (i != c && j != r) minor[k++] = M[i * n + j];
             cls_node cofactor = n == 1 ? cls_constant(g, 1) : determinant(g, n - 1, minor);
             if ((r + c) % 2) cofactor = cls_neg(g, cofactor);
-            inverse[r * n + c] = cls_div(g, cls_simplify(g, cofactor), det);
+            inverse[r * n + c] = cls_div(g, clsi_simplify_written(g, cofactor), det);
         }
     }
 }
@@ -125,7 +126,7 @@ static cls_node kinetic(cls_graph *g, size_t n, const cls_node *M, const cls_nod
 
 /* Simplifies *a; 1 if it does not contain x then. */
 static int is_free_of(cls_graph *g, size_t n, const cls_node *x, cls_node *a) {
-    *a = cls_simplify(g, *a);
+    *a = clsi_simplify_written(g, *a);
     return *a != CLS_NO_NODE && !cls_depends(g, *a, n, x);
 }
 
@@ -144,7 +145,7 @@ static int quadratic_form(cls_graph *g, cls_node f, size_t n, const cls_node *x,
     if (good == 1 && (cls_substitute(g, n, c, n, x, zero, c) != CLS_OK ||
                       cls_substitute(g, 1, &f, n, x, zero, f0) != CLS_OK))
         good = -1;
-    for (size_t i = 0; i < n && good == 1; i++) c[i] = cls_simplify(g, c[i]);
+    for (size_t i = 0; i < n && good == 1; i++) c[i] = clsi_simplify_written(g, c[i]);
     free(zero);
     return good;
 }

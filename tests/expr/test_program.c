@@ -228,7 +228,7 @@ static void test_split(void **state) {
                 clsi_program_create_split(t.g, early, SYMBOLS, t.s, OUTPUTS, t.out, &p, NULL),
                 CLS_OK);
             assert_int_equal(cls_program_length(p), cls_program_length(t.p));
-            if (early == 2) saved += p->n_early;
+            if (early == 2) saved += p->end[CLSI_STAGE_EARLY];
             double *work = work_of(p);
             random_inputs(&r, SYMBOLS, in);
             clsi_program_early(p, work, in);
@@ -262,7 +262,7 @@ static void test_lengths(void **state) {
     cls_program *p;
     assert_int_equal(clsi_program_create_split(g, 2, SYMBOLS, s, 4, out, &p, NULL), CLS_OK);
     assert_int_equal(cls_program_length(p), 5);
-    assert_int_equal(p->n_early, 2);
+    assert_int_equal(p->end[CLSI_STAGE_EARLY], 2);
     cls_program_free(&p);
     cls_graph_free(&g);
 }

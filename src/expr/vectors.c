@@ -1,0 +1,144 @@
+/* Plans at work: the operations of vectorise.c on one sample.
+ *
+ * Matrices are accumulated column by column in tiles that stay in the vector registers, without
+ * fused multiply-add: eight products a cycle with AVX-512. The loader picks the version for the
+ * machine; all give the same bits. Elementary functions run in vectors where kernels.inc has them
+ * without branches, one by one elsewhere. Allocates nothing. */
+#include "expr/program.h"
+#include <math.h>
+#include <string.h>
+
+#include "expr/kernels.inc"
+
+/* (Sanitizers and the loader's choice do not get along.) */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONES
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 4")
+
+typedef double vector __attribute__((vector_size(CLSI_LANES * sizeof(double))));
+
+/* ---- matrices ---- */
+
+INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
+                 const double *c, const double *work, double *out) {
+    vector sum[CLSI_TILE / CLSI_LANES], column;
+    size_t k = 0;
+    if (op->start == CLSI_START_REGISTER) {
+        for (int i = 0; i < vectors * CLSI_LANES; i++) out[i] = work[start[i]];
+        UNROLL for (int j = 0; j < vectors; j++) memcpy(&sum[j], out + j * CLSI_LANES, sizeof column);
+    } else {
+        double first = 1;
+        UNROLL for (int j = 0; j < vectors; j++) memcpy(&sum[j], c + j * CLSI_LANES, sizeof column);
+        if (op->start == CLSI_START_NONE) first = work[x[k++]];
+        UNROLL for (int j = 0; j < vectors; j++) sum[j] *= first;
+        c += vectors * CLSI_LANES;
+    }
+    for (; k < op->terms; k++, c += vectors * CLSI_LANES) {
+        double factor = work[x[k]];
+        UNROLL for (int j = 0; j < vectors; j++) {
+            memcpy(&column, c + j * CLSI_LANES, sizeof column);
+            sum[j] += column * factor;
+        }
+    }
+    UNROLL for (int j = 0; j < vectors; j++) memcpy(out + j * CLSI_LANES, &sum[j], sizeof column);
+}
+
+INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
+    const uint32_t *x = plan->operands + op->first, *start = x + op->terms;
+    const double *c = plan->coefficients + op->coefficients;
+    double *out = work + op->result;
+    size_t rows = op->terms + (op->start == CLSI_START_CONSTANT);
+    for (size_t lane = 0; lane < op->n; lane += CLSI_TILE) {
+        switch (op->n - lane) {
+        case 8: tile(1, op, x, start + lane, c + lane * rows, work, out + lane); break;
+        case 16: tile(2, op, x, start + lane, c + lane * rows, work, out + lane); break;
+        case 24: tile(3, op, x, start + lane, c + lane * rows, work, out + lane); break;
+        default: tile(4, op, x, start + lane, c + lane * rows, work, out + lane);
+        }
+    }
+}
+
+/* ---- neighbours ---- */
+
+/* Results are registers of their own: they do not overlap what they are computed from. */
+#define LOOP(value)                                                                                \
+    for (size_t i = 0; i < n; i++) r[i] = (value);                                                 \
+    break
+#define BOTH(op)                                                                                   \
+    if (sa && sb) {                                                                                \
+        LOOP(a[i] op b[i]);                                                                        \
+    } else if (sa) {                                                                               \
+        LOOP(a[i] op b0);                                                                          \
+    } else {                                                                                       \
+        LOOP(a0 op b[i]);                                                                          \
+    }
+
+INLINE void one_by_one(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
+                       const double *b, double *r) {
+    for (size_t i = 0; i < op->n; i++)
+        r[i] = clsi_slow_instruction(in, a[op->step_a ? i : 0], b[op->step_b ? i : 0]);
+}
+
+INLINE void call(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
+                 double *restrict r) {
+    if (in->function == CLS_FN_TANH)
+        for (size_t i = 0; i < op->n; i++) r[i] = clsi_k_tanh(a[i]);
+    else
+        one_by_one(op, in, a, a, r);
+}
+
+/* tanh[x, 0] and tanh[x, x, 0], which is what networks need (tanh_quotient of graph.c). */
+INLINE void quotient(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
+                     const double *b, double *restrict r) {
+    int second = !op->step_a && op->step_b && a[0] == 0; /* x is b */
+    int first = op->step_a && !op->step_b && b[0] == 0;
+    const double *x = second ? b : a;
+    int x_times = second ? in->j : in->i, zero_times = second ? in->i : in->j;
+    if (in->function != CLS_FN_TANH || !(first || second) || zero_times != 1 || x_times > 2)
+        one_by_one(op, in, a, b, r);
+    else if (x_times == 1)
+        for (size_t i = 0; i < op->n; i++) r[i] = clsi_k_tanh_over(x[i]);
+    else
+        for (size_t i = 0; i < op->n; i++) r[i] = clsi_k_tanh_over_slope(x[i] + 0.0); /* no -0 */
+}
+
+INLINE void each(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
+    const clsi_instruction *in = &plan->code[op->first];
+    const double *restrict a = work + op->a, *restrict b = work + op->b;
+    double *restrict r = work + op->result;
+    size_t n = op->n;
+    int sa = op->step_a, sb = op->step_b;
+    double a0 = a[0], b0 = b[0];
+    switch ((clsi_code)in->code) {
+    case CLSI_ADD: BOTH(+) break;
+    case CLSI_SUB: BOTH(-) break;
+    case CLSI_MUL: BOTH(*) break;
+    case CLSI_DIV: BOTH(/) break;
+    case CLSI_NEG: LOOP(-a[i]);
+    case CLSI_SQUARE: LOOP(a[i] * a[i]);
+    case CLSI_CALL: call(op, in, a, r); break;
+    case CLSI_QUOTIENT: quotient(op, in, a, b, r); break;
+    default: one_by_one(op, in, a, b, r);
+    }
+}
+
+CLONES
+void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
+    for (size_t k = first_op; k < last_op; k++) {
+        const clsi_vector_op *op = &plan->ops[k];
+        const clsi_instruction *code = plan->code + op->first;
+        switch ((clsi_vector_kind)op->kind) {
+        case CLSI_VECTOR_SCALARS:
+            clsi_run_scalars(work, work + op->result, code, code + op->n);
+            break;
+        case CLSI_VECTOR_EACH: each(plan, op, work); break;
+        case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
+        }
+    }
+}
