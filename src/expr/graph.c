@@ -441,7 +441,8 @@ static cls_node taylor_coefficient(cls_graph *g, cls_function f, cls_node a, dou
  * are there already. */
 static cls_node tanh_quotient(cls_graph *g, cls_node a, cls_node b) {
     cls_node zero = cls_constant(g, 0), one = cls_constant(g, 1);
-    /* one order for both: symmetric to the bit; the newer first, which is what gets differentiated */
+    /* one order for both: symmetric to the bit; the newer first, which is what gets differentiated
+     */
     cls_node difference = a < b ? cls_sub(g, b, a) : cls_sub(g, a, b);
     if (difference == CLS_NO_NODE || a == zero || b == zero || is_constant(g, difference))
         return CLS_NO_NODE;

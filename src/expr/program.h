@@ -47,16 +47,20 @@ typedef enum clsi_vector_kind {
     CLSI_VECTOR_LINEAR   /* n sums of the same products: start + sum over k of c[k] x[k] */
 } clsi_vector_kind;
 
-typedef enum clsi_vector_start { CLSI_START_NONE, CLSI_START_CONSTANT, CLSI_START_REGISTER } clsi_vector_start;
+typedef enum clsi_vector_start {
+    CLSI_START_NONE,
+    CLSI_START_CONSTANT,
+    CLSI_START_REGISTER
+} clsi_vector_start;
 
 typedef struct clsi_vector_op {
-    uint8_t kind, start;      /* clsi_vector_kind, clsi_vector_start */
-    uint8_t step_a, step_b;   /* EACH: 1, or 0 when all take the same operand */
-    uint32_t n, result;       /* LINEAR: n is a multiple of CLSI_LANES */
-    uint32_t a, b;            /* EACH: first operands */
-    uint32_t first;           /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
-    uint32_t terms;           /* LINEAR */
-    size_t coefficients;      /* LINEAR: where they begin */
+    uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
+    uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
+    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_LANES */
+    uint32_t a, b;          /* EACH: first operands */
+    uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
+    uint32_t terms;         /* LINEAR */
+    size_t coefficients;    /* LINEAR: where they begin */
 } clsi_vector_op;
 
 /* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of

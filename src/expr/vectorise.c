@@ -3,7 +3,8 @@
  *
  * Two things are looked for. Sums of products with constant coefficients,
  *
- *     y_i = start_i + c_i1 x_1 + c_i2 x_2 + ... + c_in x_n      (layers, their transposes, tangents)
+ *     y_i = start_i + c_i1 x_1 + c_i2 x_2 + ... + c_in x_n      (layers, their transposes,
+ * tangents)
  *
  * that go over the same x are one product of a matrix and a vector, accumulated column by column:
  * every y_i is summed in the order of the formula, so its bits are those of the formula. And equal
@@ -23,10 +24,10 @@
 #include <string.h>
 
 enum {
-    SMALL = 256,    /* instructions: below that the ways of a plan cost more than they save */
-    MIN_TERMS = 3,  /* of a sum that is looked at as one */
+    SMALL = 256,       /* instructions: below that the ways of a plan cost more than they save */
+    MIN_TERMS = 3,     /* of a sum that is looked at as one */
     MIN_PRODUCTS = 24, /* of a matrix; smaller ones are spelled out */
-    MIN_RUN = 4     /* neighbours that are worth an operation of their own */
+    MIN_RUN = 4        /* neighbours that are worth an operation of their own */
 };
 
 #define NONE     UINT32_MAX
@@ -60,14 +61,14 @@ typedef struct planner {
     size_t base; /* the first instruction's register */
     size_t n_values, vectorised, n_items, longest;
     size_t block_room, constants_room, ops_room, code_room, operands_room, coefficients_room;
-    link *links;               /* (n_instructions) */
-    uint32_t *uses, *length;   /* (n_instructions); length: terms of the sum so far */
-    uint32_t *user;            /* (n_instructions) the first to use it, or NONE */
-    uint32_t *level, *place;   /* (registers); place: in the plan */
-    uint32_t *block;           /* (values): the operation that makes them */
+    link *links;                            /* (n_instructions) */
+    uint32_t *uses, *length;                /* (n_instructions); length: terms of the sum so far */
+    uint32_t *user;                         /* (n_instructions) the first to use it, or NONE */
+    uint32_t *level, *place;                /* (registers); place: in the plan */
+    uint32_t *block;                        /* (values): the operation that makes them */
     unsigned char *stage, *absorbed, *live; /* (n_instructions) */
-    unsigned char *adds;  /* (n_instructions) a SUB that adds the negative of a product */
-    uint32_t *negative;   /* (n_instructions) of such a product: its constant, in the plan */
+    unsigned char *adds; /* (n_instructions) a SUB that adds the negative of a product */
+    uint32_t *negative;  /* (n_instructions) of such a product: its constant, in the plan */
     item *items;
     uint32_t *order, *trial, *scalars; /* (n_instructions) */
     size_t n_scalars;
@@ -465,8 +466,7 @@ static void add_run(planner *s, run r, const uint32_t *order) {
                          .b = in.b,
                          .first = (uint32_t)s->plan->n_code};
     if (in.a & CONSTANT) op.a = copy_constants(s, &r, order, 0, &op.step_a);
-    if (!clsi_is_unary(&in) && in.b & CONSTANT)
-        op.b = copy_constants(s, &r, order, 1, &op.step_b);
+    if (!clsi_is_unary(&in) && in.b & CONSTANT) op.b = copy_constants(s, &r, order, 1, &op.step_b);
     if (clsi_is_unary(&in)) op.b = op.a, op.step_b = op.step_a;
     in.a = op.a, in.b = op.b;
     if (!add_code(s, in) || !add_op(s, op)) return;
@@ -512,10 +512,11 @@ static void spell_out(planner *s, uint32_t k, size_t stage_begin) {
         uint32_t c = add_constant(s, s->one.c[t]), x = place_of(s, s->one.x[t]);
         uint32_t product =
             add_scalar(s, (clsi_instruction){.code = CLSI_MUL, .a = c, .b = x}, stage_begin);
-        so_far = so_far == NONE
-                     ? product
-                     : add_scalar(s, (clsi_instruction){.code = CLSI_ADD, .a = so_far, .b = product},
-                                  stage_begin);
+        so_far =
+            so_far == NONE
+                ? product
+                : add_scalar(s, (clsi_instruction){.code = CLSI_ADD, .a = so_far, .b = product},
+                             stage_begin);
     }
     s->place[s->base + k] = so_far;
 }
@@ -651,8 +652,9 @@ static uint32_t resolved(const clsi_plan *plan, uint32_t place) {
 /* Constants first, now that their number is known. */
 static void resolve(planner *s) {
     clsi_plan *plan = s->plan;
+    for (size_t k = 0; k < s->p->n_outputs; k++) plan->outputs[k] = place_of(s, s->p->outputs[k]);
     for (size_t k = 0; k < s->p->n_outputs; k++)
-        plan->outputs[k] = resolved(plan, place_of(s, s->p->outputs[k]) );
+        plan->outputs[k] = resolved(plan, plan->outputs[k]);
     for (size_t k = 0; k < plan->n_code; k++) {
         plan->code[k].a = resolved(plan, plan->code[k].a);
         plan->code[k].b = resolved(plan, plan->code[k].b);

@@ -80,7 +80,8 @@ static cls_node determinant(cls_graph *g, size_t n, const cls_node *M) {
 }
 
 static void invert(cls_graph *g, size_t n, const cls_node *M, cls_node *inverse) {
-    cls_node det = clsi_simplify_written(g, determinant(g, n, M)), minor[(MAX_FULL - 1) * (MAX_FULL - 1)];
+    cls_node det = clsi_simplify_written(g, determinant(g, n, M)),
+             minor[(MAX_FULL - 1) * (MAX_FULL - 1)];
     for (size_t r = 0; r < n; r++) {
         for (size_t c = 0; c < n; c++) {
             size_t k = 0;
