@@ -439,7 +439,7 @@ cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, c
 /* ---- lanes ---- */
 
 size_t clsi_lanes_size(const cls_program *p) {
-    return cls_program_work_size(p) * CLSI_LANES;
+    return plain_size(p) * CLSI_LANES;
 }
 
 void clsi_lanes_prepare(const cls_program *p, double *work) {
@@ -456,10 +456,10 @@ const double *clsi_lanes_output(const cls_program *p, const double *work, size_t
 }
 
 void clsi_lanes_early(const cls_program *p, size_t n, double *work) {
-    run_block(p, 0, p->n_early, (n + SHORT - 1) / SHORT * SHORT, CLSI_LANES, work);
+    run_block(p, 0, p->end[CLSI_STAGE_EARLY], (n + SHORT - 1) / SHORT * SHORT, CLSI_LANES, work);
 }
 
 void clsi_lanes_late(const cls_program *p, size_t n, double *work) {
     size_t whole = (n + SHORT - 1) / SHORT * SHORT;
-    run_block(p, p->n_early, p->n_instructions, whole, CLSI_LANES, work);
+    run_block(p, p->end[CLSI_STAGE_EARLY], p->n_instructions, whole, CLSI_LANES, work);
 }

@@ -56,7 +56,7 @@ typedef enum clsi_vector_start {
 typedef struct clsi_vector_op {
     uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
     uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
-    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_LANES */
+    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES */
     uint32_t a, b;          /* EACH: first operands */
     uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
     uint32_t terms;         /* LINEAR */
@@ -64,8 +64,8 @@ typedef struct clsi_vector_op {
 } clsi_vector_op;
 
 /* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of
- * coefficients are (1 with a constant start, terms) rows of up to CLSI_TILE numbers. */
-enum { CLSI_LANES = 8, CLSI_TILE = 32 };
+ * coefficients are (1 with a constant start, terms) rows of up to CLSI_PLAN_TILE numbers. */
+enum { CLSI_PLAN_LANES = 8, CLSI_PLAN_TILE = 32 };
 
 typedef struct clsi_plan {
     size_t n_constants, n_registers, n_ops, n_code, n_operands, n_coefficients;

@@ -545,8 +545,8 @@ static size_t add_coefficients(planner *s, size_t n, const item *items, size_t l
     }
     double *out = plan->coefficients + at;
     memset(out, 0, size * sizeof *out);
-    for (size_t lane = 0; lane < lanes; lane += CLSI_TILE) {
-        size_t width = lanes - lane < CLSI_TILE ? lanes - lane : CLSI_TILE;
+    for (size_t lane = 0; lane < lanes; lane += CLSI_PLAN_TILE) {
+        size_t width = lanes - lane < CLSI_PLAN_TILE ? lanes - lane : CLSI_PLAN_TILE;
         fill_tile(s, n, items, lane, width, out + lane * rows);
     }
     for (size_t k = 0; k < plan->n_ops; k++) {
@@ -561,7 +561,7 @@ static size_t add_coefficients(planner *s, size_t n, const item *items, size_t l
 }
 
 static void add_matrix(planner *s, size_t n, const item *items) {
-    size_t lanes = (n + CLSI_LANES - 1) / CLSI_LANES * CLSI_LANES;
+    size_t lanes = (n + CLSI_PLAN_LANES - 1) / CLSI_PLAN_LANES * CLSI_PLAN_LANES;
     read_sum(s, items[0].k, &s->one);
     clsi_vector_op op = {.kind = CLSI_VECTOR_LINEAR,
                          .start = (uint8_t)s->one.kind,

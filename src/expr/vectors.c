@@ -25,8 +25,8 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
-typedef double vector __attribute__((vector_size(CLSI_LANES * sizeof(double))));
-typedef long long bits __attribute__((vector_size(CLSI_LANES * sizeof(double))));
+typedef double vector __attribute__((vector_size(CLSI_PLAN_LANES * sizeof(double))));
+typedef long long bits __attribute__((vector_size(CLSI_PLAN_LANES * sizeof(double))));
 
 INLINE vector splat(double x) {
     return (vector){x, x, x, x, x, x, x, x};
@@ -40,27 +40,29 @@ INLINE vector pick(bits mask, vector yes, vector no) {
 
 INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
                  const double *c, const double *work, double *out) {
-    vector sum[CLSI_TILE / CLSI_LANES], column;
+    vector sum[CLSI_PLAN_TILE / CLSI_PLAN_LANES], column;
     size_t k = 0;
     if (op->start == CLSI_START_REGISTER) {
-        for (int i = 0; i < vectors * CLSI_LANES; i++) out[i] = work[start[i]];
+        for (int i = 0; i < vectors * CLSI_PLAN_LANES; i++) out[i] = work[start[i]];
         UNROLL for (int j = 0; j < vectors; j++)
-            memcpy(&sum[j], out + j * CLSI_LANES, sizeof column);
+            memcpy(&sum[j], out + j * CLSI_PLAN_LANES, sizeof column);
     } else {
         double first = 1;
-        UNROLL for (int j = 0; j < vectors; j++) memcpy(&sum[j], c + j * CLSI_LANES, sizeof column);
+        UNROLL for (int j = 0; j < vectors; j++)
+            memcpy(&sum[j], c + j * CLSI_PLAN_LANES, sizeof column);
         if (op->start == CLSI_START_NONE) first = work[x[k++]];
         UNROLL for (int j = 0; j < vectors; j++) sum[j] *= first;
-        c += vectors * CLSI_LANES;
+        c += vectors * CLSI_PLAN_LANES;
     }
-    for (; k < op->terms; k++, c += vectors * CLSI_LANES) {
+    for (; k < op->terms; k++, c += vectors * CLSI_PLAN_LANES) {
         double factor = work[x[k]];
         UNROLL for (int j = 0; j < vectors; j++) {
-            memcpy(&column, c + j * CLSI_LANES, sizeof column);
+            memcpy(&column, c + j * CLSI_PLAN_LANES, sizeof column);
             sum[j] += column * factor;
         }
     }
-    UNROLL for (int j = 0; j < vectors; j++) memcpy(out + j * CLSI_LANES, &sum[j], sizeof column);
+    UNROLL for (int j = 0; j < vectors; j++)
+        memcpy(out + j * CLSI_PLAN_LANES, &sum[j], sizeof column);
 }
 
 INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
@@ -68,7 +70,7 @@ INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work
     const double *c = plan->coefficients + op->coefficients;
     double *out = work + op->result;
     size_t rows = op->terms + (op->start == CLSI_START_CONSTANT);
-    for (size_t lane = 0; lane < op->n; lane += CLSI_TILE) {
+    for (size_t lane = 0; lane < op->n; lane += CLSI_PLAN_TILE) {
         switch (op->n - lane) {
         case 8: tile(1, op, x, start + lane, c + lane * rows, work, out + lane); break;
         case 16: tile(2, op, x, start + lane, c + lane * rows, work, out + lane); break;
@@ -135,7 +137,7 @@ INLINE vector tanh_over_slope(vector d) {
 #define MAP(f, n, x, r)                                                                            \
     do {                                                                                           \
         size_t i = 0;                                                                              \
-        for (vector v; i + CLSI_LANES <= (n); i += CLSI_LANES) {                                   \
+        for (vector v; i + CLSI_PLAN_LANES <= (n); i += CLSI_PLAN_LANES) {                         \
             memcpy(&v, (x) + i, sizeof v);                                                         \
             v = f(v);                                                                              \
             memcpy((r) + i, &v, sizeof v);                                                         \
