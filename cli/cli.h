@@ -44,7 +44,7 @@ extern const cli_command cli_systems, cli_schemes, cli_show, cli_simulate, cli_a
     cli_plot, cli_new, cli_data, cli_learn;
 extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
 
-#define CLI_MAX_OPTIONS 32
+#define CLI_MAX_OPTIONS 48
 
 struct cli_arguments {
     const cli_command *command;

@@ -6,6 +6,7 @@
  * refused before the data are read. The model and its log appear when they are complete; an
  * interrupted run leaves a model only where the library had one worth keeping. */
 #include "cli.h"
+#include "learn_qp.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,11 +27,12 @@ typedef struct lesson {
     cli_progress progress;
     int phase;
     cls_learn_info info;
+    cli_qp qp; /* of --optimizer qp */
 } lesson;
 
 /* ---- flags ---- */
 
-static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam"};
+static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"};
 
 static cls_status read_loss(lesson *l, cls_error *error) {
     static const char *const losses[] = {"residual", "shooting"};
@@ -133,7 +135,9 @@ static cls_status prepare(lesson *l, cls_error *error) {
     l->options.scheme = cli_value(a, "scheme");
     l->json = cli_given(a, "json");
     l->quiet = l->json || cli_given(a, "quiet");
+    cls_identify_options unused;
     cls_status status = read_optimizer(l, error);
+    if (!status) status = cli_qp_options(a, &unused, error);
     if (!status) status = read_loss(l, error);
     if (!status) status = read_unknown(l, error);
     if (!status) status = read_numbers(l, error);
@@ -225,14 +229,14 @@ static cls_status print_json(const lesson *l, cls_error *error) {
     json_t *loss =
         json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
                   cli_json_real(i->loss_final), "validation", cli_json_real(i->loss_validation));
-    return cli_print_json(json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b}",
-                                    "parameters", (json_int_t)i->parameters, "samples",
-                                    (json_int_t)i->samples, "loss", loss, "iterations",
-                                    (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
-                                    i->optimizer, "model", l->model, "rank", (json_int_t)i->rank,
-                                    "condition", cli_json_real(i->condition), "unseen",
-                                    (json_int_t)i->unseen, "normalised", i->normalised),
-                          error);
+    json_t *o = json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b}", "parameters",
+                          (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss",
+                          loss, "iterations", (json_int_t)i->iterations, "seconds", i->seconds,
+                          "optimizer", i->optimizer, "model", l->model, "rank", (json_int_t)i->rank,
+                          "condition", cli_json_real(i->condition), "unseen", (json_int_t)i->unseen,
+                          "normalised", i->normalised);
+    if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
+    return cli_print_json(o, error);
 }
 
 static void print_rank(const cls_learn_info *i) {
@@ -282,7 +286,10 @@ static void print_summary(const lesson *l) {
     if (i->loss_initial > 0) fprintf(stderr, ", %.3g before", i->loss_initial);
     if (isfinite(i->loss_validation)) fprintf(stderr, ", %.3g in validation", i->loss_validation);
     fputs(" (root mean square, scaled)\n", stderr);
-    print_rank(i);
+    if (l->qp.id)
+        cli_qp_print(&l->qp, 1);
+    else
+        print_rank(i);
     if (i->iterations && !isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -293,6 +300,9 @@ static void print_summary(const lesson *l) {
 /* ---- all together ---- */
 
 static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
+    if (l->options.optimizer && !strcmp(l->options.optimizer, "qp"))
+        return cli_qp_learn(l->a, &l->options, &l->motion, l->n_tables, l->tables, &l->qp, model,
+                            &l->info, error);
     l->phase = -1;
     l->options.watch = watch;
     l->options.owner = l;
@@ -319,7 +329,21 @@ static cls_status interrupted(lesson *l, const cls_model *model, cls_error *erro
                     l->info.iterations ? ", --resume goes on" : "");
 }
 
+/* qp --literal: nothing of it is kept by form, so that there is no model to write. */
+static cls_status finish_literal(const lesson *l, cls_error *error) {
+    if (l->json) return print_json(l, error);
+    fputs(cls_identified_formulas(l->qp.id), stdout);
+    if (l->quiet) return CLS_OK;
+    fprintf(stderr,
+            "the paper's method, literally; %s was NOT written: its energy and operator "
+            "keep no law by form\n",
+            l->model);
+    cli_qp_print(&l->qp, 0);
+    return CLS_OK;
+}
+
 static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
+    if (!model) return finish_literal(l, error);
     cls_status status = write_results(l, model, error);
     if (status) return status;
     if (l->json) return print_json(l, error);
@@ -339,6 +363,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     else if (!status)
         status = finish(&l, model, error);
     cls_model_free(&model);
+    cli_qp_free(&l.qp);
     cls_writer_discard(&l.writer);
     cls_table_free(&l.log);
     for (size_t i = 0; l.tables && i < l.n_tables; i++) cls_table_free(&l.tables[i]);
@@ -363,7 +388,13 @@ static const cli_option options[] = {
      "the scheme that simulates; else the system's default"},
     {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
     {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
-    {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs or adam; else auto"},
+    {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs, adam or qp; else auto"},
+    {"dictionary", 0, "LIST",
+     "qp: what parts are made of, \"E: polynomial(2), lambda_a; M: polynomial(1; s_a)\""},
+    {"symmetry", 0, "NAMES", "qp: invariants of the file that the energy must keep, \"J\""},
+    {"rates", 0, "NAME", "qp: measured (columns d.NAME), weak or local; else the first there is"},
+    {"sparse", 0, "X", "qp: leave out terms that contribute less than this fraction"},
+    {"literal", 0, NULL, "qp: the paper's programs as printed, for comparison; writes no model"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     {"map", 0, "LIST", "columns under other names, \"x=position [mm], time=t\""},
     {"seed", 0, "S", "the seed of everything random; else 1"},
@@ -390,7 +421,9 @@ const cli_command cli_learn = {
         "  clausius learn gas.clausius run1.csv run2.csv --unknown F --set \"c=3/2\"\n"
         "  clausius learn adiabatic-piston lab.csv --unknown F1 --map \"x=position [m], time=t\"\n"
         "  clausius learn adiabatic-piston train.csv --unknown G --field \"chebyshev(6)\" --json\n"
-        "  clausius learn adiabatic-piston noisy.csv --unknown \"F1, F2\" --loss shooting\n",
+        "  clausius learn adiabatic-piston noisy.csv --unknown \"F1, F2\" --loss shooting\n"
+        "  clausius learn thermoelastic-double-pendulum run.csv --unknown \"E, M\" --optimizer "
+        "qp\n",
     .notes =
         "DATA are CSV files: time and the state, one trajectory each or with a column\n"
         "`trajectory`. Learned are the parts that the system file calls `unknown`, or those of\n"

@@ -11,15 +11,16 @@
 #include <string.h>
 
 static const cli_item *const items[] = {
-    &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
-    &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
+    &cli_dtel_table_2,   &cli_dtel_table_3,   &cli_dtel_table_4,
+    &cli_dtel_forced,    &cli_dtel_noether,   &cli_vnots_piston_a,
+    &cli_vnots_piston_b, &cli_vnots_piston_c, &cli_qp_pendulum,
 };
 enum { n_items = sizeof items / sizeof *items };
 
 /* Items of the contract that later versions bring. */
 static const char *const later[] = {
-    "vnots-body-a", "vnots-body-b", "vnots-body-c", "dtlm-table-2", "dtlm-table-3", "ephs-6.4",
-    "ephs-6.5",     "ephs-7.3",     "ephs-7.4",     "ephs-7.5",     "qp-pendulum",
+    "vnots-body-a", "vnots-body-b", "vnots-body-c", "dtlm-table-2", "dtlm-table-3",
+    "ephs-6.4",     "ephs-6.5",     "ephs-7.3",     "ephs-7.4",     "ephs-7.5",
 };
 enum { n_later = sizeof later / sizeof *later };
 

@@ -36,6 +36,7 @@ typedef struct cli_item {
 
 extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_dtel_forced,
     cli_dtel_noether;
+extern const cli_item cli_qp_pendulum;
 extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
 
 /* ---- short motions kept in memory ---- */

@@ -40,7 +40,7 @@ typedef struct cls_learn_options {
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
-    const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam"; NULL: auto */
+    const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"; NULL: auto */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1 */
     uint64_t max_windows;    /* at most so many windows are used, spread over the data; 0: auto */

@@ -390,7 +390,8 @@ static cls_status solve(work *w) {
     if (!linear && !optimizer)
         return clsi_fail(
             w->error, CLS_USAGE,
-            "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam", name);
+            "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam and qp",
+            name);
     if (linear && !w->residual->affine)
         return clsi_fail(w->error, CLS_USAGE,
                          "the residual is not affine in these unknowns, so that `linear` cannot "
@@ -645,6 +646,8 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
                          "nothing is unknown: name the parts to learn; `clausius show %s --parts` "
                          "lists them",
                          system->name);
+    if (o.optimizer && strcmp(o.optimizer, "qp") == 0)
+        return clsi_learn_qp(system, set, n_tables, tables, names, &o, out, info, error);
     info->rollout = NAN;
     work w = {
         .o = &o, .system = system, .set = set, .info = info, .started = now(), .error = error};

@@ -118,6 +118,15 @@ cls_status clsi_position_inputs(const cls_system *s, clsi_learned *l, int raw, c
 struct clsi_residual;
 cls_status clsi_position_compile(struct clsi_residual *r, cls_error *error);
 
+/* ---- qp.c ---- */
+
+/* cls_learn by convex programs with their defaults (cls_identify has more to choose and to tell).
+ */
+cls_status clsi_learn_qp(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                         const cls_table *const *tables, const char *const *names,
+                         const cls_learn_options *o, cls_model **out, cls_learn_info *info,
+                         cls_error *error);
+
 /* ---- positive.c ---- */
 
 /* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as

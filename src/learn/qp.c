@@ -5,6 +5,7 @@
  * unknown ones, and what is linear in the coefficients is found by differentiation. The model is an
  * ordinary one (terms(...) fields), so that simulate, audit, export and show know nothing of qp. */
 #include "learn/qp.h"
+#include "learn/learn.h"
 #include "model/safetensors.h"
 #include <jansson.h>
 #include <math.h>
@@ -229,16 +230,21 @@ static cls_status make_view(clsi_qp *q, cls_identified *id) {
 
 /* ---- formulas for a person ---- */
 
-static void put_sum(clsi_text *out, const clsi_terms *t, const double *x) {
+static int is_sum(const cls_graph *g, cls_node a) {
+    cls_op op = cls_node_op(g, a);
+    return op == CLS_OP_ADD || op == CLS_OP_SUB || op == CLS_OP_NEG;
+}
+
+static void put_sum(const cls_graph *g, clsi_text *out, const clsi_terms *t, const double *x) {
     size_t line = 0, n = 0;
     for (size_t i = 0; i < t->n; i++) {
         if (x[i] == 0) continue;
         size_t before = out->length;
-        int product = strcmp(t->text[i], "1") != 0, sum = strpbrk(t->text[i], "+-") != NULL;
+        int product = strcmp(t->text[i], "1") != 0;
         clsi_text_append(out, n ? x[i] < 0 ? " - " : " + " : x[i] < 0 ? "-" : "");
         if (!product || fabs(fabs(x[i]) - 1) > 1e-9)
             clsi_text_printf(out, "%.6g%s", fabs(x[i]), product ? "*" : "");
-        if (product) clsi_text_printf(out, sum ? "(%s)" : "%s", t->text[i]);
+        if (product) clsi_text_printf(out, is_sum(g, t->node[i]) ? "(%s)" : "%s", t->text[i]);
         n++;
         line += out->length - before;
         if (line > 80 && i + 1 < t->n) {
@@ -257,13 +263,13 @@ static char *make_formulas(const clsi_qp *q) {
         const clsi_terms *t = &q->part[k];
         if (k >= q->n_energy && q->o->literal) break;
         clsi_text_printf(&out, "%s = ", t->part);
-        put_sum(&out, t, (k < q->n_energy ? q->alpha : q->beta) + t->offset);
+        put_sum(s->g, &out, t, (k < q->n_energy ? q->alpha : q->beta) + t->offset);
     }
     size_t terms = q->o->literal ? q->part[q->n_energy].n : 0, at = 0;
     for (size_t i = 0; i < s->m && terms; i++)
         for (size_t j = i; j < s->m; j++, at++) {
             clsi_text_printf(&out, "M(%s, %s) = ", s->entropy[i].name, s->entropy[j].name);
-            put_sum(&out, &q->part[q->n_energy], q->entries + at * terms);
+            put_sum(s->g, &out, &q->part[q->n_energy], q->entries + at * terms);
         }
     return clsi_text_take(&out);
 }
@@ -498,6 +504,34 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
     else
         cls_identified_free(&id);
     return status;
+}
+
+cls_status clsi_learn_qp(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                         const cls_table *const *tables, const char *const *names,
+                         const cls_learn_options *o, cls_model **out, cls_learn_info *info,
+                         cls_error *error) {
+    cls_identified *id;
+    cls_identify_info found;
+    cls_identify_options options = cls_identify_defaults();
+    options.n_unknown = o->n_unknown;
+    options.unknown = o->unknown;
+    cls_status status =
+        cls_identify(system, set, n_tables, tables, names, &options, &id, &found, error);
+    if (status != CLS_OK) return status;
+    *out = cls_identified_take_model(id);
+    *info = (cls_learn_info){.parameters = found.energy.terms + found.friction.terms,
+                             .samples = found.equations,
+                             .loss_final = found.energy.residual,
+                             .loss_validation = NAN,
+                             .seconds = found.seconds,
+                             .optimizer = "qp",
+                             .rank = found.energy.rank + found.friction.rank,
+                             .unseen = found.energy.unseen + found.friction.unseen,
+                             .condition = found.energy.condition,
+                             .kkt = fmax(found.energy.kkt, found.friction.kkt),
+                             .rollout = NAN};
+    cls_identified_free(&id);
+    return CLS_OK;
 }
 
 void cls_identified_free(cls_identified **pointer) {
