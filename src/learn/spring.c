@@ -10,7 +10,7 @@
  * The papers tune lambda and the rate by hand; here lambda (relative to the mean diagonal of
  * J J^T) follows the gain ratio on the batch as in Levenberg-Marquardt; a step that raises the loss
  * of its batch is refused. It begins large: after first steps that are too bold a network goes on
- * learning slowly (0.1 instead of 1e-3 halves the steps of bench/train.c to 1e-8). A step fits its
+ * learning slowly (1 instead of 1e-3 halves the steps of bench/train.c to 1e-8). A step fits its
  * own batch best, so the search jumps about the minimum; the moving mean of where it was is better,
  * and is what is reported. After PATIENCE epochs without a new best loss over all rows (noisy data:
  * batches contradict each other) the search goes back to the best parameters with half the rate and
@@ -28,7 +28,7 @@
 
 enum { BATCH = 250, LONGEST_EPOCH = 50, PATIENCE = 6 };
 
-static const double MOMENTUM = 0.8, FIRST_DAMPING = 0.1, LEAST_DAMPING = 1e-14;
+static const double MOMENTUM = 0.9, FIRST_DAMPING = 1, LEAST_DAMPING = 1e-14;
 static const double MOST_DAMPING = 1e8, LEAST_RATE = 1e-3;
 /* Damping falls slowly while the model is right and rises faster when it is not. */
 static const double FALL = 0.85, RISE = 1.25, REFUSED = 4;
