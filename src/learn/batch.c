@@ -494,8 +494,10 @@ static void sums_begin(batch *b, double *gradient) {
     }
 }
 
+/* In the opposite order of evaluation: the last field is still in the cache, and the first will be
+ * for the next batch. */
 static void fields_back(batch *b, double *gradient) {
-    for (size_t k = 0; k < b->r->unknowns->n; k++) field_back(b, k, gradient);
+    for (size_t k = b->r->unknowns->n; k-- > 0;) field_back(b, k, gradient);
 }
 
 /* The batch is evaluated and the coefficients of its quantities are set. */

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 250, LONGEST_EPOCH = 50, PATIENCE = 6 };
+enum { BATCH = 250, LONGEST_EPOCH = 50, PATIENCE = 3 };
 
 static const double MOMENTUM = 0.9, FIRST_DAMPING = 1, LEAST_DAMPING = 1e-14;
 static const double MOST_DAMPING = 1e8, LEAST_RATE = 1e-3;
