@@ -134,6 +134,9 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->wanted = declared(system, system->unknown_field, o->unknown[i]);
             u->of = declared(system, system->unknown_of, o->unknown[i]);
             const char *field = u->wanted ? u->wanted : o->field;
+            const clsi_field_kind *chosen = field ? clsi_field_kind_of(field) : NULL;
+            if (!u->of && !(chosen && chosen->raw))
+                u->of = clsi_part_inputs_of(system, o->unknown[i]);
             u->nonlinear = n > 1 || (field && strncmp(field, "network", 7) == 0);
             if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
         }
@@ -251,6 +254,54 @@ static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_
     return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
+/* Does an unknown energy depend on this variable? Then its derivative there is not known. */
+static int is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error) {
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_unknown *u = &us->list[k];
+        cls_node x[CLSI_FIELD_MAX_INPUTS];
+        clsi_learned plain = u->learned;
+        if (u->kind != CLSI_PART_LET && u->kind != CLSI_PART_FORMULA) continue;
+        for (size_t i = 0; i < plain.d; i++) plain.half[i] = 1;
+        if (clsi_learned_inputs(&plain, us->s, x) != CLS_OK) {
+            clsi_no_memory(error);
+            return 1;
+        }
+        for (size_t i = 0; i < plain.d; i++)
+            if (cls_depends(us->s->g, x[i], 1, &variable)) return 1;
+    }
+    return 0;
+}
+
+/* Inputs of a hamiltonian system may be velocities and temperatures, H_p and H_S, as long as the
+ * energy they follow from is known; over the data they are expressions of q, p and S. */
+static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cls_node *x,
+                              cls_error *error) {
+    const cls_system *s = us->s;
+    cls_graph *g = s->g;
+    size_t k = s->n + s->m;
+    if (s->formalism != CLS_HAMILTONIAN) return CLS_OK;
+    cls_node *dual = clsi_calloc(2 * k, sizeof *dual), *native = dual + k;
+    if (!dual) return clsi_no_memory(error);
+    cls_node H = cls_add(g, s->bound.formula, s->bound.potential);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < k && status == CLS_OK; i++) {
+        cls_node symbol = i < s->n ? s->v[i] : s->T[i - s->n];
+        native[i] = i < s->n ? s->p[i] : s->S[i - s->n];
+        dual[i] = cls_derivative(g, H, native[i]);
+        for (size_t j = 0; j < u->learned.d && status == CLS_OK; j++)
+            if (cls_depends(g, x[j], 1, &symbol) && is_hidden(us, native[i], error))
+                status = clsi_fail(error, CLS_USAGE,
+                                   "'%s' is a function of %s, which follows from an energy that is "
+                                   "unknown too; say `of` what it is instead, for example `of %s`",
+                                   u->learned.part, cls_node_name(g, symbol),
+                                   cls_node_name(g, native[i]));
+    }
+    clsi_place at = {.v = dual, .T = dual + s->n, .t = s->t};
+    if (status == CLS_OK) status = clsi_place_at(s, &at, u->learned.d, x, x);
+    free(dual);
+    return status;
+}
+
 /* Raw inputs at all points, then center and half width from their range. */
 static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
                                const cls_node *z, cls_error *error) {
@@ -262,6 +313,7 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
     double *raw = clsi_calloc(d * p->n, sizeof *raw);
     u->x = clsi_calloc(d * p->n, sizeof *u->x);
     cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
+    if (status == CLS_OK) status = place_duals(us, u, x, error);
     if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
@@ -345,7 +397,10 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         const char *spec = u->wanted ? u->wanted : o->field;
         const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
         status = choose_inputs(us->s, u, points, kind && kind->raw, error);
-        if (status == CLS_OK) status = choose_field(o, u, error);
+    }
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        clsi_unknown *u = &us->list[i];
+        status = choose_field(o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
         if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;
