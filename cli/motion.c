@@ -209,8 +209,13 @@ cls_status cli_motion_open(const char *system, const char *set, cli_motion *out,
     *out = (cli_motion){0};
     if (cls_model_is_path(system)) return open_model(system, set, out, error);
     cls_status status = cli_assignments_parse("--set", set, &out->set, error);
-    if (!status) status = cls_system_load(system, &out->set.list, &out->loaded, error);
+    if (!status)
+        status = cls_model_compose(system, &out->set.list, &out->loaded, &out->model, error);
     out->system = out->loaded;
+    if (!status && out->model) {
+        out->system = cls_model_system(out->model);
+        status = load_original(out->system, &out->loaded, error);
+    }
     if (status) cli_motion_free(out);
     return status;
 }

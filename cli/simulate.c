@@ -137,6 +137,45 @@ cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) 
 
 /* ---- one trajectory ---- */
 
+/* Rows on their way out, with the first one outside the range of the data noted. */
+typedef struct sink {
+    cls_writer *writer; /* NULL: nothing is written */
+    cls_range *range;   /* NULL: no model */
+    cls_outside outside;
+    double time; /* of the first row outside, NAN: none */
+    uint64_t rows;
+} sink;
+
+static cls_status put(void *to, const double *row, cls_error *error) {
+    sink *s = to;
+    cls_outside here;
+    if (s->range && cls_range_check(s->range, row + 1, &here)) {
+        s->rows++;
+        if (isnan(s->time)) {
+            s->time = row[0];
+            s->outside = here;
+        }
+    }
+    return s->writer ? cls_writer_row(s->writer, row, error) : CLS_OK;
+}
+
+static json_t *range_json(const sink *s) {
+    if (isnan(s->time)) return json_pack("{s:I}", "rows", (json_int_t)0);
+    return json_pack("{s:I, s:o, s:s, s:s, s:o, s:o, s:o}", "rows", (json_int_t)s->rows, "time",
+                     cli_json_real(s->time), "part", s->outside.part, "input", s->outside.input,
+                     "value", cli_json_real(s->outside.value), "low", cli_json_real(s->outside.low),
+                     "high", cli_json_real(s->outside.high));
+}
+
+static void print_range(const sink *s) {
+    if (isnan(s->time)) return;
+    cli_notice(
+        "from time %g on the motion leaves the range that '%s' was learned in: %s = %.8g, seen "
+        "from %.6g to %.6g; %llu rows are outside",
+        s->time, s->outside.part, s->outside.input, s->outside.value, s->outside.low,
+        s->outside.high, (unsigned long long)s->rows);
+}
+
 static json_t *final_values(const cls_system *s, const double *row) {
     json_t *o = json_object();
     for (size_t i = 0; o && i < cls_system_column_count(s); i++)
@@ -160,7 +199,7 @@ static double mean_iterations(const cls_simulate_info *info) {
 }
 
 static cls_status print_json(const cls_system *s, const cls_simulate_info *i, const double *row,
-                             double seconds, cls_error *error) {
+                             const sink *to, double seconds, cls_error *error) {
     json_t *energy = json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->energy_initial),
                                "max_error", cli_json_real(i->energy_max_error), "relative",
                                cli_json_real(i->energy_relative));
@@ -179,6 +218,7 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
         json_object_set_new(o, "internal",
                             json_pack("{s:I, s:I}", "steps", (json_int_t)i->internal_steps,
                                       "rejected", (json_int_t)i->rejected_steps));
+    if (o && to->range) json_object_set_new(o, "outside", range_json(to));
     return cli_print_json(o, error);
 }
 
@@ -209,45 +249,45 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
             seconds > 0 ? (double)i->steps / seconds : 0);
 }
 
-static cls_status put(void *writer, const double *row, cls_error *error) {
-    return writer ? cls_writer_row(writer, row, error) : CLS_OK;
-}
-
-static cls_status walk(const cli_job *job, cls_simulator *sim, cls_writer *writer,
-                       cls_error *error) {
+static cls_status walk(const cli_job *job, cls_simulator *sim, sink *to, cls_error *error) {
     cli_progress progress;
     /* Without rows to write there is nothing to stop for. */
-    uint64_t every = writer || !job->steps ? job->every : job->steps;
+    uint64_t every = to->writer || to->range || !job->steps ? job->every : job->steps;
     cli_progress_begin(&progress, "simulate", "steps", (double)job->steps, job->quiet);
     cls_status status =
-        cli_walk(job->motion.system, sim, job->steps, every, put, writer, &progress, error);
+        cli_walk(job->motion.system, sim, job->steps, every, put, to, &progress, error);
     cli_progress_end(&progress);
     return status;
 }
 
-static cls_status report(const cli_job *job, cls_simulator *sim, double seconds, cls_error *error) {
+static cls_status report(const cli_job *job, cls_simulator *sim, const sink *to, double seconds,
+                         cls_error *error) {
     cls_simulate_info info = cls_simulator_info(sim);
     double *row = calloc(cls_system_column_count(job->motion.system) + 1, sizeof *row);
     cls_status status = row ? cls_simulator_row(sim, row, error) : cli_no_memory(error);
     if (!status && job->json)
-        status = print_json(job->motion.system, &info, row, seconds, error);
+        status = print_json(job->motion.system, &info, row, to, seconds, error);
     else if (!status && !job->quiet)
         print_summary(job, &info, row[0], seconds);
+    if (!status && !job->quiet) print_range(to);
     free(row);
     return status;
 }
 
 static cls_status single(const cli_job *job, cls_error *error) {
     cls_simulator *sim = NULL;
-    cls_writer *writer = NULL;
+    sink to = {.time = NAN};
     cls_status status = cls_simulator_create(job->motion.system, &job->options, &sim, error);
     if (!status) status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
-    if (!status) status = cli_job_open(job, &writer, error);
+    if (!status && job->motion.model)
+        status = cls_range_create(job->motion.model, &to.range, error);
+    if (!status) status = cli_job_open(job, &to.writer, error);
     double begin = cli_seconds();
-    if (!status) status = walk(job, sim, writer, error);
-    if (!status && writer) status = cls_writer_commit(&writer, error);
-    if (!status) status = report(job, sim, cli_seconds() - begin, error);
-    cls_writer_discard(&writer);
+    if (!status) status = walk(job, sim, &to, error);
+    if (!status && to.writer) status = cls_writer_commit(&to.writer, error);
+    if (!status) status = report(job, sim, &to, cli_seconds() - begin, error);
+    cls_writer_discard(&to.writer);
+    cls_range_free(&to.range);
     cls_simulator_free(&sim);
     return status;
 }

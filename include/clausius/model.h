@@ -33,6 +33,24 @@ CLS_API const double *cls_model_parameters(const cls_model *m);
  */
 CLS_API cls_status cls_model_show(const cls_model *m, char **text, cls_error *error);
 
+/* A learned component of a system of components, alone in a file: for `use "FILE" as NAME`. */
+CLS_API cls_status cls_model_extract(const cls_model *m, const char *component, const char *path,
+                                     cls_error *error);
+/* cls_system_load for files that may use learned components: one of *system and *model is set. */
+CLS_API cls_status cls_model_compose(const char *name_or_path, const cls_assignments *set,
+                                     cls_system **system, cls_model **model, cls_error *error);
+
+/* Where a learned part would have to extrapolate: an input outside the range of the data. */
+typedef struct cls_outside {
+    const char *part, *input; /* owned by the model */
+    double value, low, high;
+} cls_outside;
+typedef struct cls_range cls_range;
+CLS_API cls_status cls_range_create(const cls_model *m, cls_range **out, cls_error *error);
+CLS_API void cls_range_free(cls_range **range);
+/* 1 when the state leaves the range; *out says where it does so most. */
+CLS_API int cls_range_check(cls_range *range, const double *state, cls_outside *out);
+
 #ifdef __cplusplus
 }
 #endif

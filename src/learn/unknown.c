@@ -328,6 +328,8 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
         }
         /* halves first, so that the largest numbers do not overflow; what varies by round-off only
          * is a constant; formulas of the user get raw inputs */
+        l->low[i] = low;
+        l->high[i] = high;
         double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
         int scaled = !l->field->kind->raw;
         l->center[i] = scaled ? low / 2 + high / 2 : 0;

@@ -277,28 +277,33 @@ static json_t *numbers(size_t n, const double *values) {
 static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
     for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
-    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "slot",
+    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "slot",
                      (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs, "center",
-                     numbers(l->d, l->center), "half", numbers(l->d, l->half), "scale", l->scale,
+                     numbers(l->d, l->center), "half", numbers(l->d, l->half), "low",
+                     numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale", l->scale,
                      "floor", l->floor);
 }
 
-static char *describe(const cls_model *m, char **set) {
-    json_t *list = json_array(), *values = json_object();
-    for (size_t i = 0; i < m->n_learned; i++)
-        json_array_append_new(list, learned_json(&m->learned[i]));
+char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, learned_json(&learned[i]));
+    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(list);
+    return text;
+}
+
+static char *describe_set(const cls_model *m) {
+    json_t *values = json_object();
     for (size_t i = 0; i < m->n_set; i++)
         json_object_set_new(values, m->set_names[i], json_real(m->set_values[i]));
-    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    *set = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    json_decref(list);
+    char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(values);
     return text;
 }
 
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
     clsi_container c = {0};
-    char *set = NULL, *unknown = describe(m, &set);
+    char *set = describe_set(m), *unknown = clsi_learned_describe(m->n_learned, m->learned);
     const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
                                     {"system", m->text},  {"set", set},
                                     {"unknown", unknown}, {"provenance", m->provenance}};
@@ -353,6 +358,9 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
         if (!text || !(l->half[i] > 0)) return bad(path, "a learned part has bad inputs", error);
         if (!(l->input[i] = clsi_strdup(text))) return clsi_no_memory(error);
     }
+    json_t *low = json_object_get(json, "low"), *high = json_object_get(json, "high");
+    if ((low || high) && !(read_numbers(low, l->d, l->low) && read_numbers(high, l->d, l->high)))
+        return bad(path, "a learned part has a bad range", error);
     return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
@@ -362,24 +370,25 @@ static json_t *parse_note(const clsi_container *c, const char *key) {
     return text && strlen(text) < 1 << 20 ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
-static cls_status read_parts(const char *path, const clsi_container *c, cls_model *m,
-                             cls_error *error) {
+cls_status clsi_learned_read(const char *path, const clsi_container *c, size_t n_theta,
+                             clsi_learned **learned, size_t *n_learned, cls_error *error) {
     json_t *list = parse_note(c, "unknown");
     size_t n = json_array_size(list), offset = 0;
     cls_status status = CLS_OK;
     if (!json_is_array(list) || n > 256) {
         status = bad(path, "its list of learned parts cannot be read", error);
-    } else if (!(m->learned = clsi_calloc(n, sizeof *m->learned))) {
+    } else if (!(*learned = clsi_calloc(n, sizeof **learned))) {
         status = clsi_no_memory(error);
     }
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
-        m->n_learned = i + 1;
-        status = read_learned(path, json_array_get(list, i), &m->learned[i], error);
+        clsi_learned *l = &(*learned)[i];
+        *n_learned = i + 1;
+        status = read_learned(path, json_array_get(list, i), l, error);
         if (status != CLS_OK) break;
-        m->learned[i].offset = offset;
-        offset += m->learned[i].field->n_parameters;
+        l->offset = offset;
+        offset += l->field->n_parameters;
     }
-    if (status == CLS_OK && offset != m->n_theta)
+    if (status == CLS_OK && offset != n_theta)
         status = bad(path, "its number of parameters is not what its parts need", error);
     json_decref(list);
     return status;
@@ -431,7 +440,8 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     for (size_t i = 0; i < m->n_theta; i++)
         if (!isfinite(m->theta[i])) return bad(path, "a parameter is not a finite number", error);
     cls_status status = read_set(path, c, m, error);
-    if (status == CLS_OK) status = read_parts(path, c, m, error);
+    if (status == CLS_OK)
+        status = clsi_learned_read(path, c, m->n_theta, &m->learned, &m->n_learned, error);
     return status == CLS_OK ? clsi_model_build(m, error) : status;
 }
 
@@ -452,6 +462,10 @@ cls_status cls_model_read(const char *path, cls_model **out, cls_error *error) {
 
 /* ---- explaining ---- */
 
+int clsi_has_range(const clsi_learned *l, size_t k) {
+    return l->low[k] != 0 || l->high[k] != 0;
+}
+
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     clsi_text t = {0};
     clsi_text_printf(&t, "model of %s: %zu learned parts, %zu parameters\n", m->name, m->n_learned,
@@ -462,7 +476,8 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
                          l->field->n_parameters, l->floor > 0 ? ", positive by form" : "");
         for (size_t k = 0; k < l->d; k++)
             clsi_text_printf(&t, "    of %-12s seen from %.6g to %.6g\n", l->input[k],
-                             l->center[k] - l->half[k], l->center[k] + l->half[k]);
+                             clsi_has_range(l, k) ? l->low[k] : l->center[k] - l->half[k],
+                             clsi_has_range(l, k) ? l->high[k] : l->center[k] + l->half[k]);
     }
     json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
     const char *key;

@@ -15,8 +15,9 @@ typedef struct clsi_learned {
     size_t d;
     char *input[CLSI_FIELD_MAX_INPUTS];
     double center[CLSI_FIELD_MAX_INPUTS], half[CLSI_FIELD_MAX_INPUTS];
-    size_t offset; /* of its parameters in theta */
-    double scale;  /* the part is scale * phi: frictions are learned in units of their size */
+    double low[CLSI_FIELD_MAX_INPUTS], high[CLSI_FIELD_MAX_INPUTS]; /* range of the data */
+    size_t offset;                                                  /* of its parameters in theta */
+    double scale; /* the part is scale * phi: frictions are learned in units of their size */
     double floor; /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi */
 } clsi_learned;
 
@@ -44,6 +45,14 @@ size_t clsi_field_count(clsi_part_kind kind, size_t n);
  * the rest the angles of Q, a product of plane rotations. Dissipative for every value of the
  * fields. */
 cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j);
+/* Is the range of input k in the data known? */
+int clsi_has_range(const clsi_learned *l, size_t k);
+/* Learned parts as JSON text, and back: the note "unknown" of a container. `offset` follows from
+ * the order. */
+char *clsi_learned_describe(size_t n, const clsi_learned *list);
+struct clsi_container;
+cls_status clsi_learned_read(const char *path, const struct clsi_container *c, size_t n_theta,
+                             clsi_learned **list, size_t *n, cls_error *error);
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);
 /* The same system with theta as symbols, for derivatives of motions in theta: it has a form, but no

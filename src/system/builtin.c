@@ -63,8 +63,8 @@ const char *cls_template_text(void) {
     return clsi_builtin_template;
 }
 
-static cls_status load_file(const char *path, const cls_assignments *set, cls_system **out,
-                            cls_error *error) {
+static cls_status load_file(const char *path, const cls_assignments *set, const clsi_loader *loader,
+                            cls_system **out, cls_error *error) {
     char *text = NULL;
     size_t length = 0;
     cls_status status = clsi_read_file(path, 1 << 20, &text, &length, error);
@@ -78,7 +78,7 @@ static cls_status load_file(const char *path, const cls_assignments *set, cls_sy
                            "is plain text",
                            path, strlen(text));
     else
-        status = cls_system_parse(text, path, set, out, error);
+        status = clsi_system_parse_using(text, path, set, loader, out, error);
     free(text);
     return status;
 }
@@ -93,8 +93,8 @@ static cls_status no_such_system(const char *name, cls_error *error) {
                      name, near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
 }
 
-cls_status cls_system_load(const char *name_or_path, const cls_assignments *set, cls_system **out,
-                           cls_error *error) {
+cls_status clsi_system_load_using(const char *name_or_path, const cls_assignments *set,
+                                  const clsi_loader *loader, cls_system **out, cls_error *error) {
     *out = NULL;
     for (size_t i = 0; i < N_BUILTINS; i++)
         if (strcmp(name_or_path, builtins[i].name) == 0)
@@ -102,5 +102,11 @@ cls_status cls_system_load(const char *name_or_path, const cls_assignments *set,
     size_t n = strlen(name_or_path);
     int is_path =
         strchr(name_or_path, '/') || (n > 9 && strcmp(name_or_path + n - 9, ".clausius") == 0);
-    return is_path ? load_file(name_or_path, set, out, error) : no_such_system(name_or_path, error);
+    return is_path ? load_file(name_or_path, set, loader, out, error)
+                   : no_such_system(name_or_path, error);
+}
+
+cls_status cls_system_load(const char *name_or_path, const cls_assignments *set, cls_system **out,
+                           cls_error *error) {
+    return clsi_system_load_using(name_or_path, set, NULL, out, error);
 }

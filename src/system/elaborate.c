@@ -513,10 +513,11 @@ static cls_status use_learned(clsi_ports *p, size_t scope, size_t source, clsi_c
     if (status == CLS_OK) status = note_inclusion(p, whole, next);
     if (status != CLS_OK) return status;
     clsi_cursor body = {0, p->sources[next]->length};
-    if (!clsi_accept_word(p->sources[next], &body, "resistive"))
-        return clsi_at(r, where, "%s holds no resistive component", path);
-    return read_component(p, scope, next, body, CLSI_RESISTIVE, span_of(source, where, c.end),
-                          path);
+    int storage = clsi_accept_word(p->sources[next], &body, "storage");
+    if (!storage && !clsi_accept_word(p->sources[next], &body, "resistive"))
+        return clsi_at(r, where, "%s holds no storage and no resistive component", path);
+    return read_component(p, scope, next, body, storage ? CLSI_STORAGE : CLSI_RESISTIVE,
+                          span_of(source, where, c.end), path);
 }
 
 static cls_status read_use(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,

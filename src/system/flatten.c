@@ -272,22 +272,57 @@ static void put_state(clsi_ports *p, const clsi_store *s) {
     put(p, port->where, "\n");
 }
 
-/* Inputs of an unknown energy: its own states. */
-static void put_storage_inputs(clsi_ports *p, const clsi_component *c) {
-    char name[128];
-    for (size_t k = 0; k < c->n_ports; k++)
-        put(p, c->title, "%s%s", k ? ", " : " of ", state_text(p, c->first_state + k, name));
+static cls_status keep_input(clsi_ports *p, clsi_component *c, char *own, char *flat) {
+    size_t n = c->n_inputs;
+    char **a = realloc(c->input, (n + 1) * sizeof *a);
+    if (a) c->input = a;
+    char **b = realloc(c->flat_input, (n + 1) * sizeof *b);
+    if (b) c->flat_input = b;
+    if (!a || !b || !own || !flat) return clsi_no_memory(p->error);
+    c->input[n] = own;
+    c->flat_input[n] = flat;
+    c->n_inputs++;
+    return CLS_OK;
 }
 
-static cls_status put_storage(clsi_ports *p, const clsi_component *c) {
+/* Inputs of an unknown energy: its own states. */
+static cls_status put_storage_inputs(clsi_ports *p, clsi_component *c) {
+    char name[128];
+    cls_status status = CLS_OK;
+    for (size_t k = 0; k < c->n_ports && status == CLS_OK; k++) {
+        state_text(p, c->first_state + k, name);
+        put(p, c->title, "%s%s", k ? ", " : " of ", name);
+        status = keep_input(p, c, c->port[k].name, clsi_keep(p, name, strlen(name)));
+    }
+    return status;
+}
+
+/* The formula; the words of the field in `unknown FIELD of ...` are not names. A component that was
+ * learned elsewhere is a function of its states, which is what the part says already. */
+static void put_energy(clsi_ports *p, const clsi_component *c) {
+    const clsi_reader *r = clsi_source_of(p, c->body);
+    clsi_cursor body = {c->body.begin, c->body.end};
+    if (!clsi_is_unknown(r, body)) {
+        put_span(p, c, c->scope, c->body);
+        return;
+    }
+    size_t of = clsi_find_word(r, c->body.begin, c->body.end, "of");
+    size_t end = of > c->body.begin ? of : c->body.end;
+    put(p, c->body, "%.*s", (int)(end - c->body.begin), r->clean + c->body.begin);
+    if (end < c->body.end && !c->used)
+        put_span(p, c, c->scope, (clsi_span){c->body.source, end, c->body.end});
+}
+
+static cls_status put_storage(clsi_ports *p, clsi_component *c) {
     clsi_reader *r = clsi_source_of(p, c->body);
     clsi_cursor body = {c->body.begin, c->body.end};
     char name[128];
     if (c->kind == CLSI_STORAGE) {
         put(p, c->title, "part %s", c->name);
-        put_storage_inputs(p, c);
+        cls_status status = put_storage_inputs(p, c);
+        if (status != CLS_OK) return status;
         put(p, c->title, " = ");
-        put_span(p, c, c->scope, c->body);
+        put_energy(p, c);
     } else {
         size_t end = clsi_item_end(r, &body);
         put(p, c->title, "let %s = (", c->name);
@@ -387,19 +422,6 @@ static cls_status put_brackets(clsi_ports *p) {
 }
 
 /* ---- resistive components ---- */
-
-static cls_status keep_input(clsi_ports *p, clsi_component *c, char *own, char *flat) {
-    size_t n = c->n_inputs;
-    char **a = realloc(c->input, (n + 1) * sizeof *a);
-    if (a) c->input = a;
-    char **b = realloc(c->flat_input, (n + 1) * sizeof *b);
-    if (b) c->flat_input = b;
-    if (!a || !b || !own || !flat) return clsi_no_memory(p->error);
-    c->input[n] = own;
-    c->flat_input[n] = flat;
-    c->n_inputs++;
-    return CLS_OK;
-}
 
 /* Efforts of the component's own ports; the temperature of an environment does not change. */
 static cls_status default_inputs(clsi_ports *p, clsi_component *c) {

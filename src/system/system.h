@@ -168,6 +168,8 @@ typedef struct clsi_loader {
 } clsi_loader;
 cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
                                    const clsi_loader *loader, cls_system **out, cls_error *error);
+cls_status clsi_system_load_using(const char *name_or_path, const cls_assignments *set,
+                                  const clsi_loader *loader, cls_system **out, cls_error *error);
 int clsi_system_has_ports(const cls_system *s);
 /* What a part is a function of, as the file says ("a; b"), or NULL. */
 const char *clsi_part_inputs_of(const cls_system *s, const char *part);

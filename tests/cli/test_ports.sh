@@ -39,4 +39,29 @@ test_exergy_column() {
     expect_json 'd["final"]["exergy"] < 0 and d["entropy"]["falls"] == 0'
 }
 
+test_extract_and_use() {
+    run "$CLAUSIUS" simulate isothermal-oscillator --scheme implicit-midpoint --until 19.9 -o data.csv
+    expect_ok
+    run "$CLAUSIUS" learn isothermal-oscillator data.csv --unknown damper --field 'chebyshev(2)' \
+        --scheme implicit-midpoint -o model.safetensors
+    expect_ok
+    run "$CLAUSIUS" extract model.safetensors --component damper -o damper.safetensors
+    expect_ok
+    sed -e 's/^resistive .*/use "damper.safetensors" as damper/' -e 's/ d = 0.5,//' \
+        -e 's/p = 1,/p = 2,/' <("$CLAUSIUS" show isothermal-oscillator --source) >heavy.clausius
+    run "$CLAUSIUS" simulate heavy.clausius --set m=4 --scheme implicit-midpoint --until 100 --json -o got.csv
+    expect_ok
+    expect_json 'd["entropy"]["falls"] == 0 and d["outside"]["rows"] == 0'
+    run "$CLAUSIUS" simulate isothermal-oscillator --set m=4 --start 'p.q=2' \
+        --scheme implicit-midpoint --until 100 -o want.csv
+    run "$CLAUSIUS" compare got.csv want.csv --json
+    expect_json 'max(d["max"].values()) < 1e-9'
+    run "$CLAUSIUS" simulate heavy.clausius --start 'p.q=9' --until 1 -o far.csv
+    expect_ok
+    expect_stderr "from time 0 on the motion leaves the range that 'damper' was learned in: v.q"
+    run "$CLAUSIUS" extract model.safetensors --component dampr -o x.safetensors
+    expect_exit 2
+    expect_stderr "did you mean 'damper'"
+}
+
 run_tests

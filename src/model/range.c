@@ -1,0 +1,109 @@
+/* The range of what a model has seen: each input of a learned part lay between two numbers in the
+ * data, and outside of them the part is an extrapolation. Bounded fields stay bounded there and the
+ * laws hold everywhere, but the motion is no longer one that data speak for. One program gives all
+ * inputs at a state; a state costs one run of it. */
+#include "base/base.h"
+#include "model/model.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cls_range {
+    const cls_model *model;
+    size_t n;
+    cls_program *program; /* state -> inputs, not scaled */
+    const char **part, **input;
+    double *low, *high, *value, *work;
+};
+
+/* Every input once, as an expression of the state. */
+static cls_status make_inputs(const cls_model *m, cls_range *r, cls_node *x, cls_error *error) {
+    const cls_system *s = m->system;
+    for (size_t i = 0; i < m->n_learned; i++) {
+        clsi_learned l = m->learned[i];
+        cls_node own[CLSI_FIELD_MAX_INPUTS];
+        for (size_t k = 0; k < l.d; k++) {
+            l.center[k] = 0;
+            l.half[k] = 1;
+        }
+        if (clsi_learned_inputs(&l, s, own) != CLS_OK) return clsi_no_memory(error);
+        for (size_t k = 0; k < l.d; k++) {
+            int skip = !clsi_has_range(&l, k);
+            for (size_t j = 0; j < r->n && !skip; j++)
+                skip = x[j] == own[k] && r->low[j] == l.low[k] && r->high[j] == l.high[k];
+            if (skip) continue;
+            x[r->n] = own[k];
+            r->part[r->n] = l.part;
+            r->input[r->n] = m->learned[i].input[k];
+            r->low[r->n] = l.low[k];
+            r->high[r->n++] = l.high[k];
+        }
+    }
+    const clsi_form *f = s->form;
+    clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
+    return clsi_place_at(s, &at, r->n, x, x) == CLS_OK ? CLS_OK : clsi_no_memory(error);
+}
+
+cls_status cls_range_create(const cls_model *m, cls_range **out, cls_error *error) {
+    size_t most = 0;
+    *out = NULL;
+    for (size_t i = 0; i < m->n_learned; i++) most += m->learned[i].d;
+    cls_range *r = clsi_calloc(1, sizeof *r);
+    cls_node *x = clsi_calloc(most, sizeof *x);
+    if (r) {
+        r->model = m;
+        r->part = clsi_calloc(2 * most, sizeof *r->part);
+        r->low = clsi_calloc(3 * most, sizeof *r->low);
+    }
+    cls_status status = r && x && r->part && r->low ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) {
+        r->input = r->part + most;
+        r->high = r->low + most;
+        r->value = r->high + most;
+        status = make_inputs(m, r, x, error);
+    }
+    const clsi_form *f = m->system->form;
+    if (status == CLS_OK)
+        status = cls_program_create(m->system->g, f->nz, f->z, r->n, x, &r->program, error);
+    if (status == CLS_OK) {
+        r->work = clsi_calloc(cls_program_work_size(r->program), sizeof *r->work);
+        if (r->work)
+            cls_program_prepare(r->program, r->work);
+        else
+            status = clsi_no_memory(error);
+    }
+    free(x);
+    if (status == CLS_OK)
+        *out = r;
+    else
+        cls_range_free(&r);
+    return status;
+}
+
+void cls_range_free(cls_range **range) {
+    cls_range *r = *range;
+    if (!r) return;
+    cls_program_free(&r->program);
+    free(r->part);
+    free(r->low);
+    free(r->work);
+    free(r);
+    *range = NULL;
+}
+
+int cls_range_check(cls_range *r, const double *state, cls_outside *out) {
+    cls_program_run(r->program, r->work, state, r->value);
+    double worst = 0;
+    size_t at = SIZE_MAX;
+    for (size_t i = 0; i < r->n; i++) {
+        double width = fmax(r->high[i] - r->low[i], 1e-12 * fmax(1, fabs(r->low[i])));
+        double beyond = fmax(r->low[i] - r->value[i], r->value[i] - r->high[i]) / width;
+        if (!(beyond <= 0.01) && !(beyond <= worst)) { /* a hair beyond the border is inside */
+            worst = beyond;
+            at = i;
+        }
+    }
+    if (at == SIZE_MAX) return 0;
+    *out = (cls_outside){r->part[at], r->input[at], r->value[at], r->low[at], r->high[at]};
+    return 1;
+}
