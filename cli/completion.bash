@@ -59,7 +59,7 @@ _clausius() {
         return
         ;;
     --optimizer)
-        mapfile -t COMPREPLY < <(compgen -W "auto linear lm spring lbfgs adam" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "auto linear lm spring lbfgs adam qp" -- "$cur")
         return
         ;;
     --unknown)
