@@ -17,11 +17,12 @@ extern "C" {
 
 typedef struct cls_system cls_system;
 
-/* rigid body, metriplectic, ports and ode will join this list. */
+/* ode will join this list. */
 typedef enum cls_formalism {
     CLS_LAGRANGIAN,
     CLS_HAMILTONIAN,
-    CLS_THERMAL_LAGRANGIAN
+    CLS_THERMAL_LAGRANGIAN,
+    CLS_METRIPLECTIC
 } cls_formalism;
 
 /* Parameter values that replace the file's (--set). An unknown name is an error. */

@@ -370,6 +370,20 @@ static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) 
                     meaning, error);
 }
 
+/* M over (p, S), which raises the entropy by dS.M dS. */
+static cls_status judge_operator(sampler *b, cls_node *nodes, cls_error *error) {
+    const cls_system *s = b->s;
+    size_t n = s->n + s->m;
+    if (!s->has_operator) return CLS_OK;
+    cls_status status = clsi_audit_native(s, n * n, s->bound.friction_operator, nodes, error);
+    probe p = {n * n, nodes, n, b->matrix, smallest_eigenvalue};
+    finding f;
+    if (!status) status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    return conclude(b, "friction operator", NULL, &f, relative(&f) >= -NOTHING, f.least, 0,
+                    "the smallest eigenvalue of M is", error);
+}
+
 static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
     const cls_system *s = b->s;
     cls_status status = CLS_OK;
@@ -377,6 +391,7 @@ static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
         status = judge_dissipation(b, i, nodes, error);
     for (size_t i = 0; i < s->m; i++)
         for (size_t j = i + 1; j < s->m && !status; j++) status = judge_exchange(b, i, j, error);
+    if (!status) status = judge_operator(b, nodes, error);
     if (s->n && !status) status = judge_rest(b, nodes, error);
     if (s->n && !status) status = judge_mass(b, nodes, error);
     if (s->m && !status) status = judge_capacity(b, nodes, error);
@@ -385,7 +400,7 @@ static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
 
 cls_status clsi_audit_definition(cls_audit *a, const cls_system *s, const clsi_states *st,
                                  cls_error *error) {
-    size_t most = s->n * s->n + s->m * s->m + 2 * s->n; /* the largest probe fits */
+    size_t most = (s->n + s->m) * (s->n + s->m) + 2 * s->n; /* the largest probe fits */
     sampler b = {.a = a, .s = s, .st = st};
     cls_node *nodes = clsi_calloc(most, sizeof *nodes);
     cls_status status = nodes ? sampler_create(&b, error) : clsi_no_memory(error);

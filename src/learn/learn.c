@@ -596,6 +596,11 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     clsi_rule rule = CLSI_QUADRATURE;
     int positions =
         find_position_rule(o->scheme, clsi_only_positions(system, n_tables, tables), &rule);
+    if (system->has_operator)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "'%s' has a friction operator (dissipation): only `--optimizer qp` learns "
+                         "such systems",
+                         system->name);
     if (system->formalism == CLS_LAGRANGIAN && !positions)
         return clsi_fail(w->error, CLS_USAGE,
                          "this version learns parts of a thermal lagrangian (from q, v, T), of a "

@@ -136,6 +136,8 @@ static cls_status check_forces(const clsi_qp *q) {
     int forced = s->has_work;
     for (size_t i = 0; i < s->m * s->n; i++)
         forced |= !cls_is_constant(s->g, s->bound.friction[i], 0);
+    for (size_t j = 0; j < s->n; j++)
+        forced |= !cls_is_constant(s->g, s->bound.operator_force[j], 0);
     if (!forced) return CLS_OK;
     return clsi_fail(q->error, CLS_USAGE,
                      "'%s' has frictions or external forces on its momenta: qp finds energies and "
@@ -171,8 +173,8 @@ static cls_status make_skeleton(clsi_qp *q, const cls_system *system, const cls_
 
 /* ---- the result as expressions ---- */
 
-/* Conductances with their coefficients, at E_p and E_S, and M made of them. */
-static cls_status make_operator(clsi_qp *q, cls_node *kappa) {
+/* M of conductances and dissipations with their coefficients, at E_p and E_S. */
+static cls_status make_operator(clsi_qp *q) {
     cls_system *s = q->s;
     cls_graph *g = s->g;
     size_t m = s->m, at = 0;
@@ -184,17 +186,18 @@ static cls_status make_operator(clsi_qp *q, cls_node *kappa) {
             to[at] = cls_constant(g, q->beta[at]);
         }
     const clsi_place place = {.v = q->v, .T = q->T, .t = CLS_NO_NODE};
-    cls_status status = cls_substitute(g, m * m, s->bound.conductance, at, from, to, kappa);
-    if (status == CLS_OK) status = clsi_place_at(s, &place, m * m, kappa, kappa);
-    for (size_t i = 0; i < m && !q->o->literal; i++) {
-        cls_node sum = cls_constant(g, 0);
+    for (size_t i = 0; i < m && !q->o->literal; i++)
+        for (size_t j = 0; j < m; j++)
+            q->M[i * m + j] = s->bound.friction_operator[(s->n + i) * (s->n + m) + s->n + j];
+    for (size_t i = 0; i < m && !q->o->literal; i++)
         for (size_t j = 0; j < m; j++) {
-            cls_node ratio = cls_div(g, q->T[j], q->T[i]);
-            if (j != i) sum = cls_add(g, sum, cls_mul(g, kappa[i * m + j], ratio));
-            if (j != i) q->M[i * m + j] = cls_neg(g, kappa[i * m + j]);
+            if (j == i) continue;
+            cls_node k = s->bound.conductance[i * m + j], ratio = cls_div(g, s->T[j], s->T[i]);
+            q->M[i * m + i] = cls_add(g, q->M[i * m + i], cls_mul(g, k, ratio));
+            q->M[i * m + j] = cls_sub(g, q->M[i * m + j], k);
         }
-        q->M[i * m + i] = sum;
-    }
+    cls_status status = cls_substitute(g, m * m, q->M, at, from, to, q->M);
+    if (status == CLS_OK) status = clsi_place_at(s, &place, m * m, q->M, q->M);
     free(from);
     return status;
 }
@@ -203,13 +206,13 @@ static cls_status make_view(clsi_qp *q, cls_identified *id) {
     const cls_system *s = q->s;
     cls_graph *g = s->g;
     size_t nz = id->nz, m = s->m, base = nz - m;
-    cls_node *nodes = clsi_calloc(2 * nz + 2 * m * m + s->n, sizeof *nodes);
+    cls_node *nodes = clsi_calloc(2 * nz + m * m + s->n, sizeof *nodes);
     if (!nodes) return clsi_no_memory(q->error);
-    cls_node *slope = nodes + nz, *M = slope + nz, *kappa = M + m * m, *against = kappa + m * m;
+    cls_node *slope = nodes + nz, *M = slope + nz, *against = M + m * m;
     cls_status status = cls_gradient(g, q->energy, nz, q->z, slope);
     memcpy(q->v, slope + s->nq, s->n * sizeof *q->v);
     memcpy(q->T, slope + base, m * sizeof *q->T);
-    if (status == CLS_OK) status = make_operator(q, kappa);
+    if (status == CLS_OK) status = make_operator(q);
     const clsi_place at = {.v = q->v, .t = CLS_NO_NODE};
     if (status == CLS_OK) status = clsi_brackets_at(s, &s->bound, &at, slope, nodes, against);
     for (size_t k = 0; k < s->n; k++) nodes[s->nq + k] = cls_neg(g, against[k]);

@@ -6,7 +6,8 @@
  * In the words of the formalism: w = T_k e_i - T_i e_k, M = sum kappa/(T_i T_k) w w^T; so M dE = 0
  * identically and M >= 0 where kappa >= 0 (shared/physics/metriplectic.md, the sound method). At
  * states that are no samples the model keeps kappa positive by its form (model.c). Convex; linear
- * in the samples but for the active set, which is small. */
+ * in the samples but for the active set, which is small. A `dissipation` that the file leaves
+ * unknown is found the same way: its kappa then is the coefficient of w w^T itself. */
 #include "learn/qp.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static cls_status rate_nodes(const clsi_qp *q, cls_node *out) {
     const cls_system *s = q->s;
     cls_graph *g = s->g;
     for (size_t i = 0; i < s->m; i++) {
-        cls_node heat = cls_constant(g, 0);
+        cls_node heat = s->bound.operator_heat[i];
         for (size_t k = 0; k < s->m; k++) {
             cls_node drop = cls_sub(g, s->T[k], s->T[i]);
             heat = cls_add(g, heat, cls_mul(g, s->bound.conductance[i * s->m + k], drop));

@@ -12,6 +12,10 @@ cls_status clsi_read_member(clsi_reader *r, clsi_cursor *c, const clsi_name **ou
     int kinds = CLSI_COORDINATE | CLSI_MOMENTUM;
     size_t length = clsi_word_length(r, c, 1);
     *out = length ? clsi_lookup(r, r->clean + c->at, length, kinds) : NULL;
+    if (!*out && length &&
+        clsi_lookup(r, r->clean + c->at, length, CLSI_ENTROPY | CLSI_TEMPERATURE))
+        return clsi_at(r, c->at,
+                       "an entropy has no brackets: reversible motion makes no entropy (L dS = 0)");
     if (!*out)
         return clsi_at(r, c->at, "expected a position or a momentum, found %s%s; there are %s",
                        clsi_found(r, c, found),

@@ -69,6 +69,8 @@ typedef struct clsi_reader {
     size_t n_replacements;
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
     int skeleton;
+    cls_node *loose; /* (n + m, n + m) friction operators that are degenerate at states only */
+    size_t loose_where;
     int has_formula;
     size_t formula_where; /* offset of the formula statement */
     int has_title;
@@ -138,6 +140,10 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
 /* The replacement for a part of this name, NULL when it stays as written. */
 clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t length);
 cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);
+/* `NAME =` at the cursor: its length, 0 when there is none. */
+size_t clsi_optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where);
+/* A name for a part: one namespace with everything else; length 0: nothing. */
+cls_status clsi_name_part(clsi_reader *r, size_t where, size_t length);
 
 /* ---- brackets.c and algebra.c ---- */
 /* A position or a momentum by its name. */
@@ -172,6 +178,10 @@ cls_status clsi_set_vertical(clsi_reader *r, clsi_cursor c);
 cls_status clsi_set_attitude(clsi_reader *r, clsi_cursor c);
 void clsi_default_attitudes(cls_system *s); /* a start without one begins unturned */
 cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_energy(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_dissipation(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_operator(clsi_reader *r, clsi_cursor c);
+cls_status clsi_check_operator(clsi_reader *r); /* when the form is there */
 cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c);

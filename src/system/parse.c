@@ -35,13 +35,16 @@ static const keyword keywords[] = {
     {"coefficient", NULL, LET, clsi_read_coefficient, NULL},
     {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL},
     {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL},
+    {"energy", NULL, PHYSICS, clsi_read_energy, NULL},
     {"thermal", "lagrangian", PHYSICS, clsi_read_thermal, NULL},
     {"rigid", "body", DECLARE_ALONE, clsi_read_body, clsi_set_body},
     {"vertical", NULL, DECLARE_ALONE, clsi_read_vertical, clsi_set_vertical},
     {"attitude", NULL, DECLARE_ALONE, clsi_read_attitude, clsi_set_attitude},
     {"poisson", NULL, PHYSICS, clsi_read_poisson, NULL},
     {"algebra", NULL, PHYSICS, clsi_read_algebra, NULL},
+    {"friction", "operator", PHYSICS, clsi_read_operator, NULL},
     {"friction", NULL, PHYSICS, clsi_read_friction, NULL},
+    {"dissipation", NULL, PHYSICS, clsi_read_dissipation, NULL},
     {"heat", "exchange", PHYSICS, clsi_read_heat, NULL},
     {"external", "force", PHYSICS, clsi_read_external_force, NULL},
     {"external", "potential", PHYSICS, clsi_read_external_potential, NULL},
@@ -61,7 +64,6 @@ static const struct {
     {"unknown", "`unknown` stands in the place of a formula: `friction F1 on T1: unknown`, "
                 "`part N = unknown`"},
 #define ONLY " is not in this version, which knows lagrangian, hamiltonian and thermal lagrangian"
-    {"metriplectic", "`metriplectic`" ONLY},
     {"ode", "`ode`" ONLY},
 #undef ONLY
 };
@@ -84,7 +86,8 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
     return clsi_at(r, where,
                    "no statement begins with `%s`: expected coordinate, position, momentum, "
                    "entropy, temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
-                   "lagrangian, rigid body, vertical, attitude, poisson, algebra, friction, heat "
+                   "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
+                   "attitude, poisson, algebra, friction, heat "
                    "exchange, external, invariant, output, "
                    "start, step, until or anchor",
                    word);
@@ -165,6 +168,10 @@ static int make_physics(const cls_system *s, clsi_physics *p) {
     p->force = zeros(g, n);
     p->friction = zeros(g, m * n);
     p->conductance = zeros(g, m * m);
+    p->friction_operator = zeros(g, (n + m) * (n + m));
+    p->operator_force = zeros(g, n);
+    p->operator_heat = zeros(g, m);
+    if (!p->friction_operator || !p->operator_force || !p->operator_heat) return 0;
     if (!p->kinematics || !p->poisson || !p->force || !p->friction || !p->conductance) return 0;
     for (size_t i = 0; i < s->paired; i++) p->kinematics[i * n + i] = cls_constant(g, 1);
     return 1;
@@ -262,6 +269,10 @@ static cls_status finish(clsi_reader *r) {
     clsi_default_attitudes(s);
     if (r->skeleton) return cls_graph_status(s->g, r->error);
     cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);
+    if (status == CLS_OK && r->loose) {
+        status = clsi_check_operator(r);
+        if (status != CLS_OK) return status;
+    }
     if (status == CLS_OK) status = clsi_system_build_rows(s, &inner);
     if (status == CLS_OK) status = clsi_system_build_duals(s, &inner);
     if (status == CLS_OK) return CLS_OK;
@@ -279,6 +290,7 @@ static void reader_clear(clsi_reader *r) {
     free(r->let_raw);
     free(r->parameter_constant);
     free(r->domains);
+    free(r->loose);
     free(r->clean);
 }
 

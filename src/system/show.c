@@ -119,6 +119,25 @@ static void put_heat(page *p) {
         }
 }
 
+/* M over momenta and entropies, the upper triangle. */
+static void put_operator(page *p) {
+    const cls_system *s = p->s;
+    size_t N = s->n + s->m;
+    const char *title = "\n  friction operator\n";
+    for (size_t a = 0; a < N; a++)
+        for (size_t b = a; b < N; b++) {
+            cls_node entry = s->raw.friction_operator[a * N + b];
+            if (is_zero(p, entry)) continue;
+            const cls_node one = a < s->n ? s->p[a] : s->S[a - s->n];
+            const cls_node two = b < s->n ? s->p[b] : s->S[b - s->n];
+            clsi_text_printf(&p->text, "%s    {%s, %s} = ", title, cls_node_name(s->g, one),
+                             cls_node_name(s->g, two));
+            put_node(p, cls_simplify(s->g, entry));
+            clsi_text_append(&p->text, "\n");
+            title = "";
+        }
+}
+
 static void put_external(page *p) {
     const cls_system *s = p->s;
     const char *title = "\n  external forces\n";
@@ -200,11 +219,12 @@ static void put_formula(page *p) {
 static void put_summary(page *p) {
     const cls_system *s = p->s;
     clsi_text_printf(&p->text, "%s: %s\n\n  %s\n", s->name, s->title,
-                     cls_formalism_name(s->formalism));
+                     cls_formalism_name(cls_system_formalism(s)));
     put_formula(p);
     put_variables(p);
     put_friction(p);
     put_heat(p);
+    put_operator(p);
     put_external(p);
     put_laws(p);
     put_anchors(p);
@@ -247,12 +267,13 @@ static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
     const cls_system *s = p->s;
     cls_node sum = cls_neg(s->g, against);
     for (size_t i = 0; i < s->m; i++) sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
+    sum = cls_add(s->g, sum, s->raw.operator_force[j]);
     return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
 }
 
 static cls_node heat_into(const page *p, size_t i) {
     const cls_system *s = p->s;
-    cls_node sum = cls_constant(s->g, 0);
+    cls_node sum = s->raw.operator_heat[i];
     for (size_t j = 0; j < s->n; j++)
         sum = cls_sub(s->g, sum, cls_mul(s->g, s->raw.friction[i * s->n + j], s->v[j]));
     sum = cls_simplify(s->g, sum);
@@ -291,7 +312,7 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
         clsi_text_append(&p->text, "\\begin{align*}\n");
     } else {
         if (with_formula) {
-            clsi_text_printf(&p->text, "  %s\n", cls_formalism_name(s->formalism));
+            clsi_text_printf(&p->text, "  %s\n", cls_formalism_name(cls_system_formalism(s)));
             put_formula(p);
             clsi_text_append(&p->text, "\n");
         }

@@ -16,7 +16,7 @@
 enum { MAX_COLUMNS = 500 };
 
 /* [NAME =] in front of a formula: the length of NAME, or 0; the cursor moves behind the `=`. */
-static size_t optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where) {
+size_t clsi_optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where) {
     clsi_cursor ahead = *c;
     size_t length = clsi_word_length(r, &ahead, 0);
     *where = ahead.at;
@@ -37,7 +37,7 @@ clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t l
 }
 
 /* A name for a part: one namespace with everything else. */
-static cls_status name_part(clsi_reader *r, size_t where, size_t length) {
+cls_status clsi_name_part(clsi_reader *r, size_t where, size_t length) {
     if (!length) return CLS_OK;
     cls_status status =
         clsi_declare(r, r->clean + where, length, CLSI_LABEL, r->s->n_parts, CLS_NO_NODE, where);
@@ -166,7 +166,7 @@ static cls_status read_known(clsi_reader *r, clsi_cursor c, cls_formalism formal
 static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism formalism, int kinds,
                                const char *what) {
     cls_system *s = r->s;
-    size_t where, length = optional_name(r, &c, &where);
+    size_t where, length = clsi_optional_name(r, &c, &where);
     if (r->has_formula)
         return clsi_at(r, where,
                        "a second formula: a system has one lagrangian, hamiltonian or "
@@ -179,7 +179,7 @@ static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism form
     } else {
         status = read_known(r, c, formalism, kinds, what, &e);
     }
-    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_part(r, where, length);
     if (status != CLS_OK) return status;
     if (length && !(s->formula_name = clsi_strndup(r->clean + where, length)))
         return clsi_no_memory(r->error);
@@ -273,7 +273,7 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     }
     cls_status status = clsi_read_entropy(r, &c, "`on`", &i);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the entropy");
-    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
     if (status == CLS_OK)
         status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
@@ -309,7 +309,7 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
                          "twice",
                          s->temperature[i].name);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the second temperature");
-    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_part(r, where, length);
     clsi_expression e = {.raw = cls_constant(s->g, 0), .bound = cls_constant(s->g, 0)};
     if (status == CLS_OK)
         status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
@@ -344,18 +344,18 @@ cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c) {
     size_t length = clsi_word_length(r, &c, 0), where = c.at;
     c.at += length;
     cls_status status = clsi_expect(r, &c, ":", length ? "the name" : "`external force`");
-    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_part(r, where, length);
     return status == CLS_OK ? read_forces(r, c, 0, take_external) : status;
 }
 
 cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c) {
     cls_system *s = r->s;
     clsi_expression e;
-    size_t where, length = optional_name(r, &c, &where);
+    size_t where, length = clsi_optional_name(r, &c, &where);
     cls_status status = clsi_read_expression(r, c.at, c.end, &e);
     if (status == CLS_OK)
         status = clsi_allow(r, &e, CLSI_COORDINATE | CLSI_PARAMETER, "an external potential");
-    if (status == CLS_OK) status = name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_part(r, where, length);
     if (status != CLS_OK) return status;
     add_to(s->g, &s->raw.potential, e.raw);
     add_to(s->g, &s->bound.potential, e.bound);
@@ -374,7 +374,7 @@ static cls_status add_named(clsi_reader *r, clsi_named **list, size_t *capacity,
 static cls_status read_column(clsi_reader *r, clsi_cursor c, const char *word, size_t *n,
                               clsi_named **raw, size_t *raw_capacity, clsi_named **bound,
                               size_t *capacity) {
-    size_t where, length = optional_name(r, &c, &where);
+    size_t where, length = clsi_optional_name(r, &c, &where);
     if (!length) return clsi_at(r, where, "expected `%s NAME = formula`", word);
     if (*n == MAX_COLUMNS) return clsi_at(r, where, "more than %d of these", (int)MAX_COLUMNS);
     clsi_expression e;

@@ -28,6 +28,9 @@ static void free_physics(const cls_system *s, clsi_physics *p) {
     free(p->force);
     free(p->friction);
     free(p->conductance);
+    free(p->friction_operator);
+    free(p->operator_force);
+    free(p->operator_heat);
     free_named(p->invariants, s->n_invariants);
     free_named(p->outputs, s->n_outputs);
 }
@@ -92,7 +95,7 @@ const char *cls_system_text(const cls_system *s) {
 }
 
 cls_formalism cls_system_formalism(const cls_system *s) {
-    return s->formalism;
+    return s->metriplectic ? CLS_METRIPLECTIC : s->formalism;
 }
 
 const char *cls_formalism_name(cls_formalism f) {
@@ -100,6 +103,7 @@ const char *cls_formalism_name(cls_formalism f) {
     case CLS_LAGRANGIAN: return "lagrangian";
     case CLS_HAMILTONIAN: return "hamiltonian";
     case CLS_THERMAL_LAGRANGIAN: return "thermal lagrangian";
+    case CLS_METRIPLECTIC: return "metriplectic";
     }
     return "unknown formalism";
 }

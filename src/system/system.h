@@ -48,6 +48,9 @@ typedef struct clsi_physics {
     cls_node *force;       /* (n) external forces without potential, over q,v,p,S,T,t */
     cls_node *friction;    /* (m, n) F_ij: force on coordinate j that heats entropy i */
     cls_node *conductance; /* (m, m) symmetric, zero diagonal: heat kappa_ij (T_j - T_i) into i */
+    /* Metriplectic (operator.c): M over (p, S) for showing and judging, and what it does: forces
+     * (n) and heats T S' (m) over q,v,p,S,T, whose work and heat cancel for any v and T. */
+    cls_node *friction_operator, *operator_force, *operator_heat;
     clsi_named *invariants, *outputs;
 } clsi_physics;
 
@@ -85,6 +88,7 @@ struct cls_system {
     size_t n_units;
     clsi_unit *units; /* directions and attitudes of rigid bodies (body.c) */
     clsi_physics raw, bound;
+    int has_operator, metriplectic; /* M is not zero; the formula was called `energy` */
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
      */

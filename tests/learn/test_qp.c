@@ -255,6 +255,39 @@ static void known_terms_stay(void **unused) {
     cls_system_free(&s);
 }
 
+/* kappa of a `dissipation`: the coefficient of w w^T, k/(theta_a theta_b). */
+static void dissipations_are_found(void **unused) {
+    (void)unused;
+    cls_error error;
+    cls_identified *id;
+    cls_identify_info info;
+    cls_identify_options o = cls_identify_defaults();
+    cls_system *s;
+    const char *text =
+        "coordinate q1x, q1y, q2x, q2y\nentropy s_a, s_b\n"
+        "energy E = unknown polynomial(2), sqrt(q1x^2 + q1y^2), exp(s_a/10), exp(s_b/10),\n"
+        "  sqrt((q2x - q1x)^2 + (q2y - q1y)^2)\n"
+        "dissipation M = unknown 1, 1/(theta_a*theta_b): s_a <- theta_b, s_b <- -theta_a\n"
+        "start q1x = 1, q1y = 1, q2x = 0, q2y = 2, p.q1x = 0, p.q1y = 0, p.q2x = 0, p.q2y = 0,\n"
+        "  s_a = 1, s_b = 2\n";
+    if (cls_system_parse(text, "w", NULL, &s, &error) != CLS_OK) fail_msg("%s", error.message);
+    cls_table *data = own_data(ALL);
+    const cls_table *tables[] = {data};
+    const char *name = "made";
+    o.sparse = 1e-6;
+    if (cls_identify(s, NULL, 1, tables, &name, &o, &id, &info, &error) != CLS_OK)
+        fail_msg("%s", error.message);
+    assert_true(fabs(coefficient(id, "1/(theta_a*theta_b)") - 0.5) < 1e-9);
+    comparison c = compare(id, other_start);
+    assert_true(c.negative == 0 && c.sdot < 1e-9 && c.degeneracy < 1e-12);
+    cls_model *m = cls_identified_take_model(id);
+    assert_int_equal(cls_system_formalism(cls_model_system(m)), CLS_METRIPLECTIC);
+    cls_model_free(&m);
+    cls_identified_free(&id);
+    cls_table_free(&data);
+    cls_system_free(&s);
+}
+
 /* A conductance that wants to be negative meets its bound, with a certificate. */
 static void conductance_is_not_negative(void **unused) {
     (void)unused;
@@ -461,6 +494,7 @@ int main(void) {
         cmocka_unit_test(laws_at_states_never_seen),
         cmocka_unit_test(symmetry_is_a_condition),
         cmocka_unit_test(known_terms_stay),
+        cmocka_unit_test(dissipations_are_found),
         cmocka_unit_test(conductance_is_not_negative),
         cmocka_unit_test(literal_method_and_what_is_wrong_with_it),
         cmocka_unit_test(windows_are_exact_for_polynomials),

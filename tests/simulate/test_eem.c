@@ -104,6 +104,85 @@ static void follows_the_reference(void **unused) {
     cls_system_free(&s);
 }
 
+#define BODY                                                                                       \
+    "coordinate x, y\nentropy s_a, s_b\nparameter k = 0.5, c = 2\n"                                \
+    "energy E = (p.x^2 + p.y^2)/2 + 1/sqrt(x^2 + y^2) + (x^2 + y^2)/2\n"                           \
+    "  + 3*c*exp(s_a/c) + 3*c*exp(s_b/c)*(1 + 0.1*(x^2 + y^2))\n"                                  \
+    "invariant J = x*p.y - y*p.x\n"                                                                \
+    "start x = 1, y = 0.3, p.x = 0, p.y = 0.5, s_a = 1, s_b = -0.5\n"
+
+/* M by form, in temperatures, and in entropies and positions, where it has to be projected. */
+static const char *const writings[] = {
+    BODY "heat exchange M theta_a <-> theta_b: k\n",
+    BODY "dissipation M = k/(theta_a*theta_b): s_a <- theta_b, s_b <- -theta_a\n",
+    BODY "friction operator M: {s_a, s_a} = k*theta_b/theta_a, {s_a, s_b} = -k,\n"
+         "  {s_b, s_b} = k*theta_a/theta_b\n",
+    BODY "let r = exp((s_b - s_a)/c)*(1 + 0.1*(x^2 + y^2))\n"
+         "friction operator M: {s_a, s_a} = k*r, {s_b, s_a} = -k, {s_b, s_b} = k/r\n",
+};
+
+static void operators_keep_the_laws_however_written(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        cls_system *s = parse(writings[i]);
+        for (double h = 0.02; h < 0.5; h *= 2) laws(s, h, 400);
+        double order = order_of(s, "eem", 0.02, 2);
+        if (!(fabs(order - 2) < 0.05)) fail_msg("writing %d has order %g", i, order);
+        cls_system_free(&s);
+    }
+}
+
+static void writings_of_one_operator_move_alike(void **unused) {
+    (void)unused;
+    double first[6], other[6];
+    for (int i = 0; i < 4; i++) {
+        cls_system *s = parse(writings[i]);
+        run(s, i < 3 ? "eem" : "bdf", 0.05, 2, i ? other : first);
+        if (i == 3) { /* the projected one is another step of order 2: the same flow */
+            cls_system *plain = parse(writings[0]);
+            run(plain, "bdf", 0.05, 2, first);
+            cls_system_free(&plain);
+        }
+        for (int k = 0; i && k < 6; k++) assert_true(fabs(first[k] - other[k]) < 1e-11);
+        cls_system_free(&s);
+    }
+}
+
+/* kappa w w^T with w = (T on p, -v on S) is the friction -kappa T v. */
+static void friction_is_a_dissipation(void **unused) {
+    (void)unused;
+    double first[6], other[6];
+    cls_system *a = parse(BODY "friction on s_a: x <- -0.3*v.x, y <- -0.3*v.y\n");
+    cls_system *b = parse(BODY "dissipation 0.3/theta_a: p.x <- theta_a, s_a <- -v.x\n"
+                               "dissipation 0.3/theta_a: y <- theta_a, s_a <- -v.y\n");
+    run(a, "eem", 0.05, 3, first);
+    run(b, "eem", 0.05, 3, other);
+    for (int k = 0; k < 6; k++) assert_true(fabs(first[k] - other[k]) < 1e-12);
+    cls_system_free(&a);
+    cls_system_free(&b);
+}
+
+static void expect_mistake(const char *text, const char *words) {
+    cls_error error = {0};
+    cls_system *s;
+    assert_int_equal(cls_system_parse(text, "test", NULL, &s, &error), CLS_SYSTEM);
+    assert_null(s);
+    if (!strstr(error.message, words)) fail_msg("'%s' lacks '%s'", error.message, words);
+}
+
+static void degeneracy_is_checked_at_states(void **unused) {
+    (void)unused;
+    expect_mistake(BODY "friction operator M: {s_a, s_a} = k, {s_a, s_b} = -k, {s_b, s_b} = k\n",
+                   "M dE = 0 fails in the row of `s_a` by");
+    expect_mistake(BODY "friction operator M: {s_a, s_a} = k, {s_a, s_b} = -k, {s_b, s_b} = k\n",
+                   "s_b = ");
+    expect_mistake(BODY "dissipation k: s_a <- theta_b, s_b <- theta_a\n", "M dE = 0 fails");
+    expect_mistake(BODY "dissipation k s_a <- theta_b\n", "a colon");
+    expect_mistake(BODY "dissipation k: x_a <- theta_b\n", "expected a momentum or an entropy");
+    expect_mistake(BODY "friction operator M: {s_a} = k\n", "`,`");
+    expect_mistake(BODY "poisson {s_a, p.x} = 1\n", "L dS = 0");
+}
+
 static void refuses_observables(void **unused) {
     (void)unused;
     cls_error error;
@@ -120,6 +199,10 @@ int main(void) {
         cmocka_unit_test(order_two_with_the_published_errors),
         cmocka_unit_test(midpoint_loses_energy),
         cmocka_unit_test(follows_the_reference),
+        cmocka_unit_test(operators_keep_the_laws_however_written),
+        cmocka_unit_test(writings_of_one_operator_move_alike),
+        cmocka_unit_test(friction_is_a_dissipation),
+        cmocka_unit_test(degeneracy_is_checked_at_states),
         cmocka_unit_test(refuses_observables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
