@@ -26,7 +26,7 @@ typedef struct batch {
     const clsi_residual *r;
     const double *theta;
     size_t n, window[POINTS],
-        slot[POINTS][3]; /* windows and which points of the batch are theirs */
+        slot[POINTS][CLSI_MOST_WIDTH]; /* windows and which points of the batch are theirs */
     size_t n_points, point[POINTS];
     double *in;  /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
     double *out; /* (Q [+ Q K], POINTS) */
@@ -136,7 +136,8 @@ static cls_status batch_begin(const clsi_residual *r, const double *theta, batch
 
 /* Neighbouring windows share points: the last few are looked at. */
 static size_t slot_of(batch *b, size_t point) {
-    for (size_t i = b->n_points > 3 ? b->n_points - 3 : 0; i < b->n_points; i++)
+    size_t last = b->r->points->width;
+    for (size_t i = b->n_points > last ? b->n_points - last : 0; i < b->n_points; i++)
         if (b->point[i] == point) return i;
     b->point[b->n_points] = point;
     return b->n_points++;
@@ -146,12 +147,10 @@ static size_t slot_of(batch *b, size_t point) {
 static int add_window(batch *b, size_t w) {
     const clsi_points *p = b->r->points;
     int middle = p->rule != CLSI_VNOTS; /* which has no use for it */
-    size_t at[3], *slot = b->slot[b->n];
-    if (b->n == POINTS || b->n_points + 2 + (size_t)middle > POINTS) return 0;
+    size_t at[CLSI_MOST_WIDTH], width = p->width, *slot = b->slot[b->n];
+    if (b->n == POINTS || b->n_points + width - !middle > POINTS) return 0;
     clsi_window_points(p, w, at);
-    slot[0] = slot_of(b, at[0]);
-    slot[1] = middle ? slot_of(b, at[1]) : slot[0];
-    slot[2] = slot_of(b, at[2]);
+    for (size_t k = 0; k < width; k++) slot[k] = k == 1 && !middle ? slot[0] : slot_of(b, at[k]);
     b->window[b->n++] = w;
     return 1;
 }
@@ -224,26 +223,27 @@ static double weight_of(const batch *b, size_t w, size_t e) {
 
 /* How equation e of window w of the batch is made of quantities: coefficient c[k][0] of y_e and
  * c[k][1] of its rate at point k, weighted. */
-static void coefficients(const batch *b, size_t w, size_t e, double c[3][2]) {
+static void coefficients(const batch *b, size_t w, size_t e, double c[CLSI_MOST_WIDTH][2]) {
     const clsi_points *p = b->r->points;
-    double weights[3] = {0}, t[3], scale = weight_of(b, w, e);
-    for (size_t k = 0; k < 3; k++) t[k] = p->time[b->point[b->slot[w][k]]];
-    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(t, weights);
+    size_t n = p->width;
+    double weights[CLSI_MOST_WIDTH] = {0}, t[CLSI_MOST_WIDTH], scale = weight_of(b, w, e);
+    for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
+    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(n, t, weights);
     if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
     if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
-    for (int k = 0; k < 3; k++) {
-        c[k][0] = scale * (k - 1);
+    for (size_t k = 0; k < n; k++) {
+        c[k][0] = k == 0 ? -scale : k + 1 == n ? scale : 0;
         c[k][1] = -scale * weights[k];
     }
 }
 
 /* c: the coefficients, set unless rows are of whole windows. */
-static double residual_of(const batch *b, size_t w, size_t e, double c[3][2]) {
+static double residual_of(const batch *b, size_t w, size_t e, double c[CLSI_MOST_WIDTH][2]) {
     if (whole_windows(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
     const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
     double sum = 0;
     coefficients(b, w, e, c);
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < b->r->points->width; k++)
         sum += c[k][0] * y[b->slot[w][k]] + c[k][1] * rate[b->slot[w][k]];
     return sum;
 }
@@ -266,21 +266,24 @@ static int add_slopes(double f, const double *row, size_t d, double *a, double *
     return any;
 }
 
-/* The derivative of one equation in the field symbols of unknown u at the window's three points: a
- * (3) for the value, s (3, d) for the slopes. */
+enum { MOST_SLOPES = CLSI_MOST_WIDTH * CLSI_FIELD_MAX_INPUTS };
+
+/* The derivative of one equation in the field symbols of unknown u at the window's points: a
+ * (width) for the value, s (width, d) for the slopes. */
 static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t e, double *a,
                          double *s) {
     size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
-    double c[3][2];
+    size_t n = b->r->points->width;
+    double c[CLSI_MOST_WIDTH][2];
     int any = 0, whole = whole_windows(b);
-    memset(a, 0, 3 * sizeof *a);
-    memset(s, 0, 3 * d * sizeof *s);
+    memset(a, 0, n * sizeof *a);
+    memset(s, 0, n * d * sizeof *s);
     for (size_t k = 0; k < 3 && whole; k++)
         any |= add_slopes(weight_of(b, w, e), window_slopes(b, w, e, k, u->symbol), d, a + k,
                           s + k * d);
     if (whole) return any;
     coefficients(b, w, e, c);
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < n; k++)
         for (int part = 0; part < 2; part++) {
             size_t q = part ? b->r->n_equations + e : e;
             const double *row = b->out + (Q + q * K + u->symbol) * POINTS + b->slot[w][k];
@@ -292,11 +295,12 @@ static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t
 /* One row of a field without blocks. */
 static void plain_row(const batch *b, const clsi_unknown *u, size_t w, size_t e, double *row) {
     const clsi_learned *l = &u->learned;
-    double a[3], s[3 * CLSI_FIELD_MAX_INPUTS], x[3 * CLSI_FIELD_MAX_INPUTS];
+    size_t n = b->r->points->width;
+    double a[CLSI_MOST_WIDTH], s[MOST_SLOPES], x[MOST_SLOPES];
     if (!symbol_slopes(b, u, w, e, a, s)) return;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < n; i++)
         memcpy(x + i * l->d, u->x + b->point[b->slot[w][i]] * l->d, l->d * sizeof *x);
-    l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, 3, x, a, s, 0, row,
+    l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, n, x, a, s, 0, row,
                          b->scratch);
 }
 
@@ -311,11 +315,12 @@ typedef struct row_list {
 static int place_row(batch *b, const row_list *m, size_t i, size_t k, double **owner) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     size_t d = u->learned.d, *slot = b->slot[m->w[i]];
-    double a[3], s[3 * CLSI_FIELD_MAX_INPUTS];
-    for (size_t j = 0; j < 3; j++)
+    size_t n = b->r->points->width;
+    double a[CLSI_MOST_WIDTH], s[MOST_SLOPES];
+    for (size_t j = 0; j < n; j++)
         if (owner[slot[j]]) return 0;
     if (!symbol_slopes(b, u, m->w[i], m->e[i], a, s)) return 1;
-    for (size_t j = 0; j < 3; j++) {
+    for (size_t j = 0; j < n; j++) {
         owner[slot[j]] = m->J + i * b->r->unknowns->n_theta + u->learned.offset;
         b->value[slot[j]] += a[j];
         for (size_t q = 0; q < d; q++) b->slope[slot[j] * d + q] += s[j * d + q];
@@ -377,7 +382,7 @@ static cls_status rows_of_shard(batch *b, size_t first, const size_t *list, size
     row_list m;
     for (size_t at = begin; at < end && status == CLS_OK;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
-        double c[3][2];
+        double c[CLSI_MOST_WIDTH][2];
         status = evaluate_rows(b, J != NULL);
         for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i], c);
         m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
@@ -440,10 +445,10 @@ static void residuals_back(batch *b, const row_list *m, double *sum) {
     size_t E = b->r->n_equations;
     double *into = coefficients_of_quantities(b);
     for (size_t i = 0; i < m->n; i++) {
-        double c[3][2], value = residual_of(b, m->w[i], m->e[i], c);
+        double c[CLSI_MOST_WIDTH][2], value = residual_of(b, m->w[i], m->e[i], c);
         double *y = into + m->e[i] * POINTS, *rate = y + E * POINTS;
         *sum += value * value;
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < b->r->points->width; k++) {
             y[b->slot[m->w[i]][k]] += value * c[k][0];
             rate[b->slot[m->w[i]][k]] += value * c[k][1];
         }

@@ -84,34 +84,44 @@ static double difference(const double *t, const double *z, size_t n) {
     return sum / sqrt(norm);
 }
 
-double clsi_points_noise(const clsi_points *p, size_t k) {
+/* Root mean square over all that lie in one trajectory; 0 when there are none. */
+static double differences(const clsi_points *p, size_t k, size_t n) {
     double sum = 0;
     size_t count = 0;
-    for (size_t g = 0; g < p->n_trained; g++) {
-        size_t begin = p->trained[2 * g], length = p->trained[2 * g + 1] - begin;
-        size_t n = length < 7 ? length : 7;
-        for (size_t i = begin; n > 2 && i + n <= begin + length; i++, count++) {
+    for (size_t g = 0; g < p->n_trained; g++)
+        for (size_t i = p->trained[2 * g]; i + n <= p->trained[2 * g + 1]; i++, count++) {
             double d = difference(p->time + i, p->z + k * p->n + i, n);
             sum += d * d;
         }
-    }
     return count ? sqrt(sum / (double)count) : 0;
+}
+
+/* Noise has differences of all orders alike; those of a motion that is sampled well fall from order
+ * to order, and then they are no noise. */
+double clsi_points_noise(const clsi_points *p, size_t k) {
+    static const double FALLS = 0.7;
+    double last = differences(p, k, 7), before = differences(p, k, 6);
+    return last > FALLS * before ? last : 0;
 }
 
 /* ---- windows ---- */
 
-void clsi_window_points(const clsi_points *p, size_t w, size_t at[3]) {
+void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDTH]) {
     size_t i = p->window[w];
-    at[0] = i;
-    at[1] = p->rule == CLSI_QUADRATURE ? i + 1 : p->n_data + i;
-    at[2] = p->rule == CLSI_QUADRATURE ? i + 2 : i + 1;
+    for (size_t k = 0; k < p->width; k++) at[k] = i + k;
+    if (p->rule == CLSI_QUADRATURE) return;
+    at[1] = p->n_data + i;
+    at[2] = i + 1;
 }
 
-void clsi_window_weights(const double t[3], double w[3]) {
-    double a = t[1] - t[0], b = t[2] - t[1], h = a + b;
-    w[0] = h * (2 * a - b) / (6 * a);
-    w[1] = h * h * h / (6 * a * b);
-    w[2] = h * (2 * b - a) / (6 * b);
+void clsi_window_weights(size_t n, const double *t, double *w) {
+    memset(w, 0, n * sizeof *w);
+    for (size_t k = 0; k + 2 < n; k += 2) {
+        double a = t[k + 1] - t[k], b = t[k + 2] - t[k + 1], h = a + b;
+        w[k] += h * (2 * a - b) / (6 * a);
+        w[k + 1] += h * h * h / (6 * a * b);
+        w[k + 2] += h * (2 * b - a) / (6 * b);
+    }
 }
 
 typedef struct group {
@@ -123,10 +133,15 @@ static int by_three(clsi_rule rule) {
     return rule == CLSI_QUADRATURE || clsi_is_position_rule(rule);
 }
 
+/* Neighbours that a window needs. */
+static size_t points_of(const clsi_points *p) {
+    return p->rule == CLSI_QUADRATURE ? p->width : by_three(p->rule) ? 3 : 2;
+}
+
 /* Runs of points of one trajectory with increasing time. */
 static size_t find_groups(const clsi_points *p, const double *trajectory, const size_t *table,
                           unsigned char *joined, group *out) {
-    size_t n = 0, begin = 0, least = by_three(p->rule) ? 3 : 2;
+    size_t n = 0, begin = 0, least = points_of(p);
     for (size_t i = 1; i <= p->n_data; i++) {
         int same = i < p->n_data && table[i] == table[i - 1] &&
                    trajectory[i] == trajectory[i - 1] && p->time[i] > p->time[i - 1];
@@ -158,7 +173,7 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
 /* The trajectories that rollouts are compared with, and those that are learned from. */
 static cls_status keep_trajectories(clsi_points *p, const group *groups, size_t n_groups,
                                     size_t period, cls_error *error) {
-    size_t more = by_three(p->rule) ? 2 : 1; /* points behind the last window's first */
+    size_t more = points_of(p) - 1; /* points behind the last window's first */
     p->held = clsi_calloc(2 * n_groups + 1, sizeof *p->held);
     p->trained = clsi_calloc(2 * n_groups + 1, sizeof *p->trained);
     if (!p->held || !p->trained) return clsi_no_memory(error);
@@ -172,8 +187,58 @@ static cls_status keep_trajectories(clsi_points *p, const group *groups, size_t 
     return CLS_OK;
 }
 
+/* A residual divides the noise of its ends by the length of its window. Windows grow until what
+ * noise does to a rate is this part of the rates there are. */
+static const double FAINT = 1e-6;
+enum { LONG = 20, ENOUGH = 200 }; /* intervals of a window; windows that must be left */
+
+/* Intervals that the noise asks for; p->trained are all trajectories. */
+static size_t wanted_intervals(const clsi_points *p) {
+    double most = 2;
+    for (size_t k = 0; k < p->nz; k++) {
+        double noise = clsi_points_noise(p, k), change = differences(p, k, 2);
+        if (noise > 0) most = fmax(most, noise / (FAINT * change)); /* both by sqrt(2) */
+    }
+    return most < LONG ? (size_t)most / 2 * 2 : LONG;
+}
+
+static size_t windows_of(size_t n_groups, const group *groups, size_t intervals) {
+    size_t n = 0;
+    for (size_t g = 0; g < n_groups; g++) { /* a group counts windows of two intervals */
+        size_t all = groups[g].end - groups[g].begin + 2;
+        n += all > intervals ? all - intervals : 0;
+    }
+    return n;
+}
+
+/* width from the intervals asked for, or from the noise; no longer than the shortest trajectory. */
+static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, const group *groups,
+                               cls_error *error) {
+    if (p->rule != CLSI_QUADRATURE || window == 1 || window == 2) return CLS_OK;
+    size_t shortest = SIZE_MAX, intervals = window;
+    p->trained = clsi_calloc(2 * n_groups + 1, sizeof *p->trained);
+    if (!p->trained) return clsi_no_memory(error);
+    for (size_t g = 0; g < n_groups; g++) {
+        p->trained[2 * g] = groups[g].begin;
+        p->trained[2 * g + 1] = groups[g].end + 2;
+        size_t n = groups[g].end + 1 - groups[g].begin;
+        if (n < shortest) shortest = n;
+    }
+    p->n_trained = n_groups;
+    if (!window) intervals = wanted_intervals(p);
+    if (intervals > shortest) intervals = shortest;
+    while (!window && intervals > 2 && windows_of(n_groups, groups, intervals) < ENOUGH)
+        intervals--;
+    if (intervals > CLSI_MOST_WIDTH - 1) intervals = CLSI_MOST_WIDTH - 1;
+    if (intervals >= 4) p->width = intervals / 2 * 2 + 1;
+    free(p->trained);
+    p->trained = NULL;
+    p->n_trained = 0;
+    return CLS_OK;
+}
+
 static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
-                               unsigned char *joined, double validate, uint64_t most,
+                               unsigned char *joined, double validate, uint64_t most, size_t window,
                                cls_error *error) {
     group *groups = clsi_calloc(p->n_data, sizeof *groups);
     p->window = clsi_calloc(2 * p->n_data, sizeof *p->window);
@@ -182,6 +247,9 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
         return clsi_no_memory(error);
     }
     size_t n_groups = find_groups(p, trajectory, table, joined, groups);
+    cls_status status = choose_width(p, window, n_groups, groups, error);
+    if (status == CLS_OK && p->width > 3)
+        n_groups = find_groups(p, trajectory, table, joined, groups);
     /* more than a million trajectories apart is none */
     size_t period = validate > 1e-6 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
     if (validate > 1e-6 && n_groups > 1 && period < 2) period = 2;
@@ -189,7 +257,7 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     p->n_windows = p->n_training;
     if (period)
         p->n_windows += add_windows(groups, n_groups, period, 1, 2000, p->window + p->n_training);
-    cls_status status = keep_trajectories(p, groups, n_groups, period, error);
+    if (status == CLS_OK) status = keep_trajectories(p, groups, n_groups, period, error);
     free(groups);
     if (status != CLS_OK) return status;
     if (p->n_training == 0)
@@ -215,11 +283,20 @@ static void add_means(clsi_points *p) {
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
                               const char *const *names, clsi_rule rule, double validate,
                               uint64_t max_windows, clsi_points **out, cls_error *error) {
+    return clsi_points_create_wide(s, n_tables, tables, names, rule, validate, max_windows, 0, out,
+                                   error);
+}
+
+cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
+                                   const cls_table *const *tables, const char *const *names,
+                                   clsi_rule rule, double validate, uint64_t max_windows,
+                                   size_t window, clsi_points **out, cls_error *error) {
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->nz = clsi_is_position_rule(rule) ? cls_system_coordinate_count(s) : s->form->nz;
     p->rule = rule;
+    p->width = 3;
     for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
     p->n = by_three(rule) || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
@@ -238,7 +315,7 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
     }
     if (status == CLS_OK && !by_three(rule)) add_means(p);
     if (status == CLS_OK)
-        status = make_windows(p, trajectory, table, joined, validate, max_windows, error);
+        status = make_windows(p, trajectory, table, joined, validate, max_windows, window, error);
     if (status == CLS_OK && clsi_is_position_rule(rule))
         status = clsi_points_expand(p, p->nz, joined, error);
     free(trajectory);

@@ -614,9 +614,10 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     if (status == CLS_OK && !positions)
         status = find_rule(system, is_loss(w, "shooting") ? NULL : o->scheme, &rule, w->error);
     if (status == CLS_OK)
-        status = clsi_points_create(system, n_tables, tables, names, rule, o->validate,
+        status =
+            clsi_points_create_wide(system, n_tables, tables, names, rule, o->validate,
                                     o->max_windows ? o->max_windows : usual_windows(system, o),
-                                    &w->points, w->error);
+                                    is_loss(w, "shooting") ? 0 : o->window, &w->points, w->error);
     if (status == CLS_OK)
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)

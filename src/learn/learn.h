@@ -28,6 +28,7 @@ typedef struct clsi_points {
     double *time;            /* (n) */
     double *z;               /* (nz, n): state k of point i is z[k*n + i] */
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
+    size_t width;            /* points of a window: 3, or more of them for composite quadrature */
     size_t n_windows, n_training;
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
     size_t n_held;  /* trajectories kept for validation (all, when none are) */
@@ -68,17 +69,25 @@ size_t clsi_position_margin(clsi_rule rule, size_t length);
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
                               const char *const *names, clsi_rule rule, double validate,
                               uint64_t max_windows, clsi_points **out, cls_error *error);
+/* The same with so many intervals in a window of the quadrature; 0, and above: two, or more where
+ * there is noise. */
+cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
+                                   const cls_table *const *tables, const char *const *names,
+                                   clsi_rule rule, double validate, uint64_t max_windows,
+                                   size_t window, clsi_points **out, cls_error *error);
 void clsi_points_free(clsi_points **points);
-/* The three points of window w: neighbours, or both ends and their mean in the middle. */
-void clsi_window_points(const clsi_points *p, size_t w, size_t at[3]);
+enum { CLSI_MOST_WIDTH = 41 };
+/* The points of window w: neighbours, or both ends and their mean in the middle. */
+void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDTH]);
 /* Root mean square of state k of the data about its mean; 1 when it is constant. */
 double clsi_points_spread(const clsi_points *p, size_t k);
 /* Root mean square of the noise of state k, from differences of order 6 (or less, in short
  * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
  * motion's own sixth derivative. 0 when no trajectory has three points. */
 double clsi_points_noise(const clsi_points *p, size_t k);
-/* Weights w with integral over [t0,t2] of the parabola through (t_k, g_k) = sum w_k g_k. */
-void clsi_window_weights(const double t[3], double w[3]);
+/* Weights w with integral over [t_0, t_n-1] of g = sum w_k g_k, by parabolas through three points
+ * each; n is odd. */
+void clsi_window_weights(size_t n, const double *t, double *w);
 
 /* ---- unknown.c: the parts to learn ---- */
 

@@ -39,6 +39,7 @@ typedef struct path {
     double *trial, *step;  /* (nz) of the search for the start */
     double loss;
     int searching;
+    int near; /* the last simulation began close by */
 } path;
 
 struct clsi_paths {
@@ -169,7 +170,8 @@ static int predict(const clsi_target *t, const path *w, size_t n) {
     return 1;
 }
 
-/* All paths listed, step by step, from path->trial. */
+/* All paths listed, step by step, from path->trial. near: what solved the steps the last time is a
+ * better guess than what solved their predecessors. */
 static void forward(clsi_paths *p, size_t n, path *const *list) {
     const clsi_target *t = p->t;
     size_t most = 0;
@@ -190,7 +192,7 @@ static void forward(clsi_paths *p, size_t n, path *const *list) {
             of[lanes] = w;
             record[lanes] = record_of(t, w, s);
             next[lanes] = s + 1 == w->steps ? w->end : record_of(t, w, s + 1);
-            warm[lanes++] = predict(t, w, s);
+            warm[lanes++] = w->near || predict(t, w, s);
         }
         if (lanes) clsi_stride_step(p->stride, lanes, record, warm, next, fine);
         for (size_t i = 0; i < lanes; i++) of[i]->fine = fine[i];
@@ -299,20 +301,21 @@ enum { MOST_TRIALS = 30 };
  * they do not lower the loss. Steps below SMALL are taken without asking: Gauss-Newton contracts
  * there, and the loss no longer tells. */
 static void find_starts(clsi_paths *p, size_t n, path *const *all) {
-    static const double SMALL = 1e-6, DONE = 1e-12;
+    static const double NEAR = 1e-3, SMALL = 1e-6, DONE = 1e-10;
     const clsi_target *t = p->t;
     double best[CLSI_LANES], length[CLSI_LANES];
     for (size_t i = 0; i < n; i++) {
         best[i] = length[i] = INFINITY;
         memcpy(all[i]->trial, all[i]->start, t->nz * sizeof(double));
         all[i]->searching = 1;
+        all[i]->near = 0;
     }
     for (int trial = 0; trial < MOST_TRIALS; trial++) {
         path *list[CLSI_LANES];
         size_t lanes = 0;
         for (size_t i = 0; i < n; i++)
             if (all[i]->searching) list[lanes++] = all[i];
-        if (!lanes) return;
+        if (!lanes) break;
         forward(p, lanes, list);
         for (size_t i = 0; i < lanes; i++) make_rows(t, list[i]);
         tangents(p, lanes, list);
@@ -325,9 +328,10 @@ static void find_starts(clsi_paths *p, size_t n, path *const *all) {
                 best[i] = w->loss;
                 length[i] = search_step(t, w);
                 w->searching = length[i] > DONE && trial + 1 < MOST_TRIALS;
+                w->near = length[i] < NEAR;
+                for (size_t j = 0; j < t->nz && !w->searching; j++) w->start[j] += w->step[j];
             } else if (isinf(best[i])) {
                 w->searching = 0; /* the measured point itself cannot be simulated */
-                w->fine = 0;
             } else {
                 length[i] /= 4;
                 for (size_t j = 0; j < t->nz; j++) w->step[j] /= 4;
@@ -335,12 +339,13 @@ static void find_starts(clsi_paths *p, size_t n, path *const *all) {
             for (size_t j = 0; j < t->nz; j++) w->trial[j] = w->start[j] + w->step[j];
         }
     }
-    for (size_t i = 0; i < n; i++) all[i]->fine &= !all[i]->searching;
 }
 
 static void run_known(clsi_paths *p, size_t n, path *const *list) {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         memcpy(list[i]->trial, list[i]->start, p->t->nz * sizeof(double));
+        list[i]->near = 0;
+    }
     forward(p, n, list);
     for (size_t i = 0; i < n; i++) make_rows(p->t, list[i]);
     tangents(p, n, list);
@@ -352,8 +357,8 @@ void clsi_paths_run(clsi_paths *p, const double *theta, size_t n, const clsi_win
                     double *const *start, const int *known, double *const *r) {
     const clsi_target *t = p->t;
     const clsi_points *data = t->points;
-    path *old[CLSI_LANES], *fresh[CLSI_LANES];
-    size_t n_old = 0, n_fresh = 0;
+    path *all[CLSI_LANES] = {NULL}, *fresh[CLSI_LANES] = {NULL};
+    size_t n_fresh = 0;
     clsi_stride_set(p->stride, theta);
     p->n = n;
     for (size_t i = 0; i < n; i++) {
@@ -367,13 +372,12 @@ void clsi_paths_run(clsi_paths *p, const double *theta, size_t n, const clsi_win
         if (!known[i])
             for (size_t k = 0; k < t->nz; k++)
                 w->start[k] = data->z[k * data->n + window[i]->begin];
-        if (known[i] || !t->free_starts)
-            old[n_old++] = w;
-        else
-            fresh[n_fresh++] = w;
+        all[i] = w;
+        if (!known[i] && t->free_starts) fresh[n_fresh++] = w;
     }
-    if (n_old) run_known(p, n_old, old);
+    /* the run that counts is the same, whether the start was known or had to be found */
     if (n_fresh) find_starts(p, n_fresh, fresh);
+    run_known(p, n, all);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < p->path[i].rows && !p->path[i].fine; k++) p->path[i].r[k] = INFINITY;
 }

@@ -219,20 +219,21 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
     double e2 = 0.01 * sum / (double)p->n;
     if (!(e2 > 0)) e2 = 1;
     for (size_t w = 0; w < p->n_windows; w++) {
-        size_t at[3];
+        size_t at[CLSI_MOST_WIDTH], last = p->width - 1;
         clsi_window_points(p, w, at);
-        double v2 = e2, length = p->time[at[2]] - p->time[at[0]];
-        for (size_t j = 0; j < s->n; j++) {
-            double v = moving[j * p->n + at[1]];
-            v2 += v * v;
-        }
+        double v2 = e2, length = p->time[at[last]] - p->time[at[0]];
+        for (size_t j = 0; j < s->n; j++)
+            for (size_t k = 1; k < last; k++) {
+                double v = moving[j * p->n + at[k]];
+                v2 += v * v / (double)(last - 1);
+            }
         for (size_t e = 0; e < r->n_equations; e++) {
             double weight = 1 / length / (e < r->n ? sqrt(v2) : v2);
             if (!(weight > 0) || !isfinite(weight))
                 return clsi_fail(error, CLS_DATA,
                                  "the data from time %g to %g cannot be weighed: step %g, squared "
                                  "speed %g; use units in which both are nearer to one",
-                                 p->time[at[0]], p->time[at[2]], length, v2);
+                                 p->time[at[0]], p->time[at[last]], length, v2);
             r->weight[e * p->n_windows + w] = weight;
         }
     }

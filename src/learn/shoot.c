@@ -71,13 +71,18 @@ static int is_noisy(const clsi_points *p) {
 
 /* Windows that longer ones take away are no loss: they see the same points. What costs is steps,
  * and for Jacobians steps times parameters. */
-enum { MOST_INTERVALS = 100, MOST_STEPS = 10000, HELD_STEPS = 2000, STAGES = 3, SHORT_FITS = 10 };
+enum { MOST_INTERVALS = 100, MOST_STEPS = 10000, HELD_STEPS = 2000 };
+enum { STAGES = 3, SHORT_FITS = 10, FLAT = 3 };
 
 typedef struct stage {
     const clsi_shoot *j;
     clsi_shooting *trained, *held;
     const double *from; /* parameters to begin with */
     uint64_t before;    /* iterations of earlier stages */
+    double enough;      /* a decrease of the loss below this part of it is none */
+    double loss;        /* of the last report */
+    size_t flat;        /* reports in a row without a decrease */
+    int over;           /* ended by these */
 } stage;
 
 static double rms(clsi_shooting *s, const double *theta) {
@@ -102,11 +107,15 @@ static double roll_out(void *owner, const double *theta) {
 }
 
 static int watch(void *owner, const clsi_training_progress *p) {
-    const stage *s = owner;
+    stage *s = owner;
     const clsi_training *t = &s->j->training;
     clsi_training_progress told = *p;
     told.iteration += s->before;
-    return t->watch ? t->watch(t->owner, &told) : 0;
+    if (t->watch && t->watch(t->owner, &told)) return 1;
+    s->flat = s->loss - p->loss < s->enough * p->loss ? s->flat + 1 : 0;
+    s->loss = p->loss;
+    s->over = s->flat >= FLAT;
+    return s->over;
 }
 
 /* ---- stages ---- */
@@ -137,7 +146,11 @@ static cls_status make_windows(const clsi_shoot *j, const clsi_sensitive *step, 
 
 static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
                             int last, double *theta, clsi_shoot_info *info, cls_error *error) {
-    stage s = {.j = j, .from = theta, .before = info->training.iterations};
+    stage s = {.j = j,
+               .from = theta,
+               .before = info->training.iterations,
+               .enough = last ? 1e-6 : 1e-3,
+               .loss = INFINITY};
     double *result = clsi_calloc(j->unknowns->n_theta, sizeof *result);
     cls_status status = result ? make_windows(j, step, intervals, info->free_starts, &s, error)
                                : clsi_no_memory(error);
@@ -168,6 +181,7 @@ static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, siz
     if (status == CLS_OK) {
         memcpy(theta, result, j->unknowns->n_theta * sizeof *theta);
         info->training.iterations += s.before;
+        if (s.over) info->training.stopped = 0;
         info->stages++;
         info->final = rms(s.trained, theta);
         info->validation = s.held ? rms(s.held, theta) : NAN;

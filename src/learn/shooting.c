@@ -272,12 +272,14 @@ static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t 
         double *own = status == CLS_OK ? clsi_calloc(size, sizeof *own) : NULL;
         failed = !own;
 #pragma omp for schedule(dynamic)
-        for (size_t i = first; i < (status == CLS_OK ? n : 0); i++) {
-            double *into = i + 1 == n ? s->J : own;
-            if (failed || !clsi_paths_jacobian(run_group(s, 1, list + i), 0, into))
-                failed |= 1;
-            else
-                give_rows(s, list[i], into, count, rows, r, J);
+        for (size_t at = first; at < (status == CLS_OK ? n : 0); at += CLSI_LANES) {
+            size_t lanes = n - at < CLSI_LANES ? n - at : CLSI_LANES;
+            clsi_paths *paths = failed ? NULL : run_group(s, lanes, list + at);
+            for (size_t i = 0; i < lanes && !failed; i++) {
+                double *into = at + i + 1 == n ? s->J : own;
+                failed |= !clsi_paths_jacobian(paths, i, into);
+                if (!failed) give_rows(s, list[at + i], into, count, rows, r, J);
+            }
         }
         free(own);
     }
