@@ -114,8 +114,8 @@ static int column(const cls_system *s, const char *name) {
 static void watch(ensemble *e, const double *rows) {
     const cls_system *s = e->job->motion.system;
     int energy = column(s, "energy"), entropy = column(s, "entropy"), work = column(s, "work");
-    double scale = fabs(rows[energy]);
-    for (size_t r = 1; r < e->n_rows; r++) {
+    double scale = energy < 0 ? 0 : fabs(rows[energy]); /* an ode has neither */
+    for (size_t r = 1; r < e->n_rows && energy >= 0; r++) {
         const double *row = rows + r * e->n_columns, *before = row - e->n_columns;
         double error = fabs(row[energy] - rows[energy] - (work < 0 ? 0 : row[work] - rows[work]));
         double step = row[entropy] - before[entropy];

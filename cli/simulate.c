@@ -218,6 +218,10 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
         json_object_set_new(o, "internal",
                             json_pack("{s:I, s:I}", "steps", (json_int_t)i->internal_steps,
                                       "rejected", (json_int_t)i->rejected_steps));
+    if (o && cls_system_formalism(s) == CLS_ODE) { /* there is neither */
+        json_object_set_new(o, "energy", json_null());
+        json_object_set_new(o, "entropy", json_null());
+    }
     if (o && to->range) json_object_set_new(o, "outside", range_json(to));
     return cli_print_json(o, error);
 }
@@ -226,8 +230,11 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
                           double seconds) {
     fprintf(stderr, "%s by %s, %llu steps of %g to time %g\n", job->a->words[0], i->scheme,
             (unsigned long long)i->steps, i->h, time);
-    fprintf(stderr, "  energy     %.10g, largest error %.3g (relative %.3g)\n", i->energy_initial,
-            i->energy_max_error, i->energy_relative);
+    if (cls_system_formalism(job->motion.system) == CLS_ODE)
+        fprintf(stderr, "  laws       none is promised by ordinary differential equations\n");
+    else
+        fprintf(stderr, "  energy     %.10g, largest error %.3g (relative %.3g)\n",
+                i->energy_initial, i->energy_max_error, i->energy_relative);
     if (cls_system_entropy_count(job->motion.system))
         fprintf(stderr, "  entropy    %.10g to %.10g, %llu falls, smallest step %.3g\n",
                 i->entropy_initial, i->entropy_final, (unsigned long long)i->entropy_falls,

@@ -17,12 +17,12 @@ extern "C" {
 
 typedef struct cls_system cls_system;
 
-/* ode will join this list. */
 typedef enum cls_formalism {
     CLS_LAGRANGIAN,
     CLS_HAMILTONIAN,
     CLS_THERMAL_LAGRANGIAN,
-    CLS_METRIPLECTIC
+    CLS_METRIPLECTIC,
+    CLS_ODE /* x' = f(x): no energy, no entropy, no law */
 } cls_formalism;
 
 /* Parameter values that replace the file's (--set). An unknown name is an error. */

@@ -98,7 +98,7 @@ cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
     cls_status status = take_options(options, &a->options, error);
     if (!status) status = clsi_states_read(s, t, &st, error);
     if (!status) status = clsi_audit_path(a, s, t, &st, error);
-    if (!status) status = clsi_audit_definition(a, s, &st, error);
+    if (!status && !s->ode) status = clsi_audit_definition(a, s, &st, error);
     clsi_states_clear(&st);
     if (status) cls_audit_free(&a);
     *out = a;

@@ -228,7 +228,7 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
                 v2 += v * v / (double)(last - 1);
             }
         for (size_t e = 0; e < r->n_equations; e++) {
-            double weight = 1 / length / (e < r->n ? sqrt(v2) : v2);
+            double weight = 1 / length / (s->ode ? 1 : e < r->n ? sqrt(v2) : v2);
             if (!(weight > 0) || !isfinite(weight))
                 return clsi_fail(error, CLS_DATA,
                                  "the data from time %g to %g cannot be weighed: step %g, squared "

@@ -205,7 +205,8 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
     if (u->of) return declared_inputs(u, raw, error);
     if (points->intervals) return clsi_position_inputs(s, l, raw, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
-    int moving = thermal || u->kind != CLSI_PART_LET;
+    int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
+    if (s->ode) raw = 1; /* nothing is known to be even */
     cls_status status = CLS_OK;
     const cls_node *moved = thermal ? s->v : s->p;
     for (size_t j = 0; j < s->nq && status == CLS_OK; j++)
@@ -234,8 +235,14 @@ static int auto_degree(size_t d, int formula) {
     return degree;
 }
 
-static cls_status choose_field(const cls_learn_options *o, clsi_unknown *u, cls_error *error) {
-    int formula = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
+/* An energy has no constant and is differentiated; a rate of an ode is neither. */
+static int is_energy(const cls_system *s, const clsi_unknown *u) {
+    return !s->ode && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
+}
+
+static cls_status choose_field(const cls_system *s, const cls_learn_options *o, clsi_unknown *u,
+                               cls_error *error) {
+    int formula = is_energy(s, u);
     char chosen[64];
     const char *spec = u->wanted ? u->wanted : o->field;
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
@@ -402,7 +409,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     }
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        status = choose_field(o, u, error);
+        status = choose_field(us->s, o, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
         if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;

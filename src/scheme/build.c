@@ -268,10 +268,8 @@ static cls_status build(clsi_step *st, const clsi_scheme *scheme, cls_error *err
 cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
                             cls_error *error) {
     *out = NULL;
-    if (scheme->applies) {
-        cls_status status = scheme->applies(s, error);
-        if (status != CLS_OK) return status;
-    }
+    cls_status status = clsi_scheme_fits(scheme, s, error);
+    if (status != CLS_OK) return status;
     clsi_step *st = clsi_calloc(1, sizeof *st);
     if (!st) return clsi_no_memory(error);
     *st = (clsi_step){.s = s,
@@ -282,7 +280,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
                       .m = s->m,
                       .nz = s->form->nz,
                       .next_work = CLS_NO_NODE};
-    cls_status status = build(st, scheme, error);
+    status = build(st, scheme, error);
     if (status == CLS_OK)
         *out = st;
     else

@@ -58,6 +58,8 @@ typedef struct clsi_scheme {
 } clsi_scheme;
 
 const clsi_scheme *clsi_scheme_find(const char *name);
+/* Does the scheme make sense for the system? Else the error says why. */
+cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_error *error);
 
 /* Builds the step of a scheme for a system and eliminates the unknowns that stand alone. */
 cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,

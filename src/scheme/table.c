@@ -54,9 +54,28 @@ int cls_scheme_is_adaptive(const char *name) {
     return scheme && (scheme->estimate || !scheme->build); /* bdf has nothing to build */
 }
 
+/* Ordinary differential equations have rates and nothing else: the schemes that need no more. */
+static int needs_rates_only(const clsi_scheme *scheme) {
+    static const char *const plain[] = {
+        "euler", "implicit-euler", "implicit-midpoint", "rk2", "rk4", "bdf"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(scheme->info.name, plain[i]) == 0) return 1;
+    return 0;
+}
+
+cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_error *error) {
+    if (s->ode && !needs_rates_only(scheme))
+        return clsi_fail(error, CLS_USAGE,
+                         "%s keeps the laws of an energy, and %s is a system of ordinary "
+                         "differential equations, which has none; take rk4, implicit-midpoint, "
+                         "euler, implicit-euler, rk2 or bdf",
+                         scheme->info.name, s->name);
+    return scheme->applies ? scheme->applies(s, error) : CLS_OK;
+}
+
 cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *error) {
     const clsi_scheme *scheme = clsi_scheme_find(name);
-    if (scheme) return scheme->applies ? scheme->applies(s, error) : CLS_OK;
+    if (scheme) return clsi_scheme_fits(scheme, s, error);
     const char *names[sizeof schemes / sizeof *schemes];
     for (size_t i = 0; i < cls_scheme_count(); i++) names[i] = schemes[i]->info.name;
     const char *near = cls_nearest_word(name, cls_scheme_count(), names);
@@ -66,6 +85,6 @@ cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *
 }
 
 const char *cls_scheme_default(const cls_system *s) {
-    (void)s; /* it applies to every formalism there is so far */
+    if (s->ode) return clsi_scheme_implicit_midpoint.info.name;
     return clsi_scheme_discrete_gradient.info.name;
 }

@@ -63,8 +63,8 @@ static cls_status add_position(clsi_reader *r, const char *name, size_t where) {
     return status;
 }
 
-static cls_status add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
-                               size_t where) {
+cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
+                             size_t where) {
     cls_system *s = r->s;
     if (s->n == MAX_COORDINATES)
         return clsi_at(r, where, "more than %d momenta", (int)MAX_COORDINATES);
@@ -81,7 +81,7 @@ static cls_status add_coordinate(clsi_reader *r, const char *name, size_t where)
     char momentum[80], velocity[80];
     snprintf(momentum, sizeof momentum, "p.%s", name);
     snprintf(velocity, sizeof velocity, "v.%s", name);
-    if (status == CLS_OK) status = add_momentum(r, momentum, velocity, where);
+    if (status == CLS_OK) status = clsi_add_momentum(r, momentum, velocity, where);
     if (status == CLS_OK) r->s->paired++;
     return status;
 }
@@ -270,7 +270,7 @@ cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
         snprintf(momentum, sizeof momentum, "%.*s", (int)(p[i].end - p[i].at), r->clean + p[i].at);
         snprintf(velocity, sizeof velocity, "%s%.*s", n_v ? "" : "v.",
                  (int)(other->end - other->at), r->clean + other->at);
-        status = add_momentum(r, momentum, velocity, p[i].at);
+        status = clsi_add_momentum(r, momentum, velocity, p[i].at);
     }
     if (status == CLS_OK && has_unit) status = read_unit(r, &unit, CLSI_MOMENTUM, first, r->s->n);
     return status;

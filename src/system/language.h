@@ -41,6 +41,17 @@ typedef struct clsi_domain {
     size_t index, begin, end; /* between the parentheses */
 } clsi_domain;
 
+/* A place in the text: the rest of a statement. */
+typedef struct clsi_cursor {
+    size_t at, end;
+} clsi_cursor;
+
+/* A rate of an ode that waits until all names are known. */
+typedef struct clsi_rate {
+    size_t state, where;
+    clsi_cursor formula;
+} clsi_rate;
+
 struct clsi_ports;
 
 typedef struct clsi_reader {
@@ -65,6 +76,8 @@ typedef struct clsi_reader {
         unknown_field_capacity, unknown_of_capacity, invariants_capacity, raw_invariants_capacity,
         outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity, inputs_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
+    clsi_rate *rates;
+    size_t n_rates, rates_capacity;
     clsi_replacement *replacements;
     size_t n_replacements;
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
@@ -77,11 +90,6 @@ typedef struct clsi_reader {
     const clsi_loader *loader;
     const struct clsi_ports *ports; /* set: the text was made from components (ports.h) */
 } clsi_reader;
-
-/* A place in the text: the rest of a statement. */
-typedef struct clsi_cursor {
-    size_t at, end;
-} clsi_cursor;
 
 /* One expression of the file: lets as symbols, lets expanded, parameters replaced by values. */
 typedef struct clsi_expression {
@@ -191,5 +199,11 @@ cls_status clsi_read_start(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_step(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_until(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_anchor(clsi_reader *r, clsi_cursor c);
+cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
+                             size_t where);
+
+/* ---- ode.c ---- */
+cls_status clsi_read_ode(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_rates(clsi_reader *r); /* the rates that waited */
 
 #endif

@@ -40,6 +40,7 @@ static const keyword keywords[] = {
     {"rigid", "body", DECLARE_ALONE, clsi_read_body, clsi_set_body},
     {"vertical", NULL, DECLARE_ALONE, clsi_read_vertical, clsi_set_vertical},
     {"attitude", NULL, DECLARE_ALONE, clsi_read_attitude, clsi_set_attitude},
+    {"ode", NULL, DECLARE_ALONE, clsi_read_ode, NULL},
     {"poisson", NULL, PHYSICS, clsi_read_poisson, NULL},
     {"algebra", NULL, PHYSICS, clsi_read_algebra, NULL},
     {"friction", "operator", PHYSICS, clsi_read_operator, NULL},
@@ -57,15 +58,12 @@ static const keyword keywords[] = {
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
-/* Words of the language to come: the seams. */
+/* Words that belong elsewhere. */
 static const struct {
     const char *word, *text;
 } later[] = {
     {"unknown", "`unknown` stands in the place of a formula: `friction F1 on T1: unknown`, "
                 "`part N = unknown`"},
-#define ONLY " is not in this version, which knows lagrangian, hamiltonian and thermal lagrangian"
-    {"ode", "`ode`" ONLY},
-#undef ONLY
 };
 
 typedef struct statement {
@@ -89,7 +87,8 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
                    "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
                    "attitude, poisson, algebra, friction, heat "
                    "exchange, external, invariant, output, "
-                   "start, step, until or anchor",
+                   "start, step, until, anchor, ode, or storage, resistive and the other "
+                   "components",
                    word);
 }
 
@@ -253,6 +252,7 @@ static cls_status read_all(clsi_reader *r, statement **list) {
     if (status == CLS_OK) status = clsi_read_domains(r);
     if (status == CLS_OK) status = read_pass(r, *list, n, LET);
     if (status == CLS_OK) status = read_pass(r, *list, n, PHYSICS);
+    if (status == CLS_OK) status = clsi_read_rates(r);
     if (status == CLS_OK && !r->has_formula)
         status = clsi_at(r, r->length,
                          "no formula: write a lagrangian, a hamiltonian or a thermal "
@@ -291,6 +291,7 @@ static void reader_clear(clsi_reader *r) {
     free(r->parameter_constant);
     free(r->domains);
     free(r->loose);
+    free(r->rates);
     free(r->clean);
 }
 

@@ -36,12 +36,14 @@ static void add_all(columns *c, const cls_system *s, cls_node work) {
     const clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     add(c, "time", s->t);
     for (size_t i = 0; i < f->nz; i++) add(c, cls_node_name(s->g, f->z[i]), f->z[i]);
-    add_symbols(c, s, s->n, s->p, f->p);
-    add_symbols(c, s, s->n, s->v, f->v);
-    add_symbols(c, s, s->m, s->S, f->S);
-    add_symbols(c, s, s->m, s->T, f->T);
-    add(c, "energy", f->energy);
-    add(c, "entropy", f->entropy);
+    if (!s->ode) {
+        add_symbols(c, s, s->n, s->p, f->p);
+        add_symbols(c, s, s->n, s->v, f->v);
+        add_symbols(c, s, s->m, s->S, f->S);
+        add_symbols(c, s, s->m, s->T, f->T);
+        add(c, "energy", f->energy);
+        add(c, "entropy", f->entropy);
+    }
     if (s->has_work) add(c, "work", work);
     for (size_t i = 0; i < s->n_invariants + s->n_outputs; i++) {
         const clsi_named *named =

@@ -66,8 +66,8 @@ static void put_variables(page *p) {
                              s->coordinate[i].name);
         clsi_text_append(&p->text, "\n");
     }
-    if (s->n > s->paired) clsi_text_append(&p->text, "\n  momenta\n");
-    for (size_t j = s->paired; j < s->n; j++) {
+    if (s->n > s->paired && !s->ode) clsi_text_append(&p->text, "\n  momenta\n");
+    for (size_t j = s->paired; j < s->n && !s->ode; j++) {
         put_variable(p, &s->momentum[j], "    ", 11);
         clsi_text_printf(&p->text, " with velocity %s\n", cls_node_name(s->g, s->v[j]));
     }
@@ -158,8 +158,13 @@ static void put_external(page *p) {
 
 static void put_laws(page *p) {
     const cls_system *s = p->s;
-    clsi_text_printf(&p->text, "\n  laws\n    energy      %s\n",
-                     s->has_work ? "constant but for the work of the external forces" : "constant");
+    if (s->ode)
+        clsi_text_append(&p->text, "\n  laws\n    none is promised: there is no energy and no "
+                                   "entropy in ordinary differential equations\n");
+    else
+        clsi_text_printf(&p->text, "\n  laws\n    energy      %s\n",
+                         s->has_work ? "constant but for the work of the external forces"
+                                     : "constant");
     if (s->m) clsi_text_append(&p->text, "    entropy     never falls\n");
     for (size_t i = 0; i < s->n_invariants; i++) {
         clsi_text_printf(&p->text, "    %-11s = ", s->raw.invariants[i].name);
@@ -203,15 +208,29 @@ static void put_start(page *p) {
     clsi_text_append(&p->text, "\n");
 }
 
+static int is_unknown(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < s->n_unknown; i++)
+        if (strcmp(s->unknown[i], name) == 0) return 1;
+    return 0;
+}
+
 static void put_formula(page *p) {
     const cls_system *s = p->s;
-    clsi_text_append(&p->text, "    ");
+    clsi_text_append(&p->text, s->ode ? "" : "    ");
+    for (size_t j = 0; s->ode && j < s->n; j++) {
+        clsi_text_printf(&p->text, "    %s' = ", s->momentum[j].name);
+        put_node(p, s->raw.force[j]);
+        clsi_text_append(&p->text, j + 1 < s->n ? "\n" : "");
+    }
     if (s->formula_name) clsi_text_printf(&p->text, "%s = ", s->formula_name);
-    put_node(p, s->written);
+    if (!s->ode) put_node(p, s->written);
     clsi_text_append(&p->text, "\n");
     for (size_t i = 0; i < s->n_lets; i++) {
         clsi_text_printf(&p->text, "    %s %s = ", i ? "     " : "where", s->lets[i].name);
-        put_node(p, s->lets[i].node);
+        if (is_unknown(s, s->lets[i].name))
+            clsi_text_append(&p->text, "unknown");
+        else
+            put_node(p, s->lets[i].node);
         clsi_text_append(&p->text, "\n");
     }
 }
@@ -225,7 +244,7 @@ static void put_summary(page *p) {
     put_friction(p);
     put_heat(p);
     put_operator(p);
-    put_external(p);
+    if (!s->ode) put_external(p);
     put_laws(p);
     put_anchors(p);
     clsi_text_append(&p->text, "\n  state       ");
@@ -318,15 +337,15 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
         }
         clsi_text_append(&p->text, "  equations of motion\n");
     }
-    if (p->latex) {
+    if (p->latex && !s->ode) {
         static const char *const letter[] = {"L", "H", "G"};
         put_equation(p, NULL, CLS_NO_NODE, letter[s->formalism], s->raw.formula);
     }
     for (size_t j = 0; j < s->n; j++) put_definition(p, s->p[j], f->p[j]);
-    for (size_t j = 0; j < s->n; j++) put_definition(p, s->v[j], f->v[j]);
+    for (size_t j = 0; j < s->n && !s->ode; j++) put_definition(p, s->v[j], f->v[j]);
     for (size_t i = 0; i < s->m; i++) put_definition(p, s->S[i], f->S[i]);
     for (size_t i = 0; i < s->m; i++) put_definition(p, s->T[i], f->T[i]);
-    put_equation(p, NULL, CLS_NO_NODE, p->latex ? "E" : "energy", f->energy);
+    if (!s->ode) put_equation(p, NULL, CLS_NO_NODE, p->latex ? "E" : "energy", f->energy);
     status = put_rates(p, f);
     if (p->latex) clsi_text_append(&p->text, "\\end{align*}\n");
     clsi_form_free(&f);

@@ -95,7 +95,7 @@ const char *cls_system_text(const cls_system *s) {
 }
 
 cls_formalism cls_system_formalism(const cls_system *s) {
-    return s->metriplectic ? CLS_METRIPLECTIC : s->formalism;
+    return s->ode ? CLS_ODE : s->metriplectic ? CLS_METRIPLECTIC : s->formalism;
 }
 
 const char *cls_formalism_name(cls_formalism f) {
@@ -104,6 +104,7 @@ const char *cls_formalism_name(cls_formalism f) {
     case CLS_HAMILTONIAN: return "hamiltonian";
     case CLS_THERMAL_LAGRANGIAN: return "thermal lagrangian";
     case CLS_METRIPLECTIC: return "metriplectic";
+    case CLS_ODE: return "ordinary differential equations";
     }
     return "unknown formalism";
 }

@@ -89,6 +89,7 @@ struct cls_system {
     clsi_unit *units; /* directions and attitudes of rigid bodies (body.c) */
     clsi_physics raw, bound;
     int has_operator, metriplectic; /* M is not zero; the formula was called `energy` */
+    int ode;      /* no structure at all: rates are forces, the hamiltonian is zero (ode.c) */
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
      */
