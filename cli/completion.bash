@@ -55,7 +55,7 @@ _clausius() {
         return
         ;;
     --loss)
-        mapfile -t COMPREPLY < <(compgen -W "residual shooting" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "residual shooting derivative" -- "$cur")
         return
         ;;
     --optimizer)

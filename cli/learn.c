@@ -35,11 +35,11 @@ typedef struct lesson {
 static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"};
 
 static cls_status read_loss(lesson *l, cls_error *error) {
-    static const char *const losses[] = {"residual", "shooting"};
+    static const char *const losses[] = {"residual", "shooting", "derivative"};
     const char *name = l->options.loss = cli_value(l->a, "loss");
-    for (size_t i = 0; i < 2 && name; i++)
+    for (size_t i = 0; i < 3 && name; i++)
         if (!strcmp(losses[i], name)) return CLS_OK;
-    return name ? cli_unknown(error, CLS_USAGE, "loss", name, 2, losses) : CLS_OK;
+    return name ? cli_unknown(error, CLS_USAGE, "loss", name, 3, losses) : CLS_OK;
 }
 
 static cls_status read_optimizer(lesson *l, cls_error *error) {
@@ -382,7 +382,8 @@ static const cli_option options[] = {
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
     {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
     {"loss", 0, "NAME",
-     "residual, or shooting (windows simulated and compared: for noisy data); else residual"},
+     "residual, shooting (windows simulated and compared: for noisy data) or derivative; "
+     "else residual"},
     {"scheme", 0, "NAME",
      "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature. With shooting "
      "the scheme that simulates; else the system's default"},

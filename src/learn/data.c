@@ -63,6 +63,31 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     return CLS_OK;
 }
 
+/* Derivatives, when every table has them for every state. */
+static cls_status copy_rates(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                             const char *const *names, clsi_points *p, cls_error *error) {
+    char name[256];
+    int found[2] = {0, 0}; /* missing, there */
+    for (size_t i = 0; i < n_tables; i++)
+        for (size_t k = 0; k < p->nz; k++) {
+            snprintf(name, sizeof name, "d.%s", cls_system_state_name(s, k));
+            found[cls_table_find(tables[i], name) >= 0]++;
+        }
+    if (found[0] || !found[1]) return CLS_OK;
+    p->rate = clsi_calloc(p->n * p->nz, sizeof *p->rate);
+    cls_status status = p->rate ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0, at = 0; i < n_tables && status == CLS_OK; at += cls_table_rows(tables[i++]))
+        for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
+            size_t rows = cls_table_rows(tables[i]);
+            snprintf(name, sizeof name, "d.%s", cls_system_state_name(s, k));
+            const double *values =
+                cls_table_column(tables[i], (size_t)cls_table_find(tables[i], name));
+            status = check_column(names[i], name, rows, values, 0, error);
+            memcpy(p->rate + k * p->n + at, values, rows * sizeof(double));
+        }
+    return status;
+}
+
 double clsi_points_spread(const clsi_points *p, size_t k) {
     const double *z = p->z + k * p->n;
     double mean = 0, sum = 0;
@@ -313,6 +338,7 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
         at += cls_table_rows(tables[i]);
     }
+    if (status == CLS_OK) status = copy_rates(s, n_tables, tables, names, p, error);
     if (status == CLS_OK && !by_three(rule)) add_means(p);
     if (status == CLS_OK)
         status = make_windows(p, trajectory, table, joined, validate, max_windows, window, error);
@@ -334,6 +360,7 @@ void clsi_points_free(clsi_points **points) {
     free(p->time);
     free(p->z);
     free(p->observed);
+    free(p->rate);
     free(p->window);
     free(p->held);
     clsi_intervals_free(&p->intervals);

@@ -1,6 +1,8 @@
 /* Learning, from data to model: points, unknowns, residual, solution, form. */
 #include "learn/learn.h"
 #include "base/base.h"
+#include "learn/derivative.h"
+#include "learn/optimize.h"
 #include "learn/shoot.h"
 #include "learn/train.h"
 #include "model/safetensors.h"
@@ -577,14 +579,73 @@ static cls_status shoot(work *w) {
     return CLS_OK;
 }
 
+/* ---- derivatives ---- */
+
+static void begin_here(void *owner, uint64_t seed, double *theta) {
+    const work *w = owner;
+    (void)seed;
+    memcpy(theta, w->theta, w->unknowns->n_theta * sizeof *theta);
+}
+
+static cls_status train_derivative(work *w, clsi_derivative *d, double *theta) {
+    const cls_learn_options *o = w->o;
+    const char *name = o->optimizer ? o->optimizer : "auto";
+    if (!strcmp(name, "auto") || !strcmp(name, "linear"))
+        name = w->unknowns->n_theta <= 2000 ? "lm" : "lbfgs";
+    clsi_problem problem;
+    clsi_training_info found;
+    clsi_derivative_problem(d, &problem);
+    clsi_training t = {.problem = &problem,
+                       .optimizer = clsi_optimizer_find(name),
+                       .max_iterations = o->max_iterations ? o->max_iterations : 200,
+                       .seed = o->seed,
+                       .patience = o->patience,
+                       .owner = w,
+                       .initialise = begin_here,
+                       .rollout = roll_out_shot,
+                       .watch = watch_iteration};
+    w->info->loss_initial = sqrt(2 * clsi_full_loss(&problem, w->theta));
+    cls_status status = clsi_train(&t, theta, &found, w->error);
+    if (status != CLS_OK) return status;
+    memcpy(w->theta, theta, w->unknowns->n_theta * sizeof *theta);
+    w->info->iterations += found.iterations;
+    w->info->rollout = found.rollout;
+    w->info->samples = clsi_derivative_points(d);
+    w->info->loss_final = sqrt(2 * clsi_full_loss(&problem, w->theta));
+    w->info->loss_validation = NAN;
+    w->info->validation_samples = 0;
+    snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
+    return w->residual->scale_free ? rescale(w) : CLS_OK;
+}
+
+/* From the fit of the residual on, by the rates themselves. */
+static cls_status derive(work *w) {
+    clsi_motion motion = {0};
+    clsi_rates *rates = NULL;
+    clsi_derivative *d = NULL;
+    double *theta = clsi_calloc(w->unknowns->n_theta, sizeof *theta);
+    cls_status status = theta ? CLS_OK : clsi_no_memory(w->error);
+    w->residual->scale_free = w->info->normalised;
+    if (status == CLS_OK)
+        status = clsi_motion_rates(w->system, w->set, w->unknowns, &motion, &rates, w->error);
+    if (status == CLS_OK)
+        status = clsi_derivative_create(w->points, rates, w->residual, 0, 20000, &d, w->error);
+    if (status == CLS_OK) status = train_derivative(w, d, theta);
+    clsi_derivative_free(&d);
+    clsi_rates_free(&rates);
+    clsi_motion_clear(&motion);
+    free(theta);
+    return status;
+}
+
 static cls_status check_loss(const work *w) {
-    static const char *const names[] = {"residual", "shooting"};
-    for (size_t i = 0; i < 2; i++)
+    static const char *const names[] = {"residual", "shooting", "derivative"};
+    for (size_t i = 0; i < 3; i++)
         if (is_loss(w, names[i])) return CLS_OK;
-    const char *near = cls_nearest_word(w->o->loss, 2, names);
+    const char *near = cls_nearest_word(w->o->loss, 3, names);
     return clsi_fail(w->error, CLS_USAGE,
-                     "there is no loss '%s'%s%s%s; there are residual "
-                     "and shooting",
+                     "there is no loss '%s'%s%s%s; there are residual, "
+                     "shooting and derivative",
                      w->o->loss, near ? "; did you mean '" : "", near ? near : "",
                      near ? "'?" : "");
 }
@@ -608,8 +669,9 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                          "write '%s' as one of these, or leave the velocities out",
                          system->name);
     cls_status status = check_loss(w);
-    if (status == CLS_OK && positions && is_loss(w, "shooting"))
-        status = clsi_fail(w->error, CLS_USAGE, "shooting needs all states as columns of the data");
+    if (status == CLS_OK && positions && !is_loss(w, "residual"))
+        status = clsi_fail(w->error, CLS_USAGE,
+                           "the loss %s needs all states as columns of the data", o->loss);
     /* the scheme of shooting is what simulates; its residual has the default rule */
     if (status == CLS_OK && !positions)
         status = find_rule(system, is_loss(w, "shooting") ? NULL : o->scheme, &rule, w->error);
@@ -633,6 +695,7 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     if (status == CLS_OK) status = solve(w);
     if (status == CLS_OK) status = make_positive(w, w->theta);
     if (status == CLS_OK && is_loss(w, "shooting") && !w->info->stopped) status = shoot(w);
+    if (status == CLS_OK && is_loss(w, "derivative") && !w->info->stopped) status = derive(w);
     return status == CLS_OK ? assemble(w, system, set, n_tables, names, out) : status;
 }
 

@@ -25,8 +25,10 @@ typedef struct clsi_points {
     clsi_rule rule;
     size_t n, nz; /* all points; for two neighbours the means follow the data */
     size_t n_data;
-    double *time;            /* (n) */
-    double *z;               /* (nz, n): state k of point i is z[k*n + i] */
+    double *time; /* (n) */
+    double *z;    /* (nz, n): state k of point i is z[k*n + i] */
+    double
+        *rate; /* (nz, n): derivatives, when the data have them all (columns d.NAME); else NULL */
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t width;            /* points of a window: 3, or more of them for composite quadrature */
     size_t n_windows, n_training;

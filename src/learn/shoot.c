@@ -9,6 +9,7 @@
 #include "learn/shoot.h"
 #include "base/base.h"
 #include "learn/optimize.h"
+#include "simulate/rates.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,13 @@
 
 /* ---- the system with symbols ---- */
 
-cls_status clsi_motion_create(const cls_system *system, const cls_assignments *set,
-                              const clsi_unknowns *us, const char *scheme, clsi_motion *out,
+/* The system, and its symbols theta (to be freed). */
+static cls_status open_system(const cls_system *system, const cls_assignments *set,
+                              const clsi_unknowns *us, cls_system **out, cls_node **theta,
                               cls_error *error) {
-    *out = (clsi_motion){0};
     clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
-    cls_node *theta = clsi_calloc(us->n_theta, sizeof *theta);
-    cls_status status = learned && theta ? CLS_OK : clsi_no_memory(error);
+    *theta = clsi_calloc(us->n_theta, sizeof **theta);
+    cls_status status = learned && *theta ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < us->n && status == CLS_OK; i++)
         learned[i] = us->list[i].learned; /* borrowed */
     cls_model m = {.name = system->name,
@@ -33,12 +34,33 @@ cls_status clsi_motion_create(const cls_system *system, const cls_assignments *s
                    .n_learned = us->n,
                    .n_theta = us->n_theta,
                    .learned = learned};
-    if (status == CLS_OK) status = clsi_model_open(&m, &out->system, error);
+    if (status == CLS_OK) status = clsi_model_open(&m, out, error);
     for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
-        theta[i] = clsi_model_symbol(out->system, i);
+        (*theta)[i] = clsi_model_symbol(*out, i);
+    free(learned);
+    return status;
+}
+
+cls_status clsi_motion_create(const cls_system *system, const cls_assignments *set,
+                              const clsi_unknowns *us, const char *scheme, clsi_motion *out,
+                              cls_error *error) {
+    cls_node *theta;
+    *out = (clsi_motion){0};
+    cls_status status = open_system(system, set, us, &out->system, &theta, error);
     if (status == CLS_OK)
         status = clsi_sensitive_create(out->system, scheme, us->n_theta, theta, &out->step, error);
-    free(learned);
+    free(theta);
+    if (status != CLS_OK) clsi_motion_clear(out);
+    return status;
+}
+
+cls_status clsi_motion_rates(const cls_system *system, const cls_assignments *set,
+                             const clsi_unknowns *us, clsi_motion *out, clsi_rates **rates,
+                             cls_error *error) {
+    cls_node *theta;
+    *out = (clsi_motion){0};
+    cls_status status = open_system(system, set, us, &out->system, &theta, error);
+    if (status == CLS_OK) status = clsi_rates_create(out->system, us->n_theta, theta, rates, error);
     free(theta);
     if (status != CLS_OK) clsi_motion_clear(out);
     return status;
@@ -72,7 +94,7 @@ static int is_noisy(const clsi_points *p) {
 /* Windows that longer ones take away are no loss: they see the same points. What costs is steps,
  * and for Jacobians steps times parameters. */
 enum { MOST_INTERVALS = 100, MOST_STEPS = 10000, HELD_STEPS = 2000 };
-enum { STAGES = 3, SHORT_FITS = 10, FLAT = 3 };
+enum { STAGES = 3, SHORT_FITS = 10, LONG_FIT = 200, FLAT = 3 };
 
 typedef struct stage {
     const clsi_shoot *j;
@@ -163,7 +185,9 @@ static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, siz
                  t.identity ? t.identity : "");
         t.problem = &problem;
         t.optimizer = choose_optimizer(j);
-        t.max_iterations = last ? j->options->max_iterations : SHORT_FITS;
+        t.max_iterations = !last                        ? SHORT_FITS
+                           : j->options->max_iterations ? j->options->max_iterations
+                                                        : LONG_FIT;
         t.restarts = 1;
         t.identity = identity;
         if (!last) t.checkpoint = NULL;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "learn/derivative.h"
 #include "learn/shoot.h"
 #include "tests/learn/made_data.h"
 #include <omp.h>
@@ -405,12 +406,114 @@ static void shooting_finds_what_noise_hides(void **unused) {
     cls_system_free(&s);
 }
 
+/* ---- derivatives ---- */
+
+/* The spring's table with its derivatives as columns. */
+static cls_table *with_rates(const cls_table *t) {
+    static const char *const names[] = {"trajectory", "time", "q",     "p.q",
+                                        "S",          "d.q",  "d.p.q", "d.S"};
+    cls_table *out;
+    cls_error e;
+    assert_int_equal(cls_table_create(8, names, &out, &e), CLS_OK);
+    for (size_t i = 0; i < cls_table_rows(t); i++) {
+        double row[8];
+        for (int c = 0; c < 5; c++)
+            row[c] = cls_table_column(t, (size_t)cls_table_find(t, names[c]))[i];
+        row[5] = row[3];
+        row[6] = -row[2] - 0.3 * row[3];
+        row[7] = 0.3 * row[3] * row[3] / exp(row[4]);
+        assert_int_equal(cls_table_append(out, row, &e), CLS_OK);
+    }
+    return out;
+}
+
+/* With derivatives as columns the coefficient is exact, without them as good as the estimate, which
+ * is of order four. */
+static void derivatives_teach_rates(void **unused) {
+    (void)unused;
+    cls_error e;
+    cls_system *s;
+    cls_learn_info info;
+    double error[2];
+    if (cls_system_parse(spring, "spring", NULL, &s, &e)) fail_msg("%s", e.message);
+    for (int i = 0; i < 2; i++) {
+        cls_table *t = make_data(s, 3, shots[0].box, 20, i ? 40 : 20, i ? 0.1 : 0.2, 11);
+        error[i] = fabs(learned_coefficient(s, t, "derivative", 0, &info) - 0.3);
+        cls_table *rich = with_rates(t);
+        double d = learned_coefficient(s, rich, "derivative", 0, &info);
+        assert_true(fabs(d - 0.3) < 1e-9);
+        cls_table_free(&rich);
+        cls_table_free(&t);
+    }
+    print_message("error of 0.3 by derivatives: %.1e for h = 0.2, %.1e for 0.1\n", error[0],
+                  error[1]);
+    assert_true(error[0] < 1e-3 && error[1] < error[0] / 8);
+    cls_system_free(&s);
+}
+
+/* Everything unknown: the scale is divided out, and the gradient knows it. */
+static void the_gradient_of_derivatives_is_exact(void **unused) {
+    (void)unused;
+    const shot c = {"adiabatic-piston",
+                    NULL,
+                    {"G", "F1", "F2"},
+                    3,
+                    "chebyshev(3, constant)",
+                    NULL,
+                    {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
+                    4,
+                    0.02};
+    clsi_shooting_options w = {.intervals = 2};
+    setup u = open_setup(&c, 6, 12, &w, 0);
+    clsi_motion motion;
+    clsi_rates *rates;
+    clsi_residual *residual;
+    clsi_derivative *d;
+    clsi_problem p;
+    cls_error e;
+    if (clsi_motion_rates(u.s, NULL, u.unknowns, &motion, &rates, &e) ||
+        clsi_residual_create(u.points, u.unknowns, &residual, &e))
+        fail_msg("%s", e.message);
+    residual->scale_free = 1;
+    if (clsi_derivative_create(u.points, rates, residual, 0, 0, &d, &e)) fail_msg("%s", e.message);
+    clsi_derivative_problem(d, &p);
+    size_t P = p.n_parameters, n = p.n_rows;
+    assert_int_equal(rates->n_rows, 3); /* x' = v holds whatever G is */
+    double loss, ends[2], *g = calloc(2 * P, sizeof *g), *r = calloc(n, sizeof *r), largest = 0;
+    double *J = calloc(n * P, sizeof *J), *unused_gradient = g + P;
+    for (size_t j = 0; j < P; j++) u.theta[j] = 0.2 + 0.1 * sin((double)j);
+    if (p.gradient(&p, u.theta, n, NULL, &loss, g) == CLS_NUMERIC) /* a negative mass */
+        for (size_t j = 0; j < P; j++) u.theta[j] = -u.theta[j];
+    assert_int_equal(p.gradient(&p, u.theta, n, NULL, &loss, g), CLS_OK);
+    assert_int_equal(p.jacobian(&p, u.theta, n, NULL, r, J), CLS_OK);
+    for (size_t j = 0; j < P; j++) largest = fmax(largest, fabs(g[j]));
+    for (size_t j = 0; j < P; j++) {
+        double sum = 0, keep = u.theta[j], h = 1e-5;
+        for (size_t i = 0; i < n; i++) sum += J[i * P + j] * r[i] / (double)n;
+        assert_true(fabs(sum - g[j]) < 1e-11 * largest);
+        for (int k = 0; k < 2; k++) {
+            u.theta[j] = keep + (k ? h : -h);
+            p.gradient(&p, u.theta, n, NULL, &ends[k], unused_gradient);
+        }
+        u.theta[j] = keep;
+        assert_true(fabs((ends[1] - ends[0]) / (2 * h) - g[j]) < 1e-6 * largest);
+    }
+    free(g), free(r), free(J);
+    clsi_derivative_free(&d);
+    clsi_residual_free(&residual);
+    clsi_rates_free(&rates);
+    clsi_motion_clear(&motion);
+    close_setup(&u);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_exact),
                                        cmocka_unit_test(gradients_with_free_starts_are_exact),
                                        cmocka_unit_test(rows_agree_with_the_gradient),
                                        cmocka_unit_test(threads_do_not_matter),
                                        cmocka_unit_test(noise_is_told_from_motion),
-                                       cmocka_unit_test(shooting_finds_what_noise_hides)};
+                                       cmocka_unit_test(shooting_finds_what_noise_hides),
+                                       cmocka_unit_test(derivatives_teach_rates),
+                                       cmocka_unit_test(the_gradient_of_derivatives_is_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

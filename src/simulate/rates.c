@@ -1,0 +1,101 @@
+/* The equations of motion in continuous time, as a defect of given states and derivatives.
+ *
+ * In y = (q, p, S) the motion is y' = rate(z, t). For a state that is not y itself (velocities and
+ * temperatures of a thermal lagrangian) the derivative of y is dy/dz z', exact by the graph. One
+ * reverse walk gives the derivative of any combination of rows in the parameters. */
+#include "simulate/rates.h"
+#include "base/base.h"
+#include "scheme/scheme.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void build_nothing(clsi_step *st) {
+    memcpy(st->next, st->z0, st->nz * sizeof *st->next);
+    if (st->s->has_work) st->next_work = st->work0;
+}
+
+/* The defects (nz) over z, t and the symbols `dot`. */
+static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
+    cls_graph *g = st->g;
+    size_t nz = st->nz, nq = st->nq, n = st->n, m = st->m;
+    clsi_point *pt = clsi_point_start(st);
+    cls_node *y = clsi_calloc(2 * nz + nz * nz, sizeof *y);
+    if (!y) return CLS_MEMORY;
+    cls_node *rate = y + nz, *slope = rate + nz;
+    memcpy(y, pt->q, nq * sizeof *y);
+    memcpy(y + nq, pt->p, n * sizeof *y);
+    memcpy(y + nq + n, pt->S, m * sizeof *y);
+    memcpy(rate, pt->rate_q, nq * sizeof *y);
+    memcpy(rate + nq, pt->rate_p, n * sizeof *y);
+    memcpy(rate + nq + n, pt->rate_S, m * sizeof *y);
+    cls_status status = cls_jacobian(g, nz, y, nz, st->z0, slope);
+    for (size_t e = 0; e < nz && status == CLS_OK; e++) {
+        out[e] = cls_neg(g, rate[e]);
+        for (size_t k = 0; k < nz; k++)
+            out[e] = cls_add(g, out[e], cls_mul(g, slope[e * nz + k], dot[k]));
+    }
+    free(y);
+    return status;
+}
+
+/* inputs: room for z, t, z', theta, mu. */
+static cls_status compile(clsi_rates *r, clsi_step *st, const cls_node *theta, cls_node *inputs,
+                          cls_error *error) {
+    cls_graph *g = st->g;
+    size_t nz = r->nz, P = r->n_theta, before = 2 * nz + 1 + P;
+    cls_node *rows = clsi_calloc(nz + P, sizeof *rows), sum = cls_constant(g, 0);
+    if (!rows) return clsi_no_memory(error);
+    memcpy(inputs, st->z0, nz * sizeof *inputs);
+    inputs[nz] = st->t;
+    for (size_t k = 0; k < nz; k++) inputs[nz + 1 + k] = cls_fresh_symbol(g, "dot'");
+    memcpy(inputs + 2 * nz + 1, theta, P * sizeof *inputs);
+    cls_status status = defects(st, inputs + nz + 1, rows);
+    for (size_t e = 0; e < nz && status == CLS_OK; e++) {
+        if (!cls_depends(g, rows[e], P, theta)) continue;
+        cls_node mu = inputs[before + r->n_rows] = cls_fresh_symbol(g, "mu'");
+        sum = cls_add(g, sum, cls_mul(g, mu, rows[e]));
+        rows[r->n_rows] = rows[e];
+        r->row[r->n_rows++] = e;
+    }
+    if (status == CLS_OK)
+        status = cls_program_create(g, before, inputs, r->n_rows, rows, &r->defect, error);
+    if (status == CLS_OK) status = cls_gradient(g, sum, P, theta, rows + nz);
+    if (status == CLS_OK)
+        status =
+            cls_program_create(g, before + r->n_rows, inputs, P, rows + nz, &r->reverse, error);
+    if (status == CLS_MEMORY) clsi_no_memory(error);
+    free(rows);
+    return status;
+}
+
+cls_status clsi_rates_create(const cls_system *s, size_t n_theta, const cls_node *theta,
+                             clsi_rates **out, cls_error *error) {
+    static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
+    size_t nz = s->form->nz;
+    clsi_rates *r = *out = clsi_calloc(1, sizeof *r);
+    cls_node *inputs = clsi_calloc(3 * nz + 1 + n_theta, sizeof *inputs);
+    clsi_step *st = NULL;
+    cls_status status = r && inputs ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK && !(r->row = clsi_calloc(nz, sizeof *r->row)))
+        status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_step_create(s, &nothing, &st, error);
+    if (status == CLS_OK) {
+        r->nz = nz;
+        r->n_theta = n_theta;
+        status = compile(r, st, theta, inputs, error);
+    }
+    clsi_step_free(&st);
+    free(inputs);
+    if (status != CLS_OK) clsi_rates_free(out);
+    return status;
+}
+
+void clsi_rates_free(clsi_rates **rates) {
+    clsi_rates *r = *rates;
+    if (!r) return;
+    cls_program_free(&r->defect);
+    cls_program_free(&r->reverse);
+    free(r->row);
+    free(r);
+    *rates = NULL;
+}

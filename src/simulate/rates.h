@@ -1,0 +1,21 @@
+/* simulate, inside: the equations of motion themselves, with parameters. */
+#ifndef CLSI_RATES_H
+#define CLSI_RATES_H
+
+#include <clausius/graph.h>
+#include <clausius/system.h>
+
+/* The defect dy/dz z' - y'(z, t; theta), y = (q, p, S): zero along a motion. Only the rows that
+ * depend on theta are kept. Const once created. */
+typedef struct clsi_rates {
+    size_t nz, n_theta, n_rows;
+    size_t *row;          /* (n_rows) which of the nz equations */
+    cls_program *defect;  /* z, t, z', theta -> rows */
+    cls_program *reverse; /* z, t, z', theta, mu (n_rows) -> d(mu . defect)/dtheta */
+} clsi_rates;
+
+cls_status clsi_rates_create(const cls_system *s, size_t n_theta, const cls_node *theta,
+                             clsi_rates **out, cls_error *error);
+void clsi_rates_free(clsi_rates **rates);
+
+#endif
