@@ -321,6 +321,10 @@ void clsi_program_late(const cls_program *p, double *work, const double *in, dou
     read_outputs(p, 0, p->n_outputs, work, out);
 }
 
+size_t clsi_program_rest_length(const cls_program *p) {
+    return p->end[CLSI_STAGE_REST] - p->end[CLSI_STAGE_FIRST];
+}
+
 void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
     read_inputs(p, 0, p->n_inputs, work, in);
     run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);

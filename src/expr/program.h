@@ -105,6 +105,7 @@ void clsi_program_early(const cls_program *p, double *work, const double *in);
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out);
 void clsi_program_rest(const cls_program *p, double *work, double *out); /* out: as in first */
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out);
+size_t clsi_program_rest_length(const cls_program *p); /* instructions of clsi_program_rest */
 /* By the instructions as they stand, whether there is a plan or not; `work` for n_constants +
  * n_inputs + n_instructions numbers. For tests, and for looking at every result. */
 void clsi_program_run_plain(const cls_program *p, double *work, const double *in, double *out);

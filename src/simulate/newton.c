@@ -5,7 +5,9 @@
  * point is accepted when the simplified update J^-1 r(trial) is shorter than d (Deuflhard's natural
  * test: it does not depend on how the equations are scaled); otherwise the step is halved. Because
  * convergence is quadratic, an update whose successor would be below round-off is the last one, and
- * no evaluation is spent on confirming it. The domain is checked before the residual is evaluated,
+ * no evaluation is spent on confirming it. The Jacobian of a learned system is most of the work:
+ * there, when the contraction shows that the old one leads below round-off in two more updates, it
+ * stays. The domain is checked before the residual is evaluated,
  * never after; whether the solution itself lies inside is for the one who takes it to check. */
 #include "simulate/stepper.h"
 #include "expr/program.h"
@@ -14,7 +16,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_LINE_SEARCH = 40 };
+enum {
+    MAX_LINE_SEARCH = 40,
+    COSTLY = 2000 /* instructions of a Jacobian that is not computed where an old one does */
+};
 
 /* 1 when all guarded coordinates of the end of the step lie in their open intervals. */
 static int inside(const clsi_stepper *sp, clsi_newton *nw) {
@@ -29,11 +34,11 @@ static int inside(const clsi_stepper *sp, clsi_newton *nw) {
 
 static clsi_trouble evaluate(const clsi_stepper *sp, clsi_newton *nw, double *out) {
     if (!inside(sp, nw)) return CLSI_DOMAIN;
-    clsi_program_late(sp->residual, nw->work_residual, nw->in, out);
-    size_t k = sp->n_unknowns, n = k + k * k;
-    for (size_t i = 0; i < n + sp->n_positive; i++)
+    clsi_program_first(sp->residual, nw->work_residual, nw->in, out);
+    size_t k = sp->n_unknowns;
+    for (size_t i = 0; i < k + sp->n_positive; i++)
         if (!isfinite(out[i])) return CLSI_NONFINITE;
-    for (size_t i = n; i < n + sp->n_positive; i++)
+    for (size_t i = k; i < k + sp->n_positive; i++)
         if (out[i] <= 0) return CLSI_DOMAIN;
     return CLSI_FINE;
 }
@@ -109,6 +114,16 @@ static void solve(size_t k, const double *lu, const size_t *pivot, double *b) {
     }
 }
 
+/* The Jacobian where the residual was evaluated last. */
+static clsi_trouble renew(const clsi_stepper *sp, clsi_newton *nw) {
+    size_t k = sp->n_unknowns;
+    clsi_program_rest(sp->residual, nw->work_residual, nw->out);
+    memcpy(nw->lu, nw->out + k + sp->n_positive, k * k * sizeof(double));
+    for (size_t i = 0; i < k * k; i++)
+        if (!isfinite(nw->lu[i])) return CLSI_NONFINITE;
+    return factor(k, nw->lu, nw->pivot) ? CLSI_SINGULAR : CLSI_FINE;
+}
+
 /* The guess may lie outside the domain: pull it towards no change at all, which lies inside. */
 static clsi_trouble first_evaluation(const clsi_stepper *sp, clsi_newton *nw) {
     double *u = nw->in + sp->n_base;
@@ -121,8 +136,10 @@ static clsi_trouble first_evaluation(const clsi_stepper *sp, clsi_newton *nw) {
     return trouble;
 }
 
-/* From nw->u along -d to a point that is better; leaves r and J there in nw->out. */
-static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double size) {
+/* From nw->u along -d to a point that is better; leaves r there in nw->out, and in *simplified the
+ * size of the update that the old Jacobian gives. */
+static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double size,
+                                double *simplified) {
     size_t k = sp->n_unknowns;
     double *u = nw->in + sp->n_base;
     clsi_trouble trouble = CLSI_STALLED;
@@ -136,7 +153,8 @@ static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double 
         }
         memcpy(nw->trial_d, nw->trial_out, k * sizeof(double));
         solve(k, nw->lu, nw->pivot, nw->trial_d);
-        if (!(size_of(nw, k, nw->trial_d) <= (1 - 0.25 * lambda) * size)) {
+        *simplified = size_of(nw, k, nw->trial_d);
+        if (!(*simplified <= (1 - 0.25 * lambda) * size)) {
             trouble = CLSI_STALLED;
             continue;
         }
@@ -148,9 +166,23 @@ static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double 
     return trouble;
 }
 
+/* Whether an update of this size, by a fresh Jacobian, is the last one. Convergence is quadratic:
+ * the next update would be about size * (size / before)^2; the plain square root of the tolerance
+ * stands in while there is no update before. */
+static int is_last(double size, double before, double tolerance) {
+    double ratio = fmin(size / before, 1),
+           next = isinf(before) ? size * size : size * ratio * ratio;
+    int at_round_off = size < 1e-9 && size > 0.25 * before;
+    return size <= tolerance || (size < 1e-5 && next <= 0.1 * tolerance) || at_round_off;
+}
+
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
     size_t k = sp->n_unknowns;
     double *u = nw->in + sp->n_base, tolerance = sp->options.tolerance, before = INFINITY;
+    double simplified = INFINITY;
+    /* errors of an old Jacobian have a direction: below round-off where they would add up */
+    double enough = sp->scheme->carries && sp->s->m ? tolerance : 0.01 * tolerance;
+    int costly = clsi_program_rest_length(sp->residual) > COSTLY;
     nw->last_iterations = 0;
     if (k == 0) return CLSI_FINE;
     if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
@@ -159,25 +191,21 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
     clsi_trouble trouble = first_evaluation(sp, nw);
     if (trouble != CLSI_FINE) return trouble;
     while (nw->last_iterations < sp->options.max_iterations) {
+        double ratio = simplified / before;
+        int fresh = !(costly && ratio * ratio * simplified <= enough);
         nw->last_iterations++;
         nw->iterations++;
-        memcpy(nw->lu, nw->out + k, k * k * sizeof(double));
+        if (fresh && (trouble = renew(sp, nw)) != CLSI_FINE) return trouble;
         memcpy(nw->d, nw->out, k * sizeof(double));
-        if (factor(k, nw->lu, nw->pivot)) return CLSI_SINGULAR;
         solve(k, nw->lu, nw->pivot, nw->d);
         set_scale(sp, nw);
         double size = size_of(nw, k, nw->d);
         memcpy(nw->u, u, k * sizeof(double));
-        /* quadratic convergence: the next update would be about size * (size / before)^2; the
-         * plain square root of the tolerance stands in while there is no update before */
-        double ratio = fmin(size / before, 1),
-               next = isinf(before) ? size * size : size * ratio * ratio;
-        int at_round_off = size < 1e-9 && size > 0.25 * before;
-        if (size <= tolerance || (size < 1e-5 && next <= 0.1 * tolerance) || at_round_off) {
+        if (fresh ? is_last(size, before, tolerance) : size * size / before <= enough) {
             for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - nw->d[i];
             return CLSI_FINE;
         }
-        trouble = line_search(sp, nw, size);
+        trouble = line_search(sp, nw, size, &simplified);
         if (trouble == CLSI_STALLED && size < 1e-9) { /* no descent because there is none left */
             memcpy(u, nw->u, k * sizeof(double));
             return CLSI_FINE;

@@ -273,9 +273,9 @@ static int update(clsi_stride *d, size_t i, double *record) {
     size_t k = d->s->k;
     double size = 0, *u = record + d->s->nz + 2;
     for (size_t e = 0; e < k; e++) d->d[e] = output(d, RESIDUAL, e, i);
-    for (size_t e = 0; e < k * k; e++) d->J[e] = output(d, RESIDUAL, k + e, i);
+    for (size_t e = 0; e < k * k; e++) d->J[e] = output(d, RESIDUAL, k + sp->n_positive + e, i);
     for (size_t e = 0; e < sp->n_positive; e++)
-        if (!(output(d, RESIDUAL, k + k * k + e, i) > 0)) return LOST;
+        if (!(output(d, RESIDUAL, k + e, i) > 0)) return LOST;
     if (clsi_lu_factor(k, d->J, d->pivot)) return LOST;
     clsi_lu_solve(k, d->J, d->pivot, d->d);
     memcpy(d->base, record, d->s->nz * sizeof(double));

@@ -15,21 +15,22 @@ typedef struct compiler {
     cls_error *error;
 } compiler;
 
-static cls_status compile(compiler *c, size_t n_inputs, size_t n_outputs, cls_program **out) {
-    cls_status status = clsi_program_create_split(c->st->g, c->sp->n_base, n_inputs, c->inputs,
-                                                  n_outputs, c->outputs, out, c->error);
+static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
+                          cls_program **out) {
+    cls_status status = clsi_program_create_staged(c->st->g, c->sp->n_base, n_inputs, c->inputs,
+                                                   n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
     return status;
 }
 
 static cls_status compile_residual(compiler *c) {
     clsi_step *st = c->st;
-    size_t k = st->n_unknowns, at = k + k * k;
+    size_t k = st->n_unknowns, first = k + st->n_positive;
     memcpy(c->outputs, st->residual, k * sizeof(cls_node));
-    cls_status status = cls_jacobian(st->g, k, st->residual, k, st->unknown, c->outputs + k);
+    memcpy(c->outputs + k, st->positive, st->n_positive * sizeof(cls_node));
+    cls_status status = cls_jacobian(st->g, k, st->residual, k, st->unknown, c->outputs + first);
     if (status != CLS_OK) return cls_graph_status(st->g, c->error);
-    memcpy(c->outputs + at, st->positive, st->n_positive * sizeof(cls_node));
-    return compile(c, c->sp->n_base + k, at + st->n_positive, &c->sp->residual);
+    return compile(c, c->sp->n_base + k, first, first + k * k, &c->sp->residual);
 }
 
 static cls_status compile_guard(compiler *c) {
@@ -43,14 +44,14 @@ static cls_status compile_guard(compiler *c) {
         sp->guarded[sp->n_guarded++] = j;
     }
     if (!sp->n_guarded) return CLS_OK;
-    return compile(c, sp->n_base + sp->n_unknowns, sp->n_guarded, &sp->guard);
+    return compile(c, sp->n_base + sp->n_unknowns, sp->n_guarded, sp->n_guarded, &sp->guard);
 }
 
 static cls_status compile_next(compiler *c) {
     size_t n = c->st->nz;
     memcpy(c->outputs, c->st->next, n * sizeof(cls_node));
     if (c->sp->s->has_work) c->outputs[n++] = c->st->next_work;
-    return compile(c, c->sp->n_base + c->sp->n_unknowns, n, &c->sp->next);
+    return compile(c, c->sp->n_base + c->sp->n_unknowns, n, n, &c->sp->next);
 }
 
 /* Energy minus work, mean 1/T, entropy and invariants over z. */
@@ -109,13 +110,13 @@ static cls_status compile_all(compiler *c) {
     for (size_t i = 0; i < sp->n_free; i++) c->inputs[sp->nz + 4 + i] = c->symbols[i];
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
-    status = compile(c, sp->n_base, sp->n_unknowns, &sp->guess);
+    status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
     if (status == CLS_OK) status = compile_residual(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
     if (status == CLS_OK && st->paper_start) {
         memcpy(c->outputs, st->paper_start, sp->nz * sizeof(cls_node));
-        status = compile(c, sp->n_base, sp->nz, &sp->paper);
+        status = compile(c, sp->n_base, sp->nz, sp->nz, &sp->paper);
     }
     return status;
 }

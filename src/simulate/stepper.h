@@ -14,7 +14,7 @@ typedef struct clsi_stepper {
     size_t nz, n_free, n_base, n_unknowns, n_positive, n_guarded;
     cls_program *guess; /* base -> cold guess of the unknowns */
     cls_program
-        *residual;      /* base | unknowns -> r (k), J (k, k), quantities that must be positive */
+        *residual; /* base | unknowns -> r (k), quantities that must be positive; then J (k, k) */
     cls_program *next;  /* base | unknowns -> z1, work1 */
     cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
     /* NULL when there are free symbols: */
@@ -53,7 +53,7 @@ typedef enum clsi_trouble {
 /* Scratch of the Newton solver; carved from one block, nothing is allocated while stepping. */
 typedef struct clsi_newton {
     double *in;              /* n_base + k: base inputs, then the unknowns */
-    double *out, *trial_out; /* k + k*k + n_positive each */
+    double *out, *trial_out; /* k + n_positive + k*k each */
     double *lu, *d, *trial_d, *u, *scale, *least, *guarded;
     size_t *pivot;
     double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
