@@ -164,9 +164,8 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
 
 /* ---- walks ---- */
 
-/* active[k] = 1 for nodes of `reach` that contain one of the symbols. */
-static void mark_active(const cls_graph *g, size_t top, const unsigned char *reach, size_t n,
-                        const cls_node *symbols, unsigned char *active) {
+void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach, size_t n,
+                      const cls_node *symbols, unsigned char *active) {
     for (size_t i = 0; i < n; i++) active[symbols[i]] = 1;
     for (size_t k = 0; k < top; k++) {
         if (!reach[k]) continue;
@@ -195,7 +194,7 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
         return out_of_memory(g);
     }
     clsi_reach(g, count, nodes, reach);
-    mark_active(g, size, reach, n, from, active);
+    clsi_mark_active(g, size, reach, n, from, active);
     for (size_t k = 0; k < size; k++) map[k] = (cls_node)k;
     for (size_t i = 0; i < n; i++) map[from[i]] = to[i];
     for (size_t k = 0; k < size; k++) {
@@ -212,9 +211,30 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
     return graph_result(g);
 }
 
-/* Forward: tangent[k] = d node k / d symbol. */
-static cls_status forward(cls_graph *g, size_t count, const cls_node *nodes, cls_node symbol,
-                          size_t out_stride, cls_node *out) {
+/* d node k / d symbol from the tangents of what it is made of. */
+static cls_node tangent_of(cls_graph *g, size_t k, const unsigned char *active,
+                           const cls_node *tangent) {
+    cls_node slope[3], sum = cls_constant(g, 0);
+    slopes(g, (cls_node)k, slope);
+    size_t args = cls_node_arg_count(g, (cls_node)k);
+    for (size_t i = 0; i < args; i++) {
+        cls_node arg = g->nodes[k].arg[i];
+        if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
+    }
+    return sum;
+}
+
+static cls_node tangent_by(cls_graph *g, const clsi_shortcuts *s, const clsi_shortcut *shortcut,
+                           const unsigned char *active, const cls_node *tangent) {
+    cls_node sum = cls_constant(g, 0);
+    for (size_t i = shortcut->first; i < shortcut->first + shortcut->n; i++)
+        if (active[s->entries[i]])
+            sum = cls_add(g, sum, cls_mul(g, s->slopes[i], tangent[s->entries[i]]));
+    return sum;
+}
+
+cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_node symbol,
+                        const clsi_shortcuts *shortcuts, size_t stride, cls_node *out) {
     size_t size = g->n;
     unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
     cls_node *tangent = clsi_calloc(size, sizeof *tangent);
@@ -224,23 +244,19 @@ static cls_status forward(cls_graph *g, size_t count, const cls_node *nodes, cls
         return out_of_memory(g);
     }
     clsi_reach(g, count, nodes, reach);
-    mark_active(g, size, reach, 1, &symbol, active);
+    clsi_mark_active(g, size, reach, 1, &symbol, active);
     tangent[symbol] = cls_constant(g, 1);
     for (size_t k = 0; k < size; k++) {
         if (!reach[k] || !active[k] || k == symbol) continue;
-        cls_node slope[3], sum = cls_constant(g, 0);
-        slopes(g, (cls_node)k, slope);
-        size_t args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < args; i++) {
-            cls_node arg = g->nodes[k].arg[i];
-            if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
-        }
-        tangent[k] = sum;
+        uint32_t of = shortcuts && k < shortcuts->size ? shortcuts->of[k] : 0;
+        if (of == CLSI_WALKED_AROUND) continue;
+        tangent[k] = of ? tangent_by(g, shortcuts, &shortcuts->list[of - 1], active, tangent)
+                        : tangent_of(g, k, active, tangent);
     }
     cls_node zero = cls_constant(g, 0);
     for (size_t i = 0; i < count; i++) {
         cls_node a = nodes[i];
-        out[i * out_stride] = a == CLS_NO_NODE ? a : active[a] ? tangent[a] : zero;
+        out[i * stride] = a == CLS_NO_NODE ? a : active[a] ? tangent[a] : zero;
     }
     free(reach);
     free(tangent);
@@ -250,18 +266,13 @@ static cls_status forward(cls_graph *g, size_t count, const cls_node *nodes, cls
 cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
     cls_node out = CLS_NO_NODE;
     if (a == CLS_NO_NODE || symbol == CLS_NO_NODE) return out;
-    return forward(g, 1, &a, symbol, 1, &out) == CLS_OK ? out : CLS_NO_NODE;
+    return clsi_forward(g, 1, &a, symbol, NULL, 1, &out) == CLS_OK ? out : CLS_NO_NODE;
 }
 
-cls_status cls_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
-                        const cls_node *symbols, cls_node *out) {
-    cls_status status = graph_result(g);
-    for (size_t j = 0; j < n && status == CLS_OK; j++)
-        status = forward(g, count, nodes, symbols[j], n, out + j);
-    return status;
-}
+enum { LEAF = 2 }; /* among active nodes: one of those that are differentiated by */
 
-/* Reverse: adjoint[k] = d a / d node k, slopes either ordinary (at_u NULL) or discrete. */
+/* Reverse: adjoint[k] = d a / d node k, slopes either ordinary (at_u NULL) or discrete. The symbols
+ * may be any nodes; what they are made of is not looked at. */
 static cls_status reverse(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                           const cls_node *at_u, const cls_node *at_w, cls_node *out) {
     size_t size = (size_t)a + 1;
@@ -273,13 +284,14 @@ static cls_status reverse(cls_graph *g, cls_node a, size_t n, const cls_node *sy
         return out_of_memory(g);
     }
     clsi_reach(g, 1, &a, reach);
-    mark_active(g, size, reach, n, symbols, active);
+    clsi_mark_active(g, size, reach, n, symbols, active);
     cls_node zero = cls_constant(g, 0);
     for (size_t k = 0; k < size; k++) adjoint[k] = zero;
     for (size_t i = 0; i < n; i++) out[i] = zero;
+    for (size_t i = 0; i < n; i++) active[symbols[i]] = LEAF;
     adjoint[a] = cls_constant(g, 1);
     for (size_t k = size; k-- > 0;) {
-        if (!reach[k] || !active[k] || adjoint[k] == zero) continue;
+        if (!reach[k] || !active[k] || active[k] == LEAF || adjoint[k] == zero) continue;
         cls_node slope[3], u[3], w[3];
         size_t args = cls_node_arg_count(g, (cls_node)k);
         for (size_t i = 0; at_u && i < args; i++) {
@@ -307,6 +319,11 @@ cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symb
                         cls_node *out) {
     if (a == CLS_NO_NODE) return graph_result(g);
     return reverse(g, a, n, symbols, NULL, NULL, out);
+}
+
+cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
+                               cls_node *out) {
+    return reverse(g, a, n, nodes, NULL, NULL, out);
 }
 
 /* Every node that `a` reaches, with the symbols replaced: map[k] for k <= a. */

@@ -37,6 +37,29 @@ cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args);
 /* cls_simplify for expressions of a size that people write; larger ones, which are learned, stay:
  * nothing cancels in them, and looking would take longer than using them. */
 cls_node clsi_simplify_written(cls_graph *g, cls_node a);
+/* active[k] = 1 for nodes below `top` of `reach` that contain one of the symbols. */
+void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach, size_t n,
+                      const cls_node *symbols, unsigned char *active);
+
+/* Pieces of a graph that forward walks step over, because the slopes of the exit in the entries are
+ * known (jacobian.c). */
+typedef struct clsi_shortcut {
+    size_t first, n; /* of entries and slopes */
+} clsi_shortcut;
+typedef struct clsi_shortcuts {
+    size_t size, n, n_entries, list_room, entries_room, slopes_room;
+    uint32_t *of; /* (size) 0: a node like any other, CLSI_WALKED_AROUND, or 1 + its shortcut */
+    clsi_shortcut *list;
+    cls_node *entries, *slopes;
+} clsi_shortcuts;
+#define CLSI_WALKED_AROUND UINT32_MAX
+
+/* out[i*stride] = d nodes[i] / d symbol; shortcuts may be NULL. */
+cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_node symbol,
+                        const clsi_shortcuts *shortcuts, size_t stride, cls_node *out);
+/* The slopes of a in nodes below it, as if these were symbols. */
+cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
+                               cls_node *out);
 /* f'(x) and the constant factor-free pieces are built from the language's own functions. */
 cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x);
 

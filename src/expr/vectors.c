@@ -82,18 +82,33 @@ INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work
 
 /* ---- neighbours ---- */
 
-/* Results are registers of their own: they do not overlap what they are computed from. */
-#define LOOP(value)                                                                                \
-    for (size_t i = 0; i < n; i++) r[i] = (value);                                                 \
-    break
+INLINE vector load(const double *p) {
+    vector v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store(double *p, vector v) {
+    memcpy(p, &v, sizeof v);
+}
+
+/* Whole vectors, then what is left. Results are registers of their own: they do not overlap what
+ * they are computed from. */
+#define LOOP(whole, single)                                                                        \
+    do {                                                                                           \
+        size_t i = 0;                                                                              \
+        for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) store(r + i, whole);                \
+        for (; i < n; i++) r[i] = single;                                                          \
+    } while (0)
 #define BOTH(op)                                                                                   \
-    if (sa && sb) {                                                                                \
-        LOOP(a[i] op b[i]);                                                                        \
-    } else if (sa) {                                                                               \
-        LOOP(a[i] op b0);                                                                          \
-    } else {                                                                                       \
-        LOOP(a0 op b[i]);                                                                          \
-    }
+    do {                                                                                           \
+        if (op_a && op_b)                                                                          \
+            LOOP(load(a + i) op load(b + i), a[i] op b[i]);                                        \
+        else if (op_a)                                                                             \
+            LOOP(load(a + i) op splat(*b), a[i] op *b);                                            \
+        else                                                                                       \
+            LOOP(splat(*a) op load(b + i), *a op b[i]);                                            \
+    } while (0)
 
 INLINE void one_by_one(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
                        const double *b, double *r) {
@@ -103,15 +118,23 @@ INLINE void one_by_one(const clsi_vector_op *op, const clsi_instruction *in, con
 
 /* ---- tanh: the kernels of kernels.inc, operation by operation ---- */
 
+INLINE vector sum15(const double *c, vector x) {
+    vector x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
+    vector low = ((c[0] + c[1] * x) + (c[2] + c[3] * x) * x2) +
+                 ((c[4] + c[5] * x) + (c[6] + c[7] * x) * x2) * x4;
+    vector high =
+        ((c[8] + c[9] * x) + (c[10] + c[11] * x) * x2) + ((c[12] + c[13] * x) + c[14] * x2) * x4;
+    return low + high * x8;
+}
+
 INLINE vector tanh_of(vector x) {
     bits sign = (bits)x & (bits)splat(-0.0);
-    vector y = (vector)((bits)x ^ sign), p = splat(clsi_k_exp_terms[0]);
+    vector y = (vector)((bits)x ^ sign);
     y = 2 * pick(y > splat(20), splat(20), y);
     vector scale = (y * 0x1.71547652b82fep0 - 0.2935) + 0x1.8p52, k = scale - 0x1.8p52;
     vector r = y - k * 0x1.62e42feep-1;
     r = r - k * 0x1.a39ef35793c76p-33;
-    UNROLL for (int t = 1; t < 15; t++) p = p * r + clsi_k_exp_terms[t];
-    p = p * (r * r) + r;
+    vector p = sum15(clsi_k_exp_terms, r) * (r * r) + r;
     scale = (vector)(((bits)scale << 52) + (bits)splat(1));
     vector m = scale * p + (scale - 1), q = m / (m + 2), small = pick(m > splat(4), splat(4), m);
     q = q - q * ((small - ((small + 2) - 2)) * (0.5 - 0.5 * q));
@@ -126,63 +149,49 @@ INLINE vector tanh_over(vector d) {
 
 INLINE vector tanh_over_slope(vector d) {
     d = d + 0.0;
-    vector t = tanh_of(d), y = d * d, series = splat(clsi_k_tanh_terms[0]);
+    vector t = tanh_of(d), series = sum15(clsi_k_tanh_terms, d * d);
     bits near = (vector)((bits)d & ~(bits)splat(-0.0)) < splat(0.4);
-    UNROLL for (int k = 1; k < 15; k++) series = series * y + clsi_k_tanh_terms[k];
     vector s = pick(near, splat(1), d);
     return pick(near, series * d, ((1 - t * t) - t / s) / s);
 }
 
-/* f of n numbers, whole vectors first. */
-#define MAP(f, n, x, r)                                                                            \
-    do {                                                                                           \
-        size_t i = 0;                                                                              \
-        for (vector v; i + CLSI_PLAN_LANES <= (n); i += CLSI_PLAN_LANES) {                         \
-            memcpy(&v, (x) + i, sizeof v);                                                         \
-            v = f(v);                                                                              \
-            memcpy((r) + i, &v, sizeof v);                                                         \
-        }                                                                                          \
-        for (; i < (n); i++) (r)[i] = clsi_k_##f((x)[i]);                                          \
-    } while (0)
-#define clsi_k_tanh_of clsi_k_tanh
-
-INLINE void call(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
-                 double *restrict r) {
+INLINE void call(const clsi_vector_op *op, const clsi_instruction *in, const double *a, double *r) {
+    size_t n = op->n;
     if (in->function == CLS_FN_TANH)
-        MAP(tanh_of, op->n, a, r);
+        LOOP(tanh_of(load(a + i)), clsi_k_tanh(a[i]));
     else
         one_by_one(op, in, a, a, r);
 }
 
 /* tanh[x, 0] and tanh[x, x, 0], which is what networks need (tanh_quotient of graph.c). */
 INLINE void quotient(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
-                     const double *b, double *restrict r) {
+                     const double *b, double *r) {
     int second = !op->step_a && op->step_b && a[0] == 0; /* x is b */
     int first = op->step_a && !op->step_b && b[0] == 0;
     const double *x = second ? b : a;
+    size_t n = op->n;
     int x_times = second ? in->j : in->i, zero_times = second ? in->i : in->j;
     if (in->function != CLS_FN_TANH || !(first || second) || zero_times != 1 || x_times > 2)
         one_by_one(op, in, a, b, r);
     else if (x_times == 1)
-        MAP(tanh_over, op->n, x, r);
+        LOOP(tanh_over(load(x + i)), clsi_k_tanh_over(x[i]));
     else
-        MAP(tanh_over_slope, op->n, x, r);
+        LOOP(tanh_over_slope(load(x + i)), clsi_k_tanh_over_slope(x[i]));
 }
 
 INLINE void each(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
     const clsi_instruction *in = &plan->code[op->first];
-    const double *restrict a = work + op->a, *restrict b = work + op->b;
-    double *restrict r = work + op->result;
+    const double *a = work + op->a, *b = work + op->b;
+    double *r = work + op->result;
     size_t n = op->n;
-    int sa = op->step_a, sb = op->step_b;
-    double a0 = a[0], b0 = b[0];
+    int op_a = op->step_a, op_b = op->step_b;
     switch ((clsi_code)in->code) {
-    case CLSI_ADD: BOTH(+) break;
-    case CLSI_SUB: BOTH(-) break;
-    case CLSI_MUL: BOTH(*) break;
-    case CLSI_DIV: BOTH(/) break;
-    case CLSI_NEG: LOOP(-a[i]);
-    case CLSI_SQUARE: LOOP(a[i] * a[i]);
+    case CLSI_ADD: BOTH(+); break;
+    case CLSI_SUB: BOTH(-); break;
+    case CLSI_MUL: BOTH(*); break;
+    case CLSI_DIV: BOTH(/); break;
+    case CLSI_NEG: LOOP(-load(a + i), -a[i]); break;
+    case CLSI_SQUARE: LOOP(load(a + i) * load(a + i), a[i] * a[i]); break;
     case CLSI_CALL: call(op, in, a, r); break;
     case CLSI_QUOTIENT: quotient(op, in, a, b, r); break;
     default: one_by_one(op, in, a, b, r);

@@ -4,7 +4,7 @@
 
 #include "simulate/stepper.h"
 
-enum { CLSI_HISTORY = 3 }; /* solutions kept for the predictor: quadratic extrapolation */
+enum { CLSI_HISTORY = 6 }; /* solutions kept for the predictor: five to extrapolate, one to check */
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
 typedef struct clsi_adaptive {

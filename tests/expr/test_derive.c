@@ -226,6 +226,49 @@ static void test_gradient_and_jacobian(void **state) {
     }
 }
 
+/* A sum of many terms in x and y, some with and some without s[3]: a large piece with one exit. */
+static cls_node large_piece(cls_graph *g, cls_random *r, cls_node x, cls_node y) {
+    cls_node sum = cls_constant(g, 1);
+    for (int k = 0; k < 60; k++) {
+        cls_node u = cls_mul(g, cls_constant(g, cls_random_normal(r)), x);
+        u = cls_add(g, u, cls_mul(g, cls_constant(g, cls_random_normal(r)), y));
+        sum = cls_add(g, sum, cls_apply(g, k % 2 ? CLS_FN_SIN : CLS_FN_TANH, u));
+    }
+    return sum;
+}
+
+/* Pieces with one exit are differentiated backwards: other nodes, the same values; and the walk
+ * is shorter for it. Pieces inside pieces, pieces that results see into, symbols as entries. */
+static void test_pieces(void **state) {
+    (void)state;
+    cls_random r;
+    cls_random_seed(&r, 25);
+    for (int round = 0; round < 20; round++) {
+        cls_node s[TAME_DIM], a[3], jacobian[3 * TAME_DIM], all[6 * TAME_DIM];
+        cls_graph *g = open_graph(s);
+        double x[TAME_DIM], v[6 * TAME_DIM];
+        random_point(&r, TAME_DIM, x);
+        cls_node inner = large_piece(g, &r, cls_mul(g, s[0], s[1]), s[2]);
+        cls_node outer = large_piece(g, &r, inner, cls_apply(g, CLS_FN_COS, s[3]));
+        a[0] = cls_mul(g, outer, s[0]);
+        a[1] = cls_sub(g, cls_apply(g, CLS_FN_SIN, outer), s[3]);
+        a[2] = round % 2 ? cls_mul(g, inner, s[1]) : large_piece(g, &r, s[0], s[3]);
+        size_t before = cls_graph_size(g);
+        assert_int_equal(cls_jacobian(g, 3, a, TAME_DIM, s, jacobian), CLS_OK);
+        size_t by_pieces = cls_graph_size(g) - before;
+        for (size_t k = 0; k < 3; k++)
+            for (size_t i = 0; i < TAME_DIM; i++) {
+                all[k * TAME_DIM + i] = jacobian[k * TAME_DIM + i];
+                all[(3 + k) * TAME_DIM + i] = cls_derivative(g, a[k], s[i]);
+            }
+        assert_true(by_pieces < 0.75 * (double)(cls_graph_size(g) - before));
+        assert_true(library_values(g, 6 * TAME_DIM, all, TAME_DIM, s, x, v));
+        for (size_t i = 0; i < 3 * TAME_DIM; i++)
+            assert_true(fabs(v[i] - v[3 * TAME_DIM + i]) <= 1e-10 * (1 + fabs(v[i])));
+        cls_graph_free(&g);
+    }
+}
+
 /* What does not contain the symbol, sums of a symbol with itself, nothing at all. */
 static void test_corners(void **state) {
     (void)state;
@@ -255,6 +298,7 @@ int main(void) {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_random_third),
         cmocka_unit_test(test_gradient_and_jacobian),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_corners),
         cmocka_unit_test(test_quotients),
     };
