@@ -14,6 +14,7 @@ struct clsi_problem {
     void *owner;
     size_t n_parameters, n_rows;
     size_t n_conditions; /* the last rows: what must hold, so that every batch has them */
+    size_t group;        /* so many neighbouring rows share their work; 0 counts as 1 */
     int affine;          /* r is affine in theta: one solve is enough */
     /* Residuals of the rows listed (count of them; NULL: all, in order). */
     cls_status (*residual)(clsi_problem *p, const double *theta, size_t count, const size_t *rows,

@@ -423,6 +423,7 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
                           .n_parameters = r->unknowns->n_theta,
                           .n_rows = regular_rows(r) + extra_rows(r),
                           .n_conditions = extra_rows(r),
+                          .group = r->n_equations,
                           .affine = r->affine,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,

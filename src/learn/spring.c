@@ -36,6 +36,7 @@ static const double FRESH = 0.2; /* how much a step counts in the mean */
 
 typedef struct spring {
     size_t n, batch, conditions; /* the last rows of a batch are the conditions */
+    size_t group;                /* the others come together in so many */
     double share;                /* weight of a condition in a batch: sqrt(batch / rows) */
     size_t *rows;                /* (batch) */
     clsi_space *space;
@@ -63,8 +64,10 @@ static void begin_at(spring *s, const double *theta) {
 static cls_status prepare(spring *s, const clsi_problem *p, const clsi_optimize_options *o,
                           cls_error *error) {
     size_t n = s->n = p->n_parameters, b = o->batch ? o->batch : BATCH;
-    b += p->n_conditions;
-    b = s->batch = b < p->n_rows ? b : p->n_rows;
+    size_t regular = p->n_rows - p->n_conditions;
+    s->group = p->group && regular % p->group == 0 ? p->group : 1;
+    b = b < regular ? (b + s->group - 1) / s->group * s->group : regular;
+    b = s->batch = b + p->n_conditions;
     s->conditions = p->n_conditions;
     s->share = sqrt((double)b / (double)(p->n_rows ? p->n_rows : 1));
     s->damping = FIRST_DAMPING;
@@ -72,7 +75,7 @@ static cls_status prepare(spring *s, const clsi_problem *p, const clsi_optimize_
     s->rate = 1;
     cls_status status = clsi_space_create(0, &s->space, error);
     if (status == CLS_OK)
-        status = clsi_sampler_begin(&s->sampler, p->n_rows - p->n_conditions, o->seed, error);
+        status = clsi_sampler_begin(&s->sampler, regular / s->group, o->seed, error);
     if (status != CLS_OK) return status;
     s->J = clsi_calloc(b * n + 1, sizeof(double));
     s->K = clsi_calloc(b * b + 1, sizeof(double));
@@ -129,8 +132,9 @@ static void refuse(spring *s) {
 
 /* Rows in their order for this epoch, then the conditions. */
 static const size_t *next_rows(spring *s, size_t n_rows) {
-    size_t regular = s->batch - s->conditions;
-    memcpy(s->rows, clsi_sampler_next(&s->sampler, regular), regular * sizeof *s->rows);
+    size_t regular = s->batch - s->conditions, group = s->group;
+    const size_t *drawn = clsi_sampler_next(&s->sampler, regular / group);
+    for (size_t i = 0; i < regular; i++) s->rows[i] = drawn[i / group] * group + i % group;
     for (size_t i = regular; i < s->batch; i++) s->rows[i] = n_rows - (s->batch - i);
     return s->rows;
 }
