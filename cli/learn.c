@@ -17,6 +17,7 @@ typedef struct lesson {
     cli_motion motion;
     cls_learn_options options;
     char **unknown;
+    cls_model *from;
     char *model, *log_path, *checkpoint; /* where the results go; no log beside a device: NULL */
     size_t n_tables;
     cls_table **tables;
@@ -51,6 +52,20 @@ static cls_status read_optimizer(lesson *l, cls_error *error) {
     return name ? cli_unknown(error, CLS_USAGE, "optimizer", name, n, optimizers) : CLS_OK;
 }
 
+static cls_status read_weights(lesson *l, cls_error *error) {
+    static const char *const names[] = {"balanced", "equal"};
+    const char *name = l->options.weights = cli_value(l->a, "weights");
+    if (!name || !strcmp(name, names[0]) || !strcmp(name, names[1])) return CLS_OK;
+    return cli_unknown(error, CLS_USAGE, "kind of weights", name, 2, names);
+}
+
+static cls_status read_from(lesson *l, cls_error *error) {
+    const char *path = cli_value(l->a, "from");
+    cls_status status = path ? cls_model_read(path, &l->from, error) : CLS_OK;
+    l->options.from = l->from;
+    return status;
+}
+
 static cls_status read_unknown(lesson *l, cls_error *error) {
     const char *text = cli_value(l->a, "unknown");
     if (!text) return CLS_OK; /* what the system file itself calls unknown, if there is any */
@@ -77,6 +92,7 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (!status) status = cli_integer(a, "epochs", 1, &o->max_iterations, error);
     if (!status) status = cli_integer(a, "threads", 1, &threads, error);
     if (!status) status = cli_positive(a, "time-limit", &o->time_limit, error);
+    if (!status) status = cli_positive(a, "rate", &o->rate, error);
     if (!status) status = cli_real(a, "validate", &o->validate, error);
     if (!status && !(o->validate >= 0 && o->validate <= 0.5))
         status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
@@ -141,6 +157,8 @@ static cls_status prepare(lesson *l, cls_error *error) {
     if (!status) status = read_loss(l, error);
     if (!status) status = read_unknown(l, error);
     if (!status) status = read_numbers(l, error);
+    if (!status) status = read_weights(l, error);
+    if (!status) status = read_from(l, error);
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
     if (!status) status = name_results(l, error);
     if (!status) status = open_results(l, error);
@@ -364,6 +382,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
         status = finish(&l, model, error);
     cls_model_free(&model);
     cli_qp_free(&l.qp);
+    cls_model_free(&l.from);
     cls_writer_discard(&l.writer);
     cls_table_free(&l.log);
     for (size_t i = 0; l.tables && i < l.n_tables; i++) cls_table_free(&l.tables[i]);
@@ -398,6 +417,10 @@ static const cli_option options[] = {
     {"literal", 0, NULL, "qp: the paper's programs as printed, for comparison; writes no model"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     {"map", 0, "LIST", "columns under other names, \"x=position [mm], time=t\""},
+    {"weights", 0, "NAME",
+     "of the residual: balanced (small friction counts) or equal; else balanced"},
+    {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},
+    {"rate", 0, "R", "adam begins with this rate and ends with a thousandth of it; else 0.01"},
     {"seed", 0, "S", "the seed of everything random; else 1"},
     {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},

@@ -42,6 +42,10 @@ typedef struct cls_learn_options {
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
     const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"; NULL: auto */
+    const char *weights;   /* of the residual: "balanced" (NULL: small friction is seen where v is
+                            * small) or "equal" (as the papers have it) */
+    double rate;           /* at which adam begins; 0: 1e-2 */
+    const cls_model *from; /* iterations begin at its parameters: the same parts and fields */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1 */
     uint64_t max_windows;    /* at most so many windows are used, spread over the data; 0: auto */

@@ -45,13 +45,49 @@ static cls_status unknown_kind(const char *spec, size_t length, cls_error *error
                      word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* ---- words for the learner ---- */
+
+static const char *const words[] = {"plain", "square"};
+enum { N_WORDS = sizeof words / sizeof *words };
+
+/* Where the last argument of text[0..length) begins, spaces before it included in the cut. */
+static size_t last_argument(const char *text, size_t length, size_t *cut) {
+    size_t at = length;
+    while (at > 0 && text[at - 1] != ',' && text[at - 1] != ';' && text[at - 1] != '(') at--;
+    *cut = at > 0 && text[at - 1] == ',' ? at - 1 : at;
+    while (at < length && text[at] == ' ') at++;
+    return at;
+}
+
+/* Which word the text ends with, and how long it is without; N_WORDS: none. */
+static size_t word_at_end(const char *text, size_t *length) {
+    size_t end = *length, cut;
+    while (end > 0 && text[end - 1] == ' ') end--;
+    size_t at = last_argument(text, end, &cut), w = 0;
+    while (w < N_WORDS && (strlen(words[w]) != end - at || strncmp(text + at, words[w], end - at)))
+        w++;
+    if (w < N_WORDS) *length = cut;
+    return w;
+}
+
+int clsi_field_word(const char *spec, const char *word) {
+    size_t length = spec ? strlen(spec) : 0, w;
+    if (length < 2 || spec[length - 1] != ')') return 0;
+    length--;
+    while ((w = word_at_end(spec, &length)) < N_WORDS)
+        if (strcmp(words[w], word) == 0) return 1;
+    return 0;
+}
+
 static cls_status create(clsi_field *f, const char *spec, cls_error *error) {
     size_t length = word_length(spec), end = strlen(spec);
     f->kind = find_kind(spec, length);
     if (!f->kind) return unknown_kind(spec, length, error);
     if (spec[length] != '(' || end < 2 || spec[end - 1] != ')')
         return clsi_fail(error, CLS_USAGE, "expected %s(...), found '%s'", f->kind->name, spec);
-    char *arguments = clsi_strndup(spec + length + 1, end - length - 2);
+    size_t inside = end - 1;
+    while (word_at_end(spec, &inside) < N_WORDS) continue;
+    char *arguments = clsi_strndup(spec + length + 1, inside - length - 1);
     f->spec = clsi_strdup(spec);
     cls_status status =
         arguments && f->spec ? f->kind->create(f, arguments, error) : clsi_no_memory(error);

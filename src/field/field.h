@@ -107,6 +107,10 @@ cls_status clsi_field_create(size_t d, const char *spec, const char *const *name
 void clsi_field_free(clsi_field **field);
 /* The kind that a spec begins with, NULL when there is no such kind. */
 const clsi_field_kind *clsi_field_kind_of(const char *spec);
+/* Does the spec end with this word for the learner? It may stand behind the arguments of any kind,
+ * which does not see it: "network(32, 32, plain)". The words: plain (inputs as they are measured,
+ * no symmetry), square (positive by phi^2). */
+int clsi_field_word(const char *spec, const char *word);
 
 /* kind->expression with the parameters as constants. */
 cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node *x,

@@ -1,7 +1,8 @@
 /* Adam (Kingma and Ba, arXiv 1412.6980): the baseline, kept because papers use it.
  *
- * Batches of 256 rows unless asked otherwise, moments 0.9 and 0.999. The rate falls from 1e-2 to
- * 1e-5 geometrically over max_iterations: rate_k = 1e-2 * 10^(-3 k / max_iterations). A batch
+ * Batches of 256 rows unless asked otherwise, moments 0.9 and 0.999. The rate falls by three
+ * decades from 1e-2 (or what is asked for) over max_iterations: rate_k = 1e-2 * 10^(-3 k /
+ * max_iterations). Conditions are in every batch, with the weight they have among all rows. A batch
  * whose gradient is not finite is skipped, and the moments start afresh at the best parameters.
  * The loss over all rows is computed once per epoch (at least every 50 steps); only then are the
  * best parameters and the watch updated. Cost per step: one gradient of a batch. */
@@ -18,7 +19,10 @@ static const double RATE = 1e-2, DECADES = 3, BETA1 = 0.9, BETA2 = 0.999, TINY =
 
 typedef struct adam {
     size_t n, batch;
-    double *g, *m, *v;       /* (n): gradient, first and second moment */
+    double *g, *m, *v;  /* (n): gradient, first and second moment */
+    double *condition;  /* (n): gradient of the conditions */
+    size_t *conditions; /* their rows */
+    double rate;
     double weight1, weight2; /* BETA1^k, BETA2^k since the moments began */
     clsi_sampler sampler;
 } adam;
@@ -45,11 +49,22 @@ static void step(adam *a, double rate, double *theta) {
     clsi_adam_step(a->n, rate, a->weight1, a->weight2, a->g, a->m, a->v, theta);
 }
 
+/* The gradient of a batch and of the conditions, each with its share of all rows. */
+static cls_status gradient_of(adam *a, clsi_run *run, const size_t *rows, double *loss) {
+    clsi_problem *p = run->problem;
+    cls_status status = p->gradient(p, run->theta, a->batch, rows, loss, a->g);
+    if (status != CLS_OK || !p->n_conditions) return status;
+    double share = (double)p->n_conditions / (double)p->n_rows, other;
+    status = p->gradient(p, run->theta, p->n_conditions, a->conditions, &other, a->condition);
+    *loss = (1 - share) * *loss + share * other;
+    for (size_t j = 0; j < a->n; j++) a->g[j] = (1 - share) * a->g[j] + share * a->condition[j];
+    return status;
+}
+
 /* One batch; when it is not finite, back to the best parameters. */
 static void iterate(adam *a, clsi_run *run, const size_t *rows, double rate) {
-    clsi_problem *p = run->problem;
     double loss;
-    cls_status status = p->gradient(p, run->theta, a->batch, rows, &loss, a->g);
+    cls_status status = gradient_of(a, run, rows, &loss);
     if (status == CLS_OK && isfinite(loss) && isfinite(clsi_vector_dot(a->n, a->g, a->g))) {
         step(a, rate, run->theta);
         return;
@@ -73,7 +88,7 @@ static void run_batches(adam *a, clsi_run *run) {
     uint64_t epoch = run->problem->n_rows / a->batch;
     if (epoch > LONGEST_EPOCH) epoch = LONGEST_EPOCH;
     for (uint64_t k = run->info->iterations; k < most; k++) {
-        double rate = RATE * pow(10, -DECADES * (double)k / (double)most);
+        double rate = a->rate * pow(10, -DECADES * (double)k / (double)most);
         iterate(a, run, clsi_sampler_next(&a->sampler, a->batch), rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
@@ -86,13 +101,18 @@ static cls_status prepare(adam *a, const clsi_problem *p, const clsi_optimize_op
                           cls_error *error) {
     a->n = p->n_parameters;
     a->batch = o->batch ? o->batch : BATCH;
-    if (a->batch > p->n_rows) a->batch = p->n_rows;
+    size_t regular = p->n_rows - p->n_conditions;
+    if (a->batch > regular) a->batch = regular;
+    a->rate = o->rate > 0 ? o->rate : RATE;
     a->g = clsi_calloc(a->n + 1, sizeof(double));
     a->m = clsi_calloc(a->n + 1, sizeof(double));
     a->v = clsi_calloc(a->n + 1, sizeof(double));
-    if (!a->g || !a->m || !a->v) return clsi_no_memory(error);
+    a->condition = clsi_calloc(a->n + 1, sizeof(double));
+    a->conditions = clsi_calloc(p->n_conditions + 1, sizeof(size_t));
+    if (!a->g || !a->m || !a->v || !a->condition || !a->conditions) return clsi_no_memory(error);
+    for (size_t i = 0; i < p->n_conditions; i++) a->conditions[i] = regular + i;
     restart(a);
-    return clsi_sampler_begin(&a->sampler, p->n_rows, o->seed, error);
+    return clsi_sampler_begin(&a->sampler, regular, o->seed, error);
 }
 
 static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, double *theta,
@@ -104,7 +124,7 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
     if (status == CLS_OK) status = clsi_run_resume(&run, state, &a, error);
     if (status == CLS_OK && p->n_rows) run_batches(&a, &run);
     clsi_sampler_end(&a.sampler);
-    free(a.g), free(a.m), free(a.v);
+    free(a.g), free(a.m), free(a.v), free(a.condition), free(a.conditions);
     return clsi_run_end(&run, status);
 }
 

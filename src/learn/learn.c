@@ -271,8 +271,49 @@ static void initialise(void *owner, uint64_t seed, double *theta) {
     for (size_t i = 0; i < w->unknowns->n; i++) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
         l->field->kind->initialise(l->field, &random, theta + l->offset);
+        for (size_t k = 0; l->square && l->field->kind->linear && k < l->field->n_parameters; k++)
+            theta[l->offset + k] = 0.1 * cls_random_normal(&random); /* at 0 a square is flat */
     }
+    if (w->o->from) memcpy(theta, w->o->from->theta, w->unknowns->n_theta * sizeof *theta);
     start_with_mass(w, theta);
+}
+
+/* The model to begin at must have the form of the one to come, scalings of the inputs included. */
+static int same_form(const clsi_learned *a, const clsi_learned *b) {
+    int same = strcmp(a->part, b->part) == 0 && strcmp(a->field->spec, b->field->spec) == 0 &&
+               a->d == b->d;
+    for (size_t k = 0; same && k < a->d; k++)
+        same = strcmp(a->input[k], b->input[k]) == 0 && a->center[k] == b->center[k] &&
+               a->half[k] == b->half[k];
+    return same;
+}
+
+static cls_status check_from(const work *w) {
+    const cls_model *m = w->o->from;
+    const clsi_unknowns *us = w->unknowns;
+    int same = !m || (m->n_learned == us->n && m->n_theta == us->n_theta);
+    for (size_t i = 0; m && same && i < us->n; i++)
+        same = same_form(&m->learned[i], &us->list[i].learned);
+    if (same) return CLS_OK;
+    return clsi_fail(w->error, CLS_USAGE,
+                     "the model to begin from is of other parts, fields or data than what is to be "
+                     "learned here; give the same data, unknown parts in their order and field");
+}
+
+/* All rows alike, as the papers have them. */
+static cls_status set_weights(work *w) {
+    const char *name = w->o->weights ? w->o->weights : "balanced";
+    const clsi_points *p = w->points;
+    if (strcmp(name, "balanced") == 0) return CLS_OK;
+    if (strcmp(name, "equal") != 0)
+        return clsi_fail(w->error, CLS_USAGE, "weights are balanced or equal, not '%s'", name);
+    for (size_t k = 0; k < p->n_windows; k++) {
+        size_t at[3];
+        clsi_window_points(p, k, at);
+        for (size_t e = 0; e < w->residual->n_equations; e++)
+            w->residual->weight[e * p->n_windows + k] = 1 / (p->time[at[2]] - p->time[at[0]]);
+    }
+    return CLS_OK;
 }
 
 static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
@@ -302,6 +343,9 @@ static char *identity(const work *w, const char *optimizer) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
         clsi_text_printf(&text, ", %s %s", l->part, l->field->spec);
     }
+    if (o->from) hash = mix(hash, o->from->n_theta * sizeof(double), o->from->theta);
+    if (o->rate > 0) hash = mix(hash, sizeof o->rate, &o->rate);
+    if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
     clsi_text_printf(&text, ", data and system %016llx", (unsigned long long)hash);
     return clsi_text_take(&text);
 }
@@ -332,6 +376,7 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
                        .seed = o->seed,
                        .restarts = w->residual->start_affine ? 1 : o->restarts,
                        .patience = o->patience,
+                       .rate = o->rate,
                        .owner = w,
                        .initialise = initialise,
                        .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
@@ -684,6 +729,8 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)
         status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
+    if (status == CLS_OK) status = set_weights(w);
+    if (status == CLS_OK) status = check_from(w);
     if (status == CLS_OK) status = clsi_anchors_create(w->unknowns, &w->anchors, w->error);
     if (status != CLS_OK) return status;
     w->info->parameters = w->unknowns->n_theta;

@@ -96,9 +96,9 @@ void clsi_window_weights(size_t n, const double *t, double *w);
 typedef struct clsi_unknown {
     clsi_learned learned; /* moved into the model at the end */
     clsi_part_kind kind;
-    const char *wanted; /* the field the system's file names for it, or NULL */
-    const char *of;     /* the inputs that it names, "a; b", or NULL */
-    int nonlinear;      /* the field is not linear: positivity is part of the residual */
+    const char *spec; /* the field that the system's file or the caller names for it, or NULL */
+    const char *of;   /* the inputs that it names, "a; b", or NULL */
+    int nonlinear;    /* the field is not linear: positivity is part of the residual */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */

@@ -40,6 +40,7 @@ typedef struct clsi_optimize_options {
     double loss_tolerance; /* stop below */
     uint64_t seed;
     size_t batch; /* spring, adam; 0: the optimiser's default */
+    double rate;  /* adam; 0: its default */
     clsi_watch watch;
     void *owner;
     struct clsi_archive

@@ -184,6 +184,7 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
     clsi_optimize_info found = {.reason = "stopped"};
     clsi_optimize_options o = {.max_iterations = t->max_iterations,
                                .seed = seed_of(t, s->restart),
+                               .rate = t->rate,
                                .watch = watch,
                                .owner = s,
                                .resume = resume};

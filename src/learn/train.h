@@ -17,6 +17,7 @@ typedef struct clsi_training {
     const clsi_optimizer *optimizer;
     uint64_t max_iterations, seed; /* of each restart; of the first one */
     size_t restarts;               /* 0 counts as 1 */
+    double rate;                   /* see clsi_optimize_options */
     uint64_t patience;             /* reports without better validation; 0: no early stopping */
     void *owner;
     /* Start parameters for a seed. */

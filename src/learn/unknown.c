@@ -39,7 +39,10 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot);
     u->value = cls_symbol(s->g, name);
     if (!u->nonlinear || !is_positive(u, s->n)) return u->value;
-    u->learned.floor = 0.2; /* about a softplus; the size of lambda is found by the parameters */
+    u->learned.square = clsi_field_word(u->spec, "square");
+    if (!u->learned.square)
+        u->learned.floor =
+            0.2; /* about a softplus; the size of lambda is found by the parameters */
     return clsi_learned_value(&u->learned, s->g, u->value);
 }
 
@@ -131,13 +134,14 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->learned.slot = slot;
             u->learned.scale = 1;
             /* Q D Q^T is not linear in its fields, so positivity belongs into the residual too */
-            u->wanted = declared(system, system->unknown_field, o->unknown[i]);
+            u->spec = declared(system, system->unknown_field, o->unknown[i]);
+            if (!u->spec) u->spec = o->field;
             u->of = declared(system, system->unknown_of, o->unknown[i]);
-            const char *field = u->wanted ? u->wanted : o->field;
-            const clsi_field_kind *chosen = field ? clsi_field_kind_of(field) : NULL;
+            const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
             if (!u->of && !(chosen && chosen->raw))
                 u->of = clsi_part_inputs_of(system, o->unknown[i]);
-            u->nonlinear = n > 1 || (field && strncmp(field, "network", 7) == 0);
+            u->nonlinear = n > 1 || clsi_field_word(u->spec, "square") ||
+                           (u->spec && strncmp(u->spec, "network", 7) == 0);
             if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
         }
     }
@@ -240,11 +244,10 @@ static int is_energy(const cls_system *s, const clsi_unknown *u) {
     return !s->ode && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
 }
 
-static cls_status choose_field(const cls_system *s, const cls_learn_options *o, clsi_unknown *u,
-                               cls_error *error) {
+static cls_status choose_field(const cls_system *s, clsi_unknown *u, cls_error *error) {
     int formula = is_energy(s, u);
     char chosen[64];
-    const char *spec = u->wanted ? u->wanted : o->field;
+    const char *spec = u->spec;
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
     clsi_learned *l = &u->learned;
     /* a friction needs its constant, a generating function cannot have one */
@@ -255,7 +258,9 @@ static cls_status choose_field(const cls_system *s, const cls_learn_options *o, 
                  formula ? "" : ", constant");
         spec = chosen;
     } else if (bare && length < 48 && spec[length - 1] == ')') {
-        snprintf(chosen, sizeof chosen, "%.*s, constant)", (int)length - 1, spec);
+        const char *comma = strchr(spec, ','), *close = spec + length - 1;
+        const char *at = comma ? comma : close; /* words for the learner stand at the end */
+        snprintf(chosen, sizeof chosen, "%.*s, constant%s", (int)(at - spec), spec, at);
         spec = chosen;
     }
     return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
@@ -403,13 +408,13 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
                                  : cls_symbol(us->s->g, cls_system_state_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        const char *spec = u->wanted ? u->wanted : o->field;
-        const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
-        status = choose_inputs(us->s, u, points, kind && kind->raw, error);
+        const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
+        int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain");
+        status = choose_inputs(us->s, u, points, raw, error);
     }
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        status = choose_field(us->s, o, u, error);
+        status = choose_field(us->s, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
         if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;

@@ -50,8 +50,9 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 }
 
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
+    if (l->square) phi = cls_mul(g, phi, phi);
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
-    if (!(l->floor > 0)) return u;
+    if (l->square || !(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
     cls_node root =
         cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
@@ -125,7 +126,8 @@ static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) 
     const clsi_learned *end = p->model->learned + p->model->n_learned;
     size_t have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
-        if (have < bound && !(l->floor > 0)) return "it is not positive by form";
+        if (have < bound && !(l->square ? l->scale >= 0 : l->floor > 0))
+            return "it is not positive by form";
         have++;
     }
     return have == clsi_field_count(kind, n) ? NULL : "it has too few or too many fields";
@@ -277,11 +279,13 @@ static json_t *numbers(size_t n, const double *values) {
 static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
     for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
-    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f}", "part", l->part, "slot",
-                     (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs, "center",
-                     numbers(l->d, l->center), "half", numbers(l->d, l->half), "low",
-                     numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale", l->scale,
-                     "floor", l->floor);
+    json_t *all = json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f}", "part", l->part,
+                            "slot", (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs,
+                            "center", numbers(l->d, l->center), "half", numbers(l->d, l->half),
+                            "low", numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale",
+                            l->scale, "floor", l->floor);
+    if (l->square) json_object_set_new(all, "square", json_true());
+    return all;
 }
 
 char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
@@ -341,9 +345,9 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
     const char *part = NULL, *spec = NULL;
     json_t *inputs = NULL, *center = NULL, *half = NULL;
     json_int_t slot = 0;
-    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F}", "part", &part, "slot", &slot,
-                    "field", &spec, "inputs", &inputs, "center", &center, "half", &half, "scale",
-                    &l->scale, "floor", &l->floor) != 0)
+    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b}", "part", &part, "slot",
+                    &slot, "field", &spec, "inputs", &inputs, "center", &center, "half", &half,
+                    "scale", &l->scale, "floor", &l->floor, "square", &l->square) != 0)
         return bad(path, "a learned part lacks something", error);
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
@@ -473,7 +477,8 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     for (size_t i = 0; i < m->n_learned; i++) {
         const clsi_learned *l = &m->learned[i];
         clsi_text_printf(&t, "  %s = %s, %zu parameters%s\n", l->part, l->field->spec,
-                         l->field->n_parameters, l->floor > 0 ? ", positive by form" : "");
+                         l->field->n_parameters,
+                         l->floor > 0 || l->square ? ", positive by form" : "");
         for (size_t k = 0; k < l->d; k++)
             clsi_text_printf(&t, "    of %-12s seen from %.6g to %.6g\n", l->input[k],
                              clsi_has_range(l, k) ? l->low[k] : l->center[k] - l->half[k],

@@ -19,6 +19,7 @@ typedef struct clsi_learned {
     size_t offset;                                                  /* of its parameters in theta */
     double scale; /* the part is scale * phi: frictions are learned in units of their size */
     double floor; /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi */
+    int square;   /* the part is made positive by scale phi^2 instead: the paper's form */
 } clsi_learned;
 
 struct cls_model {
