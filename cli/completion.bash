@@ -67,7 +67,11 @@ _clausius() {
             "$("$program" show "${COMP_WORDS[2]}" --parts 2>/dev/null)" -- "$cur")
         return
         ;;
-    --from | --against) _clausius_words_or_files "" .csv && return ;;
+    --weights)
+        mapfile -t COMPREPLY < <(compgen -W "balanced equal" -- "$cur")
+        return
+        ;;
+    --from | --against) _clausius_words_or_files "" .csv .safetensors && return ;;
     -o | --output)
         if [[ $command == plot ]]; then
             _clausius_words_or_files "" .svg .png
@@ -80,7 +84,7 @@ _clausius() {
         ;;
     --start | --set | --sample | --h | --steps | --until | --every | --tolerance | --samples | \
         --seed | --threads | --limit-energy | --field | --map | --validate | --max-windows | \
-        --epochs | --restarts | --patience | --time-limit | --columns | --title | --width | --height)
+        --epochs | --rate | --literal | --restarts | --patience | --time-limit | --columns | --title | --width | --height)
         return
         ;;
     esac

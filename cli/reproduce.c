@@ -249,7 +249,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     cls_status status = find_item(a->words[0], &item, error);
     if (status) return status;
     cli_catch_signals();
-    status = item->run(&f, error);
+    status = cli_positive(a, "literal", &f.literal, error);
+    if (!status) status = item->run(&f, error);
     if (!status) status = json ? print_json(item, &f, error) : print_table(item, &f, error);
     if (!status && failures(&f)) status = CLS_CHECK;
     free(f.cells);
@@ -259,6 +260,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 static const cli_option options[] = {
     {"quick", 0, NULL,
      "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
+    {"literal", 0, "SECONDS",
+     "vnots-piston: learn by the paper's own method as well, for so many seconds"},
     {"json", 0, NULL, "one JSON object: {\"item\", \"cells\": [...], \"passed\"}"},
     {0},
 };
@@ -270,7 +273,8 @@ const cli_command cli_reproduce = {
     .examples = "  clausius reproduce\n"
                 "  clausius reproduce dtel-table-3\n"
                 "  clausius reproduce dtel-table-2 --quick --json\n"
-                "  clausius reproduce vnots-piston-c\n",
+                "  clausius reproduce vnots-piston-c\n"
+                "  clausius reproduce vnots-piston-c --literal 120\n",
     .notes =
         "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"
         "smaller), `differs` with the reason (a misprint, a loose reference), `as expected`\n"

@@ -22,6 +22,7 @@ typedef struct cli_cell {
 
 typedef struct cli_findings {
     int quick, quiet; /* --quick; no progress wanted */
+    double literal;   /* seconds for the paper's own method of learning; 0: not wanted */
     size_t n, capacity;
     cli_cell *cells;
 } cli_findings;

@@ -177,6 +177,56 @@ static void networks_learn_too(void **unused) {
     cls_system_free(&s);
 }
 
+/* Networks as the papers have them: plain inputs, lambda = N^2, all rows alike; Adam, then L-BFGS
+ * from where it ended. The model's file keeps the form. */
+static void forms_of_the_papers(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 40, 10, 0.02, 5);
+    const char *const parts[] = {"F1"}, *name = "made here";
+    const char *path = "forms_of_the_papers.safetensors";
+    cls_error error;
+    cls_learn_info first, second;
+    cls_model *m, *more, *read;
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = 1;
+    o.field = "network(8, 8, plain, square)";
+    o.scheme = "vnots";
+    o.weights = "equal";
+    o.optimizer = "adam";
+    o.rate = 1e-2;
+    o.max_iterations = 300;
+    if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &first, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(m->learned[0].square, 1);
+    assert_string_equal(m->learned[0].input[1], "v.x");
+    assert_string_equal(m->learned[0].input[2], "T1");
+    o.optimizer = "lbfgs";
+    o.max_iterations = 50;
+    o.from = m;
+    if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &more, &second, &error))
+        fail_msg("%s", error.message);
+    assert_true(second.loss_final < first.loss_final);
+    assert_int_equal(cls_model_write(more, path, &error), CLS_OK);
+    assert_int_equal(cls_model_read(path, &read, &error), CLS_OK);
+    assert_int_equal(read->learned[0].square, 1);
+    assert_true(rollout(s, read, 0.01, 100) == rollout(s, more, 0.01, 100));
+    read->learned[0].scale = -1; /* a friction that drives is no model */
+    assert_int_equal(clsi_model_build(read, &error), CLS_SYSTEM);
+    cls_model_free(&read);
+    cls_model_free(&more);
+    o.field = "network(8, 7, plain, square)";
+    assert_int_equal(
+        cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &more, &second, &error),
+        CLS_USAGE);
+    assert_non_null(strstr(error.message, "to begin from"));
+    remove(path);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 /* ---- laws for every parameter value ---- */
 
 /* Untrained parameters, small to large: a run either keeps the laws or stops with an error. */
@@ -479,6 +529,7 @@ int main(void) {
         cmocka_unit_test(friction_in_two_dimensions),
         cmocka_unit_test(a_potential_is_learned),
         cmocka_unit_test(networks_learn_too),
+        cmocka_unit_test(forms_of_the_papers),
         cmocka_unit_test(laws_hold_for_any_parameters),
         cmocka_unit_test(jacobian_and_gradient_agree_with_differences),
         cmocka_unit_test(gradients_are_those_of_the_rows),
