@@ -304,14 +304,15 @@ static cls_status check_from(const work *w) {
 static cls_status set_weights(work *w) {
     const char *name = w->o->weights ? w->o->weights : "balanced";
     const clsi_points *p = w->points;
-    if (strcmp(name, "balanced") == 0) return CLS_OK;
+    if (strcmp(name, "balanced") == 0 || p->intervals) return CLS_OK;
     if (strcmp(name, "equal") != 0)
         return clsi_fail(w->error, CLS_USAGE, "weights are balanced or equal, not '%s'", name);
     for (size_t k = 0; k < p->n_windows; k++) {
-        size_t at[3];
+        size_t at[CLSI_MOST_WIDTH];
         clsi_window_points(p, k, at);
+        double length = p->time[at[p->width - 1]] - p->time[at[0]];
         for (size_t e = 0; e < w->residual->n_equations; e++)
-            w->residual->weight[e * p->n_windows + k] = 1 / (p->time[at[2]] - p->time[at[0]]);
+            w->residual->weight[e * p->n_windows + k] = 1 / length;
     }
     return CLS_OK;
 }
