@@ -123,17 +123,19 @@ static cls_status take_constraints(clsi_lsq *q, size_t rows, const double *C, co
 
 /* ---- creating ---- */
 
+/* Shards are made when rows come for them: small problems need one. */
+static cls_status make_shard(clsi_lsq *q, clsi_shard *s, cls_error *error) {
+    cls_status status = clsi_space_create(1, &s->space, error);
+    if (status != CLS_OK) return status;
+    s->work = clsi_calloc(clsi_qr_work(q->n), sizeof(double));
+    s->R = clsi_calloc(q->n * (q->n + 1) + 1, sizeof(double));
+    return s->R && s->work ? CLS_OK : clsi_no_memory(error);
+}
+
 static cls_status make_shards(clsi_lsq *q, cls_error *error) {
-    size_t ld = q->n + 1;
-    for (int k = 0; k < CLSI_SHARDS; k++) {
-        clsi_shard *s = &q->shard[k];
-        cls_status status = clsi_space_create(1, &s->space, error);
-        if (status != CLS_OK) return status;
-        s->R = clsi_calloc(q->n * ld + 1, sizeof(double));
-        s->work = clsi_calloc(clsi_qr_work(q->n), sizeof(double));
-        if (!s->R || !s->work) return clsi_no_memory(error);
-    }
-    q->buffer = clsi_calloc(CLSI_SHARDS * CLSI_QR_ROWS * ld, sizeof(double));
+    cls_status status = make_shard(q, &q->shard[0], error);
+    if (status != CLS_OK) return status;
+    q->buffer = malloc((CLSI_SHARDS * CLSI_QR_ROWS * (q->n + 1) + 1) * sizeof(double));
     return q->buffer ? CLS_OK : clsi_no_memory(error);
 }
 
@@ -212,6 +214,9 @@ static int take_row(clsi_lsq *q, const double *a, double b, double *row) {
 cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_error *error) {
     for (size_t i = 0; i < count; i++) {
         double *row = q->buffer + q->waiting * (q->n + 1);
+        clsi_shard *s = &q->shard[q->waiting / CLSI_QR_ROWS];
+        cls_status status = s->R ? CLS_OK : make_shard(q, s, error);
+        if (status != CLS_OK) return status;
         if (!take_row(q, A + i * q->unknowns, b[i], row))
             return clsi_fail(error, CLS_NUMERIC,
                              "row %zu of the least-squares problem is not finite", q->rows + 1);

@@ -88,20 +88,31 @@ enum { CLSI_QP_BLOCKS = 4 }; /* q, p, first law, temperatures; or the rates of e
 typedef struct clsi_convex {
     size_t n; /* unknowns */
     clsi_lsq *all;
+    size_t n_groups;
+    struct clsi_group *group;
     double *x;                    /* (n) the solution; zero for terms that were dropped */
     double *norm[CLSI_QP_BLOCKS]; /* (n) sums of squares of the columns, kind of row by kind */
     double right[CLSI_QP_BLOCKS]; /* sums of squares of what the rows explain */
-    size_t rows[CLSI_QP_BLOCKS];
     size_t n_conditions, n_inequalities;
     double *C, *d, *E, *e;
     cls_convex_info info;
 } clsi_convex;
 
-cls_status clsi_convex_open(size_t n, clsi_convex *c, cls_error *error);
+/* Rows of one equation see few of the unknowns: they get a triangle of their own. */
+typedef struct clsi_group {
+    size_t n, *column; /* the unknowns it sees, rising */
+    clsi_lsq *lsq;
+    double *row; /* (n) scratch for the caller */
+} clsi_group;
+
+cls_status clsi_convex_open(size_t n, size_t n_groups, clsi_convex *c, cls_error *error);
 void clsi_convex_close(clsi_convex *c);
-/* Rows of one kind: A (count, n) is overwritten; `explained` is the sum of squares that counts. */
-cls_status clsi_convex_add(clsi_convex *c, int block, size_t count, double *A, double *b,
-                           double explained, cls_error *error);
+/* Group g will see the unknowns j with seen[j]; NULL: all. */
+cls_status clsi_convex_group(clsi_convex *c, size_t g, const unsigned char *seen, cls_error *error);
+/* A row group[g].row (n of the group) = b; `explained` is the sum of squares that counts for the
+ * kind of row. */
+cls_status clsi_convex_add(clsi_convex *c, size_t g, int block, double b, double explained,
+                           cls_error *error);
 /* Solves, drops terms below `sparse` one by one, fills c->x and c->info; says in `words` what the
  * data cannot see. */
 cls_status clsi_convex_solve(clsi_convex *c, double sparse, const char *what, size_t n_parts,

@@ -21,11 +21,11 @@
 typedef struct stage {
     clsi_qp *q;
     clsi_convex c;
-    size_t n;               /* terms of all parts */
-    cls_node *Phi;          /* (n + 1): terms, then E_0 */
-    cls_node *y;            /* (n + 1, nz): their K Phi_p, -K^T Phi_q + P Phi_p, Phi_S */
-    unsigned char *is_zero; /* (n + 1, nz) */
-    double *A, *b;
+    size_t n;       /* terms of all parts */
+    cls_node *Phi;  /* (n + 1): terms, then E_0 */
+    cls_node *y;    /* (n + 1, nz): their K Phi_p, -K^T Phi_q + P Phi_p, Phi_S */
+    size_t *output; /* (n + 1, nz): where the program has it, SIZE_MAX for zeros */
+    size_t n_outputs;
 } stage;
 
 /* ---- expressions ---- */
@@ -76,21 +76,35 @@ static cls_status make_nodes(stage *s) {
     cls_status status = split(s);
     for (size_t j = 0; j <= s->n && status == CLS_OK; j++) {
         status = row_nodes(sys, s->Phi[j], s->y + j * nz);
-        for (size_t k = 0; k < nz; k++)
-            s->is_zero[j * nz + k] = (unsigned char)cls_is_constant(sys->g, s->y[j * nz + k], 0);
+        for (size_t k = 0; k < nz && status == CLS_OK; k++) {
+            int zero = cls_is_constant(sys->g, s->y[j * nz + k], 0);
+            s->output[j * nz + k] = zero ? SIZE_MAX : s->n_outputs;
+            if (!zero) s->y[s->n_outputs++] = s->y[j * nz + k]; /* packed: never ahead of j, k */
+        }
     }
     return status == CLS_MEMORY ? clsi_no_memory(s->q->error) : status;
 }
 
 /* ---- rows ---- */
 
-/* sum over the window of output k for all terms, into a row; returns the known part's. */
-static double reversible_row(const stage *s, const clsi_block *b, size_t probe, size_t k,
-                             double scale, double *row) {
+/* Output k of the terms that a group sees, weighted over the window or at its middle, times
+ * `factor`, onto the group's row; returns the known part's. */
+static double add_outputs(const stage *s, const clsi_block *b, size_t probe, size_t k, int window,
+                          double factor, clsi_group *g) {
     const clsi_qp_data *d = s->q->data;
-    for (size_t j = 0; j < s->n; j++)
-        row[j] = s->is_zero[j * d->nz + k] ? 0 : clsi_qp_mean(d, b, probe, j * d->nz + k) / scale;
-    return clsi_qp_mean(d, b, probe, s->n * d->nz + k) / scale;
+    double (*value)(const clsi_qp_data *, const clsi_block *, size_t, size_t) =
+        window ? clsi_qp_mean : clsi_qp_middle;
+    for (size_t i = 0; i < g->n; i++) {
+        size_t at = s->output[g->column[i] * d->nz + k];
+        if (at != SIZE_MAX) g->row[i] += factor * value(d, b, probe, at);
+    }
+    size_t known = s->output[s->n * d->nz + k];
+    return known == SIZE_MAX ? 0 : factor * value(d, b, probe, known);
+}
+
+static clsi_group *clear_row(stage *s, size_t g) {
+    memset(s->c.group[g].row, 0, s->c.group[g].n * sizeof(double));
+    return &s->c.group[g];
 }
 
 static cls_status add_reversible(stage *s, const clsi_block *b, size_t probe) {
@@ -99,9 +113,9 @@ static cls_status add_reversible(stage *s, const clsi_block *b, size_t probe) {
     for (size_t k = 0; k < nq + n; k++) {
         double scale = clsi_qp_scale(d, k, &d->probe[probe]);
         double want = d->target[k * d->n + probe] / scale;
-        s->b[0] = want - reversible_row(s, b, probe, k, scale, s->A);
+        double known = add_outputs(s, b, probe, k, 1, 1 / scale, clear_row(s, k));
         cls_status status =
-            clsi_convex_add(&s->c, k < nq ? 0 : 1, 1, s->A, s->b, want * want, s->q->error);
+            clsi_convex_add(&s->c, k, k < nq ? 0 : 1, want - known, want * want, s->q->error);
         if (status != CLS_OK) return status;
     }
     return CLS_OK;
@@ -110,17 +124,11 @@ static cls_status add_reversible(stage *s, const clsi_block *b, size_t probe) {
 static cls_status add_first_law(stage *s, const clsi_block *b, size_t probe) {
     const clsi_qp_data *d = s->q->data;
     size_t at = d->probe[probe].first + d->probe[probe].count / 2, base = d->nz - d->m;
-    double scale = d->level * d->size[2];
-    memset(s->A, 0, s->n * sizeof *s->A);
-    s->b[0] = 0;
-    for (size_t l = 0; l < d->m; l++) {
-        double rate = d->rate[(base + l) * d->n + at] / scale;
-        for (size_t j = 0; j < s->n; j++)
-            if (!s->is_zero[j * d->nz + base + l])
-                s->A[j] += rate * clsi_qp_middle(d, b, probe, j * d->nz + base + l);
-        s->b[0] -= rate * clsi_qp_middle(d, b, probe, s->n * d->nz + base + l);
-    }
-    return clsi_convex_add(&s->c, 2, 1, s->A, s->b, 0, s->q->error);
+    double scale = d->level * d->size[2], known = 0;
+    clsi_group *g = clear_row(s, d->nz);
+    for (size_t l = 0; l < d->m; l++)
+        known += add_outputs(s, b, probe, base + l, 0, d->rate[(base + l) * d->n + at] / scale, g);
+    return clsi_convex_add(&s->c, d->nz, 2, -known, 0, s->q->error);
 }
 
 static cls_status add_temperatures(stage *s, const clsi_block *b, size_t probe) {
@@ -130,13 +138,29 @@ static cls_status add_temperatures(stage *s, const clsi_block *b, size_t probe) 
     for (size_t l = 0; l < d->m && status == CLS_OK; l++) {
         double theta = d->theta[l * d->n + at], away = (theta - d->level) / d->swing;
         if (!isfinite(theta)) continue;
-        for (size_t j = 0; j < s->n; j++)
-            s->A[j] = s->is_zero[j * d->nz + base + l]
-                          ? 0
-                          : clsi_qp_middle(d, b, probe, j * d->nz + base + l) / d->swing;
-        s->b[0] = (theta - clsi_qp_middle(d, b, probe, s->n * d->nz + base + l)) / d->swing;
-        status = clsi_convex_add(&s->c, 3, 1, s->A, s->b, away * away, s->q->error);
+        double known = add_outputs(s, b, probe, base + l, 0, 1 / d->swing, clear_row(s, base + l));
+        status =
+            clsi_convex_add(&s->c, base + l, 3, theta / d->swing - known, away * away, s->q->error);
     }
+    return status;
+}
+
+/* Groups: one for each rate of q and p and for each temperature, then the first law. */
+static cls_status open_groups(stage *s) {
+    clsi_qp *q = s->q;
+    size_t nz = q->data->nz, base = nz - q->data->m;
+    cls_status status = clsi_convex_open(s->n, nz + 1, &s->c, q->error);
+    unsigned char *seen = clsi_calloc(2 * s->n + 1, 1), *warm = seen + s->n;
+    if (status == CLS_OK && !seen) status = clsi_no_memory(q->error);
+    for (size_t k = 0; k < nz && status == CLS_OK; k++) {
+        for (size_t j = 0; j < s->n; j++) {
+            seen[j] = s->output[j * nz + k] != SIZE_MAX;
+            if (k >= base) warm[j] |= seen[j];
+        }
+        status = clsi_convex_group(&s->c, k, seen, q->error);
+    }
+    if (status == CLS_OK) status = clsi_convex_group(&s->c, nz, warm, q->error);
+    free(seen);
     return status;
 }
 
@@ -292,7 +316,8 @@ static cls_status check_scale(stage *s) {
     const cls_system *sys = s->q->s;
     int unknown = 0;
     for (size_t j = 0; j < s->n; j++)
-        for (size_t l = 0; l < d->m; l++) unknown |= !s->is_zero[j * d->nz + d->nz - d->m + l];
+        for (size_t l = 0; l < d->m; l++)
+            unknown |= s->output[j * d->nz + d->nz - d->m + l] != SIZE_MAX;
     if (!unknown) { /* temperatures are known formulas */
         if (!(d->level > 0)) d->level = 1;
         return CLS_OK;
@@ -383,9 +408,8 @@ static cls_status solve(stage *s) {
     cls_status status = make_nodes(s);
     if (status == CLS_OK) status = check_scale(s);
     if (status == CLS_OK)
-        status =
-            cls_program_create(q->s->g, d->nz, q->z, (s->n + 1) * d->nz, s->y, &program, q->error);
-    if (status == CLS_OK) status = clsi_convex_open(s->n, &s->c, q->error);
+        status = cls_program_create(q->s->g, d->nz, q->z, s->n_outputs, s->y, &program, q->error);
+    if (status == CLS_OK) status = open_groups(s);
     if (status == CLS_OK) status = make_conditions(s);
     if (status == CLS_OK) status = clsi_qp_sweep(d, program, take, s, q->error);
     if (status == CLS_OK)
@@ -409,13 +433,11 @@ cls_status clsi_qp_energy(clsi_qp *q) {
     size_t nz = q->data->nz;
     s.Phi = clsi_calloc(s.n + 1, sizeof *s.Phi);
     s.y = clsi_calloc((s.n + 1) * nz, sizeof *s.y);
-    s.is_zero = clsi_calloc((s.n + 1) * nz, 1);
-    s.A = clsi_calloc(s.n + 1, sizeof *s.A);
-    s.b = clsi_calloc(1, sizeof *s.b);
-    cls_status status = s.Phi && s.y && s.is_zero && s.A && s.b ? CLS_OK : clsi_no_memory(q->error);
+    s.output = clsi_calloc((s.n + 1) * nz, sizeof *s.output);
+    cls_status status = s.Phi && s.y && s.output ? CLS_OK : clsi_no_memory(q->error);
     if (status == CLS_OK && s.n) status = solve(&s);
     if (status == CLS_OK) status = judge(&s);
     clsi_convex_close(&s.c);
-    free(s.Phi), free(s.y), free(s.is_zero), free(s.A), free(s.b);
+    free(s.Phi), free(s.y), free(s.output);
     return status;
 }

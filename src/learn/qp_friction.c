@@ -17,7 +17,6 @@ typedef struct stage {
     clsi_qp *q;
     clsi_convex c;
     size_t n;
-    double *A, *b;
 } stage;
 
 /* S_i' over z and the coefficients. */
@@ -85,10 +84,10 @@ static cls_status take(void *owner, const clsi_block *b) {
         for (size_t i = 0; i < m; i++) {
             double scale = clsi_qp_scale(d, base + i, &d->probe[probe]);
             double want = d->target[(base + i) * d->n + probe] / scale;
-            for (size_t j = 0; j < s->n; j++)
-                s->A[j] = clsi_qp_mean(d, b, probe, j * m + i) / scale;
-            s->b[0] = want - clsi_qp_mean(d, b, probe, s->n * m + i) / scale;
-            cls_status status = clsi_convex_add(&s->c, 0, 1, s->A, s->b, want * want, s->q->error);
+            double *row = s->c.group[i].row, known = clsi_qp_mean(d, b, probe, s->n * m + i);
+            for (size_t j = 0; j < s->n; j++) row[j] = clsi_qp_mean(d, b, probe, j * m + i) / scale;
+            cls_status status =
+                clsi_convex_add(&s->c, i, 0, want - known / scale, want * want, s->q->error);
             if (status != CLS_OK) return status;
         }
     }
@@ -101,10 +100,10 @@ static cls_status solve(stage *s) {
     size_t rows = (q->n_parts - q->n_energy) * q->data->n_probes;
     s->c.E = clsi_calloc(rows * s->n + 1, sizeof *s->c.E);
     s->c.e = clsi_calloc(rows + 1, sizeof *s->c.e);
-    s->A = clsi_calloc(s->n + 1, sizeof *s->A);
-    s->b = clsi_calloc(1, sizeof *s->b);
-    cls_status status = s->c.E && s->c.e && s->A && s->b ? CLS_OK : clsi_no_memory(q->error);
-    if (status == CLS_OK) status = clsi_convex_open(s->n, &s->c, q->error);
+    cls_status status = s->c.E && s->c.e ? CLS_OK : clsi_no_memory(q->error);
+    if (status == CLS_OK) status = clsi_convex_open(s->n, q->s->m, &s->c, q->error);
+    for (size_t i = 0; i < q->s->m && status == CLS_OK; i++)
+        status = clsi_convex_group(&s->c, i, NULL, q->error);
     if (status == CLS_OK) status = make_program(s, &program);
     if (status == CLS_OK) status = clsi_qp_sweep(q->data, program, take, s, q->error);
     if (status == CLS_OK)
@@ -123,7 +122,5 @@ cls_status clsi_qp_friction(clsi_qp *q) {
     if (s.n == 0) return CLS_OK;
     cls_status status = solve(&s);
     clsi_convex_close(&s.c);
-    free(s.A);
-    free(s.b);
     return status;
 }

@@ -18,7 +18,6 @@ typedef struct stage {
     clsi_qp *q;
     clsi_convex c;
     size_t n, terms, entries; /* unknowns = entries of M (upper triangle) x terms */
-    double *A, *b;
 } stage;
 
 static size_t entry(size_t m, size_t i, size_t j) {
@@ -35,15 +34,15 @@ static cls_status take_friction(void *owner, const clsi_block *b) {
         double *row = s->c.E + s->c.n_inequalities++ * s->n;
         for (size_t i = 0; i < m; i++) {
             double scale = d->size[2], want = d->target[(base + i) * d->n + probe] / scale;
-            memset(s->A, 0, s->n * sizeof *s->A);
+            double *A = s->c.group[0].row;
+            memset(A, 0, s->n * sizeof *A);
             for (size_t j = 0; j < m; j++)
                 for (size_t t = 0; t < s->terms; t++) {
                     size_t at = entry(m, i, j) * s->terms + t;
-                    s->A[at] += clsi_qp_mean(d, b, probe, t) / scale;
+                    A[at] += clsi_qp_mean(d, b, probe, t) / scale;
                     row[at] += clsi_qp_middle(d, b, probe, t);
                 }
-            s->b[0] = want;
-            cls_status status = clsi_convex_add(&s->c, 0, 1, s->A, s->b, want * want, s->q->error);
+            cls_status status = clsi_convex_add(&s->c, 0, 0, want, want * want, s->q->error);
             if (status != CLS_OK) return status;
         }
     }
@@ -73,12 +72,11 @@ static cls_status friction(stage *s, const clsi_terms *t) {
     s->terms = t->n;
     s->entries = m * (m + 1) / 2;
     s->n = s->entries * s->terms;
-    s->A = clsi_calloc(s->n + 1, sizeof *s->A);
-    s->b = clsi_calloc(1, sizeof *s->b);
     s->c.E = clsi_calloc(q->data->n_probes * s->n + 1, sizeof *s->c.E);
     s->c.e = clsi_calloc(q->data->n_probes + 1, sizeof *s->c.e);
-    cls_status status = s->A && s->b && s->c.E && s->c.e ? CLS_OK : clsi_no_memory(q->error);
-    if (status == CLS_OK) status = clsi_convex_open(s->n, &s->c, q->error);
+    cls_status status = s->c.E && s->c.e ? CLS_OK : clsi_no_memory(q->error);
+    if (status == CLS_OK) status = clsi_convex_open(s->n, 1, &s->c, q->error);
+    if (status == CLS_OK) status = clsi_convex_group(&s->c, 0, NULL, q->error);
     if (status == CLS_OK)
         status = cls_program_create(q->s->g, q->data->nz, q->z, t->n, t->node, &program, q->error);
     if (status == CLS_OK) status = clsi_qp_sweep(q->data, program, take_friction, s, q->error);
@@ -105,7 +103,6 @@ typedef struct energy_stage {
     clsi_qp *q;
     clsi_convex c;
     const clsi_terms *t;
-    double *A, *b;
 } energy_stage;
 
 /* Outputs: dPhi/dz (n, nz), then M (m, m). */
@@ -119,11 +116,11 @@ static cls_status take_energy(void *owner, const clsi_block *b) {
             int position = k < nq;
             size_t slope = position ? nq + k : k - nq;
             double scale = (position ? 1 : -1) * d->size[position ? 0 : 1];
+            double *A = s->c.group[0].row, want = d->target[k * d->n + probe] / fabs(scale);
             for (size_t j = 0; j < n; j++)
-                s->A[j] = clsi_qp_mean(d, b, probe, j * d->nz + slope) / scale;
-            s->b[0] = d->target[k * d->n + probe] / fabs(scale);
-            cls_status status = clsi_convex_add(&s->c, position ? 0 : 1, 1, s->A, s->b,
-                                                s->b[0] * s->b[0], q->error);
+                A[j] = clsi_qp_mean(d, b, probe, j * d->nz + slope) / scale;
+            cls_status status =
+                clsi_convex_add(&s->c, 0, position ? 0 : 1, want, want * want, q->error);
             if (status != CLS_OK) return status;
         }
         for (size_t i = 0; i < m; i++) {
@@ -157,12 +154,11 @@ static cls_status energy(energy_stage *s) {
     cls_graph *g = q->s->g;
     cls_program *program = NULL;
     size_t n = s->t->n, rows = q->s->m * q->data->n_probes;
-    s->A = clsi_calloc(n + 1, sizeof *s->A);
-    s->b = clsi_calloc(1, sizeof *s->b);
     s->c.C = clsi_calloc(rows * n + 1, sizeof *s->c.C);
     s->c.d = clsi_calloc(rows + 1, sizeof *s->c.d);
-    cls_status status = s->A && s->b && s->c.C && s->c.d ? CLS_OK : clsi_no_memory(q->error);
-    if (status == CLS_OK) status = clsi_convex_open(n, &s->c, q->error);
+    cls_status status = s->c.C && s->c.d ? CLS_OK : clsi_no_memory(q->error);
+    if (status == CLS_OK) status = clsi_convex_open(n, 1, &s->c, q->error);
+    if (status == CLS_OK) status = clsi_convex_group(&s->c, 0, NULL, q->error);
     if (status == CLS_OK) status = energy_program(s, &program);
     if (status == CLS_OK) status = clsi_qp_sweep(q->data, program, take_energy, s, q->error);
     if (status == CLS_OK)
@@ -196,6 +192,5 @@ cls_status clsi_qp_literal(clsi_qp *q) {
     }
     clsi_convex_close(&s.c);
     clsi_convex_close(&e.c);
-    free(s.A), free(s.b), free(e.A), free(e.b);
     return status;
 }

@@ -1,13 +1,15 @@
 /* What the programs share: sweeps over the data, sparsity, the certificate, words for what is not
  * seen.
  *
- * The rows are absorbed into a triangle once, without conditions (lsq.c); every solution after that
- * works on the triangle, so that dropping terms one by one costs nothing that grows with the data.
+ * The rows are absorbed into triangles once, without conditions (lsq.c), one for each equation over
+ * the terms that occur in it, and these into one triangle over all; every solution after that works
+ * on the triangle, so that dropping terms one by one costs nothing that grows with the data.
  * A term's contribution is the size of its column times its coefficient, relative to what the rows
  * of that kind explain (rates of q, of p, temperatures); it leaves when it is below the threshold
  * in every kind, the smallest first, and the others are fitted again with all conditions intact
  * (sequential thresholding, Brunton et al. 2016, one term at a time). */
 #include "learn/qp.h"
+#include "learn/lsq.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +62,12 @@ double clsi_qp_middle(const clsi_qp_data *d, const clsi_block *b, size_t probe, 
 
 /* ---- rows ---- */
 
-cls_status clsi_convex_open(size_t n, clsi_convex *c, cls_error *error) {
+cls_status clsi_convex_open(size_t n, size_t n_groups, clsi_convex *c, cls_error *error) {
     c->n = n;
     c->x = clsi_calloc(n + 1, sizeof *c->x);
-    int failed = !c->x;
+    c->group = clsi_calloc(n_groups, sizeof *c->group);
+    int failed = !c->x || !c->group;
+    if (c->group) c->n_groups = n_groups;
     for (int k = 0; k < CLSI_QP_BLOCKS; k++)
         failed |= !(c->norm[k] = clsi_calloc(n + 1, sizeof(double)));
     return failed ? clsi_no_memory(error) : clsi_lsq_create(n, 0, NULL, NULL, &c->all, error);
@@ -71,17 +75,56 @@ cls_status clsi_convex_open(size_t n, clsi_convex *c, cls_error *error) {
 
 void clsi_convex_close(clsi_convex *c) {
     clsi_lsq_free(&c->all);
+    for (size_t g = 0; g < c->n_groups; g++) {
+        clsi_lsq_free(&c->group[g].lsq);
+        free(c->group[g].column);
+        free(c->group[g].row);
+    }
     for (int k = 0; k < CLSI_QP_BLOCKS; k++) free(c->norm[k]);
-    free(c->x), free(c->C), free(c->d), free(c->E), free(c->e);
+    free(c->group), free(c->x), free(c->C), free(c->d), free(c->E), free(c->e);
 }
 
-cls_status clsi_convex_add(clsi_convex *c, int block, size_t count, double *A, double *b,
-                           double explained, cls_error *error) {
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < c->n; j++) c->norm[block][j] += A[i * c->n + j] * A[i * c->n + j];
+cls_status clsi_convex_group(clsi_convex *c, size_t g, const unsigned char *seen,
+                             cls_error *error) {
+    clsi_group *group = &c->group[g];
+    group->column = clsi_calloc(c->n + 1, sizeof *group->column);
+    group->row = clsi_calloc(c->n + 1, sizeof *group->row);
+    if (!group->column || !group->row) return clsi_no_memory(error);
+    for (size_t j = 0; j < c->n; j++)
+        if (!seen || seen[j]) group->column[group->n++] = j;
+    return clsi_lsq_create(group->n, 0, NULL, NULL, &group->lsq, error);
+}
+
+cls_status clsi_convex_add(clsi_convex *c, size_t g, int block, double b, double explained,
+                           cls_error *error) {
+    clsi_group *group = &c->group[g];
+    for (size_t j = 0; j < group->n; j++)
+        c->norm[block][group->column[j]] += group->row[j] * group->row[j];
     c->right[block] += explained;
-    c->rows[block] += count;
-    return clsi_lsq_add(c->all, count, A, b, error);
+    return clsi_lsq_add(group->lsq, 1, group->row, &b, error);
+}
+
+/* The triangles of the groups become rows of the whole. */
+static cls_status gather(clsi_convex *c, cls_error *error) {
+    cls_status status = CLS_OK;
+    double *row = clsi_calloc(c->n + 1, sizeof *row);
+    if (!row) return clsi_no_memory(error);
+    for (size_t g = 0; g < c->n_groups && status == CLS_OK; g++) {
+        clsi_group *group = &c->group[g];
+        size_t n = group->n, before = c->all->rows;
+        clsi_lsq_gather(group->lsq);
+        const clsi_shard *s = &group->lsq->shard[0];
+        for (size_t i = 0; i < n && status == CLS_OK; i++) {
+            double right = s->R[i * (n + 1) + n];
+            memset(row, 0, c->n * sizeof *row);
+            for (size_t j = i; j < n; j++) row[group->column[j]] = s->R[i * (n + 1) + j];
+            status = clsi_lsq_add(c->all, 1, row, &right, error);
+        }
+        c->all->rows = before + group->lsq->rows;
+        c->all->shard[0].rest += s->rest;
+    }
+    free(row);
+    return status;
 }
 
 /* ---- solving with some of the terms ---- */
@@ -202,6 +245,7 @@ cls_status clsi_convex_solve(clsi_convex *c, double sparse, const char *what, si
     f.x = clsi_calloc(c->n + 1, sizeof *f.x);
     cls_status status = f.column && f.C && f.E && f.x ? CLS_OK : clsi_no_memory(error);
     for (size_t j = 0; status == CLS_OK && j < c->n; j++) f.column[j] = j;
+    if (status == CLS_OK) status = gather(c, error);
     if (status == CLS_OK) status = refit(&f, error);
     while (status == CLS_OK && sparse > 0 && drop_smallest(&f, sparse)) status = refit(&f, error);
     if (status == CLS_OK) {
