@@ -99,7 +99,6 @@ typedef struct clsi_unknown {
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
-    int even;         /* a polynomial that is even in the velocities, which are its inputs */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */
@@ -109,7 +108,6 @@ typedef struct clsi_unknown {
 typedef struct clsi_unknowns {
     cls_system *s; /* skeleton: formulas with the symbols of the unknown parts */
     size_t n, n_symbols, n_theta;
-    double trunk; /* > 0: no temperature changes along the data (heat.c) */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;
@@ -120,6 +118,8 @@ cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments 
 void clsi_unknowns_free(clsi_unknowns **u);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
+/* Does an unknown energy depend on this variable? Then its derivative there is not known. */
+int clsi_is_hidden(const clsi_unknowns *u, cls_node variable, cls_error *error);
 
 /* ---- position_form.c ---- */
 
@@ -140,13 +140,6 @@ cls_status clsi_learn_qp(const cls_system *system, const cls_assignments *set, s
                          const cls_learn_options *o, cls_model **out, cls_learn_info *info,
                          cls_error *error);
 
-/* ---- heat.c: what isothermal data cannot tell ---- */
-
-/* The heat capacity at rest that is to be taken for a thermal lagrangian, 0: the data tell it. */
-double clsi_unseen_heat(const cls_system *s, const clsi_points *p);
-/* Anchors that keep the unknown formula from having another one. */
-cls_status clsi_set_heat(const clsi_unknowns *us, const clsi_points *p, cls_error *error);
-
 /* ---- positive.c ---- */
 
 /* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as
@@ -160,8 +153,8 @@ cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *u
 typedef struct clsi_residual {
     const clsi_points *points;
     const clsi_unknowns *unknowns;
-    size_t n, m, n_equations; /* n momenta, m entropies */
-    size_t n_quantities;      /* p, S, p', S' at a point */
+    size_t n, m, n_equations; /* n momenta, m entropies, and positions where H_p is unknown */
+    size_t n_quantities;      /* p, S, q, then their rates, at a point */
     int affine;               /* in the field symbols */
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */

@@ -30,8 +30,10 @@ static cls_node total(const clsi_unknowns *us, cls_node a, cls_node symbol, doub
     return sign < 0 ? cls_neg(us->s->g, d) : d;
 }
 
-/* y = (p, S), then y'. For a thermal lagrangian from G; for a hamiltonian p and S are data. */
-static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *error) {
+/* y = (p, S), then y'. For a thermal lagrangian from G; for a hamiltonian p and S are data, and
+ * where H_p is unknown the positions join: y = (p, S, q). */
+static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
     const cls_system *s = us->s;
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
@@ -41,7 +43,8 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
     cls_node *all = clsi_calloc(s->nq + 2 * n + m + n * m + m * m, sizeof *all);
     if (!all) return clsi_no_memory(error);
     cls_node *v = all, *T = v + n, *friction = T + m, *kappa = friction + n * m;
-    cls_node *force = kappa + m * m, *slope = force + n, *rate = y + n + m;
+    cls_node *force = kappa + m * m, *slope = force + n, *rate = y + r->n_equations;
+    int positions = r->n_equations > n + m;
     for (size_t j = 0; j < n; j++) {
         y[j] = thermal ? total(us, F, s->v[j], 1) : s->p[j];
         v[j] = thermal ? s->v[j] : total(us, F, s->p[j], 1);
@@ -55,7 +58,8 @@ static cls_status quantities(const clsi_unknowns *us, cls_node *y, cls_error *er
     clsi_place_at(s, &at, n * m, s->bound.friction, friction);
     clsi_place_at(s, &at, m * m, s->bound.conductance, kappa);
     clsi_place_at(s, &at, n, s->bound.force, force);
-    clsi_brackets_at(s, &s->bound, &at, slope, NULL, rate);
+    for (size_t i = 0; i < s->nq && positions; i++) y[n + m + i] = s->q[i];
+    clsi_brackets_at(s, &s->bound, &at, slope, positions ? rate + n + m : NULL, rate);
     for (size_t j = 0; j < n; j++) {
         rate[j] = cls_sub(g, force[j], rate[j]);
         for (size_t i = 0; i < m; i++) rate[j] = cls_add(g, rate[j], friction[i * n + j]);
@@ -148,13 +152,11 @@ void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero) {
         if (us->list[i].learned.floor > 0) zero[us->list[i].symbol] = cls_constant(g, -0x1p400);
 }
 
-/* Is nothing left of the quantities where every part vanishes? An entropy of its own (the trunk) is
- * constant along isothermal data, and so is nothing in the rows. */
+/* Is nothing left of the quantities where every part vanishes? */
 static int is_homogeneous(const clsi_residual *r, const cls_node *y, cls_node *zero) {
     const clsi_unknowns *us = r->unknowns;
     clsi_zero_parts(us, zero);
     for (size_t i = 0; i < r->n_quantities; i++) {
-        if (us->trunk > 0 && i >= r->n && i < r->n + r->m) continue;
         cls_node constant = y[i];
         for (size_t k = 0; k < us->n_symbols; k++)
             cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
@@ -198,7 +200,7 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     memcpy(inputs + s->nq + s->n, thermal ? s->T : s->S, s->m * sizeof *y);
     inputs[nz] = s->t;
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
-    cls_status status = quantities(us, y, error);
+    cls_status status = quantities(r, y, error);
     if (status == CLS_OK) status = clsi_residual_compile(r, nz + 1 + K, inputs, y, error);
     if (status == CLS_OK && r->points->rule == CLSI_DISCRETE_GRADIENT)
         status = compile_window(r, inputs, error);
@@ -230,7 +232,10 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
                 v2 += v * v / (double)(last - 1);
             }
         for (size_t e = 0; e < r->n_equations; e++) {
-            double weight = 1 / length / (s->ode ? 1 : e < r->n ? sqrt(v2) : v2);
+            double weight = 1 / length /
+                            (s->ode                         ? 1
+                             : e < r->n || e >= r->n + r->m ? sqrt(v2)
+                                                            : v2);
             if (!(weight > 0) || !isfinite(weight))
                 return clsi_fail(error, CLS_DATA,
                                  "the data from time %g to %g cannot be weighed: step %g, squared "
@@ -242,6 +247,16 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
     return CLS_OK;
 }
 
+/* The positions' own equation q' = K H_p says something where H_p is unknown. */
+static size_t position_equations(const clsi_points *points, const clsi_unknowns *us) {
+    const cls_system *s = us->s;
+    int plain = s->formalism == CLS_HAMILTONIAN && !s->ode && !points->intervals &&
+                points->rule != CLSI_DISCRETE_GRADIENT; /* which has it in its defect */
+    for (size_t j = 0; j < s->n && plain; j++)
+        if (clsi_is_hidden(us, s->p[j], NULL)) return s->nq;
+    return 0;
+}
+
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
                                 clsi_residual **out, cls_error *error) {
     *out = NULL;
@@ -249,7 +264,7 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     clsi_residual *r = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(error);
     *r = (clsi_residual){.points = points, .unknowns = unknowns, .n = s->n, .m = s->m};
-    r->n_equations = s->n + (points->intervals ? 0 : s->m);
+    r->n_equations = s->n + (points->intervals ? 0 : s->m) + position_equations(points, unknowns);
     r->n_quantities = 2 * r->n_equations;
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
     r->sloped = clsi_calloc(unknowns->n, 1);
