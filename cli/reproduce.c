@@ -11,16 +11,16 @@
 #include <string.h>
 
 static const cli_item *const items[] = {
-    &cli_dtel_table_2,   &cli_dtel_table_3,   &cli_dtel_table_4,
-    &cli_dtel_forced,    &cli_dtel_noether,   &cli_vnots_piston_a,
-    &cli_vnots_piston_b, &cli_vnots_piston_c, &cli_qp_pendulum,
+    &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
+    &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
+    &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
+    &cli_ephs_7_5,     &cli_qp_pendulum,
 };
 enum { n_items = sizeof items / sizeof *items };
 
 /* Items of the contract that later versions bring. */
 static const char *const later[] = {
     "vnots-body-a", "vnots-body-b", "vnots-body-c", "dtlm-table-2", "dtlm-table-3",
-    "ephs-6.4",     "ephs-6.5",     "ephs-7.3",     "ephs-7.4",     "ephs-7.5",
 };
 enum { n_later = sizeof later / sizeof *later };
 
@@ -244,7 +244,8 @@ static cls_status find_item(const char *name, const cli_item **out, cls_error *e
 static cls_status run(const cli_arguments *a, cls_error *error) {
     const cli_item *item = NULL;
     int json = cli_given(a, "json");
-    cli_findings f = {.quick = cli_given(a, "quick"), .quiet = json};
+    cli_findings f = {
+        .quick = cli_given(a, "quick"), .quiet = json, .folder = cli_value(a, "output")};
     if (!a->n_words) return list(json, error);
     cls_status status = find_item(a->words[0], &item, error);
     if (status) return status;
@@ -262,6 +263,7 @@ static const cli_option options[] = {
      "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
     {"literal", 0, "SECONDS",
      "vnots-piston: learn by the paper's own method as well, for so many seconds"},
+    {"output", 'o', "DIR", "pictures of the experiment in this directory (ephs items)"},
     {"json", 0, NULL, "one JSON object: {\"item\", \"cells\": [...], \"passed\"}"},
     {0},
 };

@@ -21,8 +21,9 @@ typedef struct cli_cell {
 } cli_cell;
 
 typedef struct cli_findings {
-    int quick, quiet; /* --quick; no progress wanted */
-    double literal;   /* seconds for the paper's own method of learning; 0: not wanted */
+    int quick, quiet;   /* --quick; no progress wanted */
+    double literal;     /* seconds for the paper's own method of learning; 0: not wanted */
+    const char *folder; /* for pictures, NULL: none wanted */
     size_t n, capacity;
     cli_cell *cells;
 } cli_findings;
@@ -38,6 +39,7 @@ typedef struct cli_item {
 extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_dtel_forced,
     cli_dtel_noether;
 extern const cli_item cli_qp_pendulum;
+extern const cli_item cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4, cli_ephs_7_5;
 extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
 
 /* ---- short motions kept in memory ---- */
