@@ -394,7 +394,7 @@ static cls_status rows_of_shard(batch *b, size_t first, const size_t *list, size
 
 /* Shards depend on the number of rows, never on that of threads; they begin with a window. A sum
  * of the gradient costs as much as a dozen windows, so they are not small. */
-enum { SHARDS = 16, SHARD_WINDOWS = 120 };
+enum { SHARDS = 16, SHARD_WINDOWS = 250 };
 
 static size_t shard_count(const clsi_residual *r, size_t count) {
     size_t n = 1;
