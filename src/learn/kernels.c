@@ -37,7 +37,7 @@ typedef struct kernel {
 
 enum {
     TILE_M = 384, /* rows of a tile of C: a packed panel of A is 384 kB */
-    TILE_N = 480, /* columns: both panels stay in a cache of 1 MB; a multiple of 24, 12 and 8 */
+    TILE_N = 480, /* columns: both panels stay in a cache of 1 MB; 4 times a multiple of 24 */
     DEPTH = 128,
     EDGE = 8 * 24, /* the largest register tile */
     ALIGN = 64
@@ -227,6 +227,7 @@ static void edge(const kernel *q, size_t mr, size_t nr, size_t k, const double *
 typedef struct product {
     clsi_product_part part;
     size_t m, n, k, stride;
+    size_t tile_m, tile_n;
     double alpha;
     clsi_view A, B;
     double *C;
@@ -247,8 +248,9 @@ static void packed_tile(const kernel *q, const product *g, size_t i0, size_t j0,
 }
 
 static void tile(const clsi_space *s, const product *g, size_t i0, size_t j0, double *block) {
-    if (g->part == CLSI_LOWER && j0 > i0 + TILE_M - 1) return;
-    size_t m = g->m - i0 < TILE_M ? g->m - i0 : TILE_M, n = g->n - j0 < TILE_N ? g->n - j0 : TILE_N;
+    if (g->part == CLSI_LOWER && j0 > i0 + g->tile_m - 1) return;
+    size_t m = g->m - i0 < g->tile_m ? g->m - i0 : g->tile_m;
+    size_t n = g->n - j0 < g->tile_n ? g->n - j0 : g->tile_n;
     double *a = block, *b = block + (size_t)TILE_M * DEPTH;
     for (size_t p = 0; p < g->k; p += DEPTH) {
         size_t k = g->k - p < DEPTH ? g->k - p : DEPTH;
@@ -260,21 +262,30 @@ static void tile(const clsi_space *s, const product *g, size_t i0, size_t j0, do
     }
 }
 
+#ifdef _OPENMP
+static size_t tiles_of(const product *g) {
+    return ((g->m + g->tile_m - 1) / g->tile_m) * ((g->n + g->tile_n - 1) / g->tile_n);
+}
+#endif
+
+/* Smaller tiles for more threads: whole register tiles, so that the bits are the same. */
 void clsi_multiply(clsi_space *space, clsi_product_part part, size_t m, size_t n, size_t k,
                    double alpha, clsi_view A, clsi_view B, double *C, size_t stride) {
-    product g = {part, m, n, k, stride, alpha, A, B, C};
-    size_t rows = (m + TILE_M - 1) / TILE_M, columns = (n + TILE_N - 1) / TILE_N;
+    product g = {part, m, n, k, stride, TILE_M, TILE_N, alpha, A, B, C};
 #ifdef _OPENMP
-    if (space->threads > 1 && rows * columns > 1 && (double)m * (double)n * (double)k > SMALL) {
+    if (space->threads > 1 && (double)m * (double)n * (double)k > SMALL) {
+        while (tiles_of(&g) < 4 * (size_t)space->threads && g.tile_m > TILE_M / 4)
+            g.tile_m /= 2, g.tile_n /= 2;
+        size_t columns = (n + g.tile_n - 1) / g.tile_n, rows = tiles_of(&g) / columns;
 #pragma omp parallel for num_threads(space->threads) schedule(dynamic)
         for (size_t t = 0; t < rows * columns; t++)
-            tile(space, &g, (rows - 1 - t / columns) * TILE_M, t % columns * TILE_N,
+            tile(space, &g, (rows - 1 - t / columns) * g.tile_m, t % columns * g.tile_n,
                  space->block + (size_t)omp_get_thread_num() * (TILE_M + TILE_N) * DEPTH);
         return;
     }
 #endif
-    for (size_t t = 0; t < rows * columns; t++)
-        tile(space, &g, t / columns * TILE_M, t % columns * TILE_N, space->block);
+    for (size_t i = 0; i < m; i += TILE_M)
+        for (size_t j = 0; j < n; j += TILE_N) tile(space, &g, i, j, space->block);
 }
 
 /* ---- vectors ---- */
