@@ -247,12 +247,12 @@ static cls_status print_json(const lesson *l, cls_error *error) {
     json_t *loss =
         json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
                   cli_json_real(i->loss_final), "validation", cli_json_real(i->loss_validation));
-    json_t *o = json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b}", "parameters",
-                          (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss",
-                          loss, "iterations", (json_int_t)i->iterations, "seconds", i->seconds,
-                          "optimizer", i->optimizer, "model", l->model, "rank", (json_int_t)i->rank,
-                          "condition", cli_json_real(i->condition), "unseen", (json_int_t)i->unseen,
-                          "normalised", i->normalised);
+    json_t *o = json_pack(
+        "{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b, s:b}", "parameters",
+        (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss, "iterations",
+        (json_int_t)i->iterations, "seconds", i->seconds, "optimizer", i->optimizer, "model",
+        l->model, "rank", (json_int_t)i->rank, "condition", cli_json_real(i->condition), "unseen",
+        (json_int_t)i->unseen, "normalised", i->normalised, "isothermal", i->isothermal);
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     return cli_print_json(o, error);
 }
@@ -268,6 +268,13 @@ static void print_rank(const cls_learn_info *i) {
         fprintf(stderr,
                 "  scale       a multiple of energy and forces moves the same way; the mean "
                 "mass was set to 1\n");
+    if (i->isothermal)
+        fprintf(stderr,
+                "  heat        no temperature changes along the data: they cannot tell the heat "
+                "capacity\n"
+                "              at rest, and so neither energy nor entropy beyond a function of T; "
+                "the motion\n"
+                "              needs no more, and a large heat capacity was taken\n");
     if (i->negative)
         fprintf(stderr,
                 "  negative    %zu value%s of friction at the data, before the form made "

@@ -82,6 +82,7 @@ typedef struct cls_learn_info {
                       * of the spread of the data; INFINITY: they fail; NAN: not made */
     size_t restart;  /* iterative: the one that was kept */
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
+    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories

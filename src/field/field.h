@@ -95,8 +95,9 @@ typedef struct clsi_field_kind {
 struct clsi_field {
     const clsi_field_kind *kind;
     size_t d, n_parameters;
-    char *spec;               /* "chebyshev(8)" as given */
-    const char *const *names; /* (d) of the inputs, during create only; NULL: they have none */
+    size_t even_first, even_count; /* inputs that it is even in: their scaling must keep zero */
+    char *spec;                    /* "chebyshev(8)" as given */
+    const char *const *names;      /* (d) of the inputs, during create only; NULL: they have none */
     void *data;
 };
 

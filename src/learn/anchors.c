@@ -235,7 +235,7 @@ double clsi_anchors_value(const clsi_anchors *as, size_t i) {
 
 int clsi_anchors_set_scale(const clsi_anchors *as) {
     for (size_t i = 0; i < as->n; i++)
-        if (as->list[i].given->value != 0) return 1;
+        if (as->list[i].given->value != 0 && !as->list[i].given->gauge) return 1;
     return 0;
 }
 

@@ -605,7 +605,7 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size
         for (size_t w = 0; w < b->n; w++)
             for (size_t j = 0; j < r->n; j++) {
                 size_t i = j * POINTS + b->slot[w][0];
-                double v = p->z[(r->n + j) * p->n + p->window[(at + w) * stride]];
+                double v = p->z[(r->unknowns->s->nq + j) * p->n + p->window[(at + w) * stride]];
                 double c = v / (double)n;
                 *mean_pv += c * b->out[i];
                 *mean_vv += c * v;

@@ -156,6 +156,7 @@ static cls_status make_positive(work *w, const double *theta) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
+        if (l->matrix && l->slot) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -184,7 +185,8 @@ static cls_status rescale(work *w) {
     for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
         const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
-        if (u->kind == CLSI_PART_FRICTION && l->slot >= w->residual->n) continue; /* an angle */
+        if (u->kind == CLSI_PART_FRICTION && l->slot >= w->residual->n && !l->matrix)
+            continue; /* an angle */
         l->scale /= scale;
         l->floor /= scale;
     }
@@ -404,14 +406,14 @@ static int moves(const work *w) {
     double sum = 0;
     for (size_t k = 0; k < p->n_training; k++)
         for (size_t j = 0; j < w->residual->n; j++) {
-            double v = p->z[(w->residual->n + j) * p->n + p->window[k]];
+            double v = p->z[(w->unknowns->s->nq + j) * p->n + p->window[k]];
             sum += v * v / (double)p->n_training;
         }
     return sum > 1e-300;
 }
 
-/* Networks by spring: on the piston lm was a hundred times behind after a minute. Bases that are
- * not affine (frictions of several coordinates) by lm, which needs tens of iterations there. */
+/* Networks by spring: on the piston lm was a hundred times behind after a minute. Rules that are
+ * not affine by lm, which needs tens of iterations there. */
 static const char *choose_optimizer(const work *w) {
     if (w->residual->affine) return "linear";
     for (size_t i = 0; i < w->unknowns->n; i++)
@@ -735,6 +737,8 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     if (status == CLS_OK) status = clsi_anchors_create(w->unknowns, &w->anchors, w->error);
     if (status != CLS_OK) return status;
     w->info->parameters = w->unknowns->n_theta;
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        w->info->isothermal |= w->unknowns->list[i].learned.trunk > 0;
     w->info->samples = w->points->n_training;
     w->info->validation_samples = w->points->n_windows - w->points->n_training;
     w->theta = clsi_calloc(w->unknowns->n_theta, sizeof *w->theta);

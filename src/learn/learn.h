@@ -99,6 +99,7 @@ typedef struct clsi_unknown {
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
+    int even;         /* a polynomial that is even in the velocities, which are its inputs */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */
@@ -108,6 +109,7 @@ typedef struct clsi_unknown {
 typedef struct clsi_unknowns {
     cls_system *s; /* skeleton: formulas with the symbols of the unknown parts */
     size_t n, n_symbols, n_theta;
+    double trunk; /* > 0: no temperature changes along the data (heat.c) */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;
@@ -139,6 +141,13 @@ cls_status clsi_learn_qp(const cls_system *system, const cls_assignments *set, s
                          const cls_table *const *tables, const char *const *names,
                          const cls_learn_options *o, cls_model **out, cls_learn_info *info,
                          cls_error *error);
+
+/* ---- heat.c: what isothermal data cannot tell ---- */
+
+/* The heat capacity at rest that is to be taken for a thermal lagrangian, 0: the data tell it. */
+double clsi_unseen_heat(const cls_system *s, const clsi_points *p);
+/* Anchors that keep the unknown formula from having another one. */
+cls_status clsi_set_heat(const clsi_unknowns *us, const clsi_points *p, cls_error *error);
 
 /* ---- positive.c ---- */
 

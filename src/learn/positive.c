@@ -11,8 +11,34 @@
 
 enum { ROUNDS = 6, PER_ROUND = 40 };
 
-static int is_bound(const clsi_unknown *u) {
+/* For F = -L v the bound is -F.v/v.v = sum_ab v_a v_b L_ab/v.v >= 0; where v is no datum (a
+ * hamiltonian) the form alone keeps it. */
+static int is_bound(const clsi_unknowns *us, const clsi_unknown *u) {
+    if (u->learned.matrix)
+        return u->learned.slot == 0 && us->s->formalism == CLS_THERMAL_LAGRANGIAN;
     return !u->nonlinear && (u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT);
+}
+
+/* The fields that a bound is made of: the one field, or all entries of L. */
+static size_t fields_of(const clsi_unknowns *us, const clsi_unknown *u) {
+    return u->learned.matrix ? clsi_field_count(u->kind, us->s->n) : 1;
+}
+
+/* v_a v_b/v.v at a datum, twice that above the diagonal. */
+static double factor_of(const clsi_unknowns *us, const clsi_unknown *u, const clsi_points *p,
+                        size_t i) {
+    const cls_system *s = us->s;
+    if (!u->learned.matrix) return 1;
+    size_t a = u->learned.slot, b = a;
+    if (a >= s->n) { /* above the diagonal, row by row */
+        size_t left = a - s->n;
+        for (a = 0; left >= s->n - 1 - a; a++) left -= s->n - 1 - a;
+        b = a + 1 + left;
+    }
+    const double *v = p->z + s->nq * p->n + i;
+    double square = 1e-300;
+    for (size_t j = 0; j < s->n; j++) square += v[j * p->n] * v[j * p->n];
+    return (a == b ? 1 : 2) * v[a * p->n] * v[b * p->n] / square;
 }
 
 typedef struct worst {
@@ -38,33 +64,38 @@ static void keep_worst(worst *w, size_t unknown, size_t point, double value) {
 
 static cls_status find_worst(const clsi_unknowns *us, const clsi_points *p, const double *theta,
                              worst *w, size_t *negative, cls_error *error) {
-    double *value = clsi_calloc(p->n, sizeof *value);
+    double *value = clsi_calloc(2 * p->n, sizeof *value), *sum = value + p->n;
     if (!value) return clsi_no_memory(error);
     w->n = *negative = 0;
     for (size_t k = 0; k < us->n; k++) {
-        const clsi_unknown *u = &us->list[k];
-        const clsi_field *f = u->learned.field;
-        if (!is_bound(u)) continue;
-        f->kind->evaluate(f, theta + u->learned.offset, p->n, u->x, value, NULL, NULL);
+        if (!is_bound(us, &us->list[k])) continue;
+        memset(sum, 0, p->n * sizeof *sum);
+        for (size_t j = 0; j < fields_of(us, &us->list[k]); j++) {
+            const clsi_unknown *u = &us->list[k + j];
+            const clsi_field *f = u->learned.field;
+            f->kind->evaluate(f, theta + u->learned.offset, p->n, u->x, value, NULL, NULL);
+            for (size_t i = 0; i < p->n_data; i++) sum[i] += factor_of(us, u, p, i) * value[i];
+        }
         for (size_t i = 0; i < p->n_data; i++) {
-            if (value[i] >= 0) continue;
+            if (sum[i] >= 0) continue;
             ++*negative;
-            keep_worst(w, k, i, value[i]);
+            keep_worst(w, k, i, sum[i]);
         }
     }
     free(value);
     return CLS_OK;
 }
 
-static void add_rows(const clsi_unknowns *us, const worst *w, double *E) {
+static void add_rows(const clsi_unknowns *us, const clsi_points *p, const worst *w, double *E) {
     memset(E, 0, w->n * us->n_theta * sizeof *E);
-    for (size_t i = 0; i < w->n; i++) {
-        const clsi_unknown *u = &us->list[w->unknown[i]];
-        const clsi_learned *l = &u->learned;
-        double one = 1;
-        l->field->kind->rows(l->field, NULL, 1, u->x + w->point[i] * l->d, &one, NULL, 0,
-                             E + i * us->n_theta + l->offset, NULL);
-    }
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t j = 0; j < fields_of(us, &us->list[w->unknown[i]]); j++) {
+            const clsi_unknown *u = &us->list[w->unknown[i] + j];
+            const clsi_learned *l = &u->learned;
+            double factor = factor_of(us, u, p, w->point[i]);
+            l->field->kind->rows(l->field, NULL, 1, u->x + w->point[i] * l->d, &factor, NULL, 0,
+                                 E + i * us->n_theta + l->offset, NULL);
+        }
 }
 
 cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
@@ -81,7 +112,7 @@ cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *u
         status = clsi_lsq_solve(q, rcond, n, n ? E : NULL, n ? e : NULL, theta, found, kkt, error);
         if (status == CLS_OK) status = find_worst(us, p, theta, &w, negative, error);
         if (status != CLS_OK || *negative == 0 || round == ROUNDS) break;
-        add_rows(us, &w, E + n * us->n_theta);
+        add_rows(us, p, &w, E + n * us->n_theta);
         n += w.n;
     }
     free(E);

@@ -152,11 +152,13 @@ void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero) {
         if (us->list[i].learned.floor > 0) zero[us->list[i].symbol] = cls_constant(g, -0x1p400);
 }
 
-/* Is nothing left of the quantities where every part vanishes? */
+/* Is nothing left of the quantities where every part vanishes? An entropy of its own (the trunk) is
+ * constant along isothermal data, and so is nothing in the rows. */
 static int is_homogeneous(const clsi_residual *r, const cls_node *y, cls_node *zero) {
     const clsi_unknowns *us = r->unknowns;
     clsi_zero_parts(us, zero);
     for (size_t i = 0; i < r->n_quantities; i++) {
+        if (us->trunk > 0 && i >= r->n && i < r->n + r->m) continue;
         cls_node constant = y[i];
         for (size_t k = 0; k < us->n_symbols; k++)
             cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);

@@ -1,10 +1,11 @@
 /* The parts to learn: which form each gets, of which inputs, scaled by the data's own range.
  *
- * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (so that
- * everything is even in v: momentum vanishes at rest, and the gauge terms P0.v and grad f(q).v are
- * gone) and log T (temperatures stay positive). A friction is F = -Q D Q^T v with D positive by
- * form
- * (-lambda v for one coordinate); a generating function has no constant. */
+ * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (or v itself
+ * in polynomials that are even in it, so that momentum vanishes at rest, and the gauge terms P0.v
+ * and grad f(q).v are gone) and log T (temperatures stay positive). A friction is F = -lambda v
+ * with lambda positive by form; for several momenta F = -Q D Q^T v with D positive by form where
+ * fields are networks, F = -L v where they are linear, dissipative by form when the model is built.
+ * A generating function has no constant. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
@@ -50,7 +51,11 @@ static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, 
     part *p = owner;
     size_t n = clsi_field_count(kind, s->n);
     for (size_t i = 0; i < n; i++) p->values[i] = symbol_of(p->first + i, s);
-    return kind == CLSI_PART_FRICTION ? clsi_friction_force(s, p->values, j) : p->values[0];
+    if (kind == CLSI_PART_FORMULA)
+        return cls_add(s->g, clsi_learned_trunk(&p->first->learned, s), p->values[0]);
+    if (kind != CLSI_PART_FRICTION) return p->values[0];
+    return p->first->learned.matrix ? clsi_matrix_force(s, p->values, 0, j)
+                                    : clsi_friction_force(s, p->values, j);
 }
 
 static cls_status check_parts(const cls_system *system, const clsi_replacement *list, size_t n,
@@ -133,15 +138,18 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->kind = parts[i].kind;
             u->learned.slot = slot;
             u->learned.scale = 1;
-            /* Q D Q^T is not linear in its fields, so positivity belongs into the residual too */
+            if (u->kind == CLSI_PART_FORMULA) u->learned.trunk = us->trunk;
+            /* Q D Q^T is not linear in its fields: positivity is in the residual; bases have -L v
+             */
             u->spec = declared(system, system->unknown_field, o->unknown[i]);
             if (!u->spec) u->spec = o->field;
             u->of = declared(system, system->unknown_of, o->unknown[i]);
             const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
             if (!u->of && !(chosen && chosen->raw))
                 u->of = clsi_part_inputs_of(system, o->unknown[i]);
-            u->nonlinear = n > 1 || clsi_field_word(u->spec, "square") ||
+            u->nonlinear = clsi_field_word(u->spec, "square") ||
                            (u->spec && strncmp(u->spec, "network", 7) == 0);
+            u->learned.matrix = n > 1 && !u->nonlinear;
             if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
         }
     }
@@ -215,9 +223,10 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
     const cls_node *moved = thermal ? s->v : s->p;
     for (size_t j = 0; j < s->nq && status == CLS_OK; j++)
         status = add_input(l, error, "%s", s->coordinate[j].name);
-    for (size_t j = 0; j < s->n && moving && raw && status == CLS_OK; j++)
+    int plain = raw || u->even; /* an even field has no need of products */
+    for (size_t j = 0; j < s->n && moving && plain && status == CLS_OK; j++)
         status = add_input(l, error, "%s", cls_node_name(s->g, moved[j]));
-    for (size_t j = 0; j < s->n && moving && !raw; j++)
+    for (size_t j = 0; j < s->n && moving && !plain; j++)
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
             status = add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
                                cls_node_name(s->g, moved[k]));
@@ -227,15 +236,28 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
     return status;
 }
 
+/* binomial(n + k, k) */
+static double choices(size_t n, size_t k) {
+    double product = 1;
+    for (size_t i = 1; i <= k; i++) product *= (double)n / (double)i + 1;
+    return product;
+}
+
+/* Terms of a degree in d inputs, `even` of which come in pairs (0: none). */
+static double count_terms(size_t d, size_t even, size_t degree) {
+    if (!even) return choices(degree, d);
+    double sum = 0;
+    for (size_t pairs = 0; pairs <= degree; pairs++)
+        sum += choices(2 * pairs, even - 1) * choices(degree - pairs, d - even);
+    return sum;
+}
+
 /* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction. */
-static int auto_degree(size_t d, int formula) {
+static int auto_degree(size_t d, size_t even, int formula) {
     double most = formula ? 1010 : 140;
     int degree = 1;
-    for (; degree < (formula ? 12 : 8); degree++) {
-        double terms = 1;
-        for (size_t i = 1; i <= d; i++) terms *= (double)(degree + 1) / (double)i + 1;
-        if (terms > most) break;
-    }
+    while (degree < (formula ? 12 : 8) && count_terms(d, even, (size_t)degree + 1) <= most)
+        degree++;
     return degree;
 }
 
@@ -244,23 +266,37 @@ static int is_energy(const cls_system *s, const clsi_unknown *u) {
     return !s->ode && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
 }
 
+/* Polynomials of several velocities are even in them; see src/field/basis.c. */
+static int wants_even(const cls_system *s, const clsi_unknown *u, const clsi_points *points) {
+    const char *spec = u->spec;
+    int basis = !spec || strncmp(spec, "chebyshev(", 10) == 0 || strncmp(spec, "monomial(", 9) == 0;
+    int moving = s->formalism == CLS_THERMAL_LAGRANGIAN || u->kind != CLSI_PART_LET;
+    if (!basis || !moving || u->of || points->intervals || s->n < 2 || s->ode) return 0;
+    if (clsi_field_word(spec, "plain")) return 0;
+    return !spec || (!strstr(spec, "even") && atoi(strchr(spec, '(') + 1) <= 15);
+}
+
 static cls_status choose_field(const cls_system *s, clsi_unknown *u, cls_error *error) {
     int formula = is_energy(s, u);
-    char chosen[64];
+    char chosen[128], more[48] = "";
     const char *spec = u->spec;
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
     clsi_learned *l = &u->learned;
+    if (!spec) {
+        snprintf(chosen, sizeof chosen, "chebyshev(%d)",
+                 auto_degree(l->d, u->even ? s->n : 0, formula));
+        spec = chosen;
+        kind = clsi_field_kind_of(spec);
+    }
     /* a friction needs its constant, a generating function cannot have one */
     int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
-    size_t length = spec ? strlen(spec) : 0;
-    if (!spec) {
-        snprintf(chosen, sizeof chosen, "chebyshev(%d%s)", auto_degree(l->d, formula),
-                 formula ? "" : ", constant");
-        spec = chosen;
-    } else if (bare && length < 48 && spec[length - 1] == ')') {
-        const char *comma = strchr(spec, ','), *close = spec + length - 1;
-        const char *at = comma ? comma : close; /* words for the learner stand at the end */
-        snprintf(chosen, sizeof chosen, "%.*s, constant%s", (int)(at - spec), spec, at);
+    if (u->even) snprintf(more, sizeof more, ", even %zu %zu", s->nq, s->n);
+    if ((bare || u->even) && strlen(spec) < 48 && strchr(spec, ')')) {
+        char given[64]; /* words for the learner stand at the end */
+        snprintf(given, sizeof given, "%s", spec);
+        size_t at = strcspn(given, ",)");
+        snprintf(chosen, sizeof chosen, "%.*s%s%s%s", (int)at, given, more,
+                 bare ? ", constant" : "", given + at);
         spec = chosen;
     }
     return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
@@ -343,7 +379,9 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
         l->high[i] = high;
         double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
         int scaled = !l->field->kind->raw;
-        l->center[i] = scaled ? low / 2 + high / 2 : 0;
+        int even = i >= l->field->even_first && i - l->field->even_first < l->field->even_count;
+        if (even) half = size;
+        l->center[i] = scaled && !even ? low / 2 + high / 2 : 0;
         l->half[i] = !scaled ? 1 : half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
@@ -398,6 +436,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
     cls_status status = check_names(system, o, error);
+    us->trunk = clsi_unseen_heat(system, points);
     if (status == CLS_OK) status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
@@ -409,6 +448,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
         int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain");
+        u->even = wants_even(us->s, u, points);
         status = choose_inputs(us->s, u, points, raw, error);
     }
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
@@ -421,6 +461,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         us->n_theta += u->learned.field->n_parameters;
     }
     free(z);
+    if (status == CLS_OK) status = clsi_set_heat(us, points, error);
     return status == CLS_OK ? make_symbols(us, error) : status;
 }
 

@@ -52,11 +52,21 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     if (l->square) phi = cls_mul(g, phi, phi);
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
-    if (l->square || !(l->floor > 0)) return u;
+    if (l->square || l->matrix || !(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
     cls_node root =
         cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
     return cls_mul(g, cls_constant(g, 0.5), cls_add(g, u, root));
+}
+
+cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s) {
+    cls_graph *g = s->g;
+    cls_node sum = cls_constant(g, 0), one = cls_constant(g, 1);
+    for (size_t i = 0; i < s->m && l->trunk > 0; i++) {
+        cls_node log = cls_sub(g, cls_apply(g, CLS_FN_LOG, s->T[i]), one);
+        sum = cls_add(g, sum, cls_mul(g, cls_constant(g, l->trunk), cls_mul(g, s->T[i], log)));
+    }
+    return sum;
 }
 
 size_t clsi_field_count(clsi_part_kind kind, size_t n) {
@@ -86,6 +96,33 @@ cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t
     cls_node force = cls_neg(g, w[j]);
     free(w);
     return force;
+}
+
+/* -(L v)_j; entry (a, b) above the diagonal stands where the angle of that plane would. */
+static cls_node matrix_row(const cls_system *s, const cls_node *values, size_t j) {
+    cls_graph *g = s->g;
+    size_t n = s->n, at = n;
+    cls_node sum = cls_mul(g, values[j], s->v[j]);
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = a + 1; b < n; b++, at++)
+            if (a == j || b == j) sum = cls_add(g, sum, cls_mul(g, values[at], s->v[a + b - j]));
+    return cls_neg(g, sum);
+}
+
+cls_node clsi_matrix_force(const cls_system *s, const cls_node *values, double floor, size_t j) {
+    cls_graph *g = s->g;
+    cls_node force = matrix_row(s, values, j), two = cls_constant(g, 2);
+    if (!(floor > 0)) return force;
+    /* at rest 0/0; the floor's square must not underflow */
+    cls_node power = cls_constant(g, 0), square = cls_constant(g, 1e-100);
+    for (size_t k = 0; k < s->n; k++) {
+        power = cls_add(g, power, cls_mul(g, matrix_row(s, values, k), s->v[k]));
+        square = cls_add(g, square, cls_pow(g, s->v[k], two));
+    }
+    cls_node d = cls_div(g, power, square), least = cls_constant(g, floor * floor);
+    cls_node root = cls_apply(g, CLS_FN_SQRT, cls_add(g, cls_pow(g, d, two), least));
+    cls_node excess = cls_mul(g, cls_constant(g, 0.5), cls_add(g, d, root));
+    return cls_sub(g, force, cls_mul(g, excess, s->v[j]));
 }
 
 /* A part and its fields: consecutive entries of model->learned. */
@@ -126,7 +163,8 @@ static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) 
     const clsi_learned *end = p->model->learned + p->model->n_learned;
     size_t have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
-        if (have < bound && !(l->square ? l->scale >= 0 : l->floor > 0))
+        if (l->matrix != p->first->matrix) return "its fields have different forms";
+        if (have < (l->matrix ? 1 : bound) && !(l->square ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
         have++;
     }
@@ -137,10 +175,14 @@ static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, si
     place *p = owner;
     size_t n = clsi_field_count(kind, s->n);
     if ((p->wrong = what_is_wrong(p, kind, s->n))) return cls_constant(s->g, 0);
+    if (kind == CLSI_PART_FORMULA)
+        return cls_add(s->g, clsi_learned_trunk(p->first, s), value_of(p, p->first, s));
     if (kind != CLSI_PART_FRICTION) return value_of(p, p->first, s);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
     for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s);
-    if (values) force = clsi_friction_force(s, values, j);
+    if (values)
+        force = p->first->matrix ? clsi_matrix_force(s, values, p->first->floor, j)
+                                 : clsi_friction_force(s, values, j);
     free(values);
     return force;
 }
@@ -285,6 +327,8 @@ static json_t *learned_json(const clsi_learned *l) {
                             "low", numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale",
                             l->scale, "floor", l->floor);
     if (l->square) json_object_set_new(all, "square", json_true());
+    if (l->matrix) json_object_set_new(all, "form", json_string("matrix"));
+    if (l->trunk > 0) json_object_set_new(all, "trunk", json_real(l->trunk));
     return all;
 }
 
@@ -342,17 +386,21 @@ static int read_numbers(const json_t *list, size_t n, double *out) {
 }
 
 static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, cls_error *error) {
-    const char *part = NULL, *spec = NULL;
+    const char *part = NULL, *spec = NULL, *form = NULL;
     json_t *inputs = NULL, *center = NULL, *half = NULL;
     json_int_t slot = 0;
-    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b}", "part", &part, "slot",
-                    &slot, "field", &spec, "inputs", &inputs, "center", &center, "half", &half,
-                    "scale", &l->scale, "floor", &l->floor, "square", &l->square) != 0)
+    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b, s?s, s?F}", "part", &part,
+                    "slot", &slot, "field", &spec, "inputs", &inputs, "center", &center, "half",
+                    &half, "scale", &l->scale, "floor", &l->floor, "square", &l->square, "form",
+                    &form, "trunk", &l->trunk) != 0)
         return bad(path, "a learned part lacks something", error);
+    if (form && strcmp(form, "matrix") != 0)
+        return bad(path, "a learned part has a form that this version does not know", error);
+    l->matrix = form != NULL;
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
-    if (slot < 0 || !isfinite(l->scale) || !isfinite(l->floor))
-        return bad(path, "a learned part has a bad slot, scale or floor", error);
+    if (slot < 0 || !isfinite(l->scale) || !isfinite(l->floor) || !isfinite(l->trunk))
+        return bad(path, "a learned part has a bad slot, scale, floor or trunk", error);
     if (l->d < 1 || l->d > CLSI_FIELD_MAX_INPUTS || !read_numbers(center, l->d, l->center) ||
         !read_numbers(half, l->d, l->half))
         return bad(path, "a learned part has bad inputs", error);

@@ -10,7 +10,8 @@
  * over the system's variables ("x", "v.x^2", "log(T1)"). */
 typedef struct clsi_learned {
     char *part;
-    size_t slot; /* a friction of n > 1 coordinates has n diagonal and n(n-1)/2 angle fields */
+    size_t slot; /* a friction of n > 1 momenta has n diagonal and n(n-1)/2 other fields */
+    int matrix;  /* a friction whose fields are the entries of L, F = -L v, not D and the angles */
     clsi_field *field;
     size_t d;
     char *input[CLSI_FIELD_MAX_INPUTS];
@@ -18,8 +19,13 @@ typedef struct clsi_learned {
     double low[CLSI_FIELD_MAX_INPUTS], high[CLSI_FIELD_MAX_INPUTS]; /* range of the data */
     size_t offset;                                                  /* of its parameters in theta */
     double scale; /* the part is scale * phi: frictions are learned in units of their size */
-    double floor; /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi */
-    int square;   /* the part is made positive by scale phi^2 instead: the paper's form */
+    /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi; with `matrix`
+     * the same is done to F.v/v.v (slot 0 has it) */
+    double floor;
+    int square; /* the part is made positive by scale phi^2 instead: the paper's form */
+    /* of a whole thermal lagrangian: G = scale phi + trunk sum_i T_i (log T_i - 1). Where the data
+     * cannot tell the heat capacity at rest, this is it */
+    double trunk;
 } clsi_learned;
 
 struct cls_model {
@@ -40,12 +46,18 @@ struct cls_model {
 cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x);
 /* phi made into the part's value: scale, and positive where asked. */
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
+/* sum_i T_i (log T_i - 1), times `trunk`. */
+cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s);
 /* Number of fields of a part of this kind. */
 size_t clsi_field_count(clsi_part_kind kind, size_t n);
 /* Force on coordinate j of F = -Q D Q^T v: values[0..n) are the diagonal of D, positive by form,
  * the rest the angles of Q, a product of plane rotations. Dissipative for every value of the
  * fields. */
 cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j);
+/* The same for F = -L v, L symmetric, values[0..n) its diagonal and the rest its upper triangle:
+ * linear in the fields. With floor > 0 made dissipative for every value of the fields: with
+ * d = F.v/v.v the force -(d + sqrt(d^2 + floor^2))/2 v is added, nothing where F dissipates. */
+cls_node clsi_matrix_force(const cls_system *s, const cls_node *values, double floor, size_t j);
 /* Is the range of input k in the data known? */
 int clsi_has_range(const clsi_learned *l, size_t k);
 /* Learned parts as JSON text, and back: the note "unknown" of a container. `offset` follows from

@@ -32,6 +32,7 @@ typedef struct clsi_named {
 typedef struct clsi_anchor {
     cls_node of, by;
     double value, *state; /* (nq + n + m): see clsi_anchor_variable */
+    int gauge;            /* set by the learner where the data cannot tell: says nothing of scale */
 } clsi_anchor;
 
 /* Positions [first, first + count) whose squares add up to one. */

@@ -204,8 +204,33 @@ static void mistakes_in_terms(void **unused) {
     free(many);
 }
 
+/* chebyshev(D, even ...) is even, and has as many terms as there are even monomials. */
+static void even_bases(void **unused) {
+    (void)unused;
+    setup t = open_setup("chebyshev(4, even 0 2, constant)");
+    /* 1, 3, 5, 7, 9 monomials of degree 0, 2, 4, 6, 8 in two inputs; the third fills up to 4 */
+    assert_int_equal(t.f->n_parameters, 1 * 5 + 3 * 4 + 5 * 3 + 7 * 2 + 9);
+    for (size_t s = 0; s < SAMPLES; s++) {
+        double other[D] = {-t.x[s * D], -t.x[s * D + 1], t.x[s * D + 2]};
+        double a = value_at(&t, t.theta, t.x + s * D), b = value_at(&t, t.theta, other);
+        assert_true(fabs(a - b) <= 1e-14 * (1 + fabs(a)));
+        other[1] = t.x[s * D + 1];
+        assert_true(fabs(a - value_at(&t, t.theta, other)) > 1e-6); /* together, not each */
+    }
+    close_setup(&t);
+    const char *const bad[] = {"chebyshev(4, even 2 2)", "chebyshev(4, even 0 0)",
+                               "chebyshev(16, even 0 2)", "chebyshev(4, even 0)"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        clsi_field *f;
+        cls_error error;
+        assert_int_equal(clsi_field_create(D, bad[i], names, &f, &error), CLS_USAGE);
+        assert_null(f);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(second_rows_agree_with_differences),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(even_bases),
+                                       cmocka_unit_test(second_rows_agree_with_differences),
                                        cmocka_unit_test(curvature_of_chebyshev_is_exact),
                                        cmocka_unit_test(terms_are_their_formulas),
                                        cmocka_unit_test(terms_become_expressions),

@@ -103,7 +103,8 @@ static const char *const plate =
     "friction F on T: x <- -(0.5 + 0.2*x^2)*v.x - 0.2*v.y, y <- -0.2*v.x - 0.3*v.y\n"
     "start x = 0.5, y = -0.3, v.x = 0.2, v.y = 0.4, T = 1\n";
 
-/* F = -Q D Q^T v: learned, and dissipative everywhere because of its form. */
+/* F = -L v by one solve, which has the truth; F = -Q D Q^T v by iterations. Both dissipate
+ * everywhere by form. */
 static void friction_in_two_dimensions(void **unused) {
     (void)unused;
     cls_error error;
@@ -115,9 +116,9 @@ static void friction_in_two_dimensions(void **unused) {
     const char *const parts[] = {"F"};
     cls_learn_info info;
     cls_model *m = learn(s, t, parts, 1, "monomial(2, constant)", &info);
-    assert_string_equal(info.optimizer, "lm");
+    assert_string_equal(info.optimizer, "linear");
     double mean = rollout(s, m, 0.02, 300);
-    if (mean > 1e-3) fail_msg("mean error %g", mean);
+    if (mean > 1e-4) fail_msg("mean error %g", mean);
     cls_model_free(&m);
     cls_table_free(&t);
     cls_system_free(&s);
