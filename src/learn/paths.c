@@ -102,8 +102,9 @@ cls_status clsi_paths_create(const clsi_target *t, clsi_paths **out, cls_error *
     size_t size = CLSI_LANES * path_size(t) + 2 * nz * wide + nz * nz;
     p->block = clsi_calloc(size, sizeof(double));
     p->pivots = clsi_calloc(CLSI_LANES * nz, sizeof *p->pivots);
-    cls_status status = p->block && p->pivots ? clsi_stride_create(t->motion, &p->stride, error)
-                                              : clsi_no_memory(error);
+    cls_status status = p->block && p->pivots
+                            ? clsi_stride_create(t->motion, t->alone, &p->stride, error)
+                            : clsi_no_memory(error);
     if (status != CLS_OK) {
         clsi_paths_free(out);
         return status;

@@ -100,6 +100,7 @@ static cls_status create(clsi_shooting *s, const clsi_points *points, const clsi
     if (!s->window) return clsi_no_memory(error);
     cut(points, held, o->intervals, s->window);
     choose(s, all, o->max_windows);
+    t->alone = s->n_windows == 1;
     s->kept = SIZE_MAX;
     s->theta = clsi_calloc(t->n_theta, sizeof *s->theta);
     s->known = clsi_calloc(s->n_windows, 1);

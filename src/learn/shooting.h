@@ -22,6 +22,7 @@ typedef struct clsi_target {
     double *weight;  /* (nz) 1 / spread */
     size_t substeps; /* scheme steps in an interval of the data */
     int free_starts; /* the start of a window is what fits it best; else the measured point */
+    int alone;       /* one window only: nothing to fill vectors with while it is simulated */
     size_t most_steps, most_rows; /* of a window */
 } clsi_target;
 

@@ -136,9 +136,11 @@ enum { GUESS, RESIDUAL, NEXT, TANGENT, REVERSE, PROGRAMS };
 
 struct clsi_stride {
     const clsi_sensitive *s;
+    int alone;
     const cls_program *program[PROGRAMS];
     double *lanes[PROGRAMS]; /* work of each program */
     double *base, *least;    /* (n_base), (k): of one lane */
+    double *next;            /* (nz + 1): the end of one step, and its work */
     double *u, *size;        /* (CLSI_LANES, k), (CLSI_LANES): Newton's unknowns, last updates */
     double *J, *d;           /* (k, k), (k) */
     size_t *pivot;
@@ -185,13 +187,16 @@ static void prepare_newton(const clsi_stepper *sp, clsi_newton *nw) {
     if (sp->guard) cls_program_prepare(sp->guard, nw->work_guard);
 }
 
-cls_status clsi_stride_create(const clsi_sensitive *s, clsi_stride **out, cls_error *error) {
+cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **out,
+                              cls_error *error) {
     const clsi_stepper *sp = s->stepper;
     clsi_stride *d = *out = clsi_calloc(1, sizeof *d);
     if (!d) return clsi_no_memory(error);
     *d = (clsi_stride){.s = s,
+                       .alone = alone,
                        .program = {sp->guess, sp->residual, sp->next, s->tangent, s->reverse}};
-    size_t k = s->k, size = newton_size(sp) + sp->n_base + k + CLSI_LANES * (k + 1) + k * k + k;
+    size_t k = s->k,
+           size = newton_size(sp) + sp->n_base + k + CLSI_LANES * (k + 1) + k * k + k + s->nz + 1;
     for (int i = 0; i < PROGRAMS; i++) size += clsi_lanes_size(d->program[i]);
     d->block = clsi_calloc(size, sizeof(double));
     d->pivot = clsi_calloc(k, sizeof *d->pivot);
@@ -205,6 +210,7 @@ cls_status clsi_stride_create(const clsi_sensitive *s, clsi_stride **out, cls_er
     prepare_newton(sp, &d->newton);
     d->base = carve(&at, sp->n_base);
     d->least = carve(&at, k);
+    d->next = carve(&at, s->nz + 1);
     d->u = carve(&at, CLSI_LANES * k);
     d->size = carve(&at, CLSI_LANES);
     d->J = carve(&at, k * k);
@@ -294,17 +300,20 @@ static int update(clsi_stride *d, size_t i, double *record) {
     return size > 2 * before ? LOST : BUSY;
 }
 
-/* The damped method from the cold guess. */
-static int solve_alone(clsi_stride *d, double *record) {
+/* The damped method, from the cold guess unless u is warm. */
+static int solve_alone(clsi_stride *d, double *record, int warm) {
     const clsi_stepper *sp = d->s->stepper;
     clsi_newton *nw = &d->newton;
-    size_t nz = d->s->nz;
+    size_t nz = d->s->nz, size = d->s->k * sizeof(double);
     memcpy(nw->in, record, nz * sizeof(double));
     nw->in[nz + 1] = record[nz];
     nw->in[nz + 2] = record[nz + 1];
-    cls_program_run(sp->guess, nw->work_guess, nw->in, nw->in + sp->n_base);
+    if (warm)
+        memcpy(nw->in + sp->n_base, record + nz + 2, size);
+    else
+        cls_program_run(sp->guess, nw->work_guess, nw->in, nw->in + sp->n_base);
     if (clsi_newton_solve(sp, nw) != CLSI_FINE) return 0;
-    memcpy(record + nz + 2, nw->in + sp->n_base, d->s->k * sizeof(double));
+    memcpy(record + nz + 2, nw->in + sp->n_base, size);
     return 1;
 }
 
@@ -327,7 +336,7 @@ static void newton(clsi_stride *d, size_t n, double *const *record, int *fine) {
             busy += state[i] == BUSY;
         }
     }
-    for (size_t i = 0; i < n; i++) fine[i] = state[i] == SOLVED || solve_alone(d, record[i]);
+    for (size_t i = 0; i < n; i++) fine[i] = state[i] == SOLVED || solve_alone(d, record[i], 0);
 }
 
 static int is_inside(const clsi_stepper *sp, size_t nz, const double *z) {
@@ -352,9 +361,21 @@ static void guess(clsi_stride *d, size_t n, double *const *record, const int *wa
             record[i][d->s->nz + 2 + j] = output(d, GUESS, j, i);
 }
 
+static void step_alone(clsi_stride *d, double *record, int warm, double *next, int *fine) {
+    const clsi_stepper *sp = d->s->stepper;
+    clsi_newton *nw = &d->newton;
+    *fine = (warm && solve_alone(d, record, 1)) || solve_alone(d, record, 0);
+    if (!*fine) return;
+    cls_program_run(sp->next, nw->work_next, nw->in, d->next);
+    memcpy(next, d->next, d->s->nz * sizeof(double));
+    *fine = is_inside(sp, d->s->nz, next);
+}
+
 void clsi_stride_step(clsi_stride *d, size_t n, double *const *record, const int *warm,
                       double *const *next, int *fine) {
     const double *const *read = (const double *const *)record;
+    for (size_t i = 0; i < n && d->alone; i++) step_alone(d, record[i], warm[i], next[i], &fine[i]);
+    if (d->alone) return;
     guess(d, n, record, warm);
     newton(d, n, record, fine);
     put_base(d, NEXT, n, read);

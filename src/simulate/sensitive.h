@@ -25,9 +25,11 @@ void clsi_sensitive_free(clsi_sensitive **s);
  * clsi_record_size() doubles: z0 (nz), t, h, u (k). */
 size_t clsi_record_size(const clsi_sensitive *s);
 
-/* Scratch of one thread. */
+/* Scratch of one thread. alone: steps are made one by one, which is faster when there are few at a
+ * time; the two ways may differ in the last bits. */
 typedef struct clsi_stride clsi_stride;
-cls_status clsi_stride_create(const clsi_sensitive *s, clsi_stride **out, cls_error *error);
+cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **out,
+                              cls_error *error);
 void clsi_stride_free(clsi_stride **stride);
 void clsi_stride_set(clsi_stride *d, const double *theta);
 
