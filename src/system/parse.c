@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000 };
+enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000, LEARNED_NODES = 1 << 24 };
 
 typedef enum pass { PARAMETER, DECLARE, DECLARE_ALONE, LET, PHYSICS, ANCHOR } pass;
 
@@ -328,7 +328,9 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");
     s->text = clsi_strndup(text, length);
-    cls_status status = s->name && s->title && s->text ? cls_graph_create(NULL, &s->g, error)
+    /* learned parts are larger than what people write, and come from files of known size */
+    cls_graph_limits limits = {.max_nodes = n ? LEARNED_NODES : 0};
+    cls_status status = s->name && s->title && s->text ? cls_graph_create(&limits, &s->g, error)
                                                        : clsi_no_memory(error);
     if (status == CLS_OK) status = read_all(&r, &list);
     if (status == CLS_OK) status = finish(&r);
