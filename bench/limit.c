@@ -161,3 +161,19 @@ long double gas_reference(size_t n) {
     }
     return y.x;
 }
+
+/* Sixteen vectors of eight: enough independent chains for every processor of this kind. */
+double separate_products(size_t n) {
+    typedef double vector __attribute__((vector_size(64)));
+    vector sum[16];
+    volatile double seed = 1e-9;
+    for (int i = 0; i < 16; i++) sum[i] = (vector){0} + seed * i;
+    vector factor = (vector){0} + (1 - seed), term = (vector){0} + seed;
+    for (size_t k = 0; k < n; k++)
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; i++) sum[i] = sum[i] * factor + term;
+    vector all = sum[0];
+    for (int i = 1; i < 16; i++) all += sum[i];
+    seed = all[0];
+    return 16.0 * 8 * 2 * (double)n;
+}

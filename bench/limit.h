@@ -19,6 +19,9 @@ void gas_dtel(gas *g, double h, size_t n);
 void loop_arithmetic(size_t n, const double *in, double *out);
 void loop_gas(size_t n, const double *in, double *out);
 
+/* n rounds of products and sums in registers, rounded one by one: operations done. */
+double separate_products(size_t n);
+
 /* n numbers as %.17g into memory; bytes written. */
 size_t print_numbers(size_t n);
 

@@ -6,7 +6,8 @@
 
 /* clang-format off */
 /* Requests:
- *     step SYSTEM SCHEME MONITOR N         seconds, steps, Newton iterations, retried steps
+ *     step SYSTEM SCHEME MONITOR N         seconds, steps, Newton iterations, retried steps; SYSTEM may be a model
+ *     products N                           N rounds of products and sums in registers: seconds, operations
  *     hand SCHEME N                        the same by hand for the ideal gas
  *     equal SCHEME N                       Table 3 problem in N steps: seconds, error of x(10), N, iterations
  *     accurate SCHEME ACCURACY             the same for an adaptive scheme; internal steps instead of N
@@ -39,20 +40,25 @@ static void refuse(const char *why) {
 
 /* A system with a simulator and a start; all or nothing. */
 typedef struct motion {
-    cls_system *system;
+    cls_system *own; /* NULL when the system is a model's */
+    cls_model *model;
+    const cls_system *system;
     cls_simulator *sim;
     double start[64];
 } motion;
 
 static void close_motion(motion *m) {
     cls_simulator_free(&m->sim);
-    cls_system_free(&m->system);
+    cls_system_free(&m->own);
+    cls_model_free(&m->model);
 }
 
 static cls_status open_with(motion *m, const char *system, const cls_simulate_options *o,
                             cls_error *error) {
     *m = (motion){0};
-    cls_status status = cls_system_load(system, NULL, &m->system, error);
+    cls_status status = cls_model_is_path(system) ? cls_model_read(system, &m->model, error)
+                                                  : cls_system_load(system, NULL, &m->own, error);
+    if (!status) m->system = m->model ? cls_model_system(m->model) : m->own;
     if (!status) status = cls_system_start(m->system, NULL, m->start, error);
     if (!status) status = cls_simulator_create(m->system, o, &m->sim, error);
     if (status) close_motion(m);
@@ -76,7 +82,9 @@ static void answer_step(const char *system, const char *scheme, int monitor, uns
     cls_status status = open_motion(&m, system, scheme, monitor, 0, &error);
     if (status) return refuse(error.message);
     double h = cls_simulator_info(m.sim).h;
-    unsigned long run = (unsigned long)fmax(1, cls_system_default_until(m.system) / h), done = 0;
+    /* a model is used as long as what it was learned from */
+    double until = m.model ? 10 : cls_system_default_until(m.system);
+    unsigned long run = (unsigned long)fmax(1, until / h), done = 0;
     unsigned long long newton = 0, retried = 0;
     double begin = cpu_seconds();
     while (!status && done < n) {
@@ -263,6 +271,11 @@ static void answer_print(unsigned long n) {
     printf("%.9g %zu\n", cpu_seconds() - begin, bytes);
 }
 
+static void answer_products(unsigned long n) {
+    double begin = cpu_seconds(), operations = separate_products(n);
+    printf("%.9g %.17g\n", cpu_seconds() - begin, operations);
+}
+
 static void answer_reference(unsigned long n) {
     double begin = cpu_seconds();
     long double x = gas_reference(n);
@@ -305,6 +318,8 @@ static void answer(char *line) {
         answer_formula(w[1], number(w[2]), w[0][0] == 'l');
     else if (IS("print", 2))
         answer_print(number(w[1]));
+    else if (IS("products", 2))
+        answer_products(number(w[1]));
     else if (IS("reference", 2))
         answer_reference(number(w[1]));
     else
@@ -313,7 +328,7 @@ static void answer(char *line) {
 }
 
 int main(void) {
-    char line[256];
+    char line[1024];
     setvbuf(stdout, NULL, _IOLBF, 0);
     while (fgets(line, sizeof line, stdin)) answer(line);
     return 0;
