@@ -213,12 +213,18 @@ static size_t plain_size(const cls_program *p) {
 }
 
 size_t cls_program_work_size(const cls_program *p) {
-    return p->plan ? p->plan->n_registers : plain_size(p);
+    return p->plan ? p->plan->n_registers + CLSI_PLAN_LANES : plain_size(p);
+}
+
+/* The registers of a plan begin on a cache line. */
+static double *registers(const cls_program *p, double *work) {
+    size_t line = CLSI_PLAN_LANES * sizeof *work, over = (uintptr_t)work % line;
+    return p->plan && over ? work + (line - over) / sizeof *work : work;
 }
 
 void cls_program_prepare(const cls_program *p, double *work) {
     if (p->plan)
-        memcpy(work, p->plan->constants, p->plan->n_constants * sizeof *work);
+        memcpy(registers(p, work), p->plan->constants, p->plan->n_constants * sizeof *work);
     else
         memcpy(work, p->constants, p->n_constants * sizeof *work);
 }
@@ -300,22 +306,26 @@ static void run_stages(const cls_program *p, double *work, int first, int last) 
 }
 
 void clsi_program_early(const cls_program *p, double *work, const double *in) {
+    work = registers(p, work);
     read_inputs(p, 0, p->n_early_inputs, work, in);
     run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
 }
 
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
+    work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
     run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST);
     read_outputs(p, 0, p->n_first_outputs, work, out);
 }
 
 void clsi_program_rest(const cls_program *p, double *work, double *out) {
+    work = registers(p, work);
     run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST);
     read_outputs(p, p->n_first_outputs, p->n_outputs, work, out);
 }
 
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out) {
+    work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
     run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
     read_outputs(p, 0, p->n_outputs, work, out);
@@ -326,6 +336,7 @@ size_t clsi_program_rest_length(const cls_program *p) {
 }
 
 void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
+    work = registers(p, work);
     read_inputs(p, 0, p->n_inputs, work, in);
     run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);
     read_outputs(p, 0, p->n_outputs, work, out);

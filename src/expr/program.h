@@ -56,11 +56,13 @@ typedef enum clsi_vector_start {
 typedef struct clsi_vector_op {
     uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
     uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
-    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES */
-    uint32_t a, b;          /* EACH: first operands */
-    uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
-    uint32_t terms;         /* LINEAR */
-    size_t coefficients;    /* LINEAR: where they begin */
+    uint16_t times; /* EACH: so often n; the first or second operands begin again or go on */
+    uint8_t goes_on_a, goes_on_b;
+    uint32_t n, result;   /* LINEAR: n is a multiple of CLSI_PLAN_LANES */
+    uint32_t a, b;        /* EACH: first operands */
+    uint32_t first;       /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
+    uint32_t terms, flip; /* LINEAR; sums change sign before this term in some lanes, or 0 */
+    size_t coefficients;  /* LINEAR: where they begin */
 } clsi_vector_op;
 
 /* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of

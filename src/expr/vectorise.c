@@ -33,10 +33,10 @@ enum {
 #define NONE     UINT32_MAX
 #define CONSTANT 0x80000000u /* while planning: a register in the constants, else in the values */
 
-/* ADD or SUB that adds a product to a sum: value = start_sign * rest + sign * product. */
+/* ADD or SUB that adds a product to a sum: value = rest_sign * rest + sign * product. */
 typedef struct link {
     uint32_t product, rest; /* registers; product NONE: not a link */
-    int8_t sign, start_sign;
+    int8_t sign, rest_sign;
 } link;
 
 /* What is planned as one: an instruction, or the sum of products that ends there. */
@@ -53,6 +53,7 @@ typedef struct sum {
     uint32_t start;
     double start_value; /* when it is a constant */
     clsi_vector_start kind;
+    uint32_t flip; /* the sum so far changes its sign before this term; 0: never */
 } sum;
 
 typedef struct planner {
@@ -63,6 +64,7 @@ typedef struct planner {
     size_t block_room, constants_room, ops_room, code_room, operands_room, coefficients_room;
     link *links;                            /* (n_instructions) */
     uint32_t *uses, *length;                /* (n_instructions); length: terms of the sum so far */
+    uint32_t *flip;                         /* (n_instructions) as in a sum */
     uint32_t *user;                         /* (n_instructions) the first to use it, or NONE */
     uint32_t *level, *place;                /* (registers); place: in the plan */
     uint32_t *block;                        /* (values): the operation that makes them */
@@ -89,15 +91,14 @@ static link as_link(const planner *s, const clsi_instruction *in) {
     if (in->code != CLSI_ADD && in->code != CLSI_SUB) return none;
     int8_t sign = in->code == CLSI_ADD ? 1 : -1;
     if (is_product(s, in->b)) return (link){in->b, in->a, sign, 1};
-    if (!is_product(s, in->a)) return none;
-    if (sign > 0 || in->b < s->p->n_constants) return (link){in->a, in->b, 1, sign};
-    return none;
+    return is_product(s, in->a) ? (link){in->a, in->b, 1, sign} : none;
 }
 
 /* Whether the sum up to `reg` lives on in instruction k only. */
 static int can_absorb(const planner *s, size_t k, uint32_t reg) {
     if (reg < s->base) return 0;
     size_t other = reg - s->base;
+    if (s->links[k].rest_sign < 0 && s->flip[other]) return 0; /* one change of sign is enough */
     return s->links[other].product != NONE && s->uses[other] == 1 && s->stage[other] == s->stage[k];
 }
 
@@ -107,8 +108,16 @@ static void find_sums(planner *s) {
         link l = s->links[k] = as_link(s, &p->code[k]);
         if (l.product == NONE) continue;
         int absorbs = can_absorb(s, k, l.rest);
-        if (absorbs) s->absorbed[l.rest - s->base] = 1;
-        s->length[k] = absorbs ? s->length[l.rest - s->base] + 1 : is_product(s, l.rest) ? 2u : 1u;
+        if (absorbs) {
+            uint32_t so_far = s->length[l.rest - s->base];
+            s->absorbed[l.rest - s->base] = 1;
+            s->length[k] = so_far + 1;
+            s->flip[k] = l.rest_sign < 0 ? so_far : s->flip[l.rest - s->base];
+        } else if (l.rest_sign < 0 && l.rest >= p->n_constants) {
+            s->links[k].product = NONE; /* a product minus something else */
+        } else {
+            s->length[k] = is_product(s, l.rest) ? 2 : 1;
+        }
         if (s->length[k] > s->longest) s->longest = s->length[k];
     }
     for (size_t k = p->n_instructions; k-- > 0;) { /* short ones are plain instructions */
@@ -136,6 +145,7 @@ static void order_first(sum *out) {
 /* The sum that ends in instruction k. */
 static void read_sum(const planner *s, size_t k, sum *out) {
     out->n = s->length[k];
+    out->flip = s->flip[k];
     for (size_t at = out->n;;) {
         link l = s->links[k];
         put_term(s, out, --at, l.product, l.sign);
@@ -149,7 +159,7 @@ static void read_sum(const planner *s, size_t k, sum *out) {
             put_term(s, out, --at, l.rest, 1);
             out->kind = CLSI_START_NONE;
         } else if (l.rest < s->p->n_constants) {
-            out->start_value = l.start_sign * s->p->constants[l.rest];
+            out->start_value = l.rest_sign * s->p->constants[l.rest];
             out->kind = CLSI_START_CONSTANT;
         }
         break;
@@ -300,6 +310,11 @@ static int add_code(planner *s, clsi_instruction in) {
     return 1;
 }
 
+/* Whole vectors begin on a cache line. */
+static size_t padding(size_t at, size_t n) {
+    return n < CLSI_PLAN_LANES ? 0 : (CLSI_PLAN_LANES - at % CLSI_PLAN_LANES) % CLSI_PLAN_LANES;
+}
+
 /* n more values, made by the last operation. */
 static uint32_t add_values(planner *s, size_t n) {
     uint32_t first = (uint32_t)s->n_values;
@@ -353,7 +368,7 @@ static clsi_instruction moved(planner *s, uint32_t k) {
 
 /* Where the operands of an instruction come from, for sorting. */
 typedef struct pair {
-    uint64_t blocks; /* the operations that made them */
+    uint64_t blocks; /* the operations that made them, the younger first */
     uint32_t first, second, k;
 } pair;
 
@@ -372,7 +387,8 @@ static uint32_t value_of(uint32_t place) {
 static pair pair_of(planner *s, uint32_t k, int by_second) {
     clsi_instruction in = moved(s, k);
     uint32_t a = value_of(in.a), b = value_of(in.b);
-    uint64_t blocks = (uint64_t)s->block[a] << 32 | s->block[b];
+    uint64_t old = s->block[a], young = s->block[b];
+    uint64_t blocks = old < young ? young << 32 | old : old << 32 | young;
     return (pair){blocks, by_second ? b : a, by_second ? a : b, k};
 }
 
@@ -440,6 +456,7 @@ static void choose_order(planner *s, size_t n, const item *items) {
 static uint32_t copy_constants(planner *s, const run *r, const uint32_t *order, int second,
                                uint8_t *step) {
     uint32_t first = NONE, begin = NONE;
+    size_t skip = padding(s->plan->n_constants, r->n);
     *step = 0;
     for (size_t i = 0; i < r->n; i++) {
         clsi_instruction in = moved(s, order[i]);
@@ -447,6 +464,7 @@ static uint32_t copy_constants(planner *s, const run *r, const uint32_t *order, 
         if (i == 0) begin = place;
         *step |= place != begin;
     }
+    while (*step && skip--) add_constant(s, 0);
     for (size_t i = 0; i < r->n && *step; i++) {
         clsi_instruction in = moved(s, order[i]);
         uint32_t at = add_constant(s, s->plan->constants[(second ? in.b : in.a) & ~CONSTANT]);
@@ -455,9 +473,29 @@ static uint32_t copy_constants(planner *s, const run *r, const uint32_t *order, 
     return *step ? first : begin;
 }
 
-static void add_run(planner *s, run r, const uint32_t *order) {
+/* A run that does to other operands what the operation before does to its own, one of them the same
+ * again: a slope with several tangents. */
+static int joins(const clsi_plan *plan, const clsi_vector_op *op, const clsi_instruction *in,
+                 clsi_vector_op *last) {
+    const clsi_instruction *before = &plan->code[last->first];
+    if (last->kind != CLSI_VECTOR_EACH || last->n != op->n || last->times == UINT16_MAX) return 0;
+    if (before->code != in->code || in->code > CLSI_DIV || !last->step_a || !last->step_b) return 0;
+    if (!op->step_a || !op->step_b || last->result + last->n * last->times != op->result) return 0;
+    uint8_t a = op->a != last->a, b = op->b != last->b;
+    if (a == b || (last->times > 1 && (a != last->goes_on_a || b != last->goes_on_b))) return 0;
+    if (a && op->a != last->a + last->n * last->times) return 0;
+    if (b && op->b != last->b + last->n * last->times) return 0;
+    last->goes_on_a = a;
+    last->goes_on_b = b;
+    last->times++;
+    return 1;
+}
+
+static void add_run(planner *s, run r, const uint32_t *order, size_t stage_begin) {
     clsi_instruction in = moved(s, order[0]);
+    add_values(s, padding(s->n_values, r.n));
     clsi_vector_op op = {.kind = CLSI_VECTOR_EACH,
+                         .times = 1,
                          .step_a = r.step_a,
                          .step_b = r.step_b,
                          .n = (uint32_t)r.n,
@@ -469,19 +507,21 @@ static void add_run(planner *s, run r, const uint32_t *order) {
     if (!clsi_is_unary(&in) && in.b & CONSTANT) op.b = copy_constants(s, &r, order, 1, &op.step_b);
     if (clsi_is_unary(&in)) op.b = op.a, op.step_b = op.step_a;
     in.a = op.a, in.b = op.b;
-    if (!add_code(s, in) || !add_op(s, op)) return;
+    clsi_plan *plan = s->plan;
+    int joined = plan->n_ops > stage_begin && joins(plan, &op, &in, &plan->ops[plan->n_ops - 1]);
+    if (!joined && (!add_code(s, in) || !add_op(s, op))) return;
     uint32_t first = add_values(s, r.n);
     for (size_t i = 0; i < r.n; i++) s->place[s->base + order[i]] = first + (uint32_t)i;
     s->vectorised += r.n;
 }
 
-static void add_group(planner *s, size_t n, const item *items) {
+static void add_group(planner *s, size_t n, const item *items, size_t stage_begin) {
     for (size_t i = 0; i < n; i++) s->order[i] = items[i].k;
     if (n >= MIN_RUN) choose_order(s, n, items);
     for (size_t i = 0; i < n && !s->failed;) {
         run r = run_at(s, n - i, s->order + i);
         if (r.n >= MIN_RUN)
-            add_run(s, r, s->order + i);
+            add_run(s, r, s->order + i, stage_begin);
         else
             for (size_t t = 0; t < r.n; t++) s->scalars[s->n_scalars++] = s->order[i + t];
         i += r.n;
@@ -510,6 +550,9 @@ static void spell_out(planner *s, uint32_t k, size_t stage_begin) {
     if (s->one.kind == CLSI_START_CONSTANT) so_far = add_constant(s, s->one.start_value);
     for (size_t t = 0; t < s->one.n && !s->failed; t++) {
         uint32_t c = add_constant(s, s->one.c[t]), x = place_of(s, s->one.x[t]);
+        if (t && t == s->one.flip)
+            so_far = add_scalar(s, (clsi_instruction){.code = CLSI_NEG, .a = so_far, .b = so_far},
+                                stage_begin);
         uint32_t product =
             add_scalar(s, (clsi_instruction){.code = CLSI_MUL, .a = c, .b = x}, stage_begin);
         so_far =
@@ -521,9 +564,10 @@ static void spell_out(planner *s, uint32_t k, size_t stage_begin) {
     s->place[s->base + k] = so_far;
 }
 
-/* Row by row of the tile that begins at `lane`: starts if constant, then term by term. */
+/* Row by row of the tile that begins at `lane`: starts if constant, then term by term, then the
+ * signs if any changes. */
 static void fill_tile(planner *s, size_t n, const item *items, size_t lane, size_t width,
-                      double *out) {
+                      uint32_t flip, double *out) {
     for (size_t i = lane; i < lane + width && i < n; i++) {
         read_sum(s, items[i].k, &s->other);
         double *to = out + (i - lane);
@@ -532,11 +576,13 @@ static void fill_tile(planner *s, size_t n, const item *items, size_t lane, size
             to += width;
         }
         for (size_t t = 0; t < s->other.n; t++, to += width) *to = s->other.c[t];
+        if (flip) *to = s->other.flip ? -1 : 1;
     }
 }
 
 /* The coefficients of a matrix, or those of an equal one that is there already. */
-static size_t add_coefficients(planner *s, size_t n, const item *items, size_t lanes, size_t rows) {
+static size_t add_coefficients(planner *s, size_t n, const item *items, size_t lanes, size_t rows,
+                               uint32_t flip) {
     clsi_plan *plan = s->plan;
     size_t size = lanes * rows, at = plan->n_coefficients;
     if (!clsi_grow(&plan->coefficients, &s->coefficients_room, at + size, sizeof(double))) {
@@ -547,12 +593,12 @@ static size_t add_coefficients(planner *s, size_t n, const item *items, size_t l
     memset(out, 0, size * sizeof *out);
     for (size_t lane = 0; lane < lanes; lane += CLSI_PLAN_TILE) {
         size_t width = lanes - lane < CLSI_PLAN_TILE ? lanes - lane : CLSI_PLAN_TILE;
-        fill_tile(s, n, items, lane, width, out + lane * rows);
+        fill_tile(s, n, items, lane, width, flip, out + lane * rows);
     }
     for (size_t k = 0; k < plan->n_ops; k++) {
         const clsi_vector_op *op = &plan->ops[k];
         if (op->kind != CLSI_VECTOR_LINEAR || op->n != lanes) continue;
-        if (op->terms + (op->start == CLSI_START_CONSTANT) != rows) continue;
+        if (op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0) != rows) continue;
         if (memcmp(plan->coefficients + op->coefficients, out, size * sizeof *out) == 0)
             return op->coefficients;
     }
@@ -560,17 +606,19 @@ static size_t add_coefficients(planner *s, size_t n, const item *items, size_t l
     return at;
 }
 
-static void add_matrix(planner *s, size_t n, const item *items) {
+static void add_matrix(planner *s, size_t n, const item *items, uint32_t flip) {
     size_t lanes = (n + CLSI_PLAN_LANES - 1) / CLSI_PLAN_LANES * CLSI_PLAN_LANES;
+    add_values(s, padding(s->n_values, lanes));
     read_sum(s, items[0].k, &s->one);
     clsi_vector_op op = {.kind = CLSI_VECTOR_LINEAR,
                          .start = (uint8_t)s->one.kind,
                          .n = (uint32_t)lanes,
                          .result = (uint32_t)s->n_values,
                          .first = (uint32_t)s->plan->n_operands,
-                         .terms = (uint32_t)s->one.n};
-    size_t rows = s->one.n + (s->one.kind == CLSI_START_CONSTANT);
-    op.coefficients = add_coefficients(s, n, items, lanes, rows);
+                         .terms = (uint32_t)s->one.n,
+                         .flip = flip};
+    size_t rows = s->one.n + (s->one.kind == CLSI_START_CONSTANT) + (flip > 0);
+    op.coefficients = add_coefficients(s, n, items, lanes, rows, flip);
     for (size_t t = 0; t < s->one.n; t++) add_operand(s, place_of(s, s->one.x[t]));
     for (size_t i = 0; s->one.kind == CLSI_START_REGISTER && i < lanes; i++) {
         read_sum(s, items[i < n ? i : n - 1].k, &s->other);
@@ -607,13 +655,16 @@ static void add_sums(planner *s, size_t n, item *items, size_t stage_begin) {
     for (size_t i = 0; i < n && !s->failed;) {
         size_t count = 1;
         read_sum(s, items[i].k, &s->one);
+        uint32_t flip = s->one.flip;
         for (; i + count < n; count++) {
             read_sum(s, items[i + count].k, &s->other);
             if (!same_operands(&s->one, &s->other)) break;
+            if (flip && s->other.flip && flip != s->other.flip) break;
+            if (s->other.flip) flip = s->other.flip;
         }
         if (count * s->one.n >= MIN_PRODUCTS) {
             order_rows(s, count, items + i);
-            add_matrix(s, count, items + i);
+            add_matrix(s, count, items + i, flip);
         } else
             for (size_t t = 0; t < count; t++) spell_out(s, items[i + t].k, stage_begin);
         i += count;
@@ -635,7 +686,7 @@ static void write_plan(planner *s) {
             if (first->is_sum)
                 add_sums(s, n, first, stage_begin);
             else
-                add_group(s, n, first);
+                add_group(s, n, first, stage_begin);
             i += n;
             if (i == s->n_items || s->items[i].stage != now || s->items[i].level != first->level ||
                 s->items[i].is_sum)
@@ -653,6 +704,7 @@ static uint32_t resolved(const clsi_plan *plan, uint32_t place) {
 static void resolve(planner *s) {
     clsi_plan *plan = s->plan;
     for (size_t k = 0; k < s->p->n_outputs; k++) plan->outputs[k] = place_of(s, s->p->outputs[k]);
+    for (size_t n = padding(plan->n_constants, CLSI_PLAN_LANES); n > 0; n--) add_constant(s, 0);
     for (size_t k = 0; k < s->p->n_outputs; k++)
         plan->outputs[k] = resolved(plan, plan->outputs[k]);
     for (size_t k = 0; k < plan->n_code; k++) {
@@ -690,7 +742,7 @@ static int open_planner(planner *s) {
     size_t n = s->p->n_instructions, registers = s->base + n;
     s->plan = clsi_calloc(1, sizeof *s->plan);
     s->links = clsi_calloc(n, sizeof *s->links);
-    s->uses = clsi_calloc(7 * n, sizeof *s->uses);
+    s->uses = clsi_calloc(8 * n, sizeof *s->uses);
     s->level = clsi_calloc(2 * registers, sizeof *s->level);
     s->stage = clsi_calloc(4, n);
     s->items = clsi_calloc(n, sizeof *s->items);
@@ -702,6 +754,7 @@ static int open_planner(planner *s) {
     s->scalars = s->uses + 4 * n;
     s->user = s->uses + 5 * n;
     s->negative = s->uses + 6 * n;
+    s->flip = s->uses + 7 * n;
     for (size_t k = 0; k < n; k++) s->user[k] = s->negative[k] = NONE;
     s->place = s->level + registers;
     s->absorbed = s->stage + n;

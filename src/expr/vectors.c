@@ -28,6 +28,16 @@
 typedef double vector __attribute__((vector_size(CLSI_PLAN_LANES * sizeof(double))));
 typedef long long bits __attribute__((vector_size(CLSI_PLAN_LANES * sizeof(double))));
 
+INLINE vector load(const double *p) {
+    vector v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store(double *p, vector v) {
+    memcpy(p, &v, sizeof v);
+}
+
 INLINE vector splat(double x) {
     return (vector){x, x, x, x, x, x, x, x};
 }
@@ -38,38 +48,47 @@ INLINE vector pick(bits mask, vector yes, vector no) {
 
 /* ---- matrices ---- */
 
+/* sum += c x for the terms from k to last; c goes on. */
+INLINE size_t add_terms(int vectors, size_t k, size_t last, const uint32_t *x, const double *work,
+                        const double **c, vector *sum) {
+    for (; k < last; k++, *c += vectors * CLSI_PLAN_LANES) {
+        double factor = work[x[k]];
+        UNROLL
+        for (int j = 0; j < vectors; j++) sum[j] += load(*c + j * CLSI_PLAN_LANES) * factor;
+    }
+    return k;
+}
+
 INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
                  const double *c, const double *work, double *out) {
-    vector sum[CLSI_PLAN_TILE / CLSI_PLAN_LANES], column;
+    vector sum[CLSI_PLAN_TILE / CLSI_PLAN_LANES];
     size_t k = 0;
     if (op->start == CLSI_START_REGISTER) {
         for (int i = 0; i < vectors * CLSI_PLAN_LANES; i++) out[i] = work[start[i]];
-        UNROLL for (int j = 0; j < vectors; j++)
-            memcpy(&sum[j], out + j * CLSI_PLAN_LANES, sizeof column);
+        UNROLL
+        for (int j = 0; j < vectors; j++) sum[j] = load(out + j * CLSI_PLAN_LANES);
     } else {
-        double first = 1;
-        UNROLL for (int j = 0; j < vectors; j++)
-            memcpy(&sum[j], c + j * CLSI_PLAN_LANES, sizeof column);
-        if (op->start == CLSI_START_NONE) first = work[x[k++]];
-        UNROLL for (int j = 0; j < vectors; j++) sum[j] *= first;
+        double first = op->start == CLSI_START_NONE ? work[x[k++]] : 1;
+        UNROLL
+        for (int j = 0; j < vectors; j++) sum[j] = load(c + j * CLSI_PLAN_LANES) * first;
         c += vectors * CLSI_PLAN_LANES;
     }
-    for (; k < op->terms; k++, c += vectors * CLSI_PLAN_LANES) {
-        double factor = work[x[k]];
-        UNROLL for (int j = 0; j < vectors; j++) {
-            memcpy(&column, c + j * CLSI_PLAN_LANES, sizeof column);
-            sum[j] += column * factor;
-        }
+    if (op->flip) {
+        const double *signs = c + (op->terms - k) * (size_t)vectors * CLSI_PLAN_LANES;
+        k = add_terms(vectors, k, op->flip, x, work, &c, sum);
+        UNROLL
+        for (int j = 0; j < vectors; j++) sum[j] *= load(signs + j * CLSI_PLAN_LANES);
     }
-    UNROLL for (int j = 0; j < vectors; j++)
-        memcpy(out + j * CLSI_PLAN_LANES, &sum[j], sizeof column);
+    add_terms(vectors, k, op->terms, x, work, &c, sum);
+    UNROLL
+    for (int j = 0; j < vectors; j++) store(out + j * CLSI_PLAN_LANES, sum[j]);
 }
 
 INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
     const uint32_t *x = plan->operands + op->first, *start = x + op->terms;
     const double *c = plan->coefficients + op->coefficients;
     double *out = work + op->result;
-    size_t rows = op->terms + (op->start == CLSI_START_CONSTANT);
+    size_t rows = op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0);
     for (size_t lane = 0; lane < op->n; lane += CLSI_PLAN_TILE) {
         switch (op->n - lane) {
         case 8: tile(1, op, x, start + lane, c + lane * rows, work, out + lane); break;
@@ -81,16 +100,6 @@ INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work
 }
 
 /* ---- neighbours ---- */
-
-INLINE vector load(const double *p) {
-    vector v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-INLINE void store(double *p, vector v) {
-    memcpy(p, &v, sizeof v);
-}
 
 /* Whole vectors, then what is left. Results are registers of their own: they do not overlap what
  * they are computed from. */
@@ -179,10 +188,8 @@ INLINE void quotient(const clsi_vector_op *op, const clsi_instruction *in, const
         LOOP(tanh_over_slope(load(x + i)), clsi_k_tanh_over_slope(x[i]));
 }
 
-INLINE void each(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
-    const clsi_instruction *in = &plan->code[op->first];
-    const double *a = work + op->a, *b = work + op->b;
-    double *r = work + op->result;
+INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                 const double *b, double *r) {
     size_t n = op->n;
     int op_a = op->step_a, op_b = op->step_b;
     switch ((clsi_code)in->code) {
@@ -207,7 +214,11 @@ void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t 
         case CLSI_VECTOR_SCALARS:
             clsi_run_scalars(work, work + op->result, code, code + op->n);
             break;
-        case CLSI_VECTOR_EACH: each(plan, op, work); break;
+        case CLSI_VECTOR_EACH:
+            for (size_t t = 0; t < op->times; t++)
+                each(code, op, work + op->a + t * op->goes_on_a * op->n,
+                     work + op->b + t * op->goes_on_b * op->n, work + op->result + t * op->n);
+            break;
         case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
         }
     }
