@@ -56,17 +56,17 @@ typedef enum clsi_vector_start {
 typedef struct clsi_vector_op {
     uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
     uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
-    uint16_t times; /* EACH: so often n; the first or second operands begin again or go on */
-    uint8_t goes_on_a, goes_on_b;
-    uint32_t n, result;   /* LINEAR: n is a multiple of CLSI_PLAN_LANES */
-    uint32_t a, b;        /* EACH: first operands */
-    uint32_t first;       /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
-    uint32_t terms, flip; /* LINEAR; sums change sign before this term in some lanes, or 0 */
-    size_t coefficients;  /* LINEAR: where they begin */
+    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES */
+    uint32_t a, b;          /* EACH: first operands */
+    uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
+    uint32_t terms;         /* LINEAR */
+    uint32_t flip;          /* LINEAR: before this term sums change sign in some lanes; 0: never */
+    size_t coefficients;    /* LINEAR: where they begin */
 } clsi_vector_op;
 
 /* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of
- * coefficients are (1 with a constant start, terms) rows of up to CLSI_PLAN_TILE numbers. */
+ * coefficients are rows of up to CLSI_PLAN_TILE numbers: constant starts, terms, signs of a flip.
+ */
 enum { CLSI_PLAN_LANES = 8, CLSI_PLAN_TILE = 32 };
 
 typedef struct clsi_plan {

@@ -214,11 +214,7 @@ void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t 
         case CLSI_VECTOR_SCALARS:
             clsi_run_scalars(work, work + op->result, code, code + op->n);
             break;
-        case CLSI_VECTOR_EACH:
-            for (size_t t = 0; t < op->times; t++)
-                each(code, op, work + op->a + t * op->goes_on_a * op->n,
-                     work + op->b + t * op->goes_on_b * op->n, work + op->result + t * op->n);
-            break;
+        case CLSI_VECTOR_EACH: each(code, op, work + op->a, work + op->b, work + op->result); break;
         case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
         }
     }
