@@ -195,15 +195,25 @@ cls_status cli_trajectories(size_t n, const char *const *words, cls_table **out,
 
 /* ---- draws for ensembles (sample.c) ---- */
 
-/* One variable of --sample: U(a, b) or N(mean, sigma). */
+/* "x~U(-1,1), v.x~N(0,0.1), let r~S(0.2,1), y = r*x": what is random in a start. */
 typedef struct cli_draw {
     char *name;
-    int normal;
-    double a, b;
+    char law;             /* U, N, S or = */
+    double a, b;          /* low, high; mean, sigma */
+    int hidden;           /* let: not a variable of the system */
+    cls_program *formula; /* of the draws before it */
 } cli_draw;
-cls_status cli_draws_parse(const char *text, size_t *n, cli_draw **out, cls_error *error);
-void cli_draws_free(size_t n, cli_draw **draws);
-/* xoshiro256** (Blackman, Vigna) seeded by splitmix64; the sequence is part of the contract. */
-double cli_draw_next(const cli_draw *d, cls_random *r);
+
+typedef struct cli_draws {
+    size_t n, n_given; /* all; those that are not hidden */
+    cli_draw *list;
+    const char **names;     /* (n_given), in order */
+    double *values, *given; /* (n), (n_given): of the last draw */
+    double *work;
+} cli_draws;
+cls_status cli_draws_parse(const char *text, cli_draws *out, cls_error *error);
+void cli_draws_free(cli_draws *draws);
+/* All of them, in order; the result is draws->given. */
+void cli_draws_next(cli_draws *draws, cls_random *r);
 
 #endif

@@ -13,12 +13,11 @@ typedef struct ensemble {
     const cli_job *job;
     uint64_t samples, seed;
     int threads;
-    size_t n_draws, n_columns, n_rows,
-        group; /* columns and rows of one member, members at a time */
-    cli_draw *draws;
+    size_t n_columns, n_rows, group; /* columns and rows of one member, members at a time */
+    cli_draws draws;
     cli_assignments start;
     cls_random random;
-    const char **names; /* (start.n + n_draws) */
+    const char **names; /* (start.n + draws.n_given) */
     double *values;     /* same */
     double *states;     /* (group, state_count) */
     double *rows;       /* (group, n_rows, n_columns) */
@@ -50,21 +49,22 @@ static cls_status read_options(ensemble *e, cls_error *error) {
 
 static cls_status read_starts(ensemble *e, cls_error *error) {
     const cli_arguments *a = e->job->a;
-    cls_status status = cli_draws_parse(cli_value(a, "sample"), &e->n_draws, &e->draws, error);
+    cls_status status = cli_draws_parse(cli_value(a, "sample"), &e->draws, error);
     if (!status) status = cli_assignments_parse("--start", cli_value(a, "start"), &e->start, error);
     size_t n = e->start.list.n;
-    e->names = calloc(n + e->n_draws + 1, sizeof *e->names);
-    e->values = calloc(n + e->n_draws + 1, sizeof *e->values);
+    size_t drawn = e->draws.n_given;
+    e->names = calloc(n + drawn + 1, sizeof *e->names);
+    e->values = calloc(n + drawn + 1, sizeof *e->values);
     if (!status && (!e->names || !e->values)) status = cli_no_memory(error);
     for (size_t i = 0; !status && i < n; i++) {
         e->names[i] = e->start.names[i];
         e->values[i] = e->start.values[i];
-        for (size_t k = 0; !status && k < e->n_draws; k++)
-            if (!strcmp(e->draws[k].name, e->names[i]))
+        for (size_t k = 0; !status && k < drawn; k++)
+            if (!strcmp(e->draws.names[k], e->names[i]))
                 status = cli_fail(error, CLS_USAGE, "%s is both in --start and in --sample",
                                   e->names[i]);
     }
-    for (size_t k = 0; !status && k < e->n_draws; k++) e->names[n + k] = e->draws[k].name;
+    for (size_t k = 0; !status && k < drawn; k++) e->names[n + k] = e->draws.names[k];
     cls_random_seed(&e->random, e->seed);
     return status;
 }
@@ -93,10 +93,10 @@ static cls_status allocate(ensemble *e, cls_error *error) {
 static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *error) {
     const cli_motion *m = &e->job->motion;
     size_t fixed = e->start.list.n, states = cls_system_state_count(m->system);
-    cls_assignments given = {fixed + e->n_draws, e->names, e->values};
+    cls_assignments given = {fixed + e->draws.n_given, e->names, e->values};
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < e->n_draws; k++)
-            e->values[fixed + k] = cli_draw_next(&e->draws[k], &e->random);
+        cli_draws_next(&e->draws, &e->random);
+        memcpy(e->values + fixed, e->draws.given, e->draws.n_given * sizeof *e->values);
         cls_status status = cli_start_state(m, &given, e->states + i * states, error);
         if (status)
             return cli_prefix(error, "start of trajectory %llu", (unsigned long long)(first + i));
@@ -229,7 +229,7 @@ cls_status cli_ensemble(const cli_job *job, cls_error *error) {
     else if (!status && !job->quiet)
         print_summary(&e, cli_seconds() - begin);
     cls_writer_discard(&writer);
-    cli_draws_free(e.n_draws, &e.draws);
+    cli_draws_free(&e.draws);
     cli_assignments_free(&e.start);
     free(e.names);
     free(e.values);

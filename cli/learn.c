@@ -84,6 +84,9 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     uint64_t threads = 0, restarts = 0, patience = 0;
     uint64_t window = 0, substeps = 0;
     cls_status status = cli_integer(a, "seed", 0, &o->seed, error);
+    if (!status) status = cli_integer(a, "batch", 1, &o->batch, error);
+    if (!status) status = cli_positive(a, "decay", &o->decay, error);
+    o->constant_rate = cli_given(a, "constant-rate");
     if (!status) status = cli_integer(a, "restarts", 1, &restarts, error);
     if (!status) status = cli_integer(a, "patience", 1, &patience, error);
     if (!status) status = cli_integer(a, "max-windows", 1, &o->max_windows, error);
@@ -411,7 +414,8 @@ static const cli_option options[] = {
      "residual, shooting (windows simulated and compared: for noisy data) or derivative; "
      "else residual"},
     {"scheme", 0, "NAME",
-     "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature. With shooting "
+     "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature; of positions "
+     "alone: weak (order 8), discrete-gradient, leapfrog, euler; else weak. With shooting "
      "the scheme that simulates; else the system's default"},
     {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
     {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
@@ -432,6 +436,9 @@ static const cli_option options[] = {
     {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},
     {"epochs", 0, "N", "at most so many iterations"},
+    {"batch", 0, "N", "adam, spring: rows in a batch, a window has one for each equation"},
+    {"constant-rate", 0, NULL, "adam: the rate does not fall"},
+    {"decay", 0, "D", "adam: weight decay; else none"},
     {"restarts", 0, "N", "begin so often from new parameters and keep the best; else 1"},
     {"patience", 0, "N", "stop after so many reports without better validation; else 100"},
     {"resume", 0, NULL, "go on from MODEL.checkpoint, bit for bit"},

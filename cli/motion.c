@@ -116,6 +116,52 @@ static cls_status complete_state(const cls_system *s, const cls_table *t, size_t
     return status;
 }
 
+/* ---- positions alone ---- */
+
+/* Every coordinate is a column, and no velocity or momentum is. */
+static int only_positions(const cls_system *s, const cls_table *t) {
+    size_t n = cls_system_coordinate_count(s);
+    for (size_t i = 0; i < n; i++) {
+        const char *other = partner(s, n + i);
+        if (cls_table_find(t, cls_system_state_name(s, i)) < 0) return 0;
+        if (cls_table_find(t, cls_system_state_name(s, n + i)) >= 0) return 0;
+        if (other && cls_table_find(t, other) >= 0) return 0;
+    }
+    return n > 0;
+}
+
+/* The momentum that leads from row `from` to the next in one step of the default scheme; heat as in
+ * the system's own start. `moved`: the state at that next row. */
+static cls_status aim(const cls_table *t, size_t from, int moved, const char *path, cli_motion *m,
+                      cls_error *error) {
+    const cls_system *s = m->system;
+    size_t n = cls_system_coordinate_count(s);
+    const double *time = cls_table_column(t, (size_t)cls_table_find(t, "time"));
+    cls_simulate_options options = cls_simulate_defaults();
+    cls_simulator *sim = NULL;
+    double *target = calloc(n + 1, sizeof *target);
+    options.h = time[from + 1] - time[from];
+    cls_status status = target ? CLS_OK : cli_no_memory(error);
+    if (!status && !(options.h > 0))
+        status = cli_fail(error, CLS_DATA, "%s: the times of two positions must increase", path);
+    if (!status && cls_system_start(s, NULL, m->state, NULL))
+        for (size_t i = 0; i < cls_system_state_count(s); i++) m->state[i] = i < 2 * n ? 0 : 1;
+    for (size_t i = 0; !status && i < n; i++) {
+        const double *q =
+            cls_table_column(t, (size_t)cls_table_find(t, cls_system_state_name(s, i)));
+        m->state[i] = q[from];
+        target[i] = q[from + 1];
+    }
+    if (!status) status = cls_simulator_create(s, &options, &sim, error);
+    if (!status) status = cls_simulator_aim(sim, time[from], target, m->state, error);
+    if (!status && moved) status = cls_simulator_advance(sim, 1, error);
+    for (size_t i = 0; !status && i < cls_system_state_count(s); i++)
+        m->state[i] = cls_simulator_state(sim)[i];
+    cls_simulator_free(&sim);
+    free(target);
+    return status;
+}
+
 /* Row `row`, or the last one when there are fewer. */
 static cls_status start_at(const cls_table *t, size_t row, const char *path, cli_motion *m,
                            cls_error *error) {
@@ -123,6 +169,10 @@ static cls_status start_at(const cls_table *t, size_t row, const char *path, cli
     if (status) return status;
     if (row >= cls_table_rows(t)) row = cls_table_rows(t) - 1;
     m->time = value(t, row, cls_table_find(t, "time"));
+    if (only_positions(m->system, t) && cls_table_rows(t) > 1) {
+        int last = row + 1 == cls_table_rows(t);
+        return aim(t, last ? row - 1 : row, last, path, m, error);
+    }
     if (copy_state(m->system, t, row, m->state)) return CLS_OK;
     return complete_state(m->system, t, row, path, m->state, error);
 }

@@ -14,13 +14,15 @@ static const cli_item *const items[] = {
     &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
     &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
     &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
-    &cli_ephs_7_5,     &cli_qp_pendulum,
+    &cli_ephs_7_5,     &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
 };
 enum { n_items = sizeof items / sizeof *items };
 
 /* Items of the contract that later versions bring. */
 static const char *const later[] = {
-    "vnots-body-a", "vnots-body-b", "vnots-body-c", "dtlm-table-2", "dtlm-table-3",
+    "vnots-body-a",
+    "vnots-body-b",
+    "vnots-body-c",
 };
 enum { n_later = sizeof later / sizeof *later };
 

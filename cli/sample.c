@@ -1,17 +1,16 @@
-/* Random starts of ensembles: --sample "x~U(-1,1), v.x~N(0,0.1)".
+/* Random starts of ensembles: --sample "x~U(-1,1), v.x~N(0,0.1), let r~S(0.2,1), y = r*x".
  *
- * The generator is that of <clausius/random.h>. For each member in turn, the variables are drawn in
- * the order in which --sample names them: U(a, b) is a + (b - a) times a uniform number, N(mean,
- * sigma) is mean + sigma times a normal one. */
+ * The generator is that of <clausius/random.h>. For each member in turn, the items are drawn in the
+ * order in which --sample has them: U(a, b) is a + (b - a) times a uniform number, N(mean, sigma)
+ * is mean + sigma times a normal one, S(a, b) is U(a, b) with a second uniform number for the sign,
+ * minus below one half. NAME = FORMULA is made of the items before it and draws nothing. `let` in
+ * front says that the name is not a variable of the system but serves later formulas. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-double cli_draw_next(const cli_draw *d, cls_random *r) {
-    if (d->normal) return d->a + d->b * cls_random_normal(r);
-    return d->a + (d->b - d->a) * cls_random_uniform(r);
-}
+/* ---- reading ---- */
 
 /* The two numbers of "U(-1, 1)"; `inside` is the text between the parentheses. */
 static cls_status parse_pair(const char *inside, cli_draw *d, cls_error *error) {
@@ -23,53 +22,141 @@ static cls_status parse_pair(const char *inside, cli_draw *d, cls_error *error) 
             cli_fail(error, CLS_USAGE, "--sample: %s needs two numbers, got '%s'", d->name, inside);
     if (!status) status = cli_evaluate("--sample", items[0], &d->a, error);
     if (!status) status = cli_evaluate("--sample", items[1], &d->b, error);
-    if (!status && (d->normal ? d->b < 0 : d->b < d->a))
+    if (!status && (d->law == 'N' ? d->b < 0 : d->b < d->a))
         status = cli_fail(error, CLS_USAGE, "--sample: %s: %s in %c(%s)", d->name,
-                          d->normal ? "a negative width" : "the upper end is below the lower",
-                          d->normal ? 'N' : 'U', inside);
+                          d->law == 'N' ? "a negative width" : "the upper end is below the lower",
+                          d->law, inside);
     free(items);
     return status;
 }
 
-static cls_status parse_draw(char *item, cli_draw *d, cls_error *error) {
-    char *tilde = strchr(item, '~');
-    size_t length = strlen(item);
-    char *law = tilde ? tilde + 1 + strspn(tilde + 1, " \t") : NULL;
-    if (!tilde || tilde == item || (law[0] != 'U' && law[0] != 'N') || law[1] != '(' ||
-        item[length - 1] != ')')
-        return cli_fail(error, CLS_USAGE,
-                        "--sample: expected NAME~U(low,high) or NAME~N(mean,sigma), got '%s'",
-                        item);
-    size_t n = (size_t)(tilde - item);
-    while (n && strchr(" \t", item[n - 1])) n--;
-    d->name = calloc(n + 1, 1);
-    if (!d->name) return cli_no_memory(error);
-    memcpy(d->name, item, n);
-    d->normal = law[0] == 'N';
-    item[length - 1] = 0;
+static cls_status parse_formula(const cli_draws *all, const char *text, cli_draw *d,
+                                cls_error *error) {
+    cls_graph *g = NULL;
+    cls_node node;
+    const char **names = calloc(all->n + 1, sizeof *names);
+    cls_node *nodes = calloc(all->n + 1, sizeof *nodes);
+    cls_status status = names && nodes ? cls_graph_create(NULL, &g, error) : cli_no_memory(error);
+    for (size_t i = 0; !status && i < all->n; i++) {
+        names[i] = all->list[i].name;
+        nodes[i] = cls_symbol(g, names[i]);
+    }
+    cls_scope scope = {all->n, names, nodes};
+    if (!status) status = cls_parse(g, text, &scope, NULL, 1, 1, &node, error);
+    if (!status) status = cls_program_create(g, all->n, nodes, 1, &node, &d->formula, error);
+    if (status && status != CLS_MEMORY) {
+        cli_prefix(error, "--sample: %s", d->name);
+        status = error->status = CLS_USAGE;
+    }
+    cls_graph_free(&g);
+    free(names);
+    free(nodes);
+    return status;
+}
+
+static cls_status bad_item(const char *item, cls_error *error) {
+    return cli_fail(error, CLS_USAGE,
+                    "--sample: expected NAME~U(low,high), NAME~N(mean,sigma), NAME~S(low,high) or "
+                    "NAME = FORMULA, got '%s'",
+                    item);
+}
+
+static cls_status parse_draw(const cli_draws *all, char *item, cli_draw *d, cls_error *error) {
+    char *sign = item + strcspn(item, "~="), *begin = item;
+    if (!*sign || sign == item) return bad_item(item, error);
+    d->law = *sign;
+    char *law = sign + 1 + strspn(sign + 1, " \t");
+    size_t length = strlen(law);
+    if (*sign == '~') {
+        if (!law[0] || !strchr("UNS", law[0]) || law[1] != '(' || law[length - 1] != ')')
+            return bad_item(item, error);
+        d->law = law[0];
+    }
+    if (!strncmp(begin, "let", 3) && strchr(" \t", begin[3])) {
+        d->hidden = 1;
+        begin += 3;
+    }
+    while (begin < sign && strchr(" \t", *begin)) begin++;
+    size_t n = (size_t)(sign - begin);
+    while (n && strchr(" \t", begin[n - 1])) n--;
+    if (!n) return bad_item(item, error);
+    if (!(d->name = calloc(n + 1, 1))) return cli_no_memory(error);
+    memcpy(d->name, begin, n);
+    if (d->law == '=') return parse_formula(all, law, d, error);
+    law[length - 1] = 0;
     return parse_pair(law + 2, d, error);
 }
 
-cls_status cli_draws_parse(const char *text, size_t *n, cli_draw **out, cls_error *error) {
-    char **items = NULL;
-    *out = NULL;
-    cls_status status = cli_words("--sample", text, n, &items, error);
-    if (status) return status;
-    *out = calloc(*n, sizeof **out);
-    if (!*out) status = cli_no_memory(error);
-    for (size_t i = 0; !status && i < *n; i++) {
-        status = parse_draw(items[i], &(*out)[i], error);
-        for (size_t k = 0; !status && k < i; k++)
-            if (!strcmp((*out)[k].name, (*out)[i].name))
-                status = cli_fail(error, CLS_USAGE, "--sample: %s is given twice", (*out)[i].name);
+static cls_status allocate(size_t n, cli_draws *out, cls_error *error) {
+    out->list = calloc(n + 1, sizeof *out->list);
+    out->names = calloc(n + 1, sizeof *out->names);
+    out->values = calloc(2 * n + 1, sizeof *out->values);
+    out->given = out->values ? out->values + n : NULL;
+    return out->list && out->names && out->values ? CLS_OK : cli_no_memory(error);
+}
+
+/* Scratch for the longest formula. */
+static cls_status make_work(cli_draws *out, cls_error *error) {
+    size_t most = 1;
+    for (size_t i = 0; i < out->n; i++) {
+        const cls_program *p = out->list[i].formula;
+        if (p && cls_program_work_size(p) > most) most = cls_program_work_size(p);
     }
-    if (status) cli_draws_free(*n, out);
+    return (out->work = calloc(most, sizeof *out->work)) ? CLS_OK : cli_no_memory(error);
+}
+
+cls_status cli_draws_parse(const char *text, cli_draws *out, cls_error *error) {
+    char **items = NULL;
+    size_t n = 0;
+    *out = (cli_draws){0};
+    cls_status status = cli_words("--sample", text, &n, &items, error);
+    if (status) return status;
+    status = allocate(n, out, error);
+    for (size_t i = 0; !status && i < n; i++) {
+        cli_draw *d = &out->list[i];
+        status = parse_draw(out, items[i], d, error);
+        for (size_t k = 0; !status && k < i; k++)
+            if (!strcmp(out->list[k].name, d->name))
+                status = cli_fail(error, CLS_USAGE, "--sample: %s is given twice", d->name);
+        out->n = i + 1;
+        if (!status && !d->hidden) out->names[out->n_given++] = d->name;
+    }
+    if (!status) status = make_work(out, error);
+    if (status) cli_draws_free(out);
     free(items);
     return status;
 }
 
-void cli_draws_free(size_t n, cli_draw **draws) {
-    for (size_t i = 0; *draws && i < n; i++) free((*draws)[i].name);
-    free(*draws);
-    *draws = NULL;
+void cli_draws_free(cli_draws *draws) {
+    for (size_t i = 0; draws->list && i < draws->n; i++) {
+        free(draws->list[i].name);
+        cls_program_free(&draws->list[i].formula);
+    }
+    free(draws->list);
+    free(draws->names);
+    free(draws->values);
+    free(draws->work);
+    *draws = (cli_draws){0};
+}
+
+/* ---- drawing ---- */
+
+static double draw(cli_draws *all, const cli_draw *d, cls_random *r) {
+    double value;
+    if (d->law == 'N') return d->a + d->b * cls_random_normal(r);
+    if (d->law == '=') {
+        cls_program_prepare(d->formula, all->work);
+        cls_program_run(d->formula, all->work, all->values, &value);
+        return value;
+    }
+    value = d->a + (d->b - d->a) * cls_random_uniform(r);
+    return d->law == 'S' && cls_random_uniform(r) < 0.5 ? -value : value;
+}
+
+void cli_draws_next(cli_draws *draws, cls_random *r) {
+    size_t given = 0;
+    for (size_t i = 0; i < draws->n; i++) {
+        draws->values[i] = draw(draws, &draws->list[i], r);
+        if (!draws->list[i].hidden) draws->given[given++] = draws->values[i];
+    }
 }

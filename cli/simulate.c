@@ -326,7 +326,7 @@ static const cli_option options[] = {
     {"tolerance", 0, "X", "where Newton stops (relative update); for bdf its relative tolerance"},
     {"accuracy", 0, "X", "local error that an adaptive scheme allows, relative; else 1e-9"},
     {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
-    {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (low,high; mean,sigma)"},
+    {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (see below)"},
     {"seed", 0, "S", "the seed of the starts; else 0"},
     {"threads", 0, "N", "threads of an ensemble, the result does not depend on it; else all cores"},
     {"quiet", 0, NULL, "no summary and no progress on stderr"},
@@ -355,6 +355,11 @@ const cli_command cli_simulate = {
         "Numbers may be constant expressions: --h 1/128. With --from and neither --steps nor "
         "--until\n"
         "the run goes on for the system's usual time; --until is a time, not a duration.\n"
+        "--sample takes NAME~U(low,high), NAME~N(mean,sigma), NAME~S(low,high), which is U with a\n"
+        "random sign, NAME = FORMULA of the names before it, and `let` in front of names that are\n"
+        "not the system's: \"let r~U(0.1,1), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)\".\n"
+        "--from a file that has positions but neither velocities nor momenta takes its last two\n"
+        "rows and the momentum with which discrete-gradient goes from one to the other.\n"
         "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"
         "order of --sample: a seed means the same starts everywhere.\n",
     .options = options,

@@ -47,10 +47,15 @@ typedef struct cls_learn_options {
     double rate;           /* at which adam begins; 0: 1e-2 */
     const cls_model *from; /* iterations begin at its parameters: the same parts and fields */
     uint64_t seed;
-    double validate;         /* fraction of the trajectories kept for validation; 0.1 */
+    double validate;         /* fraction of the trajectories kept for validation; 0.1. 0: none, and
+                              * no rollouts either */
     uint64_t max_windows;    /* at most so many windows are used, spread over the data; 0: auto */
     uint64_t max_iterations; /* of iterative optimisers; 0: their own */
     double time_limit;       /* seconds; 0: none */
+    uint64_t
+        batch; /* adam and spring: rows in a batch (a window has one for each equation); 0: auto */
+    int constant_rate; /* adam: the rate stays, as papers have it; else it falls by three decades */
+    double decay; /* adam: weight decay: decay theta is added to the gradient of the mean square */
     /* Iterative optimisers only: */
     size_t restarts; /* starts from different seeds, the best by validation is kept; 0, 1: one */
     uint64_t

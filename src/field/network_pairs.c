@@ -13,18 +13,21 @@
  * e_(l+1) 6 d(b.gbar)/dW_l = sum of e_l a_(l-1)^T over points + delta_l adot_(l-1)^T over pairs
  *
  * For windows of three points (two pairs): 15 matrix products' worth, against 18 without sharing
- * the points. tanh only. phi is written with decaying exponentials, E = exp(-2 |z|):
+ * the points. With one input gbar is (phi(u) - phi(w))/(u - w), whatever the writing: where u and w
+ * are far enough apart for that (FAR: 2e-14 is lost) the pair needs the values alone, 9 products a
+ * window. tanh only. phi is written with decaying exponentials, E = exp(-2 |z|):
  *
  *     phi = tanh(D)/D 2 (E_u + E_w)/((1 + E_u)(1 + E_w)), or (1 + E_u E_w) above when the signs
  *     differ, D = z_u - z_w;     dphi/dz_u = phi (L(D) - a_u), L = coth D - 1/D
  *
- * so no difference is divided and nothing overflows: full relative accuracy at any distance. */
+ * so no difference is divided and nothing overflows: 1e-14 relative at any distance. */
 #include "field/network_kernels.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 enum { MOST = CLSI_NETWORK_BLOCK, LANES = CLSI_NETWORK_LANES };
+static const double FAR = 1.0 / 64;
 
 /* Of a layer; the input layer has a and adot only. */
 typedef struct layer {
@@ -35,11 +38,16 @@ typedef struct layer {
 
 typedef struct pair_pass {
     clsi_network_pass *r; /* weights packed, and the sums */
+    const struct pair_loops *loops;
     const clsi_field *f;
-    size_t points, pairs;
-    const size_t *pair;
-    double *plain; /* (MOST, padded) */
-    double *ones;  /* (MOST) */
+    size_t points, all;  /* points and pairs of the block */
+    const size_t *given; /* (all, 2) */
+    size_t pairs;        /* those of the passes below: near ones, or all of several inputs */
+    size_t pair[2 * MOST], number[MOST]; /* (pairs, 2) their points; which they are of all */
+    double inverse[MOST];                /* (all) 1/(u - w) of the far ones, else 0 */
+    double *value, *alpha;               /* (MOST): phi, and dF/dphi at the points */
+    double *plain;                       /* (MOST, padded) */
+    double *ones;                        /* (MOST) */
     layer layer[CLSI_FIELD_MAX_LAYERS + 1];
 } pair_pass;
 
@@ -55,6 +63,42 @@ static const char *missing(const clsi_field *f) {
     return "discrete gradients of networks are made for the activation tanh only";
 }
 
+/* ---- elementwise loops, by instruction set ---- */
+
+typedef struct pair_loops {
+    void (*sides)(size_t n, const double *z, const double *a, double *s, double *k);
+    void (*quotients)(size_t n, const double *D, const double *zu, const double *zw,
+                      const double *su, const double *sw, const double *ku, const double *kw,
+                      double *phi, double *L);
+    void (*scatter)(size_t n, const double *adot, const double *c, const double *L,
+                    const double *au, const double *aw, double *eu, double *ew);
+    void (*multiply)(size_t n, const double *x, const double *y, double *out);
+    void (*fade)(size_t n, const double *a, double *e);
+} pair_loops;
+
+#define LOOP(name) name##_plain
+#define TARGET
+#include "field/network_pairs_loops.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LOOP(name) name##_avx2
+#define TARGET     __attribute__((target("avx2")))
+#include "field/network_pairs_loops.h"
+#define LOOP(name) name##_avx512
+#define TARGET     __attribute__((target("avx512f,avx512dq,avx512vl")))
+#include "field/network_pairs_loops.h"
+
+static const pair_loops *loops_of_machine(void) {
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return &loops_avx512;
+    return __builtin_cpu_supports("avx2") ? &loops_avx2 : &loops_plain;
+}
+#else
+static const pair_loops *loops_of_machine(void) {
+    return &loops_plain;
+}
+#endif
+
 /* ---- memory ---- */
 
 static size_t layer_size(const clsi_network *net, size_t l, size_t d) {
@@ -63,7 +107,7 @@ static size_t layer_size(const clsi_network *net, size_t l, size_t d) {
 
 static size_t own_size(const clsi_field *f) {
     const clsi_network *net = f->data;
-    size_t sum = PASS + LANES + MOST * padded(f->d) + MOST;
+    size_t sum = PASS + LANES + MOST * padded(f->d) + MOST + 3 * MOST * LANES;
     for (size_t l = 0; l < net->n_layers; l++) sum += 11 * layer_size(net, l, f->d);
     return sum;
 }
@@ -78,7 +122,7 @@ static void open(const clsi_field *f, const double *theta, double *pass) {
     double *blocks = pass + own_size(f), *at = pass + PASS;
     uintptr_t odd = (uintptr_t)at % 64;
     at += odd ? (64 - odd) / sizeof(double) : 0;
-    *p = (pair_pass){.f = f, .r = (clsi_network_pass *)blocks};
+    *p = (pair_pass){.f = f, .r = (clsi_network_pass *)blocks, .loops = loops_of_machine()};
     for (size_t l = 0; l < net->n_layers; l++) {
         layer *y = &p->layer[l];
         size_t n = layer_size(net, l, f->d);
@@ -90,6 +134,8 @@ static void open(const clsi_field *f, const double *theta, double *pass) {
     p->plain = at;
     p->ones = at + MOST * padded(f->d);
     for (size_t i = 0; i < MOST; i++) p->ones[i] = 1;
+    p->alpha = p->ones + MOST;
+    p->value = p->alpha + MOST;
     f->kind->blocks->open(f, theta, blocks);
 }
 
@@ -128,37 +174,10 @@ static void take(size_t n, size_t d, const double *from, const layer *to, double
     }
 }
 
-/* coth x - 1/x; the series leaves less than 1e-16 out at 0.3. */
-static double langevin(double x, double tanh_x) {
-    double y = x * x;
-    double near =
-        x *
-        (1.0 / 3 +
-         y * (-1.0 / 45 + y * (2.0 / 945 + y * (-1.0 / 4725 +
-                                                y * (2.0 / 93555 + y * (-1382.0 / 638512875 +
-                                                                        y * (4.0 / 18243225)))))));
-    return y < 0.09 ? near : 1 / tanh_x - 1 / x;
-}
-
-/* phi and L of one pair; t = tanh(D) is in `phi` when this begins. */
-static void quotients(const layer *y, size_t u, size_t w, double *phi, double *L,
-                      const double *difference) {
-    const double *zu = y->z + u * y->ld, *zw = y->z + w * y->ld, *su = y->s + u * y->ld;
-    const double *sw = y->s + w * y->ld, *ku = y->k + u * y->ld, *kw = y->k + w * y->ld;
-    for (size_t j = 0; j < y->n; j++) {
-        double D = difference[j], t = phi[j];
-        double same = su[j] * kw[j] + sw[j] * ku[j], other = ku[j] * kw[j] + su[j] * sw[j];
-        double slope = D != 0 ? t / D : 1;
-        phi[j] = 2 * slope * (zu[j] * zw[j] > 0 ? same : other);
-        L[j] = langevin(D, t);
-    }
-}
-
 /* ---- passes 1 to 3 ---- */
 
 static void forward(pair_pass *p, const double *x) {
     const clsi_network *net = p->r->net;
-    double beyond[LANES * 64]; /* softplus itself, not used */
     take(p->points, p->f->d, x, &p->layer[0], p->layer[0].a);
     for (size_t l = 1; l < net->n_layers; l++) {
         layer *y = &p->layer[l], *in = &p->layer[l - 1];
@@ -166,12 +185,10 @@ static void forward(pair_pass *p, const double *x) {
                  p->r->bias[l - 1], y->n, y->z);
         size_t n = p->points * y->ld;
         net->kernel->activate(CLSI_ACTIVATION_TANH, n, y->z, y->a, y->s);
-        for (size_t j = 0; j < n; j++) y->k[j] = -2 * fabs(y->z[j]);
-        for (size_t j = 0; j < n; j += LANES * 64) {
-            size_t count = n - j < LANES * 64 ? n - j : LANES * 64;
-            net->kernel->activate(CLSI_ACTIVATION_SOFTPLUS, count, y->k + j, beyond, y->s + j);
+        for (size_t i = 0; i < 2 * p->pairs; i++) {
+            size_t at = p->pair[i] * y->ld;
+            p->loops->sides(y->n, y->z + at, y->a + at, y->s + at, y->k + at);
         }
-        for (size_t j = 0; j < n; j++) y->k[j] = 1 - y->s[j];
     }
 }
 
@@ -184,9 +201,11 @@ static void divide(pair_pass *p) {
             for (size_t j = 0; j < y->n; j++) y->c[i * y->ld + j] = u[j] - w[j];
         }
         net->kernel->activate(CLSI_ACTIVATION_TANH, p->pairs * y->ld, y->c, y->phi, y->L);
-        for (size_t i = 0; i < p->pairs; i++)
-            quotients(y, p->pair[2 * i], p->pair[2 * i + 1], y->phi + i * y->ld, y->L + i * y->ld,
-                      y->c + i * y->ld);
+        for (size_t i = 0; i < p->pairs; i++) {
+            size_t at = i * y->ld, u = p->pair[2 * i] * y->ld, w = p->pair[2 * i + 1] * y->ld;
+            p->loops->quotients(y->n, y->c + at, y->z + u, y->z + w, y->s + u, y->s + w, y->k + u,
+                                y->k + w, y->phi + at, y->L + at);
+        }
     }
 }
 
@@ -197,37 +216,77 @@ static void backward(pair_pass *p, double *gbar) {
         int top = l + 1 == net->n_layers;
         multiply(p, p->pairs, net->layer[l].out, top ? p->ones : p->layer[l + 1].delta,
                  top ? 1 : p->layer[l + 1].ld, p->r->theta[l], p->r->zero, y->n, y->c);
-        for (size_t j = 0; j < p->pairs * y->ld; j++) y->delta[j] = y->phi[j] * y->c[j];
+        p->loops->multiply(p->pairs * y->ld, y->phi, y->c, y->delta);
     }
     if (!gbar) return;
     size_t d = p->f->d, columns = padded(d);
     multiply(p, p->pairs, net->layer[0].out, p->layer[1].delta, p->layer[1].ld, p->r->theta[0],
              p->r->zero, columns, p->plain);
     for (size_t i = 0; i < p->pairs; i++)
-        memcpy(gbar + i * d, p->plain + i * columns, d * sizeof *gbar);
+        memcpy(gbar + p->number[i] * d, p->plain + i * columns, d * sizeof *gbar);
+}
+
+/* Pairs of one input that are far apart; the others are put together. */
+static void sort_pairs(pair_pass *p, const double *x) {
+    p->pairs = 0;
+    for (size_t i = 0; i < p->all; i++) {
+        size_t u = p->given[2 * i], w = p->given[2 * i + 1];
+        double apart = p->f->d == 1 ? x[u] - x[w] : 0;
+        p->inverse[i] = fabs(apart) >= FAR ? 1 / apart : 0;
+        if (p->inverse[i] != 0) continue;
+        p->pair[2 * p->pairs] = u;
+        p->pair[2 * p->pairs + 1] = w;
+        p->number[p->pairs++] = i;
+    }
+}
+
+static void far_gradients(pair_pass *p, double *gbar) {
+    const clsi_network *net = p->r->net;
+    size_t top = net->n_layers - 1;
+    if (p->pairs == p->all) return;
+    multiply(p, p->points, net->layer[top].in, p->layer[top].a, p->layer[top].ld,
+             p->r->theta_t[top], p->r->zero, LANES, p->value);
+    for (size_t i = 0; i < p->all; i++)
+        if (p->inverse[i] != 0)
+            gbar[i] = p->inverse[i] *
+                      (p->value[p->given[2 * i] * LANES] - p->value[p->given[2 * i + 1] * LANES]);
 }
 
 static void evaluate(double *pass, size_t points, const double *x, size_t n, const size_t *pair,
                      double *gbar) {
     pair_pass *p = (pair_pass *)pass;
     p->points = points;
-    p->pairs = n;
-    p->pair = pair;
+    p->all = n;
+    p->given = pair;
+    sort_pairs(p, x);
     forward(p, x);
-    divide(p);
-    backward(p, gbar);
+    if (p->pairs) divide(p);
+    if (p->pairs) backward(p, gbar);
+    if (gbar) far_gradients(p, gbar);
 }
 
 /* ---- passes 4 and 5 ---- */
 
 static void tangent(pair_pass *p, const double *b) {
     const clsi_network *net = p->r->net;
-    take(p->pairs, p->f->d, b, &p->layer[0], p->layer[0].adot);
+    for (size_t i = 0; i < p->pairs; i++)
+        take(1, p->f->d, b + p->number[i] * p->f->d, &p->layer[0],
+             p->layer[0].adot + i * p->layer[0].ld);
     for (size_t l = 1; l < net->n_layers; l++) {
         layer *y = &p->layer[l], *in = &p->layer[l - 1];
         multiply(p, p->pairs, net->layer[l - 1].in, in->adot, in->ld, p->r->theta_t[l - 1],
                  p->r->zero, y->n, y->zdot);
-        for (size_t j = 0; j < p->pairs * y->ld; j++) y->adot[j] = y->phi[j] * y->zdot[j];
+        p->loops->multiply(p->pairs * y->ld, y->phi, y->zdot, y->adot);
+    }
+}
+
+/* alpha: what far pairs give the values at their points. */
+static void far_slopes(pair_pass *p, const double *b) {
+    memset(p->alpha, 0, p->points * sizeof *p->alpha);
+    for (size_t i = 0; i < p->all; i++) {
+        if (p->inverse[i] == 0) continue;
+        p->alpha[p->given[2 * i]] += b[i] * p->inverse[i];
+        p->alpha[p->given[2 * i + 1]] -= b[i] * p->inverse[i];
     }
 }
 
@@ -235,11 +294,8 @@ static void tangent(pair_pass *p, const double *b) {
 static void scatter(const pair_pass *p, layer *y) {
     for (size_t i = 0; i < p->pairs; i++) {
         size_t at = i * y->ld, u = p->pair[2 * i] * y->ld, w = p->pair[2 * i + 1] * y->ld;
-        for (size_t j = 0; j < y->n; j++) {
-            double f = y->adot[at + j] * y->c[at + j], L = y->L[at + j];
-            y->e[u + j] += f * (L - y->a[u + j]);
-            y->e[w + j] -= f * (L + y->a[w + j]);
-        }
+        p->loops->scatter(y->n, y->adot + at, y->c + at, y->L + at, y->a + u, y->a + w, y->e + u,
+                          y->e + w);
     }
 }
 
@@ -248,14 +304,18 @@ static void adjoint(pair_pass *p) {
     for (size_t l = net->n_layers - 1; l > 0; l--) {
         layer *y = &p->layer[l];
         size_t n = p->points * y->ld;
-        if (l + 1 == net->n_layers)
-            memset(y->e, 0, n * sizeof *y->e);
-        else
-            multiply(p, p->points, net->layer[l].out, p->layer[l + 1].e, p->layer[l + 1].ld,
-                     p->r->theta[l], p->r->zero, y->n, y->e);
-        for (size_t j = 0; j < n; j++) y->e[j] *= 1 - y->a[j] * y->a[j];
+        int top = l + 1 == net->n_layers;
+        multiply(p, p->points, net->layer[l].out, top ? p->alpha : p->layer[l + 1].e,
+                 top ? 1 : p->layer[l + 1].ld, p->r->theta[l], p->r->zero, y->n, y->e);
+        p->loops->fade(n, y->a, y->e);
         scatter(p, y);
     }
+}
+
+static void differentiate(pair_pass *p, const double *b) {
+    far_slopes(p, b);
+    if (p->pairs) tangent(p, b);
+    adjoint(p);
 }
 
 /* ---- pass 6 ---- */
@@ -264,18 +324,18 @@ static void add(double *pass, const double *b) {
     pair_pass *p = (pair_pass *)pass;
     const clsi_network *net = p->r->net;
     const clsi_network_kernel *kernel = net->kernel;
-    tangent(p, b);
-    adjoint(p);
+    differentiate(p, b);
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
         layer *in = &p->layer[l];
         size_t ld = padded(w->in);
         int top = l + 1 == net->n_layers;
-        kernel->outer(p->pairs, w->out, ld, top ? p->ones : p->layer[l + 1].delta,
-                      top ? 1 : p->layer[l + 1].ld, in->adot, in->ld, p->r->sum[l], ld);
+        if (p->pairs)
+            kernel->outer(p->pairs, w->out, ld, top ? p->ones : p->layer[l + 1].delta,
+                          top ? 1 : p->layer[l + 1].ld, in->adot, in->ld, p->r->sum[l], ld);
+        kernel->outer(p->points, w->out, ld, top ? p->alpha : p->layer[l + 1].e,
+                      top ? 1 : p->layer[l + 1].ld, in->a, in->ld, p->r->sum[l], ld);
         if (top) break;
-        kernel->outer(p->points, w->out, ld, p->layer[l + 1].e, p->layer[l + 1].ld, in->a, in->ld,
-                      p->r->sum[l], ld);
         kernel->sum(p->points, padded(w->out), p->layer[l + 1].e, p->layer[l + 1].ld,
                     p->r->sum[l] + w->out * ld);
     }
@@ -284,12 +344,13 @@ static void add(double *pass, const double *b) {
 /* One point's part of a row. */
 static void point_row(const pair_pass *p, size_t i, double *row) {
     const clsi_network *net = p->r->net;
-    for (size_t l = 0; l + 1 < net->n_layers; l++) {
+    for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
-        const double *e = p->layer[l + 1].e + i * p->layer[l + 1].ld;
+        int top = l + 1 == net->n_layers;
+        const double *e = top ? p->alpha + i : p->layer[l + 1].e + i * p->layer[l + 1].ld;
         net->kernel->row(1, w->out, w->in, e, 0, p->layer[l].a + i * p->layer[l].ld, 0,
                          row + w->weight);
-        for (size_t k = 0; k < w->out; k++) row[w->bias + k] += e[k];
+        for (size_t k = 0; !top && k < w->out; k++) row[w->bias + k] += e[k];
     }
 }
 
@@ -307,13 +368,11 @@ static void pair_row(const pair_pass *p, size_t i, double *row) {
 static void rows(double *pass, const double *b, double *const *to) {
     pair_pass *p = (pair_pass *)pass;
     double *owner[MOST] = {NULL};
-    tangent(p, b);
-    adjoint(p);
-    for (size_t i = 0; i < p->pairs; i++) {
-        if (!to[i]) continue;
-        pair_row(p, i, to[i]);
-        owner[p->pair[2 * i]] = owner[p->pair[2 * i + 1]] = to[i];
-    }
+    differentiate(p, b);
+    for (size_t i = 0; i < p->pairs; i++)
+        if (to[p->number[i]]) pair_row(p, i, to[p->number[i]]);
+    for (size_t i = 0; i < p->all; i++)
+        if (to[i]) owner[p->given[2 * i]] = owner[p->given[2 * i + 1]] = to[i];
     for (size_t i = 0; i < p->points; i++)
         if (owner[i]) point_row(p, i, owner[i]);
 }

@@ -2,10 +2,12 @@
  *
  * Batches of 256 rows unless asked otherwise, moments 0.9 and 0.999. The rate falls by three
  * decades from 1e-2 (or what is asked for) over max_iterations: rate_k = 1e-2 * 10^(-3 k /
- * max_iterations). Conditions are in every batch, with the weight they have among all rows. A batch
- * whose gradient is not finite is skipped, and the moments start afresh at the best parameters.
- * The loss over all rows is computed once per epoch (at least every 50 steps); only then are the
- * best parameters and the watch updated. Cost per step: one gradient of a batch. */
+ * max_iterations), unless it is to stay. Weight decay is that of papers and of PyTorch: decay theta
+ * joins the gradient of the mean of r^2 (ours is of half of it). Conditions are in every batch,
+ * with the weight they have among all rows. A batch whose gradient is not finite is skipped, and
+ * the moments start afresh at the best parameters. The loss over all rows is computed once per
+ * epoch (at least every 50 steps, unless the rate stays); only then are the best parameters and the
+ * watch updated. Cost per step: one gradient of a batch. */
 #include "learn/optimize.h"
 #include "base/base.h"
 #include "learn/kernels.h"
@@ -18,7 +20,9 @@ enum { BATCH = 256, LONGEST_EPOCH = 50 };
 static const double RATE = 1e-2, DECADES = 3, BETA1 = 0.9, BETA2 = 0.999, TINY = 1e-8;
 
 typedef struct adam {
-    size_t n, batch;
+    size_t n, batch, group; /* a batch has batch groups of rows */
+    size_t *rows;           /* (batch, group) */
+    double decay;
     double *g, *m, *v;  /* (n): gradient, first and second moment */
     double *condition;  /* (n): gradient of the conditions */
     size_t *conditions; /* their rows */
@@ -52,13 +56,21 @@ static void step(adam *a, double rate, double *theta) {
 /* The gradient of a batch and of the conditions, each with its share of all rows. */
 static cls_status gradient_of(adam *a, clsi_run *run, const size_t *rows, double *loss) {
     clsi_problem *p = run->problem;
-    cls_status status = p->gradient(p, run->theta, a->batch, rows, loss, a->g);
+    cls_status status = p->gradient(p, run->theta, a->batch * a->group, rows, loss, a->g);
+    for (size_t j = 0; a->decay > 0 && j < a->n; j++) a->g[j] += 0.5 * a->decay * run->theta[j];
     if (status != CLS_OK || !p->n_conditions) return status;
     double share = (double)p->n_conditions / (double)p->n_rows, other;
     status = p->gradient(p, run->theta, p->n_conditions, a->conditions, &other, a->condition);
     *loss = (1 - share) * *loss + share * other;
     for (size_t j = 0; j < a->n; j++) a->g[j] = (1 - share) * a->g[j] + share * a->condition[j];
     return status;
+}
+
+static const size_t *next_rows(adam *a) {
+    const size_t *groups = clsi_sampler_next(&a->sampler, a->batch);
+    for (size_t i = 0; i < a->batch * a->group; i++)
+        a->rows[i] = groups[i / a->group] * a->group + i % a->group;
+    return a->rows;
 }
 
 /* One batch; when it is not finite, back to the best parameters. */
@@ -85,11 +97,12 @@ static void state(void *optimizer, clsi_archive *archive) {
 
 static void run_batches(adam *a, clsi_run *run) {
     uint64_t most = run->options->max_iterations;
-    uint64_t epoch = run->problem->n_rows / a->batch;
-    if (epoch > LONGEST_EPOCH) epoch = LONGEST_EPOCH;
+    uint64_t epoch = run->problem->n_rows / (a->batch * a->group);
+    int stays = run->options->constant_rate;
+    if (epoch > LONGEST_EPOCH && !stays) epoch = LONGEST_EPOCH;
     for (uint64_t k = run->info->iterations; k < most; k++) {
-        double rate = a->rate * pow(10, -DECADES * (double)k / (double)most);
-        iterate(a, run, clsi_sampler_next(&a->sampler, a->batch), rate);
+        double rate = stays ? a->rate : a->rate * pow(10, -DECADES * (double)k / (double)most);
+        iterate(a, run, next_rows(a), rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
         double loss = clsi_full_loss(run->problem, run->theta);
@@ -100,19 +113,23 @@ static void run_batches(adam *a, clsi_run *run) {
 static cls_status prepare(adam *a, const clsi_problem *p, const clsi_optimize_options *o,
                           cls_error *error) {
     a->n = p->n_parameters;
-    a->batch = o->batch ? o->batch : BATCH;
     size_t regular = p->n_rows - p->n_conditions;
-    if (a->batch > regular) a->batch = regular;
+    a->group = p->group && regular % p->group == 0 ? p->group : 1;
+    a->batch = ((o->batch ? o->batch : BATCH) + a->group - 1) / a->group;
+    a->decay = o->decay;
+    if (a->batch > regular / a->group) a->batch = regular / a->group;
+    a->rows = clsi_calloc(a->batch * a->group + 1, sizeof *a->rows);
     a->rate = o->rate > 0 ? o->rate : RATE;
     a->g = clsi_calloc(a->n + 1, sizeof(double));
     a->m = clsi_calloc(a->n + 1, sizeof(double));
     a->v = clsi_calloc(a->n + 1, sizeof(double));
     a->condition = clsi_calloc(a->n + 1, sizeof(double));
     a->conditions = clsi_calloc(p->n_conditions + 1, sizeof(size_t));
-    if (!a->g || !a->m || !a->v || !a->condition || !a->conditions) return clsi_no_memory(error);
+    if (!a->g || !a->m || !a->v || !a->condition || !a->conditions || !a->rows)
+        return clsi_no_memory(error);
     for (size_t i = 0; i < p->n_conditions; i++) a->conditions[i] = regular + i;
     restart(a);
-    return clsi_sampler_begin(&a->sampler, regular, o->seed, error);
+    return clsi_sampler_begin(&a->sampler, regular / a->group, o->seed, error);
 }
 
 static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, double *theta,
@@ -125,6 +142,7 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
     if (status == CLS_OK && p->n_rows) run_batches(&a, &run);
     clsi_sampler_end(&a.sampler);
     free(a.g), free(a.m), free(a.v), free(a.condition), free(a.conditions);
+    free(a.rows);
     return clsi_run_end(&run, status);
 }
 

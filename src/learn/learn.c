@@ -217,13 +217,14 @@ static double validate(void *owner, const double *theta) {
     return status == CLS_OK ? loss : INFINITY;
 }
 
-/* Simulates with these parameters, in the form the parts have now. */
-static double roll_out_shot(void *owner, const double *theta) {
-    work *w = owner;
+/* The system with these parameters, in the form the parts have now. */
+static cls_status build(const work *w, const double *theta, cls_system **out, cls_error *error) {
     clsi_unknowns *us = w->unknowns;
     clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
-    double *copy = clsi_calloc(us->n_theta, sizeof *copy), error = INFINITY;
-    if (learned && copy) {
+    double *copy = clsi_calloc(us->n_theta, sizeof *copy);
+    cls_status status = learned && copy ? CLS_OK : clsi_no_memory(error);
+    *out = NULL;
+    if (status == CLS_OK) {
         for (size_t i = 0; i < us->n; i++) learned[i] = us->list[i].learned; /* borrowed */
         memcpy(copy, theta, us->n_theta * sizeof *copy);
         cls_model m = {.name = w->system->name,
@@ -235,11 +236,21 @@ static double roll_out_shot(void *owner, const double *theta) {
                        .n_theta = us->n_theta,
                        .learned = learned,
                        .theta = copy};
-        if (clsi_model_build(&m, NULL) == CLS_OK) error = clsi_rollout(w->points, m.system);
-        cls_system_free(&m.system);
+        status = clsi_model_build(&m, error);
+        *out = m.system;
     }
     free(learned);
     free(copy);
+    return status;
+}
+
+/* Simulates with these parameters. */
+static double roll_out_shot(void *owner, const double *theta) {
+    work *w = owner;
+    cls_system *s;
+    double error = INFINITY;
+    if (build(w, theta, &s, NULL) == CLS_OK) error = clsi_rollout(w->points, s);
+    cls_system_free(&s);
     return error;
 }
 
@@ -379,11 +390,14 @@ static cls_status solve_iterative(work *w, const clsi_optimizer *optimizer) {
                        .seed = o->seed,
                        .restarts = w->residual->start_affine ? 1 : o->restarts,
                        .patience = o->patience,
+                       .batch = o->batch,
                        .rate = o->rate,
+                       .decay = o->decay,
+                       .constant_rate = o->constant_rate,
                        .owner = w,
                        .initialise = initialise,
                        .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
-                       .rollout = roll_out,
+                       .rollout = o->validate > 0 ? roll_out : NULL,
                        .watch = watch_iteration,
                        /* with shooting the checkpoint is that of its last stage */
                        .checkpoint = is_loss(w, "shooting") ? NULL : o->checkpoint,
@@ -458,7 +472,10 @@ static cls_status solve(work *w) {
     if (status == CLS_OK) status = loss_over(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
         status = loss_over(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
-    if (status == CLS_OK && w->residual->scale_free) status = rescale(w);
+    /* parts that are multiplied with each other have no common factor: their scale stays as found
+     */
+    if (status == CLS_OK && w->residual->scale_free && w->unknowns->linear) status = rescale(w);
+    w->info->normalised &= w->unknowns->linear;
     if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
         status =
             clsi_fail(w->error, CLS_NUMERIC,
@@ -592,16 +609,32 @@ static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
 
 /* ---- shooting ---- */
 
+/* What is compared with simulations: of positions, states of which only they are known. */
+static cls_status find_states(work *w, clsi_points **states) {
+    cls_system *s;
+    if (!w->points->intervals) return CLS_OK;
+    cls_status status = build(w, w->theta, &s, w->error);
+    if (status == CLS_OK) status = clsi_points_of_positions(w->points, s, states, w->error);
+    cls_system_free(&s);
+    return status;
+}
+
 /* The fit of the residual goes on as a fit of simulations. */
 static cls_status shoot(work *w) {
     const cls_learn_options *o = w->o;
     clsi_shoot_info found;
+    clsi_points *states = NULL;
+    cls_status status = find_states(w, &states);
+    if (status != CLS_OK) return status;
     char *what = identity(w, "shooting");
-    if (!what) return clsi_no_memory(w->error);
+    if (!what) {
+        clsi_points_free(&states);
+        return clsi_no_memory(w->error);
+    }
     clsi_shoot job = {.system = w->system,
                       .set = w->set,
                       .unknowns = w->unknowns,
-                      .points = w->points,
+                      .points = states ? states : w->points,
                       .options = o,
                       .training = {.seed = o->seed,
                                    .patience = o->patience,
@@ -613,7 +646,8 @@ static cls_status shoot(work *w) {
                                    .checkpoint_every = o->checkpoint_every,
                                    .resume = o->resume}};
     uint64_t before = w->info->iterations;
-    cls_status status = clsi_shoot_fit(&job, w->theta, &found, w->error);
+    status = clsi_shoot_fit(&job, w->theta, &found, w->error);
+    clsi_points_free(&states);
     free(what);
     if (status != CLS_OK) return status;
     w->info->iterations = before + found.training.iterations;
@@ -703,8 +737,11 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                       cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule = CLSI_QUADRATURE;
+    /* the scheme of shooting is what simulates; its residual has the default rule */
+    const char *scheme = is_loss(w, "shooting") ? NULL : o->scheme;
     int positions =
-        find_position_rule(o->scheme, clsi_only_positions(system, n_tables, tables), &rule);
+        system->canonical &&
+        find_position_rule(scheme, clsi_only_positions(system, n_tables, tables), &rule);
     if (system->has_operator)
         return clsi_fail(w->error, CLS_USAGE,
                          "'%s' has a friction operator (dissipation): only `--optimizer qp` learns "
@@ -717,12 +754,10 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                          "write '%s' as one of these, or leave the velocities out",
                          system->name);
     cls_status status = check_loss(w);
-    if (status == CLS_OK && positions && !is_loss(w, "residual"))
+    if (status == CLS_OK && positions && !is_loss(w, "residual") && !is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
-    /* the scheme of shooting is what simulates; its residual has the default rule */
-    if (status == CLS_OK && !positions)
-        status = find_rule(system, is_loss(w, "shooting") ? NULL : o->scheme, &rule, w->error);
+    if (status == CLS_OK && !positions) status = find_rule(system, scheme, &rule, w->error);
     if (status == CLS_OK)
         status =
             clsi_points_create_wide(system, n_tables, tables, names, rule, o->validate,

@@ -98,6 +98,7 @@ typedef struct clsi_unknown {
     clsi_part_kind kind;
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
+    int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
     cls_node value,
@@ -108,6 +109,7 @@ typedef struct clsi_unknown {
 
 typedef struct clsi_unknowns {
     cls_system *s; /* skeleton: formulas with the symbols of the unknown parts */
+    int linear;    /* the formula is linear in all unknown parts together */
     size_t n, n_symbols, n_theta;
     double trunk; /* > 0: no temperature changes along the data (heat.c) */
     clsi_unknown *list;
@@ -148,6 +150,12 @@ cls_status clsi_learn_qp(const cls_system *system, const cls_assignments *set, s
 double clsi_unseen_heat(const cls_system *s, const clsi_points *p);
 /* Anchors that keep the unknown formula from having another one. */
 cls_status clsi_set_heat(const clsi_unknowns *us, const clsi_points *p, cls_error *error);
+
+/* ---- position_states.c ---- */
+
+/* The data as states of `model` of which only the positions are observed. */
+cls_status clsi_points_of_positions(const clsi_points *p, const cls_system *model,
+                                    clsi_points **out, cls_error *error);
 
 /* ---- positive.c ---- */
 

@@ -39,8 +39,10 @@ typedef struct clsi_optimize_options {
     uint64_t max_iterations;
     double loss_tolerance; /* stop below */
     uint64_t seed;
-    size_t batch; /* spring, adam; 0: the optimiser's default */
-    double rate;  /* adam; 0: its default */
+    size_t batch;      /* spring, adam: rows; 0: the optimiser's default */
+    double rate;       /* adam; 0: its default */
+    int constant_rate; /* adam: the rate does not fall */
+    double decay;      /* adam: weight decay of the mean squared residual */
     clsi_watch watch;
     void *owner;
     struct clsi_archive

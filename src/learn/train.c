@@ -184,7 +184,10 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
     clsi_optimize_info found = {.reason = "stopped"};
     clsi_optimize_options o = {.max_iterations = t->max_iterations,
                                .seed = seed_of(t, s->restart),
+                               .batch = t->batch,
                                .rate = t->rate,
+                               .decay = t->decay,
+                               .constant_rate = t->constant_rate,
                                .watch = watch,
                                .owner = s,
                                .resume = resume};

@@ -19,6 +19,9 @@ typedef struct clsi_training {
     size_t restarts;               /* 0 counts as 1 */
     double rate;                   /* see clsi_optimize_options */
     uint64_t patience;             /* reports without better validation; 0: no early stopping */
+    size_t batch;                  /* of optimisers that draw batches; 0: their own */
+    int constant_rate;             /* adam: see clsi_optimize_options */
+    double decay;
     void *owner;
     /* Start parameters for a seed. */
     void (*initialise)(void *owner, uint64_t seed, double *theta);

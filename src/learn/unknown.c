@@ -32,7 +32,8 @@ static cls_node note_kind(void *owner, const cls_system *s, clsi_part_kind kind,
 
 /* Diagonals of frictions and conductances are positive; angles and formulas are not bound. */
 static int is_positive(const clsi_unknown *u, size_t n) {
-    return u->kind == CLSI_PART_HEAT || (u->kind == CLSI_PART_FRICTION && u->learned.slot < n);
+    return u->positive || u->kind == CLSI_PART_HEAT ||
+           (u->kind == CLSI_PART_FRICTION && u->learned.slot < n);
 }
 
 static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
@@ -117,6 +118,13 @@ static const char *declared(const cls_system *system, char **list, const char *n
     return NULL;
 }
 
+/* All parts are one symbol here. */
+static int is_linear(const cls_system *glance) {
+    cls_node all = cls_symbol(glance->g, "unknown'");
+    cls_node once = cls_derivative(glance->g, glance->bound.formula, all);
+    return cls_is_constant(glance->g, cls_derivative(glance->g, once, all), 0);
+}
+
 /* First to see what kind each part is, then with as many fields as that kind needs. */
 static cls_status make_list(const cls_system *system, const cls_assignments *set,
                             const cls_learn_options *o, part *parts, clsi_unknowns *us,
@@ -124,6 +132,7 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
     cls_system *glance = NULL;
     for (size_t i = 0; i < o->n_unknown; i++) parts[i].name = o->unknown[i];
     cls_status status = parse_with(system, set, o->n_unknown, parts, note_kind, &glance, error);
+    if (status == CLS_OK) us->linear = is_linear(glance);
     cls_system_free(&glance);
     if (status != CLS_OK) return status;
     for (size_t i = 0; i < o->n_unknown; i++) us->n += clsi_field_count(parts[i].kind, system->n);
@@ -147,7 +156,10 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
             if (!u->of && !(chosen && chosen->raw))
                 u->of = clsi_part_inputs_of(system, o->unknown[i]);
-            u->nonlinear = clsi_field_word(u->spec, "square") ||
+            for (size_t k = 0; k < system->n_unknown; k++)
+                if (strcmp(system->unknown[k], o->unknown[i]) == 0 && u->kind == CLSI_PART_LET)
+                    u->positive = system->unknown_positive[k];
+            u->nonlinear = u->positive || clsi_field_word(u->spec, "square") ||
                            (u->spec && strncmp(u->spec, "network", 7) == 0);
             u->learned.matrix = n > 1 && !u->nonlinear;
             if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
@@ -261,9 +273,10 @@ static int auto_degree(size_t d, size_t even, int formula) {
     return degree;
 }
 
-/* An energy has no constant and is differentiated; a rate of an ode is neither. */
+/* An energy has no constant and is differentiated; a rate of an ode is neither. A part that is
+ * positive needs its constant. */
 static int is_energy(const cls_system *s, const clsi_unknown *u) {
-    return !s->ode && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
+    return !s->ode && !u->positive && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
 }
 
 /* Polynomials of several velocities are even in them; see src/field/basis.c. */

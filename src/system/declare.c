@@ -435,7 +435,11 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     c.at += length;
     if (is_part && clsi_accept_word(r, &c, "of")) status = read_inputs(r, &c, where, length);
     if (status == CLS_OK) status = clsi_expect(r, &c, "=", "the name");
-    cls_node zero = cls_constant(s->g, 0);
+    /* what stands for an unknown part: nothing, or where it must be positive one */
+    clsi_cursor ahead = c;
+    int one = is_part && clsi_accept_word(r, &ahead, "unknown") &&
+              clsi_accept_word(r, &ahead, "positive");
+    cls_node zero = cls_constant(s->g, one);
     clsi_expression e = {.written = zero, .raw = zero, .bound = zero};
     if (status == CLS_OK)
         status = is_part && clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)

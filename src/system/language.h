@@ -73,8 +73,9 @@ typedef struct clsi_reader {
     size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
         parameter_capacity, value_capacity, symbol_capacity, constant_capacity, lets_capacity,
         let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
-        unknown_field_capacity, unknown_of_capacity, invariants_capacity, raw_invariants_capacity,
-        outputs_capacity, raw_outputs_capacity, anchors_capacity, units_capacity, inputs_capacity;
+        unknown_field_capacity, unknown_of_capacity, unknown_positive_capacity, invariants_capacity,
+        raw_invariants_capacity, outputs_capacity, raw_outputs_capacity, anchors_capacity,
+        units_capacity, inputs_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_rate *rates;
     size_t n_rates, rates_capacity;
@@ -141,8 +142,8 @@ cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const
 cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
 /* What a force acts on, as the place of its momentum: a coordinate, or a momentum without one. */
 cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index);
-/* `unknown [dissipative] [FIELD] [of FORMULA, ...]` in the place of a formula: 1 when it stands at
- * the cursor. A part of that name is then listed as unknown, unless it is replaced. */
+/* `unknown [dissipative|positive] [FIELD] [of FORMULA, ...]` in the place of a formula: 1 when it
+ * stands at the cursor. A part of that name is then listed as unknown, unless it is replaced. */
 int clsi_is_unknown(const clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length);
 /* The replacement for a part of this name, NULL when it stays as written. */

@@ -74,12 +74,13 @@ static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
     return status;
 }
 
-static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of) {
+static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of, int positive) {
     cls_system *s = r->s;
     size_t n = s->n_unknown + 1;
     if (!clsi_grow(&s->unknown, &r->unknown_capacity, n, sizeof *s->unknown) ||
         !clsi_grow(&s->unknown_field, &r->unknown_field_capacity, n, sizeof *s->unknown_field) ||
-        !clsi_grow(&s->unknown_of, &r->unknown_of_capacity, n, sizeof *s->unknown_of)) {
+        !clsi_grow(&s->unknown_of, &r->unknown_of_capacity, n, sizeof *s->unknown_of) ||
+        !clsi_grow(&s->unknown_positive, &r->unknown_positive_capacity, n, 1)) {
         free(name);
         free(field);
         free(of);
@@ -87,6 +88,7 @@ static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of
     }
     s->unknown[s->n_unknown] = name;
     s->unknown_field[s->n_unknown] = field;
+    s->unknown_positive[s->n_unknown] = (unsigned char)positive;
     s->unknown_of[s->n_unknown++] = of;
     return CLS_OK;
 }
@@ -94,6 +96,7 @@ static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of
 cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length) {
     clsi_accept_word(r, &c, "unknown");
     clsi_accept_word(r, &c, "dissipative"); /* it always is: by form */
+    int positive = clsi_accept_word(r, &c, "positive");
     clsi_skip_space(r, &c);
     size_t end = clsi_find_word(r, c.at, c.end, "of");
     clsi_cursor inputs = {end, c.end};
@@ -116,7 +119,7 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
         free(of);
         return clsi_no_memory(r->error);
     }
-    return keep_unknown(r, name, field, of);
+    return keep_unknown(r, name, field, of, positive);
 }
 
 /* What stands in an unknown formula's place until it is learned: unit masses, ideal heat. It gives

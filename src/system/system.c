@@ -49,6 +49,7 @@ void cls_system_free(cls_system **system) {
     free_strings(s->unknown, s->n_unknown);
     free_strings(s->unknown_field, s->n_unknown);
     free_strings(s->unknown_of, s->n_unknown);
+    free(s->unknown_positive);
     free_strings(s->columns, s->n_columns);
     for (size_t i = 0; i < s->n_inputs; i++) {
         free(s->inputs[i].part);

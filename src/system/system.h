@@ -81,6 +81,7 @@ struct cls_system {
     char **unknown;       /* their names */
     char **unknown_field; /* the field the file wants for each, NULL for none */
     char **unknown_of;    /* formulas it is a function of, "a; b", NULL: those of its kind */
+    unsigned char *unknown_positive; /* a part whose values are positive */
     size_t n_inputs;
     clsi_part_inputs *inputs;
     struct clsi_ports *ports; /* the components it was made from, or NULL */

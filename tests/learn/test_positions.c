@@ -270,6 +270,72 @@ static void damped_pendulum_from_its_angle(void **state) {
     cls_system_free(&s);
 }
 
+/* ---- masses ---- */
+
+/* Learned from positions of `known` by the weak form, `guess` moves as it does. */
+static void masses_are_found(const char *known, const char *guess, size_t n, const range *box,
+                             double tolerance) {
+    cls_system *truth = parse(known), *s = parse(guess);
+    cls_table *full = make_data(truth, n, box, 20, 60, 0.05, 4), *t = only_positions(s, full);
+    cls_learn_info info;
+    cls_model *m = learn_by(s, t, NULL, NULL, NULL, &info);
+    cls_simulate_options o = cls_simulate_defaults();
+    cls_simulator *a, *b;
+    double start[8], aimed[8], target[4], most = 0;
+    size_t q = cls_system_coordinate_count(s);
+    /* twice the mass and twice the force move the same way; factors of a product have no scale */
+    assert_int_equal(info.normalised, q == 1);
+    o.h = 0.05;
+    o.scheme = "discrete-gradient-4";
+    assert_int_equal(cls_system_start(truth, NULL, start, NULL), CLS_OK);
+    assert_int_equal(cls_simulator_create(truth, &o, &a, NULL), CLS_OK);
+    assert_int_equal(cls_simulator_create(cls_model_system(m), &o, &b, NULL), CLS_OK);
+    assert_int_equal(cls_simulator_start(a, 0, start, NULL), CLS_OK);
+    assert_int_equal(cls_simulator_advance(a, 1, NULL), CLS_OK);
+    memcpy(target, cls_simulator_state(a), q * sizeof *target);
+    memcpy(aimed, start, sizeof aimed);
+    assert_int_equal(cls_simulator_aim(b, 0, target, aimed, NULL), CLS_OK);
+    assert_int_equal(cls_simulator_advance(b, 1, NULL), CLS_OK);
+    for (int k = 0; k < 100; k++) {
+        for (size_t j = 0; j < q; j++)
+            most = fmax(most, fabs(cls_simulator_state(a)[j] - cls_simulator_state(b)[j]));
+        assert_int_equal(cls_simulator_advance(a, 1, NULL), CLS_OK);
+        assert_int_equal(cls_simulator_advance(b, 1, NULL), CLS_OK);
+    }
+    assert_true(most < tolerance);
+    assert_true(cls_simulator_info(b).energy_relative < 1e-12);
+    cls_simulator_free(&a);
+    cls_simulator_free(&b);
+    cls_model_free(&m);
+    cls_table_free(&full);
+    cls_table_free(&t);
+    cls_system_free(&truth);
+    cls_system_free(&s);
+}
+
+static void mass_of_the_position(void **state) {
+    (void)state;
+    static const range box[] = {{"q", -1, 1}, {"v.q", -1, 1}};
+    masses_are_found("coordinate q\nlagrangian (1 + q^2/2)*v.q^2/2 - q^2\nstart q = 0.7, v.q = 0\n",
+                     "coordinate q\nlagrangian m*v.q^2/2 - V\npart V = unknown chebyshev(6)\n"
+                     "part m = unknown positive chebyshev(6)\nstart q = 0.7, v.q = 0\n",
+                     2, box, 1e-4);
+}
+
+/* M = A A^T by form, A lower triangular with a positive diagonal. */
+static void constant_mass_matrix(void **state) {
+    (void)state;
+    static const range box[] = {{"x", -1, 1}, {"y", -1, 1}, {"v.x", -1, 1}, {"v.y", -1, 1}};
+    masses_are_found(
+        "coordinate x, y\nlagrangian v.x^2 + v.x*v.y/2 + v.y^2/2 - x^2 - x*y^3/2 - y^4\n"
+        "start x = 0.7, v.x = 0, y = 0.2, v.y = 0.1\n",
+        "coordinate x, y\nlagrangian ((a*v.x + b*v.y)^2 + (c*v.y)^2)/2 - V\n"
+        "part V = unknown chebyshev(4)\npart a = unknown positive terms(1)\n"
+        "part b = unknown terms(1)\npart c = unknown positive terms(1)\n"
+        "start x = 0.7, v.x = 0, y = 0.2, v.y = 0.1\n",
+        4, box, 1e-6);
+}
+
 /* A potential of the distance: momentum and angular momentum of what was learned are kept. */
 static void declared_symmetry_is_exact(void **state) {
     (void)state;
@@ -385,6 +451,8 @@ int main(void) {
         cmocka_unit_test(unequal_steps_keep_the_order),
         cmocka_unit_test(derivatives_are_exact),
         cmocka_unit_test(damped_pendulum_from_its_angle),
+        cmocka_unit_test(mass_of_the_position),
+        cmocka_unit_test(constant_mass_matrix),
         cmocka_unit_test(declared_symmetry_is_exact),
         cmocka_unit_test(aimed_start_is_formula_11),
         cmocka_unit_test(what_positions_cannot_show_is_refused),
