@@ -203,7 +203,7 @@ static void print_summary(const ensemble *e, double seconds) {
             job->options.h);
     fprintf(stderr, "  energy     largest error between rows %.3g (relative %.3g)\n",
             e->energy_error, e->energy_relative);
-    if (cls_system_entropy_count(job->motion.system))
+    if (cls_system_has_entropy(job->motion.system))
         fprintf(stderr, "  entropy    %llu falls between rows, smallest change %.3g\n",
                 (unsigned long long)e->entropy_falls, e->entropy_min_step);
     if (job->output && strcmp(job->output, "-")) fprintf(stderr, "  written    %s\n", job->output);

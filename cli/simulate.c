@@ -235,7 +235,7 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
     else
         fprintf(stderr, "  energy     %.10g, largest error %.3g (relative %.3g)\n",
                 i->energy_initial, i->energy_max_error, i->energy_relative);
-    if (cls_system_entropy_count(job->motion.system))
+    if (cls_system_has_entropy(job->motion.system))
         fprintf(stderr, "  entropy    %.10g to %.10g, %llu falls, smallest step %.3g\n",
                 i->entropy_initial, i->entropy_final, (unsigned long long)i->entropy_falls,
                 i->entropy_min_step);

@@ -392,8 +392,9 @@ static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
     for (size_t i = 0; i < s->m; i++)
         for (size_t j = i + 1; j < s->m && !status; j++) status = judge_exchange(b, i, j, error);
     if (!status) status = judge_operator(b, nodes, error);
-    if (s->n && !status) status = judge_rest(b, nodes, error);
-    if (s->n && !status) status = judge_mass(b, nodes, error);
+    /* with a total entropy momenta may be anything, such as internal energies */
+    if (s->n && !s->has_entropy && !status) status = judge_rest(b, nodes, error);
+    if (s->n && !s->has_entropy && !status) status = judge_mass(b, nodes, error);
     if (s->m && !status) status = judge_capacity(b, nodes, error);
     return status;
 }

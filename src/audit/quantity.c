@@ -88,7 +88,7 @@ static size_t describe(const cls_system *s, clsi_quantity *list) {
     const clsi_form *f = s->form;
     clsi_quantity *end = list;
     put(&end, CLSI_OF_ENERGY, 0, f->energy, "", "energy");
-    if (s->m) put(&end, CLSI_OF_ENTROPY, 0, f->entropy, "", "entropy");
+    if (s->m || s->has_entropy) put(&end, CLSI_OF_ENTROPY, 0, f->entropy, "", "entropy");
     for (size_t i = 0; i < s->n; i++) {
         put(&end, CLSI_OF_VELOCITY, i, f->v[i], "", cls_node_name(s->g, s->v[i]));
         put(&end, CLSI_OF_MOMENTUM, i, f->p[i], "", cls_node_name(s->g, s->p[i]));

@@ -133,7 +133,7 @@ static cls_status order_parts(clsi_qp *q, clsi_terms *terms) {
 /* Forces on momenta would stand in the reversible equations with velocities that are not known. */
 static cls_status check_forces(const clsi_qp *q) {
     const cls_system *s = q->s;
-    int forced = s->has_work;
+    int forced = s->has_work || s->has_entropy;
     for (size_t i = 0; i < s->m * s->n; i++)
         forced |= !cls_is_constant(s->g, s->bound.friction[i], 0);
     for (size_t j = 0; j < s->n; j++)

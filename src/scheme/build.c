@@ -84,6 +84,11 @@ clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     clsi_place_at(s, at, n, s->bound.force, external);
     clsi_place_at(s, at, n, s->bound.operator_force, more);
     clsi_place_at(s, at, m, s->bound.operator_heat, more + n);
+    if (s->has_entropy) {
+        cls_node *slope = clsi_nodes(st, n + m);
+        clsi_place_at(s, at, n + m, s->entropy_slope + st->nq, slope);
+        cls_substitute(g, n + m, more, n + m, s->dS, st->dS ? st->dS : slope, more);
+    }
     for (size_t j = 0; j < n; j++) {
         flows.force[j] = cls_add(g, external[j], more[j]);
         for (size_t i = 0; i < m; i++)

@@ -106,6 +106,29 @@ static gradient in_observables(clsi_step *st, const clsi_point *start, const cls
     return (gradient){star, star + nq, star + nq + n};
 }
 
+/* L dE with L made degenerate for the discrete gradient D of the entropy (nz), where it is so only
+ * for the exact one: Q L Q^T, Q = 1 - u D^T/(u.D), u the part of D on momenta and entropies. Skew,
+ * so that the energy stays; D.Q = 0, so that no entropy is made. */
+static void projected_brackets(clsi_step *st, const clsi_place *middle, const gradient *star,
+                               const cls_node *D, cls_node *rate_q, cls_node *against,
+                               cls_node *heat) {
+    cls_graph *g = st->g;
+    size_t nq = st->nq, n = st->n, m = st->m;
+    cls_node norm = clsi_dot(st, n + m, D + nq, D + nq);
+    cls_node power =
+        cls_add(g, clsi_dot(st, n, D + nq, star->v), clsi_dot(st, m, D + nq + n, star->T));
+    cls_node share = cls_neg(g, cls_div(g, power, norm));
+    clsi_place at = *middle;
+    at.v = clsi_axpy(st, n, star->v, share, D + nq);
+    clsi_brackets_at(st->s, &st->s->bound, &at, clsi_axpy(st, nq, star->Hq, share, D), rate_q,
+                     against);
+    cls_node made = cls_sub(g, clsi_dot(st, nq, D, rate_q), clsi_dot(st, n, D + nq, against));
+    made = cls_div(g, made, norm);
+    for (size_t j = 0; j < n; j++) against[j] = cls_add(g, against[j], cls_mul(g, made, D[nq + j]));
+    for (size_t i = 0; i < m; i++)
+        heat[i] = cls_sub(g, heat[i], cls_mul(g, star->T[i], cls_mul(g, made, D[nq + n + i])));
+}
+
 static void build(clsi_step *st) {
     cls_graph *g = st->g;
     size_t nq = st->nq, n = st->n, m = st->m;
@@ -116,10 +139,19 @@ static void build(clsi_step *st) {
     clsi_place middle = {
         clsi_mean(st, nq, start->q, next->q), star.v, clsi_mean(st, n, start->p, next->p),
         clsi_mean(st, m, start->S, next->S),  star.T, cls_add(g, st->t, cls_mul(g, half, st->h))};
+    cls_node *D = clsi_nodes(st, st->nz);
+    if (st->s->has_entropy) {
+        cls_discrete_gradient(g, st->f->entropy, st->nz, st->z0, next->z, st->z0, D);
+        st->dS = D + nq;
+    }
     clsi_flows flows = clsi_flows_at(st, &middle);
+    st->dS = NULL;
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
-    clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
+    if (st->s->coupled)
+        projected_brackets(st, &middle, &star, D, rate_q, against, flows.heat);
+    else
+        clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
     for (size_t j = 0; j < nq; j++) {
         cls_node dq = cls_sub(g, next->q[j], start->q[j]);
         clsi_equation(st, cls_sub(g, dq, cls_mul(g, st->h, rate_q[j])));

@@ -41,7 +41,8 @@ typedef struct clsi_step {
     size_t slab_size, slab_used;
     clsi_point *points; /* the same for points */
     size_t n_points;
-    int exhausted; /* the slab or the unknowns ran out: an error of clsi_step_create */
+    const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
+    int exhausted;      /* the slab or the unknowns ran out: an error of clsi_step_create */
 } clsi_step;
 
 typedef struct clsi_scheme {

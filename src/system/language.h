@@ -84,7 +84,7 @@ typedef struct clsi_reader {
     clsi_replacement *replaced; /* of the friction statement being read, NULL: none */
     int skeleton;
     cls_node *loose; /* (n + m, n + m) friction operators that are degenerate at states only */
-    size_t loose_where;
+    size_t loose_where, entropy_where;
     int has_formula;
     size_t formula_where; /* offset of the formula statement */
     int has_title;
@@ -191,6 +191,14 @@ cls_status clsi_read_energy(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_dissipation(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_operator(clsi_reader *r, clsi_cursor c);
 cls_status clsi_check_operator(clsi_reader *r); /* when the form is there */
+/* The sum of the products is zero, on paper or for random values of all symbols. */
+int clsi_is_identity(cls_graph *g, size_t n, const cls_node *terms);
+/* Rows of products (n, width) over the symbols add up to zero at states of the system; `law` is
+ * "M dE = 0" or "L dS = 0". */
+cls_status clsi_check_rows(clsi_reader *r, size_t where, const char *law, size_t n, size_t width,
+                           const cls_node *products);
+cls_status clsi_read_total_entropy(clsi_reader *r, clsi_cursor c);
+cls_status clsi_check_entropy(clsi_reader *r); /* when the form is there */
 cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c);

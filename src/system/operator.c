@@ -70,7 +70,7 @@ static double try_identity(cls_graph *g, size_t n, const cls_node *terms) {
     return good >= FEWEST ? worst : NAN;
 }
 
-static int is_identity(cls_graph *g, size_t n, const cls_node *terms) {
+int clsi_is_identity(cls_graph *g, size_t n, const cls_node *terms) {
     cls_node sum = cls_constant(g, 0);
     for (size_t k = 0; k < n; k++) sum = cls_add(g, sum, terms[k]);
     if (cls_is_constant(g, sum, 0) || cls_is_constant(g, cls_simplify(g, sum), 0)) return 1;
@@ -82,7 +82,7 @@ static int is_degenerate(const cls_system *s, const cls_node *M, cls_node *terms
     size_t N = s->n + s->m;
     for (size_t a = 0; a < N; a++) {
         for (size_t b = 0; b < N; b++) terms[b] = cls_mul(s->g, M[a * N + b], effort(s, b));
-        if (!is_identity(s->g, N, terms)) return 0;
+        if (!clsi_is_identity(s->g, N, terms)) return 0;
     }
     return 1;
 }
@@ -93,13 +93,19 @@ static void add_to(cls_graph *g, cls_node *sum, cls_node term) {
     *sum = cls_add(g, *sum, term);
 }
 
+/* dS of member b: 1 for entropies, or the symbol that a total entropy gives. */
+static cls_node slope(const cls_system *s, size_t b) {
+    return s->has_entropy ? s->dS[b] : cls_constant(s->g, b >= s->n);
+}
+
 /* force and heat of M dS. */
 static void add_plain(const cls_system *s, const cls_node *M, clsi_physics *ph) {
     cls_graph *g = s->g;
     size_t N = s->n + s->m;
     for (size_t a = 0; a < N; a++) {
         cls_node rate = cls_constant(g, 0);
-        for (size_t b = s->n; b < N; b++) rate = cls_add(g, rate, M[a * N + b]);
+        for (size_t b = 0; b < N; b++)
+            rate = cls_add(g, rate, cls_mul(g, M[a * N + b], slope(s, b)));
         if (a < s->n)
             add_to(g, &ph->operator_force[a], rate);
         else
@@ -107,35 +113,43 @@ static void add_plain(const cls_system *s, const cls_node *M, clsi_physics *ph) 
     }
 }
 
-/* The same of P M P^T. */
+/* Whether u has member a: an entropy of M, or a variable of M that a total entropy depends on. */
+static int takes_heat(const cls_system *s, const cls_node *M, size_t a) {
+    size_t N = s->n + s->m;
+    int there = 0;
+    if (a < s->n && !(s->has_entropy && !cls_is_constant(s->g, s->entropy_slope[s->nq + a], 0)))
+        return 0;
+    for (size_t b = 0; b < N; b++) there |= !cls_is_constant(s->g, M[a * N + b], 0);
+    return there;
+}
+
+/* The same of P M P^T: x = M (dS - dE (u.dS)/(u.dE)), then x - u (dE.x)/(u.dE). */
 static cls_status add_projected(const cls_system *s, const cls_node *M, clsi_physics *ph) {
     cls_graph *g = s->g;
     size_t N = s->n + s->m;
-    cls_node *x = clsi_calloc(2 * N + 1, sizeof *x), *share = x + N;
+    cls_node *x = clsi_calloc(N + 1, sizeof *x), zero = cls_constant(g, 0);
     if (!x) return CLS_MEMORY;
-    cls_node warmth = cls_constant(g, 0), power = cls_constant(g, 0);
-    double count = 0;
-    for (size_t i = s->n; i < N; i++) { /* u: the entropies that M speaks of */
-        int there = 0;
-        for (size_t b = 0; b < N; b++) there |= !cls_is_constant(g, M[i * N + b], 0);
-        share[i] = cls_constant(g, there);
-        if (there) warmth = cls_add(g, warmth, s->T[i - s->n]);
-        count += there;
-    }
-    cls_node mu = cls_div(g, cls_constant(g, count), warmth);
+    cls_node warmth = zero, gain = zero, power = zero;
     for (size_t a = 0; a < N; a++) {
-        x[a] = cls_constant(g, 0);
+        if (!takes_heat(s, M, a)) continue;
+        warmth = cls_add(g, warmth, effort(s, a));
+        gain = cls_add(g, gain, slope(s, a));
+    }
+    cls_node mu = cls_div(g, gain, warmth);
+    for (size_t a = 0; a < N; a++) {
+        x[a] = zero;
         for (size_t b = 0; b < N; b++) {
-            cls_node drive = cls_neg(g, cls_mul(g, mu, effort(s, b)));
-            if (b >= s->n) drive = cls_add(g, cls_constant(g, 1), drive);
+            cls_node drive = cls_sub(g, slope(s, b), cls_mul(g, mu, effort(s, b)));
             x[a] = cls_add(g, x[a], cls_mul(g, M[a * N + b], drive));
         }
         power = cls_add(g, power, cls_mul(g, effort(s, a), x[a]));
     }
-    for (size_t j = 0; j < s->n; j++) add_to(g, &ph->operator_force[j], x[j]);
-    for (size_t i = 0; i < s->m; i++) {
-        cls_node back = cls_mul(g, share[s->n + i], cls_div(g, power, warmth));
-        add_to(g, &ph->operator_heat[i], cls_mul(g, s->T[i], cls_sub(g, x[s->n + i], back)));
+    for (size_t a = 0; a < N; a++) {
+        if (takes_heat(s, M, a)) x[a] = cls_sub(g, x[a], cls_div(g, power, warmth));
+        if (a < s->n)
+            add_to(g, &ph->operator_force[a], x[a]);
+        else
+            add_to(g, &ph->operator_heat[a - s->n], cls_mul(g, s->T[a - s->n], x[a]));
     }
     free(x);
     return CLS_OK;
@@ -244,7 +258,9 @@ static cls_status read_kappa(clsi_reader *r, clsi_cursor c, size_t *colon, clsi_
 cls_status clsi_read_dissipation(clsi_reader *r, clsi_cursor c) {
     cls_system *s = r->s;
     size_t N = s->n + s->m, colon = 0, where = c.at;
-    if (s->m == 0) return clsi_at(r, c.at, "dissipation raises entropy: declare `entropy S` first");
+    if (s->m == 0 && !s->has_entropy)
+        return clsi_at(r, c.at,
+                       "dissipation raises entropy: declare `entropy S`, or a `total entropy`");
     cls_node *w = clsi_calloc(2 * N + 2 * N * N, sizeof *w), *bound = w + N, *M = bound + N;
     clsi_expression kappa;
     if (!w) return clsi_no_memory(r->error);
@@ -254,7 +270,7 @@ cls_status clsi_read_dissipation(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK) status = read_direction(r, c, w, bound);
     cls_node *terms = M;
     for (size_t a = 0; a < N; a++) terms[a] = cls_mul(s->g, bound[a], effort(s, a));
-    if (status == CLS_OK && is_identity(s->g, N, terms)) { /* whatever kappa is */
+    if (status == CLS_OK && clsi_is_identity(s->g, N, terms)) { /* whatever kappa is */
         rank_one(s->g, N, kappa.raw, w, M);
         rank_one(s->g, N, kappa.bound, bound, M + N * N);
         for (size_t k = 0; k < N * N; k++) {
@@ -324,74 +340,87 @@ static const clsi_variable *variable(const cls_system *s, size_t k) {
                                               : &s->entropy[k - s->nq - s->n];
 }
 
-static cls_status fails(clsi_reader *r, size_t row, const double *z, double sum, double scale) {
-    const cls_system *s = r->s;
+typedef struct rows {
+    clsi_reader *r;
+    size_t where, n, width; /* n rows of `width` products */
+    const char *law;
+} rows;
+
+/* The name of row a: of (p, S) for M, of (q, p) for L. */
+static const char *row_name(const rows *k, size_t a) {
+    const cls_system *s = k->r->s;
+    if (k->n == s->n + s->m && k->law[0] == 'M') return member_name(s, a);
+    return cls_node_name(s->g, a < s->nq ? s->q[a] : s->p[a - s->nq]);
+}
+
+static cls_status fails(const rows *k, size_t row, const double *z, double sum, double scale) {
+    const cls_system *s = k->r->s;
     clsi_text state = {0};
-    for (size_t k = 0; k < s->form->nz; k++)
-        clsi_text_printf(&state, "%s%s = %.4g", k ? ", " : "", cls_node_name(s->g, s->form->z[k]),
-                         z[k]);
-    cls_status status =
-        clsi_at(r, r->loose_where,
-                "the friction operator does not keep the energy: M dE = 0 fails in the row of `%s` "
-                "by %.3g (terms of size %.3g) at %s",
-                member_name(s, row), sum, scale, state.data ? state.data : "?");
+    for (size_t i = 0; i < s->form->nz; i++)
+        clsi_text_printf(&state, "%s%s = %.4g", i ? ", " : "", cls_node_name(s->g, s->form->z[i]),
+                         z[i]);
+    int M = k->law[0] == 'M';
+    cls_status status = clsi_at(
+        k->r, k->where, "%s: %s fails in the row of `%s` by %.3g (terms of size %.3g) at %s",
+        M ? "the friction operator does not keep the energy" : "the brackets make entropy", k->law,
+        row_name(k, row), sum, scale, state.data ? state.data : "?");
     clsi_text_clear(&state);
     return status;
 }
 
-/* Rows of M dE at one state; the program's outputs are the products, then the temperatures. */
-static cls_status check_state(clsi_reader *r, const double *z, const double *out, size_t *good) {
-    const cls_system *s = r->s;
-    size_t N = s->n + s->m;
-    for (size_t k = 0; k < N * N + s->m; k++)
-        if (!isfinite(out[k]) || (k >= N * N && !(out[k] > 0))) return CLS_OK;
+/* The program's outputs are the products, then the temperatures. */
+static cls_status check_state(const rows *k, const double *z, const double *out, size_t *good) {
+    const cls_system *s = k->r->s;
+    size_t count = k->n * k->width;
+    for (size_t i = 0; i < count + s->m; i++)
+        if (!isfinite(out[i]) || (i >= count && !(out[i] > 0))) return CLS_OK;
     ++*good;
-    for (size_t a = 0; a < N; a++) {
+    for (size_t a = 0; a < k->n; a++) {
         double sum = 0, scale = 0;
-        for (size_t b = 0; b < N; b++) {
-            sum += out[a * N + b];
-            scale += fabs(out[a * N + b]);
+        for (size_t b = 0; b < k->width; b++) {
+            sum += out[a * k->width + b];
+            scale += fabs(out[a * k->width + b]);
         }
-        if (fabs(sum) > 1e-9 * scale) return fails(r, a, z, sum, scale);
+        if (fabs(sum) > 1e-9 * scale) return fails(k, a, z, sum, scale);
     }
     return CLS_OK;
 }
 
-static cls_status check_states(clsi_reader *r, cls_program *program, double *work) {
-    const cls_system *s = r->s;
+static cls_status check_states(const rows *k, cls_program *program, double *work) {
+    const cls_system *s = k->r->s;
     size_t nz = s->form->nz, good = 0;
     double *z = work + cls_program_work_size(program), *out = z + nz + 1;
     cls_random random;
     cls_status status = CLS_OK;
     cls_random_seed(&random, 1);
     cls_program_prepare(program, work);
-    for (int i = 0; i < 4 * POINTS && good < POINTS && status == CLS_OK; i++) {
-        for (size_t k = 0; k < nz; k++) z[k] = draw(variable(s, k), cls_random_uniform(&random));
+    for (int i = 0; i < 8 * POINTS && good < POINTS && status == CLS_OK; i++) {
+        for (size_t l = 0; l < nz; l++) z[l] = draw(variable(s, l), cls_random_uniform(&random));
         z[nz] = 0;
         cls_program_run(program, work, z, out);
-        status = check_state(r, z, out, &good);
+        status = check_state(k, z, out, &good);
     }
     if (status == CLS_OK && !good)
-        status = clsi_at(r, r->loose_where,
-                         "M dE = 0 could not be checked: at no state tried are M and the "
-                         "temperatures finite; write M in velocities and temperatures so that it "
-                         "holds by form");
+        status =
+            clsi_at(k->r, k->where,
+                    "%s could not be checked: at no state tried is everything finite and every "
+                    "temperature positive",
+                    k->law);
     return status;
 }
 
-cls_status clsi_check_operator(clsi_reader *r) {
+cls_status clsi_check_rows(clsi_reader *r, size_t where, const char *law, size_t n, size_t width,
+                           const cls_node *products) {
     const cls_system *s = r->s;
-    if (!r->loose || !s->form) return CLS_OK;
     const clsi_form *f = s->form;
-    size_t N = s->n + s->m, count = N * N + s->m;
+    const rows k = {r, where, n, width, law};
+    size_t count = n * width + s->m;
     const clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     cls_node *nodes = clsi_calloc(count + f->nz + 1, sizeof *nodes), *inputs = nodes + count;
     cls_program *program = NULL;
     if (!nodes) return clsi_no_memory(r->error);
-    for (size_t a = 0; a < N; a++)
-        for (size_t b = 0; b < N; b++)
-            nodes[a * N + b] = cls_mul(s->g, r->loose[a * N + b], effort(s, b));
-    for (size_t i = 0; i < s->m; i++) nodes[N * N + i] = s->T[i];
+    memcpy(nodes, products, n * width * sizeof *nodes);
+    for (size_t i = 0; i < s->m; i++) nodes[n * width + i] = s->T[i];
     memcpy(inputs, f->z, f->nz * sizeof *inputs);
     inputs[f->nz] = s->t;
     cls_status status = clsi_place_at(s, &at, count, nodes, nodes);
@@ -400,9 +429,22 @@ cls_status clsi_check_operator(clsi_reader *r) {
     double *work =
         program ? clsi_calloc(cls_program_work_size(program) + f->nz + 1 + count, sizeof *work)
                 : NULL;
-    if (status == CLS_OK) status = work ? check_states(r, program, work) : clsi_no_memory(r->error);
+    if (status == CLS_OK)
+        status = work ? check_states(&k, program, work) : clsi_no_memory(r->error);
     free(work);
     free(nodes);
     cls_program_free(&program);
+    return status;
+}
+
+cls_status clsi_check_operator(clsi_reader *r) {
+    const cls_system *s = r->s;
+    size_t N = s->n + s->m;
+    if (!r->loose || !s->form) return CLS_OK;
+    cls_node *products = clsi_calloc(N * N, sizeof *products);
+    if (!products) return clsi_no_memory(r->error);
+    for (size_t k = 0; k < N * N; k++) products[k] = cls_mul(s->g, r->loose[k], effort(s, k % N));
+    cls_status status = clsi_check_rows(r, r->loose_where, "M dE = 0", N, N, products);
+    free(products);
     return status;
 }

@@ -32,6 +32,7 @@ static const keyword keywords[] = {
     {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL},
     {"let", NULL, LET, clsi_read_let, NULL},
     {"part", NULL, LET, clsi_read_part, NULL},
+    {"total", "entropy", LET, clsi_read_total_entropy, NULL},
     {"coefficient", NULL, LET, clsi_read_coefficient, NULL},
     {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL},
     {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL},
@@ -269,8 +270,9 @@ static cls_status finish(clsi_reader *r) {
     clsi_default_attitudes(s);
     if (r->skeleton) return cls_graph_status(s->g, r->error);
     cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);
-    if (status == CLS_OK && r->loose) {
+    if (status == CLS_OK && (r->loose || s->has_entropy)) {
         status = clsi_check_operator(r);
+        if (status == CLS_OK) status = clsi_check_entropy(r);
         if (status != CLS_OK) return status;
     }
     if (status == CLS_OK) status = clsi_system_build_rows(s, &inner);

@@ -124,6 +124,11 @@ static void put_operator(page *p) {
     const cls_system *s = p->s;
     size_t N = s->n + s->m;
     const char *title = "\n  friction operator\n";
+    if (s->has_entropy) {
+        clsi_text_append(&p->text, "\n  total entropy\n    ");
+        put_node(p, s->raw.entropy);
+        clsi_text_append(&p->text, "\n");
+    }
     for (size_t a = 0; a < N; a++)
         for (size_t b = a; b < N; b++) {
             cls_node entry = s->raw.friction_operator[a * N + b];
@@ -282,17 +287,25 @@ static void put_definition(page *p, cls_node symbol, cls_node value) {
     cls_text_free(&name);
 }
 
+/* The gradient of a total entropy in the place of its symbols. */
+static cls_node with_entropy(const cls_system *s, cls_node a) {
+    size_t n = s->n + s->m;
+    if (s->has_entropy)
+        cls_substitute(s->g, 1, &a, n, s->dS, s->entropy_slope + s->nq + n + s->nq, &a);
+    return a;
+}
+
 static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
     const cls_system *s = p->s;
     cls_node sum = cls_neg(s->g, against);
     for (size_t i = 0; i < s->m; i++) sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
-    sum = cls_add(s->g, sum, s->raw.operator_force[j]);
+    sum = cls_add(s->g, sum, with_entropy(s, s->raw.operator_force[j]));
     return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
 }
 
 static cls_node heat_into(const page *p, size_t i) {
     const cls_system *s = p->s;
-    cls_node sum = s->raw.operator_heat[i];
+    cls_node sum = with_entropy(s, s->raw.operator_heat[i]);
     for (size_t j = 0; j < s->n; j++)
         sum = cls_sub(s->g, sum, cls_mul(s->g, s->raw.friction[i * s->n + j], s->v[j]));
     sum = cls_simplify(s->g, sum);

@@ -68,6 +68,8 @@ void cls_system_free(cls_system **system) {
     cls_node *const nodes[] = {s->q, s->v, s->p, s->S, s->T, s->parameter_symbol};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free(nodes[i]);
     free(s->parameter_value);
+    free(s->dS);
+    free(s->entropy_slope);
     free(s->start);
     free(s->formula_name);
     free(s->name);
@@ -116,6 +118,10 @@ size_t cls_system_coordinate_count(const cls_system *s) {
 
 size_t cls_system_momentum_count(const cls_system *s) {
     return s->n;
+}
+
+int cls_system_has_entropy(const cls_system *s) {
+    return s->m > 0 || s->has_entropy;
 }
 
 size_t cls_system_entropy_count(const cls_system *s) {

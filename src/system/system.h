@@ -52,6 +52,7 @@ typedef struct clsi_physics {
     /* Metriplectic (operator.c): M over (p, S) for showing and judging, and what it does: forces
      * (n) and heats T S' (m) over q,v,p,S,T, whose work and heat cancel for any v and T. */
     cls_node *friction_operator, *operator_force, *operator_heat;
+    cls_node entropy; /* the total entropy over q, p, S, where the file gives one (entropy.c) */
     clsi_named *invariants, *outputs;
 } clsi_physics;
 
@@ -91,6 +92,9 @@ struct cls_system {
     clsi_unit *units; /* directions and attitudes of rigid bodies (body.c) */
     clsi_physics raw, bound;
     int has_operator, metriplectic; /* M is not zero; the formula was called `energy` */
+    int has_entropy, coupled; /* a total entropy is given; L dS = 0 needs its exact gradient */
+    cls_node *dS;             /* (n + m) symbols for its gradient in p and S, in operator_* */
+    cls_node *entropy_slope;  /* (nq + n + m) its gradient, bound; the same again raw */
     int ode;      /* no structure at all: rates are forces, the hamiltonian is zero (ode.c) */
     int has_work; /* external forces without potential: the state carries `work` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
