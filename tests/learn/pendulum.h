@@ -7,6 +7,7 @@
 #include <clausius/simulate.h>
 #include <clausius/table.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double PENDULUM_DT = 0.31415926535897931;
@@ -31,47 +32,55 @@ static inline void pendulum_rates(const double *z, double *theta, double *rate) 
     rate[9] = 0.5 * (theta[0] - theta[1]) / theta[1];
 }
 
-/* `rows` samples dt apart from a start (q, p, S); noise is relative to 1 % = 0.01 of the spread;
- * the first `columns` columns of the names above. */
-static inline cls_table *pendulum_data(const cls_system *s, const double *start, size_t rows,
-                                       double dt, double noise, uint64_t seed, size_t columns) {
+/* `rows` states dt apart from a start (q, p, S), by CVODE. */
+static inline cls_table *pendulum_path(const cls_system *s, const double *start, size_t rows,
+                                       double dt) {
     cls_simulator *sim;
     cls_table *t;
     cls_simulate_options o = cls_simulate_defaults();
-    double row[PENDULUM_COLUMNS], mean[12] = {0}, spread[12] = {0};
-    cls_random random;
     o.scheme = "bdf";
     o.h = dt;
     assert_int_equal(cls_simulator_create(s, &o, &sim, NULL), CLS_OK);
     assert_int_equal(cls_simulator_start(sim, 0, start, NULL), CLS_OK);
-    assert_int_equal(cls_table_create(columns, pendulum_names, &t, NULL), CLS_OK);
+    assert_int_equal(cls_table_create(11, pendulum_names, &t, NULL), CLS_OK);
     for (size_t i = 0; i < rows; i++) {
+        double row[11] = {dt * (double)i};
         if (i) assert_int_equal(cls_simulator_advance(sim, 1, NULL), CLS_OK);
-        row[0] = dt * (double)i;
         memcpy(row + 1, cls_simulator_state(sim), 10 * sizeof *row);
-        pendulum_rates(row + 1, row + 11, row + 13);
         assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
     }
     cls_simulator_free(&sim);
-    if (!(noise > 0)) return t;
-    cls_table *noisy;
+    return t;
+}
+
+/* The first rows of a path as data: the first `columns` columns of the names above, with noise
+ * relative to the spread of each state and temperature. */
+static inline cls_table *pendulum_data(const cls_table *path, size_t rows, double noise,
+                                       uint64_t seed, size_t columns) {
+    cls_table *t;
+    cls_random random;
+    double *all = malloc(rows * PENDULUM_COLUMNS * sizeof *all), spread[12] = {0};
+    for (size_t i = 0; i < rows; i++) {
+        double *row = all + i * PENDULUM_COLUMNS;
+        for (size_t k = 0; k < 11; k++) row[k] = cls_table_column(path, k)[i];
+        pendulum_rates(row + 1, row + 11, row + 13);
+    }
     for (size_t k = 0; k < 12; k++) {
-        const double *x = cls_table_column(t, 1 + k);
-        for (size_t i = 0; i < rows; i++) mean[k] += x[i] / (double)rows;
-        for (size_t i = 0; i < rows; i++) spread[k] += pow(x[i] - mean[k], 2) / (double)rows;
+        double mean = 0;
+        for (size_t i = 0; i < rows; i++) mean += all[i * PENDULUM_COLUMNS + 1 + k] / (double)rows;
+        for (size_t i = 0; i < rows; i++)
+            spread[k] += pow(all[i * PENDULUM_COLUMNS + 1 + k] - mean, 2) / (double)rows;
     }
     cls_random_seed(&random, seed);
-    assert_int_equal(cls_table_create(columns, pendulum_names, &noisy, NULL), CLS_OK);
+    assert_int_equal(cls_table_create(columns, pendulum_names, &t, NULL), CLS_OK);
     for (size_t i = 0; i < rows; i++) {
-        for (size_t k = 0; k < columns; k++) {
-            row[k] = cls_table_column(t, k)[i];
-            if (k >= 1 && k < 13)
-                row[k] += noise * sqrt(spread[k - 1]) * cls_random_normal(&random);
-        }
-        assert_int_equal(cls_table_append(noisy, row, NULL), CLS_OK);
+        double *row = all + i * PENDULUM_COLUMNS;
+        for (size_t k = 1; k < 13 && k < columns && noise > 0; k++)
+            row[k] += noise * sqrt(spread[k - 1]) * cls_random_normal(&random);
+        assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
     }
-    cls_table_free(&t);
-    return noisy;
+    free(all);
+    return t;
 }
 
 #endif
