@@ -4,8 +4,8 @@
  * are one jump; about 1 ns per arithmetic instruction, and the price of libm for the rest. Many
  * samples: each register is a row of BLOCK numbers, so that arithmetic runs in full vectors; the
  * compiler makes versions for the vector widths of this family of machines and the loader picks
- * one. Elementary functions are called sample by sample, so the bits are those of the one-sample
- * run. */
+ * one. Elementary functions are called sample by sample, but for those that kernels.inc has without
+ * branches; the bits are those of the one-sample run. */
 #include "expr/program.h"
 #include "base/base.h"
 #include "expr/graph.h"
@@ -391,6 +391,14 @@ enum { BLOCK = 128, SHORT = 8 };
 #define CLSI_VECTOR
 #endif
 
+/* Elementary functions in vectors where there are any; rows of constants count as one number. */
+static void run_slow(const cls_program *p, const clsi_instruction *in, size_t n, const double *a,
+                     const double *b, double *r) {
+    clsi_vector_op op = {
+        .n = (uint32_t)n, .step_a = in->a >= p->n_constants, .step_b = in->b >= p->n_constants};
+    clsi_run_each(in, &op, a, b, r);
+}
+
 /* Instructions [first, last) for n samples, n a multiple of SHORT; a register is `row` numbers. */
 CLSI_VECTOR
 static void run_block(const cls_program *p, size_t first, size_t last, size_t n, size_t row,
@@ -418,15 +426,31 @@ static void run_block(const cls_program *p, size_t first, size_t last, size_t n,
         case CLSI_SQUARE:
             for (size_t s = 0; s < n; s++) r[s] = a[s] * a[s];
             break;
-        default:
-            for (size_t s = 0; s < n; s++) r[s] = clsi_slow_instruction(in, a[s], b[s]);
-            break;
+        default: run_slow(p, in, n, a, b, r); break;
         }
     }
 }
 
+/* A plan fills the vectors with one sample, and its registers stay in the cache. */
+static cls_status run_planned(const cls_program *p, size_t n, size_t stride, const double *in,
+                              double *out) {
+    size_t size = cls_program_work_size(p);
+    double *work = clsi_calloc(size + p->n_inputs + p->n_outputs, sizeof *work);
+    if (!work) return CLS_MEMORY;
+    double *x = work + size, *y = x + p->n_inputs;
+    cls_program_prepare(p, work);
+    for (size_t s = 0; s < n; s++) {
+        for (size_t k = 0; k < p->n_inputs; k++) x[k] = in[k * stride + s];
+        cls_program_run(p, work, x, y);
+        for (size_t k = 0; k < p->n_outputs; k++) out[k * stride + s] = y[k];
+    }
+    free(work);
+    return CLS_OK;
+}
+
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
+    if (p->plan) return run_planned(p, n, stride, in, out);
     double *work = malloc((plain_size(p) * BLOCK + 1) * sizeof *work);
     if (!work) return CLS_MEMORY;
     size_t longest = n < BLOCK ? (n + SHORT - 1) / SHORT * SHORT : BLOCK;

@@ -117,6 +117,9 @@ void clsi_program_run_plain(const cls_program *p, double *work, const double *in
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
 void clsi_plan_free(clsi_plan **plan);
+/* One EACH, operands and results given; of `op` only n and the steps are looked at. */
+void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                   const double *b, double *r);
 void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op);
 /* Instructions whose results go to r, r + 1, ...; find_pairs prepares them. */
 void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,

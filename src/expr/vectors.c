@@ -206,6 +206,12 @@ INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const dou
 }
 
 CLONES
+void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                   const double *b, double *r) {
+    each(in, op, a, b, r);
+}
+
+CLONES
 void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
     for (size_t k = first_op; k < last_op; k++) {
         const clsi_vector_op *op = &plan->ops[k];

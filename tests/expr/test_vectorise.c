@@ -82,7 +82,31 @@ static void compare(setup *t, cls_random *r, int samples) {
         }
         clsi_program_late(t->p, t->work, in, out);
         check_same("late", t->n_out, out, expected);
+        assert_int_equal(cls_program_run_many(t->p, 1, 1, in, out), CLS_OK);
+        check_same("many", t->n_out, out, expected);
     }
+}
+
+/* Lanes of samples, without a plan. */
+static void compare_lanes(setup *t, cls_random *r) {
+    double in[CLSI_LANES][INPUTS], expected[MAX_OUTPUTS];
+    double *work = malloc((clsi_lanes_size(t->p) + 1) * sizeof *work);
+    assert_non_null(work);
+    clsi_lanes_prepare(t->p, work);
+    for (size_t s = 0; s < CLSI_LANES; s++) {
+        random_inputs(r, s % 2, in[s]);
+        for (size_t k = 0; k < INPUTS; k++) clsi_lanes_input(t->p, work, k)[s] = in[s][k];
+    }
+    clsi_lanes_early(t->p, CLSI_LANES, work);
+    clsi_lanes_late(t->p, CLSI_LANES, work);
+    for (size_t s = 0; s < CLSI_LANES; s++) {
+        clsi_program_run_plain(t->p, t->plain, in[s], expected);
+        for (size_t k = 0; k < t->n_out; k++) {
+            double got = clsi_lanes_output(t->p, work, k)[s];
+            check_same("lanes", 1, &got, &expected[k]);
+        }
+    }
+    free(work);
 }
 
 /* ---- networks ---- */
@@ -148,6 +172,7 @@ static void test_networks(void **state) {
                 compile(&t, early);
                 if (widths[w] > 5) assert_non_null(t.p->plan);
                 compare(&t, &r, 12);
+                compare_lanes(&t, &r);
                 close_setup(&t);
             }
 }
@@ -200,6 +225,7 @@ static void test_copies(void **state) {
         compile(&t, random_below(&r, INPUTS + 1));
         planned += t.p->plan != NULL;
         compare(&t, &r, 6);
+        compare_lanes(&t, &r);
         close_setup(&t);
     }
     assert_true(planned > 20);
