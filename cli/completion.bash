@@ -62,6 +62,10 @@ _clausius() {
         mapfile -t COMPREPLY < <(compgen -W "auto linear lm spring lbfgs adam qp" -- "$cur")
         return
         ;;
+    --rates)
+        mapfile -t COMPREPLY < <(compgen -W "auto measured weak local" -- "$cur")
+        return
+        ;;
     --unknown)
         mapfile -t COMPREPLY < <(compgen -W \
             "$("$program" show "${COMP_WORDS[2]}" --parts 2>/dev/null)" -- "$cur")

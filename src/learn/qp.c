@@ -245,9 +245,11 @@ static void put_sum(const cls_graph *g, clsi_text *out, const clsi_terms *t, con
         size_t before = out->length;
         int product = strcmp(t->text[i], "1") != 0;
         clsi_text_append(out, n ? x[i] < 0 ? " - " : " + " : x[i] < 0 ? "-" : "");
-        if (!product || fabs(fabs(x[i]) - 1) > 1e-9)
-            clsi_text_printf(out, "%.6g%s", fabs(x[i]), product ? "*" : "");
-        if (product) clsi_text_printf(out, is_sum(g, t->node[i]) ? "(%s)" : "%s", t->text[i]);
+        int inverse = strncmp(t->text[i], "1/", 2) == 0; /* 0.5/x, not 0.5*1/x */
+        if (!product || inverse || fabs(fabs(x[i]) - 1) > 1e-9)
+            clsi_text_printf(out, "%.6g%s", fabs(x[i]), product && !inverse ? "*" : "");
+        if (product)
+            clsi_text_printf(out, is_sum(g, t->node[i]) ? "(%s)" : "%s", t->text[i] + inverse);
         n++;
         line += out->length - before;
         if (line > 80 && i + 1 < t->n) {
