@@ -13,11 +13,16 @@
 
 /* ---- storage ---- */
 
-static uint64_t hash_bytes(const void *data, size_t n) {
-    const unsigned char *p = data;
-    uint64_t h = 1469598103934665603u; /* FNV-1a */
-    for (size_t k = 0; k < n; k++) h = (h ^ p[k]) * 1099511628211u;
-    return h ^ (h >> 29);
+/* Three words, each spread over the whole by a multiplication (the constant is 2^64 / golden
+ * ratio). */
+static uint64_t hash_node(const clsi_node *node) {
+    uint64_t word[3], h = 0;
+    memcpy(word, node, sizeof word);
+    for (int k = 0; k < 3; k++) {
+        h = (h ^ word[k]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
 }
 
 /* The key is compared as bytes: 0.0 and -0.0 differ, a NaN equals itself. clsi_node has no padding
@@ -72,7 +77,7 @@ static int grow_table(cls_graph *g) {
     uint32_t *table = clsi_calloc(size, sizeof *table);
     if (!table) return 0;
     for (size_t k = 0; k < g->n; k++) {
-        size_t slot = hash_bytes(&g->nodes[k], sizeof(clsi_node)) & (size - 1);
+        size_t slot = hash_node(&g->nodes[k]) & (size - 1);
         while (table[slot]) slot = (slot + 1) & (size - 1);
         table[slot] = (uint32_t)k + 1;
     }
@@ -84,7 +89,7 @@ static int grow_table(cls_graph *g) {
 
 /* The one place where nodes are made. */
 static cls_node intern(cls_graph *g, const clsi_node *key) {
-    size_t mask = g->table_size - 1, slot = hash_bytes(key, sizeof *key) & mask;
+    size_t mask = g->table_size - 1, slot = hash_node(key) & mask;
     while (g->table[slot]) {
         uint32_t found = g->table[slot] - 1;
         if (memcmp(&g->nodes[found], key, sizeof *key) == 0) return found;

@@ -93,7 +93,8 @@ static size_t cost(const cls_graph *g, cls_node a) {
 static cls_node shorter(cls_graph *g, cls_node a) {
     if (a == CLS_NO_NODE) return a;
     cls_node b = clsi_simplify_written(g, a);
-    return b != CLS_NO_NODE && cost(g, b) <= cost(g, a) ? b : a;
+    if (b == a || b == CLS_NO_NODE) return a;
+    return cost(g, b) <= cost(g, a) ? b : a;
 }
 
 static void shorten(cls_graph *g, size_t n, cls_node *list) {
