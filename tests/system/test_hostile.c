@@ -52,6 +52,19 @@ static const char *const pieces[] = {
     "lagrangian",
     "t",
     "--",
+    "{",
+    "}",
+    ";",
+    "\nconnect a.x, b.y",
+    "\nuse cell as z",
+    "component c(p) {\n",
+    "entropy ",
+    " along p - q on s",
+    " of e.p, log(e.s)",
+    "{q, p} = ",
+    "\node x' = ",
+    "\ninclude \"x\"",
+    "resistive r(p, entropy s): ",
 };
 
 static char *mutate(cls_random *r, const char *text) {
@@ -88,15 +101,35 @@ static void use(cls_system *s) {
     cls_text_free(&text);
 }
 
+/* Texts that every kind of statement about components occurs in. */
+static const char components[] =
+    "parameter k = 2\ncomponent cell(p, out [m], entropy s) {\n    parameter m = 1, c = k*m\n"
+    "    storage mass(p): p^2/(2*m)\n    storage spring(q): c*q^2/2\n"
+    "    junction between(q, p, out): {q, p} = -1,\n        {q, out} = 1 + q*0\n"
+    "    resistive rub(p, out, entropy s): 1 along p - out; k*e.p^2 along 2*p\n"
+    "    connect mass.p, between.p, rub.p, p\n    connect spring.q, between.q\n"
+    "    connect between.out, rub.out, out\n    connect rub.s, s\n}\nuse cell as left: m = 3*k\n"
+    "use cell as right\nconnect left.out, right.p\nstorage wall(x [m]): x^2/1000\n"
+    "connect right.out, wall.x, gear.a\ntransformer gear(a, b): 3\nconnect gear.b, load.x, pull.x\n"
+    "resistive load(x, entropy s): unknown network(4) of e.x, log(e.s)\nexternal pull(x): sin(t)\n"
+    "environment air(entropy s, V): 300, 1e5\nstorage tank(V): V^2\ngyrator door(V, W): 1\n"
+    "connect air.V, door.V\nconnect tank.V, door.W\nconnect left.s, right.s, air.s, load.s\n"
+    "storage knob(y): y^2\ngyrator grip(y, p): 2\nconnect knob.y, grip.y\n"
+    "connect left.p, grip.p\noutput u = right_q\n";
+
+static const char *any_text(cls_random *r) {
+    size_t k = cls_random_next(r) % (cls_builtin_count() + 6);
+    if (k > cls_builtin_count()) return components;
+    return k < cls_builtin_count() ? cls_builtin_text(k) : cls_template_text();
+}
+
 static void mutations_never_hurt(void **unused) {
     (void)unused;
     cls_random r;
     size_t accepted = 0, refused = 0;
     cls_random_seed(&r, 1865);
     for (int round = 0; round < ROUNDS; round++) {
-        size_t k = cls_random_next(&r) % (cls_builtin_count() + 1);
-        const char *text = k < cls_builtin_count() ? cls_builtin_text(k) : cls_template_text();
-        char *changed = mutate(&r, text);
+        char *changed = mutate(&r, any_text(&r));
         for (size_t more = cls_random_next(&r) % 3; more && changed; more--) {
             char *again = mutate(&r, changed);
             free(changed);
@@ -117,6 +150,9 @@ static void mutations_never_hurt(void **unused) {
         cls_system_free(&s);
         free(changed);
     }
+    cls_system *s = NULL;
+    assert_int_equal(cls_system_parse(components, "components", NULL, &s, NULL), CLS_OK);
+    cls_system_free(&s);
     assert_true(accepted > ROUNDS / 20 && refused > ROUNDS / 20); /* both sides are exercised */
 }
 
