@@ -166,6 +166,11 @@ static clsi_trouble line_search(const clsi_stepper *sp, clsi_newton *nw, double 
     return trouble;
 }
 
+/* An update that changes nothing more, or no less than the one before it. */
+static int is_round_off(double size, double before, double tolerance) {
+    return size <= 0.01 * tolerance || (size < 1e-9 && size > 0.5 * before);
+}
+
 /* Whether an update of this size, by a fresh Jacobian, is the last one. Convergence is quadratic:
  * the next update would be about size * (size / before)^2; the plain square root of the tolerance
  * stands in while there is no update before. */
@@ -182,7 +187,7 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
     double simplified = INFINITY;
     /* errors of an old Jacobian have a direction: below round-off where they would add up */
     double enough = sp->scheme->carries && sp->s->m ? tolerance : 0.01 * tolerance;
-    int costly = clsi_program_rest_length(sp->residual) > COSTLY;
+    int costly = !nw->careful && clsi_program_rest_length(sp->residual) > COSTLY;
     nw->last_iterations = 0;
     if (k == 0) return CLSI_FINE;
     if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
@@ -201,7 +206,10 @@ clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
         set_scale(sp, nw);
         double size = size_of(nw, k, nw->d);
         memcpy(nw->u, u, k * sizeof(double));
-        if (fresh ? is_last(size, before, tolerance) : size * size / before <= enough) {
+        int last = nw->careful ? is_round_off(size, before, tolerance)
+                   : fresh     ? is_last(size, before, tolerance)
+                               : size * size / before <= enough;
+        if (last) {
             for (size_t i = 0; i < k; i++) u[i] = nw->u[i] - nw->d[i];
             return CLSI_FINE;
         }

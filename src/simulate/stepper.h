@@ -60,6 +60,7 @@ typedef struct clsi_newton {
         *work_paper, *work_scale;
     uint64_t iterations;
     int last_iterations, max_iterations;
+    int careful; /* no update is taken for the last one before it is round-off */
 } clsi_newton;
 
 /* least[i] (n_unknowns): an update of unknown i below the tolerance times this changes the state by

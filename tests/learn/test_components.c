@@ -280,12 +280,18 @@ static void black_boxes_follow_their_orbit(void **state) {
     cls_system_free(&truth);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+enum { DRAWS = 50 };
+#else
+enum { DRAWS = 1000 };
+#endif
+
 /* Networks with parameters drawn at random, huge ones among them, in the places of damper and
- * conduction (coefficients of hundreds where 0.5 and 0.2 are the truth): energy is exact and
- * entropy never falls, in discrete time, for each of them. */
+ * conduction: energy is exact and entropy never falls, in discrete time, for each of them. With
+ * weights of thousands (coefficients of ten thousands where 0.5 and 0.2 are the truth) the flows
+ * are that much larger than what they leave, and so is their round-off. */
 static void laws_hold_for_any_network(void **state) {
     (void)state;
-    int draws = getenv("CLAUSIUS_LONG") ? 1000 : 100; /* a thousand with make check-long */
     cls_error error;
     cls_random random;
     cls_system *s = load_system("thermal-oscillator");
@@ -301,8 +307,8 @@ static void laws_hold_for_any_network(void **state) {
     if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
         fail_msg("%s", error.message);
     cls_random_seed(&random, 4);
-    for (int draw = 0; draw < draws; draw++) {
-        double size = pow(10, 3 * cls_random_uniform(&random) - 1); /* 0.1 to 100 */
+    for (int draw = 0; draw < DRAWS; draw++) {
+        double size = pow(10, 5 * cls_random_uniform(&random) - 1); /* 0.1 to 10,000 */
         for (size_t i = 0; i < m->n_theta; i++)
             m->theta[i] = size * (2 * cls_random_uniform(&random) - 1);
         if (clsi_model_build(m, &error)) fail_msg("%s", error.message);
@@ -316,7 +322,8 @@ static void laws_hold_for_any_network(void **state) {
             cls_simulator_start(sim, 0, start, &error) || cls_simulator_advance(sim, 100, &error))
             fail_msg("draw %d, size %g: %s", draw, size, error.message);
         cls_simulate_info seen = cls_simulator_info(sim);
-        if (seen.energy_relative > 1e-12 || seen.entropy_falls)
+        double limit = size <= 100 ? 1e-12 : 1e-12 * size;
+        if (seen.energy_relative > limit || seen.entropy_falls)
             fail_msg("draw %d, size %g: energy %g, %llu falls", draw, size, seen.energy_relative,
                      (unsigned long long)seen.entropy_falls);
         cls_simulator_free(&sim);
