@@ -205,23 +205,35 @@ INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const dou
     }
 }
 
+/* The versions are static: the loader's choice would be seen outside the library otherwise. */
 CLONES
-void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
-                   const double *b, double *r) {
+static void run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                     const double *b, double *r) {
     each(in, op, a, b, r);
 }
 
+void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                   const double *b, double *r) {
+    run_each(in, op, a, b, r);
+}
+
 CLONES
-void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
+static void run_plan(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
     for (size_t k = first_op; k < last_op; k++) {
         const clsi_vector_op *op = &plan->ops[k];
-        const clsi_instruction *code = plan->code + op->first;
+        const clsi_instruction *code = plan->code;
         switch ((clsi_vector_kind)op->kind) {
         case CLSI_VECTOR_SCALARS:
-            clsi_run_scalars(work, work + op->result, code, code + op->n);
+            clsi_run_scalars(work, work + op->result, code + op->first, code + op->first + op->n);
             break;
-        case CLSI_VECTOR_EACH: each(code, op, work + op->a, work + op->b, work + op->result); break;
+        case CLSI_VECTOR_EACH:
+            each(code + op->first, op, work + op->a, work + op->b, work + op->result);
+            break;
         case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
         }
     }
+}
+
+void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
+    run_plan(plan, work, first_op, last_op);
 }
