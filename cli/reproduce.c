@@ -15,16 +15,9 @@ static const cli_item *const items[] = {
     &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
     &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
     &cli_ephs_7_5,     &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
+    &cli_vnots_body_a, &cli_vnots_body_b,   &cli_vnots_body_c,
 };
 enum { n_items = sizeof items / sizeof *items };
-
-/* Items of the contract that later versions bring. */
-static const char *const later[] = {
-    "vnots-body-a",
-    "vnots-body-b",
-    "vnots-body-c",
-};
-enum { n_later = sizeof later / sizeof *later };
 
 /* ---- what items use ---- */
 
@@ -226,21 +219,13 @@ static cls_status list(int json, cls_error *error) {
 }
 
 static cls_status find_item(const char *name, const cli_item **out, cls_error *error) {
-    const char *names[n_items + n_later];
+    const char *names[n_items];
     for (size_t i = 0; i < n_items; i++) {
         names[i] = items[i]->name;
         *out = items[i];
         if (!strcmp(name, names[i])) return CLS_OK;
     }
-    for (size_t i = 0; i < n_later; i++) {
-        names[n_items + i] = later[i];
-        if (!strcmp(name, later[i]))
-            return cli_fail(error, CLS_USAGE,
-                            "%s belongs to a later version than this (%s); `clausius reproduce` "
-                            "lists what there is",
-                            name, cls_version());
-    }
-    return cli_unknown(error, CLS_USAGE, "item of reproduce", name, n_items + n_later, names);
+    return cli_unknown(error, CLS_USAGE, "item of reproduce", name, n_items, names);
 }
 
 static cls_status run(const cli_arguments *a, cls_error *error) {

@@ -42,6 +42,23 @@ extern const cli_item cli_qp_pendulum;
 extern const cli_item cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4, cli_ephs_7_5;
 extern const cli_item cli_dtlm_table_2, cli_dtlm_table_3;
 extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
+extern const cli_item cli_vnots_body_a, cli_vnots_body_b, cli_vnots_body_c;
+
+/* ---- learning from what a system does (reproduce_learn.c) ---- */
+
+/* n_points of each of n trajectories by bdf, with a column `trajectory`. */
+cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size_t n_points,
+                       double h, cls_table **out, cls_error *error);
+/* cls_learn with progress; `name` is for the record, the data were made here. */
+cls_status cli_lesson(const cli_findings *f, const cls_system *s, const cls_table *data,
+                      const char *name, cls_learn_options options, cls_model **model,
+                      cls_learn_info *info, cls_error *error);
+/* Steps of a simulation that stops before its end. */
+double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h);
+/* A cell whose paper's number, if any, is an error to be beaten. */
+cls_status cli_findings_number(cli_findings *f, const char *row, const char *column,
+                               const char *paper, const char *expected, double ours,
+                               const char *note, cls_error *error);
 
 /* ---- short motions kept in memory ---- */
 

@@ -48,39 +48,11 @@ static cls_status draw_starts(const cls_system *s, size_t n, double *states, cls
     return status;
 }
 
-static cls_status fill_table(const cls_system *s, size_t n, const double *rows, cls_table **out,
-                             cls_error *error) {
-    size_t columns = cls_system_column_count(s);
-    const char **names = calloc(columns + 1, sizeof *names);
-    double *row = calloc(columns + 1, sizeof *row);
-    cls_status status = names && row ? CLS_OK : cli_no_memory(error);
-    if (!status) {
-        names[0] = "trajectory";
-        for (size_t c = 0; c < columns; c++) names[c + 1] = cls_system_column(s, c);
-        status = cls_table_create(columns + 1, names, out, error);
-    }
-    for (size_t i = 0; !status && i < n * n_points; i++) {
-        row[0] = (double)(i / n_points);
-        for (size_t c = 0; c < columns; c++) row[c + 1] = rows[i * columns + c];
-        status = cls_table_append(*out, row, error);
-    }
-    free(names);
-    free(row);
-    return status;
-}
-
 static cls_status make_data(const cls_system *s, size_t n, cls_table **out, cls_error *error) {
-    cls_simulate_options options = cls_simulate_defaults();
     double *states = calloc(n * cls_system_state_count(s), sizeof *states);
-    double *rows = calloc(n * n_points * cls_system_column_count(s), sizeof *rows);
-    cls_status status = states && rows ? CLS_OK : cli_no_memory(error);
-    options.scheme = "bdf";
-    options.h = step;
-    if (!status) status = draw_starts(s, n, states, error);
-    if (!status) status = cls_ensemble_run(s, &options, n, states, n_points - 1, 1, 0, rows, error);
-    if (!status) status = fill_table(s, n, rows, out, error);
+    cls_status status = states ? draw_starts(s, n, states, error) : cli_no_memory(error);
+    if (!status) status = cli_observe(s, n, states, n_points, step, out, error);
     free(states);
-    free(rows);
     return status;
 }
 
@@ -119,18 +91,6 @@ static cls_status roll_out(const cli_motion *truth, const cls_system *s, const c
 
 /* ---- the table ---- */
 
-static cls_status add(cli_findings *f, const char *row, const char *column, const char *paper,
-                      const char *expected, double ours, const char *note, cls_error *error) {
-    cli_cell cell = {.column = column,
-                     .paper = paper,
-                     .expected = expected,
-                     .ours = ours,
-                     .beaten = paper != NULL,
-                     .note = note};
-    snprintf(cell.row, sizeof cell.row, "%s", row);
-    return cli_findings_add(f, &cell, error);
-}
-
 static cls_status add_known(cli_findings *f, const cli_motion *truth, const cls_table *reference,
                             cls_error *error) {
     static const struct {
@@ -147,11 +107,11 @@ static cls_status add_known(cli_findings *f, const cli_motion *truth, const cls_
         errors e;
         status = roll_out(truth, truth->system, lines[i].scheme, reference, &e, error);
         if (!status)
-            status = add(f, "G, F1, F2 known", lines[i].mae, NULL, lines[i].expected, e.mean, NULL,
-                         error);
+            status = cli_findings_number(f, "G, F1, F2 known", lines[i].mae, NULL,
+                                         lines[i].expected, e.mean, NULL, error);
         if (!status)
-            status = add(f, "G, F1, F2 known", lines[i].energy, NULL, lines[i].expected_energy,
-                         e.energy, NULL, error);
+            status = cli_findings_number(f, "G, F1, F2 known", lines[i].energy, NULL,
+                                         lines[i].expected_energy, e.energy, NULL, error);
     }
     return status;
 }
@@ -160,65 +120,33 @@ static cls_status add_learned(cli_findings *f, const piston_case *c, const error
                               const cls_learn_info *info, cls_error *error) {
     static const char *const columns[] = {"MAE of x", "MAE of v", "MAE of T1", "MAE of T2"};
     const char *few = f->quick ? "from 1,000 trajectories: not judged" : NULL;
-    cls_status status =
-        add(f, c->row, "MAE", c->rerun, f->quick ? NULL : c->goal, e->mean, few, error);
+    cls_status status = cli_findings_number(f, c->row, "MAE", c->rerun, f->quick ? NULL : c->goal,
+                                            e->mean, few, error);
     for (int i = 0; !status && i < n_observables; i++)
-        status = add(f, c->row, columns[i], NULL, NULL, e->mae[i], NULL, error);
-    if (!status) status = add(f, c->row, "energy drift", NULL, "<=1e-12", e->energy, NULL, error);
-    if (!status) status = add(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL, error);
+        status = cli_findings_number(f, c->row, columns[i], NULL, NULL, e->mae[i], NULL, error);
     if (!status)
-        status = add(f, c->row, "seconds to learn", NULL, "<=60", info->seconds, NULL, error);
+        status =
+            cli_findings_number(f, c->row, "energy drift", NULL, "<=1e-12", e->energy, NULL, error);
+    if (!status)
+        status =
+            cli_findings_number(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL, error);
+    if (!status)
+        status = cli_findings_number(f, c->row, "seconds to learn", NULL, "<=60", info->seconds,
+                                     NULL, error);
     return status;
 }
 
 /* ---- learning ---- */
 
-typedef struct lesson {
-    cli_progress progress;
-    int quiet;
-} lesson;
-
-static int watch(void *owner, const cls_learn_progress *p) {
-    lesson *l = owner;
-    if (p->total > 0 && l->progress.total != (double)p->total) {
-        cli_progress_end(&l->progress);
-        cli_progress_begin(&l->progress, "learn", p->phase, (double)p->total, l->quiet);
-    }
-    cli_progress_update(&l->progress, (double)p->done, NULL);
-    return cli_interrupted();
-}
-
 static cls_status learn(const cli_findings *f, const piston_case *c, const cls_system *s,
                         const cls_table *data, cls_learn_options options, cls_model **model,
                         cls_learn_info *info, cls_error *error) {
-    const char *name = "vnots-piston"; /* made here, not read */
-    lesson l = {.quiet = f->quiet};
     options.n_unknown = c->n_unknown;
     options.unknown = c->unknown;
-    options.watch = watch;
-    options.owner = &l;
-    cls_status status = cls_learn(s, NULL, 1, &data, &name, &options, model, info, error);
-    if (!status && cli_interrupted())
-        status = cli_fail(error, CLS_INTERRUPTED, "interrupted while learning");
-    cli_progress_end(&l.progress);
-    return status;
+    return cli_lesson(f, s, data, "vnots-piston", options, model, info, error);
 }
 
 /* ---- three ways: ours, by networks, and the paper's ---- */
-
-/* Steps of a simulation that stops before its end. */
-static double count_steps(const cli_motion *truth, const cls_system *s, const char *scheme) {
-    cls_simulate_options options = cls_simulate_defaults();
-    cls_simulator *sim = NULL;
-    size_t steps = 0;
-    options.scheme = scheme;
-    options.h = step;
-    cls_status status = cls_simulator_create(s, &options, &sim, NULL);
-    if (!status) status = cls_simulator_start(sim, 0, truth->state, NULL);
-    while (!status && !(status = cls_simulator_advance(sim, 1, NULL))) steps++;
-    cls_simulator_free(&sim);
-    return (double)steps;
-}
 
 /* The error of a model, or how far it comes. */
 static cls_status add_model(cli_findings *f, const char *row, const char *scheme, const char *paper,
@@ -230,14 +158,19 @@ static cls_status add_model(cli_findings *f, const char *row, const char *scheme
     cls_status status = roll_out(truth, s, scheme, reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        status = add(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
-                     count_steps(truth, s, scheme), "the simulation stops there", error);
+        status = cli_findings_number(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
+                                     cli_count_steps(s, truth->state, scheme, step),
+                                     "the simulation stops there", error);
     } else {
-        if (!status) status = add(f, row, "MAE", paper, expected, e.mean, NULL, error);
-        if (!status) status = add(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
-        if (!status) status = add(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
+        if (!status)
+            status = cli_findings_number(f, row, "MAE", paper, expected, e.mean, NULL, error);
+        if (!status)
+            status = cli_findings_number(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
+        if (!status)
+            status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
     }
-    if (!status) status = add(f, row, "seconds to learn", NULL, NULL, seconds, NULL, error);
+    if (!status)
+        status = cli_findings_number(f, row, "seconds to learn", NULL, NULL, seconds, NULL, error);
     return status;
 }
 

@@ -221,8 +221,10 @@ enum { LONG = 20, ENOUGH = 200 }; /* intervals of a window; windows that must be
 static size_t wanted_intervals(const clsi_points *p) {
     double most = 2;
     for (size_t k = 0; k < p->nz; k++) {
-        double noise = clsi_points_noise(p, k), change = differences(p, k, 2);
-        if (noise > 0) most = fmax(most, noise / (FAINT * change)); /* both by sqrt(2) */
+        double noise = clsi_points_noise(p, k), change = differences(p, k, 2), size = 0;
+        for (size_t i = 0; i < p->n_data; i++) size = fmax(size, fabs(p->z[k * p->n + i]));
+        if (noise > 0 && change > 1e-12 * size) /* what never changes shows its round-off */
+            most = fmax(most, noise / (FAINT * change)); /* both by sqrt(2) */
     }
     return most < LONG ? (size_t)most / 2 * 2 : LONG;
 }
