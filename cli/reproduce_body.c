@@ -88,9 +88,9 @@ static cls_status make_data(const cls_system *s, size_t n, cls_table **out, cls_
 /* The system with G as a polynomial to be found: its line in the file is another one. */
 static cls_status with_polynomial(const cls_system *s, const char *degree, cls_system **out,
                                   cls_error *error) {
-    static const char word[] = "thermal lagrangian";
+    static const char word[] = "\nthermal lagrangian"; /* not the comment's */
     const char *text = cls_system_text(s), *line = strstr(text, word);
-    const char *rest = line ? strchr(line, '\n') : NULL;
+    const char *rest = line ? strchr(line + 1, '\n') : NULL;
     char *whole = rest ? malloc(strlen(text) + 256) : NULL;
     if (!whole) return cli_no_memory(error);
     snprintf(whole, strlen(text) + 256,
