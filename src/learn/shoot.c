@@ -166,6 +166,20 @@ static cls_status make_windows(const clsi_shoot *j, const clsi_sensitive *step, 
     return status;
 }
 
+static cls_status prune(stage *s, const double *theta, cls_error *error) {
+    size_t before = clsi_shooting_windows(s->trained);
+    cls_status status = clsi_shooting_prune(s->trained, theta);
+    if (status == CLS_OK && s->held) status = clsi_shooting_prune(s->held, theta);
+    if (status != CLS_OK) return clsi_no_memory(error);
+    if (s->held && clsi_shooting_windows(s->held) == 0) clsi_shooting_free(&s->held);
+    if (2 * clsi_shooting_windows(s->trained) > before) return CLS_OK;
+    return clsi_fail(error, CLS_NUMERIC,
+                     "with what the residual found %zu of %zu windows cannot be simulated, so that "
+                     "shooting has nothing to begin with; take fewer parameters (--field), shorter "
+                     "windows (--window) or more --substeps",
+                     before - clsi_shooting_windows(s->trained), before);
+}
+
 static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
                             int last, double *theta, clsi_shoot_info *info, cls_error *error) {
     stage s = {.j = j,
@@ -179,6 +193,7 @@ static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, siz
     clsi_problem problem;
     clsi_training t = j->training;
     char identity[512];
+    if (status == CLS_OK) status = prune(&s, theta, error);
     if (status == CLS_OK) {
         clsi_shooting_problem(s.trained, &problem);
         snprintf(identity, sizeof identity, "shooting %zu, %.400s", intervals,

@@ -205,6 +205,23 @@ static cls_status make_rows(clsi_shooting *s, const double *theta) {
     return CLS_OK;
 }
 
+cls_status clsi_shooting_prune(clsi_shooting *s, const double *theta) {
+    cls_status status = make_rows(s, theta);
+    size_t n = 0, rows = 0;
+    for (size_t w = 0; w < s->n_windows && status == CLS_OK; w++) {
+        clsi_window kept = s->window[w];
+        if (!isfinite(s->r[kept.row])) continue;
+        kept.row = rows;
+        rows += clsi_target_rows(&s->target, kept.intervals);
+        s->window[n++] = kept;
+    }
+    if (status != CLS_OK) return status;
+    s->n_windows = n;
+    s->n_rows = rows;
+    s->valid = 0; /* what is known stands in other places now */
+    return CLS_OK;
+}
+
 /* The window that row belongs to. */
 static size_t window_of(const clsi_shooting *s, size_t row) {
     size_t low = 0, high = s->n_windows;

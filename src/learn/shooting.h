@@ -64,6 +64,9 @@ cls_status clsi_shooting_create(const clsi_points *points, const clsi_sensitive 
                                 cls_error *error);
 void clsi_shooting_free(clsi_shooting **s);
 size_t clsi_shooting_windows(const clsi_shooting *s);
+/* Leaves out the windows that cannot be simulated with theta: where a learned formula has no motion
+ * at all there is nothing to improve. */
+cls_status clsi_shooting_prune(clsi_shooting *s, const double *theta);
 void clsi_shooting_problem(clsi_shooting *s, clsi_problem *out);
 
 #endif
