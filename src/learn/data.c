@@ -39,7 +39,7 @@ static cls_status check_column(const char *file, const char *name, size_t rows,
 }
 
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
-                             clsi_points *p, double *trajectory, cls_error *error) {
+                             int partial, clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
     const double *time = find_time(t);
     int group = cls_table_find(t, "trajectory");
@@ -49,6 +49,8 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
         const char *name = cls_system_state_name(s, k);
         int c = cls_table_find(t, name);
+        /* what the first table has, all have; a coordinate at least has to be there */
+        if (c < 0 && partial && k > 0 && (at == 0 || !p->observed[k])) continue;
         if (c < 0) return missing_column(t, file, name, error);
         int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= s->nq + s->n;
         const double *values = cls_table_column(t, (size_t)c);
@@ -60,6 +62,32 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     memcpy(p->time + at, time, rows * sizeof(double));
     for (size_t i = 0; i < rows; i++)
         trajectory[at + i] = group < 0 ? 0 : cls_table_column(t, (size_t)group)[i];
+    return CLS_OK;
+}
+
+/* States that the data do not have: q' for v and p (as if the mass were one), the start for others.
+ */
+static cls_status guess_missing(const cls_system *s, const size_t *table, const double *trajectory,
+                                clsi_points *p, cls_error *error) {
+    double *start = clsi_calloc(p->nz + 1, sizeof *start);
+    if (!start) return clsi_no_memory(error);
+    int started = cls_system_start(s, NULL, start, NULL) == CLS_OK;
+    for (size_t k = 0; k < p->nz; k++) {
+        double *z = p->z + k * p->n;
+        int moving = s->nq == s->n && k >= s->nq && k < s->nq + s->n && p->observed[k - s->nq];
+        const double *q = moving ? p->z + (k - s->nq) * p->n : NULL;
+        int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= s->nq + s->n;
+        for (size_t i = 0; i < p->n_data && !p->observed[k]; i++) {
+            size_t a = i, b = i;
+            if (i > 0 && table[i - 1] == table[i] && trajectory[i - 1] == trajectory[i]) a--;
+            if (i + 1 < p->n_data && table[i + 1] == table[i] && trajectory[i + 1] == trajectory[i])
+                b++;
+            double other = started ? start[k] : thermal ? 1 : 0;
+            z[i] = moving && p->time[b] > p->time[a] ? (q[b] - q[a]) / (p->time[b] - p->time[a])
+                                                     : other;
+        }
+    }
+    free(start);
     return CLS_OK;
 }
 
@@ -310,14 +338,15 @@ static void add_means(clsi_points *p) {
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
                               const char *const *names, clsi_rule rule, double validate,
                               uint64_t max_windows, clsi_points **out, cls_error *error) {
-    return clsi_points_create_wide(s, n_tables, tables, names, rule, validate, max_windows, 0, out,
-                                   error);
+    return clsi_points_create_wide(s, n_tables, tables, names, rule, validate, max_windows, 0, 0,
+                                   out, error);
 }
 
 cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const cls_table *const *tables, const char *const *names,
                                    clsi_rule rule, double validate, uint64_t max_windows,
-                                   size_t window, clsi_points **out, cls_error *error) {
+                                   size_t window, int partial, clsi_points **out,
+                                   cls_error *error) {
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
@@ -336,10 +365,11 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                             ? CLS_OK
                             : clsi_no_memory(error);
     for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
-        status = copy_table(s, tables[i], names[i], at, p, trajectory, error);
+        status = copy_table(s, tables[i], names[i], at, partial, p, trajectory, error);
         for (size_t k = 0; k < cls_table_rows(tables[i]); k++) table[at + k] = i;
         at += cls_table_rows(tables[i]);
     }
+    if (status == CLS_OK && partial) status = guess_missing(s, table, trajectory, p, error);
     if (status == CLS_OK) status = copy_rates(s, n_tables, tables, names, p, error);
     if (status == CLS_OK && !by_three(rule)) add_means(p);
     if (status == CLS_OK)

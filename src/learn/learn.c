@@ -619,6 +619,13 @@ static cls_status find_states(work *w, clsi_points **states) {
     return status;
 }
 
+/* Rollouts are compared with all states. */
+static int complete(const clsi_points *p) {
+    for (size_t k = 0; k < p->nz; k++)
+        if (!p->observed[k]) return 0;
+    return 1;
+}
+
 /* The fit of the residual goes on as a fit of simulations. */
 static cls_status shoot(work *w) {
     const cls_learn_options *o = w->o;
@@ -639,7 +646,7 @@ static cls_status shoot(work *w) {
                       .training = {.seed = o->seed,
                                    .patience = o->patience,
                                    .owner = w,
-                                   .rollout = roll_out_shot,
+                                   .rollout = complete(w->points) ? roll_out_shot : NULL,
                                    .watch = watch_iteration,
                                    .checkpoint = o->checkpoint,
                                    .identity = what,
@@ -739,8 +746,9 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     clsi_rule rule = CLSI_QUADRATURE;
     /* the scheme of shooting is what simulates; its residual has the default rule */
     const char *scheme = is_loss(w, "shooting") ? NULL : o->scheme;
+    /* shooting simulates all states, and guesses those that are not there */
     int positions =
-        system->canonical &&
+        system->canonical && !is_loss(w, "shooting") &&
         find_position_rule(scheme, clsi_only_positions(system, n_tables, tables), &rule);
     if (system->has_operator)
         return clsi_fail(w->error, CLS_USAGE,
@@ -759,10 +767,10 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
                            "the loss %s needs all states as columns of the data", o->loss);
     if (status == CLS_OK && !positions) status = find_rule(system, scheme, &rule, w->error);
     if (status == CLS_OK)
-        status =
-            clsi_points_create_wide(system, n_tables, tables, names, rule, o->validate,
-                                    o->max_windows ? o->max_windows : usual_windows(system, o),
-                                    is_loss(w, "shooting") ? 0 : o->window, &w->points, w->error);
+        status = clsi_points_create_wide(system, n_tables, tables, names, rule, o->validate,
+                                         o->max_windows ? o->max_windows : usual_windows(system, o),
+                                         is_loss(w, "shooting") ? 0 : o->window,
+                                         is_loss(w, "shooting"), &w->points, w->error);
     if (status == CLS_OK)
         status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
     if (status == CLS_OK)

@@ -72,11 +72,12 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
                               const char *const *names, clsi_rule rule, double validate,
                               uint64_t max_windows, clsi_points **out, cls_error *error);
 /* The same with so many intervals in a window of the quadrature; 0, and above: two, or more where
- * there is noise. */
+ * there is noise. partial: states may be missing from the data; they are guessed (v and p by
+ * differences of q, the others by the system's start) and not `observed`. */
 cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const cls_table *const *tables, const char *const *names,
                                    clsi_rule rule, double validate, uint64_t max_windows,
-                                   size_t window, clsi_points **out, cls_error *error);
+                                   size_t window, int partial, clsi_points **out, cls_error *error);
 void clsi_points_free(clsi_points **points);
 enum { CLSI_MOST_WIDTH = 41 };
 /* The points of window w: neighbours, or both ends and their mean in the middle. */
