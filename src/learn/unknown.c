@@ -306,7 +306,7 @@ static cls_status choose_field(const cls_system *s, clsi_unknown *u, cls_error *
     if (u->even) snprintf(more, sizeof more, ", even %zu %zu", s->nq, s->n);
     if ((bare || u->even) && strlen(spec) < 48 && strchr(spec, ')')) {
         char given[64]; /* words for the learner stand at the end */
-        snprintf(given, sizeof given, "%s", spec);
+        snprintf(given, sizeof given, "%.63s", spec);
         size_t at = strcspn(given, ",)");
         snprintf(chosen, sizeof chosen, "%.*s%s%s%s", (int)at, given, more,
                  bare ? ", constant" : "", given + at);
