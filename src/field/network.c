@@ -218,7 +218,7 @@ static size_t lay_out(const clsi_field *f, size_t n, double *scratch, clsi_netwo
         r->theta_t[l] = carve(&c, w->in * padded(w->out));
         r->theta[l] = carve(&c, w->out * padded(w->in));
         r->bias[l] = carve(&c, padded(w->out));
-        r->sum[l] = carve(&c, w->out * padded(w->in) + padded(w->out));
+        r->sum[l] = carve(&c, clsi_network_sum_size(w) + padded(w->out));
         carve_layer(&c, &r->layer[l + 1], w->out, samples);
     }
     return c.used + L;
@@ -261,8 +261,8 @@ static void take_inputs(clsi_network_pass *r, size_t n, const double *x, size_t 
     clsi_network_layer *a = &r->layer[0];
     for (size_t s = 0; s < n; s++) {
         double *row = a->a + (2 * s + which) * a->ld;
-        memset(row, 0, a->ld * sizeof *row);
-        memcpy(row, x + s * r->d, r->d * sizeof *row);
+        for (size_t k = 0; k < r->d; k++) row[k] = x[s * r->d + k];
+        for (size_t k = r->d; k < padded(r->d); k++) row[k] = 0;
     }
 }
 
@@ -327,7 +327,8 @@ static void plain_product(clsi_network_pass *r, size_t n, size_t k, const double
                               .plain_stride = r->plain_stride};
     r->net->kernel->product(&p);
     for (size_t s = 0; s < n; s++)
-        memcpy(out + s * columns, r->plain + s * r->plain_stride, columns * sizeof *out);
+        for (size_t j = 0; j < columns; j++)
+            out[s * columns + j] = r->plain[s * r->plain_stride + j];
 }
 
 static void give_value(clsi_network_pass *r, size_t n, double *value) {
@@ -391,25 +392,50 @@ static void add_rows(const clsi_network_pass *r, size_t n, int pairs, size_t str
     for (size_t s = 0; s < n; s++) add_row(r, s, pairs, rows + s * stride);
 }
 
+/* Is dW^T summed, because vectors would be padding otherwise? So it is for the few inputs of a
+ * first layer. */
+static int transposed(const clsi_network_shape *w) {
+    return w->in * padded(w->out) < w->out * padded(w->in);
+}
+
+size_t clsi_network_sum_size(const clsi_network_shape *w) {
+    return transposed(w) ? w->in * padded(w->out) : w->out * padded(w->in);
+}
+
+void clsi_network_sum(const clsi_network_kernel *kernel, const clsi_network_shape *w, size_t k,
+                      const double *e, size_t e_stride, const double *a, size_t a_stride,
+                      double *sum) {
+    size_t in = padded(w->in), out = padded(w->out);
+    if (transposed(w))
+        kernel->outer(k, w->in, out, a, a_stride, e, e_stride, sum, out);
+    else
+        kernel->outer(k, w->out, in, e, e_stride, a, a_stride, sum, in);
+}
+
 static void add_sums(clsi_network_pass *r, size_t n, int pairs) {
     const clsi_network_kernel *kernel = r->net->kernel;
     size_t skip = pairs == 2 ? 1 : 2; /* rows of a pair are neighbours */
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
         clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
-        size_t ld = padded(w->in);
-        kernel->outer(n * (size_t)pairs, w->out, ld, z->e, skip * z->ld, in->a, skip * in->ld,
-                      r->sum[l], ld);
+        clsi_network_sum(kernel, w, n * (size_t)pairs, z->e, skip * z->ld, in->a, skip * in->ld,
+                         r->sum[l]);
         if (l + 1 < r->net->n_layers)
-            kernel->sum(n, padded(w->out), z->e, 2 * z->ld, r->sum[l] + w->out * ld);
+            kernel->sum(n, padded(w->out), z->e, 2 * z->ld, r->sum[l] + clsi_network_sum_size(w));
     }
 }
 
 static void clear_sums(const clsi_network_pass *r) {
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
-        memset(r->sum[l], 0, (w->out * padded(w->in) + padded(w->out)) * sizeof(double));
+        memset(r->sum[l], 0, (clsi_network_sum_size(w) + padded(w->out)) * sizeof(double));
     }
+}
+
+/* Element (i, j) of dW in the sums is sum[i * row + j * column]. */
+static void strides(const clsi_network_shape *w, size_t *row, size_t *column) {
+    *row = transposed(w) ? 1 : padded(w->in);
+    *column = transposed(w) ? padded(w->out) : 1;
 }
 
 /* dW and db of all layers from `out` to the padded sums. */
@@ -417,20 +443,26 @@ static void take_sums(clsi_network_pass *r, const double *out) {
     clear_sums(r);
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
-        size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
+        size_t row, column, biases = l + 1 < r->net->n_layers ? w->out : 0;
+        strides(w, &row, &column);
         for (size_t i = 0; i < w->out; i++)
-            memcpy(r->sum[l] + i * ld, out + w->weight + i * w->in, w->in * sizeof *out);
-        if (biases) memcpy(r->sum[l] + w->out * ld, out + w->bias, biases * sizeof *out);
+            for (size_t j = 0; j < w->in; j++)
+                r->sum[l][i * row + j * column] = out[w->weight + i * w->in + j];
+        for (size_t i = 0; i < biases; i++)
+            r->sum[l][clsi_network_sum_size(w) + i] = out[w->bias + i];
     }
 }
 
 static void give_sums(const clsi_network_pass *r, double *out) {
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
-        size_t ld = padded(w->in), biases = l + 1 < r->net->n_layers ? w->out : 0;
+        size_t row, column, biases = l + 1 < r->net->n_layers ? w->out : 0;
+        strides(w, &row, &column);
         for (size_t i = 0; i < w->out; i++)
-            memcpy(out + w->weight + i * w->in, r->sum[l] + i * ld, w->in * sizeof *out);
-        if (biases) memcpy(out + w->bias, r->sum[l] + w->out * ld, biases * sizeof *out);
+            for (size_t j = 0; j < w->in; j++)
+                out[w->weight + i * w->in + j] = r->sum[l][i * row + j * column];
+        for (size_t i = 0; i < biases; i++)
+            out[w->bias + i] = r->sum[l][clsi_network_sum_size(w) + i];
     }
 }
 

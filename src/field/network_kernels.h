@@ -93,13 +93,19 @@ typedef struct clsi_network_pass {
     double *theta_t[CLSI_FIELD_MAX_LAYERS + 1]; /* W^T by panels: (in, out) */
     double *theta[CLSI_FIELD_MAX_LAYERS + 1];   /* W by panels: (out, in) */
     double *bias[CLSI_FIELD_MAX_LAYERS + 1];    /* padded, zero for the output */
-    double *sum[CLSI_FIELD_MAX_LAYERS + 1];     /* (out, padded in), then db (padded out) */
+    double *sum[CLSI_FIELD_MAX_LAYERS + 1];     /* dW (clsi_network_sum_size), db (padded out) */
     double *zero;                               /* (CLSI_NETWORK_MAX_WIDTH) */
     double *plain;                              /* (CLSI_NETWORK_BLOCK, plain_stride) */
     size_t plain_stride;
     int spent; /* pass 4 has overwritten what pass 2 left in e */
     clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2]; /* the input first, the output last */
 } clsi_network_pass;
+
+/* dW of a layer: sum += e (k, out)^T a (k, in), rows e_stride and a_stride apart. */
+size_t clsi_network_sum_size(const clsi_network_shape *w); /* doubles, padded */
+void clsi_network_sum(const clsi_network_kernel *kernel, const clsi_network_shape *w, size_t k,
+                      const double *e, size_t e_stride, const double *a, size_t a_stride,
+                      double *sum);
 
 /* Block by block, for losses: open; for each block of n <= CLSI_NETWORK_BLOCK samples evaluate,
  * then the coefficients a (or NULL), b from what came out, then add (or add_rows); close. Same bits

@@ -327,17 +327,16 @@ static void add(double *pass, const double *b) {
     differentiate(p, b);
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
-        layer *in = &p->layer[l];
-        size_t ld = padded(w->in);
+        layer *in = &p->layer[l], *z = &p->layer[l + 1];
         int top = l + 1 == net->n_layers;
         if (p->pairs)
-            kernel->outer(p->pairs, w->out, ld, top ? p->ones : p->layer[l + 1].delta,
-                          top ? 1 : p->layer[l + 1].ld, in->adot, in->ld, p->r->sum[l], ld);
-        kernel->outer(p->points, w->out, ld, top ? p->alpha : p->layer[l + 1].e,
-                      top ? 1 : p->layer[l + 1].ld, in->a, in->ld, p->r->sum[l], ld);
+            clsi_network_sum(kernel, w, p->pairs, top ? p->ones : z->delta, top ? 1 : z->ld,
+                             in->adot, in->ld, p->r->sum[l]);
+        clsi_network_sum(kernel, w, p->points, top ? p->alpha : z->e, top ? 1 : z->ld, in->a,
+                         in->ld, p->r->sum[l]);
         if (top) break;
-        kernel->sum(p->points, padded(w->out), p->layer[l + 1].e, p->layer[l + 1].ld,
-                    p->r->sum[l] + w->out * ld);
+        kernel->sum(p->points, padded(w->out), z->e, z->ld,
+                    p->r->sum[l] + clsi_network_sum_size(w));
     }
 }
 
