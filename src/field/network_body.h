@@ -69,7 +69,7 @@ INLINE void activate_tanh(int group, const double *z, double *a, double *s) {
     EACH m[i] = FMA(scale[i], m[i], scale[i] - 1);
     EACH y[i] = m[i] + 2;
     EACH q[i] = m[i] / y[i];
-    EACH store(s + i * V, FMA(-q[i], q[i], SPLAT(1)));
+    if (s) EACH store(s + i * V, FMA(-q[i], q[i], SPLAT(1)));
     EACH store(a + i * V, (vd)((vi)q[i] | ((vi)load(z + i * V) & (vi)SPLAT(-0.0))));
 }
 
@@ -166,8 +166,9 @@ static TARGET void activate(clsi_activation f, size_t n, const double *z, double
         }
         break;
     default:
-        for (; i + GROUP * V <= n; i += GROUP * V) activate_tanh(GROUP, z + i, a + i, s + i);
-        for (; i < n; i += V) activate_tanh(1, z + i, a + i, s + i);
+        for (; i + GROUP * V <= n; i += GROUP * V)
+            activate_tanh(GROUP, z + i, a + i, s ? s + i : NULL);
+        for (; i < n; i += V) activate_tanh(1, z + i, a + i, s ? s + i : NULL);
     }
 }
 
@@ -281,13 +282,20 @@ INLINE void spread(size_t rows, size_t n, const double *tile, double *to, size_t
         spread_rows(rows, n, tile, to, stride);
 }
 
+/* Whole rows of a panel keep the processor busy by themselves; narrow tiles go all together. */
 static TARGET void finish_forward(const clsi_network_product *p, size_t rows, size_t n,
                                   const double *z, double *a, double *s) {
+    if (n == PANEL && NV <= GROUP && p->activation == CLSI_ACTIVATION_TANH) {
+        for (size_t r = 0; r < rows; r++)
+            activate_tanh(NV, z + r * PANEL, a + r * 2 * p->layer->ld, NULL);
+        return;
+    }
     double value[ROWS * PANEL] __attribute__((aligned(64)));
     double slope[ROWS * PANEL] __attribute__((aligned(64)));
-    activate(p->activation, rows * n, z, value, slope);
+    int slopes = p->activation != CLSI_ACTIVATION_TANH;
+    activate(p->activation, rows * n, z, value, slopes ? slope : NULL);
     spread(rows, n, value, a, 2 * p->layer->ld);
-    if (p->activation != CLSI_ACTIVATION_TANH) spread(rows, n, slope, s, p->layer->ld);
+    if (slopes) spread(rows, n, slope, s, p->layer->ld);
 }
 
 #define FINISH_ROW(op) finish_row(op, p->activation, n, z, a, ld, e, s)

@@ -66,7 +66,7 @@ typedef struct clsi_network_kernel {
                 const double *right, size_t right_stride, double *C);
     /* out[i] += sum over k of left[k*stride + i] in the order of k; n as `columns` above. */
     void (*sum)(size_t k, size_t n, const double *left, size_t stride, double *out);
-    /* a = f(z), s = f'(z); n a multiple of CLSI_NETWORK_LANES. */
+    /* a = f(z), s = f'(z) (NULL: not wanted, tanh only); n a multiple of CLSI_NETWORK_LANES. */
     void (*activate)(clsi_activation activation, size_t n, const double *z, double *a, double *s);
 } clsi_network_kernel;
 

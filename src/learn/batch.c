@@ -226,8 +226,11 @@ static double weight_of(const batch *b, size_t w, size_t e) {
 static void coefficients(const batch *b, size_t w, size_t e, double c[CLSI_MOST_WIDTH][2]) {
     const clsi_points *p = b->r->points;
     size_t n = p->width;
-    double weights[CLSI_MOST_WIDTH] = {0}, t[CLSI_MOST_WIDTH], scale = weight_of(b, w, e);
-    for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
+    double weights[CLSI_MOST_WIDTH], t[CLSI_MOST_WIDTH], scale = weight_of(b, w, e);
+    for (size_t k = 0; k < n; k++) {
+        t[k] = p->time[b->point[b->slot[w][k]]];
+        weights[k] = 0;
+    }
     if (p->rule == CLSI_QUADRATURE) clsi_window_weights(n, t, weights);
     if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
     if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
