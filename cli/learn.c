@@ -250,12 +250,13 @@ static cls_status print_json(const lesson *l, cls_error *error) {
     json_t *loss =
         json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
                   cli_json_real(i->loss_final), "validation", cli_json_real(i->loss_validation));
-    json_t *o = json_pack(
-        "{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b, s:b}", "parameters",
-        (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss, "iterations",
-        (json_int_t)i->iterations, "seconds", i->seconds, "optimizer", i->optimizer, "model",
-        l->model, "rank", (json_int_t)i->rank, "condition", cli_json_real(i->condition), "unseen",
-        (json_int_t)i->unseen, "normalised", i->normalised, "isothermal", i->isothermal);
+    json_t *o =
+        json_pack("{s:I, s:I, s:o, s:I, s:f, s:s, s:s, s:I, s:o, s:I, s:b, s:b, s:o}", "parameters",
+                  (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss,
+                  "iterations", (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
+                  i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
+                  cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
+                  i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     return cli_print_json(o, error);
 }
@@ -318,7 +319,7 @@ static void print_summary(const lesson *l) {
         cli_qp_print(&l->qp, 1);
     else
         print_rank(i);
-    if (i->iterations && !isnan(i->rollout)) print_rollout(i->rollout);
+    if (!isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
     fprintf(stderr, "  seconds     %.3g\n", i->seconds);

@@ -83,7 +83,7 @@ typedef struct cls_learn_info {
     double kkt;      /* linear: residual of the optimality conditions */
     size_t negative; /* friction values below zero at the data before the form made them positive */
     int stopped;     /* 1: by the watch, 2: by the time limit; the model is the best so far */
-    double rollout;  /* iterative: error of simulations against validation trajectories, in units
+    double rollout;  /* error of simulations against validation trajectories, in units
                       * of the spread of the data; INFINITY: they fail; NAN: not made */
     size_t restart;  /* iterative: the one that was kept */
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */

@@ -45,7 +45,7 @@ typedef struct cls_simulate_info {
     uint64_t steps;
     double energy_initial, energy_max_error, energy_relative; /* energy minus work done on it */
     double entropy_initial, entropy_final, entropy_min_step;
-    uint64_t entropy_falls; /* steps with dS < -1e-14 |S| */
+    uint64_t entropy_falls; /* steps with dS < -1e-14 sum |S_i| */
     uint64_t newton_iterations;
     int newton_max_iterations;
     uint64_t retried_steps; /* steps that had to be split */

@@ -110,7 +110,7 @@ void clsi_field_free(clsi_field **field);
 const clsi_field_kind *clsi_field_kind_of(const char *spec);
 /* Does the spec end with this word for the learner? It may stand behind the arguments of any kind,
  * which does not see it: "network(32, 32, plain)". The words: plain (inputs as they are measured,
- * no symmetry), square (positive by phi^2). */
+ * no symmetry), square (positive by phi^2), gyroscopic (a friction has a part across v as well). */
 int clsi_field_word(const char *spec, const char *word);
 
 /* kind->expression with the parameters as constants. */

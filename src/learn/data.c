@@ -179,6 +179,7 @@ void clsi_window_weights(size_t n, const double *t, double *w) {
 
 typedef struct group {
     size_t begin, end; /* first points of the windows of one trajectory */
+    int held;          /* for validation */
 } group;
 
 /* Three neighbours, not two. */
@@ -201,22 +202,37 @@ static size_t find_groups(const clsi_points *p, const double *trajectory, const 
         joined[i - 1] = (unsigned char)same;
         if (same) continue;
         size_t margin = clsi_position_margin(p->rule, i - begin);
-        if (i - begin >= least) out[n++] = (group){begin + margin, i - least + 1 - margin};
+        if (i - begin >= least) out[n++] = (group){begin + margin, i - least + 1 - margin, 0};
         begin = i;
     }
     return n;
 }
 
+/* Every so many trajectories one is kept for validation. Of fewer than that the last one is cut:
+ * its end is kept, and no window of the rest reaches into it. Returns the number of groups. */
+static size_t hold(group *groups, size_t n, double validate, size_t width) {
+    if (!(validate > 1e-6)) return n; /* more than a million trajectories apart is none */
+    size_t period = (size_t)(1 / validate + 0.5);
+    if (period < 2) period = 2;
+    for (size_t g = period - 1; g < n; g += period) groups[g].held = 1;
+    if (n == 0 || n >= period) return n;
+    group *last = &groups[n - 1];
+    size_t kept = (size_t)((double)(last->end - last->begin) * fmin(validate, 0.5));
+    if (kept < width || last->end - last->begin < 4 * width + kept) return n;
+    groups[n] = (group){last->end - kept, last->end, 1};
+    last->end = groups[n].begin - (width - 1);
+    return n + 1;
+}
+
 /* Windows of the groups that are (not) for validation, spread evenly, at most `most`. */
-static size_t add_windows(const group *groups, size_t n_groups, size_t period, int validation,
-                          size_t most, size_t *out) {
+static size_t add_windows(const group *groups, size_t n_groups, int validation, size_t most,
+                          size_t *out) {
     size_t all = 0, seen = 0, n = 0;
     for (size_t g = 0; g < n_groups; g++)
-        if ((period && g % period == period - 1) == validation)
-            all += groups[g].end - groups[g].begin;
+        if (groups[g].held == validation) all += groups[g].end - groups[g].begin;
     size_t wanted = most && most < all ? most : all;
     for (size_t g = 0; g < n_groups; g++) {
-        if ((period && g % period == period - 1) != validation) continue;
+        if (groups[g].held != validation) continue;
         for (size_t i = groups[g].begin; i < groups[g].end; i++, seen++)
             if ((seen + 1) * wanted / all > seen * wanted / all) out[n++] = i;
     }
@@ -225,14 +241,14 @@ static size_t add_windows(const group *groups, size_t n_groups, size_t period, i
 
 /* The trajectories that rollouts are compared with, and those that are learned from. */
 static cls_status keep_trajectories(clsi_points *p, const group *groups, size_t n_groups,
-                                    size_t period, cls_error *error) {
+                                    cls_error *error) {
     size_t more = points_of(p) - 1; /* points behind the last window's first */
     p->held = clsi_calloc(2 * n_groups + 1, sizeof *p->held);
     p->trained = clsi_calloc(2 * n_groups + 1, sizeof *p->trained);
     if (!p->held || !p->trained) return clsi_no_memory(error);
     int split = p->n_windows > p->n_training;
     for (size_t g = 0; g < n_groups; g++) {
-        int held = split && g % period == period - 1;
+        int held = split && groups[g].held;
         size_t ends[] = {groups[g].begin, groups[g].end + more};
         if (held || !split) memcpy(p->held + 2 * p->n_held++, ends, sizeof ends);
         if (!held) memcpy(p->trained + 2 * p->n_trained++, ends, sizeof ends);
@@ -295,7 +311,7 @@ static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, c
 static cls_status make_windows(clsi_points *p, const double *trajectory, const size_t *table,
                                unsigned char *joined, double validate, uint64_t most, size_t window,
                                cls_error *error) {
-    group *groups = clsi_calloc(p->n_data, sizeof *groups);
+    group *groups = clsi_calloc(p->n_data + 1, sizeof *groups);
     p->window = clsi_calloc(2 * p->n_data, sizeof *p->window);
     if (!groups || !p->window) {
         free(groups);
@@ -305,14 +321,11 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     cls_status status = choose_width(p, window, n_groups, groups, error);
     if (status == CLS_OK && p->width > 3)
         n_groups = find_groups(p, trajectory, table, joined, groups);
-    /* more than a million trajectories apart is none */
-    size_t period = validate > 1e-6 && n_groups > 1 ? (size_t)(1 / validate + 0.5) : 0;
-    if (validate > 1e-6 && n_groups > 1 && period < 2) period = 2;
-    p->n_training = add_windows(groups, n_groups, period, 0, (size_t)most, p->window);
-    p->n_windows = p->n_training;
-    if (period)
-        p->n_windows += add_windows(groups, n_groups, period, 1, 2000, p->window + p->n_training);
-    if (status == CLS_OK) status = keep_trajectories(p, groups, n_groups, period, error);
+    n_groups = hold(groups, n_groups, validate, points_of(p));
+    p->n_training = add_windows(groups, n_groups, 0, (size_t)most, p->window);
+    p->n_windows =
+        p->n_training + add_windows(groups, n_groups, 1, 2000, p->window + p->n_training);
+    if (status == CLS_OK) status = keep_trajectories(p, groups, n_groups, error);
     free(groups);
     if (status != CLS_OK) return status;
     if (p->n_training == 0)

@@ -185,8 +185,9 @@ static cls_status rescale(work *w) {
     for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
         const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
-        if (u->kind == CLSI_PART_FRICTION && l->slot >= w->residual->n && !l->matrix)
-            continue; /* an angle */
+        size_t n = w->residual->n;
+        int angle = !l->matrix && l->slot >= n && l->slot < n * (n + 1) / 2;
+        if (u->kind == CLSI_PART_FRICTION && angle) continue;
         l->scale /= scale;
         l->floor /= scale;
     }
@@ -791,7 +792,11 @@ static cls_status run(work *w, const cls_system *system, const cls_assignments *
     if (status == CLS_OK) status = make_positive(w, w->theta);
     if (status == CLS_OK && is_loss(w, "shooting") && !w->info->stopped) status = shoot(w);
     if (status == CLS_OK && is_loss(w, "derivative") && !w->info->stopped) status = derive(w);
-    return status == CLS_OK ? assemble(w, system, set, n_tables, names, out) : status;
+    if (status == CLS_OK) status = assemble(w, system, set, n_tables, names, out);
+    /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
+    if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
+        w->info->rollout = clsi_rollout(w->points, (*out)->system);
+    return status;
 }
 
 cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,

@@ -21,7 +21,7 @@ static int is_bound(const clsi_unknowns *us, const clsi_unknown *u) {
 
 /* The fields that a bound is made of: the one field, or all entries of L. */
 static size_t fields_of(const clsi_unknowns *us, const clsi_unknown *u) {
-    return u->learned.matrix ? clsi_field_count(u->kind, us->s->n) : 1;
+    return u->learned.matrix ? clsi_field_count(u->kind, us->s->n, NULL) : 1;
 }
 
 /* v_a v_b/v.v at a datum, twice that above the diagonal. */

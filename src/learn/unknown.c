@@ -50,13 +50,12 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
 
 static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
     part *p = owner;
-    size_t n = clsi_field_count(kind, s->n);
+    size_t n = clsi_field_count(kind, s->n, p->first->spec);
     for (size_t i = 0; i < n; i++) p->values[i] = symbol_of(p->first + i, s);
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(&p->first->learned, s), p->values[0]);
     if (kind != CLSI_PART_FRICTION) return p->values[0];
-    return p->first->learned.matrix ? clsi_matrix_force(s, p->values, 0, j)
-                                    : clsi_friction_force(s, p->values, j);
+    return clsi_part_force(s, p->first->learned.matrix, 0, n, p->values, j);
 }
 
 static cls_status check_parts(const cls_system *system, const clsi_replacement *list, size_t n,
@@ -125,6 +124,31 @@ static int is_linear(const cls_system *glance) {
     return cls_is_constant(glance->g, cls_derivative(glance->g, once, all), 0);
 }
 
+/* What is said about a part: by the system's file, or for all parts by the caller. */
+static const char *spec_of(const cls_system *system, const cls_learn_options *o, size_t i) {
+    const char *spec = declared(system, system->unknown_field, o->unknown[i]);
+    return spec ? spec : o->field;
+}
+
+static cls_status begin_unknown(const cls_system *system, const cls_learn_options *o, size_t i,
+                                const part *p, size_t n, clsi_unknown *u, cls_error *error) {
+    u->kind = p->kind;
+    u->learned.scale = 1;
+    u->spec = spec_of(system, o, i);
+    u->of = declared(system, system->unknown_of, o->unknown[i]);
+    const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
+    if (!u->of && !(chosen && chosen->raw)) u->of = clsi_part_inputs_of(system, o->unknown[i]);
+    /* Q D Q^T is not linear in its fields: positivity is in the residual; bases have -L v */
+    for (size_t k = 0; k < system->n_unknown; k++)
+        if (strcmp(system->unknown[k], o->unknown[i]) == 0 && u->kind == CLSI_PART_LET)
+            u->positive = system->unknown_positive[k];
+    u->nonlinear = u->positive || clsi_field_word(u->spec, "square") ||
+                   (u->spec && strncmp(u->spec, "network", 7) == 0);
+    u->learned.matrix = n > 1 && !u->nonlinear;
+    u->learned.part = clsi_strdup(o->unknown[i]);
+    return u->learned.part ? CLS_OK : clsi_no_memory(error);
+}
+
 /* First to see what kind each part is, then with as many fields as that kind needs. */
 static cls_status make_list(const cls_system *system, const cls_assignments *set,
                             const cls_learn_options *o, part *parts, clsi_unknowns *us,
@@ -135,37 +159,22 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
     if (status == CLS_OK) us->linear = is_linear(glance);
     cls_system_free(&glance);
     if (status != CLS_OK) return status;
-    for (size_t i = 0; i < o->n_unknown; i++) us->n += clsi_field_count(parts[i].kind, system->n);
+    for (size_t i = 0; i < o->n_unknown; i++)
+        us->n += clsi_field_count(parts[i].kind, system->n, spec_of(system, o, i));
     us->list = clsi_calloc(us->n, sizeof *us->list);
     if (!us->list) return clsi_no_memory(error);
-    for (size_t i = 0, at = 0; i < o->n_unknown; i++) {
-        size_t n = clsi_field_count(parts[i].kind, system->n);
+    for (size_t i = 0, at = 0; i < o->n_unknown && status == CLS_OK; i++) {
+        size_t n = clsi_field_count(parts[i].kind, system->n, spec_of(system, o, i));
         parts[i].first = &us->list[at];
         if (!(parts[i].values = clsi_calloc(n, sizeof(cls_node)))) return clsi_no_memory(error);
-        for (size_t slot = 0; slot < n; slot++) {
+        for (size_t slot = 0; slot < n && status == CLS_OK; slot++) {
             clsi_unknown *u = &us->list[at++];
-            u->kind = parts[i].kind;
             u->learned.slot = slot;
-            u->learned.scale = 1;
+            status = begin_unknown(system, o, i, &parts[i], n, u, error);
             if (u->kind == CLSI_PART_FORMULA) u->learned.trunk = us->trunk;
-            /* Q D Q^T is not linear in its fields: positivity is in the residual; bases have -L v
-             */
-            u->spec = declared(system, system->unknown_field, o->unknown[i]);
-            if (!u->spec) u->spec = o->field;
-            u->of = declared(system, system->unknown_of, o->unknown[i]);
-            const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
-            if (!u->of && !(chosen && chosen->raw))
-                u->of = clsi_part_inputs_of(system, o->unknown[i]);
-            for (size_t k = 0; k < system->n_unknown; k++)
-                if (strcmp(system->unknown[k], o->unknown[i]) == 0 && u->kind == CLSI_PART_LET)
-                    u->positive = system->unknown_positive[k];
-            u->nonlinear = u->positive || clsi_field_word(u->spec, "square") ||
-                           (u->spec && strncmp(u->spec, "network", 7) == 0);
-            u->learned.matrix = n > 1 && !u->nonlinear;
-            if (!(u->learned.part = clsi_strdup(o->unknown[i]))) return clsi_no_memory(error);
         }
     }
-    return CLS_OK;
+    return status;
 }
 
 static cls_status make_skeleton(const cls_system *system, const cls_assignments *set,

@@ -69,8 +69,21 @@ cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s) {
     return sum;
 }
 
-size_t clsi_field_count(clsi_part_kind kind, size_t n) {
-    return kind == CLSI_PART_FRICTION ? n * (n + 1) / 2 : 1;
+size_t clsi_field_count(clsi_part_kind kind, size_t n, const char *spec) {
+    if (kind != CLSI_PART_FRICTION) return 1;
+    return n * (n + 1) / 2 + (clsi_field_word(spec, "gyroscopic") ? n * (n - 1) / 2 : 0);
+}
+
+/* Row j of A v, A skew with the entries a above its diagonal. */
+static cls_node across(const cls_system *s, const cls_node *a, size_t j) {
+    cls_graph *g = s->g;
+    cls_node sum = cls_constant(g, 0);
+    for (size_t i = 0, at = 0; i < s->n; i++)
+        for (size_t k = i + 1; k < s->n; k++, at++) {
+            if (i == j) sum = cls_add(g, sum, cls_mul(g, a[at], s->v[k]));
+            if (k == j) sum = cls_sub(g, sum, cls_mul(g, a[at], s->v[i]));
+        }
+    return sum;
 }
 
 /* Rotates components a and b of w by the angle, or back. */
@@ -82,7 +95,7 @@ static void rotate(cls_graph *g, cls_node angle, int back, cls_node *a, cls_node
     *a = first;
 }
 
-cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j) {
+static cls_node turned_force(const cls_system *s, const cls_node *values, size_t j) {
     cls_graph *g = s->g;
     size_t n = s->n, angle = n;
     cls_node *w = clsi_calloc(n, sizeof *w);
@@ -109,7 +122,7 @@ static cls_node matrix_row(const cls_system *s, const cls_node *values, size_t j
     return cls_neg(g, sum);
 }
 
-cls_node clsi_matrix_force(const cls_system *s, const cls_node *values, double floor, size_t j) {
+static cls_node matrix_force(const cls_system *s, const cls_node *values, double floor, size_t j) {
     cls_graph *g = s->g;
     cls_node force = matrix_row(s, values, j), two = cls_constant(g, 2);
     if (!(floor > 0)) return force;
@@ -123,6 +136,13 @@ cls_node clsi_matrix_force(const cls_system *s, const cls_node *values, double f
     cls_node root = cls_apply(g, CLS_FN_SQRT, cls_add(g, cls_pow(g, d, two), least));
     cls_node excess = cls_mul(g, cls_constant(g, 0.5), cls_add(g, d, root));
     return cls_sub(g, force, cls_mul(g, excess, s->v[j]));
+}
+
+cls_node clsi_part_force(const cls_system *s, int matrix, double floor, size_t n_values,
+                         const cls_node *values, size_t j) {
+    size_t along = s->n * (s->n + 1) / 2; /* fields of the part that dissipates */
+    cls_node force = matrix ? matrix_force(s, values, floor, j) : turned_force(s, values, j);
+    return n_values > along ? cls_add(s->g, force, across(s, values + along, j)) : force;
 }
 
 /* A part and its fields: consecutive entries of model->learned. */
@@ -168,21 +188,20 @@ static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) 
             return "it is not positive by form";
         have++;
     }
-    return have == clsi_field_count(kind, n) ? NULL : "it has too few or too many fields";
+    size_t wanted = clsi_field_count(kind, n, p->first->field->spec);
+    return have == wanted ? NULL : "it has too few or too many fields";
 }
 
 static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
     place *p = owner;
-    size_t n = clsi_field_count(kind, s->n);
+    size_t n = clsi_field_count(kind, s->n, p->first->field->spec);
     if ((p->wrong = what_is_wrong(p, kind, s->n))) return cls_constant(s->g, 0);
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(p->first, s), value_of(p, p->first, s));
     if (kind != CLSI_PART_FRICTION) return value_of(p, p->first, s);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
     for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s);
-    if (values)
-        force = p->first->matrix ? clsi_matrix_force(s, values, p->first->floor, j)
-                                 : clsi_friction_force(s, values, j);
+    if (values) force = clsi_part_force(s, p->first->matrix, p->first->floor, n, values, j);
     free(values);
     return force;
 }

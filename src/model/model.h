@@ -48,16 +48,17 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
 /* sum_i T_i (log T_i - 1), times `trunk`. */
 cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s);
-/* Number of fields of a part of this kind. */
-size_t clsi_field_count(clsi_part_kind kind, size_t n);
-/* Force on coordinate j of F = -Q D Q^T v: values[0..n) are the diagonal of D, positive by form,
- * the rest the angles of Q, a product of plane rotations. Dissipative for every value of the
- * fields. */
-cls_node clsi_friction_force(const cls_system *s, const cls_node *values, size_t j);
-/* The same for F = -L v, L symmetric, values[0..n) its diagonal and the rest its upper triangle:
- * linear in the fields. With floor > 0 made dissipative for every value of the fields: with
- * d = F.v/v.v the force -(d + sqrt(d^2 + floor^2))/2 v is added, nothing where F dissipates. */
-cls_node clsi_matrix_force(const cls_system *s, const cls_node *values, double floor, size_t j);
+/* Number of fields of a part of this kind, in a system of n momenta. */
+size_t clsi_field_count(clsi_part_kind kind, size_t n, const char *spec);
+/* Force on momentum j, dissipative for every value of the fields:
+ *   F = -Q D Q^T v + A v   values[0..n) are the diagonal of D, positive by form, the next n(n-1)/2
+ *                          the angles of Q, a product of plane rotations
+ *   F = -L v + A v         (matrix) L symmetric, values[0..n) its diagonal, then its upper
+ * triangle: linear in the fields. With floor > 0 made dissipative for all values: with d = F.v/v.v
+ * the force -(d + sqrt(d^2 + floor^2))/2 v is added, nothing where F dissipates and the rest, where
+ * the friction is gyroscopic, the skew matrix A, which does no work. */
+cls_node clsi_part_force(const cls_system *s, int matrix, double floor, size_t n_values,
+                         const cls_node *values, size_t j);
 /* Is the range of input k in the data known? */
 int clsi_has_range(const clsi_learned *l, size_t k);
 /* Learned parts as JSON text, and back: the note "unknown" of a container. `offset` follows from

@@ -199,7 +199,7 @@ static void reject(cls_simulator *sim, double h) {
 static int entropy_falls(const cls_simulator *sim, double before) {
     double reached = sim->monitor_out[CLSI_MONITOR_ENTROPY];
     double least = fmax(before, sim->adaptive.output_entropy);
-    return reached - least < -1e-14 * fabs(least);
+    return reached - least < -1e-14 * sim->monitor_out[CLSI_MONITOR_SIZE];
 }
 
 /* The plain step of h, in which nothing goes backwards. */

@@ -199,7 +199,7 @@ static void run_monitor(cls_simulator *sim, double *out) {
 static void set_defect(cls_simulator *sim, double missing) {
     const double *now = sim->monitor_out;
     double beta = now[CLSI_MONITOR_BETA], produced = sim->step_entropy;
-    int real = beta > 0 && produced > 1e-14 * fabs(now[CLSI_MONITOR_ENTROPY]);
+    int real = beta > 0 && produced > 1e-14 * now[CLSI_MONITOR_SIZE];
     double least = real ? -0.5 * produced / beta : 0;
     sim->defect = fmax(missing, least);
 }
@@ -214,13 +214,13 @@ void clsi_simulator_measure(cls_simulator *sim) {
 static void watch(cls_simulator *sim) {
     cls_simulate_info *info = &sim->info;
     const double *start = sim->monitor_start, *now = sim->monitor_out;
-    double entropy = now[CLSI_MONITOR_ENTROPY], before = entropy - sim->step_entropy;
+    double entropy = now[CLSI_MONITOR_ENTROPY];
     double error = fabs(now[CLSI_MONITOR_ENERGY] - start[CLSI_MONITOR_ENERGY]);
     info->energy_max_error = fmax(info->energy_max_error, error);
     info->entropy_final = entropy;
     if (sim->steps == 1 || sim->step_entropy < info->entropy_min_step)
         info->entropy_min_step = sim->step_entropy;
-    if (sim->step_entropy < -1e-14 * fabs(before)) info->entropy_falls++;
+    if (sim->step_entropy < -1e-14 * now[CLSI_MONITOR_SIZE]) info->entropy_falls++;
     for (size_t i = 0; i < info->n_invariants; i++) {
         double drift = fabs(now[CLSI_MONITOR_INVARIANTS + i] - sim->invariants[i].initial);
         sim->invariants[i].max_error = fmax(sim->invariants[i].max_error, drift);

@@ -54,18 +54,21 @@ static cls_status compile_next(compiler *c) {
     return compile(c, c->sp->n_base + c->sp->n_unknowns, n, n, &c->sp->next);
 }
 
-/* Energy minus work, mean 1/T, entropy and invariants over z. */
+/* Energy minus work, mean 1/T, entropy, the size of its parts and invariants over z. */
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
-    cls_node work = cls_symbol(g, "work'"), beta = cls_constant(g, 0);
+    cls_node work = cls_symbol(g, "work'"), beta = cls_constant(g, 0), size = beta;
+    for (size_t i = 0; i < s->m; i++)
+        size = cls_add(g, size, cls_apply(g, CLS_FN_SQRT, cls_mul(g, f->S[i], f->S[i])));
     for (size_t i = 0; i < s->m; i++)
         beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
     c->outputs[CLSI_MONITOR_ENERGY] = s->has_work ? cls_sub(g, f->energy, work) : f->energy;
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
+    c->outputs[CLSI_MONITOR_SIZE] = size;
     clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,

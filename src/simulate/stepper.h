@@ -27,7 +27,13 @@ typedef struct clsi_stepper {
 } clsi_stepper;
 
 /* Monitor outputs. */
-enum { CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY, CLSI_MONITOR_INVARIANTS };
+enum {
+    CLSI_MONITOR_ENERGY,
+    CLSI_MONITOR_BETA,
+    CLSI_MONITOR_ENTROPY,
+    CLSI_MONITOR_SIZE, /* sum |S_i|: what round-off of the entropy is measured by */
+    CLSI_MONITOR_INVARIANTS
+};
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error);

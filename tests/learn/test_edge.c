@@ -218,6 +218,43 @@ static void odd_validation(void **unused) {
     cls_system_free(&s);
 }
 
+/* Of one trajectory the end is kept, and no window of the rest reaches into it. */
+static void one_trajectory_is_cut(void **unused) {
+    (void)unused;
+    static const clsi_rule rules[] = {CLSI_QUADRATURE, CLSI_SYMMETRIC};
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 1, 100, 0.02, 2);
+    const cls_table *table = t;
+    const char *name = "data.csv", *const parts[] = {"F1"};
+    cls_error error;
+    for (size_t i = 0; i < 2; i++) {
+        clsi_points *p;
+        size_t width = rules[i] == CLSI_QUADRATURE ? 3 : 2, last = 0;
+        assert_int_equal(clsi_points_create(s, 1, &table, &name, rules[i], 0.1, 0, &p, &error),
+                         CLS_OK);
+        assert_int_equal(p->n_windows - p->n_training, i ? 10 : 9);
+        assert_int_equal(p->n_held, 1);
+        assert_int_equal(p->held[1], 101);
+        for (size_t k = 0; k < p->n_training; k++)
+            if (p->window[k] > last) last = p->window[k];
+        assert_int_equal(last + width - 1, p->held[0] - 1);
+        clsi_points_free(&p);
+    }
+    cls_learn_info info;
+    cls_model *m;
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = 1;
+    o.field = "chebyshev(2)";
+    assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_OK);
+    assert_string_equal(info.optimizer, "linear");
+    assert_int_equal(info.validation_samples, 9);
+    assert_true(isfinite(info.loss_validation) && info.rollout < 0.05);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 /* ---- requests ---- */
 
 #define OPEN                                                                                       \
@@ -440,6 +477,7 @@ int main(void) {
                                        cmocka_unit_test(extreme_values),
                                        cmocka_unit_test(momenta_without_square),
                                        cmocka_unit_test(odd_validation),
+                                       cmocka_unit_test(one_trajectory_is_cut),
                                        cmocka_unit_test(parts_named_twice_or_not_at_all),
                                        cmocka_unit_test(lagrangians_are_refused),
                                        cmocka_unit_test(heat_exchange),

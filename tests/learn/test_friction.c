@@ -1,0 +1,141 @@
+/* Friction of two and three coordinates: anisotropic, depending on the state, with and without a
+ * gyroscopic part. Learned, it is dissipative everywhere, whatever the parameters are. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "model/model.h"
+#include "tests/learn/made_data.h"
+
+enum { STATES = 2000 };
+
+static const char plate[] =
+    "system \"a plate on an anisotropic floor\"\n"
+    "coordinate x, y\n"
+    "temperature T\n"
+    "thermal lagrangian G = (v.x^2 + v.y^2)/2 - (x^2 + 2*y^2)/2 + T*(log(T) - 1)\n"
+    "friction F on T: x <- -(0.5 + 0.2*x^2)*v.x - 0.2*v.y, y <- -0.2*v.x - 0.3*v.y\n"
+    "start x = 0.5, y = -0.3, v.x = 0.2, v.y = 0.4, T = 1\n";
+
+/* The same in a magnetic field: 0.4 + 0.1 x^2 across the velocity. */
+static const char charged[] =
+    "system \"a charged plate\"\n"
+    "coordinate x, y\n"
+    "temperature T\n"
+    "thermal lagrangian G = (v.x^2 + v.y^2)/2 - (x^2 + 2*y^2)/2 + T*(log(T) - 1)\n"
+    "friction F on T: x <- -(0.5 + 0.2*x^2)*v.x - 0.2*v.y + (0.4 + 0.1*x^2)*v.y,\n"
+    "    y <- -0.2*v.x - 0.3*v.y - (0.4 + 0.1*x^2)*v.x\n"
+    "start x = 0.5, y = -0.3, v.x = 0.2, v.y = 0.4, T = 1\n";
+
+static const char body[] =
+    "system \"a charged body in an anisotropic liquid\"\n"
+    "coordinate x, y, z\n"
+    "temperature T\n"
+    "thermal lagrangian G = (v.x^2 + v.y^2 + v.z^2)/2 - (x^2 + 2*y^2 + z^2)/2\n"
+    "    + T*(log(T) - 1)\n"
+    "friction F on T: x <- -(0.6 + 0.2*x^2)*v.x - 0.2*v.y + 0.3*v.z,\n"
+    "    y <- -0.2*v.x - 0.4*v.y - 0.1*v.z, z <- -0.1*v.y - 0.3*v.z - 0.3*v.x\n"
+    "start x = 0.5, y = -0.3, z = 0.1, v.x = 0.2, v.y = 0.4, v.z = -0.3, T = 1\n";
+
+/* F.v at states far outside the data: never positive beyond the round-off of its own terms. */
+static void assert_dissipative(const cls_model *m) {
+    const cls_system *s = cls_model_system(m);
+    cls_error error;
+    size_t n = s->n, nz = 2 * n + s->m;
+    cls_node inputs[16];
+    cls_program *program;
+    cls_random random;
+    cls_random_seed(&random, 23);
+    memcpy(inputs, s->q, n * sizeof *inputs);
+    memcpy(inputs + n, s->v, n * sizeof *inputs);
+    memcpy(inputs + 2 * n, s->T, s->m * sizeof *inputs);
+    if (cls_program_create(s->g, nz, inputs, n, s->bound.friction, &program, &error))
+        fail_msg("%s", error.message);
+    double *in = calloc(nz * STATES, sizeof *in), *out = calloc(n * STATES, sizeof *out);
+    for (size_t i = 0; i < 2 * n * STATES; i++) in[i] = 20 * cls_random_uniform(&random) - 10;
+    for (size_t i = 0; i < s->m * STATES; i++)
+        in[2 * n * STATES + i] = pow(10, 4 * cls_random_uniform(&random) - 2);
+    assert_int_equal(cls_program_run_many(program, STATES, STATES, in, out), CLS_OK);
+    for (size_t k = 0; k < STATES; k++) {
+        double power = 0, size = 0;
+        for (size_t j = 0; j < n; j++) {
+            double term = out[j * STATES + k] * in[(n + j) * STATES + k];
+            assert_true(isfinite(term));
+            power += term;
+            size += fabs(term);
+        }
+        if (power > 1e-13 * size)
+            fail_msg("friction drives at state %zu: %g of %g", k, power, size);
+    }
+    free(in);
+    free(out);
+    cls_program_free(&program);
+}
+
+/* Mean error of a rollout; the laws with the learned parameters and with random ones. */
+static double learned(const char *text, const char *field, size_t *n_fields) {
+    static const range box[] = {{"x", -1, 1},    {"y", -1, 1}, {"v.x", -1, 1}, {"v.y", -1, 1},
+                                {"T", 0.8, 1.2}, {"z", -1, 1}, {"v.z", -1, 1}};
+    cls_error error;
+    cls_learn_info info;
+    cls_system *s;
+    cls_model *m;
+    cls_random random;
+    const char *const parts[] = {"F"}, *name = "made here";
+    if (cls_system_parse(text, "friction", NULL, &s, &error)) fail_msg("%s", error.message);
+    cls_table *t = make_data(s, s->n == 2 ? 5 : 7, box, 60, 10, 0.02, 4);
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = 1;
+    o.field = field;
+    o.max_iterations = 60;
+    if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
+        fail_msg("%s", error.message);
+    assert_string_equal(info.optimizer, "lm");
+    double mean = rollout(s, m, 0.02, 300);
+    *n_fields = m->n_learned;
+    assert_dissipative(m);
+    cls_random_seed(&random, 3);
+    for (int trial = 0; trial < 3; trial++) {
+        for (size_t i = 0; i < m->n_theta; i++) m->theta[i] = 3 * cls_random_normal(&random);
+        if (clsi_model_build(m, &error)) fail_msg("%s", error.message);
+        assert_dissipative(m);
+    }
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    return mean;
+}
+
+static void anisotropic_friction_is_learned(void **unused) {
+    (void)unused;
+    size_t fields;
+    double mean = learned(plate, "terms(1; x^2)", &fields);
+    print_message("plate: mean error %.2e\n", mean);
+    assert_int_equal(fields, 3);
+    assert_true(mean < 1e-3);
+}
+
+/* What goes across the velocity needs its own fields: without them it is not learned. */
+static void gyroscopic_parts_are_learned(void **unused) {
+    (void)unused;
+    size_t fields;
+    double without = learned(charged, "terms(1; x^2)", &fields);
+    double with = learned(charged, "terms(1; x^2, gyroscopic)", &fields);
+    print_message("charged plate: mean error %.2e, without a gyroscopic part %.2e\n", with,
+                  without);
+    assert_int_equal(fields, 4);
+    assert_true(with < 1e-3 && without > 20 * with);
+    with = learned(body, "terms(1; x^2, gyroscopic)", &fields);
+    print_message("charged body: mean error %.2e\n", with);
+    assert_int_equal(fields, 9);
+    assert_true(with < 5e-3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(anisotropic_friction_is_learned),
+                                       cmocka_unit_test(gyroscopic_parts_are_learned)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
