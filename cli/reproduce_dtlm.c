@@ -10,7 +10,7 @@
  * A run starts from two positions and is compared with the true motion: mean squares of positions
  * and of the true energy of what was predicted, and the variance in time of the model's own energy,
  * over 15 trajectories, averaged over the trials. */
-#include "reproduce.h"
+#include "reproduce_dtlm.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,32 +75,21 @@ static const char *const paper[n_systems][n_rows][3] = {
 static const char *const goals[n_systems][2] = {
     {"<=6.20e-3", "<=4.52e-6"}, {"<=4.89e-4", "<=8.38e-5"}, {"<=1.59e-5", "<=1.01e-8"}};
 
-typedef struct score {
-    double value[3], seconds; /* position, energy, variance of the modelled energy */
-} score;
-
 /* ---- data ---- */
 
-typedef struct motions {
-    const cls_system *s;
-    size_t n, columns;
-    uint64_t steps;
-    double *rows; /* (n, steps + 1, columns) */
-} motions;
-
-static cls_status make_motions(const problem *p, const cls_system *s, const char *draws,
-                               uint64_t seed, size_t n, motions *out, cls_error *error) {
+cls_status cli_motions_make(const cls_system *s, const char *draws, uint64_t seed, size_t n,
+                            uint64_t steps, double h, cli_motions *out, cls_error *error) {
     cli_draws d;
     cls_random random;
     cls_simulate_options options = cls_simulate_defaults();
     size_t states = cls_system_state_count(s);
-    *out = (motions){.s = s, .n = n, .columns = cls_system_column_count(s), .steps = p->steps};
-    out->rows = calloc(n * (p->steps + 1) * out->columns, sizeof *out->rows);
+    *out = (cli_motions){.s = s, .n = n, .columns = cls_system_column_count(s), .steps = steps};
+    out->rows = calloc(n * (steps + 1) * out->columns, sizeof *out->rows);
     double *starts = calloc(n * states, sizeof *starts);
     cls_status status = cli_draws_parse(draws, &d, error);
     if (!status && (!out->rows || !starts)) status = cli_no_memory(error);
     options.scheme = "bdf";
-    options.h = p->h;
+    options.h = h;
     options.monitor = 0;
     cls_random_seed(&random, seed);
     for (size_t i = 0; !status && i < n; i++) {
@@ -108,28 +97,32 @@ static cls_status make_motions(const problem *p, const cls_system *s, const char
         cls_assignments given = {d.n_given, d.names, d.given};
         status = cls_system_start(s, &given, starts + i * states, error);
     }
-    if (!status)
-        status = cls_ensemble_run(s, &options, n, starts, p->steps, 1, 0, out->rows, error);
+    if (!status) status = cls_ensemble_run(s, &options, n, starts, steps, 1, 0, out->rows, error);
     cli_draws_free(&d);
     free(starts);
     return status;
 }
 
-static double at(const motions *m, size_t trajectory, uint64_t row, size_t column) {
+static double at(const cli_motions *m, size_t trajectory, uint64_t row, size_t column) {
     return m->rows[(trajectory * (m->steps + 1) + row) * m->columns + column];
 }
 
-/* trajectory, time and the positions, which are the first columns after the time. */
-static cls_status only_positions(const motions *m, cls_table **out, cls_error *error) {
+/* The positions are the first columns after the time. */
+cls_status cli_motions_positions(const cli_motions *m, double sigma, uint64_t seed, cls_table **out,
+                                 cls_error *error) {
     const char *names[16] = {"trajectory", "time"};
     size_t n = cls_system_coordinate_count(m->s);
     double row[16];
+    cls_random random;
+    cls_random_seed(&random, seed);
     for (size_t j = 0; j < n; j++) names[2 + j] = cls_system_state_name(m->s, j);
     cls_status status = cls_table_create(n + 2, names, out, error);
     for (size_t i = 0; !status && i < m->n * (m->steps + 1); i++) {
         row[0] = (double)(i / (m->steps + 1));
         for (size_t j = 0; j <= n; j++)
             row[1 + j] = at(m, i / (m->steps + 1), i % (m->steps + 1), j);
+        for (size_t j = 0; j < n && sigma > 0; j++)
+            row[2 + j] += sigma * cls_random_normal(&random);
         status = cls_table_append(*out, row, error);
     }
     return status;
@@ -144,14 +137,14 @@ static size_t column_of(const cls_system *s, const char *name) {
 }
 
 typedef struct judge {
-    const motions *truth;
+    const cli_motions *truth;
     cls_simulator *sim;
     double *own, *state, *target, *energies;
 } judge;
 
 /* One trajectory from its first two positions; what cannot be followed counts as infinite. */
-static void follow(const judge *j, const cls_system *model, size_t i, score *sum) {
-    const motions *m = j->truth;
+static void follow(const judge *j, const cls_system *model, size_t i, cli_score *sum) {
+    const cli_motions *m = j->truth;
     size_t n = cls_system_coordinate_count(m->s), energy = column_of(m->s, "energy");
     size_t own_energy = column_of(model, "energy");
     double mean = 0, rows_ = (double)(m->steps + 1);
@@ -183,8 +176,8 @@ static void follow(const judge *j, const cls_system *model, size_t i, score *sum
     sum->value[2] += (status ? INFINITY : variance) / (double)m->n;
 }
 
-static cls_status judge_model(const motions *truth, const cls_system *model, const char *scheme,
-                              double h, score *out, cls_error *error) {
+cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, const char *scheme,
+                             double h, cli_score *out, cls_error *error) {
     cls_simulate_options options = cls_simulate_defaults();
     judge j = {.truth = truth};
     size_t columns = cls_system_column_count(model) + truth->columns;
@@ -216,9 +209,9 @@ typedef struct trial {
     uint64_t seed;
     const cls_system *s, *own;
     cls_table *data;
-    motions test;
+    cli_motions test;
     cli_progress *progress;
-    score scores[n_rows];
+    cli_score scores[n_rows];
 } trial;
 
 static int watch(void *owner, const cls_learn_progress *p) {
@@ -277,21 +270,23 @@ static cls_status serve(trial *t, const char *rule, unsigned wanted, cls_error *
     for (int r = 0; !status && r < n_rows; r++) {
         if (!(served & 1u << r)) continue;
         t->scores[r].seconds = seconds;
-        status = judge_model(&t->test, cls_model_system(model), rows[r].scheme, t->p->h,
-                             &t->scores[r], error);
+        status = cli_motions_judge(&t->test, cls_model_system(model), rows[r].scheme, t->p->h,
+                                   &t->scores[r], error);
     }
     cls_model_free(&model);
     return status;
 }
 
 static cls_status run_trial(trial *t, unsigned wanted, cls_error *error) {
-    motions training = {0};
+    cli_motions training = {0};
     size_t n = t->f->quick ? t->p->quick_trajectories : t->p->trajectories;
-    cls_status status = make_motions(t->p, t->s, t->p->training, 2 * t->seed, n, &training, error);
-    if (!status) status = only_positions(&training, &t->data, error);
+    cls_status status = cli_motions_make(t->s, t->p->training, 2 * t->seed, n, t->p->steps, t->p->h,
+                                         &training, error);
+    if (!status) status = cli_motions_positions(&training, 0, 0, &t->data, error);
     free(training.rows);
     if (!status)
-        status = make_motions(t->p, t->s, t->p->test, 2 * t->seed + 1, n_test, &t->test, error);
+        status = cli_motions_make(t->s, t->p->test, 2 * t->seed + 1, n_test, t->p->steps, t->p->h,
+                                  &t->test, error);
     if (!status) status = serve(t, "euler", wanted, error);
     if (!status) status = serve(t, "leapfrog", wanted, error);
     if (!status) status = serve(t, "discrete-gradient", wanted, error);
@@ -303,7 +298,8 @@ static cls_status run_trial(trial *t, unsigned wanted, cls_error *error) {
 
 /* ---- the tables ---- */
 
-static void mean_and_spread(size_t n, const score *scores, int what, double *mean, double *spread) {
+static void mean_and_spread(size_t n, const cli_score *scores, int what, double *mean,
+                            double *spread) {
     *mean = *spread = 0;
     for (size_t i = 0; i < n; i++)
         *mean += (what < 3 ? scores[i].value[what] : scores[i].seconds) / (double)n;
@@ -326,7 +322,7 @@ static cls_status add(cli_findings *f, const problem *p, int r, const char *colu
     return cli_findings_add(f, &cell, error);
 }
 
-static cls_status add_row(cli_findings *f, size_t k, int r, size_t n, const score *scores,
+static cls_status add_row(cli_findings *f, size_t k, int r, size_t n, const cli_score *scores,
                           unsigned what, cls_error *error) {
     static const char *const columns[] = {"position", "energy", "variance"};
     static const char *const spreads[] = {"  spread of it", "  spread of it", "  spread of it"};
@@ -348,7 +344,7 @@ static cls_status add_row(cli_findings *f, size_t k, int r, size_t n, const scor
 
 static cls_status run_system(cli_findings *f, size_t k, unsigned wanted, unsigned what,
                              cls_error *error) {
-    score scores_of[n_rows][n_trials];
+    cli_score scores_of[n_rows][n_trials];
     const problem *p = &problems[k];
     size_t n = f->quick ? n_quick : n_trials;
     cls_system *s = NULL, *own = NULL;
