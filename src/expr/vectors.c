@@ -18,10 +18,8 @@
 #define CLONES
 #endif
 
-/* Vectors are passed between functions that are always inlined: there is no ABI to change. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
+/* Vectors are passed between functions that are always inlined: there is no ABI to change (and
+ * -Wno-psabi is given). */
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
