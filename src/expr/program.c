@@ -223,10 +223,9 @@ static double *registers(const cls_program *p, double *work) {
 }
 
 void cls_program_prepare(const cls_program *p, double *work) {
-    if (p->plan)
-        memcpy(registers(p, work), p->plan->constants, p->plan->n_constants * sizeof *work);
-    else
-        memcpy(work, p->constants, p->n_constants * sizeof *work);
+    const double *constants = p->plan ? p->plan->constants : p->constants;
+    size_t n = p->plan ? p->plan->n_constants : p->n_constants;
+    if (n) memcpy(registers(p, work), constants, n * sizeof *work);
 }
 
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {

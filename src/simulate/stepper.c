@@ -55,14 +55,27 @@ static cls_status compile_next(compiler *c) {
 }
 
 /* Energy minus work, mean 1/T, entropy, the size of its parts and invariants over z. */
+static cls_node absolute(cls_graph *g, cls_node a) {
+    return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
+}
+
+/* The sum of the absolute values of the terms of a total entropy. */
+static cls_node size_of(cls_graph *g, cls_node sum) {
+    cls_op op = cls_node_op(g, sum);
+    if (op == CLS_OP_NEG) return size_of(g, cls_node_arg(g, sum, 0));
+    if (op != CLS_OP_ADD && op != CLS_OP_SUB) return absolute(g, sum);
+    return cls_add(g, size_of(g, cls_node_arg(g, sum, 0)), size_of(g, cls_node_arg(g, sum, 1)));
+}
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
     cls_node work = cls_symbol(g, "work'"), beta = cls_constant(g, 0), size = beta;
-    for (size_t i = 0; i < s->m; i++)
-        size = cls_add(g, size, cls_apply(g, CLS_FN_SQRT, cls_mul(g, f->S[i], f->S[i])));
+    for (size_t i = 0; i < s->m && !s->has_entropy; i++)
+        size = cls_add(g, size, absolute(g, f->S[i]));
+    if (s->has_entropy) size = size_of(g, f->entropy);
     for (size_t i = 0; i < s->m; i++)
         beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
     c->outputs[CLSI_MONITOR_ENERGY] = s->has_work ? cls_sub(g, f->energy, work) : f->energy;

@@ -31,7 +31,8 @@ enum {
     CLSI_MONITOR_ENERGY,
     CLSI_MONITOR_BETA,
     CLSI_MONITOR_ENTROPY,
-    CLSI_MONITOR_SIZE, /* sum |S_i|: what round-off of the entropy is measured by */
+    CLSI_MONITOR_SIZE, /* sum |S_i|, or of the terms of a total entropy: what round-off of the
+                          entropy is measured by */
     CLSI_MONITOR_INVARIANTS
 };
 

@@ -240,7 +240,7 @@ test_interrupt_leaves_nothing() {
 test_interrupt_keeps_what_was_found() {
     observe data.csv 100
     timeout -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" \
-        --field "network(24, 24)" --optimizer adam --epochs 1e6 -o m.safetensors 2>message
+        --field "network(24, 24)" --optimizer adam --epochs 1e6 --patience 1000000 -o m.safetensors 2>message
     [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
     expect_in_file 'interrupted; m\.safetensors holds the best so far' message
     run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
