@@ -188,6 +188,14 @@ static void case_c(void **state) {
     one_case(*state, "c: everything unknown", 3, parts, NULL, 1e-4, 1);
 }
 
+/* The same figures by networks, from random parameters. */
+static void by_networks(void **state) {
+    const char *const all[] = {"G", "F1", "F2"};
+    one_case(*state, "a by networks", 1, all, "network(24, 24)", 1e-5, 0);
+    one_case(*state, "b by networks", 2, all + 1, "network(24, 24)", 5e-5, 0);
+    one_case(*state, "c by networks", 3, all, "network(24, 24)", 1e-4, 0);
+}
+
 /* ---- parameters that nobody trained ---- */
 
 /* `size` of the parameters is that of the single entropies, whose sum may be much smaller: a fall
@@ -389,6 +397,7 @@ int main(void) {
                                        cmocka_unit_test(case_b),
                                        cmocka_unit_test(one_friction),
                                        cmocka_unit_test(case_c),
+                                       cmocka_unit_test(by_networks),
                                        cmocka_unit_test(untrained_parameters),
                                        cmocka_unit_test(friction_in_several_dimensions),
                                        cmocka_unit_test(noisy_data)};
