@@ -427,8 +427,8 @@ static int moves(const work *w) {
     return sum > 1e-300;
 }
 
-/* Networks by spring: on the piston lm was a hundred times behind after a minute. Rules that are
- * not affine by lm, which needs tens of iterations there. */
+/* Networks by spring: on the piston lm was ten to seventy times behind after a minute. Rules that
+ * are not affine by lm, which needs tens of iterations there. */
 static const char *choose_optimizer(const work *w) {
     if (w->residual->affine) return "linear";
     for (size_t i = 0; i < w->unknowns->n; i++)
