@@ -1,0 +1,79 @@
+/* The end of a lesson: what was learned becomes a model, with where it comes from. */
+#include "learn/lesson.h"
+#include "base/base.h"
+#include "model/safetensors.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double clsi_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int clsi_is_loss(const clsi_lesson *w, const char *name) {
+    return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
+}
+
+static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const *names) {
+    json_t *files = json_array();
+    for (size_t i = 0; i < n_tables; i++) {
+        char hash[65] = "";
+        clsi_sha256_file(names[i], hash, NULL);
+        json_array_append_new(files, json_pack("{s:s, s:s}", "file", names[i], "sha256", hash));
+    }
+    const cls_learn_info *f = w->info;
+    json_t *all = json_pack(
+        "{s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "data", files, "version",
+        cls_version(), "optimizer", f->optimizer, "seed", (json_int_t)w->o->seed, "windows",
+        (json_int_t)f->samples, "validation_windows", (json_int_t)f->validation_samples, "loss",
+        f->loss_final, "validation_loss", isfinite(f->loss_validation) ? f->loss_validation : 0.0,
+        "unseen", (json_int_t)f->unseen, "condition", f->condition, "scale_fixed", f->normalised);
+    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    return text;
+}
+
+cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
+                             size_t n_tables, const char *const *names, cls_model **out) {
+    cls_model *m = clsi_calloc(1, sizeof *m);
+    if (!m) return clsi_no_memory(w->error);
+    clsi_unknowns *us = w->unknowns;
+    size_t n_set = set ? set->n : 0;
+    m->name = clsi_strdup(system->name);
+    m->text = clsi_strdup(system->text);
+    m->provenance = provenance(w, n_tables, names);
+    m->learned = clsi_calloc(us->n, sizeof *m->learned);
+    m->set_names = clsi_calloc(n_set, sizeof *m->set_names);
+    m->set_values = clsi_calloc(n_set, sizeof *m->set_values);
+    cls_status status =
+        m->name && m->text && m->provenance && m->learned && m->set_names && m->set_values
+            ? CLS_OK
+            : clsi_no_memory(w->error);
+    for (size_t i = 0; i < n_set && status == CLS_OK; i++, m->n_set++) {
+        m->set_values[i] = set->values[i];
+        if (!(m->set_names[i] = clsi_strdup(set->names[i]))) status = clsi_no_memory(w->error);
+    }
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++, m->n_learned++) {
+        m->learned[i] = us->list[i].learned; /* moved */
+        us->list[i].learned = (clsi_learned){0};
+    }
+    double start[256];
+    if (system->form->nz < 256 && cls_system_start(system, NULL, start, NULL) == CLS_OK) {
+        m->start = clsi_calloc(system->form->nz, sizeof *m->start);
+        if (m->start) memcpy(m->start, start, system->form->nz * sizeof *m->start);
+        m->n_start = m->start ? system->form->nz : 0;
+    }
+    m->theta = w->theta;
+    m->n_theta = us->n_theta;
+    w->theta = NULL;
+    if (status == CLS_OK) status = clsi_model_build(m, w->error);
+    if (status == CLS_OK)
+        *out = m;
+    else
+        cls_model_free(&m);
+    return status;
+}

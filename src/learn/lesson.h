@@ -1,0 +1,64 @@
+/* learn, inside: one lesson, from data to model, for the files that work on it.
+ *
+ *   learn.c    what is to be done, in order
+ *   solve.c    the fit of the residual: one solve or iterations
+ *   fit.c      the fits that go on from there: shooting, derivatives
+ *   lesson.c   the model at the end */
+#ifndef CLSI_LESSON_H
+#define CLSI_LESSON_H
+
+#include "learn/learn.h"
+#include "learn/train.h"
+
+typedef struct clsi_lesson {
+    cls_learn_options *o; /* a copy */
+    const cls_system *system;
+    const cls_assignments *set;
+    clsi_points *points;
+    clsi_unknowns *unknowns;
+    clsi_residual *residual;
+    clsi_anchors *anchors;
+    double *theta;
+    cls_learn_info *info;
+    double started;
+    cls_error *error;
+} clsi_lesson;
+
+double clsi_now(void); /* seconds */
+int clsi_is_loss(const clsi_lesson *w, const char *name);
+
+/* ---- solve.c ---- */
+
+/* Root mean square of the scaled residual over the windows [first, last). */
+cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, size_t last,
+                            double *loss);
+cls_status clsi_lesson_solve(clsi_lesson *w);
+/* Frictions and conductances are made positive by form, with a floor far below their size. */
+cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta);
+/* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
+cls_status clsi_lesson_rescale(clsi_lesson *w);
+/* The system with these parameters, in the form the parts have now. */
+cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_system **out,
+                             cls_error *error);
+/* Simulates with these parameters. */
+double clsi_lesson_rollout(void *owner, const double *theta);
+int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
+cls_status clsi_lesson_check_from(const clsi_lesson *w);
+/* All rows alike, as the papers have them. */
+cls_status clsi_lesson_weights(clsi_lesson *w);
+/* What a checkpoint belongs to: settings as words, data and system as a hash. */
+char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer);
+
+/* ---- fit.c ---- */
+
+/* The fit of the residual goes on as a fit of simulations. */
+cls_status clsi_lesson_shoot(clsi_lesson *w);
+/* From the fit of the residual on, by the rates themselves. */
+cls_status clsi_lesson_derive(clsi_lesson *w);
+
+/* ---- lesson.c ---- */
+
+cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
+                             size_t n_tables, const char *const *names, cls_model **out);
+
+#endif

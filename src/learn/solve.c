@@ -1,0 +1,451 @@
+/* The fit of the residual: one least-squares solve where it is affine in the parameters, iterations
+ * with restarts and rollouts elsewhere; positive by form in the end. */
+#include "learn/lesson.h"
+#include "base/base.h"
+#include "learn/optimize.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int tell(clsi_lesson *w, const char *phase, uint64_t done, uint64_t total, double loss) {
+    if (!w->o->watch) return 0;
+    cls_learn_progress p = {phase, done, total, loss, clsi_now() - w->started, NAN, 0};
+    return w->o->watch(w->o->owner, &p);
+}
+
+/* Mean p.v by mean v.v where energy and forces have no scale of their own (iterations: a solve has
+ * it as a constraint), one elsewhere. `row` is its row over theta. */
+static cls_status scale_of(clsi_lesson *w, const double *theta, double *row, double *scale) {
+    double pv, vv;
+    *scale = 1;
+    if (!w->residual->scale_free) return CLS_OK;
+    cls_status status = clsi_residual_scale(w->residual, theta, 0, row, &pv, &vv);
+    *scale = pv / vv;
+    for (size_t j = 0; j < w->unknowns->n_theta; j++) row[j] /= vv;
+    return status;
+}
+
+/* Root mean square of the scaled residual over the windows [first, last). */
+cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, size_t last,
+                            double *loss) {
+    size_t E = w->residual->n_equations, count = (last - first) * E;
+    double *r = clsi_calloc(count + w->unknowns->n_theta, sizeof *r), sum = 0, scale = 1;
+    if (!r) return clsi_no_memory(w->error);
+    cls_status status = clsi_residual_rows(w->residual, theta, first * E, count, NULL, r, NULL);
+    for (size_t k = 0; k < count; k++) sum += r[k] * r[k];
+    if (status == CLS_OK) status = scale_of(w, theta, r + count, &scale);
+    *loss = count ? sqrt(sum / (double)count) / scale : NAN;
+    free(r);
+    return status;
+}
+
+/* ---- one solve ---- */
+
+/* Directions below this are not seen: entropies have no origin, and c T is nearly a polynomial in
+ * log T. At 1e-13 the origin ran to thousands and hid the drift of the energy behind its size. */
+#define RCOND 1e-10
+
+enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
+
+static cls_status fold_rows(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+    size_t n = w->points->n_training, E = w->residual->n_equations;
+    cls_status status = CLS_OK;
+    for (size_t at = 0; at < n && status == CLS_OK; at += BLOCK) {
+        size_t count = (n - at < BLOCK ? n - at : BLOCK) * E;
+        status = clsi_residual_rows(w->residual, NULL, at * E, count, NULL, b, A);
+        for (size_t k = 0; k < count; k++) b[k] = -b[k];
+        if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
+        if (status == CLS_OK && tell(w, "rows", at + count / E, n, NAN))
+            status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
+    }
+    return status;
+}
+
+static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const double *d,
+                               double *A, double *b) {
+    clsi_lsq *q;
+    clsi_lsq_info found;
+    size_t P = w->unknowns->n_theta;
+    cls_status status = clsi_lsq_create(P, n, C, d, &q, w->error);
+    if (status == CLS_OK) status = fold_rows(w, q, A, b);
+    if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
+    if (status == CLS_OK)
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
+                                     &w->info->negative, &w->info->kkt, w->error);
+    if (status == CLS_OK) {
+        w->info->rank = found.rank;
+        w->info->unseen = found.unseen;
+        w->info->condition = found.condition;
+    }
+    clsi_lsq_free(&q);
+    return status;
+}
+
+/* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as
+ * well as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one,
+ * unless an anchor sets the scale. */
+static cls_status conditions(clsi_lesson *w, double *C, double *d) {
+    size_t n = clsi_anchors_count(w->anchors), P = w->unknowns->n_theta;
+    cls_status status = CLS_OK;
+    double pv;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        status = clsi_anchors_constraint(w->anchors, i, C + i * P, &d[i], w->error);
+    if (status == CLS_OK && w->info->normalised)
+        status = clsi_residual_scale(w->residual, NULL, 0, C + n * P, &pv, &d[n]);
+    return status;
+}
+
+static cls_status solve_linear(clsi_lesson *w) {
+    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
+    size_t n = clsi_anchors_count(w->anchors) + (size_t)w->info->normalised;
+    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
+    double *C = clsi_calloc(n * P, sizeof *C), *d = clsi_calloc(n, sizeof *d);
+    cls_status status = A && b && C && d ? CLS_OK : clsi_no_memory(w->error);
+    if (status == CLS_OK) status = conditions(w, C, d);
+    if (status == CLS_OK) status = solve_folded(w, n, C, d, A, b);
+    free(A);
+    free(b);
+    free(C);
+    free(d);
+    return status;
+}
+
+/* ---- form ---- */
+
+/* Frictions and conductances are made positive by form, with a floor far below their size. */
+cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        clsi_unknown *u = &w->unknowns->list[i];
+        clsi_learned *l = &u->learned;
+        if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
+        if (l->matrix && l->slot) continue;
+        size_t n = w->points->n;
+        double *value = clsi_calloc(n, sizeof *value), mean = 0;
+        if (!value) return clsi_no_memory(w->error);
+        l->field->kind->evaluate(l->field, theta + l->offset, n, u->x, value, NULL, NULL);
+        for (size_t s = 0; s < n; s++) mean += fabs(value[s]) / (double)n;
+        l->floor = 1e-6 * mean + 1e-300;
+        free(value);
+    }
+    return CLS_OK;
+}
+
+/* ---- step by step ---- */
+
+/* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
+cls_status clsi_lesson_rescale(clsi_lesson *w) {
+    double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), scale;
+    if (!row) return clsi_no_memory(w->error);
+    cls_status status = scale_of(w, w->theta, row, &scale);
+    if (status == CLS_OK && !(scale > 0 && isfinite(1 / scale)))
+        status =
+            clsi_fail(w->error, CLS_NUMERIC,
+                      "what was learned has no positive mass (the mean of p.v is %g of that of "
+                      "v.v); take another seed, more iterations or a basis such as "
+                      "chebyshev(8)",
+                      scale);
+    for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
+        const clsi_unknown *u = &w->unknowns->list[i];
+        clsi_learned *l = &w->unknowns->list[i].learned;
+        size_t n = w->residual->n;
+        int angle = !l->matrix && l->slot >= n && l->slot < n * (n + 1) / 2;
+        if (u->kind == CLSI_PART_FRICTION && angle) continue;
+        l->scale /= scale;
+        l->floor /= scale;
+    }
+    free(row);
+    return status;
+}
+
+/* Start parameters have a mass that may be zero or negative, from which no residual leads to a
+ * positive one: they are moved along its row until it is positive. */
+static void start_with_mass(clsi_lesson *w, double *theta) {
+    size_t P = w->unknowns->n_theta;
+    double *row = clsi_calloc(P, sizeof *row), scale, square;
+    for (int k = 0; row && k < 20; k++) {
+        if (scale_of(w, theta, row, &scale) != CLS_OK || scale > 0.1) break;
+        square = 0;
+        for (size_t j = 0; j < P; j++) square += row[j] * row[j];
+        for (size_t j = 0; j < P && square > 0; j++) theta[j] += (1 - scale) / square * row[j];
+    }
+    free(row);
+}
+
+/* Root mean square of the validation rows, as the optimisers measure. */
+static double validate(void *owner, const double *theta) {
+    clsi_lesson *w = owner;
+    double loss;
+    size_t n = w->points->n_training;
+    cls_status status = clsi_lesson_loss(w, theta, n, w->points->n_windows, &loss);
+    return status == CLS_OK ? loss : INFINITY;
+}
+
+/* The system with these parameters, in the form the parts have now. */
+cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_system **out,
+                             cls_error *error) {
+    clsi_unknowns *us = w->unknowns;
+    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    double *copy = clsi_calloc(us->n_theta, sizeof *copy);
+    cls_status status = learned && copy ? CLS_OK : clsi_no_memory(error);
+    *out = NULL;
+    if (status == CLS_OK) {
+        for (size_t i = 0; i < us->n; i++) learned[i] = us->list[i].learned; /* borrowed */
+        memcpy(copy, theta, us->n_theta * sizeof *copy);
+        cls_model m = {.name = w->system->name,
+                       .text = w->system->text,
+                       .n_set = w->set ? w->set->n : 0,
+                       .set_names = w->set ? (char **)w->set->names : NULL,
+                       .set_values = w->set ? (double *)w->set->values : NULL,
+                       .n_learned = us->n,
+                       .n_theta = us->n_theta,
+                       .learned = learned,
+                       .theta = copy};
+        status = clsi_model_build(&m, error);
+        *out = m.system;
+    }
+    free(learned);
+    free(copy);
+    return status;
+}
+
+/* Simulates with these parameters. */
+double clsi_lesson_rollout(void *owner, const double *theta) {
+    clsi_lesson *w = owner;
+    cls_system *s;
+    double error = INFINITY;
+    if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK) error = clsi_rollout(w->points, s);
+    cls_system_free(&s);
+    return error;
+}
+
+/* The same in the form that the model will have. */
+static double roll_out(void *owner, const double *theta) {
+    return clsi_lesson_make_positive(owner, theta) == CLS_OK ? clsi_lesson_rollout(owner, theta)
+                                                             : INFINITY;
+}
+
+int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
+    clsi_lesson *w = owner;
+    size_t restarts = w->o->restarts ? w->o->restarts : 1;
+    cls_learn_progress told = {.phase = "iterate",
+                               .done = p->iteration,
+                               .total = w->o->max_iterations * restarts,
+                               .loss = sqrt(2 * p->loss),
+                               .seconds = clsi_now() - w->started,
+                               .validation = p->validation,
+                               .restart = p->restart};
+    if (w->o->watch && w->o->watch(w->o->owner, &told))
+        w->info->stopped = 1;
+    else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
+        w->info->stopped = 2;
+    return w->info->stopped;
+}
+
+static void initialise(void *owner, uint64_t seed, double *theta) {
+    clsi_lesson *w = owner;
+    cls_random random;
+    if (w->residual->start_affine) return; /* theta holds the solution of the affine rule */
+    cls_random_seed(&random, seed);
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        const clsi_learned *l = &w->unknowns->list[i].learned;
+        l->field->kind->initialise(l->field, &random, theta + l->offset);
+        for (size_t k = 0; l->square && l->field->kind->linear && k < l->field->n_parameters; k++)
+            theta[l->offset + k] = 0.1 * cls_random_normal(&random); /* at 0 a square is flat */
+    }
+    if (w->o->from) memcpy(theta, w->o->from->theta, w->unknowns->n_theta * sizeof *theta);
+    start_with_mass(w, theta);
+}
+
+/* The model to begin at must have the form of the one to come, scalings of the inputs included. */
+static int same_form(const clsi_learned *a, const clsi_learned *b) {
+    int same = strcmp(a->part, b->part) == 0 && strcmp(a->field->spec, b->field->spec) == 0 &&
+               a->d == b->d;
+    for (size_t k = 0; same && k < a->d; k++)
+        same = strcmp(a->input[k], b->input[k]) == 0 && a->center[k] == b->center[k] &&
+               a->half[k] == b->half[k];
+    return same;
+}
+
+cls_status clsi_lesson_check_from(const clsi_lesson *w) {
+    const cls_model *m = w->o->from;
+    const clsi_unknowns *us = w->unknowns;
+    int same = !m || (m->n_learned == us->n && m->n_theta == us->n_theta);
+    for (size_t i = 0; m && same && i < us->n; i++)
+        same = same_form(&m->learned[i], &us->list[i].learned);
+    if (same) return CLS_OK;
+    return clsi_fail(w->error, CLS_USAGE,
+                     "the model to begin from is of other parts, fields or data than what is to be "
+                     "learned here; give the same data, unknown parts in their order and field");
+}
+
+/* All rows alike, as the papers have them. */
+cls_status clsi_lesson_weights(clsi_lesson *w) {
+    const char *name = w->o->weights ? w->o->weights : "balanced";
+    const clsi_points *p = w->points;
+    if (strcmp(name, "balanced") == 0 || p->intervals) return CLS_OK;
+    if (strcmp(name, "equal") != 0)
+        return clsi_fail(w->error, CLS_USAGE, "weights are balanced or equal, not '%s'", name);
+    for (size_t k = 0; k < p->n_windows; k++) {
+        size_t at[CLSI_MOST_WIDTH];
+        clsi_window_points(p, k, at);
+        double length = p->time[at[p->width - 1]] - p->time[at[0]];
+        for (size_t e = 0; e < w->residual->n_equations; e++)
+            w->residual->weight[e * p->n_windows + k] = 1 / length;
+    }
+    return CLS_OK;
+}
+
+static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* What a checkpoint belongs to: settings as words, data and system as a hash. */
+char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer) {
+    const clsi_points *p = w->points;
+    const cls_learn_options *o = w->o;
+    clsi_text text = {0};
+    uint64_t hash = mix(0xcbf29ce484222325, strlen(w->system->text), w->system->text);
+    hash = mix(hash, p->n * sizeof *p->time, p->time);
+    hash = mix(hash, p->n * p->nz * sizeof *p->z, p->z);
+    hash = mix(hash, p->n_windows * sizeof *p->window, p->window);
+    hash = mix(hash, sizeof p->n_training, &p->n_training);
+    for (size_t i = 0; w->set && i < w->set->n; i++) {
+        hash = mix(hash, strlen(w->set->names[i]) + 1, w->set->names[i]);
+        hash = mix(hash, sizeof *w->set->values, &w->set->values[i]);
+    }
+    clsi_text_printf(&text, "%s, seed %llu, restarts %zu, patience %llu, scheme %s", optimizer,
+                     (unsigned long long)o->seed, o->restarts ? o->restarts : 1,
+                     (unsigned long long)o->patience, o->scheme ? o->scheme : "quadrature");
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        const clsi_learned *l = &w->unknowns->list[i].learned;
+        clsi_text_printf(&text, ", %s %s", l->part, l->field->spec);
+    }
+    if (o->from) hash = mix(hash, o->from->n_theta * sizeof(double), o->from->theta);
+    if (o->rate > 0) hash = mix(hash, sizeof o->rate, &o->rate);
+    if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
+    clsi_text_printf(&text, ", data and system %016llx", (unsigned long long)hash);
+    return clsi_text_take(&text);
+}
+
+static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimizer) {
+    clsi_problem problem;
+    clsi_training_info found;
+    const cls_learn_options *o = w->o;
+    char *what = clsi_lesson_identity(w, optimizer->name);
+    if (!what) return clsi_no_memory(w->error);
+    double weight = 10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
+    w->residual->scale_free = w->info->normalised;
+    w->residual->anchors = w->anchors;
+    w->residual->anchor_weight = weight;
+    clsi_residual_problem(w->residual, &problem);
+    if (w->residual->start_affine) { /* begin where the same rule without its correction ends */
+        w->residual->plain = 1;
+        cls_status started = solve_linear(w);
+        w->residual->plain = 0;
+        if (started != CLS_OK) {
+            free(what);
+            return started;
+        }
+    }
+    clsi_training t = {.problem = &problem,
+                       .optimizer = optimizer,
+                       .max_iterations = o->max_iterations,
+                       .seed = o->seed,
+                       .restarts = w->residual->start_affine ? 1 : o->restarts,
+                       .patience = o->patience,
+                       .batch = o->batch,
+                       .rate = o->rate,
+                       .decay = o->decay,
+                       .constant_rate = o->constant_rate,
+                       .owner = w,
+                       .initialise = initialise,
+                       .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
+                       .rollout = o->validate > 0 ? roll_out : NULL,
+                       .watch = clsi_lesson_watch,
+                       /* with shooting the checkpoint is that of its last stage */
+                       .checkpoint = clsi_is_loss(w, "shooting") ? NULL : o->checkpoint,
+                       .identity = what,
+                       .checkpoint_every = o->checkpoint_every,
+                       .resume = o->resume && !clsi_is_loss(w, "shooting")};
+    cls_status status = clsi_train(&t, w->theta, &found, w->error);
+    free(what);
+    if (status != CLS_OK) return status;
+    w->info->iterations = found.iterations;
+    w->info->rollout = found.rollout;
+    w->info->restart = found.restart;
+    w->info->ended_early = (size_t)found.early;
+    return CLS_OK;
+}
+
+/* Is there a velocity whose square is a number other than zero? */
+static int moves(const clsi_lesson *w) {
+    const clsi_points *p = w->points;
+    double sum = 0;
+    for (size_t k = 0; k < p->n_training; k++)
+        for (size_t j = 0; j < w->residual->n; j++) {
+            double v = p->z[(w->unknowns->s->nq + j) * p->n + p->window[k]];
+            sum += v * v / (double)p->n_training;
+        }
+    return sum > 1e-300;
+}
+
+/* Networks by spring: on the piston lm was ten to seventy times behind after a minute. Rules that
+ * are not affine by lm, which needs tens of iterations there. */
+static const char *choose_optimizer(const clsi_lesson *w) {
+    if (w->residual->affine) return "linear";
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        if (!w->unknowns->list[i].learned.field->kind->linear) return "spring";
+    return "lm";
+}
+
+/* Iterations that are worth having, where the caller has no opinion. */
+static uint64_t usual_iterations(const char *name) {
+    static const struct {
+        const char *name;
+        uint64_t n;
+    } list[] = {{"spring", 8000}, {"lbfgs", 5000}, {"adam", 20000}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) return list[i].n;
+    return 400;
+}
+
+cls_status clsi_lesson_solve(clsi_lesson *w) {
+    const char *name = w->o->optimizer ? w->o->optimizer : "auto";
+    if (strcmp(name, "auto") == 0) name = choose_optimizer(w);
+    int linear = strcmp(name, "linear") == 0;
+    const clsi_optimizer *optimizer = linear ? NULL : clsi_optimizer_find(name);
+    if (!linear && !optimizer)
+        return clsi_fail(
+            w->error, CLS_USAGE,
+            "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam and qp",
+            name);
+    if (linear && !w->residual->affine)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "the residual is not affine in these unknowns, so that `linear` cannot "
+                         "solve it; take lm, or a basis such as chebyshev(8)");
+    snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
+    if (w->o->max_iterations == 0) w->o->max_iterations = usual_iterations(name);
+    w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
+    size_t n = w->points->n_training;
+    if (w->info->normalised && !moves(w))
+        return clsi_fail(w->error, CLS_DATA,
+                         "nothing moves in the data, so that the scale of the energy cannot be "
+                         "fixed; add trajectories with v other than zero");
+    cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
+    if (status == CLS_OK) status = clsi_lesson_loss(w, w->theta, 0, n, &w->info->loss_final);
+    if (status == CLS_OK)
+        status = clsi_lesson_loss(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
+    /* parts that are multiplied with each other have no common factor: their scale stays as found
+     */
+    if (status == CLS_OK && w->residual->scale_free && w->unknowns->linear)
+        status = clsi_lesson_rescale(w);
+    w->info->normalised &= w->unknowns->linear;
+    if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
+        status =
+            clsi_fail(w->error, CLS_NUMERIC,
+                      "the residual of what was learned is not finite; the data are too extreme "
+                      "for their units");
+    return status;
+}
