@@ -441,16 +441,17 @@ static clsi_trouble careful_step(cls_simulator *sim, const double *saved, const 
     return trouble;
 }
 
-/* A step is solved up to this part of the energies. Where a temperature is next to nothing, that is
- * an entropy, and a fall of such a size means nothing but that the step cannot be solved well
- * enough; a larger one is what the formulas say (a friction that drives). */
+/* A step is solved up to this part of the energies. Where a temperature is next to nothing that is
+ * much entropy (COLD: a part of all there is), and a fall within it says that the step cannot be
+ * solved well enough. Other falls are what the formulas say (a friction that drives). */
 #define UNSOLVED 1e-13
+#define COLD     1e-11
 
 static int falls_by_round_off(const cls_simulator *sim) {
     const double *now = sim->monitor_out;
-    double fall = -sim->step_entropy;
-    return fall > 1e-14 * now[CLSI_MONITOR_SIZE] &&
-           fall <= UNSOLVED * now[CLSI_MONITOR_BETA] * sim->energy_scale;
+    double fall = -sim->step_entropy, size = now[CLSI_MONITOR_SIZE];
+    double unsolved = UNSOLVED * now[CLSI_MONITOR_BETA] * sim->energy_scale;
+    return unsolved > COLD * size && fall > 1e-14 * size && fall <= unsolved;
 }
 
 /* A whole step with the carried defect. Production may drop so fast (a turning point) that taking
