@@ -54,13 +54,12 @@ cls_status cli_unknown(cls_error *error, cls_status status, const char *kind, co
                        size_t n, const char *const *words) {
     const char *near = cls_nearest_word(word, n, words);
     char list[1024] = "";
-    if (near)
-        return cli_fail(error, status, "'%s' is not a %s; did you mean %s?", word, kind, near);
+    if (near) return cli_fail(error, status, "'%s' is no %s; did you mean %s?", word, kind, near);
     for (size_t i = 0, used = 0; i < n && used < sizeof list - 1; i++) {
         int k = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
         used += k > 0 ? (size_t)k : 0;
     }
-    return cli_fail(error, status, "'%s' is not a %s; there are %s", word, kind, list);
+    return cli_fail(error, status, "'%s' is no %s; there are %s", word, kind, list);
 }
 
 /* ---- numbers ---- */

@@ -395,31 +395,29 @@ static cls_status rows_of_shard(batch *b, size_t first, const size_t *list, size
     return status;
 }
 
-/* Shards depend on the number of rows, never on that of threads; they begin with a window. A sum
- * of the gradient costs as much as a dozen windows, so they are not small. */
-enum { SHARDS = 16, SHARD_WINDOWS = 250 };
+/* A sum of the gradient costs as much as a dozen windows, so shards are not small. Threads are
+ * woken only for what takes a millisecond or more: on a busy machine they may come late. */
+enum { SHARD_WINDOWS = 250 };
 
-static size_t shard_count(const clsi_residual *r, size_t count) {
+size_t clsi_shard_count(const clsi_residual *r, size_t count, size_t windows) {
     size_t n = 1;
-    while (n < SHARDS && 2 * n * SHARD_WINDOWS * r->n_equations <= count) n *= 2;
+    while (n < CLSI_SHARDS && 2 * n * windows * r->n_equations <= count) n *= 2;
     return n;
 }
 
-/* Threads are woken only for what takes a millisecond or more: on a busy machine they may come
- * late. */
-static int is_long(const clsi_residual *r, size_t count) {
-    return (double)count * (double)r->unknowns->n_theta > 2e7;
-}
-
-static size_t shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
+size_t clsi_shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
     size_t at = count * s / shards;
     return s == shards ? count : at - at % r->n_equations;
+}
+
+static int is_long(const clsi_residual *r, size_t count) {
+    return (double)count * (double)r->unknowns->n_theta > 2e7;
 }
 
 cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J) {
     if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
-    size_t shards = shard_count(r, count);
+    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
     int failed = 0;
     if (!memory_for(r, 0)) return CLS_MEMORY;
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
@@ -428,9 +426,9 @@ cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_
         failed = batch_begin(r, theta, &b) != CLS_OK;
 #pragma omp for schedule(dynamic)
         for (size_t s = 0; s < shards; s++)
-            failed |=
-                failed || rows_of_shard(b, first, list, shard_begin(r, count, shards, s),
-                                        shard_begin(r, count, shards, s + 1), out, J) != CLS_OK;
+            failed |= failed ||
+                      rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
+                                    clsi_shard_begin(r, count, shards, s + 1), out, J) != CLS_OK;
     }
     return failed ? CLS_MEMORY : CLS_OK;
 }
@@ -554,10 +552,10 @@ static cls_status gradient_of_shard(batch *b, const size_t *list, size_t begin, 
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
     if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
-    size_t P = r->unknowns->n_theta, shards = shard_count(r, count);
-    const struct clsi_residual_memory *memory = memory_for(r, SHARDS * (P + 1));
+    size_t P = r->unknowns->n_theta, shards = clsi_shard_count(r, count, SHARD_WINDOWS);
+    const struct clsi_residual_memory *memory = memory_for(r, CLSI_SHARDS * (P + 1));
     if (!memory) return CLS_MEMORY;
-    double *sums = memory->parts, *parts = sums + SHARDS;
+    double *sums = memory->parts, *parts = sums + CLSI_SHARDS;
     int failed = 0;
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
@@ -565,9 +563,9 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
         failed = batch_begin(r, theta, &b) != CLS_OK;
 #pragma omp for schedule(dynamic)
         for (size_t s = 0; s < shards; s++)
-            failed |= failed || gradient_of_shard(b, list, shard_begin(r, count, shards, s),
-                                                  shard_begin(r, count, shards, s + 1), sums + s,
-                                                  parts + s * P) != CLS_OK;
+            failed |= failed || gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
+                                                  clsi_shard_begin(r, count, shards, s + 1),
+                                                  sums + s, parts + s * P) != CLS_OK;
 #pragma omp for schedule(static)
         for (size_t j = 0; j < P; j++) {
             double sum = parts[j];

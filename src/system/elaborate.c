@@ -237,7 +237,7 @@ static cls_status read_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_
     clsi_reader *r = p->sources[source];
     *list = clsi_calloc(MAX_PORTS, sizeof **list);
     if (!*list) return clsi_no_memory(p->error);
-    cls_status status = clsi_expect(r, c, "(", "the name, for the list of its ports,");
+    cls_status status = clsi_expect(r, c, "(", "the name and before the list of its ports");
     while (status == CLS_OK) {
         if (*n == MAX_PORTS) return clsi_at(r, c->at, "more than %d ports", (int)MAX_PORTS);
         status = read_port(p, source, c, &(*list)[*n]);

@@ -86,10 +86,6 @@ static void put_variables(page *p) {
     }
 }
 
-static const char *force_on(const cls_system *s, size_t j) {
-    return j < s->paired ? s->coordinate[j].name : s->momentum[j].name;
-}
-
 static void put_friction(page *p) {
     const cls_system *s = p->s;
     const char *title = "\n  friction\n";
@@ -97,7 +93,7 @@ static void put_friction(page *p) {
         for (size_t j = 0; j < s->n; j++) {
             cls_node F = s->raw.friction[i * s->n + j];
             if (is_zero(p, F)) continue;
-            clsi_text_printf(&p->text, "%s    %s <- ", title, force_on(s, j));
+            clsi_text_printf(&p->text, "%s    %s <- ", title, clsi_force_on(s, j));
             put_node(p, F);
             clsi_text_printf(&p->text, "   (heats %s)\n", s->entropy[i].name);
             title = "";
@@ -154,7 +150,7 @@ static void put_external(page *p) {
     }
     for (size_t j = 0; j < s->n; j++) {
         if (is_zero(p, s->raw.force[j])) continue;
-        clsi_text_printf(&p->text, "%s    %s <- ", title, force_on(s, j));
+        clsi_text_printf(&p->text, "%s    %s <- ", title, clsi_force_on(s, j));
         put_node(p, s->raw.force[j]);
         clsi_text_append(&p->text, "   (its work is counted)\n");
         title = "";

@@ -218,11 +218,6 @@ static void add_to(cls_graph *g, cls_node *sum, cls_node term) {
     *sum = cls_add(g, *sum, term);
 }
 
-/* The name that a force on momentum j is written with. */
-static const char *force_on(const cls_system *s, size_t j) {
-    return j < s->paired ? s->coordinate[j].name : s->momentum[j].name;
-}
-
 typedef cls_status (*take_force)(clsi_reader *r, size_t entropy, size_t coordinate,
                                  const clsi_expression *e);
 
@@ -235,7 +230,7 @@ static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, tak
         cls_status status = clsi_read_coordinate(r, &c, &j);
         if (status == CLS_OK && seen[j])
             status = clsi_at(r, c.at, "a second force on `%s` in one statement: add them",
-                             force_on(r->s, j));
+                             clsi_force_on(r->s, j));
         if (status == CLS_OK) status = clsi_expect(r, &c, "<-", "the coordinate");
         if (status != CLS_OK) return status;
         seen[j] = 1;

@@ -85,6 +85,10 @@ const char *clsi_part_inputs_of(const cls_system *s, const char *part) {
     return NULL;
 }
 
+const char *clsi_force_on(const cls_system *s, size_t j) {
+    return j < s->paired ? s->coordinate[j].name : s->momentum[j].name;
+}
+
 const char *cls_system_name(const cls_system *s) {
     return s->name;
 }

@@ -148,6 +148,9 @@ typedef struct clsi_place {
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
 
+/* The name that a force on momentum j is written with: its coordinate, or itself. */
+const char *clsi_force_on(const cls_system *s, size_t j);
+
 /* The brackets K and P of `physics` at a place (its v; NULL: the symbols), with slope (nq) = dE/dq
  * there: rate_q (nq, may be NULL) = K v, and against (n) = K^T slope - P v, what the forces on the
  * momenta work against: p' = forces - against. */

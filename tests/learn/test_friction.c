@@ -7,9 +7,8 @@
 #include <cmocka.h>
 
 #include "model/model.h"
+#include "tests/learn/dissipative.h"
 #include "tests/learn/made_data.h"
-
-enum { STATES = 2000 };
 
 static const char plate[] =
     "system \"a plate on an anisotropic floor\"\n"
@@ -38,41 +37,6 @@ static const char body[] =
     "friction F on T: x <- -(0.6 + 0.2*x^2)*v.x - 0.2*v.y + 0.3*v.z,\n"
     "    y <- -0.2*v.x - 0.4*v.y - 0.1*v.z, z <- -0.1*v.y - 0.3*v.z - 0.3*v.x\n"
     "start x = 0.5, y = -0.3, z = 0.1, v.x = 0.2, v.y = 0.4, v.z = -0.3, T = 1\n";
-
-/* F.v at states far outside the data: never positive beyond the round-off of its own terms. */
-static void assert_dissipative(const cls_model *m) {
-    const cls_system *s = cls_model_system(m);
-    cls_error error;
-    size_t n = s->n, nz = 2 * n + s->m;
-    cls_node inputs[16];
-    cls_program *program;
-    cls_random random;
-    cls_random_seed(&random, 23);
-    memcpy(inputs, s->q, n * sizeof *inputs);
-    memcpy(inputs + n, s->v, n * sizeof *inputs);
-    memcpy(inputs + 2 * n, s->T, s->m * sizeof *inputs);
-    if (cls_program_create(s->g, nz, inputs, n, s->bound.friction, &program, &error))
-        fail_msg("%s", error.message);
-    double *in = calloc(nz * STATES, sizeof *in), *out = calloc(n * STATES, sizeof *out);
-    for (size_t i = 0; i < 2 * n * STATES; i++) in[i] = 20 * cls_random_uniform(&random) - 10;
-    for (size_t i = 0; i < s->m * STATES; i++)
-        in[2 * n * STATES + i] = pow(10, 4 * cls_random_uniform(&random) - 2);
-    assert_int_equal(cls_program_run_many(program, STATES, STATES, in, out), CLS_OK);
-    for (size_t k = 0; k < STATES; k++) {
-        double power = 0, size = 0;
-        for (size_t j = 0; j < n; j++) {
-            double term = out[j * STATES + k] * in[(n + j) * STATES + k];
-            assert_true(isfinite(term));
-            power += term;
-            size += fabs(term);
-        }
-        if (power > 1e-13 * size)
-            fail_msg("friction drives at state %zu: %g of %g", k, power, size);
-    }
-    free(in);
-    free(out);
-    cls_program_free(&program);
-}
 
 /* Mean error of a rollout; the laws with the learned parameters and with random ones. */
 static double learned(const char *text, const char *field, size_t *n_fields) {

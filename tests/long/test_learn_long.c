@@ -9,11 +9,12 @@
 #include <cmocka.h>
 
 #include "model/model.h"
+#include "tests/learn/dissipative.h"
 #include "tests/learn/made_data.h"
 #include <stdio.h>
 #include <time.h>
 
-enum { STEPS = 20000, FURTHER = 200000, STARTS = 100, VECTORS = 1000, STATES = 10000 };
+enum { STEPS = 20000, FURTHER = 200000, STARTS = 100, VECTORS = 1000 };
 
 typedef struct shared {
     cls_system *piston;
@@ -280,41 +281,6 @@ static void untrained_parameters(void **state) {
 }
 
 /* ---- friction in several dimensions ---- */
-
-/* F.v at states far outside the data: never positive beyond the round-off of its own terms. */
-static void assert_dissipative(const cls_model *m) {
-    const cls_system *s = cls_model_system(m);
-    cls_error error;
-    size_t n = s->n, nz = 2 * s->n + s->m;
-    cls_node inputs[16];
-    cls_program *program;
-    cls_random random;
-    cls_random_seed(&random, 23);
-    memcpy(inputs, s->q, n * sizeof *inputs);
-    memcpy(inputs + n, s->v, n * sizeof *inputs);
-    memcpy(inputs + 2 * n, s->T, s->m * sizeof *inputs);
-    if (cls_program_create(s->g, nz, inputs, n, s->bound.friction, &program, &error))
-        fail_msg("%s", error.message);
-    double *in = calloc(nz * STATES, sizeof *in), *out = calloc(n * STATES, sizeof *out);
-    for (size_t i = 0; i < 2 * n * STATES; i++) in[i] = 20 * cls_random_uniform(&random) - 10;
-    for (size_t i = 0; i < s->m * STATES; i++)
-        in[2 * n * STATES + i] = pow(10, 4 * cls_random_uniform(&random) - 2);
-    assert_int_equal(cls_program_run_many(program, STATES, STATES, in, out), CLS_OK);
-    for (size_t k = 0; k < STATES; k++) {
-        double power = 0, size = 0;
-        for (size_t j = 0; j < n; j++) {
-            double term = out[j * STATES + k] * in[(n + j) * STATES + k];
-            assert_true(isfinite(term));
-            power += term;
-            size += fabs(term);
-        }
-        if (power > 1e-13 * size)
-            fail_msg("friction drives at state %zu: %g of %g", k, power, size);
-    }
-    free(in);
-    free(out);
-    cls_program_free(&program);
-}
 
 static void friction_of(const char *text, size_t n_ranges, const range *box, double goal) {
     cls_error error;
