@@ -61,12 +61,12 @@ static double learned(const char *text, const char *field, size_t *n_fields) {
     assert_string_equal(info.optimizer, strncmp(field, "network", 7) ? "linear" : "spring");
     double mean = rollout(s, m, 0.02, 300);
     *n_fields = m->n_learned;
-    assert_dissipative(m);
+    assert_dissipative(m, 2000);
     cls_random_seed(&random, 3);
     for (int trial = 0; trial < 3; trial++) {
         for (size_t i = 0; i < m->n_theta; i++) m->theta[i] = 3 * cls_random_normal(&random);
         if (clsi_model_build(m, &error)) fail_msg("%s", error.message);
-        assert_dissipative(m);
+        assert_dissipative(m, 2000);
     }
     cls_model_free(&m);
     cls_table_free(&t);

@@ -293,7 +293,7 @@ static void friction_of(const char *text, size_t n_ranges, const range *box, dou
     double mean = rollout(s, m, 0.02, 500);
     print_message("friction in %zu dimensions: mean error %.2e, %zu parameters, %s, %.1f s\n", s->n,
                   mean, info.parameters, info.optimizer, info.seconds);
-    assert_dissipative(m);
+    assert_dissipative(m, 10000);
     if (!(mean <= goal)) fail_msg("mean error %g", mean);
     cls_model_free(&m);
     cls_table_free(&t);
