@@ -67,20 +67,6 @@ static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, 
     return sum;
 }
 
-static cls_status check_used(const cls_system *system, size_t n, const clsi_replacement *list,
-                             cls_error *error) {
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].used) continue;
-        const char *near =
-            cls_nearest_word(list[i].part, system->n_parts, (const char *const *)system->parts);
-        return clsi_fail(error, CLS_USAGE,
-                         "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
-                         system->name, list[i].part, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'" : "", system->name);
-    }
-    return CLS_OK;
-}
-
 static const char *wanted_field(const cls_system *system, const char *name) {
     for (size_t i = 0; i < system->n_unknown; i++)
         if (strcmp(system->unknown[i], name) == 0) return system->unknown_field[i];
@@ -106,7 +92,7 @@ static cls_status parse_skeleton(clsi_qp *q, const cls_system *system, const cls
         if (own == CLS_OK && status != CLS_OK && q->error) *q->error = inner;
         if (own != CLS_OK) status = own;
     }
-    if (status == CLS_OK) status = check_used(system, n, list, q->error);
+    if (status == CLS_OK) status = clsi_replacements_used(system, n, list, q->error);
     free(slots);
     free(list);
     return status;

@@ -58,20 +58,6 @@ static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, 
     return clsi_part_force(s, p->first->learned.matrix, 0, n, p->values, j);
 }
 
-static cls_status check_parts(const cls_system *system, const clsi_replacement *list, size_t n,
-                              cls_error *error) {
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].used) continue;
-        const char *near =
-            cls_nearest_word(list[i].part, system->n_parts, (const char *const *)system->parts);
-        return clsi_fail(error, CLS_USAGE,
-                         "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
-                         system->name, list[i].part, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'" : "", system->name);
-    }
-    return CLS_OK;
-}
-
 static int is_listed(size_t n, const char *const *names, const char *name) {
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0) return 1;
@@ -105,7 +91,7 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     for (size_t i = 0; i < n; i++) list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
     cls_status status =
         clsi_system_parse_with(system->text, system->name, set, n, list, 1, out, error);
-    if (status == CLS_OK) status = check_parts(system, list, n, error);
+    if (status == CLS_OK) status = clsi_replacements_used(system, n, list, error);
     free(list);
     return status;
 }

@@ -357,6 +357,20 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
     return parse(text, file, set, n, replacements, skeleton, NULL, out, error);
 }
 
+cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
+                                  cls_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].used) continue;
+        const char *near =
+            cls_nearest_word(list[i].part, s->n_parts, (const char *const *)s->parts);
+        return clsi_fail(error, CLS_USAGE,
+                         "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
+                         s->name, list[i].part, near ? "; did you mean '" : "", near ? near : "",
+                         near ? "'" : "", s->name);
+    }
+    return CLS_OK;
+}
+
 cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
                                    const clsi_loader *loader, cls_system **out, cls_error *error) {
     return parse(text, file, set, 0, NULL, 0, loader, out, error);

@@ -193,6 +193,9 @@ const char *clsi_part_inputs_of(const cls_system *s, const char *part);
 cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
                                   size_t n, clsi_replacement *replacements, int skeleton,
                                   cls_system **out, cls_error *error);
+/* Were all of them found? If not, says which part the system does not have. */
+cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
+                                  cls_error *error);
 
 /* Variable number `slot` of an anchor's state: (q, v, T), (q, p, S) or (q, v, S) by formalism. */
 cls_node clsi_anchor_variable(const cls_system *s, size_t slot);

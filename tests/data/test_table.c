@@ -7,47 +7,18 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "tests/folder.h"
 #include <clausius/random.h>
 #include <clausius/table.h>
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64];
-
-static int make_folder(void **state) {
-    (void)state;
-    strcpy(folder, "/tmp/clausius-table-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static size_t files_in_folder(void) {
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    size_t n = 0;
-    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    DIR *d = opendir(folder);
-    char path[512];
-    for (struct dirent *e; d && (e = readdir(d));) {
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        unlink(path);
-    }
-    if (d) closedir(d);
-    return rmdir(folder);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
+/* What the tests of refusals have written goes here. */
+static int clear_folder(void **state) {
+    empty_folder();
+    return remove_folder(state);
 }
 
 static cls_status read_bytes(const char *bytes, size_t n, cls_table **t, cls_error *error) {
@@ -343,5 +314,5 @@ int main(void) {
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_reading_fails),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, clear_folder);
 }

@@ -9,39 +9,11 @@
 
 #include "expr/kernels.h"
 #include "expr/program.h"
+#include "tests/allocations.h"
 #include "tests/expr/random_graph.h"
 #include <string.h>
 
 enum { SYMBOLS = 5, OUTPUTS = 30 };
-
-/* ---- counting allocations ---- */
-
-/* The sanitizer brings its own malloc. Elsewhere glibc's is counted on the way. */
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-#define COUNTS_ALLOCATIONS 1
-static size_t allocations;
-void *__libc_malloc(size_t n);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t n);
-
-void *malloc(size_t n) {
-    allocations++;
-    return __libc_malloc(n);
-}
-
-void *calloc(size_t n, size_t size) {
-    allocations++;
-    return __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t n) {
-    allocations++;
-    return __libc_realloc(p, n);
-}
-#else
-#define COUNTS_ALLOCATIONS 0
-static size_t allocations;
-#endif
 
 /* ---- programs to try ---- */
 

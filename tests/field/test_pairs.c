@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "field/field.h"
+#include "tests/expr/quotients.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,40 +181,27 @@ static void derivatives_in_theta(void **state) {
     }
 }
 
-/* shared/reference/a1_phi_reference.csv: one neuron is the quotient itself, its bias both slopes.
- */
+/* One neuron is the quotient itself, its bias both slopes. */
 static void quotients_of_the_reference(void **state) {
     (void)state;
-    static const double a1[][5] = {
-        {0.3, 0.3, 0.91513696182662920314, -0.26659093910072717386, -0.26659093910072717386},
-        {0.3, 0.300000001, 0.91513696156003826381, -0.26659093932811152472,
-         -0.26659093955549587543},
-        {0.3, 0.31, 0.91244846960632198423, -0.26884922203072189073, -0.27109189488309469989},
-        {1, -1, 0.76159415595576488812, -0.17080990717086940936, 0.17080990717086940936},
-        {2.5, 2.4999, 0.026594850480485242731, -0.026237973246230751169, -0.026239675507654393589},
-        {20, 19, 5.4285947330377412649e-17, -3.7292530309211056812e-17, -7.1279364351543764616e-17},
-        {-7, 7, 0.14285690527770638168, 0.010203827083454391471, -0.010203827083454391471},
-        {400, -350, 0.0026666666666666666667, -3.5555555555555555556e-6, 3.5555555555555555556e-6},
-        {1e-9, -1e-9, 0.99999999999999999967, -3.3333333333333333307e-10,
-         3.3333333333333333307e-10},
-    };
     setup t = open_setup("network(1)", 2, 1);
     const size_t pair[] = {0, 1};
     t.theta[0] = t.theta[3] = 1; /* W, w */
     t.theta[1] = t.theta[2] = 0; /* W of the second input, b */
-    for (size_t i = 0; i < sizeof a1 / sizeof *a1; i++) {
+    for (size_t i = 0; i < QUOTIENTS; i++) {
         double gbar[2], b[] = {1, 0}, sums[4];
-        t.x[0] = a1[i][0];
-        t.x[2] = a1[i][1];
+        t.x[0] = tanh_quotients[i][0];
+        t.x[2] = tanh_quotients[i][1];
         t.x[1] = t.x[3] = 0;
         t.f->kind->pairs->open(t.f, t.theta, t.pass);
         t.f->kind->pairs->clear(t.pass);
         t.f->kind->pairs->evaluate(t.pass, 2, t.x, 1, pair, gbar);
         t.f->kind->pairs->add(t.pass, b);
         t.f->kind->pairs->close(t.pass, sums);
-        assert_true(fabs(gbar[0] - a1[i][2]) <= 1e-14 * a1[i][2]);
-        double slopes = a1[i][3] + a1[i][4], size = fabs(a1[i][3]) + fabs(a1[i][4]);
-        assert_true(fabs(sums[2] - slopes) <= 1e-14 * (size + a1[i][2]));
+        assert_true(fabs(gbar[0] - tanh_quotients[i][2]) <= 1e-14 * tanh_quotients[i][2]);
+        double slopes = tanh_quotients[i][3] + tanh_quotients[i][4],
+               size = fabs(tanh_quotients[i][3]) + fabs(tanh_quotients[i][4]);
+        assert_true(fabs(sums[2] - slopes) <= 1e-14 * (size + tanh_quotients[i][2]));
     }
     close_setup(&t);
 }

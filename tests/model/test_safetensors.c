@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 #include "model/safetensors.h"
+#include "tests/folder.h"
 #include <clausius/random.h>
-#include <dirent.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -21,37 +21,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64];
 static char model[128]; /* the file most tests use */
 
-static int make_folder(void **state) {
-    (void)state;
-    strcpy(folder, "/tmp/clausius-container-XXXXXX");
-    if (!mkdtemp(folder)) return -1;
+static int begin(void **state) {
+    if (make_folder(state)) return -1;
     snprintf(model, sizeof model, "%s/m.safetensors", folder);
     return 0;
 }
 
-/* Removes what is in the folder and says how much that was. */
-static size_t empty_folder(void) {
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    char path[512];
-    size_t n = 0;
-    for (struct dirent *e; (e = readdir(d));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        assert_int_equal(unlink(path), 0);
-        n++;
-    }
-    closedir(d);
-    return n;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
+static int end(void **state) {
     empty_folder();
-    return rmdir(folder);
+    return remove_folder(state);
 }
 
 static void put_bytes(const char *path, const char *bytes, size_t n) {
@@ -543,5 +523,5 @@ int main(void) {
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_sha256),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, begin, end);
 }

@@ -8,39 +8,11 @@
 #include <cmocka.h>
 
 #include "report/plot.h"
-#include <dirent.h>
+#include "tests/folder.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state) {
-    (void)state;
-    strcpy(folder, "/tmp/clausius-plot-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    return rmdir(folder); /* every test removes what it made: a stray file fails here */
-}
-
-static const char *in_folder(const char *name) {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static size_t files_in_folder(void) {
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    size_t n = 0;
-    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
 
 static cls_table *make(size_t n, const char *const *names) {
     cls_table *t;
@@ -235,7 +207,7 @@ static void test_svg(void **state) {
     assert_non_null(strstr(a, "<svg"));
     assert_non_null(strstr(a + n - 10, "</svg>"));
     if (system("command -v xmllint >/dev/null") == 0) {
-        char command[300];
+        char command[400];
         snprintf(command, sizeof command, "xmllint --noout %s", in_folder("a.svg"));
         assert_int_equal(system(command), 0);
     }

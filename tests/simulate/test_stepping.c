@@ -1,38 +1,12 @@
 /* Stepping: domains, halving, divergence, no allocation, ensembles that do not depend on threads.
  */
+#include "tests/allocations.h"
 #include "tests/simulate/motion.h"
 #include <stdlib.h>
 
-/* ---- allocation is counted: these replace the C library's ---- */
-
-static size_t allocations;
-
-#ifndef __SANITIZE_ADDRESS__
-extern void *__libc_malloc(size_t n);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t n);
-
-void *malloc(size_t n) {
-    allocations++;
-    return __libc_malloc(n);
-}
-
-void *calloc(size_t n, size_t size) {
-    allocations++;
-    return __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t n) {
-    allocations++;
-    return __libc_realloc(p, n);
-}
-#endif
-
 static void a_step_allocates_nothing(void **unused) {
     (void)unused;
-#ifdef __SANITIZE_ADDRESS__
-    skip(); /* the sanitizer owns malloc */
-#endif
+    if (!COUNTS_ALLOCATIONS) skip();
     for (size_t i = 0; i < cls_builtin_count(); i++) {
         cls_system *s = load(cls_builtin_name(i));
         for (size_t k = 0; k < cls_scheme_count(); k++) {
