@@ -110,13 +110,15 @@ static cls_status flows_at(const clsi_unknowns *us, const corner *mean, const cl
                            const cls_node *own, const cls_node *copy, cls_node *friction) {
     const cls_system *s = us->s;
     size_t nq = s->nq, n = s->n, m = s->m, nz = nq + n + m, K = us->n_symbols;
-    cls_node *kappa = friction + n * m, *force = kappa + m * m;
+    cls_node *kappa = friction + n * m, *force = kappa + m * m, *more = force + n;
     clsi_place at = {mean->q, star + nq, mean->p, mean->S, star + nq + n, copy[nz]};
     cls_status status = clsi_place_at(s, &at, n * m, s->bound.friction, friction);
     if (status == CLS_OK) status = clsi_place_at(s, &at, m * m, s->bound.conductance, kappa);
     if (status == CLS_OK) status = clsi_place_at(s, &at, n, s->bound.force, force);
+    if (status == CLS_OK) status = clsi_place_at(s, &at, n, s->bound.operator_force, more);
+    if (status == CLS_OK) status = clsi_place_at(s, &at, m, s->bound.operator_heat, more + n);
     if (status != CLS_OK) return status;
-    return cls_substitute(s->g, n * m + m * m + n, friction, K, own + nz + 1, copy + nz + 1,
+    return cls_substitute(s->g, n * m + m * m + 2 * n + m, friction, K, own + nz + 1, copy + nz + 1,
                           friction);
 }
 
@@ -124,16 +126,16 @@ static void rows_from(const cls_system *s, const cls_node *dy, const cls_node *s
                       const cls_node *friction, const cls_node *against, cls_node *out) {
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
-    const cls_node *kappa = friction + n * m, *force = kappa + m * m;
+    const cls_node *kappa = friction + n * m, *force = kappa + m * m, *more = force + n;
     const cls_node *v = star + s->nq, *T = v + n;
     dy += s->nq;
     for (size_t j = 0; j < n; j++) {
-        cls_node rate = cls_sub(g, force[j], against[j]);
+        cls_node rate = cls_add(g, cls_sub(g, force[j], against[j]), more[j]);
         for (size_t i = 0; i < m; i++) rate = cls_add(g, rate, friction[i * n + j]);
         out[j] = cls_sub(g, dy[j], cls_mul(g, h, rate));
     }
     for (size_t i = 0; i < m; i++) {
-        cls_node heat = cls_neg(g, product(g, n, friction + i * n, v));
+        cls_node heat = cls_sub(g, more[n + i], product(g, n, friction + i * n, v));
         for (size_t k = 0; k < m; k++)
             heat = cls_add(g, heat, cls_mul(g, kappa[i * m + k], cls_sub(g, T[k], T[i])));
         out[n + i] = cls_sub(g, dy[n + i], cls_mul(g, h, cls_div(g, heat, T[i])));
@@ -145,7 +147,7 @@ cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *
     const cls_system *s = us->s;
     size_t n = s->n, m = s->m, nz = s->nq + n + m, size = corner_size(s),
            I = nz + 1 + us->n_symbols;
-    cls_node *all = clsi_calloc(4 * size + 3 * nz + n * m + m * m + 2 * n, sizeof *all);
+    cls_node *all = clsi_calloc(4 * size + 3 * nz + n * m + m * m + 3 * n + m, sizeof *all);
     if (!all) return clsi_no_memory(error);
     corner c[4]; /* the three points, and the system's own symbols */
     for (size_t k = 0; k < 4; k++) corner_over(s, all + k * size, &c[k]);

@@ -99,12 +99,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     const char *scheme = clsi_is_loss(w, "shooting") ? NULL : o->scheme;
     /* shooting simulates all states, and guesses those that are not there */
     int positions =
-        system->canonical && !clsi_is_loss(w, "shooting") &&
+        system->canonical && system->n && !clsi_is_loss(w, "shooting") &&
         find_position_rule(scheme, clsi_only_positions(system, n_tables, tables), &rule);
-    if (system->has_operator)
+    if (positions && system->has_operator)
         return clsi_fail(w->error, CLS_USAGE,
-                         "'%s' has a friction operator (dissipation): only `--optimizer qp` learns "
-                         "such systems",
+                         "'%s' has a friction operator (dissipation), which is not learned from "
+                         "positions alone: give all states",
+                         system->name);
+    if (system->has_entropy)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "'%s' has a total entropy: only `--optimizer qp` learns such systems",
                          system->name);
     if (system->formalism == CLS_LAGRANGIAN && !positions)
         return clsi_fail(w->error, CLS_USAGE,

@@ -40,10 +40,11 @@ static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *err
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     cls_node F = cls_sub(g, s->bound.formula, s->bound.potential);
     if (!thermal) F = cls_add(g, s->bound.formula, s->bound.potential);
-    cls_node *all = clsi_calloc(s->nq + 2 * n + m + n * m + m * m, sizeof *all);
+    cls_node *all = clsi_calloc(s->nq + 3 * n + 2 * m + n * m + m * m, sizeof *all);
     if (!all) return clsi_no_memory(error);
     cls_node *v = all, *T = v + n, *friction = T + m, *kappa = friction + n * m;
     cls_node *force = kappa + m * m, *slope = force + n, *rate = y + r->n_equations;
+    cls_node *more = slope + s->nq, *heat = more + n; /* of the friction operator */
     int positions = r->n_equations > n + m;
     for (size_t j = 0; j < n; j++) {
         y[j] = thermal ? total(us, F, s->v[j], 1) : s->p[j];
@@ -58,19 +59,20 @@ static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *err
     clsi_place_at(s, &at, n * m, s->bound.friction, friction);
     clsi_place_at(s, &at, m * m, s->bound.conductance, kappa);
     clsi_place_at(s, &at, n, s->bound.force, force);
+    clsi_place_at(s, &at, n, s->bound.operator_force, more);
+    clsi_place_at(s, &at, m, s->bound.operator_heat, heat);
     for (size_t i = 0; i < s->nq && positions; i++) y[n + m + i] = s->q[i];
     clsi_brackets_at(s, &s->bound, &at, slope, positions ? rate + n + m : NULL, rate);
     for (size_t j = 0; j < n; j++) {
-        rate[j] = cls_sub(g, force[j], rate[j]);
+        rate[j] = cls_add(g, cls_sub(g, force[j], rate[j]), more[j]);
         for (size_t i = 0; i < m; i++) rate[j] = cls_add(g, rate[j], friction[i * n + j]);
     }
     for (size_t i = 0; i < m; i++) {
-        cls_node heat = cls_constant(g, 0);
         for (size_t j = 0; j < n; j++)
-            heat = cls_sub(g, heat, cls_mul(g, friction[i * n + j], v[j]));
+            heat[i] = cls_sub(g, heat[i], cls_mul(g, friction[i * n + j], v[j]));
         for (size_t k = 0; k < m; k++)
-            heat = cls_add(g, heat, cls_mul(g, kappa[i * m + k], cls_sub(g, T[k], T[i])));
-        rate[n + i] = cls_div(g, heat, T[i]);
+            heat[i] = cls_add(g, heat[i], cls_mul(g, kappa[i * m + k], cls_sub(g, T[k], T[i])));
+        rate[n + i] = cls_div(g, heat[i], T[i]);
     }
     free(all);
     return cls_graph_status(g, error);

@@ -259,9 +259,10 @@ static double count_terms(size_t d, size_t even, size_t degree) {
     return sum;
 }
 
-/* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction. */
-static int auto_degree(size_t d, size_t even, int formula) {
-    double most = formula ? 1010 : 140;
+/* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction, 20
+ * where parts are multiplied with each other (a matrix) and one solve is not enough. */
+static int auto_degree(size_t d, size_t even, int formula, int products) {
+    double most = formula ? 1010 : products ? 20 : 140;
     int degree = 1;
     while (degree < (formula ? 12 : 8) && count_terms(d, even, (size_t)degree + 1) <= most)
         degree++;
@@ -284,7 +285,14 @@ static int wants_even(const cls_system *s, const clsi_unknown *u, const clsi_poi
     return !spec || (!strstr(spec, "even") && atoi(strchr(spec, '(') + 1) <= 15);
 }
 
-static cls_status choose_field(const cls_system *s, clsi_unknown *u, cls_error *error) {
+static int has_couplings(const clsi_unknowns *us) {
+    for (size_t i = 0; i < us->n; i++)
+        if (us->list[i].kind == CLSI_PART_COUPLING) return 1;
+    return 0;
+}
+
+static cls_status choose_field(const clsi_unknowns *us, clsi_unknown *u, cls_error *error) {
+    const cls_system *s = us->s;
     int formula = is_energy(s, u);
     char chosen[128], more[48] = "";
     const char *spec = u->spec;
@@ -292,7 +300,7 @@ static cls_status choose_field(const cls_system *s, clsi_unknown *u, cls_error *
     clsi_learned *l = &u->learned;
     if (!spec) {
         snprintf(chosen, sizeof chosen, "chebyshev(%d)",
-                 auto_degree(l->d, u->even ? s->n : 0, formula));
+                 auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us)));
         spec = chosen;
         kind = clsi_field_kind_of(spec);
     }
@@ -461,7 +469,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     }
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
-        status = choose_field(us->s, u, error);
+        status = choose_field(us, u, error);
         if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
         if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
         if (status != CLS_OK) break;

@@ -49,14 +49,6 @@ static cls_status find_component(const cls_model *m, const char *name, clsi_comp
     return no_component(m, name, error);
 }
 
-/* The name of the part that holds term k of n. */
-static void part_name(const char *component, size_t k, size_t n, char out[160]) {
-    if (n > 1)
-        snprintf(out, 160, "%.120s%zu", component, k + 1);
-    else
-        snprintf(out, 160, "%.120s", component);
-}
-
 static const clsi_learned *find_learned(const cls_model *m, const char *part) {
     for (size_t i = 0; i < m->n_learned; i++)
         if (strcmp(m->learned[i].part, part) == 0) return &m->learned[i];
@@ -85,64 +77,41 @@ static void declare_ports(const clsi_component *c, clsi_text *out) {
     clsi_text_append(out, ")");
 }
 
-static void declare_term(const clsi_ports *p, const clsi_component *c, const clsi_term *t,
-                         clsi_text *out) {
-    const clsi_reader *r = clsi_source_of(p, c->body);
-    clsi_text_append(out, "unknown");
-    if (t->direction.end > t->direction.begin)
-        clsi_text_printf(out, " along %.*s", (int)(t->direction.end - t->direction.begin),
-                         r->clean + t->direction.begin);
-    if (t->heat != SIZE_MAX) clsi_text_printf(out, " on %s", c->port[t->heat].name);
+/* What was learned of it: the parts' names and what the declaration says behind the colon. */
+static cls_status parts_of(clsi_ports *p, const clsi_component *c, size_t *n, char (**list)[160],
+                           char **text, cls_error *error) {
+    if (c->kind != CLSI_STORAGE && c->kind != CLSI_RESISTIVE)
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' is neither a storage nor resistive: nothing of it is "
+                         "learned",
+                         c->name);
+    cls_error *kept = p->error; /* the reader's own is gone */
+    p->error = error;
+    for (size_t i = 0; i < p->n_sources; i++) p->sources[i]->error = error;
+    cls_status status = clsi_component_parts(p, c, n, list, text);
+    p->error = kept;
+    return status;
 }
 
-/* The terms of the component; a storage has one. */
-static cls_status terms_of(clsi_ports *p, const clsi_component *c, clsi_term *terms, size_t *n,
-                           cls_error *error) {
-    *n = 1;
-    if (c->kind == CLSI_STORAGE) return CLS_OK;
-    if (c->kind == CLSI_RESISTIVE) {
-        cls_error *kept = p->error; /* the reader's own is gone */
-        p->error = error;
-        for (size_t i = 0; i < p->n_sources; i++) p->sources[i]->error = error;
-        cls_status status = clsi_read_terms(p, c, terms, n);
-        p->error = kept;
-        return status;
-    }
-    return clsi_fail(error, CLS_USAGE,
-                     "'%s' is neither a storage nor resistive: nothing of it is "
-                     "learned",
-                     c->name);
-}
-
-static char *declaration_of(const clsi_ports *p, const clsi_component *c, const clsi_term *terms,
-                            size_t n) {
+static char *declaration_of(const clsi_component *c, const char *body) {
     clsi_text out = {0};
     declare_ports(c, &out);
-    clsi_text_append(&out, ": ");
-    for (size_t k = 0; k < n; k++) {
-        if (k) clsi_text_append(&out, "; ");
-        if (c->kind == CLSI_RESISTIVE)
-            declare_term(p, c, &terms[k], &out);
-        else
-            clsi_text_append(&out, "unknown");
-    }
+    clsi_text_printf(&out, ": %s", body);
     for (size_t i = 0; i < c->n_inputs; i++)
         clsi_text_printf(&out, "%s%s", i ? ", " : " of ", c->input[i]);
     return clsi_text_take(&out);
 }
 
 /* The learned fields of the terms with inputs over the ports, and their parameters in one block. */
-static cls_status collect(const cls_model *m, const clsi_component *c, size_t n, clsi_learned *list,
-                          double **theta, size_t *n_theta, cls_error *error) {
+static cls_status collect(const cls_model *m, const clsi_component *c, size_t n, char (*parts)[160],
+                          clsi_learned *list, double **theta, size_t *n_theta, cls_error *error) {
     *n_theta = 0;
     for (size_t k = 0; k < n; k++) {
-        char part[160];
-        part_name(c->name, k, n, part);
-        const clsi_learned *l = find_learned(m, part);
+        const clsi_learned *l = find_learned(m, parts[k]);
         if (!l)
             return clsi_fail(error, CLS_USAGE,
                              "'%s' of %s was not learned: its formula is in the system's file",
-                             part, m->name);
+                             parts[k], m->name);
         cls_status status = check_inputs(c, l, error);
         if (status != CLS_OK) return status;
         list[k] = *l; /* borrowed, but for what is renamed */
@@ -189,26 +158,22 @@ static cls_status write_component(const char *path, const clsi_component *c, con
 cls_status cls_model_extract(const cls_model *m, const char *component, const char *path,
                              cls_error *error) {
     clsi_component *c = NULL;
-    clsi_term *terms = clsi_calloc(CLSI_MAX_TERMS, sizeof *terms);
-    clsi_learned *list = clsi_calloc(CLSI_MAX_TERMS, sizeof *list);
+    char(*parts)[160] = NULL, *body = NULL, *text = NULL, *fields = NULL, *history = NULL;
+    clsi_learned *list = NULL;
     double *theta = NULL;
     size_t n = 0, n_theta = 0;
-    cls_status status = terms && list ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = find_component(m, component, &c, error);
-    if (status == CLS_OK) status = terms_of(m->system->ports, c, terms, &n, error);
-    if (status == CLS_OK) status = collect(m, c, n, list, &theta, &n_theta, error);
+    cls_status status = find_component(m, component, &c, error);
+    if (status == CLS_OK) status = parts_of(m->system->ports, c, &n, &parts, &body, error);
+    if (status == CLS_OK && !(list = clsi_calloc(n, sizeof *list))) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = collect(m, c, n, parts, list, &theta, &n_theta, error);
     if (status == CLS_OK) {
-        char *text = declaration_of(m->system->ports, c, terms, n), *fields = NULL, *history;
+        text = declaration_of(c, body);
         fields = clsi_learned_describe(n, list);
         history = history_of(m, component);
         status = write_component(path, c, text, fields, history, n_theta, theta, error);
-        free(text);
-        free(fields);
-        free(history);
     }
-    free(terms);
-    free(list);
-    free(theta);
+    void *const all[] = {parts, body, text, fields, history, list, theta};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     return status;
 }
 
@@ -293,15 +258,13 @@ static cls_status declaration(void *owner, const char *path, const char *name, c
 
 /* One learned field in its new place. */
 static cls_status place_field(cls_model *m, const clsi_component *c, const piece *p, size_t k,
-                              cls_error *error) {
+                              const char *part, cls_error *error) {
     const clsi_learned *from = &p->learned[k];
     clsi_learned *to = &m->learned[m->n_learned++];
-    char part[160];
     *to = *from;
     to->part = NULL;
     to->field = NULL;
     memset(to->input, 0, sizeof to->input);
-    part_name(c->name, k, p->n, part);
     if (from->d != c->n_inputs)
         return clsi_fail(error, CLS_SYSTEM, "%s: the component is damaged: its inputs do not fit",
                          p->path);
@@ -316,8 +279,25 @@ static cls_status place_field(cls_model *m, const clsi_component *c, const piece
                              error);
 }
 
+/* All fields of a component, in the order of its parts. */
+static cls_status place_piece(cls_model *m, clsi_ports *ports, const clsi_component *c,
+                              const piece *p, cls_error *error) {
+    char(*parts)[160] = NULL, *body = NULL;
+    size_t n = 0;
+    cls_status status = parts_of(ports, c, &n, &parts, &body, error);
+    if (status == CLS_OK && n != p->n)
+        status =
+            clsi_fail(error, CLS_SYSTEM, "%s: the component is damaged: it has %zu fields, not %zu",
+                      p->path, p->n, n);
+    for (size_t k = 0; k < n && status == CLS_OK; k++)
+        status = place_field(m, c, p, k, parts[k], error);
+    free(parts);
+    free(body);
+    return status;
+}
+
 static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_error *error) {
-    const clsi_ports *ports = s->ports;
+    clsi_ports *ports = s->ports;
     json_t *uses = json_array();
     size_t fields = 0, numbers = 0;
     piece *p = NULL;
@@ -335,8 +315,7 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         const clsi_component *c = &ports->components[i];
         if (!c->used) continue;
         status = find_piece(k, c->used, &p, error);
-        for (size_t j = 0; j < p->n && status == CLS_OK; j++)
-            status = place_field(m, c, p, j, error);
+        if (status == CLS_OK) status = place_piece(m, ports, c, p, error);
         json_array_append_new(uses, json_pack("{s:s, s:s, s:s}", "component", c->name, "file",
                                               c->used, "sha256", p->sha));
     }

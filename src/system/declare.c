@@ -421,11 +421,11 @@ static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size
     return CLS_OK;
 }
 
-typedef enum let_kind { LET, PART, COEFFICIENT } let_kind;
+typedef enum let_kind { LET, PART, COEFFICIENT, COUPLING } let_kind;
 
 static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     cls_system *s = r->s;
-    static const char *const words[] = {"`let`", "`part`", "`coefficient`"};
+    static const char *const words[] = {"`let`", "`part`", "`coefficient`", "`coupling`"};
     size_t length, k = s->n_lets, where;
     int is_part = kind != LET;
     cls_status status = expected_name(r, &c, words[kind], &length);
@@ -455,7 +455,9 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     s->lets[k] = (clsi_named){name, e.written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     clsi_replacement *other = is_part ? clsi_replacement_of(r, name, length) : NULL;
-    clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT : CLSI_PART_LET;
+    clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT
+                        : kind == COUPLING  ? CLSI_PART_COUPLING
+                                            : CLSI_PART_LET;
     r->let_raw[k] = other ? other->node(other->owner, s, as, 0) : e.raw;
     s->n_lets++;
     status = clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
@@ -473,4 +475,9 @@ cls_status clsi_read_part(clsi_reader *r, clsi_cursor c) {
 /* A part that is not negative; learned, it is positive by form. */
 cls_status clsi_read_coefficient(clsi_reader *r, clsi_cursor c) {
     return read_let(r, c, COEFFICIENT);
+}
+
+/* A coefficient that may have either sign: what a matrix has off its diagonal. */
+cls_status clsi_read_coupling(clsi_reader *r, clsi_cursor c) {
+    return read_let(r, c, COUPLING);
 }

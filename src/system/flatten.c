@@ -5,6 +5,7 @@
  *   {a, b} = c              poisson {x, y} = sum of c times the ratios of transformers between
  *   resistive d along g     friction on s: x_k <- -d g_k (g.e)      (heat d (g.e)^2 into s)
  *   resistive d (a, b)      heat exchange
+ *   resistive matrix        dissipation along directions (matrix.c)
  *   external u              external force, with the work counted
  *
  * so that x' = (J - R) e with J skew and R = sum d B B^T, B^T a = 0, by form (physics/ports.md);
@@ -27,8 +28,7 @@ static void note_origin(clsi_ports *p, clsi_span at, size_t offset, int exact) {
 }
 
 /* Made-up text that belongs to a place. */
-static void put(clsi_ports *p, clsi_span at, const char *format, ...) CLS_PRINTF(3, 4);
-static void put(clsi_ports *p, clsi_span at, const char *format, ...) {
+void clsi_put(clsi_ports *p, clsi_span at, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
@@ -49,20 +49,20 @@ static const char *state_text(const clsi_ports *p, size_t state, char out[128]) 
 }
 
 /* The name a force on the state is written with. */
-static const char *force_text(const clsi_ports *p, size_t state) {
+const char *clsi_force_text(const clsi_ports *p, size_t state) {
     const clsi_store *s = &p->stores[state];
     return s->partner != SIZE_MAX && !s->position ? p->stores[s->partner].name : s->name;
 }
 
-static void effort_text(const clsi_ports *p, size_t joint, char out[512]) {
+void clsi_effort_text(const clsi_ports *p, size_t joint, char out[512]) {
     const clsi_joint *j = &p->joints[joint];
     const clsi_store *s = &p->stores[j->state];
     if (s->thermal)
         snprintf(out, 512, "%s", s->temperature);
     else if (j->factor)
-        snprintf(out, 512, "(%s*v.%s)", j->factor, force_text(p, j->state));
+        snprintf(out, 512, "(%s*v.%s)", j->factor, clsi_force_text(p, j->state));
     else
-        snprintf(out, 512, "v.%s", force_text(p, j->state));
+        snprintf(out, 512, "v.%s", clsi_force_text(p, j->state));
 }
 
 /* ---- formulas with their names replaced ---- */
@@ -104,7 +104,7 @@ static const char *component_text(clsi_ports *p, const clsi_component *c, const 
         snprintf(out, 512, "%s",
                  state_text(p, c->kind == CLSI_STORAGE ? c->first_state + port : j->state, name));
     else
-        effort_text(p, c->port[port].node, out);
+        clsi_effort_text(p, c->port[port].node, out);
     return out;
 }
 
@@ -122,7 +122,7 @@ static const char *file_text(const clsi_ports *p, const char *word, size_t lengt
 }
 
 /* Copies a range word by word; c NULL: a statement of the file or of a composite. */
-static void put_span(clsi_ports *p, const clsi_component *c, size_t scope, clsi_span s) {
+void clsi_put_span(clsi_ports *p, const clsi_component *c, size_t scope, clsi_span s) {
     const clsi_reader *r = clsi_source_of(p, s);
     int quoted = 0;
     for (size_t at = s.begin; at < s.end;) {
@@ -203,15 +203,15 @@ static void put_parameters(clsi_ports *p, size_t scope, clsi_span s) {
     do {
         size_t length = clsi_word_length(r, &c, 0), at = c.at, end = clsi_item_end(r, &c);
         clsi_span given = given_value(p, scope, r->clean + at, length);
-        put(p, (clsi_span){s.source, at, end}, "parameter ");
+        clsi_put(p, (clsi_span){s.source, at, end}, "parameter ");
         if (given.begin < given.end) {
-            put_span(p, NULL, scope, (clsi_span){s.source, at, at + length});
-            put(p, given, " = ");
-            put_span(p, NULL, outer_scope(p, scope), given);
+            clsi_put_span(p, NULL, scope, (clsi_span){s.source, at, at + length});
+            clsi_put(p, given, " = ");
+            clsi_put_span(p, NULL, outer_scope(p, scope), given);
         } else {
-            put_span(p, NULL, scope, (clsi_span){s.source, at, end});
+            clsi_put_span(p, NULL, scope, (clsi_span){s.source, at, end});
         }
-        put(p, s, "\n");
+        clsi_put(p, s, "\n");
         c.at = end;
     } while (clsi_accept(r, &c, ","));
 }
@@ -250,8 +250,8 @@ static cls_status put_copies(clsi_ports *p) {
             if (scope && clsi_accept_word(clsi_source_of(p, x->span), &c, "parameter"))
                 put_parameters(p, scope, x->span);
             else
-                put_span(p, NULL, scope, x->span);
-            put(p, x->span, "\n");
+                clsi_put_span(p, NULL, scope, x->span);
+            clsi_put(p, x->span, "\n");
         }
     }
     return status;
@@ -262,14 +262,14 @@ static cls_status put_copies(clsi_ports *p) {
 static void put_state(clsi_ports *p, const clsi_store *s) {
     const clsi_port *port = &p->components[s->component].port[s->port];
     if (s->partner != SIZE_MAX && !s->position) return; /* declared with its position */
-    put(p, port->where, "%s %s",
-        s->thermal    ? "entropy"
-        : s->position ? "coordinate"
-                      : "momentum",
-        s->name);
-    if (s->thermal) put(p, port->where, " with temperature %s", s->temperature);
-    if (port->unit) put(p, port->where, " [%s]", port->unit);
-    put(p, port->where, "\n");
+    clsi_put(p, port->where, "%s %s",
+             s->thermal    ? "entropy"
+             : s->position ? "coordinate"
+                           : "momentum",
+             s->name);
+    if (s->thermal) clsi_put(p, port->where, " with temperature %s", s->temperature);
+    if (port->unit) clsi_put(p, port->where, " [%s]", port->unit);
+    clsi_put(p, port->where, "\n");
 }
 
 static cls_status keep_input(clsi_ports *p, clsi_component *c, char *own, char *flat) {
@@ -291,7 +291,7 @@ static cls_status put_storage_inputs(clsi_ports *p, clsi_component *c) {
     cls_status status = CLS_OK;
     for (size_t k = 0; k < c->n_ports && status == CLS_OK; k++) {
         state_text(p, c->first_state + k, name);
-        put(p, c->title, "%s%s", k ? ", " : " of ", name);
+        clsi_put(p, c->title, "%s%s", k ? ", " : " of ", name);
         status = keep_input(p, c, c->port[k].name, clsi_keep(p, name, strlen(name)));
     }
     return status;
@@ -303,14 +303,14 @@ static void put_energy(clsi_ports *p, const clsi_component *c) {
     const clsi_reader *r = clsi_source_of(p, c->body);
     clsi_cursor body = {c->body.begin, c->body.end};
     if (!clsi_is_unknown(r, body)) {
-        put_span(p, c, c->scope, c->body);
+        clsi_put_span(p, c, c->scope, c->body);
         return;
     }
     size_t of = clsi_find_word(r, c->body.begin, c->body.end, "of");
     size_t end = of > c->body.begin ? of : c->body.end;
-    put(p, c->body, "%.*s", (int)(end - c->body.begin), r->clean + c->body.begin);
+    clsi_put(p, c->body, "%.*s", (int)(end - c->body.begin), r->clean + c->body.begin);
     if (end < c->body.end && !c->used)
-        put_span(p, c, c->scope, (clsi_span){c->body.source, end, c->body.end});
+        clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, end, c->body.end});
 }
 
 static cls_status put_storage(clsi_ports *p, clsi_component *c) {
@@ -318,16 +318,16 @@ static cls_status put_storage(clsi_ports *p, clsi_component *c) {
     clsi_cursor body = {c->body.begin, c->body.end};
     char name[128];
     if (c->kind == CLSI_STORAGE) {
-        put(p, c->title, "part %s", c->name);
+        clsi_put(p, c->title, "part %s", c->name);
         cls_status status = put_storage_inputs(p, c);
         if (status != CLS_OK) return status;
-        put(p, c->title, " = ");
+        clsi_put(p, c->title, " = ");
         put_energy(p, c);
     } else {
         size_t end = clsi_item_end(r, &body);
-        put(p, c->title, "let %s = (", c->name);
-        put_span(p, c, c->scope, (clsi_span){c->body.source, c->body.begin, end});
-        put(p, c->title, ")*%s", state_text(p, c->first_state, name));
+        clsi_put(p, c->title, "let %s = (", c->name);
+        clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, c->body.begin, end});
+        clsi_put(p, c->title, ")*%s", state_text(p, c->first_state, name));
         body.at = end;
         int pressure = clsi_accept(r, &body, ",");
         if (pressure != (c->n_ports == 2))
@@ -336,12 +336,12 @@ static cls_status put_storage(clsi_ports *p, clsi_component *c) {
                            "`environment %s(entropy s, V): 300, 1e5`",
                            c->local);
         if (pressure) {
-            put(p, c->title, " - (");
-            put_span(p, c, c->scope, (clsi_span){c->body.source, body.at, c->body.end});
-            put(p, c->title, ")*%s", state_text(p, c->first_state + 1, name));
+            clsi_put(p, c->title, " - (");
+            clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, body.at, c->body.end});
+            clsi_put(p, c->title, ")*%s", state_text(p, c->first_state + 1, name));
         }
     }
-    put(p, c->title, "\n");
+    clsi_put(p, c->title, "\n");
     return CLS_OK;
 }
 
@@ -359,22 +359,22 @@ static cls_status put_states(clsi_ports *p) {
         return clsi_at(p->sources[0], 0, "no storage: a system of components needs one");
     for (size_t i = first; i < p->n_components; i++)
         if (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT)
-            put(p, p->components[i].title, "%s%s", i == first ? "hamiltonian " : " + ",
-                p->components[i].name);
-    put(p, p->components[first].title, "\n");
+            clsi_put(p, p->components[i].title, "%s%s", i == first ? "hamiltonian " : " + ",
+                     p->components[i].name);
+    clsi_put(p, p->components[first].title, "\n");
     return CLS_OK;
 }
 
 /* ---- transformers and brackets ---- */
 
 static void put_ratio(clsi_ports *p, const clsi_component *c) {
-    put(p, c->title, "let %s = ", c->name);
-    put_span(p, c, c->scope, c->body);
-    put(p, c->title, "\n");
+    clsi_put(p, c->title, "let %s = ", c->name);
+    clsi_put_span(p, c, c->scope, c->body);
+    clsi_put(p, c->title, "\n");
 }
 
 static void put_factor(clsi_ports *p, clsi_span at, const clsi_joint *j) {
-    if (j->factor) put(p, at, "*%s", j->factor);
+    if (j->factor) clsi_put(p, at, "*%s", j->factor);
 }
 
 static size_t state_at(const clsi_ports *p, const clsi_bracket *b, size_t port) {
@@ -395,15 +395,16 @@ static void put_bracket(clsi_ports *p, const clsi_bracket *list, size_t n, size_
         const clsi_component *c = &p->components[list[i].component];
         unit = unit && i == first;
         if (!seen++ && !unit)
-            put(p, where, "poisson {%s, %s} = ", state_text(p, x, one), state_text(p, y, other));
+            clsi_put(p, where, "poisson {%s, %s} = ", state_text(p, x, one),
+                     state_text(p, y, other));
         if (unit) continue;
-        put(p, list[i].formula, a == x ? " + (" : " - (");
-        put_span(p, c, c->scope, list[i].formula);
-        put(p, list[i].formula, ")");
+        clsi_put(p, list[i].formula, a == x ? " + (" : " - (");
+        clsi_put_span(p, c, c->scope, list[i].formula);
+        clsi_put(p, list[i].formula, ")");
         put_factor(p, list[i].formula, &p->joints[c->port[list[i].a].node]);
         put_factor(p, list[i].formula, &p->joints[c->port[list[i].b].node]);
     }
-    put(p, where, "\n");
+    clsi_put(p, where, "\n");
 }
 
 static cls_status put_brackets(clsi_ports *p) {
@@ -433,7 +434,7 @@ static cls_status default_inputs(clsi_ports *p, clsi_component *c) {
             char effort[512];
             if (!all && s->thermal && p->components[s->component].kind == CLSI_ENVIRONMENT)
                 continue;
-            effort_text(p, c->port[k].node, effort);
+            clsi_effort_text(p, c->port[k].node, effort);
             const char *form = s->thermal ? "log(%s%s)" : "%s%s";
             status = keep_input(p, c, clsi_keep_printf(p, form, "e.", c->port[k].name),
                                 clsi_keep_printf(p, form, "", effort));
@@ -451,7 +452,7 @@ static cls_status given_inputs(clsi_ports *p, clsi_component *c, size_t at) {
         clsi_skip_space(r, &list);
         while (end > list.at && (r->clean[end - 1] == ' ' || r->clean[end - 1] == '\n')) end--;
         if (end == list.at) return clsi_at(r, list.at, "expected an input after `of` or `,`");
-        put_span(p, c, c->scope, (clsi_span){c->body.source, list.at, end});
+        clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, list.at, end});
         if (p->flat.failed) return clsi_no_memory(p->error);
         status = keep_input(p, c, clsi_keep(p, r->clean + list.at, end - list.at),
                             clsi_keep(p, p->flat.data + from, p->flat.length - from));
@@ -473,25 +474,25 @@ static cls_status find_inputs(clsi_ports *p, clsi_component *c) {
 /* coefficient NAME of INPUTS = FORMULA */
 static void put_coefficient(clsi_ports *p, const clsi_component *c, const clsi_term *t,
                             const char *name) {
-    put(p, c->title, "coefficient %s", name);
+    clsi_put(p, c->title, "coefficient %s", name);
     for (size_t i = 0; i < c->n_inputs; i++)
-        put(p, c->title, "%s%s", i ? ", " : " of ", c->flat_input[i]);
-    put(p, c->title, " = ");
+        clsi_put(p, c->title, "%s%s", i ? ", " : " of ", c->flat_input[i]);
+    clsi_put(p, c->title, " = ");
     if (t->unknown) { /* the words of a field are not names */
         const clsi_reader *r = clsi_source_of(p, t->coefficient);
-        put(p, t->coefficient, "%.*s", (int)(t->coefficient.end - t->coefficient.begin),
-            r->clean + t->coefficient.begin);
+        clsi_put(p, t->coefficient, "%.*s", (int)(t->coefficient.end - t->coefficient.begin),
+                 r->clean + t->coefficient.begin);
     } else {
-        put_span(p, c, c->scope, t->coefficient);
+        clsi_put_span(p, c, c->scope, t->coefficient);
     }
-    put(p, c->title, "\n");
+    clsi_put(p, c->title, "\n");
 }
 
 static void put_weight(clsi_ports *p, const clsi_component *c, const clsi_term *t, size_t k) {
     if (t->weight[k].begin == t->weight[k].end) return;
-    put(p, t->weight[k], "(");
-    put_span(p, c, c->scope, t->weight[k]);
-    put(p, t->weight[k], ")*");
+    clsi_put(p, t->weight[k], "(");
+    clsi_put_span(p, c, c->scope, t->weight[k]);
+    clsi_put(p, t->weight[k], ")*");
 }
 
 /* friction on s: x <- -d g_x (g.e), ... ; ports that share a state share a force. */
@@ -499,38 +500,38 @@ static void put_friction(clsi_ports *p, const clsi_component *c, const clsi_term
                          const char *name) {
     char effort[512];
     const clsi_joint *heat = &p->joints[c->port[t->heat].node];
-    put(p, c->title, "friction on %s: ", p->stores[heat->state].name);
+    clsi_put(p, c->title, "friction on %s: ", p->stores[heat->state].name);
     for (size_t k = 0, shown = 0; k < t->n; k++) {
         const clsi_joint *j = &p->joints[c->port[t->port[k]].node];
         int repeated = 0;
         for (size_t i = 0; i < k; i++)
             repeated |= p->joints[c->port[t->port[i]].node].state == j->state;
         if (repeated) continue;
-        put(p, c->title, "%s%s <- -%s*(", shown++ ? ", " : "", force_text(p, j->state), name);
+        clsi_put(p, c->title, "%s%s <- -%s*(", shown++ ? ", " : "", clsi_force_text(p, j->state),
+                 name);
         for (size_t i = k; i < t->n; i++) {
             const clsi_joint *other = &p->joints[c->port[t->port[i]].node];
             if (other->state != j->state) continue;
-            put(p, c->title, t->sign[i] > 0 ? " + " : " - ");
+            clsi_put(p, c->title, t->sign[i] > 0 ? " + " : " - ");
             put_weight(p, c, t, i);
-            put(p, c->title, "%s", other->factor ? other->factor : "1");
+            clsi_put(p, c->title, "%s", other->factor ? other->factor : "1");
         }
-        put(p, c->title, ")*(");
+        clsi_put(p, c->title, ")*(");
         for (size_t i = 0; i < t->n; i++) {
-            put(p, c->title, t->sign[i] > 0 ? " + " : " - ");
+            clsi_put(p, c->title, t->sign[i] > 0 ? " + " : " - ");
             put_weight(p, c, t, i);
-            effort_text(p, c->port[t->port[i]].node, effort);
-            put(p, c->title, "%s", effort);
+            clsi_effort_text(p, c->port[t->port[i]].node, effort);
+            clsi_put(p, c->title, "%s", effort);
         }
-        put(p, c->title, ")");
+        clsi_put(p, c->title, ")");
     }
-    put(p, c->title, "\n");
+    clsi_put(p, c->title, "\n");
 }
 
-static cls_status put_resistive(clsi_ports *p, clsi_component *c) {
+static cls_status put_terms(clsi_ports *p, clsi_component *c) {
     clsi_term *terms = clsi_calloc(CLSI_MAX_TERMS, sizeof *terms);
     size_t n = 0;
     cls_status status = terms ? clsi_read_terms(p, c, terms, &n) : clsi_no_memory(p->error);
-    if (status == CLS_OK) status = find_inputs(p, c);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         char name[128], number[24] = "";
         if (n > 1) snprintf(number, sizeof number, "%zu", i + 1);
@@ -542,20 +543,26 @@ static cls_status put_resistive(clsi_ports *p, clsi_component *c) {
         }
         size_t a = p->joints[c->port[terms[i].port[0]].node].state;
         size_t b = p->joints[c->port[terms[i].port[1]].node].state;
-        put(p, c->title, "heat exchange %s <-> %s: %s\n", p->stores[a].temperature,
-            p->stores[b].temperature, name);
+        clsi_put(p, c->title, "heat exchange %s <-> %s: %s\n", p->stores[a].temperature,
+                 p->stores[b].temperature, name);
     }
     free(terms);
     return status;
 }
 
+static cls_status put_resistive(clsi_ports *p, clsi_component *c) {
+    cls_status status = find_inputs(p, c);
+    if (status != CLS_OK) return status;
+    return clsi_is_matrix(p, c) ? clsi_put_matrix(p, c) : put_terms(p, c);
+}
+
 static void put_external(clsi_ports *p, const clsi_component *c) {
     const clsi_joint *j = &p->joints[c->port[0].node];
-    put(p, c->title, "external force %s: %s <- ", c->name, force_text(p, j->state));
-    if (j->factor) put(p, c->title, "%s*", j->factor);
-    put(p, c->title, "(");
-    put_span(p, c, c->scope, c->body);
-    put(p, c->title, ")\n");
+    clsi_put(p, c->title, "external force %s: %s <- ", c->name, clsi_force_text(p, j->state));
+    if (j->factor) clsi_put(p, c->title, "%s*", j->factor);
+    clsi_put(p, c->title, "(");
+    clsi_put_span(p, c, c->scope, c->body);
+    clsi_put(p, c->title, ")\n");
 }
 
 /* Exergy: what the environment leaves of the energy, E - theta0 S with both of all components. */
@@ -569,25 +576,25 @@ static void put_exergy(clsi_ports *p) {
         }
     if (found != 1) return;
     clsi_cursor c = {air->body.begin, air->body.end};
-    put(p, air->title, "output exergy = 0");
+    clsi_put(p, air->title, "output exergy = 0");
     for (size_t i = 0; i < p->n_components; i++)
         if (p->components[i].kind == CLSI_STORAGE)
-            put(p, air->title, " + %s", p->components[i].name);
+            clsi_put(p, air->title, " + %s", p->components[i].name);
     size_t end = clsi_item_end(clsi_source_of(p, air->body), &c);
     for (size_t i = 0; i < p->n_stores; i++) {
         const clsi_store *s = &p->stores[i];
         if (!s->thermal || &p->components[s->component] == air) continue;
-        put(p, air->title, " - (");
-        put_span(p, air, air->scope, (clsi_span){air->body.source, air->body.begin, end});
-        put(p, air->title, ")*%s", s->name);
+        clsi_put(p, air->title, " - (");
+        clsi_put_span(p, air, air->scope, (clsi_span){air->body.source, air->body.begin, end});
+        clsi_put(p, air->title, ")*%s", s->name);
     }
     if (air->n_ports == 2) {
         char name[128];
-        put(p, air->title, " - (");
-        put_span(p, air, air->scope, (clsi_span){air->body.source, end + 1, air->body.end});
-        put(p, air->title, ")*%s", state_text(p, air->first_state + 1, name));
+        clsi_put(p, air->title, " - (");
+        clsi_put_span(p, air, air->scope, (clsi_span){air->body.source, end + 1, air->body.end});
+        clsi_put(p, air->title, ")*%s", state_text(p, air->first_state + 1, name));
     }
-    put(p, air->title, "\n");
+    clsi_put(p, air->title, "\n");
 }
 
 cls_status clsi_ports_flatten(clsi_ports *p) {

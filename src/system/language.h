@@ -173,6 +173,7 @@ cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_let(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_part(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coefficient(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_coupling(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_domains(clsi_reader *r); /* the domains that waited */
 cls_status clsi_read_lagrangian(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_hamiltonian(clsi_reader *r, clsi_cursor c);

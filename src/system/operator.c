@@ -207,8 +207,9 @@ static cls_status read_place(clsi_reader *r, clsi_cursor *c, size_t *out) {
     return CLS_OK;
 }
 
-/* p.x <- formula, S <- formula: w (N). */
-static cls_status read_direction(clsi_reader *r, clsi_cursor c, cls_node *raw, cls_node *bound) {
+/* p.x <- formula, S <- formula: w (N), with parameters, with numbers, and with lets as symbols. */
+static cls_status read_direction(clsi_reader *r, clsi_cursor c, cls_node *raw, cls_node *bound,
+                                 cls_node *written) {
     cls_system *s = r->s;
     do {
         size_t a = 0, where = c.at;
@@ -222,6 +223,7 @@ static cls_status read_direction(clsi_reader *r, clsi_cursor c, cls_node *raw, c
         if (status != CLS_OK) return status;
         raw[a] = e.raw;
         bound[a] = e.bound;
+        written[a] = e.written;
         c.at = end;
     } while (clsi_accept(r, &c, ","));
     return clsi_expect_end(r, &c);
@@ -255,22 +257,31 @@ static cls_status read_kappa(clsi_reader *r, clsi_cursor c, size_t *colon, clsi_
     return status;
 }
 
+/* w.dE = 0 as an identity: in what is written, whatever the lets in it are (learned ones among
+ * them), or with the lets put in. */
+static int keeps_energy(const cls_system *s, const cls_node *bound, const cls_node *written,
+                        cls_node *terms) {
+    size_t N = s->n + s->m;
+    for (size_t a = 0; a < N; a++) terms[a] = cls_mul(s->g, written[a], effort(s, a));
+    if (clsi_is_identity(s->g, N, terms)) return 1;
+    for (size_t a = 0; a < N; a++) terms[a] = cls_mul(s->g, bound[a], effort(s, a));
+    return clsi_is_identity(s->g, N, terms);
+}
+
 cls_status clsi_read_dissipation(clsi_reader *r, clsi_cursor c) {
     cls_system *s = r->s;
     size_t N = s->n + s->m, colon = 0, where = c.at;
     if (s->m == 0 && !s->has_entropy)
         return clsi_at(r, c.at,
                        "dissipation raises entropy: declare `entropy S`, or a `total entropy`");
-    cls_node *w = clsi_calloc(2 * N + 2 * N * N, sizeof *w), *bound = w + N, *M = bound + N;
+    cls_node *w = clsi_calloc(3 * N + 2 * N * N, sizeof *w), *bound = w + N, *M = bound + 2 * N;
     clsi_expression kappa;
     if (!w) return clsi_no_memory(r->error);
-    for (size_t a = 0; a < 2 * N; a++) w[a] = cls_constant(s->g, 0);
+    for (size_t a = 0; a < 3 * N; a++) w[a] = cls_constant(s->g, 0);
     cls_status status = read_kappa(r, c, &colon, &kappa);
     c.at = colon + 1;
-    if (status == CLS_OK) status = read_direction(r, c, w, bound);
-    cls_node *terms = M;
-    for (size_t a = 0; a < N; a++) terms[a] = cls_mul(s->g, bound[a], effort(s, a));
-    if (status == CLS_OK && clsi_is_identity(s->g, N, terms)) { /* whatever kappa is */
+    if (status == CLS_OK) status = read_direction(r, c, w, bound, bound + N);
+    if (status == CLS_OK && keeps_energy(s, bound, bound + N, M)) { /* whatever kappa is */
         rank_one(s->g, N, kappa.raw, w, M);
         rank_one(s->g, N, kappa.bound, bound, M + N * N);
         for (size_t k = 0; k < N * N; k++) {

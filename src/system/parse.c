@@ -34,6 +34,7 @@ static const keyword keywords[] = {
     {"part", NULL, LET, clsi_read_part, NULL},
     {"total", "entropy", LET, clsi_read_total_entropy, NULL},
     {"coefficient", NULL, LET, clsi_read_coefficient, NULL},
+    {"coupling", NULL, LET, clsi_read_coupling, NULL},
     {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL},
     {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL},
     {"energy", NULL, PHYSICS, clsi_read_energy, NULL},

@@ -182,7 +182,33 @@ typedef struct clsi_bracket {
     size_t component, a, b; /* ports */
     clsi_span formula;
 } clsi_bracket;
+/* One `{a, b} = FORMULA` at the cursor; b->component stays as it is. */
+cls_status clsi_read_entry(clsi_ports *p, const clsi_component *c, clsi_cursor *at,
+                           clsi_bracket *b);
 cls_status clsi_read_brackets(clsi_ports *p, size_t component, clsi_bracket **list, size_t *n,
                               size_t *capacity);
+clsi_span clsi_trimmed(const clsi_ports *p, clsi_span s);
+/* Offset of a word outside brackets in [begin, end), or `end`. */
+size_t clsi_find_plain_word(const clsi_reader *r, size_t begin, size_t end, const char *word);
+cls_status clsi_read_port_name(clsi_ports *p, const clsi_component *c, clsi_cursor *at,
+                               const char *after, size_t *out);
+/* Made-up text that belongs to a place; a range of a text with its names replaced (c NULL: a
+ * statement, not a component's formula); the names of a junction's effort and of what a force acts
+ * on. */
+void clsi_put(clsi_ports *p, clsi_span at, const char *format, ...) CLS_PRINTF(3, 4);
+void clsi_put_span(clsi_ports *p, const clsi_component *c, size_t scope, clsi_span s);
+void clsi_effort_text(const clsi_ports *p, size_t joint, char out[512]);
+const char *clsi_force_text(const clsi_ports *p, size_t state);
+
+/* ---- matrix.c ---- */
+/* Does a resistive component relate all its ports by a matrix? */
+int clsi_is_matrix(const clsi_ports *p, const clsi_component *c);
+/* The flat text of one; its inputs are known. */
+cls_status clsi_put_matrix(clsi_ports *p, const clsi_component *c);
+/* What is learned of a storage or resistive component: n names of parts, as in the flat text, and
+ * the declaration behind the colon without inputs, `unknown along a - b`. *list is one block for
+ * free(); *text too. */
+cls_status clsi_component_parts(clsi_ports *p, const clsi_component *c, size_t *n,
+                                char (**list)[160], char **text);
 
 #endif

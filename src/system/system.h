@@ -162,7 +162,8 @@ typedef enum clsi_part_kind {
     CLSI_PART_FORMULA,  /* the whole formula */
     CLSI_PART_FRICTION, /* the node is the force on momentum j */
     CLSI_PART_HEAT,     /* the node is a conductance or another coefficient, >= 0 */
-    CLSI_PART_LET       /* `part NAME = ...`: the node is its value */
+    CLSI_PART_LET,      /* `part NAME = ...`: the node is its value */
+    CLSI_PART_COUPLING  /* `coupling NAME = ...`: a coefficient of either sign */
 } clsi_part_kind;
 
 typedef struct clsi_replacement {

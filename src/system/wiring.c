@@ -190,38 +190,47 @@ static cls_status check_joints(clsi_ports *p) {
 
 /* ---- what formulas of components say about structure ---- */
 
-static clsi_span trimmed(const clsi_ports *p, clsi_span s) {
+clsi_span clsi_trimmed(const clsi_ports *p, clsi_span s) {
     const clsi_reader *r = clsi_source_of(p, s);
     while (s.begin < s.end && (r->clean[s.begin] == ' ' || r->clean[s.begin] == '\n')) s.begin++;
     while (s.end > s.begin && (r->clean[s.end - 1] == ' ' || r->clean[s.end - 1] == '\n')) s.end--;
     return s;
 }
 
-static cls_status read_port_name(clsi_ports *p, const clsi_component *c, clsi_cursor *at,
-                                 const char *after, size_t *out) {
+/* "a, b, s" */
+static const char *port_list(const clsi_component *c, char out[512]) {
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t k = 0; k < c->n_ports && used < 420; k++)
+        used += (size_t)snprintf(out + used, 512 - used, "%s%s", k ? ", " : "", c->port[k].name);
+    return out;
+}
+
+cls_status clsi_read_port_name(clsi_ports *p, const clsi_component *c, clsi_cursor *at,
+                               const char *after, size_t *out) {
     clsi_reader *r = clsi_source_of(p, c->body);
-    char found[48];
+    char found[48], list[512];
     size_t length = clsi_word_length(r, at, 0);
     *out = length ? clsi_port_find(c, r->clean + at->at, length) : SIZE_MAX;
     if (*out == SIZE_MAX)
-        return clsi_at(r, at->at, "expected a port of `%s` after %s, found %s", c->name, after,
-                       clsi_found(r, at, found));
+        return clsi_at(r, at->at, "expected a port of `%s` (%s) after %s, found %s", c->name,
+                       port_list(c, list), after, clsi_found(r, at, found));
     at->at += length;
     return CLS_OK;
 }
 
-static cls_status read_bracket(clsi_ports *p, const clsi_component *c, clsi_cursor *at,
-                               clsi_bracket *b) {
+cls_status clsi_read_entry(clsi_ports *p, const clsi_component *c, clsi_cursor *at,
+                           clsi_bracket *b) {
     clsi_reader *r = clsi_source_of(p, c->body);
     cls_status status = clsi_expect(r, at, "{", "the colon or the comma");
-    if (status == CLS_OK) status = read_port_name(p, c, at, "`{`", &b->a);
+    if (status == CLS_OK) status = clsi_read_port_name(p, c, at, "`{`", &b->a);
     if (status == CLS_OK) status = clsi_expect(r, at, ",", "the port");
-    if (status == CLS_OK) status = read_port_name(p, c, at, "`,`", &b->b);
+    if (status == CLS_OK) status = clsi_read_port_name(p, c, at, "`,`", &b->b);
     if (status == CLS_OK) status = clsi_expect(r, at, "}", "the second port");
     if (status == CLS_OK) status = clsi_expect(r, at, "=", "`}`");
     if (status != CLS_OK) return status;
     size_t end = clsi_item_end(r, at);
-    b->formula = trimmed(p, (clsi_span){c->body.source, at->at, end});
+    b->formula = clsi_trimmed(p, (clsi_span){c->body.source, at->at, end});
     at->at = end;
     return CLS_OK;
 }
@@ -233,11 +242,11 @@ cls_status clsi_read_brackets(clsi_ports *p, size_t component, clsi_bracket **li
     clsi_cursor at = {c->body.begin, c->body.end};
     cls_status status = CLS_OK;
     do {
-        clsi_bracket b = {component, 0, 1, trimmed(p, c->body)};
+        clsi_bracket b = {component, 0, 1, clsi_trimmed(p, c->body)};
         if (c->kind == CLSI_GYRATOR)
             at.at = at.end;
         else
-            status = read_bracket(p, c, &at, &b);
+            status = clsi_read_entry(p, c, &at, &b);
         if (status != CLS_OK) return status;
         size_t x = p->joints[c->port[b.a].node].state, y = p->joints[c->port[b.b].node].state;
         if (x == y)
@@ -252,8 +261,7 @@ cls_status clsi_read_brackets(clsi_ports *p, size_t component, clsi_bracket **li
     return clsi_expect_end(r, &at);
 }
 
-/* Offset of a word outside brackets in [begin, end), or `end`. */
-static size_t find_plain_word(const clsi_reader *r, size_t begin, size_t end, const char *word) {
+size_t clsi_find_plain_word(const clsi_reader *r, size_t begin, size_t end, const char *word) {
     int depth = 0;
     clsi_cursor c = {begin, end};
     while (!clsi_at_end(r, &c)) {
@@ -286,7 +294,7 @@ static cls_status read_direction(clsi_ports *p, const clsi_component *c, clsi_te
         }
         clsi_cursor name = {star ? star + 1 : at.at, end};
         t->weight[t->n] = (clsi_span){c->body.source, at.at, star ? star : at.at};
-        cls_status status = read_port_name(p, c, &name, "`along`", &t->port[t->n]);
+        cls_status status = clsi_read_port_name(p, c, &name, "`along`", &t->port[t->n]);
         if (status == CLS_OK) status = clsi_expect_end(r, &name);
         if (status != CLS_OK) return status;
         t->n++;
@@ -322,8 +330,10 @@ static cls_status complete_term(clsi_ports *p, const clsi_component *c, clsi_ter
     } else if (!t->n) {
         return clsi_at(r, t->coefficient.begin,
                        "`%s` has several ports: say which difference makes the flow, for example "
-                       "`%s along %s - %s`",
-                       c->name, t->unknown ? "unknown" : "d", c->port[0].name, c->port[1].name);
+                       "`%s along %s - %s`, or write `matrix %s` for a relation between all of "
+                       "them",
+                       c->name, t->unknown ? "unknown" : "d", c->port[0].name, c->port[1].name,
+                       t->unknown ? "unknown" : "{a, b} = ...");
     }
     int conducts = c->port[t->port[0]].thermal;
     for (size_t i = 0; i < t->n; i++)
@@ -340,32 +350,37 @@ static cls_status complete_term(clsi_ports *p, const clsi_component *c, clsi_ter
     if (t->heat == SIZE_MAX && thermal == 1) t->heat = hot;
     if (t->heat == SIZE_MAX)
         return clsi_at(r, t->coefficient.begin,
-                       "`%s` has several entropies: say which takes the heat, `... on %s`", c->name,
-                       c->port[hot].name);
+                       "`%s` has several entropies: say which takes the heat, `... on %s`, or "
+                       "write `matrix %s` for a relation between all ports",
+                       c->name, c->port[hot].name, t->unknown ? "unknown" : "{a, b} = ...");
     return CLS_OK;
 }
 
 static cls_status read_term(clsi_ports *p, const clsi_component *c, size_t begin, size_t end,
                             clsi_term *t) {
     clsi_reader *r = clsi_source_of(p, c->body);
-    size_t of = find_plain_word(r, begin, end, "of"), on = find_plain_word(r, begin, of, "on");
-    size_t along = find_plain_word(r, begin, on, "along");
+    size_t of = clsi_find_plain_word(r, begin, end, "of"),
+           on = clsi_find_plain_word(r, begin, of, "on");
+    size_t along = clsi_find_plain_word(r, begin, on, "along");
     cls_status status = CLS_OK;
     *t = (clsi_term){.heat = SIZE_MAX};
-    t->coefficient = trimmed(p, (clsi_span){c->body.source, begin, along});
+    t->coefficient = clsi_trimmed(p, (clsi_span){c->body.source, begin, along});
     clsi_cursor first = {t->coefficient.begin, t->coefficient.end};
     t->unknown = clsi_is_unknown(r, first);
+    if (t->unknown && clsi_accept_word(r, &first, "unknown") &&
+        clsi_accept_word(r, &first, "matrix"))
+        return clsi_at(r, t->coefficient.begin, "`matrix` comes first: `matrix unknown`");
     if (of < end && !t->unknown)
         return clsi_at(r, of, "`of` names the inputs of what is `unknown`");
     if (t->coefficient.begin == t->coefficient.end)
         return clsi_at(r, begin, "expected a coefficient or `unknown`");
     if (along < on) {
-        t->direction = trimmed(p, (clsi_span){c->body.source, along + 5, on});
+        t->direction = clsi_trimmed(p, (clsi_span){c->body.source, along + 5, on});
         status = read_direction(p, c, t);
     }
     if (status == CLS_OK && on < of) {
         clsi_cursor place = {on + 2, of};
-        status = read_port_name(p, c, &place, "`on`", &t->heat);
+        status = clsi_read_port_name(p, c, &place, "`on`", &t->heat);
         if (status == CLS_OK) status = clsi_expect_end(r, &place);
         if (status == CLS_OK && !c->port[t->heat].thermal)
             status = clsi_at(r, on + 3, "`%s` is not an entropy: heat cannot go there",
@@ -399,17 +414,22 @@ static void pull(clsi_ports *p, size_t joint) {
 }
 
 /* Efforts that a formula uses need a name, which that of a position does not have. */
-static void pull_efforts(clsi_ports *p, const clsi_component *c) {
-    const clsi_reader *r = clsi_source_of(p, c->body);
+static cls_status pull_efforts(clsi_ports *p, const clsi_component *c) {
+    clsi_reader *r = clsi_source_of(p, c->body);
     clsi_cursor at = {c->body.begin, c->body.end};
+    char list[512];
     while (!clsi_at_end(r, &at)) {
         size_t length = clsi_word_length(r, &at, 1);
         if (length > 2 && memcmp(r->clean + at.at, "e.", 2) == 0) {
             size_t port = clsi_port_find(c, r->clean + at.at + 2, length - 2);
-            if (port != SIZE_MAX) pull(p, c->port[port].node);
+            if (port == SIZE_MAX)
+                return clsi_at(r, at.at, "`%s` has no port `%.*s`; its ports are %s", c->name,
+                               (int)length - 2, r->clean + at.at + 2, port_list(c, list));
+            pull(p, c->port[port].node);
         }
         at.at += length ? length : 1;
     }
+    return CLS_OK;
 }
 
 static cls_status find_pulled(clsi_ports *p) {
@@ -419,9 +439,13 @@ static cls_status find_pulled(clsi_ports *p) {
         const clsi_component *c = &p->components[i];
         size_t n = 0;
         if (c->kind == CLSI_STORAGE || c->kind == CLSI_ENVIRONMENT) continue;
-        pull_efforts(p, c);
+        status = pull_efforts(p, c);
+        if (status != CLS_OK) break;
         if (c->kind == CLSI_EXTERNAL) pull(p, c->port[0].node);
-        if (c->kind == CLSI_RESISTIVE) status = clsi_read_terms(p, c, terms, &n);
+        if (c->kind == CLSI_RESISTIVE && clsi_is_matrix(p, c))
+            for (size_t k = 0; k < c->n_ports; k++) pull(p, c->port[k].node);
+        else if (c->kind == CLSI_RESISTIVE)
+            status = clsi_read_terms(p, c, terms, &n);
         for (size_t t = 0; t < n && status == CLS_OK; t++)
             for (size_t k = 0; k < terms[t].n; k++) pull(p, c->port[terms[t].port[k]].node);
     }

@@ -83,11 +83,35 @@ static const struct {
      "is not an entropy"},
     {WHOLE AIR "resistive c(a, entropy s): 1 of e.a\nconnect c.a, mass.p\nconnect c.s, air.s", 7,
      30, "`of` names the inputs of what is `unknown`"},
+    /* matrices */
+    {WHOLE AIR "resistive c(a, entropy s): matrix\nconnect c.a, mass.p\nconnect c.s, air.s", 7, 34,
+     "expected `unknown` or `{a, a} = ...` after `matrix`"},
+    {WHOLE AIR "resistive c(a, entropy s): unknown matrix\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 28, "`matrix` comes first"},
+    {WHOLE AIR "resistive c(a, entropy s): matrix {a, s} = 1\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 35, "`s` takes what the other ports leave of the energy"},
+    {WHOLE AIR "resistive c(a, entropy s): matrix {a, a} = 1, {a, a} = 2\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 47, "a second entry {a, a}"},
+    {WHOLE AIR "resistive c(a, entropy s): matrix {a, b} = 1\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 39, "expected a port of `c` (a, s)"},
+    {WHOLE AIR "resistive c(a, entropy s): matrix unknown on a\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 0, "is not an entropy"},
+    {WHOLE AIR "resistive c(a, entropy s): matrix {a, a} = 1 of e.a\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 46, "`of` names the inputs of what is `unknown`"},
+    {WHOLE AIR "resistive c(a, entropy s): matrix unknown of e.b\nconnect c.a, mass.p\n"
+               "connect c.s, air.s",
+     7, 46, "`c` has no port `b`; its ports are a, s"},
     /* formulas are complained about where they stand */
     {"storage spring(q): q^2*kk\n" MASS LINK JOIN_Q JOIN_P, 1, 24, "kk"},
     {SPRING "storage mass(p): p^2/(2*)\n" LINK JOIN_Q JOIN_P, 2, 25, ""},
     {WHOLE AIR "resistive c(a, entropy s): 1 + e.b\nconnect c.a, mass.p\nconnect c.s, air.s", 7, 32,
-     "e.b"},
+     "`c` has no port `b`"},
     {WHOLE "parameter spring = 1", 1, 9, "declared in line 6"},
     {WHOLE "coordinate x", 6, 1, "does not stand in a file of components"},
     {WHOLE "start q = 1, p = z", 6, 18, "z"},
