@@ -245,18 +245,30 @@ cls_node cls_constant(cls_graph *g, double value) {
     return intern(g, &key);
 }
 
-cls_node cls_symbol(cls_graph *g, const char *name) {
+static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
+    clsi_node key = {
+        .op = CLS_OP_SYMBOL, .i = learned, .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE}};
     for (size_t k = 0; k < g->n_names; k++) {
         if (strcmp(g->names[k], name) != 0) continue;
-        return make(g, CLS_OP_SYMBOL, (cls_node)k, CLS_NO_NODE);
+        key.arg[0] = (cls_node)k;
+        return intern(g, &key);
     }
     char *copy = clsi_strdup(name);
     if (!copy || !clsi_grow(&g->names, &g->names_capacity, g->n_names + 1, sizeof *g->names)) {
         free(copy);
         return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     }
+    key.arg[0] = (cls_node)g->n_names;
     g->names[g->n_names++] = copy;
-    return make(g, CLS_OP_SYMBOL, (cls_node)(g->n_names - 1), CLS_NO_NODE);
+    return intern(g, &key);
+}
+
+cls_node cls_symbol(cls_graph *g, const char *name) {
+    return symbol(g, name, 0);
+}
+
+cls_node clsi_parameter_symbol(cls_graph *g, const char *name) {
+    return symbol(g, name, 1);
 }
 
 cls_node cls_fresh_symbol(cls_graph *g, const char *stem) {
@@ -315,6 +327,10 @@ static int is_one_over(const cls_graph *g, cls_node a) {
     return is_op(g, a, CLS_OP_DIV) && cls_is_constant(g, g->nodes[a].arg[0], 1);
 }
 
+static int is_learned(const clsi_node *n) {
+    return n->op == CLS_OP_SYMBOL && n->i;
+}
+
 cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, b) || (!is_constant(g, a) && a > b)) { /* constants first: 2*x */
@@ -341,6 +357,7 @@ cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
     if (x.op == CLS_OP_DIV && x.arg[1] == b) return x.arg[0];
     if (y.op == CLS_OP_DIV && y.arg[1] == a) return y.arg[0];
     /* constants float to the front, where they meet */
+    if (is_learned(&x) || is_learned(&y)) return make(g, CLS_OP_MUL, a, b);
     if (x.op == CLS_OP_MUL && is_constant(g, x.arg[0]))
         return cls_mul(g, x.arg[0], cls_mul(g, x.arg[1], b));
     if (y.op == CLS_OP_MUL && is_constant(g, y.arg[0]))

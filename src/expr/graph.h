@@ -8,7 +8,7 @@
 #include <clausius/graph.h>
 
 typedef struct clsi_node {
-    uint8_t op, function, i, j; /* i, j: orders of a quotient */
+    uint8_t op, function, i, j; /* i, j: orders of a quotient; i = 1: a SYMBOL that is learned */
     uint32_t arg[3]; /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0] */
     double value;    /* CONSTANT */
 } clsi_node;
@@ -25,6 +25,9 @@ struct cls_graph {
     cls_error error; /* the first failure; status CLS_OK while all is well */
 };
 
+/* A symbol for a number that is learned. Constants do not float past it: w (2 x) stays what it is,
+ * the product of a coefficient with what a layer is given, and layers can be seen as matrices. */
+cls_node clsi_parameter_symbol(cls_graph *g, const char *name);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);

@@ -2,7 +2,7 @@
  *
  * n forward walks cost n times the graph. Where a piece of it has a single exit (every way from the
  * piece to the results leads through one node) and few entries, one reverse walk gives the slopes
- * of the exit in its entries, and the forward walks step over the piece: 2 instead of n times its
+ * of the exit in its entries, and the forward walks step over the piece: once instead of n times its
  * size (chain counting of shared/PERFORMANCE.md; a learned friction is such a piece). Exits are
  * immediate dominators, found by walking from the results down: indices are a topological order,
  * so the dominator of a node is the lowest common ancestor of its users. Costs a few passes over
@@ -147,8 +147,7 @@ cls_status cls_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_
     clsi_shortcuts s = {.size = g->n};
     finder f = {.g = g, .n = n, .size = g->n};
     cls_status status = cls_graph_status(g, NULL);
-    /* a reverse walk costs about two forward ones */
-    if (status == CLS_OK && n > 2 && g->n > LARGE)
+    if (status == CLS_OK && n > 1 && g->n > LARGE)
         status = find_pieces(&f, count, nodes, symbols, &s);
     for (size_t j = 0; j < n && status == CLS_OK; j++)
         status = clsi_forward(g, count, nodes, symbols[j], s.of ? &s : NULL, n, out + j);

@@ -266,14 +266,23 @@ static int same_operands(const clsi_sum *a, const clsi_sum *b) {
     return a->n == b->n && a->kind == b->kind && memcmp(a->x, b->x, a->n * sizeof *a->x) == 0;
 }
 
+static uint32_t spell_coefficient(clsi_planner *s, uint32_t source, double value) {
+    if (!source) return clsi_plan_constant(s, value);
+    uint32_t reg = (uint32_t)(s->p->n_constants + s->p->first_parameter) + source - 1;
+    uint32_t at = place_of(s, reg);
+    return value > 0 ? at : add_scalar(s, (clsi_instruction){.code = CLSI_NEG, .a = at, .b = at});
+}
+
 /* Sums that are not worth a matrix, product by product. */
 static void spell_out(clsi_planner *s, uint32_t k) {
     clsi_read_sum(s, k, &s->one);
     uint32_t so_far = CLSI_NOWHERE;
     if (s->one.kind == CLSI_START_REGISTER) so_far = place_of(s, s->one.start);
-    if (s->one.kind == CLSI_START_CONSTANT) so_far = clsi_plan_constant(s, s->one.start_value);
+    if (s->one.kind == CLSI_START_CONSTANT)
+        so_far = spell_coefficient(s, s->one.start_source, s->one.start_value);
     for (size_t t = 0; t < s->one.n && !s->failed; t++) {
-        uint32_t c = clsi_plan_constant(s, s->one.c[t]), x = place_of(s, s->one.x[t]);
+        uint32_t c = spell_coefficient(s, s->one.source[t], s->one.c[t]);
+        uint32_t x = place_of(s, s->one.x[t]);
         if (t && t == s->one.flip)
             so_far = add_scalar(s, (clsi_instruction){.code = CLSI_NEG, .a = so_far, .b = so_far});
         uint32_t product = add_scalar(s, (clsi_instruction){.code = CLSI_MUL, .a = c, .b = x});
@@ -288,16 +297,20 @@ static void spell_out(clsi_planner *s, uint32_t k) {
 /* Row by row of the tile that begins at `lane`: starts if constant, then term by term, then the
  * signs if any changes. */
 static void fill_tile(clsi_planner *s, size_t n, const clsi_item *items, size_t lane, size_t width,
-                      uint32_t flip, double *out) {
+                      uint32_t flip, double *out, uint32_t *source) {
     for (size_t i = lane; i < lane + width && i < n; i++) {
         clsi_read_sum(s, items[i].k, &s->other);
-        double *to = out + (i - lane);
+        size_t to = i - lane;
         if (s->other.kind == CLSI_START_CONSTANT) {
-            *to = s->other.start_value;
+            out[to] = s->other.start_value;
+            source[to] = s->other.start_source;
             to += width;
         }
-        for (size_t t = 0; t < s->other.n; t++, to += width) *to = s->other.c[t];
-        if (flip) *to = s->other.flip ? -1 : 1;
+        for (size_t t = 0; t < s->other.n; t++, to += width) {
+            out[to] = s->other.c[t];
+            source[to] = s->other.source[t];
+        }
+        if (flip) out[to] = s->other.flip ? -1 : 1;
     }
 }
 
@@ -306,21 +319,25 @@ static size_t add_coefficients(clsi_planner *s, size_t n, const clsi_item *items
                                size_t rows, uint32_t flip) {
     clsi_plan *plan = s->plan;
     size_t size = lanes * rows, at = plan->n_coefficients;
-    if (!clsi_grow(&plan->coefficients, &s->coefficients_room, at + size, sizeof(double))) {
+    if (!clsi_grow(&plan->coefficients, &s->coefficients_room, at + size, sizeof(double)) ||
+        !clsi_grow(&s->source, &s->source_room, at + size, sizeof(uint32_t))) {
         s->failed = 1;
         return 0;
     }
     double *out = plan->coefficients + at;
+    uint32_t *source = s->source + at;
     memset(out, 0, size * sizeof *out);
+    memset(source, 0, size * sizeof *source);
     for (size_t lane = 0; lane < lanes; lane += CLSI_PLAN_TILE) {
         size_t width = lanes - lane < CLSI_PLAN_TILE ? lanes - lane : CLSI_PLAN_TILE;
-        fill_tile(s, n, items, lane, width, flip, out + lane * rows);
+        fill_tile(s, n, items, lane, width, flip, out + lane * rows, source + lane * rows);
     }
     for (size_t k = 0; k < plan->n_ops; k++) {
         const clsi_vector_op *op = &plan->ops[k];
         if (op->kind != CLSI_VECTOR_LINEAR || op->n != lanes) continue;
         if (op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0) != rows) continue;
-        if (memcmp(plan->coefficients + op->coefficients, out, size * sizeof *out) == 0)
+        if (memcmp(plan->coefficients + op->coefficients, out, size * sizeof *out) == 0 &&
+            memcmp(s->source + op->coefficients, source, size * sizeof *source) == 0)
             return op->coefficients;
     }
     plan->n_coefficients += size;
@@ -334,6 +351,7 @@ static void add_matrix(clsi_planner *s, size_t n, const clsi_item *items, uint32
     clsi_vector_op op = {.kind = CLSI_VECTOR_LINEAR,
                          .start = (uint8_t)s->one.kind,
                          .n = (uint32_t)lanes,
+                         .rows = (uint32_t)n,
                          .result = (uint32_t)s->n_values,
                          .first = (uint32_t)s->plan->n_operands,
                          .terms = (uint32_t)s->one.n,
@@ -452,6 +470,7 @@ static void resolve(clsi_planner *s) {
         op->b = resolved(plan, op->b);
         if (op->kind == CLSI_VECTOR_SCALARS) clsi_find_pairs(plan->code + op->first, op->n);
     }
+    clsi_plan_values(s, padding(s->n_values, CLSI_PLAN_LANES));
     plan->n_registers = plan->n_constants + s->n_values;
 }
 

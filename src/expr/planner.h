@@ -24,10 +24,12 @@ typedef struct clsi_item {
 
 typedef struct clsi_sum {
     size_t n;
-    uint32_t *x; /* registers */
-    double *c;
+    uint32_t *x;      /* registers */
+    double *c;        /* coefficients, or the signs of those that are parameters */
+    uint32_t *source; /* 1 + the parameter that is the coefficient, or 0 */
     uint32_t start;
-    double start_value; /* when it is a constant */
+    double start_value;    /* when it is a constant, or the sign of a parameter */
+    uint32_t start_source; /* as source */
     clsi_vector_start kind;
     uint32_t flip; /* the sum so far changes its sign before this term; 0: never */
 } clsi_sum;
@@ -39,6 +41,8 @@ typedef struct clsi_planner {
     size_t n_values, vectorised, n_items, longest;
     size_t stage_begin; /* of ops */
     size_t block_room, constants_room, ops_room, code_room, operands_room, coefficients_room;
+    size_t source_room;
+    uint32_t *source; /* (n_coefficients) as in a sum */
     clsi_link *links;        /* (n_instructions) */
     uint32_t *uses, *length; /* (n_instructions); length: terms of the sum so far */
     uint32_t *flip;          /* (n_instructions) as in a sum */
@@ -56,6 +60,8 @@ typedef struct clsi_planner {
 } clsi_planner;
 
 /* ---- vectorise.c ---- */
+/* 1 + the parameter that a register is, or 0. */
+uint32_t clsi_plan_parameter(const clsi_planner *s, uint32_t reg);
 int clsi_is_sum(const clsi_planner *s, size_t k);
 /* The sum that ends in instruction k; out->x and out->c have room for s->longest. */
 void clsi_read_sum(const clsi_planner *s, size_t k, clsi_sum *out);

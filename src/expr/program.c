@@ -4,8 +4,8 @@
  * are one jump; about 1 ns per arithmetic instruction, and the price of libm for the rest. Many
  * samples: each register is a row of BLOCK numbers, so that arithmetic runs in full vectors; the
  * compiler makes versions for the vector widths of this family of machines and the loader picks
- * one. Elementary functions are called sample by sample, but for those that kernels.inc has without
- * branches; the bits are those of the one-sample run. */
+ * one (rows.c). Elementary functions are called sample by sample, but for those that kernels.inc has
+ * without branches; the bits are those of the one-sample run. */
 #include "expr/program.h"
 #include "base/base.h"
 #include "expr/graph.h"
@@ -146,6 +146,14 @@ cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs,
                                       const cls_node *inputs, size_t n_first_outputs,
                                       size_t n_outputs, const cls_node *outputs, cls_program **out,
                                       cls_error *error) {
+    return clsi_program_create_open(g, (clsi_parameters){0, 0}, n_early_inputs, n_inputs, inputs,
+                                    n_first_outputs, n_outputs, outputs, out, error);
+}
+
+cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
+                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                                    size_t n_first_outputs, size_t n_outputs,
+                                    const cls_node *outputs, cls_program **out, cls_error *error) {
     *out = NULL;
     cls_program *p = clsi_calloc(1, sizeof *p);
     unsigned char *marks = clsi_calloc(g->n, 3);
@@ -153,6 +161,8 @@ cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs,
     cls_status status = CLS_MEMORY;
     if (p && marks && reg) {
         p->n_inputs = n_inputs;
+        p->first_parameter = parameters.first;
+        p->n_parameters = parameters.n;
         p->n_early_inputs = n_early_inputs;
         p->n_first_outputs = n_first_outputs;
         p->n_outputs = n_outputs;
@@ -213,19 +223,40 @@ static size_t plain_size(const cls_program *p) {
 }
 
 size_t cls_program_work_size(const cls_program *p) {
-    return p->plan ? p->plan->n_registers + CLSI_PLAN_LANES : plain_size(p);
+    if (!p->plan) return plain_size(p);
+    size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
+    return p->plan->n_registers + CLSI_PLAN_LANES + own;
 }
 
-/* The registers of a plan begin on a cache line. */
-static double *registers(const cls_program *p, double *work) {
+double *clsi_on_cache_line(double *work) {
     size_t line = CLSI_PLAN_LANES * sizeof *work, over = (uintptr_t)work % line;
-    return p->plan && over ? work + (line - over) / sizeof *work : work;
+    return over ? work + (line - over) / sizeof *work : work;
+}
+
+static double *registers(const cls_program *p, double *work) {
+    return p->plan ? clsi_on_cache_line(work) : work;
 }
 
 void cls_program_prepare(const cls_program *p, double *work) {
     const double *constants = p->plan ? p->plan->constants : p->constants;
     size_t n = p->plan ? p->plan->n_constants : p->n_constants;
-    if (n) memcpy(registers(p, work), constants, n * sizeof *work);
+    work = registers(p, work);
+    if (n) memcpy(work, constants, n * sizeof *work);
+    if (p->plan && p->plan->n_sources)
+        memcpy(clsi_plan_coefficients(p->plan, work, 1), p->plan->coefficients,
+               p->plan->n_coefficients * sizeof *work);
+}
+
+void clsi_program_set(const cls_program *p, double *work, const double *parameters) {
+    size_t first = (p->plan ? p->plan->n_constants : p->n_constants) + p->first_parameter;
+    work = registers(p, work);
+    if (p->n_parameters) memcpy(work + first, parameters, p->n_parameters * sizeof *work);
+    if (!p->plan || !p->plan->n_sources) return;
+    double *own = clsi_plan_coefficients(p->plan, work, 1);
+    for (size_t k = 0; k < p->plan->n_sources; k++) {
+        const clsi_source *from = &p->plan->sources[k];
+        own[from->at] = from->sign * parameters[from->parameter];
+    }
 }
 
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
@@ -285,7 +316,10 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
 static void read_inputs(const cls_program *p, size_t first, size_t last, double *work,
                         const double *in) {
     double *inputs = work + (p->plan ? p->plan->n_constants : p->n_constants);
-    for (size_t k = first; k < last; k++) inputs[k] = in[k];
+    size_t set = p->first_parameter, end = set + p->n_parameters;
+    if (!p->n_parameters) set = end = last;
+    for (size_t k = first; k < last && k < set; k++) inputs[k] = in[k];
+    for (size_t k = first > end ? first : end; k < last; k++) inputs[k] = in[k];
 }
 
 static void read_outputs(const cls_program *p, size_t first, size_t last, const double *work,
@@ -381,55 +415,6 @@ cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, c
  * full runs in whole vectors of SHORT. */
 enum { BLOCK = 128, SHORT = 8 };
 
-/* Versions for wider vectors are chosen by the loader; contraction is off, so the bits agree.
- * (Sanitizers and the loader's choice do not get along.) */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__)
-#define CLSI_VECTOR __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLSI_VECTOR
-#endif
-
-/* Elementary functions in vectors where there are any; rows of constants count as one number. */
-static void run_slow(const cls_program *p, const clsi_instruction *in, size_t n, const double *a,
-                     const double *b, double *r) {
-    clsi_vector_op op = {
-        .n = (uint32_t)n, .step_a = in->a >= p->n_constants, .step_b = in->b >= p->n_constants};
-    clsi_run_each(in, &op, a, b, r);
-}
-
-/* Instructions [first, last) for n samples, n a multiple of SHORT; a register is `row` numbers. */
-CLSI_VECTOR
-static void run_block(const cls_program *p, size_t first, size_t last, size_t n, size_t row,
-                      double *restrict work) {
-    double *r = work + (p->n_constants + p->n_inputs + first) * row;
-    for (size_t k = first; k < last; k++, r += row) {
-        const clsi_instruction *in = &p->code[k];
-        const double *a = work + (size_t)in->a * row, *b = work + (size_t)in->b * row;
-        switch ((clsi_code)in->code) {
-        case CLSI_ADD:
-            for (size_t s = 0; s < n; s++) r[s] = a[s] + b[s];
-            break;
-        case CLSI_SUB:
-            for (size_t s = 0; s < n; s++) r[s] = a[s] - b[s];
-            break;
-        case CLSI_MUL:
-            for (size_t s = 0; s < n; s++) r[s] = a[s] * b[s];
-            break;
-        case CLSI_DIV:
-            for (size_t s = 0; s < n; s++) r[s] = a[s] / b[s];
-            break;
-        case CLSI_NEG:
-            for (size_t s = 0; s < n; s++) r[s] = -a[s];
-            break;
-        case CLSI_SQUARE:
-            for (size_t s = 0; s < n; s++) r[s] = a[s] * a[s];
-            break;
-        default: run_slow(p, in, n, a, b, r); break;
-        }
-    }
-}
-
 /* A plan fills the vectors with one sample, and its registers stay in the cache. */
 static cls_status run_planned(const cls_program *p, size_t n, size_t stride, const double *in,
                               double *out) {
@@ -440,6 +425,7 @@ static cls_status run_planned(const cls_program *p, size_t n, size_t stride, con
     cls_program_prepare(p, work);
     for (size_t s = 0; s < n; s++) {
         for (size_t k = 0; k < p->n_inputs; k++) x[k] = in[k * stride + s];
+        if (p->n_parameters) clsi_program_set(p, work, x + p->first_parameter);
         cls_program_run(p, work, x, y);
         for (size_t k = 0; k < p->n_outputs; k++) out[k * stride + s] = y[k];
     }
@@ -465,39 +451,12 @@ cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, c
             for (size_t s = count; s < whole; s++)
                 inputs[k * BLOCK + s] = inputs[k * BLOCK + count - 1];
         }
-        run_block(p, 0, p->n_instructions, whole, BLOCK, work);
+        clsi_run_rows(p->code, p->n_instructions, p->n_constants, whole, BLOCK, work,
+                      work + (p->n_constants + p->n_inputs) * BLOCK);
         for (size_t k = 0; k < p->n_outputs; k++)
             memcpy(out + k * stride + first, work + (size_t)p->outputs[k] * BLOCK,
                    count * sizeof *out);
     }
     free(work);
     return CLS_OK;
-}
-
-/* ---- lanes ---- */
-
-size_t clsi_lanes_size(const cls_program *p) {
-    return plain_size(p) * CLSI_LANES;
-}
-
-void clsi_lanes_prepare(const cls_program *p, double *work) {
-    for (size_t k = 0; k < p->n_constants; k++)
-        for (size_t s = 0; s < CLSI_LANES; s++) work[k * CLSI_LANES + s] = p->constants[k];
-}
-
-double *clsi_lanes_input(const cls_program *p, double *work, size_t k) {
-    return work + (p->n_constants + k) * CLSI_LANES;
-}
-
-const double *clsi_lanes_output(const cls_program *p, const double *work, size_t k) {
-    return work + (size_t)p->outputs[k] * CLSI_LANES;
-}
-
-void clsi_lanes_early(const cls_program *p, size_t n, double *work) {
-    run_block(p, 0, p->end[CLSI_STAGE_EARLY], (n + SHORT - 1) / SHORT * SHORT, CLSI_LANES, work);
-}
-
-void clsi_lanes_late(const cls_program *p, size_t n, double *work) {
-    size_t whole = (n + SHORT - 1) / SHORT * SHORT;
-    run_block(p, p->end[CLSI_STAGE_EARLY], p->n_instructions, whole, CLSI_LANES, work);
 }

@@ -56,7 +56,8 @@ typedef enum clsi_vector_start {
 typedef struct clsi_vector_op {
     uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
     uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
-    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES */
+    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES ... */
+    uint32_t rows;          /* ... and so many of them are wanted */
     uint32_t a, b;          /* EACH: first operands */
     uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
     uint32_t terms;         /* LINEAR */
@@ -69,6 +70,12 @@ typedef struct clsi_vector_op {
  */
 enum { CLSI_PLAN_LANES = 8, CLSI_PLAN_TILE = 32 };
 
+/* A coefficient that is a parameter of the program, or its negative. */
+typedef struct clsi_source {
+    uint32_t at, parameter;
+    double sign;
+} clsi_source;
+
 typedef struct clsi_plan {
     size_t n_constants, n_registers, n_ops, n_code, n_operands, n_coefficients;
     size_t end[CLSI_STAGES]; /* of ops */
@@ -76,14 +83,17 @@ typedef struct clsi_plan {
     clsi_vector_op *ops;
     clsi_instruction *code;
     uint32_t *operands;   /* registers: x of a LINEAR, then the starts if they are registers */
-    double *coefficients; /* on a cache line */
-    uint32_t *outputs;    /* (n_outputs) registers */
+    double *coefficients; /* on a cache line; with sources each work has its own */
+    size_t n_sources;
+    clsi_source *sources;
+    uint32_t *outputs; /* (n_outputs) registers */
 } clsi_plan;
 
 struct cls_program {
     size_t n_constants, n_inputs, n_outputs, n_instructions;
     size_t n_early_inputs, n_first_outputs;
-    size_t end[CLSI_STAGES]; /* of instructions */
+    size_t first_parameter, n_parameters; /* among the inputs */
+    size_t end[CLSI_STAGES];              /* of instructions */
     double *constants;
     clsi_instruction *code;
     cls_node *node;    /* (n_instructions) where each came from */
@@ -103,6 +113,17 @@ cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs,
 cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
                                      const cls_node *inputs, size_t n_outputs,
                                      const cls_node *outputs, cls_program **out, cls_error *error);
+/* Inputs that stay for many runs (parameters that are being learned): they are not read from `in`
+ * but set, and sums of which they are the coefficients are matrices. */
+typedef struct clsi_parameters {
+    size_t first, n;
+} clsi_parameters;
+cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
+                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                                    size_t n_first_outputs, size_t n_outputs,
+                                    const cls_node *outputs, cls_program **out, cls_error *error);
+/* After cls_program_prepare. */
+void clsi_program_set(const cls_program *p, double *work, const double *parameters);
 void clsi_program_early(const cls_program *p, double *work, const double *in);
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out);
 void clsi_program_rest(const cls_program *p, double *work, double *out); /* out: as in first */
@@ -121,6 +142,13 @@ void clsi_plan_free(clsi_plan **plan);
 void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
                    const double *b, double *r);
 void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op);
+/* Where a work of `row` numbers a register keeps the coefficients, if it has its own. */
+double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row);
+double *clsi_on_cache_line(double *work);
+/* Instructions for n samples, n a multiple of 8: registers are rows of `row` numbers, the first
+ * n_constants of them constants. Results go to the rows from r on. */
+void clsi_run_rows(const clsi_instruction *in, size_t n_code, size_t n_constants, size_t n,
+                   size_t row, double *work, double *r);
 /* Instructions whose results go to r, r + 1, ...; find_pairs prepares them. */
 void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end);
@@ -136,8 +164,9 @@ int clsi_is_unary(const clsi_instruction *in);
 enum { CLSI_LANES = 16 };
 size_t clsi_lanes_size(const cls_program *p); /* doubles */
 void clsi_lanes_prepare(const cls_program *p, double *work);
+void clsi_lanes_set(const cls_program *p, double *work, const double *parameters);
 double *clsi_lanes_input(const cls_program *p, double *work, size_t k);
-const double *clsi_lanes_output(const cls_program *p, const double *work, size_t k);
+const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
 

@@ -1,7 +1,8 @@
 /* Programs in vectors: what a learned network becomes when it is written out as formulas is found
  * again and run as it was meant.
  *
- * Two things are looked for. Sums of products with constant coefficients,
+ * Two things are looked for. Sums of products with coefficients that are constants or parameters of
+ * the program (weights that are being learned),
  *
  *     y_i = start_i + c_i1 x_1 + c_i2 x_2 + ... + c_in x_n
  *
@@ -28,10 +29,20 @@ enum {
 
 /* ---- sums ---- */
 
+uint32_t clsi_plan_parameter(const clsi_planner *s, uint32_t reg) {
+    size_t first = s->p->n_constants + s->p->first_parameter;
+    return reg >= first && reg < first + s->p->n_parameters ? (uint32_t)(reg - first) + 1 : 0;
+}
+
+static int is_coefficient(const clsi_planner *s, uint32_t reg) {
+    return reg < s->p->n_constants || clsi_plan_parameter(s, reg);
+}
+
+/* Of one coefficient and one that is none. */
 static int is_product(const clsi_planner *s, uint32_t reg) {
     if (reg < s->base) return 0;
     const clsi_instruction *in = &s->p->code[reg - s->base];
-    return in->code == CLSI_MUL && in->a < s->p->n_constants && in->b >= s->p->n_constants;
+    return in->code == CLSI_MUL && is_coefficient(s, in->a) != is_coefficient(s, in->b);
 }
 
 static clsi_link as_link(const clsi_planner *s, const clsi_instruction *in) {
@@ -62,7 +73,7 @@ static void find_sums(clsi_planner *s) {
             s->absorbed[l.rest - s->base] = 1;
             s->length[k] = so_far + 1;
             s->flip[k] = l.rest_sign < 0 ? so_far : s->flip[l.rest - s->base];
-        } else if (l.rest_sign < 0 && l.rest >= p->n_constants) {
+        } else if (l.rest_sign < 0 && !is_coefficient(s, l.rest)) {
             s->links[k].product = CLSI_NOWHERE; /* a product minus something else */
         } else {
             s->length[k] = is_product(s, l.rest) ? 2 : 1;
@@ -80,17 +91,20 @@ static void find_sums(clsi_planner *s) {
 static void put_term(const clsi_planner *s, clsi_sum *out, size_t at, uint32_t product,
                      double sign) {
     const clsi_instruction *in = &s->p->code[product - s->base];
-    out->x[at] = in->b;
-    out->c[at] = sign * s->p->constants[in->a];
+    int first = is_coefficient(s, in->a);
+    uint32_t c = first ? in->a : in->b;
+    out->x[at] = first ? in->b : in->a;
+    out->source[at] = clsi_plan_parameter(s, c);
+    out->c[at] = out->source[at] ? sign : sign * s->p->constants[c];
 }
 
 /* The first two of a sum without start may stand either way: smaller register first. */
 static void order_first(clsi_sum *out) {
     if (out->kind != CLSI_START_NONE || out->x[0] <= out->x[1]) return;
-    uint32_t x = out->x[0];
+    uint32_t x = out->x[0], source = out->source[0];
     double c = out->c[0];
-    out->x[0] = out->x[1], out->c[0] = out->c[1];
-    out->x[1] = x, out->c[1] = c;
+    out->x[0] = out->x[1], out->c[0] = out->c[1], out->source[0] = out->source[1];
+    out->x[1] = x, out->c[1] = c, out->source[1] = source;
 }
 
 void clsi_read_sum(const clsi_planner *s, size_t k, clsi_sum *out) {
@@ -108,8 +122,10 @@ void clsi_read_sum(const clsi_planner *s, size_t k, clsi_sum *out) {
         if (at) {
             put_term(s, out, --at, l.rest, 1);
             out->kind = CLSI_START_NONE;
-        } else if (l.rest < s->p->n_constants) {
-            out->start_value = l.rest_sign * s->p->constants[l.rest];
+        } else if (is_coefficient(s, l.rest)) {
+            out->start_source = clsi_plan_parameter(s, l.rest);
+            out->start_value = out->start_source ? 1 : s->p->constants[l.rest];
+            out->start_value *= l.rest_sign;
             out->kind = CLSI_START_CONSTANT;
         }
         break;
@@ -199,7 +215,7 @@ static void turn_signs(clsi_planner *s) {
     for (size_t i = 0; i < s->n_items; i++) {
         uint32_t k = s->items[i].k, b = s->p->code[k].b;
         if (s->items[i].is_sum || s->p->code[k].code != CLSI_SUB || !is_product(s, b)) continue;
-        if (s->uses[b - s->base] != 1) continue;
+        if (s->uses[b - s->base] != 1 || s->p->code[b - s->base].a >= s->p->n_constants) continue;
         s->adds[k] = 1;
         s->negative[b - s->base] =
             clsi_plan_constant(s, -s->p->constants[s->p->code[b - s->base].a]);
@@ -240,6 +256,19 @@ static void align_coefficients(clsi_planner *s) {
     plan->coefficients = aligned;
 }
 
+/* Which coefficients are parameters, as a list. */
+static void list_sources(clsi_planner *s) {
+    clsi_plan *plan = s->plan;
+    size_t n = 0;
+    for (size_t k = 0; k < plan->n_coefficients; k++) n += s->source[k] != 0;
+    plan->sources = clsi_calloc(n, sizeof *plan->sources);
+    if (!plan->sources) s->failed = 1;
+    for (size_t k = 0; k < plan->n_coefficients && plan->sources; k++)
+        if (s->source[k])
+            plan->sources[plan->n_sources++] =
+                (clsi_source){(uint32_t)k, s->source[k] - 1, plan->coefficients[k]};
+}
+
 static int open_planner(clsi_planner *s) {
     size_t n = s->p->n_instructions, registers = s->base + n;
     s->plan = clsi_calloc(1, sizeof *s->plan);
@@ -269,10 +298,12 @@ static int open_planner(clsi_planner *s) {
 }
 
 static int open_sums(clsi_planner *s) {
-    s->one.x = clsi_calloc(2 * s->longest, sizeof(uint32_t));
+    s->one.x = clsi_calloc(4 * s->longest, sizeof(uint32_t));
     s->one.c = clsi_calloc(2 * s->longest, sizeof(double));
     if (!s->one.x || !s->one.c) return 0;
     s->other.x = s->one.x + s->longest;
+    s->one.source = s->one.x + 2 * s->longest;
+    s->other.source = s->one.x + 3 * s->longest;
     s->other.c = s->one.c + s->longest;
     return 1;
 }
@@ -284,6 +315,7 @@ static void close_planner(clsi_planner *s) {
     free(s->stage);
     free(s->items);
     free(s->block);
+    free(s->source);
     free(s->one.x);
     free(s->one.c);
     clsi_plan_free(&s->plan);
@@ -296,6 +328,7 @@ void clsi_plan_free(clsi_plan **plan) {
     free((*plan)->code);
     free((*plan)->operands);
     free((*plan)->coefficients);
+    free((*plan)->sources);
     free((*plan)->outputs);
     free(*plan);
     *plan = NULL;
@@ -316,6 +349,7 @@ cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *er
         clsi_plan_write(&s);
         align_coefficients(&s);
     }
+    if (!s.failed) list_sources(&s);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions) {
         *out = s.plan;
         s.plan = NULL;

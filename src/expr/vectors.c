@@ -84,7 +84,7 @@ INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const
 
 INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
     const uint32_t *x = plan->operands + op->first, *start = x + op->terms;
-    const double *c = plan->coefficients + op->coefficients;
+    const double *c = clsi_plan_coefficients(plan, work, 1) + op->coefficients;
     double *out = work + op->result;
     size_t rows = op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0);
     for (size_t lane = 0; lane < op->n; lane += CLSI_PLAN_TILE) {

@@ -6,6 +6,7 @@
  * scheme keeps for all formulas it keeps for this one. */
 #include "model/model.h"
 #include "base/base.h"
+#include "expr/graph.h"
 #include "model/safetensors.h"
 #include <jansson.h>
 #include <math.h>
@@ -156,7 +157,7 @@ typedef struct place {
 cls_node clsi_model_symbol(const cls_system *s, size_t i) {
     char name[32];
     snprintf(name, sizeof name, "theta'%zu", i);
-    return cls_symbol(s->g, name);
+    return clsi_parameter_symbol(s->g, name);
 }
 
 /* phi with its parameters as symbols. */

@@ -25,21 +25,30 @@
 
 /* ---- compiled ---- */
 
+/* d(r, next)/d(u, z0) in one go, so that what both have in common is walked through once. */
 static cls_status compile_tangent(clsi_sensitive *s, const clsi_step *st, const cls_node *inputs,
                                   cls_error *error) {
-    size_t k = s->k, nz = s->nz, n = (k + nz) * (k + nz);
-    cls_node *all = clsi_calloc(n, sizeof *all);
-    if (!all) return clsi_no_memory(error);
+    size_t k = s->k, nz = s->nz, both = k + nz, n = both * both;
+    cls_node *memory = clsi_calloc(2 * n + 2 * both, sizeof *memory);
+    if (!memory) return clsi_no_memory(error);
+    cls_node *all = memory, *whole = memory + n, *rows = whole + n, *columns = rows + both;
     cls_node *r_z = all + k * k, *next_u = r_z + k * nz, *next_z = next_u + nz * k;
-    cls_status status = cls_jacobian(st->g, k, st->residual, k, st->unknown, all);
-    if (status == CLS_OK) status = cls_jacobian(st->g, k, st->residual, nz, st->z0, r_z);
-    if (status == CLS_OK) status = cls_jacobian(st->g, nz, st->next, k, st->unknown, next_u);
-    if (status == CLS_OK) status = cls_jacobian(st->g, nz, st->next, nz, st->z0, next_z);
+    if (k) memcpy(rows, st->residual, k * sizeof *rows);
+    if (k) memcpy(columns, st->unknown, k * sizeof *columns);
+    memcpy(rows + k, st->next, nz * sizeof *rows);
+    memcpy(columns + k, st->z0, nz * sizeof *columns);
+    cls_status status = cls_jacobian(st->g, both, rows, both, columns, whole);
     if (status != CLS_OK) cls_graph_status(st->g, error);
+    for (size_t i = 0; i < both; i++) {
+        memcpy(i < k ? all + i * k : next_u + (i - k) * k, whole + i * both, k * sizeof *all);
+        memcpy(i < k ? r_z + i * nz : next_z + (i - k) * nz, whole + i * both + k,
+               nz * sizeof *all);
+    }
+    size_t n_in = s->stepper->n_base + k;
     if (status == CLS_OK)
-        status =
-            cls_program_create(st->g, s->stepper->n_base + k, inputs, n, all, &s->tangent, error);
-    free(all);
+        status = clsi_program_create_open(st->g, (clsi_parameters){nz + 4, s->n_theta}, n_in, n_in,
+                                          inputs, n, n, all, &s->tangent, error);
+    free(memory);
     return status;
 }
 
@@ -57,8 +66,10 @@ static cls_status compile_reverse(clsi_sensitive *s, const clsi_step *st, size_t
     }
     cls_status status = cls_gradient(g, sum, n_theta, theta, slopes);
     if (status != CLS_OK) cls_graph_status(g, error);
+    size_t n_in = at + k + nz;
     if (status == CLS_OK)
-        status = cls_program_create(g, at + k + nz, inputs, n_theta, slopes, &s->reverse, error);
+        status = clsi_program_create_open(g, (clsi_parameters){nz + 4, n_theta}, n_in, n_in, inputs,
+                                          n_theta, n_theta, slopes, &s->reverse, error);
     free(slopes);
     return status;
 }
@@ -237,12 +248,13 @@ static void fill_row(double *row, double value) {
 }
 
 void clsi_stride_set(clsi_stride *d, const double *theta) {
-    size_t at = d->s->nz + 4;
-    memcpy(d->base + at, theta, d->s->n_theta * sizeof *theta);
-    memcpy(d->newton.in + at, theta, d->s->n_theta * sizeof *theta);
-    for (int p = 0; p < PROGRAMS; p++)
-        for (size_t j = 0; j < d->s->n_theta; j++)
-            fill_row(clsi_lanes_input(d->program[p], d->lanes[p], at + j), theta[j]);
+    const clsi_stepper *sp = d->s->stepper;
+    clsi_newton *nw = &d->newton;
+    clsi_program_set(sp->residual, nw->work_residual, theta);
+    clsi_program_set(sp->guess, nw->work_guess, theta);
+    clsi_program_set(sp->next, nw->work_next, theta);
+    if (sp->guard) clsi_program_set(sp->guard, nw->work_guard, theta);
+    for (int p = 0; p < PROGRAMS; p++) clsi_lanes_set(d->program[p], d->lanes[p], theta);
 }
 
 /* Input `at` of program p: number `from` of each record; idle lanes repeat the first. */

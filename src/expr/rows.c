@@ -1,0 +1,280 @@
+/* Samples side by side: every register is a row of numbers, one for each sample.
+ *
+ * Without a plan instructions go row by row. With one (vectorise.c) neighbours are rows that follow
+ * each other, and a matrix acts on all samples at once: each of its sums, in the order of the
+ * formula, for a whole row, coefficients one number for all. So the bits are those of one sample,
+ * and a product of an (m, n) matrix with CLSI_LANES samples runs near the peak of separate
+ * multiplications and additions, whatever m and n are. The loader picks the version for the
+ * machine. Allocates nothing. */
+#include "expr/program.h"
+#include <string.h>
+
+enum { SHORT = 8 }; /* samples of a vector */
+
+/* Contraction is off, so the bits agree. (Sanitizers and the loader's choice do not get along.) */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONES
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+
+typedef double vector __attribute__((vector_size(SHORT * sizeof(double))));
+
+INLINE vector load(const double *p) {
+    vector v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store(double *p, vector v) {
+    memcpy(p, &v, sizeof v);
+}
+
+/* ---- instructions ---- */
+
+/* Elementary functions in vectors where there are any; rows of constants count as one number. */
+static void run_slow(const clsi_instruction *in, int step_a, int step_b, size_t n, const double *a,
+                     const double *b, double *r) {
+    clsi_vector_op op = {.n = (uint32_t)n, .step_a = (uint8_t)step_a, .step_b = (uint8_t)step_b};
+    clsi_run_each(in, &op, a, b, r);
+}
+
+#define ROW(value)                                                                                 \
+    for (size_t s = 0; s < n; s++) r[s] = value;                                                   \
+    break
+
+CLONES
+static void run_rows(const clsi_instruction *in, size_t n_code, size_t n_constants, size_t n,
+                     size_t row, double *restrict work, double *r) {
+    for (const clsi_instruction *end = in + n_code; in < end; in++, r += row) {
+        const double *a = work + (size_t)in->a * row, *b = work + (size_t)in->b * row;
+        switch ((clsi_code)in->code) {
+        case CLSI_ADD: ROW(a[s] + b[s]);
+        case CLSI_SUB: ROW(a[s] - b[s]);
+        case CLSI_MUL: ROW(a[s] * b[s]);
+        case CLSI_DIV: ROW(a[s] / b[s]);
+        case CLSI_NEG: ROW(-a[s]);
+        case CLSI_SQUARE: ROW(a[s] * a[s]);
+        default: run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r); break;
+        }
+    }
+}
+
+void clsi_run_rows(const clsi_instruction *in, size_t n_code, size_t n_constants, size_t n,
+                   size_t row, double *work, double *r) {
+    run_rows(in, n_code, n_constants, n, row, work, r);
+}
+
+/* ---- matrices ---- */
+
+enum { TOGETHER = 4 }; /* rows of results that are accumulated together */
+
+INLINE vector splat(double x) {
+    return (vector){x, x, x, x, x, x, x, x};
+}
+
+/* What the sums of a few rows begin with. */
+INLINE void begin(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
+                  const double *c, const double *work, vector sum[TOGETHER][2]) {
+    for (int i = 0; i < TOGETHER; i++)
+        for (int v = 0; v < vectors; v++) {
+            if (op->start == CLSI_START_REGISTER)
+                sum[i][v] = load(work + (size_t)start[i] * CLSI_LANES + v * SHORT);
+            else if (op->start == CLSI_START_CONSTANT)
+                sum[i][v] = splat(c[i]);
+            else
+                sum[i][v] = c[i] * load(work + (size_t)x[0] * CLSI_LANES + v * SHORT);
+        }
+}
+
+/* sum += c x for the terms from k to last; c goes from term to term in steps of `width`. */
+INLINE const double *add_terms(int vectors, size_t k, size_t last, const uint32_t *x,
+                               const double *c, size_t width, const double *work,
+                               vector sum[TOGETHER][2]) {
+    for (; k < last; k++, c += width) {
+        const double *from = work + (size_t)x[k] * CLSI_LANES;
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            vector factor = load(from + v * SHORT);
+            UNROLL
+            for (int i = 0; i < TOGETHER; i++) sum[i][v] += factor * c[i];
+        }
+    }
+    return c;
+}
+
+INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
+                 const double *c, size_t width, const double *work, double *out) {
+    vector sum[TOGETHER][2];
+    size_t k = op->start == CLSI_START_NONE;
+    begin(vectors, op, x, start, c, work, sum);
+    if (op->start != CLSI_START_REGISTER) c += width;
+    if (op->flip) {
+        const double *signs = c + (op->terms - k) * width;
+        c = add_terms(vectors, k, op->flip, x, c, width, work, sum);
+        k = op->flip;
+        for (int i = 0; i < TOGETHER; i++)
+            for (int v = 0; v < vectors; v++) sum[i][v] *= signs[i];
+    }
+    add_terms(vectors, k, op->terms, x, c, width, work, sum);
+    UNROLL
+    for (int i = 0; i < TOGETHER; i++)
+        UNROLL
+        for (int v = 0; v < vectors; v++) store(out + i * CLSI_LANES + v * SHORT, sum[i][v]);
+}
+
+/* Rows beyond those that are wanted are computed only to fill a few. */
+INLINE void linear(int vectors, const clsi_plan *plan, const double *coefficients,
+                   const clsi_vector_op *op, double *work) {
+    const uint32_t *x = plan->operands + op->first, *start = x + op->terms;
+    size_t rows = op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0);
+    double *out = work + (size_t)op->result * CLSI_LANES;
+    for (size_t at = 0; at < op->rows; at += TOGETHER) {
+        size_t first = at / CLSI_PLAN_TILE * CLSI_PLAN_TILE, left = op->n - first;
+        size_t width = left < CLSI_PLAN_TILE ? left : CLSI_PLAN_TILE;
+        const double *c = coefficients + op->coefficients + first * rows + (at - first);
+        tile(vectors, op, x, op->start == CLSI_START_REGISTER ? start + at : x, c, width, work,
+             out + at * CLSI_LANES);
+    }
+}
+
+/* ---- neighbours ---- */
+
+#define BOTH(op)                                                                                   \
+    for (size_t i = 0; i < n; i++, a += step_a, b += step_b, r += CLSI_LANES)                      \
+        UNROLL for (int v = 0; v < vectors; v++)                                                   \
+            store(r + v * SHORT, load(a + v * SHORT) op load(b + v * SHORT));                      \
+    break
+#define ALONE(value)                                                                               \
+    for (size_t i = 0; i < n; i++, a += step_a, r += CLSI_LANES)                                   \
+        UNROLL for (int v = 0; v < vectors; v++) {                                                 \
+            vector x = load(a + v * SHORT);                                                        \
+            store(r + v * SHORT, value);                                                           \
+        }                                                                                          \
+    break
+
+INLINE void each(int vectors, const clsi_plan *plan, const clsi_vector_op *op, double *work) {
+    const clsi_instruction *in = plan->code + op->first;
+    const double *a = work + (size_t)op->a * CLSI_LANES, *b = work + (size_t)op->b * CLSI_LANES;
+    double *r = work + (size_t)op->result * CLSI_LANES;
+    size_t n = op->n, step_a = op->step_a * CLSI_LANES, step_b = op->step_b * CLSI_LANES;
+    switch ((clsi_code)in->code) {
+    case CLSI_ADD: BOTH(+);
+    case CLSI_SUB: BOTH(-);
+    case CLSI_MUL: BOTH(*);
+    case CLSI_DIV: BOTH(/);
+    case CLSI_NEG: ALONE(-x);
+    case CLSI_SQUARE: ALONE(x * x);
+    default:
+        if (vectors == 2 && clsi_is_unary(in) && op->step_a && op->a >= plan->n_constants) {
+            run_slow(in, 1, 1, n * CLSI_LANES, a, a, r);
+            break;
+        }
+        for (size_t i = 0; i < n; i++, a += step_a, b += step_b, r += CLSI_LANES)
+            run_slow(in, op->a >= plan->n_constants, op->b >= plan->n_constants,
+                     (size_t)vectors * SHORT, a, b, r);
+    }
+}
+
+/* ---- plans ---- */
+
+INLINE void run_ops(int vectors, const clsi_plan *plan, const double *c, double *work, size_t first,
+                    size_t last) {
+    for (size_t k = first; k < last; k++) {
+        const clsi_vector_op *op = &plan->ops[k];
+        switch ((clsi_vector_kind)op->kind) {
+        case CLSI_VECTOR_SCALARS:
+            clsi_run_rows(plan->code + op->first, op->n, plan->n_constants,
+                          (size_t)vectors * SHORT, CLSI_LANES, work,
+                          work + (size_t)op->result * CLSI_LANES);
+            break;
+        case CLSI_VECTOR_EACH: each(vectors, plan, op, work); break;
+        case CLSI_VECTOR_LINEAR: linear(vectors, plan, c, op, work); break;
+        }
+    }
+}
+
+CLONES
+static void run_planned(const clsi_plan *plan, const double *c, size_t n, double *work,
+                        size_t first, size_t last) {
+    if (n <= SHORT)
+        run_ops(1, plan, c, work, first, last);
+    else
+        run_ops(CLSI_LANES / SHORT, plan, c, work, first, last);
+}
+
+double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row) {
+    return plan->n_sources ? work + plan->n_registers * row : plan->coefficients;
+}
+
+/* ---- lanes ---- */
+
+_Static_assert(CLSI_LANES == 2 * SHORT, "tiles have two vectors a row");
+
+static size_t constants_of(const cls_program *p) {
+    return p->plan ? p->plan->n_constants : p->n_constants;
+}
+
+size_t clsi_lanes_size(const cls_program *p) {
+    size_t plain = p->n_constants + p->n_inputs + p->n_instructions;
+    if (!p->plan) return plain * CLSI_LANES + SHORT;
+    size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
+    return p->plan->n_registers * CLSI_LANES + own + SHORT;
+}
+
+static void fill(double *row, double value) {
+    for (size_t s = 0; s < CLSI_LANES; s++) row[s] = value;
+}
+
+void clsi_lanes_prepare(const cls_program *p, double *work) {
+    const double *constants = p->plan ? p->plan->constants : p->constants;
+    work = clsi_on_cache_line(work);
+    for (size_t k = 0; k < constants_of(p); k++) fill(work + k * CLSI_LANES, constants[k]);
+    if (p->plan && p->plan->n_sources)
+        memcpy(clsi_plan_coefficients(p->plan, work, CLSI_LANES), p->plan->coefficients,
+               p->plan->n_coefficients * sizeof *work);
+}
+
+void clsi_lanes_set(const cls_program *p, double *work, const double *parameters) {
+    work = clsi_on_cache_line(work);
+    for (size_t k = 0; k < p->n_parameters; k++)
+        fill(work + (constants_of(p) + p->first_parameter + k) * CLSI_LANES, parameters[k]);
+    if (!p->plan || !p->plan->n_sources) return;
+    double *own = clsi_plan_coefficients(p->plan, work, CLSI_LANES);
+    for (size_t k = 0; k < p->plan->n_sources; k++) {
+        const clsi_source *from = &p->plan->sources[k];
+        own[from->at] = from->sign * parameters[from->parameter];
+    }
+}
+
+double *clsi_lanes_input(const cls_program *p, double *work, size_t k) {
+    return clsi_on_cache_line(work) + (constants_of(p) + k) * CLSI_LANES;
+}
+
+const double *clsi_lanes_output(const cls_program *p, double *work, size_t k) {
+    const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
+    return clsi_on_cache_line(work) + (size_t)outputs[k] * CLSI_LANES;
+}
+
+static void run_lanes(const cls_program *p, size_t n, double *work, int first, int last) {
+    work = clsi_on_cache_line(work);
+    const size_t *ends = p->plan ? p->plan->end : p->end;
+    size_t begin = first ? ends[first - 1] : 0, end = ends[last];
+    if (p->plan)
+        run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin, end);
+    else
+        clsi_run_rows(p->code + begin, end - begin, p->n_constants, (n + SHORT - 1) / SHORT * SHORT,
+                      CLSI_LANES, work,
+                      work + (p->n_constants + p->n_inputs + begin) * CLSI_LANES);
+}
+
+void clsi_lanes_early(const cls_program *p, size_t n, double *work) {
+    run_lanes(p, n, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+}
+
+void clsi_lanes_late(const cls_program *p, size_t n, double *work) {
+    run_lanes(p, n, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+}
