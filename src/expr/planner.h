@@ -42,7 +42,7 @@ typedef struct clsi_planner {
     size_t stage_begin; /* of ops */
     size_t block_room, constants_room, ops_room, code_room, operands_room, coefficients_room;
     size_t source_room;
-    uint32_t *source; /* (n_coefficients) as in a sum */
+    uint32_t *source;        /* (n_coefficients) as in a sum */
     clsi_link *links;        /* (n_instructions) */
     uint32_t *uses, *length; /* (n_instructions); length: terms of the sum so far */
     uint32_t *flip;          /* (n_instructions) as in a sum */

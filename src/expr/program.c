@@ -4,8 +4,8 @@
  * are one jump; about 1 ns per arithmetic instruction, and the price of libm for the rest. Many
  * samples: each register is a row of BLOCK numbers, so that arithmetic runs in full vectors; the
  * compiler makes versions for the vector widths of this family of machines and the loader picks
- * one (rows.c). Elementary functions are called sample by sample, but for those that kernels.inc has
- * without branches; the bits are those of the one-sample run. */
+ * one (rows.c). Elementary functions are called sample by sample, but for those that kernels.inc
+ * has without branches; the bits are those of the one-sample run. */
 #include "expr/program.h"
 #include "base/base.h"
 #include "expr/graph.h"
@@ -117,6 +117,54 @@ static void fill(const cls_graph *g, const unsigned char *reach, const uint32_t 
         clsi_find_pairs(p->code + done, p->end[now] - done);
 }
 
+/* Marks parameter registers among those from a on. */
+static void mark_direct(const cls_program *p, size_t first, uint32_t a, size_t n,
+                        unsigned char *direct) {
+    for (size_t k = 0; k < n; k++)
+        if (a + k >= first && a + k < first + p->n_parameters) direct[a + k - first] = 1;
+}
+
+static void mark_code(const cls_program *p, size_t first, const clsi_instruction *in, size_t n,
+                      unsigned char *direct) {
+    for (const clsi_instruction *end = in + n; in < end; in++) {
+        mark_direct(p, first, in->a, 1, direct);
+        mark_direct(p, first, in->b, 1, direct);
+    }
+}
+
+static void mark_plan(const cls_program *p, size_t first, unsigned char *direct) {
+    const clsi_plan *plan = p->plan;
+    for (size_t k = 0; k < plan->n_ops; k++) {
+        const clsi_vector_op *op = &plan->ops[k];
+        if (op->kind == CLSI_VECTOR_SCALARS)
+            mark_code(p, first, plan->code + op->first, op->n, direct);
+        if (op->kind != CLSI_VECTOR_EACH) continue;
+        mark_direct(p, first, op->a, op->step_a ? op->n : 1, direct);
+        mark_direct(p, first, op->b, op->step_b ? op->n : 1, direct);
+    }
+    for (size_t k = 0; k < plan->n_operands; k++)
+        mark_direct(p, first, plan->operands[k], 1, direct);
+}
+
+/* Lanes need a row for each of these. */
+static cls_status list_direct(cls_program *p, cls_error *error) {
+    unsigned char *direct = clsi_calloc(p->n_parameters, 1);
+    p->direct = clsi_calloc(p->n_parameters, sizeof *p->direct);
+    if (direct && p->direct) {
+        size_t first = (p->plan ? p->plan->n_constants : p->n_constants) + p->first_parameter;
+        const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
+        if (p->plan)
+            mark_plan(p, first, direct);
+        else
+            mark_code(p, first, p->code, p->n_instructions, direct);
+        for (size_t k = 0; k < p->n_outputs; k++) mark_direct(p, first, outputs[k], 1, direct);
+        for (size_t k = 0; k < p->n_parameters; k++)
+            if (direct[k]) p->direct[p->n_direct++] = (uint32_t)k;
+    }
+    free(direct);
+    return direct && p->direct ? CLS_OK : clsi_no_memory(error);
+}
+
 static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
                           unsigned char *marks, uint32_t *reg, cls_program *p, cls_error *error) {
     unsigned char *reach = marks, *first = marks + g->n, *stage = marks + 2 * g->n;
@@ -139,7 +187,8 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
     p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
     if (!p->constants || !p->code || !p->node || !p->outputs) return clsi_no_memory(error);
     fill(g, reach, reg, outputs, p);
-    return clsi_plan_create(p, &p->plan, error);
+    status = clsi_plan_create(p, &p->plan, error);
+    return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
 }
 
 cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
@@ -197,6 +246,7 @@ void cls_program_free(cls_program **program) {
     if (!p) return;
     free(p->constants);
     free(p->code);
+    free(p->direct);
     free(p->node);
     free(p->outputs);
     clsi_plan_free(&p->plan);

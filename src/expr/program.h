@@ -96,6 +96,8 @@ struct cls_program {
     size_t end[CLSI_STAGES];              /* of instructions */
     double *constants;
     clsi_instruction *code;
+    size_t n_direct;
+    uint32_t *direct;  /* (n_direct) parameters that are used other than as coefficients */
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
     clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
@@ -167,6 +169,9 @@ void clsi_lanes_prepare(const cls_program *p, double *work);
 void clsi_lanes_set(const cls_program *p, double *work, const double *parameters);
 double *clsi_lanes_input(const cls_program *p, double *work, size_t k);
 const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
+/* sums[k] += output k of all lanes of the whole vectors that n lanes fill: idle ones must be zero.
+ */
+void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
 

@@ -121,9 +121,8 @@ INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const
     }
     add_terms(vectors, k, op->terms, x, c, width, work, sum);
     UNROLL
-    for (int i = 0; i < TOGETHER; i++)
-        UNROLL
-        for (int v = 0; v < vectors; v++) store(out + i * CLSI_LANES + v * SHORT, sum[i][v]);
+    for (int i = 0; i < TOGETHER; i++) UNROLL
+    for (int v = 0; v < vectors; v++) store(out + i * CLSI_LANES + v * SHORT, sum[i][v]);
 }
 
 /* Rows beyond those that are wanted are computed only to fill a few. */
@@ -187,9 +186,8 @@ INLINE void run_ops(int vectors, const clsi_plan *plan, const double *c, double 
         const clsi_vector_op *op = &plan->ops[k];
         switch ((clsi_vector_kind)op->kind) {
         case CLSI_VECTOR_SCALARS:
-            clsi_run_rows(plan->code + op->first, op->n, plan->n_constants,
-                          (size_t)vectors * SHORT, CLSI_LANES, work,
-                          work + (size_t)op->result * CLSI_LANES);
+            clsi_run_rows(plan->code + op->first, op->n, plan->n_constants, (size_t)vectors * SHORT,
+                          CLSI_LANES, work, work + (size_t)op->result * CLSI_LANES);
             break;
         case CLSI_VECTOR_EACH: each(vectors, plan, op, work); break;
         case CLSI_VECTOR_LINEAR: linear(vectors, plan, c, op, work); break;
@@ -240,8 +238,9 @@ void clsi_lanes_prepare(const cls_program *p, double *work) {
 
 void clsi_lanes_set(const cls_program *p, double *work, const double *parameters) {
     work = clsi_on_cache_line(work);
-    for (size_t k = 0; k < p->n_parameters; k++)
-        fill(work + (constants_of(p) + p->first_parameter + k) * CLSI_LANES, parameters[k]);
+    double *rows = work + (constants_of(p) + p->first_parameter) * CLSI_LANES;
+    for (size_t k = 0; k < p->n_direct; k++)
+        fill(rows + (size_t)p->direct[k] * CLSI_LANES, parameters[p->direct[k]]);
     if (!p->plan || !p->plan->n_sources) return;
     double *own = clsi_plan_coefficients(p->plan, work, CLSI_LANES);
     for (size_t k = 0; k < p->plan->n_sources; k++) {
@@ -259,16 +258,61 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k) {
     return clsi_on_cache_line(work) + (size_t)outputs[k] * CLSI_LANES;
 }
 
+/* ---- sums over lanes ---- */
+
+typedef long long places __attribute__((vector_size(SHORT * sizeof(long long))));
+
+/* Sums of neighbours of two vectors, then of four, then of eight: eight rows become one vector of
+ * their sums. */
+INLINE vector fold(vector a, vector b, places even, places odd) {
+    return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
+}
+
+INLINE vector fold_eight(const vector *row) {
+    const places even[] = {
+        {0, 8, 2, 10, 4, 12, 6, 14}, {0, 1, 8, 9, 4, 5, 12, 13}, {0, 1, 2, 3, 8, 9, 10, 11}};
+    const places odd[] = {
+        {1, 9, 3, 11, 5, 13, 7, 15}, {2, 3, 10, 11, 6, 7, 14, 15}, {4, 5, 6, 7, 12, 13, 14, 15}};
+    vector two[4], four[2];
+    for (int i = 0; i < 4; i++) two[i] = fold(row[2 * i], row[2 * i + 1], even[0], odd[0]);
+    for (int i = 0; i < 2; i++) four[i] = fold(two[2 * i], two[2 * i + 1], even[1], odd[1]);
+    return fold(four[0], four[1], even[2], odd[2]);
+}
+
+CLONES
+static void add_lanes(const uint32_t *outputs, size_t n_outputs, size_t n, const double *work,
+                      double *sums) {
+    for (size_t k = 0; k < n_outputs; k += SHORT) {
+        vector row[SHORT];
+        size_t count = n_outputs - k < SHORT ? n_outputs - k : SHORT;
+        double part[SHORT];
+        for (size_t i = 0; i < SHORT; i++) {
+            const double *from = work + (size_t)outputs[k + (i < count ? i : 0)] * CLSI_LANES;
+            row[i] = load(from);
+            if (n > SHORT) row[i] += load(from + SHORT);
+        }
+        store(part, fold_eight(row));
+        for (size_t i = 0; i < count; i++) sums[k + i] += part[i];
+    }
+}
+
+void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums) {
+    add_lanes(p->plan ? p->plan->outputs : p->outputs, p->n_outputs, n, clsi_on_cache_line(work),
+              sums);
+}
+
+/* ---- runs ---- */
+
 static void run_lanes(const cls_program *p, size_t n, double *work, int first, int last) {
     work = clsi_on_cache_line(work);
     const size_t *ends = p->plan ? p->plan->end : p->end;
     size_t begin = first ? ends[first - 1] : 0, end = ends[last];
     if (p->plan)
-        run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin, end);
+        run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin,
+                    end);
     else
         clsi_run_rows(p->code + begin, end - begin, p->n_constants, (n + SHORT - 1) / SHORT * SHORT,
-                      CLSI_LANES, work,
-                      work + (p->n_constants + p->n_inputs + begin) * CLSI_LANES);
+                      CLSI_LANES, work, work + (p->n_constants + p->n_inputs + begin) * CLSI_LANES);
 }
 
 void clsi_lanes_early(const cls_program *p, size_t n, double *work) {

@@ -153,14 +153,11 @@ size_t clsi_derivative_points(const clsi_derivative *d) {
 /* ---- blocks of points side by side ---- */
 
 /* Work of a program with theta in it. */
-static double *open_lanes(const clsi_derivative *d, const cls_program *p, const double *theta) {
+static double *open_lanes(const cls_program *p, const double *theta) {
     double *work = clsi_calloc(clsi_lanes_size(p), sizeof *work);
     if (!work) return NULL;
     clsi_lanes_prepare(p, work);
-    for (size_t j = 0; j < d->rates->n_theta; j++) {
-        double *row = clsi_lanes_input(p, work, 2 * d->nz + 1 + j);
-        for (size_t i = 0; i < CLSI_LANES; i++) row[i] = theta[j];
-    }
+    clsi_lanes_set(p, work, theta);
     return work;
 }
 
@@ -213,11 +210,11 @@ static void slopes_of(const clsi_derivative *d, double *work, size_t count, cons
             clsi_lanes_input(p, work, mu + e)[i] = J ? d->size[e] : d->size[e] * r[at + i];
         }
         run(p, n, work);
-        for (size_t j = 0; j < P; j++) {
+        for (size_t j = 0; J && j < P; j++) {
             const double *out = clsi_lanes_output(p, work, j);
-            for (size_t i = 0; i < n && J; i++) J[(at + i) * P + j] = out[i];
-            for (size_t i = 0; i < n && g; i++) g[j] += out[i];
+            for (size_t i = 0; i < n; i++) J[(at + i) * P + j] = out[i];
         }
+        if (g) clsi_lanes_add(p, n, work, g);
     }
 }
 
@@ -246,8 +243,8 @@ static cls_status evaluate(const clsi_derivative *d, const double *theta, size_t
     int failed = 0;
 #pragma omp parallel reduction(| : failed) if (count > 64)
     {
-        double *values = open_lanes(d, d->rates->defect, theta);
-        double *slopes = J || g ? open_lanes(d, d->rates->reverse, theta) : NULL;
+        double *values = open_lanes(d->rates->defect, theta);
+        double *slopes = J || g ? open_lanes(d->rates->reverse, theta) : NULL;
         failed = !values || ((J || g) && !slopes);
 #pragma omp for schedule(dynamic)
         for (size_t s = 0; s < SHARDS; s++) {

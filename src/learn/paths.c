@@ -157,17 +157,35 @@ static void set_times(const clsi_target *t, path *w) {
     }
 }
 
-/* u of step n by extrapolation of the last three of its kind; 0 when their h are not its own. */
-static int predict(const clsi_target *t, const path *w, size_t n) {
-    size_t c = stages(t), k = t->motion->k, at = t->nz + 2;
-    if (n < 3 * c) return 0;
-    double *u = record_of(t, w, n) + at, h = u[-1];
-    const double *last[3];
-    for (size_t i = 0; i < 3; i++) {
-        last[i] = record_of(t, w, n - (i + 1) * c) + at;
-        if (!(fabs(last[i][-1] - h) <= 1e-6 * fabs(h))) return 0;
+enum { MOST_LAST = 6 };
+
+/* Whether five solutions foretell the last one much better than three (as in simulator.c). */
+static int is_smooth(size_t k, const double *const *last) {
+    for (size_t j = 0; j < k; j++) {
+        double a = last[0][j], b = last[1][j], c = last[2][j], d = last[3][j], e = last[4][j];
+        double by_three = a - (3 * (b - c) + d);
+        double by_five = a - (5 * (b - e) - 10 * (c - d) + last[5][j]);
+        if (!(fabs(by_five) <= 0.1 * fabs(by_three) + 1e-12 * fabs(a))) return 0;
     }
-    for (size_t j = 0; j < k; j++) u[j] = 3 * (last[0][j] - last[1][j]) + last[2][j];
+    return 1;
+}
+
+/* u of step n by extrapolation of the last five or three of its kind; 0 when there are fewer with
+ * its own h. */
+static int predict(const clsi_target *t, const path *w, size_t n) {
+    size_t c = stages(t), k = t->motion->k, at = t->nz + 2, found = 0;
+    double *u = record_of(t, w, n) + at, h = u[-1];
+    const double *last[MOST_LAST];
+    for (; found < MOST_LAST && n >= (found + 1) * c; found++) {
+        last[found] = record_of(t, w, n - (found + 1) * c) + at;
+        if (!(fabs(last[found][-1] - h) <= 1e-6 * fabs(h))) break;
+    }
+    if (found < 3) return 0;
+    if (found == MOST_LAST && is_smooth(k, last))
+        for (size_t j = 0; j < k; j++)
+            u[j] = 5 * (last[0][j] - last[3][j]) - 10 * (last[1][j] - last[2][j]) + last[4][j];
+    else
+        for (size_t j = 0; j < k; j++) u[j] = 3 * (last[0][j] - last[1][j]) + last[2][j];
     return 1;
 }
 
@@ -424,12 +442,7 @@ static void costates(const clsi_target *t, path *w) {
 static void add_results(clsi_paths *p, size_t n, const double *const *record,
                         const double *const *lambda, const double *const *mu, double *gradient) {
     clsi_stride_reverse(p->stride, n, record, lambda, mu);
-    for (size_t j = 0; j < p->t->n_theta; j++) {
-        const double *row = clsi_stride_result(p->stride, j);
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) sum += row[i];
-        gradient[j] += sum;
-    }
+    clsi_stride_add(p->stride, n, gradient);
 }
 
 int clsi_paths_adjoint(clsi_paths *p, const double *const *seed, double *gradient) {

@@ -5,6 +5,7 @@
  * reverse walk gives the derivative of any combination of rows in the parameters. */
 #include "simulate/rates.h"
 #include "base/base.h"
+#include "expr/program.h"
 #include "scheme/scheme.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +58,15 @@ static cls_status compile(clsi_rates *r, clsi_step *st, const cls_node *theta, c
         rows[r->n_rows] = rows[e];
         r->row[r->n_rows++] = e;
     }
+    clsi_parameters learned = {2 * nz + 1, P};
     if (status == CLS_OK)
-        status = cls_program_create(g, before, inputs, r->n_rows, rows, &r->defect, error);
+        status = clsi_program_create_open(g, learned, before, before, inputs, r->n_rows, r->n_rows,
+                                          rows, &r->defect, error);
     if (status == CLS_OK) status = cls_gradient(g, sum, P, theta, rows + nz);
+    before += r->n_rows;
     if (status == CLS_OK)
-        status =
-            cls_program_create(g, before + r->n_rows, inputs, P, rows + nz, &r->reverse, error);
+        status = clsi_program_create_open(g, learned, before, before, inputs, P, P, rows + nz,
+                                          &r->reverse, error);
     if (status == CLS_MEMORY) clsi_no_memory(error);
     free(rows);
     return status;

@@ -436,15 +436,26 @@ int clsi_stride_tangent(clsi_stride *d, size_t n, const double *const *record, d
     return whole;
 }
 
+/* Idle lanes have none, so that they add nothing to sums. */
+static void put_seed(clsi_stride *d, size_t at, size_t n, const double *const *seed, size_t from) {
+    double *row = clsi_lanes_input(d->program[REVERSE], d->lanes[REVERSE], at);
+    fill_row(row, 0);
+    for (size_t i = 0; i < n; i++) row[i] = seed[i][from];
+}
+
 void clsi_stride_reverse(clsi_stride *d, size_t n, const double *const *record,
                          const double *const *lambda, const double *const *mu) {
     size_t at = d->s->stepper->n_base + d->s->k;
     put_base(d, REVERSE, n, record);
     put_unknowns(d, REVERSE, n, record);
-    for (size_t j = 0; j < d->s->k; j++) put(d, REVERSE, at + j, n, lambda, j);
-    for (size_t j = 0; j < d->s->nz; j++) put(d, REVERSE, at + d->s->k + j, n, mu, j);
+    for (size_t j = 0; j < d->s->k; j++) put_seed(d, at + j, n, lambda, j);
+    for (size_t j = 0; j < d->s->nz; j++) put_seed(d, at + d->s->k + j, n, mu, j);
     clsi_lanes_early(d->program[REVERSE], n, d->lanes[REVERSE]);
     clsi_lanes_late(d->program[REVERSE], n, d->lanes[REVERSE]);
+}
+
+void clsi_stride_add(const clsi_stride *d, size_t n, double *sums) {
+    clsi_lanes_add(d->program[REVERSE], n, d->lanes[REVERSE], sums);
 }
 
 const double *clsi_stride_result(const clsi_stride *d, size_t j) {

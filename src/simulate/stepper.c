@@ -18,9 +18,8 @@ typedef struct compiler {
 static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
                           cls_program **out) {
     clsi_parameters free = {c->sp->nz + 4, c->sp->n_free};
-    cls_status status =
-        clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs, n_first,
-                                 n_outputs, c->outputs, out, c->error);
+    cls_status status = clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs,
+                                                 n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
     return status;
 }

@@ -41,7 +41,8 @@ static cls_node network(setup *t, size_t layers, size_t width, cls_function f, s
             z[i] = l < layers ? t->theta[(*used)++] : cls_constant(g, 0);
             for (size_t k = 0; k < n; k++) {
                 cls_node term = cls_mul(g, t->theta[(*used)++], a[k]);
-                z[i] = t->signs && (i + k) % 7 == 3 ? cls_sub(g, z[i], term) : cls_add(g, z[i], term);
+                z[i] =
+                    t->signs && (i + k) % 7 == 3 ? cls_sub(g, z[i], term) : cls_add(g, z[i], term);
             }
         }
         for (size_t i = 0; i < m; i++) a[i] = l < layers ? cls_apply(g, f, z[i]) : z[i];
@@ -150,8 +151,7 @@ static void compare_lanes(setup *t, size_t n) {
     clsi_lanes_late(t->p, n, t->lanes);
     for (size_t s = 0; s < n; s++) {
         clsi_program_run_plain(t->p, t->plain, t->numbers + s * t->n_in, t->expected);
-        for (size_t k = 0; k < t->n_out; k++)
-            t->got[k] = clsi_lanes_output(t->p, t->lanes, k)[s];
+        for (size_t k = 0; k < t->n_out; k++) t->got[k] = clsi_lanes_output(t->p, t->lanes, k)[s];
         check_same("lanes", t->n_out, t->got, t->expected);
     }
 }
