@@ -32,7 +32,7 @@ typedef struct clsi_field_blocks {
     void (*add)(double *pass, size_t n, const double *a, const double *b);
     /* rows[s] += the same for sample s; NULL: not wanted. */
     void (*rows)(double *pass, size_t n, const double *a, const double *b, double *const *rows);
-    void (*close)(const double *pass, double *out); /* out = sums */
+    void (*close)(const double *pass, double *out); /* out += sums */
 } clsi_field_blocks;
 
 /* Discrete gradients between two points, those of automatic discrete differentiation of
@@ -54,7 +54,7 @@ typedef struct clsi_field_pairs {
     /* rows[i] += the same for pair i; pairs with a common point must have the same row (or NULL:
      * not wanted, and then b is zero). */
     void (*rows)(double *pass, const double *b, double *const *rows);
-    void (*close)(const double *pass, double *out);
+    void (*close)(const double *pass, double *out); /* out += sums */
 } clsi_field_pairs;
 
 typedef struct clsi_field_kind {

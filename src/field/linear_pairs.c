@@ -69,5 +69,6 @@ void clsi_linear_pairs_rows(double *pass, const double *b, double *const *rows) 
 }
 
 void clsi_linear_pairs_close(const double *pass, double *out) {
-    memcpy(out, pass + PASS, ((const linear_pass *)pass)->f->n_parameters * sizeof *out);
+    size_t n = ((const linear_pass *)pass)->f->n_parameters;
+    for (size_t k = 0; k < n; k++) out[k] += pass[PASS + k];
 }

@@ -196,6 +196,7 @@ static double *carve(carver *c, size_t n) {
 static void carve_layer(carver *c, clsi_network_layer *a, size_t width, size_t samples) {
     a->width = width;
     a->ld = row_length(width);
+    a->step = 2 * a->ld;
     a->a = carve(c, 2 * samples * a->ld);
     a->e = carve(c, 2 * samples * a->ld);
     a->s = carve(c, samples * a->ld);
@@ -256,11 +257,16 @@ static void prepare(clsi_network_pass *r, const double *theta, int backward) {
 
 /* ---- the passes over one block ---- */
 
+/* Rows of a sample are a and adot (e and delta), or a (e) alone. */
+static void set_pairs(clsi_network_pass *r, size_t pairs) {
+    for (size_t l = 0; l <= r->net->n_layers; l++) r->layer[l].step = pairs * r->layer[l].ld;
+}
+
 /* Rows of x, or of the direction b (which = 1), padded with zeros. */
 static void take_inputs(clsi_network_pass *r, size_t n, const double *x, size_t which) {
     clsi_network_layer *a = &r->layer[0];
     for (size_t s = 0; s < n; s++) {
-        double *row = a->a + (2 * s + which) * a->ld;
+        double *row = a->a + s * a->step + which * a->ld;
         for (size_t k = 0; k < r->d; k++) row[k] = x[s * r->d + k];
         for (size_t k = r->d; k < padded(r->d); k++) row[k] = 0;
     }
@@ -270,8 +276,8 @@ static void take_inputs(clsi_network_pass *r, size_t n, const double *x, size_t 
 static void take_output(clsi_network_pass *r, size_t n, const double *alpha, double all) {
     clsi_network_layer *y = &r->layer[r->net->n_layers];
     for (size_t s = 0; s < n; s++) {
-        y->e[2 * s * y->ld] = alpha ? alpha[s] : all;
-        y->e[2 * s * y->ld + y->ld] = 1;
+        y->e[s * y->step] = alpha ? alpha[s] : all;
+        if (y->step > y->ld) y->e[s * y->step + y->ld] = 1;
     }
 }
 
@@ -279,13 +285,14 @@ static void take_output(clsi_network_pass *r, size_t n, const double *alpha, dou
 static void upwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
     for (size_t l = 0; l + 1 < r->net->n_layers; l++) {
         clsi_network_layer *from = &r->layer[l];
-        int forward = op == CLSI_NETWORK_FORWARD;
+        int forward = op == CLSI_NETWORK_FORWARD, last = l + 2 == r->net->n_layers;
         clsi_network_product p = {.samples = n,
                                   .k = from->width,
                                   .n = padded(r->layer[l + 1].width),
                                   .left = from->a + (forward ? 0 : from->ld),
-                                  .left_stride = 2 * from->ld,
+                                  .left_stride = from->step,
                                   .right = r->theta_t[l],
+                                  .next = last ? r->theta[l + 1] : r->theta_t[l + 1],
                                   .start = forward ? r->bias[l] : r->zero,
                                   .op = op,
                                   .activation = r->net->activation,
@@ -294,22 +301,25 @@ static void upwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
     }
 }
 
-/* Hidden layers downwards. BACKWARD multiplies delta, ADJOINT and SECOND multiply e. */
+/* The layer l downwards. BACKWARD multiplies delta, ADJOINT and SECOND multiply e. */
+static void down(clsi_network_pass *r, size_t n, clsi_network_op op, size_t l) {
+    clsi_network_layer *from = &r->layer[l + 1];
+    clsi_network_product p = {.samples = n,
+                              .k = from->width,
+                              .n = padded(r->layer[l].width),
+                              .left = from->e + (op == CLSI_NETWORK_BACKWARD ? from->ld : 0),
+                              .left_stride = from->step,
+                              .right = r->theta[l],
+                              .next = r->theta[l - 1],
+                              .start = r->zero,
+                              .op = op,
+                              .activation = r->net->activation,
+                              .layer = &r->layer[l]};
+    r->net->kernel->product(&p);
+}
+
 static void downwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
-    for (size_t l = r->net->n_layers - 1; l > 0; l--) {
-        clsi_network_layer *from = &r->layer[l + 1];
-        clsi_network_product p = {.samples = n,
-                                  .k = from->width,
-                                  .n = padded(r->layer[l].width),
-                                  .left = from->e + (op == CLSI_NETWORK_BACKWARD ? from->ld : 0),
-                                  .left_stride = 2 * from->ld,
-                                  .right = r->theta[l],
-                                  .start = r->zero,
-                                  .op = op,
-                                  .activation = r->net->activation,
-                                  .layer = &r->layer[l]};
-        r->net->kernel->product(&p);
-    }
+    for (size_t l = r->net->n_layers - 1; l > 0; l--) down(r, n, op, l);
 }
 
 /* left (n, k) times `right` as it is, the first `columns` of the result to out (n, columns). */
@@ -321,6 +331,7 @@ static void plain_product(clsi_network_pass *r, size_t n, size_t k, const double
                               .left = left,
                               .left_stride = left_stride,
                               .right = right,
+                              .next = right,
                               .start = r->zero,
                               .op = CLSI_NETWORK_PLAIN,
                               .plain = r->plain,
@@ -334,14 +345,14 @@ static void plain_product(clsi_network_pass *r, size_t n, size_t k, const double
 static void give_value(clsi_network_pass *r, size_t n, double *value) {
     size_t top = r->net->n_layers - 1;
     clsi_network_layer *last = &r->layer[top];
-    plain_product(r, n, last->width, last->a, 2 * last->ld, r->theta_t[top], 1, value);
+    plain_product(r, n, last->width, last->a, last->step, r->theta_t[top], 1, value);
 }
 
 /* From e (which = 0) or delta (1) of the first layer. */
 static void give_gradient(clsi_network_pass *r, size_t n, size_t which, double *gradient) {
     clsi_network_layer *first = &r->layer[1];
-    plain_product(r, n, first->width, first->e + which * first->ld, 2 * first->ld, r->theta[0],
-                  r->d, gradient);
+    plain_product(r, n, first->width, first->e + which * first->ld, first->step, r->theta[0], r->d,
+                  gradient);
 }
 
 /* Passes 1 and 2. */
@@ -352,43 +363,46 @@ static void first_order(clsi_network_pass *r, size_t n, const double *x) {
     downwards(r, n, CLSI_NETWORK_BACKWARD);
 }
 
-/* Passes 3 and 4. */
-static void second_order(clsi_network_pass *r, size_t n, const double *a, const double *b) {
+/* Pass 3 and what begins pass 4; returns the operation of that pass. */
+static clsi_network_op tangent(clsi_network_pass *r, size_t n, const double *a, const double *b) {
     take_inputs(r, n, b, 1);
     take_output(r, n, a, 0);
     upwards(r, n, CLSI_NETWORK_TANGENT);
-    downwards(r, n, CLSI_NETWORK_SECOND);
+    return CLSI_NETWORK_SECOND;
 }
 
-/* All passes but the last; returns how many pairs of each sample count: 1 when b is absent. */
-static int differentiate(clsi_network_pass *r, size_t n, const double *x, const double *a,
-                         const double *b) {
+/* All passes before the fourth, whose operation is returned; *pairs: how many of each sample count,
+ * 1 when b is absent. */
+static clsi_network_op differentiate(clsi_network_pass *r, size_t n, const double *x,
+                                     const double *a, const double *b, int *pairs) {
+    *pairs = b ? 2 : 1;
+    set_pairs(r, b ? 2 : 1);
     if (b) {
         first_order(r, n, x);
-        second_order(r, n, a, b);
-        return 2;
+        return tangent(r, n, a, b);
     }
     take_inputs(r, n, x, 0);
     upwards(r, n, CLSI_NETWORK_FORWARD);
     take_output(r, n, a, 0);
-    downwards(r, n, CLSI_NETWORK_ADJOINT);
-    return 1;
+    return CLSI_NETWORK_ADJOINT;
 }
 
-/* ---- pass 5: rows or sums ---- */
+/* ---- passes 4 and 5: rows or sums ---- */
 
 static void add_row(const clsi_network_pass *r, size_t s, int pairs, double *row) {
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
         const clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
-        const double *e = z->e + 2 * s * z->ld;
-        r->net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + 2 * s * in->ld, in->ld,
+        const double *e = z->e + s * z->step;
+        r->net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + s * in->step, in->ld,
                             row + w->weight);
         for (size_t k = 0; l + 1 < r->net->n_layers && k < w->out; k++) row[w->bias + k] += e[k];
     }
 }
 
-static void add_rows(const clsi_network_pass *r, size_t n, int pairs, size_t stride, double *rows) {
+static void add_rows(clsi_network_pass *r, size_t n, clsi_network_op op, int pairs, size_t stride,
+                     double *rows) {
+    downwards(r, n, op);
     for (size_t s = 0; s < n; s++) add_row(r, s, pairs, rows + s * stride);
 }
 
@@ -402,68 +416,91 @@ size_t clsi_network_sum_size(const clsi_network_shape *w) {
     return transposed(w) ? w->in * padded(w->out) : w->out * padded(w->in);
 }
 
-void clsi_network_sum(const clsi_network_kernel *kernel, const clsi_network_shape *w, size_t k,
-                      const double *e, size_t e_stride, const double *a, size_t a_stride,
-                      double *sum) {
+void clsi_network_sum(const clsi_network_pass *r, size_t l, int fresh, size_t k, const double *e,
+                      size_t e_stride, const double *a, size_t a_stride) {
+    const clsi_network_shape *w = &r->net->layer[l];
     size_t in = padded(w->in), out = padded(w->out);
+    const double *zero = fresh ? r->zero : NULL;
     if (transposed(w))
-        kernel->outer(k, w->in, out, a, a_stride, e, e_stride, sum, out);
+        r->net->kernel->outer(k, w->in, out, a, a_stride, e, e_stride, zero, r->sum[l]);
     else
-        kernel->outer(k, w->out, in, e, e_stride, a, a_stride, sum, in);
+        r->net->kernel->outer(k, w->out, in, e, e_stride, a, a_stride, zero, r->sum[l]);
 }
 
-static void add_sums(clsi_network_pass *r, size_t n, int pairs) {
-    const clsi_network_kernel *kernel = r->net->kernel;
-    size_t skip = pairs == 2 ? 1 : 2; /* rows of a pair are neighbours */
+static void sum_layer(clsi_network_pass *r, size_t n, int pairs, size_t l) {
+    const clsi_network_shape *w = &r->net->layer[l];
+    const clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
+    int both = pairs == 2; /* rows of a pair are neighbours */
+    clsi_network_sum(r, l, r->fresh, n * (size_t)pairs, z->e, both ? z->ld : z->step, in->a,
+                     both ? in->ld : in->step);
+    if (l + 1 < r->net->n_layers)
+        r->net->kernel->sum(n, padded(w->out), z->e, z->step, r->sum[l] + clsi_network_sum_size(w));
+}
+
+/* A layer's e goes into its sums while it is near. */
+static void add_sums(clsi_network_pass *r, size_t n, clsi_network_op op, int pairs) {
+    for (size_t l = r->net->n_layers - 1; l > 0; l--) {
+        sum_layer(r, n, pairs, l);
+        down(r, n, op, l);
+    }
+    sum_layer(r, n, pairs, 0);
+    r->fresh = 0;
+}
+
+/* db here, dW when the first sample comes. */
+static void clear_sums(clsi_network_pass *r) {
+    r->fresh = 1;
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
-        clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
-        clsi_network_sum(kernel, w, n * (size_t)pairs, z->e, skip * z->ld, in->a, skip * in->ld,
-                         r->sum[l]);
-        if (l + 1 < r->net->n_layers)
-            kernel->sum(n, padded(w->out), z->e, 2 * z->ld, r->sum[l] + clsi_network_sum_size(w));
+        memset(r->sum[l] + clsi_network_sum_size(w), 0, padded(w->out) * sizeof(double));
     }
 }
 
-static void clear_sums(const clsi_network_pass *r) {
+/* Between sums and a vector like theta, n numbers that are `step` apart there. */
+typedef void (*mover)(size_t n, double *sum, double *theta, size_t step);
+
+static void take(size_t n, double *sum, double *theta, size_t step) {
+    for (size_t j = 0; j < n; j++) sum[j] = theta[j * step];
+}
+
+static void give(size_t n, double *sum, double *theta, size_t step) {
+    for (size_t j = 0; j < n; j++) theta[j * step] = sum[j];
+}
+
+static void give_more(size_t n, double *sum, double *theta, size_t step) {
+    for (size_t j = 0; j < n && step == 1; j++) theta[j] += sum[j];
+    for (size_t j = 0; j < n && step != 1; j++) theta[j * step] += sum[j];
+}
+
+/* dW of a layer, which the sums have by panels, and db. */
+static void move_layer(const clsi_network_pass *r, size_t l, mover move, double *theta) {
+    const clsi_network_shape *w = &r->net->layer[l];
+    int turned = transposed(w);
+    size_t rows = turned ? w->in : w->out, columns = turned ? w->out : w->in;
+    size_t down = turned ? 1 : w->in, along = turned ? w->in : 1, panel = r->net->kernel->panel;
+    double *at = r->sum[l];
+    for (size_t first = 0; first < columns; first += panel) {
+        size_t left = padded(columns) - first, n = left < panel ? left : panel;
+        size_t real = columns - first < n ? columns - first : n;
+        for (size_t i = 0; i < rows; i++, at += n)
+            move(real, at, theta + w->weight + i * down + first * along, along);
+    }
+    if (l + 1 < r->net->n_layers)
+        move(w->out, r->sum[l] + clsi_network_sum_size(w), theta + w->bias, 1);
+}
+
+static void move_sums(const clsi_network_pass *r, mover move, double *theta) {
+    for (size_t l = 0; l < r->net->n_layers; l++) move_layer(r, l, move, theta);
+}
+
+/* What is not taken is padding, and zero. */
+static void take_sums(clsi_network_pass *r, double *out) {
     for (size_t l = 0; l < r->net->n_layers; l++) {
         const clsi_network_shape *w = &r->net->layer[l];
         memset(r->sum[l], 0, (clsi_network_sum_size(w) + padded(w->out)) * sizeof(double));
     }
-}
-
-/* Element (i, j) of dW in the sums is sum[i * row + j * column]. */
-static void strides(const clsi_network_shape *w, size_t *row, size_t *column) {
-    *row = transposed(w) ? 1 : padded(w->in);
-    *column = transposed(w) ? padded(w->out) : 1;
-}
-
-/* dW and db of all layers from `out` to the padded sums. */
-static void take_sums(clsi_network_pass *r, const double *out) {
-    clear_sums(r);
-    for (size_t l = 0; l < r->net->n_layers; l++) {
-        const clsi_network_shape *w = &r->net->layer[l];
-        size_t row, column, biases = l + 1 < r->net->n_layers ? w->out : 0;
-        strides(w, &row, &column);
-        for (size_t i = 0; i < w->out; i++)
-            for (size_t j = 0; j < w->in; j++)
-                r->sum[l][i * row + j * column] = out[w->weight + i * w->in + j];
-        for (size_t i = 0; i < biases; i++)
-            r->sum[l][clsi_network_sum_size(w) + i] = out[w->bias + i];
-    }
-}
-
-static void give_sums(const clsi_network_pass *r, double *out) {
-    for (size_t l = 0; l < r->net->n_layers; l++) {
-        const clsi_network_shape *w = &r->net->layer[l];
-        size_t row, column, biases = l + 1 < r->net->n_layers ? w->out : 0;
-        strides(w, &row, &column);
-        for (size_t i = 0; i < w->out; i++)
-            for (size_t j = 0; j < w->in; j++)
-                out[w->weight + i * w->in + j] = r->sum[l][i * row + j * column];
-        for (size_t i = 0; i < biases; i++)
-            out[w->bias + i] = r->sum[l][clsi_network_sum_size(w) + i];
-    }
+    move_sums(r, take, out);
+    r->fresh = 0;
 }
 
 /* ---- the interface of fields ---- */
@@ -473,6 +510,7 @@ static void evaluate(const clsi_field *f, const double *theta, size_t n, const d
     clsi_network_pass r;
     lay_out(f, n, scratch, &r);
     prepare(&r, theta, gradient != NULL);
+    set_pairs(&r, 1);
     for (size_t s = 0; s < n; s += BLOCK) {
         size_t m = n - s < BLOCK ? n - s : BLOCK;
         take_inputs(&r, m, x + s * f->d, 0);
@@ -494,8 +532,10 @@ static void jacobian_rows(const clsi_field *f, const double *theta, size_t n, co
     prepare(&r, theta, 1);
     for (size_t s = 0; s < n; s += BLOCK) {
         size_t m = n - s < BLOCK ? n - s : BLOCK;
-        int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
-        add_rows(&r, m, pairs, stride, out + s * stride);
+        int pairs;
+        clsi_network_op op =
+            differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL, &pairs);
+        add_rows(&r, m, op, pairs, stride, out + s * stride);
     }
 }
 
@@ -508,16 +548,18 @@ static void reverse(const clsi_field *f, const double *theta, size_t n, const do
     take_sums(&r, out);
     for (size_t s = 0; s < n; s += BLOCK) {
         size_t m = n - s < BLOCK ? n - s : BLOCK;
-        int pairs = differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL);
-        add_sums(&r, m, pairs);
+        int pairs;
+        clsi_network_op op =
+            differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL, &pairs);
+        add_sums(&r, m, op, pairs);
     }
-    give_sums(&r, out);
+    move_sums(&r, give, out);
 }
 
 /* ---- block by block ---- */
 
-void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta,
-                       const double *out, double *scratch) {
+void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta, double *out,
+                       double *scratch) {
     lay_out(f, BLOCK, scratch, r);
     prepare(r, theta, 1);
     if (out) take_sums(r, out);
@@ -525,24 +567,23 @@ void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *
 
 void clsi_network_evaluate(clsi_network_pass *r, size_t n, const double *x, double *value,
                            double *gradient) {
+    set_pairs(r, 2);
     first_order(r, n, x);
     if (value) give_value(r, n, value);
     if (gradient) give_gradient(r, n, 1, gradient);
 }
 
 void clsi_network_add(clsi_network_pass *r, size_t n, const double *a, const double *b) {
-    second_order(r, n, a, b);
-    add_sums(r, n, 2);
+    add_sums(r, n, tangent(r, n, a, b), 2);
 }
 
 void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, const double *b,
                            size_t stride, double *rows) {
-    second_order(r, n, a, b);
-    add_rows(r, n, 2, stride, rows);
+    add_rows(r, n, tangent(r, n, a, b), 2, stride, rows);
 }
 
 void clsi_network_close(const clsi_network_pass *r, double *out) {
-    give_sums(r, out);
+    move_sums(r, give, out);
 }
 
 /* ---- the same for any kind; the pass stands at the beginning of its memory ---- */
@@ -569,39 +610,40 @@ static void pass_evaluate(double *pass, size_t n, const double *x, double *value
         clsi_network_evaluate(r, n, x, value, gradient);
         return;
     }
+    set_pairs(r, 1);
     take_inputs(r, n, x, 0);
     upwards(r, n, CLSI_NETWORK_FORWARD);
     give_value(r, n, value);
 }
 
-/* What follows evaluate; returns the pairs. */
-static int pass_differentiate(clsi_network_pass *r, size_t n, const double *a, const double *b) {
+/* What follows evaluate, up to pass 4. */
+static clsi_network_op pass_differentiate(clsi_network_pass *r, size_t n, const double *a,
+                                          const double *b) {
     if (b) {
         if (r->spent) downwards(r, n, CLSI_NETWORK_BACKWARD);
-        second_order(r, n, a, b);
         r->spent = 1;
-        return 2;
+        return tangent(r, n, a, b);
     }
     take_output(r, n, a, 0);
-    downwards(r, n, CLSI_NETWORK_ADJOINT);
-    return 1;
+    return CLSI_NETWORK_ADJOINT;
 }
 
 static void pass_add(double *pass, size_t n, const double *a, const double *b) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    add_sums(r, n, pass_differentiate(r, n, a, b));
+    add_sums(r, n, pass_differentiate(r, n, a, b), b ? 2 : 1);
 }
 
 static void pass_rows(double *pass, size_t n, const double *a, const double *b,
                       double *const *rows) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    int pairs = pass_differentiate(r, n, a, b);
+    downwards(r, n, pass_differentiate(r, n, a, b));
     for (size_t s = 0; s < n; s++)
-        if (rows[s]) add_row(r, s, pairs, rows[s]);
+        if (rows[s]) add_row(r, s, b ? 2 : 1, rows[s]);
 }
 
 static void pass_close(const double *pass, double *out) {
-    give_sums((const clsi_network_pass *)pass, out);
+    const clsi_network_pass *r = (const clsi_network_pass *)pass;
+    if (!r->fresh) move_sums(r, give_more, out);
 }
 
 static const clsi_field_blocks blocks = {.samples = BLOCK,

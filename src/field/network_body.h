@@ -13,8 +13,8 @@
  * two versions with fused multiply-add agree to the last bit.
  *
  * Activations: exponential by a Taylor polynomial on |r| <= ln 2/2 (degree 13: 2e-17), tanh by
- * expm1, softplus by an atanh series, sin after Cody and Waite with the polynomials of fdlibm.
- * About 2 ulp; tests/field/test_network.c compares them with libm. */
+ * expm1 of its own, softplus by an atanh series, sin after Cody and Waite with the polynomials of
+ * fdlibm. About 2 ulp; tests/field/test_network.c compares them with libm. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -61,16 +61,29 @@ INLINE void split_exp(int group, const vd *x, vd *scale, vd *p) {
     EACH scale[i] = (vd)(((vi)scale[i] << 52) + (vi)SPLAT(1)); /* k is in the low bits */
 }
 
+/* tanh |z| = m/(m + 2) with m = expm1(2 |z|) = 2 2^k h + (2^k - 1), h = expm1(2 r)/2 and
+ * r = |z| - k ln 2/2. One multiply-add is enough for r: what is missing of k ln 2/2 is below half a
+ * unit of r for k = 1, and the larger k, the less tanh feels it. h = r + r^2 Q(r) by the best
+ * polynomial for |r| <= ln 2/4: 3e-17 relative. */
 INLINE void activate_tanh(int group, const double *z, double *a, double *s) {
-    vd y[GROUP], scale[GROUP], m[GROUP], q[GROUP];
+    static const double c[] = {0x1.af6f644cd27f5p-16, 0x1.289bee22805f1p-13, 0x1.71ddeee59164dp-11,
+                               0x1.a019ae25b9078p-9,  0x1.a01a01b386624p-7,  0x1.6c16c17c49238p-5,
+                               0x1.111111110ee1cp-3,  0x1.5555555552ec9p-2,  0x1.555555555555ap-1,
+                               0x1.0000000000003p+0};
+    vd shift = SPLAT(0x1.8p52), y[GROUP], scale[GROUP], r[GROUP], m[GROUP];
     EACH y[i] = (vd)((vi)load(z + i * V) & ~(vi)SPLAT(-0.0));
-    EACH y[i] = 2 * MIN(SPLAT(20), y[i]); /* tanh 20 = 1 in double; NaN stays */
-    split_exp(group, y, scale, m);
-    EACH m[i] = FMA(scale[i], m[i], scale[i] - 1);
-    EACH y[i] = m[i] + 2;
-    EACH q[i] = m[i] / y[i];
-    if (s) EACH store(s + i * V, FMA(-q[i], q[i], SPLAT(1)));
-    EACH store(a + i * V, (vd)((vi)q[i] | ((vi)load(z + i * V) & (vi)SPLAT(-0.0))));
+    EACH y[i] = MIN(SPLAT(20), y[i]); /* tanh 20 = 1 in double; NaN stays */
+    EACH scale[i] = FMA(y[i], SPLAT(0x1.71547652b82fep1), shift);
+    EACH r[i] = FMA(scale[i] - shift, SPLAT(-0x1.62e42fefa39efp-2), y[i]);
+    EACH m[i] = SPLAT(c[0]);
+    UNROLL
+    for (int t = 1; t < 10; t++) EACH m[i] = FMA(m[i], r[i], SPLAT(c[t]));
+    EACH m[i] = FMA(m[i], r[i] * r[i], r[i]);
+    EACH scale[i] = (vd)(((vi)scale[i] << 52) + (vi)SPLAT(2)); /* k is in the low bits */
+    EACH m[i] = FMA(scale[i], m[i], FMA(scale[i], SPLAT(0.5), SPLAT(-1)));
+    EACH y[i] = m[i] / (m[i] + 2);
+    if (s) EACH store(s + i * V, FMA(-y[i], y[i], SPLAT(1)));
+    EACH store(a + i * V, (vd)((vi)y[i] | ((vi)load(z + i * V) & (vi)SPLAT(-0.0))));
 }
 
 /* max(z, 0) + log1p(u), u = e^-|z|; log1p u = 2 atanh w, w = u/(2 + u) <= 1/3. */
@@ -174,26 +187,59 @@ static TARGET void activate(clsi_activation f, size_t n, const double *z, double
 
 /* ---- the register tile ---- */
 
+/* What will be wanted soon, and is fetched while a tile is computed: where its result goes, row by
+ * row (up to three arrays), and for a product the next panel, `pace` bytes for each k. */
+typedef struct soon {
+    const double *row[3];
+    size_t step[3];
+    const char *panel;
+    size_t pace;
+} soon;
+
+/* Fetches are spread over the tile in so many k at least: a row's worth at a time. */
+enum { LONG = 64 };
+
+/* Which of the three arrays are there is known wherever this is inlined. */
+INLINE void fetch_row(int arrays, size_t n, size_t i, const soon *next) {
+    UNROLL
+    for (int t = 0; t < arrays; t++) {
+        UNROLL
+        for (size_t j = 0; j < n; j += 8)
+            __builtin_prefetch(next->row[t] + i * next->step[t] + j, 1, 3);
+    }
+}
+
 /* out = start + sum over k of left[i*row + k*step] right[k*next + j]: rows x vectors accumulators,
  * which the compiler keeps in registers because both are constants wherever this is inlined. */
 INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row, size_t step,
                  const double *right, size_t next, const double *start, size_t start_stride,
-                 double *out, size_t out_stride) {
+                 double *out, size_t out_stride, int arrays, const soon *then) {
     vd c[ROWS][NV];
+    size_t part = k < LONG ? k : k / (size_t)rows;
+    const char *panel = then->panel;
     UNROLL
     for (int i = 0; i < rows; i++) {
         UNROLL
         for (int j = 0; j < vectors; j++) c[i][j] = load(start + (size_t)i * start_stride + j * V);
     }
-    for (; k > 0; k--, left += step, right += next) {
-        vd r[NV];
-        UNROLL
-        for (int j = 0; j < vectors; j++) r[j] = load(right + j * V);
-        UNROLL
-        for (int i = 0; i < rows; i++) {
-            vd l = SPLAT(left[(size_t)i * row]);
+    for (size_t turn = 0; k > 0; turn++) {
+        fetch_row(arrays, V * (size_t)vectors, turn, then);
+        if (part > k) part = k;
+        k -= part;
+        for (size_t m = part; m > 0; m--, left += step, right += next) {
+            vd r[NV];
             UNROLL
-            for (int j = 0; j < vectors; j++) c[i][j] = FMA(l, r[j], c[i][j]);
+            for (int j = 0; j < vectors; j++) r[j] = load(right + j * V);
+            UNROLL
+            for (int i = 0; i < rows; i++) {
+                vd l = SPLAT(left[(size_t)i * row]);
+                UNROLL
+                for (int j = 0; j < vectors; j++) c[i][j] = FMA(l, r[j], c[i][j]);
+            }
+            if (arrays == 3) {
+                __builtin_prefetch(panel, 0, 2);
+                panel += then->pace;
+            }
         }
     }
     UNROLL
@@ -204,20 +250,22 @@ INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row
 }
 
 typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
-                             double *);
-typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, double *,
-                           size_t);
+                             double *, const soon *);
+typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, const double *,
+                           size_t, double *, const soon *);
 
 /* For every number of rows and vectors: the tile of a product (packed right, rows of left far
  * apart) and that of a sum of outer products (rows of left adjacent). */
 #define TILE(R, N)                                                                                 \
     static TARGET void product_##R##_##N(size_t k, const double *left, size_t stride,              \
-                                         const double *right, const double *start, double *out) {  \
-        tile(R, N, k, left, stride, 1, right, V *N, start, 0, out, V *N);                          \
+                                         const double *right, const double *start, double *out,    \
+                                         const soon *then) {                                       \
+        tile(R, N, k, left, stride, 1, right, V *N, start, 0, out, V *N, 3, then);                 \
     }                                                                                              \
     static TARGET void outer_##R##_##N(size_t k, const double *left, size_t step,                  \
-                                       const double *right, size_t next, double *C, size_t ldc) {  \
-        tile(R, N, k, left, 1, step, right, next, C, ldc, C, ldc);                                 \
+                                       const double *right, size_t next, const double *start,      \
+                                       size_t start_stride, double *C, const soon *then) {         \
+        tile(R, N, k, left, 1, step, right, next, start, start_stride, C, V *N, 1, then);          \
     }
 #define TILES(N) TILE(1, N) TILE(2, N) TILE(3, N) TILE(4, N) TILE(5, N) TILE(6, N)
 #define ROW_OF(kind, N)                                                                            \
@@ -287,14 +335,14 @@ static TARGET void finish_forward(const clsi_network_product *p, size_t rows, si
                                   const double *z, double *a, double *s) {
     if (n == PANEL && NV <= GROUP && p->activation == CLSI_ACTIVATION_TANH) {
         for (size_t r = 0; r < rows; r++)
-            activate_tanh(NV, z + r * PANEL, a + r * 2 * p->layer->ld, NULL);
+            activate_tanh(NV, z + r * PANEL, a + r * p->layer->step, NULL);
         return;
     }
     double value[ROWS * PANEL] __attribute__((aligned(64)));
     double slope[ROWS * PANEL] __attribute__((aligned(64)));
     int slopes = p->activation != CLSI_ACTIVATION_TANH;
     activate(p->activation, rows * n, z, value, slopes ? slope : NULL);
-    spread(rows, n, value, a, 2 * p->layer->ld);
+    spread(rows, n, value, a, p->layer->step);
     if (slopes) spread(rows, n, slope, s, p->layer->ld);
 }
 
@@ -307,13 +355,14 @@ static TARGET void finish(const clsi_network_product *p, size_t sample, size_t r
         return;
     }
     size_t ld = p->layer->ld;
-    double *a = p->layer->a + 2 * sample * ld + column, *e = p->layer->e + 2 * sample * ld + column;
+    size_t step = p->layer->step;
+    double *a = p->layer->a + sample * step + column, *e = p->layer->e + sample * step + column;
     double *s = p->layer->s + sample * ld + column;
     if (p->op == CLSI_NETWORK_FORWARD) {
         finish_forward(p, rows, n, z, a, s);
         return;
     }
-    for (size_t r = 0; r < rows; r++, z += n, a += 2 * ld, e += 2 * ld, s += ld) {
+    for (size_t r = 0; r < rows; r++, z += n, a += step, e += step, s += ld) {
         switch (p->op) {
         case CLSI_NETWORK_BACKWARD: FINISH_ROW(CLSI_NETWORK_BACKWARD); break;
         case CLSI_NETWORK_TANGENT: FINISH_ROW(CLSI_NETWORK_TANGENT); break;
@@ -323,16 +372,37 @@ static TARGET void finish(const clsi_network_product *p, size_t sample, size_t r
     }
 }
 
-/* Panel by panel, so that the panel of `right` stays in the first-level cache. */
+/* Where the tile at (sample, column) will be finished: the arrays that its operation touches. */
+INLINE soon place_of(const clsi_network_product *p, size_t sample, size_t column) {
+    const clsi_network_layer *y = p->layer;
+    if (p->op == CLSI_NETWORK_PLAIN) {
+        const double *at = p->plain + sample * p->plain_stride + column;
+        return (soon){.row = {at, at, at}};
+    }
+    const double *a = y->a + sample * y->step + column, *e = y->e + sample * y->step + column;
+    const double *third = p->op == CLSI_NETWORK_BACKWARD  ? e + y->ld
+                          : p->op == CLSI_NETWORK_TANGENT ? a + y->ld
+                                                          : a;
+    if (p->op == CLSI_NETWORK_FORWARD) e = a;
+    return (soon){.row = {a, e, third}, .step = {y->step, y->step, y->step}};
+}
+
+/* Panel by panel, so that the panel of `right` stays in the first-level cache; all tiles of a panel
+ * together fetch the next one into the second, where the processor alone would be late. */
 static TARGET void product(const clsi_network_product *p) {
     const double *right = p->right;
     double z[ROWS * PANEL] __attribute__((aligned(64)));
     for (size_t column = 0; column < p->n; column += PANEL) {
         size_t n = p->n - column < PANEL ? p->n - column : PANEL;
+        const double *then = column + PANEL < p->n ? right + p->k * n : p->next;
+        size_t tiles = (p->samples + ROWS - 1) / ROWS, pace = (n * sizeof *z + tiles - 1) / tiles;
         for (size_t i = 0; i < p->samples; i += ROWS) {
             size_t rows = p->samples - i < ROWS ? p->samples - i : ROWS;
+            soon s = place_of(p, i, column);
+            s.panel = (const char *)then + i / ROWS * p->k * pace;
+            s.pace = pace;
             product_tiles[n / V - 1][rows - 1](p->k, p->left + i * p->left_stride, p->left_stride,
-                                               right, p->start + column, z);
+                                               right, p->start + column, z, &s);
             finish(p, i, rows, column, n, z);
         }
         right += p->k * n;
@@ -340,14 +410,16 @@ static TARGET void product(const clsi_network_product *p) {
 }
 
 static TARGET void outer(size_t k, size_t rows, size_t columns, const double *left,
-                         size_t left_stride, const double *right, size_t right_stride, double *C,
-                         size_t ldc) {
+                         size_t left_stride, const double *right, size_t right_stride,
+                         const double *zero, double *C) {
     for (size_t column = 0; column < columns; column += PANEL) {
         size_t n = columns - column < PANEL ? columns - column : PANEL;
         for (size_t i = 0; i < rows; i += ROWS) {
             size_t count = rows - i < ROWS ? rows - i : ROWS;
+            soon s = {.row = {C + count * n}, .step = {n}};
             outer_tiles[n / V - 1][count - 1](k, left + i, left_stride, right + column,
-                                              right_stride, C + i * ldc + column, ldc);
+                                              right_stride, zero ? zero : C, zero ? 0 : n, C, &s);
+            C += count * n;
         }
     }
 }
@@ -407,12 +479,22 @@ static TARGET void row(int pairs, size_t rows, size_t columns, const double *lef
         row_any(1, rows, columns, left, left_stride, right, right_stride, C);
 }
 
-static TARGET void sum(size_t k, size_t n, const double *left, size_t stride, double *out) {
-    for (size_t i = 0; i < n; i += V) {
-        vd c = load(out + i);
-        for (size_t t = 0; t < k; t++) c += load(left + t * stride + i);
-        store(out + i, c);
+INLINE void sum_part(int vectors, size_t k, const double *left, size_t stride, double *out) {
+    vd c[NV];
+    UNROLL
+    for (int j = 0; j < vectors; j++) c[j] = load(out + j * V);
+    for (size_t t = 0; t < k; t++, left += stride) {
+        UNROLL
+        for (int j = 0; j < vectors; j++) c[j] += load(left + j * V);
     }
+    UNROLL
+    for (int j = 0; j < vectors; j++) store(out + j * V, c[j]);
+}
+
+static TARGET void sum(size_t k, size_t n, const double *left, size_t stride, double *out) {
+    size_t i = 0;
+    for (; i + NV * V <= n; i += NV * V) sum_part(NV, k, left + i, stride, out + i);
+    for (; i < n; i += V) sum_part(1, k, left + i, stride, out + i);
 }
 
 const clsi_network_kernel NAME = {.name = NAME_TEXT,

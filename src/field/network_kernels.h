@@ -30,11 +30,12 @@ typedef enum clsi_network_op {
     CLSI_NETWORK_PLAIN     /* plain = c */
 } clsi_network_op;
 
-/* One layer's part of the block, `ld` doubles a row. */
+/* One layer's part of the block, `ld` doubles a row, `step` from sample to sample: 2 ld, or ld
+ * where there is no tangent. */
 typedef struct clsi_network_layer {
-    size_t width, ld;
-    double *a; /* (samples, 2, ld): the activation a, its tangent adot */
-    double *e; /* (samples, 2, ld): e = dF/dz, delta = dF/dzdot */
+    size_t width, ld, step;
+    double *a; /* (samples, [2,] ld): the activation a, its tangent adot */
+    double *e; /* (samples, [2,] ld): e = dF/dz, delta = dF/dzdot */
     double *s; /* (samples, ld): f'(z) */
 } clsi_network_layer;
 
@@ -45,6 +46,7 @@ typedef struct clsi_network_product {
     size_t left_stride;
     const double *right; /* packed by panels of kernel->panel columns, each (k, columns) */
     const double *start; /* (n), added to every row */
+    const double *next;  /* what the product after this one will have as `right` */
     clsi_network_op op;
     clsi_activation activation;
     clsi_network_layer *layer; /* every op but PLAIN */
@@ -57,10 +59,11 @@ typedef struct clsi_network_kernel {
     size_t panel; /* columns that the tile of the product keeps in registers */
     int (*supported)(void);
     void (*product)(const clsi_network_product *p);
-    /* C(rows, ldc) += sum over k of left[k*left_stride + row] right[k*right_stride + column], in
-     * the order of k; columns a multiple of CLSI_NETWORK_LANES. */
+    /* C(rows, columns) += sum over k of left[k*left_stride + row] right[k*right_stride + column],
+     * in the order of k; columns a multiple of CLSI_NETWORK_LANES. C is by panels, as `right` of a
+     * product. With `zero` (`panel` zeros) what C holds does not count. */
     void (*outer)(size_t k, size_t rows, size_t columns, const double *left, size_t left_stride,
-                  const double *right, size_t right_stride, double *C, size_t ldc);
+                  const double *right, size_t right_stride, const double *zero, double *C);
     /* The same for one sample, C(rows, columns) dense; `pairs` is 1 (e a) or 2 (and delta adot). */
     void (*row)(int pairs, size_t rows, size_t columns, const double *left, size_t left_stride,
                 const double *right, size_t right_stride, double *C);
@@ -97,22 +100,23 @@ typedef struct clsi_network_pass {
     double *zero;                               /* (CLSI_NETWORK_MAX_WIDTH) */
     double *plain;                              /* (CLSI_NETWORK_BLOCK, plain_stride) */
     size_t plain_stride;
+    int fresh; /* the sums are zero, whatever stands there */
     int spent; /* pass 4 has overwritten what pass 2 left in e */
     clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2]; /* the input first, the output last */
 } clsi_network_pass;
 
-/* dW of a layer: sum += e (k, out)^T a (k, in), rows e_stride and a_stride apart. */
+/* dW of layer l: sum += e (k, out)^T a (k, in), rows e_stride and a_stride apart; fresh: sum = it.
+ */
 size_t clsi_network_sum_size(const clsi_network_shape *w); /* doubles, padded */
-void clsi_network_sum(const clsi_network_kernel *kernel, const clsi_network_shape *w, size_t k,
-                      const double *e, size_t e_stride, const double *a, size_t a_stride,
-                      double *sum);
+void clsi_network_sum(const clsi_network_pass *r, size_t l, int fresh, size_t k, const double *e,
+                      size_t e_stride, const double *a, size_t a_stride);
 
 /* Block by block, for losses: open; for each block of n <= CLSI_NETWORK_BLOCK samples evaluate,
  * then the coefficients a (or NULL), b from what came out, then add (or add_rows); close. Same bits
  * as the functions of the kind, a quarter less work. scratch as for CLSI_NETWORK_BLOCK samples, not
  * touched in between; out (n_parameters) as in reverse, NULL and no close for rows. */
-void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta,
-                       const double *out, double *scratch);
+void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta, double *out,
+                       double *scratch);
 void clsi_network_evaluate(clsi_network_pass *r, size_t n, const double *x, double *value,
                            double *gradient);
 void clsi_network_add(clsi_network_pass *r, size_t n, const double *a, const double *b);

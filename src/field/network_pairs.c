@@ -160,6 +160,7 @@ static void multiply(const pair_pass *p, size_t rows, size_t k, const double *le
                                     .left = left,
                                     .left_stride = ld,
                                     .right = right,
+                                    .next = right,
                                     .start = start,
                                     .op = CLSI_NETWORK_PLAIN,
                                     .plain = out,
@@ -323,21 +324,21 @@ static void differentiate(pair_pass *p, const double *b) {
 static void add(double *pass, const double *b) {
     pair_pass *p = (pair_pass *)pass;
     const clsi_network *net = p->r->net;
-    const clsi_network_kernel *kernel = net->kernel;
     differentiate(p, b);
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
         layer *in = &p->layer[l], *z = &p->layer[l + 1];
         int top = l + 1 == net->n_layers;
         if (p->pairs)
-            clsi_network_sum(kernel, w, p->pairs, top ? p->ones : z->delta, top ? 1 : z->ld,
-                             in->adot, in->ld, p->r->sum[l]);
-        clsi_network_sum(kernel, w, p->points, top ? p->alpha : z->e, top ? 1 : z->ld, in->a,
-                         in->ld, p->r->sum[l]);
+            clsi_network_sum(p->r, l, p->r->fresh, p->pairs, top ? p->ones : z->delta,
+                             top ? 1 : z->ld, in->adot, in->ld);
+        clsi_network_sum(p->r, l, p->r->fresh && !p->pairs, p->points, top ? p->alpha : z->e,
+                         top ? 1 : z->ld, in->a, in->ld);
         if (top) break;
-        kernel->sum(p->points, padded(w->out), z->e, z->ld,
-                    p->r->sum[l] + clsi_network_sum_size(w));
+        net->kernel->sum(p->points, padded(w->out), z->e, z->ld,
+                         p->r->sum[l] + clsi_network_sum_size(w));
     }
+    p->r->fresh = 0;
 }
 
 /* One point's part of a row. */

@@ -10,8 +10,9 @@
  * are expressions over whole windows share the points and fields, and go from residuals to field
  * symbols by the derivatives of these rows.
  *
- * Shards are summed in their own order: the same bits for any number of threads. Memory is kept
- * from call to call in the residual, so that one caller at a time may use it. */
+ * Shards are added in their own order, each when it is done and those before it are added: the same
+ * bits for any number of threads. Memory is kept from call to call in the residual, so that one
+ * caller at a time may use it. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <omp.h>
@@ -33,14 +34,14 @@ typedef struct batch {
     double *window_in, *window_out; /* (3 (nz + 1 + K), POINTS), (E [+ 3 E K], POINTS), by window */
     double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
+    double *part;  /* (n_theta) a shard's gradient of the fields that have no pass */
     double **pass; /* (unknowns): see clsi_field_blocks */
     double *block;
 } batch;
 
 struct clsi_residual_memory {
-    size_t n_batches, n_parts;
+    size_t n_batches;
     batch *batches;
-    double *parts; /* of the gradient */
 };
 
 struct clsi_residual_memory *clsi_residual_memory_create(void) {
@@ -53,12 +54,11 @@ void clsi_residual_memory_free(struct clsi_residual_memory *m) {
         free(m->batches[i].pass);
     }
     if (m) free(m->batches);
-    if (m) free(m->parts);
     free(m);
 }
 
-/* Batches for all threads (their memory comes later) and `parts` numbers. */
-static struct clsi_residual_memory *memory_for(const clsi_residual *r, size_t parts) {
+/* Batches for all threads; their memory comes later. */
+static struct clsi_residual_memory *memory_for(const clsi_residual *r) {
     struct clsi_residual_memory *m = r->memory;
     size_t threads = (size_t)omp_get_max_threads();
     if (m->n_batches < threads) {
@@ -67,12 +67,6 @@ static struct clsi_residual_memory *memory_for(const clsi_residual *r, size_t pa
         memset(more + m->n_batches, 0, (threads - m->n_batches) * sizeof *more);
         m->batches = more;
         m->n_batches = threads;
-    }
-    if (m->n_parts < parts) {
-        free(m->parts);
-        m->parts = clsi_calloc(parts, sizeof *m->parts);
-        m->n_parts = m->parts ? parts : 0;
-        if (!m->parts) return NULL;
     }
     return m;
 }
@@ -99,7 +93,7 @@ static cls_status batch_allocate(const clsi_residual *r, batch *b) {
     }
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
     size_t own = inputs + outputs + before + behind + POINTS * (1 + 2 * d);
-    b->block = clsi_calloc(own + scratch + passes, sizeof(double));
+    b->block = clsi_calloc(own + scratch + us->n_theta + passes, sizeof(double));
     if (!b->block || !b->pass) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
@@ -109,7 +103,8 @@ static cls_status batch_allocate(const clsi_residual *r, batch *b) {
     b->slope = b->value + POINTS;
     b->x = b->slope + POINTS * d;
     b->scratch = b->x + POINTS * d;
-    double *pass = b->scratch + scratch;
+    b->part = b->scratch + scratch;
+    double *pass = b->part + us->n_theta;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_field *f = us->list[k].learned.field;
         if (!blocks_of(&us->list[k].learned)) continue;
@@ -419,7 +414,7 @@ cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_
     if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
     size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
     int failed = 0;
-    if (!memory_for(r, 0)) return CLS_MEMORY;
+    if (!memory_for(r)) return CLS_MEMORY;
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
         batch *b;
@@ -442,13 +437,15 @@ static double *coefficients_of_quantities(batch *b) {
     return c;
 }
 
-static void residuals_back(batch *b, const row_list *m, double *sum) {
+/* `share` of each row counts. */
+static void residuals_back(batch *b, const row_list *m, double share, double *sum) {
     size_t E = b->r->n_equations;
     double *into = coefficients_of_quantities(b);
     for (size_t i = 0; i < m->n; i++) {
         double c[CLSI_MOST_WIDTH][2], value = residual_of(b, m->w[i], m->e[i], c);
         double *y = into + m->e[i] * POINTS, *rate = y + E * POINTS;
         *sum += value * value;
+        value *= share;
         for (size_t k = 0; k < b->r->points->width; k++) {
             y[b->slot[m->w[i]][k]] += value * c[k][0];
             rate[b->slot[m->w[i]][k]] += value * c[k][1];
@@ -457,12 +454,12 @@ static void residuals_back(batch *b, const row_list *m, double *sum) {
 }
 
 /* From residuals of whole windows to dLoss/d symbols, in `out`. */
-static void windows_back(batch *b, const row_list *m, double *sum) {
+static void windows_back(batch *b, const row_list *m, double share, double *sum) {
     size_t K = b->r->unknowns->n_symbols;
     memset(b->out, 0, K * POINTS * sizeof *b->out);
     for (size_t i = 0; i < m->n; i++) {
         size_t w = m->w[i], e = m->e[i];
-        double value = residual_of(b, w, e, NULL), f = value * weight_of(b, w, e);
+        double value = residual_of(b, w, e, NULL), f = share * value * weight_of(b, w, e);
         *sum += value * value;
         for (size_t k = 0; k < 3; k++) {
             const double *row = window_slopes(b, w, e, k, 0);
@@ -473,7 +470,7 @@ static void windows_back(batch *b, const row_list *m, double *sum) {
 }
 
 /* From dLoss/d symbols (in `out`) to the parameters. */
-static void field_back(batch *b, size_t k, double *gradient) {
+static void field_back(batch *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
     const double *a = b->out + u->symbol * POINTS;
@@ -486,95 +483,99 @@ static void field_back(batch *b, size_t k, double *gradient) {
     }
     gather_inputs(b, u);
     l->field->kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, b->n_points, b->x, a,
-                            slope, gradient + l->offset, b->scratch);
+                            slope, b->part + l->offset, b->scratch);
 }
 
-static void sums_begin(batch *b, double *gradient) {
+static void sums_begin(batch *b) {
     const clsi_unknowns *us = b->r->unknowns;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_learned *l = &us->list[k].learned;
         if (b->pass[k] && b->theta)
             blocks_of(l)->clear(b->pass[k]);
         else
-            memset(gradient + l->offset, 0, l->field->n_parameters * sizeof *gradient);
+            memset(b->part + l->offset, 0, l->field->n_parameters * sizeof *b->part);
     }
 }
 
 /* In the opposite order of evaluation: the last field is still in the cache, and the first will be
  * for the next batch. */
-static void fields_back(batch *b, double *gradient) {
-    for (size_t k = b->r->unknowns->n; k-- > 0;) field_back(b, k, gradient);
+static void fields_back(batch *b) {
+    for (size_t k = b->r->unknowns->n; k-- > 0;) field_back(b, k);
 }
 
 /* The batch is evaluated and the coefficients of its quantities are set. */
-static cls_status sums_add(batch *b, double *gradient) {
+static cls_status sums_add(batch *b) {
     cls_status status = cls_program_run_many(b->r->adjoint, b->n_points, POINTS, b->in, b->out);
-    if (status == CLS_OK) fields_back(b, gradient);
+    if (status == CLS_OK) fields_back(b);
     return status;
 }
 
 /* The rows of a batch: their squares into sum, their share of the gradient into the sums. */
-static cls_status add_rows(batch *b, const row_list *m, double *sum, double *gradient) {
+static cls_status add_rows(batch *b, const row_list *m, double share, double *sum) {
     int whole = whole_windows(b);
     cls_status status = evaluate_rows(b, whole);
     if (status != CLS_OK) return status;
     if (whole) {
-        windows_back(b, m, sum);
-        fields_back(b, gradient);
+        windows_back(b, m, share, sum);
+        fields_back(b);
         return CLS_OK;
     }
-    residuals_back(b, m, sum);
-    return sums_add(b, gradient);
+    residuals_back(b, m, share, sum);
+    return sums_add(b);
 }
 
-static void sums_end(batch *b, double *gradient) {
+/* The sums go to the gradient. */
+static void sums_end(const batch *b, double *gradient) {
     const clsi_unknowns *us = b->r->unknowns;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_learned *l = &us->list[k].learned;
-        if (b->pass[k] && b->theta) blocks_of(l)->close(b->pass[k], gradient + l->offset);
+        double *to = gradient + l->offset, *own = b->part + l->offset;
+        if (b->pass[k] && b->theta)
+            blocks_of(l)->close(b->pass[k], to);
+        else
+            for (size_t j = 0; j < l->field->n_parameters; j++) to[j] += own[j];
     }
 }
 
 static cls_status gradient_of_shard(batch *b, const size_t *list, size_t begin, size_t end,
-                                    double *sum, double *gradient) {
+                                    double share, double *sum) {
     cls_status status = CLS_OK;
     row_list m;
     *sum = 0;
-    sums_begin(b, gradient);
+    sums_begin(b);
     for (size_t at = begin; at < end && status == CLS_OK;) {
         at = take_rows(b, 0, list, at, end, &m);
-        status = add_rows(b, &m, sum, gradient);
+        status = add_rows(b, &m, share, sum);
     }
-    sums_end(b, gradient);
     return status;
 }
 
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
     if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
-    size_t P = r->unknowns->n_theta, shards = clsi_shard_count(r, count, SHARD_WINDOWS);
-    const struct clsi_residual_memory *memory = memory_for(r, CLSI_SHARDS * (P + 1));
-    if (!memory) return CLS_MEMORY;
-    double *sums = memory->parts, *parts = sums + CLSI_SHARDS;
+    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
+    double share = 1 / (double)(count ? count : 1), total = 0;
     int failed = 0;
+    if (!memory_for(r)) return CLS_MEMORY;
+    memset(gradient, 0, r->unknowns->n_theta * sizeof *gradient);
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
         batch *b;
         failed = batch_begin(r, theta, &b) != CLS_OK;
-#pragma omp for schedule(dynamic)
-        for (size_t s = 0; s < shards; s++)
+#pragma omp for schedule(dynamic) ordered
+        for (size_t s = 0; s < shards; s++) {
+            double sum = 0;
             failed |= failed || gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
-                                                  clsi_shard_begin(r, count, shards, s + 1),
-                                                  sums + s, parts + s * P) != CLS_OK;
-#pragma omp for schedule(static)
-        for (size_t j = 0; j < P; j++) {
-            double sum = parts[j];
-            for (size_t s = 1; s < shards; s++) sum += parts[s * P + j];
-            gradient[j] = sum / (double)(count ? count : 1);
+                                                  clsi_shard_begin(r, count, shards, s + 1), share,
+                                                  &sum) != CLS_OK;
+#pragma omp ordered
+            {
+                total += sum;
+                if (!failed) sums_end(b, gradient);
+            }
         }
     }
-    *loss = 0;
-    for (size_t s = 0; s < shards; s++) *loss += sums[s] / (2 * (double)(count ? count : 1));
+    *loss = 0.5 * share * total;
     return failed ? CLS_MEMORY : CLS_OK;
 }
 
@@ -596,9 +597,10 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size
     size_t stride = most ? (p->n_training + most - 1) / most : 1;
     size_t n = (p->n_training + stride - 1) / stride;
     batch *b;
-    cls_status status = memory_for(r, 0) ? batch_begin(r, theta, &b) : CLS_MEMORY;
+    cls_status status = memory_for(r) ? batch_begin(r, theta, &b) : CLS_MEMORY;
     *mean_pv = *mean_vv = 0;
-    if (status == CLS_OK) sums_begin(b, row);
+    memset(row, 0, r->unknowns->n_theta * sizeof *row);
+    if (status == CLS_OK) sums_begin(b);
     for (size_t at = 0; at < n && status == CLS_OK; at += b->n) {
         add_first_points(b, at, n, stride);
         status = evaluate(b, 0);
@@ -612,7 +614,7 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size
                 *mean_vv += c * v;
                 into[i] += c;
             }
-        if (status == CLS_OK) status = sums_add(b, row);
+        if (status == CLS_OK) status = sums_add(b);
     }
     if (status == CLS_OK) sums_end(b, row);
     return status;

@@ -33,13 +33,13 @@ typedef struct block {
     double *value, *slope; /* (MOST), (MOST, d) */
     double **x;            /* (unknowns): inputs at nodes or ends, (MOST, d) */
     double **pass;         /* (unknowns) or NULL */
+    double *part;          /* (n_theta) a shard's gradient of the fields that have no pass */
     double *scratch, *memory;
 } block;
 
 struct clsi_position_memory {
-    size_t n_blocks, n_parts;
+    size_t n_blocks;
     block *blocks;
-    double *parts;
 };
 
 void clsi_position_memory_free(struct clsi_position_memory *m) {
@@ -48,7 +48,6 @@ void clsi_position_memory_free(struct clsi_position_memory *m) {
         free(m->blocks[i].x);
     }
     if (m) free(m->blocks);
-    if (m) free(m->parts);
     free(m);
 }
 
@@ -78,8 +77,8 @@ static cls_status allocate(const clsi_residual *r, block *b) {
         passes += pass_size(r, k);
     }
     b->x = clsi_calloc(2 * n, sizeof *b->x);
-    b->memory =
-        clsi_calloc(in + out + MOST * (1 + d) + n * MOST * d + scratch + passes, sizeof(double));
+    size_t own = in + out + MOST * (1 + d) + n * MOST * d + r->unknowns->n_theta;
+    b->memory = clsi_calloc(own + scratch + passes, sizeof(double));
     if (!b->x || !b->memory) return CLS_MEMORY;
     b->pass = b->x + n;
     b->in = b->memory;
@@ -87,15 +86,16 @@ static cls_status allocate(const clsi_residual *r, block *b) {
     b->value = b->out + out;
     b->slope = b->value + MOST;
     b->scratch = b->slope + MOST * d;
-    double *at = b->scratch + scratch;
+    b->part = b->scratch + scratch;
+    double *at = b->part + r->unknowns->n_theta;
     for (size_t k = 0; k < n; k++, at += MOST * d) b->x[k] = at;
     for (size_t k = 0; k < n; k++, at += pass_size(r, k - 1))
         if (pass_size(r, k)) b->pass[k] = at;
     return CLS_OK;
 }
 
-/* Blocks for all threads (their memory comes later) and `parts` numbers. */
-static struct clsi_position_memory *memory_for(const clsi_residual *r, size_t parts) {
+/* Blocks for all threads; their memory comes later. */
+static struct clsi_position_memory *memory_for(const clsi_residual *r) {
     struct clsi_position_memory *m = r->position_memory;
     size_t threads = (size_t)omp_get_max_threads();
     if (m->n_blocks < threads) {
@@ -104,12 +104,6 @@ static struct clsi_position_memory *memory_for(const clsi_residual *r, size_t pa
         memset(more + m->n_blocks, 0, (threads - m->n_blocks) * sizeof *more);
         m->blocks = more;
         m->n_blocks = threads;
-    }
-    if (m->n_parts < parts) {
-        free(m->parts);
-        m->parts = clsi_calloc(parts, sizeof *m->parts);
-        m->n_parts = m->parts ? parts : 0;
-        if (!m->parts) return NULL;
     }
     return m;
 }
@@ -354,7 +348,7 @@ cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_
                               size_t count, const size_t *list, double *out, double *J) {
     size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
     int failed = 0;
-    if (!memory_for(r, 0)) return CLS_MEMORY;
+    if (!memory_for(r)) return CLS_MEMORY;
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
         block *b;
@@ -377,7 +371,8 @@ static double *coefficients(block *b) {
     return c;
 }
 
-static void residuals_back(block *b, double *sum) {
+/* `share` of each row counts. */
+static void residuals_back(block *b, double share, double *sum) {
     size_t nodes = b->r->points->intervals->nodes;
     double *into = coefficients(b);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -386,6 +381,7 @@ static void residuals_back(block *b, double *sum) {
         double value = residual_of(b, x, &c);
         double *p = into + x->equation * MOST, *f = p + b->r->n_equations * MOST;
         *sum += value * value;
+        value *= share;
         for (size_t k = 0; k < 2 * nodes; k++) {
             size_t side = k / nodes, at = (side ? x->b : x->a) * nodes + k % nodes;
             p[at] += value * c.p[side][k % nodes];
@@ -395,7 +391,7 @@ static void residuals_back(block *b, double *sum) {
 }
 
 /* From dLoss/d symbols (in `out`) to the parameters. */
-static void field_back(block *b, size_t k, double *gradient) {
+static void field_back(block *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
     const clsi_field_kind *kind = l->field->kind;
@@ -415,7 +411,7 @@ static void field_back(block *b, size_t k, double *gradient) {
     } else if (!b->r->paired[k]) {
         gather(b, k);
         kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, n, b->x[k], a, slope,
-                      gradient + l->offset, b->scratch);
+                      b->part + l->offset, b->scratch);
     }
 }
 
@@ -423,8 +419,8 @@ static int has_sums(const block *b, size_t k) {
     return b->r->paired[k] || (b->pass[k] && b->theta);
 }
 
-static void sums_begin(block *b, double *gradient) {
-    memset(gradient, 0, b->r->unknowns->n_theta * sizeof *gradient);
+static void sums_begin(block *b) {
+    memset(b->part, 0, b->r->unknowns->n_theta * sizeof *b->part);
     for (size_t k = 0; k < b->r->unknowns->n; k++) {
         const clsi_field_kind *kind = field_of(b->r, k)->kind;
         if (has_sums(b, k))
@@ -432,60 +428,65 @@ static void sums_begin(block *b, double *gradient) {
     }
 }
 
-static cls_status sums_add(block *b, double *gradient) {
+static cls_status sums_add(block *b) {
     cls_status status = cls_program_run_many(b->r->adjoint, node_count(b), MOST, b->in, b->out);
-    for (size_t k = 0; k < b->r->unknowns->n && status == CLS_OK; k++) field_back(b, k, gradient);
+    for (size_t k = 0; k < b->r->unknowns->n && status == CLS_OK; k++) field_back(b, k);
     return status;
 }
 
-static void sums_end(block *b, double *gradient) {
+/* The sums go to the gradient. */
+static void sums_end(const block *b, double *gradient) {
     for (size_t k = 0; k < b->r->unknowns->n; k++) {
-        const clsi_field_kind *kind = field_of(b->r, k)->kind;
-        double *out = gradient + b->r->unknowns->list[k].learned.offset;
+        const clsi_field *f = field_of(b->r, k);
+        size_t offset = b->r->unknowns->list[k].learned.offset;
+        double *out = gradient + offset;
         if (has_sums(b, k))
-            (b->r->paired[k] ? kind->pairs->close : kind->blocks->close)(b->pass[k], out);
+            (b->r->paired[k] ? f->kind->pairs->close : f->kind->blocks->close)(b->pass[k], out);
+        else
+            for (size_t j = 0; j < f->n_parameters; j++) out[j] += b->part[offset + j];
     }
 }
 
 static cls_status gradient_of_shard(block *b, const size_t *list, size_t begin_, size_t end,
-                                    double *sum, double *gradient) {
+                                    double share, double *sum) {
     cls_status status = CLS_OK;
     *sum = 0;
-    sums_begin(b, gradient);
+    sums_begin(b);
     for (size_t at = begin_; at < end && status == CLS_OK;) {
         at = take_rows(b, 0, list, at, end);
         status = evaluate(b, 0);
-        residuals_back(b, sum);
-        if (status == CLS_OK) status = sums_add(b, gradient);
+        residuals_back(b, share, sum);
+        if (status == CLS_OK) status = sums_add(b);
     }
-    sums_end(b, gradient);
     return status;
 }
 
+/* Shards are added in their order, as in batch.c. */
 cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
-    size_t P = r->unknowns->n_theta, shards = clsi_shard_count(r, count, SHARD_WINDOWS);
-    const struct clsi_position_memory *memory = memory_for(r, CLSI_SHARDS * (P + 1));
-    if (!memory) return CLS_MEMORY;
-    double *sums = memory->parts, *parts = sums + CLSI_SHARDS;
+    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
+    double share = 1 / (double)(count ? count : 1), total = 0;
     int failed = 0;
+    if (!memory_for(r)) return CLS_MEMORY;
+    memset(gradient, 0, r->unknowns->n_theta * sizeof *gradient);
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
         block *b;
         failed = begin(r, theta, &b) != CLS_OK;
-#pragma omp for schedule(dynamic)
-        for (size_t s = 0; s < shards; s++)
+#pragma omp for schedule(dynamic) ordered
+        for (size_t s = 0; s < shards; s++) {
+            double sum = 0;
             failed |= failed || gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
-                                                  clsi_shard_begin(r, count, shards, s + 1),
-                                                  sums + s, parts + s * P) != CLS_OK;
+                                                  clsi_shard_begin(r, count, shards, s + 1), share,
+                                                  &sum) != CLS_OK;
+#pragma omp ordered
+            {
+                total += sum;
+                if (!failed) sums_end(b, gradient);
+            }
+        }
     }
-    *loss = 0;
-    for (size_t s = 0; s < shards; s++) *loss += sums[s] / (2 * (double)(count ? count : 1));
-    for (size_t j = 0; j < P; j++) {
-        double sum = parts[j];
-        for (size_t s = 1; s < shards; s++) sum += parts[s * P + j];
-        gradient[j] = sum / (double)(count ? count : 1);
-    }
+    *loss = 0.5 * share * total;
     return failed ? CLS_MEMORY : CLS_OK;
 }
 
@@ -511,10 +512,11 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
     size_t stride = most ? (p->n_training + most - 1) / most : 1;
     double count = (double)((p->n_training + stride - 1) / stride);
     block *b;
-    cls_status status = memory_for(r, 0) ? begin(r, theta, &b) : CLS_MEMORY;
+    cls_status status = memory_for(r) ? begin(r, theta, &b) : CLS_MEMORY;
     *mean_pv = *mean_vv = 0;
     if (status != CLS_OK) return status;
-    sums_begin(b, row_);
+    memset(row_, 0, r->unknowns->n_theta * sizeof *row_);
+    sums_begin(b);
     for (size_t at = 0; at < p->n_training && status == CLS_OK;) {
         size_t slot[MOST], n = 0;
         clear(b);
@@ -523,7 +525,7 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
         status = evaluate(b, 0);
         double *into = coefficients(b);
         for (size_t i = 0; i < n; i++) add_product(b, slot[i], 1 / count, mean_pv, mean_vv, into);
-        if (status == CLS_OK) status = sums_add(b, row_);
+        if (status == CLS_OK) status = sums_add(b);
     }
     sums_end(b, row_);
     return status;

@@ -189,7 +189,7 @@ static void quotients_of_the_reference(void **state) {
     t.theta[0] = t.theta[3] = 1; /* W, w */
     t.theta[1] = t.theta[2] = 0; /* W of the second input, b */
     for (size_t i = 0; i < QUOTIENTS; i++) {
-        double gbar[2], b[] = {1, 0}, sums[4];
+        double gbar[2], b[] = {1, 0}, sums[4] = {0};
         t.x[0] = tanh_quotients[i][0];
         t.x[2] = tanh_quotients[i][1];
         t.x[1] = t.x[3] = 0;
