@@ -265,7 +265,8 @@ const cli_command cli_audit = {
         "A file is judged as it is; which system it is of stands in its notes, or before "
         "--against.\n"
         "Laws: energy drift, entropy falls, invariants, domains, dissipation sign over the data's\n"
-        "range and beyond it, momentum at rest, mass matrix and heat capacity positive, order.\n"
+        "range and beyond it, momentum at rest, mass matrix and heat capacity positive, order;\n"
+        "told: the smallest eigenvalue of the Hessian of a thermal lagrangian in (v, T).\n"
         "Exit code 1 when a law is broken. A scheme that does not promise the energy breaks the\n"
         "default limit; --limit-energy says how much is accepted.\n",
     .options = options,

@@ -6,6 +6,9 @@
  *                        gyroscopic term makes it non-zero with good reason
  *     mass matrix        dp/dv > 0 (where p is native: the inverse of dv/dp)
  *     heat capacity      dS/dT > 0 (where S is native: dT/dS >= 0; zero is a reservoir)
+ *     convexity          the Hessian of a thermal lagrangian in (v, T), told, not judged: where it
+ *                        is positive, (p, S) determine (v, T); there are sound bodies for which it
+ *                        is not, at some states
  *
  * They are tried at the states of the data and at points of a box around them, `beyond` times as
  * wide and cut off at the declared domains. The points are Roberts' R_d sequence, u_k = frac(1/2 +
@@ -48,7 +51,7 @@ typedef struct probe {
 } probe;
 
 typedef struct finding {
-    double least, scale;
+    double least, scale, of_data;            /* least over the data alone */
     char at[160];                            /* the state where it is least */
     size_t states, points;                   /* tried: of the data, beyond it */
     size_t bad_states, bad_points, no_state; /* not finite, not finite, outside the domain */
@@ -159,6 +162,7 @@ static void try_sample(const sampler *b, const probe *p, const double *x, size_t
         return;
     }
     f->scale = fmax(f->scale, scale);
+    if (of_data) f->of_data = fmin(f->of_data, value);
     if (value >= f->least) return;
     f->least = value;
     if (!f->bad_states) describe_state(b, c, f->at, sizeof f->at);
@@ -181,7 +185,7 @@ static cls_status try_blocks(sampler *b, const probe *p, const cls_program *prog
 
 static cls_status try_probe(sampler *b, const probe *p, finding *f, cls_error *error) {
     size_t outputs = p->count + b->s->m;
-    *f = (finding){.least = DBL_MAX};
+    *f = (finding){.least = DBL_MAX, .of_data = DBL_MAX};
     cls_node *nodes = clsi_calloc(outputs, sizeof *nodes);
     double *x = clsi_calloc(outputs, sizeof *x);
     cls_program *program = NULL;
@@ -370,6 +374,29 @@ static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) 
                     meaning, error);
 }
 
+static cls_status tell_convexity(sampler *b, cls_node *nodes, cls_error *error) {
+    const clsi_form *form = b->s->form;
+    size_t n = form->n, m = form->m, all = n + m;
+    if (form->kind != CLSI_FORM_THERMAL || !n || !m) return CLS_OK;
+    cls_node *dual = clsi_calloc(all, sizeof *dual);
+    if (!dual) return clsi_no_memory(error);
+    memcpy(dual, form->p, n * sizeof *dual);
+    memcpy(dual + n, form->S, m * sizeof *dual);
+    cls_status status = CLS_OK;
+    if (cls_jacobian(b->s->g, all, dual, all, form->z + form->nq, nodes))
+        status = cls_graph_status(b->s->g, error);
+    free(dual);
+    probe p = {all * all, nodes, all, b->matrix, smallest_eigenvalue};
+    finding f;
+    if (!status) status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    return clsi_law_add(b->a, "convexity", NULL, 1, f.of_data, 0, error,
+                        "%s: the smallest eigenvalue of the Hessian in (v, T) is %.6g over %zu "
+                        "states, %.6g with %zu points around them; worst at %s",
+                        f.of_data > 0 ? "convex" : "not convex", f.of_data, f.states, f.least,
+                        f.points, f.at);
+}
+
 /* M over (p, S), which raises the entropy by dS.M dS. */
 static cls_status judge_operator(sampler *b, cls_node *nodes, cls_error *error) {
     const cls_system *s = b->s;
@@ -396,6 +423,7 @@ static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
     if (s->n && !s->has_entropy && !status) status = judge_rest(b, nodes, error);
     if (s->n && !s->has_entropy && !status) status = judge_mass(b, nodes, error);
     if (s->m && !status) status = judge_capacity(b, nodes, error);
+    if (!s->has_entropy && !status) status = tell_convexity(b, nodes, error);
     return status;
 }
 

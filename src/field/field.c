@@ -10,10 +10,11 @@
 #include <string.h>
 
 extern const clsi_field_kind clsi_field_chebyshev, clsi_field_monomial, clsi_field_terms,
-    clsi_field_network;
+    clsi_field_network, clsi_field_convex;
 
 static const clsi_field_kind *const kinds[] = {&clsi_field_chebyshev, &clsi_field_monomial,
-                                               &clsi_field_terms, &clsi_field_network};
+                                               &clsi_field_terms, &clsi_field_network,
+                                               &clsi_field_convex};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static const clsi_field_kind *find_kind(const char *spec, size_t length) {
@@ -47,7 +48,7 @@ static cls_status unknown_kind(const char *spec, size_t length, cls_error *error
 
 /* ---- words for the learner ---- */
 
-static const char *const words[] = {"plain", "square", "gyroscopic"};
+static const char *const words[] = {"plain", "square", "gyroscopic", "convex"};
 enum { N_WORDS = sizeof words / sizeof *words };
 
 /* Where the last argument of text[0..length) begins, spaces before it included in the cut. */

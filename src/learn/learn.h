@@ -102,6 +102,8 @@ typedef struct clsi_unknown {
     int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
+    int declared;     /* spec is what the file says of this part alone */
+    int convex;       /* in velocities and temperatures, by form */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */
@@ -121,10 +123,24 @@ cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments 
                                 const cls_learn_options *o, const clsi_points *points,
                                 clsi_unknowns **out, cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
+/* One more input, a formula in the language. */
+cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...)
+    CLS_PRINTF(3, 4);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
 /* Does an unknown energy depend on this variable? Then its derivative there is not known. */
 int clsi_is_hidden(const clsi_unknowns *u, cls_node variable, cls_error *error);
+
+/* ---- convex.c ---- */
+
+/* Which parts the word `convex` is about; it is refused where it cannot hold. */
+cls_status clsi_convex_choose(const cls_learn_options *o, const clsi_points *points,
+                              clsi_unknowns *us, cls_error *error);
+/* Inputs of a convex part where the file declares none; those it declares, in order. */
+cls_status clsi_convex_inputs(const cls_system *s, clsi_unknown *u, cls_error *error);
+/* The field for a spec with the word: "convex(24, 24; 1 1 2)", without it for other parts. */
+cls_status clsi_convex_spec(const cls_system *s, const clsi_unknown *u, size_t size, char *spec,
+                            cls_error *error);
 
 /* ---- position_form.c ---- */
 

@@ -121,6 +121,7 @@ static cls_status begin_unknown(const cls_system *system, const cls_learn_option
     u->kind = p->kind;
     u->learned.scale = 1;
     u->spec = spec_of(system, o, i);
+    u->declared = declared(system, system->unknown_field, o->unknown[i]) != NULL;
     u->of = declared(system, system->unknown_of, o->unknown[i]);
     const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
     if (!u->of && !(chosen && chosen->raw)) u->of = clsi_part_inputs_of(system, o->unknown[i]);
@@ -177,10 +178,7 @@ static cls_status make_skeleton(const cls_system *system, const cls_assignments 
 
 /* ---- inputs and fields ---- */
 
-static cls_status add_input(clsi_learned *l, cls_error *error, const char *format, ...)
-    CLS_PRINTF(3, 4);
-
-static cls_status add_input(clsi_learned *l, cls_error *error, const char *format, ...) {
+cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...) {
     char text[256];
     va_list args;
     if (l->d == CLSI_FIELD_MAX_INPUTS)
@@ -221,7 +219,11 @@ static cls_status declared_inputs(clsi_unknown *u, int raw, cls_error *error) {
 static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_points *points,
                                 int raw, cls_error *error) {
     clsi_learned *l = &u->learned;
-    if (u->of) return declared_inputs(u, raw, error);
+    if (u->of) {
+        cls_status status = declared_inputs(u, raw, error);
+        return status == CLS_OK && u->convex ? clsi_convex_inputs(s, u, error) : status;
+    }
+    if (u->convex) return clsi_convex_inputs(s, u, error);
     if (points->intervals) return clsi_position_inputs(s, l, raw, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
@@ -229,17 +231,17 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
     cls_status status = CLS_OK;
     const cls_node *moved = thermal ? s->v : s->p;
     for (size_t j = 0; j < s->nq && status == CLS_OK; j++)
-        status = add_input(l, error, "%s", s->coordinate[j].name);
+        status = clsi_add_input(l, error, "%s", s->coordinate[j].name);
     int plain = raw || u->even; /* an even field has no need of products */
     for (size_t j = 0; j < s->n && moving && plain && status == CLS_OK; j++)
-        status = add_input(l, error, "%s", cls_node_name(s->g, moved[j]));
+        status = clsi_add_input(l, error, "%s", cls_node_name(s->g, moved[j]));
     for (size_t j = 0; j < s->n && moving && !plain; j++)
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
-            status = add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
-                               cls_node_name(s->g, moved[k]));
+            status = clsi_add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
+                                    cls_node_name(s->g, moved[k]));
     for (size_t i = 0; i < s->m && status == CLS_OK; i++)
-        status = thermal ? add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
-                         : add_input(l, error, "%s", s->entropy[i].name);
+        status = thermal ? clsi_add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
+                         : clsi_add_input(l, error, "%s", s->entropy[i].name);
     return status;
 }
 
@@ -301,6 +303,12 @@ static cls_status choose_field(const clsi_unknowns *us, clsi_unknown *u, cls_err
     if (!spec) {
         snprintf(chosen, sizeof chosen, "chebyshev(%d)",
                  auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us)));
+        spec = chosen;
+        kind = clsi_field_kind_of(spec);
+    }
+    if (clsi_field_word(spec, "convex")) {
+        cls_status status = clsi_convex_spec(s, u, sizeof chosen, chosen, error);
+        if (status != CLS_OK) return status;
         spec = chosen;
         kind = clsi_field_kind_of(spec);
     }
@@ -457,6 +465,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);
+    status = clsi_convex_choose(o, points, us, error);
     for (size_t k = 0; k < points->nz; k++)
         z[k] = points->intervals ? clsi_position_variable(us->s, k)
                                  : cls_symbol(us->s->g, cls_system_state_name(system, k));

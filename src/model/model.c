@@ -180,13 +180,15 @@ static cls_node value_of(const place *p, const clsi_learned *l, const cls_system
 
 /* The laws hold for every parameter because coefficients are positive by form: a file that lacks
  * the form is not a model. */
-static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) {
+static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_kind kind) {
     const clsi_learned *end = p->model->learned + p->model->n_learned;
-    size_t have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
+    size_t n = s->n, have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
         if (l->matrix != p->first->matrix) return "its fields have different forms";
         if (have < (l->matrix ? 1 : bound) && !(l->square ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
+        const char *bent = clsi_learned_not_convex(l, s);
+        if (bent) return bent;
         have++;
     }
     size_t wanted = clsi_field_count(kind, n, p->first->field->spec);
@@ -196,7 +198,7 @@ static const char *what_is_wrong(const place *p, clsi_part_kind kind, size_t n) 
 static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
     place *p = owner;
     size_t n = clsi_field_count(kind, s->n, p->first->field->spec);
-    if ((p->wrong = what_is_wrong(p, kind, s->n))) return cls_constant(s->g, 0);
+    if ((p->wrong = what_is_wrong(p, s, kind))) return cls_constant(s->g, 0);
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(p->first, s), value_of(p, p->first, s));
     if (kind != CLSI_PART_FRICTION) return value_of(p, p->first, s);
@@ -544,9 +546,11 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
                      m->n_theta);
     for (size_t i = 0; i < m->n_learned; i++) {
         const clsi_learned *l = &m->learned[i];
-        clsi_text_printf(&t, "  %s = %s, %zu parameters%s\n", l->part, l->field->spec,
+        clsi_text_printf(&t, "  %s = %s, %zu parameters%s", l->part, l->field->spec,
                          l->field->n_parameters,
                          l->floor > 0 || l->square ? ", positive by form" : "");
+        clsi_learned_tell_convex(l, &t);
+        clsi_text_append(&t, "\n");
         for (size_t k = 0; k < l->d; k++)
             clsi_text_printf(&t, "    of %-12s seen from %.6g to %.6g\n", l->input[k],
                              clsi_has_range(l, k) ? l->low[k] : l->center[k] - l->half[k],

@@ -2,6 +2,7 @@
 #ifndef CLSI_MODEL_H
 #define CLSI_MODEL_H
 
+#include "base/base.h"
 #include "field/field.h"
 #include "system/system.h"
 #include <clausius/model.h>
@@ -67,6 +68,19 @@ char *clsi_learned_describe(size_t n, const clsi_learned *list);
 struct clsi_container;
 cls_status clsi_learned_read(const char *path, const struct clsi_container *c, size_t n_theta,
                              clsi_learned **list, size_t *n, cls_error *error);
+/* ---- convex.c ---- */
+
+/* How an input depends on velocities and temperatures. */
+typedef enum clsi_bend { CLSI_BEND_NONE, CLSI_BEND_AFFINE, CLSI_BEND_OTHER } clsi_bend;
+clsi_bend clsi_input_bend(const cls_system *s, cls_node x);
+/* "T*(log(T)-1)", the caller's; NULL: no memory. */
+char *clsi_heat_input(const char *temperature);
+/* Why a part with a convex field is not convex in velocities and temperatures; NULL when it is, or
+ * when the field is of another kind. */
+const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s);
+/* ", convex in v.x, T1, even in v.x", nothing for other fields. */
+void clsi_learned_tell_convex(const clsi_learned *l, clsi_text *t);
+
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);
 /* The same system with theta as symbols, for derivatives of motions in theta: it has a form, but no

@@ -226,6 +226,24 @@ static void heat_capacity_sign(void **unused) {
     cls_audit_free(&a);
 }
 
+/* The Hessian of G in (v, T) of chambers is diag(1, 1/T1, 1/T2); T2 is 2.1 in the first row. With
+ * 250 T1 v^2 masses and heat capacities are positive, and yet it is not convex. */
+static void convexity_is_told(void **unused) {
+    (void)unused;
+    const char *columns = "time x v.x T1 T2";
+    cls_audit *a = audit_text(CHAMBERS, columns, chambers_row, NULL);
+    assert_true(fabs(law(a, "convexity")->value - 1 / 2.1) < 1e-15);
+    assert_non_null(strstr(law(a, "convexity")->text, "convex: the smallest eigenvalue"));
+    cls_audit_free(&a);
+    a = audit_text("system \"bent\"\ncoordinate x\ntemperature T1, T2\n"
+                   "thermal lagrangian 250*T1*v.x^2 + T1*(log(T1) - 1) + T2*(log(T2) - 1)\n",
+                   columns, chambers_row, NULL);
+    assert_true(law(a, "mass matrix")->passed && law(a, "heat capacity")->passed);
+    assert_true(law(a, "convexity")->passed && law(a, "convexity")->value < 0);
+    assert_non_null(strstr(law(a, "convexity")->text, "not convex"));
+    cls_audit_free(&a);
+}
+
 /* Nothing moves in this table, so the path laws are trivial; the box around it is not. */
 static void every_built_in_system_is_sound(void **unused) {
     (void)unused;
@@ -284,6 +302,7 @@ int main(void) {
         cmocka_unit_test(points_below_absolute_zero_are_no_states),
         cmocka_unit_test(round_off_is_no_crime),
         cmocka_unit_test(heat_capacity_sign),
+        cmocka_unit_test(convexity_is_told),
         cmocka_unit_test(every_built_in_system_is_sound),
         cmocka_unit_test(same_audit_twice_is_the_same),
     };

@@ -109,6 +109,45 @@ test_threads_do_not_change_a_bit() {
     expect_same 1.safetensors 4.safetensors
 }
 
+test_convex_energies() { # the same bits for any number of threads and after --resume; the form is told
+    observe data.csv 60
+    local n common=(--unknown "G, F1" --field "network(8, 8, convex)" --quiet)
+    for n in 1 2 4; do
+        run "$CLAUSIUS" learn adiabatic-piston data.csv "${common[@]}" --epochs 60 --threads $n -o $n.safetensors
+        expect_ok
+    done
+    expect_same 1.safetensors 2.safetensors
+    expect_same 1.safetensors 4.safetensors
+    run "$CLAUSIUS" learn adiabatic-piston data.csv "${common[@]}" --epochs 60 --time-limit 0.01 -o r.safetensors
+    expect_ok
+    expect_file r.safetensors.checkpoint
+    run "$CLAUSIUS" learn adiabatic-piston data.csv "${common[@]}" --epochs 60 --resume -o r.safetensors
+    expect_ok
+    expect_same 1.safetensors r.safetensors
+    run "$CLAUSIUS" show 1.safetensors
+    expect_ok
+    expect_stdout 'G = convex\(8, 8; 1 1 2\), [0-9]+ parameters, convex in v\.x, T1, T2, even in v\.x$'
+    expect_stdout 'F1 = network\(8, 8\), [0-9]+ parameters, positive by form$'
+    run "$CLAUSIUS" simulate 1.safetensors --until 2 -o m.csv
+    expect_ok
+    run "$CLAUSIUS" audit m.csv --json
+    expect_ok
+    expect_json 'next(l for l in d["laws"] if l["name"] == "convexity")["value"] > 0'
+}
+
+test_convex_is_refused_where_it_cannot_hold() {
+    observe data.csv 10
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "network(8, convex)"
+    expect_refused 2 'convex.*unknown energy'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown G --field "network(8, convex, plain)"
+    expect_refused 2 'G.*cannot be convex.*plain'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown G --field "convex(8)"
+    expect_refused 2 'network\(WIDTH, \.\.\., convex\)'
+    "$CLAUSIUS" show adiabatic-piston --source | sed 's/^friction F1 on T1:.*/friction F1 on T1: unknown network(8, convex)/' >p.clausius
+    run "$CLAUSIUS" learn p.clausius data.csv
+    expect_refused 2 'F1.*that is for energies'
+}
+
 test_several_files_and_set() {
     observe data.csv 60
     awk -F, 'NR == 1 || $1 < 30' data.csv >a.csv

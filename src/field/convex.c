@@ -1,0 +1,304 @@
+/* The field kind "convex": a function that is convex in chosen inputs for every theta.
+ *
+ * Inputs (q, v, T, r) in this order: free ones, even ones, bent ones, rising ones.
+ *
+ *     phi = (N(q, v, T) + N(q, -v, T))/2 + A(q) + sum_j T_j B_j(q) + |L^T v|^2/2 + c.r
+ *
+ * is convex in (v, T, r) together, not decreasing in r, even in v, and anything in q. So a thermal
+ * lagrangian made of it with r_j = T_j (log T_j - 1), which is convex itself, has a positive
+ * definite Hessian in (v, T) at every state: mass matrix and heat capacities are positive, and
+ * (v, T) -> (p, S) is one to one. It is onto as well, because |grad N| is bounded while L^T v grows
+ * and log T_j takes every value: every (p, S) has exactly one (v, T). Where there is no r, L is
+ * over (v, T).
+ *
+ * N is a partially input-convex network (Amos, Xu, Kolter 2017) without gates, as an ordinary
+ * network with the activation softplus, which is convex and increasing: the units of each layer are
+ * free ones, which see q and free units, and convex ones, which see free units by any weights and
+ * convex units by positive weights (softplus of theta); the output sees convex units by positive
+ * weights. First layers see the inputs by any weights. So N is the ordinary network with a map
+ * theta -> W in front, and zeros. What is linear in T or a function of q alone would cost such
+ * a network its curvature; networks A and B_j of q, tanh and half as wide, have it.
+ *
+ * The diagonal of L and c have a floor, so that no curvature underflows to zero. Cost: two passes
+ * of N, one each of A and B_j. Not promised: strict convexity of N alone, whose units may
+ * saturate. Every function that is convex in (v, T) and even in v is a limit of such N, because
+ * maxima of affine functions are; the mean over v and -v does not raise the distance to an even
+ * function. */
+#include "field/convex.h"
+#include "base/base.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const clsi_field_kind clsi_field_convex;
+
+double clsi_convex_map(double theta) {
+    return fmax(theta, 0) + log1p(exp(-fabs(theta)));
+}
+
+double clsi_convex_slope(double theta) {
+    double e = exp(-fabs(theta));
+    return (theta > 0 ? 1 : e) / (1 + e);
+}
+
+/* The theta whose map is y > 0. */
+static double inverse_map(double y) {
+    return y > 30 ? y : log(expm1(y));
+}
+
+/* ---- which weights there are ---- */
+
+/* Free units of hidden layer l. */
+static size_t free_units(const clsi_convex *c, size_t l) {
+    const clsi_network *net = c->body->data;
+    size_t least = net->layer[0].out;
+    for (size_t k = 0; k <= l; k++) least = net->layer[k].out < least ? net->layer[k].out : least;
+    return c->free && least >= 4 ? net->layer[l].out / 4 : 0;
+}
+
+/* The weight from k to unit i of layer l: 0 none, 1 any, 2 positive. */
+static int weight_kind(const clsi_convex *c, size_t l, size_t i, size_t k) {
+    const clsi_network *net = c->body->data;
+    int last = l + 1 == net->n_layers;
+    int to_free = !last && i < free_units(c, l);
+    int from_free = l ? k < free_units(c, l - 1) : k < c->free;
+    if (last && from_free) return 0; /* A has it */
+    if (from_free || (!l && !to_free)) return 1;
+    return to_free ? 0 : 2;
+}
+
+static void choose_weights(clsi_convex *c) {
+    const clsi_network *net = c->body->data;
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        for (size_t i = 0; i < w->out; i++)
+            for (size_t k = 0; k < w->in; k++) {
+                int kind = weight_kind(c, l, i, k);
+                if (!kind) continue;
+                c->positive[c->n_weights] = kind == 2;
+                c->at[c->n_weights++] = w->weight + i * w->in + k;
+            }
+        for (size_t i = 0; l + 1 < net->n_layers && i < w->out; i++)
+            c->at[c->n_weights++] = w->bias + i;
+    }
+}
+
+/* ---- reading "24, 24; 1 1 2" ---- */
+
+static cls_status bad(cls_error *error) {
+    return clsi_fail(error, CLS_USAGE,
+                     "a convex field is written network(WIDTH, ..., convex): widths only, its "
+                     "activation is softplus");
+}
+
+static cls_status read_inputs(clsi_field *f, clsi_convex *c, const char *text, cls_error *error) {
+    unsigned long n[3];
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        text += strspn(text, " ");
+        n[i] = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 1000;
+        if (n[i] > CLSI_FIELD_MAX_INPUTS) return bad(error);
+        text = end;
+    }
+    if (*text || n[0] + n[1] + n[2] > f->d || n[1] + n[2] < 1) return bad(error);
+    c->free = n[0];
+    c->even = n[1];
+    c->bent = n[2];
+    c->rising = f->d - n[0] - n[1] - n[2];
+    c->first = c->free;
+    c->order = c->rising ? c->even : c->even + c->bent;
+    f->even_first = c->free;
+    f->even_count = c->even;
+    return CLS_OK;
+}
+
+static cls_status make_body(clsi_convex *c, const char *widths, size_t length, cls_error *error) {
+    clsi_text spec = {0};
+    for (size_t i = 0; i < length; i++)
+        if (isalpha((unsigned char)widths[i])) return bad(error);
+    clsi_text_printf(&spec, "network(%.*s, softplus)", (int)length, widths);
+    cls_status status = spec.failed ? clsi_no_memory(error) : CLS_OK;
+    if (status == CLS_OK)
+        status = clsi_field_create(c->free + c->even + c->bent, spec.data, NULL, &c->body, error);
+    clsi_text_clear(&spec);
+    if (status != CLS_OK) return status;
+    c->at = clsi_calloc(c->body->n_parameters, sizeof *c->at);
+    c->positive = clsi_calloc(c->body->n_parameters, 1);
+    if (!c->at || !c->positive) return clsi_no_memory(error);
+    choose_weights(c);
+    return CLS_OK;
+}
+
+static cls_status make_parts(clsi_convex *c, cls_error *error) {
+    const clsi_network *net = c->body->data;
+    clsi_text spec = {0};
+    clsi_text_append(&spec, "network(");
+    for (size_t l = 0; l + 1 < net->n_layers; l++)
+        clsi_text_printf(&spec, "%s%zu", l ? ", " : "", (net->layer[l].out + 1) / 2);
+    clsi_text_append(&spec, ")");
+    cls_status status = spec.failed ? clsi_no_memory(error) : CLS_OK;
+    while (c->free && c->n_parts < 1 + c->bent && status == CLS_OK)
+        status = clsi_field_create(c->free, spec.data, NULL, &c->part[c->n_parts++], error);
+    clsi_text_clear(&spec);
+    return status;
+}
+
+static cls_status create(clsi_field *f, const char *arguments, cls_error *error) {
+    const char *inputs = strchr(arguments, ';');
+    if (!inputs) return bad(error);
+    clsi_convex *c = f->data = clsi_calloc(1, sizeof *c);
+    if (!c) return clsi_no_memory(error);
+    cls_status status = read_inputs(f, c, inputs + 1, error);
+    if (status == CLS_OK) status = make_body(c, arguments, (size_t)(inputs - arguments), error);
+    if (status == CLS_OK) status = make_parts(c, error);
+    if (status != CLS_OK) return status;
+    size_t at = c->n_weights;
+    for (size_t j = 0; j < c->n_parts; j++) {
+        c->part_at[j] = at;
+        at += c->part[j]->n_parameters;
+    }
+    c->triangle_at = at;
+    c->slope_at = at + c->order * (c->order + 1) / 2;
+    f->n_parameters = c->slope_at + c->rising;
+    return CLS_OK;
+}
+
+int clsi_field_convex_inputs(const clsi_field *f, size_t count[4]) {
+    if (f->kind != &clsi_field_convex) return 0;
+    const clsi_convex *c = f->data;
+    count[0] = c->free;
+    count[1] = c->even;
+    count[2] = c->bent;
+    count[3] = c->rising;
+    return 1;
+}
+
+static void clear(clsi_field *f) {
+    clsi_convex *c = f->data;
+    clsi_field_free(&c->body);
+    for (size_t j = 0; j < c->n_parts; j++) clsi_field_free(&c->part[j]);
+    free(c->at);
+    free(c->positive);
+}
+
+/* ---- starting values ---- */
+
+/* Means of unlike convex units: positive weights of a row have the sum `total`, logarithms are
+ * normal. softplus has a mean of about 0.8 there, which the bias takes away again. */
+static void start_row(const clsi_convex *c, size_t l, size_t i, double total, cls_random *random,
+                      double *W) {
+    const clsi_network *net = c->body->data;
+    const clsi_network_shape *w = &net->layer[l];
+    double sum = 0, *row = W + w->weight + i * w->in;
+    for (size_t k = 0; k < w->in; k++) {
+        if (weight_kind(c, l, i, k) != 2) continue;
+        row[k] = exp(cls_random_normal(random));
+        sum += row[k];
+    }
+    for (size_t k = 0; k < w->in; k++)
+        if (weight_kind(c, l, i, k) == 2) row[k] *= total / sum;
+    if (l + 1 < net->n_layers && sum > 0) W[w->bias + i] -= 0.8 * total;
+}
+
+/* W of the body in its dense form. */
+static void start_body(const clsi_convex *c, cls_random *random, double *W) {
+    const clsi_network *net = c->body->data;
+    c->body->kind->initialise(c->body, random, W);
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        int last = l + 1 == net->n_layers;
+        for (size_t i = 0; !last && i < w->out; i++)
+            W[w->bias + i] = 0.5 * cls_random_normal(random);
+        for (size_t i = 0; i < w->out; i++) start_row(c, l, i, last ? 0.5 : 2, random, W);
+    }
+}
+
+static void initialise(const clsi_field *f, cls_random *random, double *theta) {
+    const clsi_convex *c = f->data;
+    double *W = clsi_calloc(c->body->n_parameters, sizeof *W);
+    memset(theta, 0, f->n_parameters * sizeof *theta);
+    if (W) start_body(c, random, W);
+    for (size_t k = 0; W && k < c->n_weights; k++)
+        theta[k] = c->positive[k] ? inverse_map(W[c->at[k]]) : W[c->at[k]];
+    for (size_t j = 0; j < c->n_parts; j++)
+        c->part[j]->kind->initialise(c->part[j], random, theta + c->part_at[j]);
+    for (size_t i = 0, at = c->triangle_at; i < c->order; i++, at += i + 1)
+        theta[at] = inverse_map(1);
+    for (size_t j = 0; j < c->rising; j++) theta[c->slope_at + j] = inverse_map(1);
+    free(W);
+}
+
+/* ---- as an expression ---- */
+
+static cls_node positive_node(cls_graph *g, cls_node theta, double floor) {
+    cls_node y = cls_apply(g, CLS_FN_SOFTPLUS, theta);
+    return floor > 0 ? cls_add(g, y, cls_constant(g, floor)) : y;
+}
+
+static cls_node body_node(const clsi_convex *c, cls_graph *g, const cls_node *x,
+                          const cls_node *theta) {
+    size_t n = c->body->n_parameters, d = c->body->d;
+    cls_node *W = clsi_calloc(n, sizeof *W), other[CLSI_FIELD_MAX_INPUTS];
+    if (!W) return CLS_NO_NODE;
+    for (size_t k = 0; k < n; k++) W[k] = cls_constant(g, 0);
+    for (size_t k = 0; k < c->n_weights; k++)
+        W[c->at[k]] = c->positive[k] ? positive_node(g, theta[k], 0) : theta[k];
+    cls_node sum = c->body->kind->expression(c->body, g, x, W);
+    if (c->even) {
+        memcpy(other, x, d * sizeof *other);
+        for (size_t k = 0; k < c->even; k++) other[c->free + k] = cls_neg(g, x[c->free + k]);
+        sum = cls_add(g, sum, c->body->kind->expression(c->body, g, other, W));
+        sum = cls_mul(g, cls_constant(g, 0.5), sum);
+    }
+    free(W);
+    return sum;
+}
+
+/* |L^T y|^2/2 */
+static cls_node square_node(const clsi_convex *c, cls_graph *g, const cls_node *y,
+                            const cls_node *theta) {
+    cls_node sum = cls_constant(g, 0);
+    for (size_t j = 0; j < c->order; j++) {
+        cls_node p = cls_constant(g, 0);
+        for (size_t i = j; i < c->order; i++) {
+            cls_node L = theta[c->triangle_at + i * (i + 1) / 2 + j];
+            if (i == j) L = positive_node(g, L, CLSI_CONVEX_DIAGONAL);
+            p = cls_add(g, p, cls_mul(g, L, y[i]));
+        }
+        sum = cls_add(g, sum, cls_pow(g, p, cls_constant(g, 2)));
+    }
+    return cls_mul(g, cls_constant(g, 0.5), sum);
+}
+
+static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const cls_node *theta) {
+    const clsi_convex *c = f->data;
+    const cls_node *bent = x + c->free + c->even, *rising = bent + c->bent;
+    cls_node sum = body_node(c, g, x, theta);
+    if (sum == CLS_NO_NODE) return sum;
+    for (size_t j = 0; j < c->n_parts; j++) {
+        cls_node y = c->part[j]->kind->expression(c->part[j], g, x, theta + c->part_at[j]);
+        sum = cls_add(g, sum, j ? cls_mul(g, bent[j - 1], y) : y);
+    }
+    if (c->order) sum = cls_add(g, sum, square_node(c, g, x + c->first, theta));
+    for (size_t j = 0; j < c->rising; j++) {
+        cls_node slope = positive_node(g, theta[c->slope_at + j], CLSI_CONVEX_SLOPE);
+        sum = cls_add(g, sum, cls_mul(g, slope, rising[j]));
+    }
+    return sum;
+}
+
+const clsi_field_kind clsi_field_convex = {
+    .name = "convex",
+    .doc = "what becomes of network(WIDTH, ..., convex): convex in velocities and temperatures",
+    .create = create,
+    .clear = clear,
+    .initialise = initialise,
+    .evaluate = clsi_convex_evaluate,
+    .rows = clsi_convex_rows,
+    .reverse = clsi_convex_reverse,
+    .scratch = clsi_convex_scratch,
+    .expression = expression,
+    .blocks = &clsi_convex_blocks,
+};

@@ -1,0 +1,389 @@
+/* Unknown energies that are convex in velocities and temperatures by form: masses and heat
+ * capacities are positive whatever the parameters are, (p, S) determine (v, T), training finds the
+ * piston's G, the form survives the file, and where `convex` cannot hold it is refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/learn/made_data.h"
+#include <jansson.h>
+#include <lapacke.h>
+#include <unistd.h>
+
+typedef struct lesson {
+    cls_system *s;
+    cls_table *t;
+    cls_learn_options o;
+    cls_learn_info info;
+    cls_error error;
+} lesson;
+
+static lesson open_lesson(const char *text, size_t n_ranges, const range *box, size_t n) {
+    lesson l = {.o = cls_learn_defaults()};
+    cls_status status = text ? cls_system_parse(text, "here", NULL, &l.s, &l.error)
+                             : cls_system_load("adiabatic-piston", NULL, &l.s, &l.error);
+    if (status) fail_msg("%s", l.error.message);
+    l.t = make_data(l.s, n_ranges, box, n, 20, 0.01, 5);
+    l.o.validate = 0;
+    return l;
+}
+
+static void close_lesson(lesson *l) {
+    cls_table_free(&l->t);
+    cls_system_free(&l->s);
+}
+
+static cls_model *finish(lesson *l, size_t n, const char *const *parts) {
+    cls_model *m = NULL;
+    const char *name = "made here";
+    l->o.unknown = parts;
+    l->o.n_unknown = n;
+    cls_status status = cls_learn(l->s, NULL, 1, (const cls_table *const *)&l->t, &name, &l->o, &m,
+                                  &l->info, &l->error);
+    if (status) fail_msg("%s", l->error.message);
+    return m;
+}
+
+/* ---- the Hessian ---- */
+
+/* Smallest eigenvalue of the Hessian of G in (v, T), in units of its trace, at n states far outside
+ * the data; capacities and masses, its diagonal, are above zero. */
+static double least_eigenvalue(const cls_system *s, size_t n, cls_random *random) {
+    const clsi_form *f = s->form;
+    size_t k = s->n + s->m, nz = f->nz;
+    cls_node dual[16], H[64];
+    cls_program *program;
+    cls_error error;
+    double least = INFINITY, *in = calloc(nz * n, sizeof *in),
+           *out = calloc(k * k * n, sizeof *out);
+    memcpy(dual, f->p, s->n * sizeof *dual);
+    memcpy(dual + s->n, f->S, s->m * sizeof *dual);
+    assert_int_equal(cls_jacobian(s->g, k, dual, k, f->z + s->nq, H), CLS_OK);
+    if (cls_program_create(s->g, nz, f->z, k * k, H, &program, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < nz * n; i++)
+        in[i] = i < (s->nq + s->n) * n ? 20 * cls_random_uniform(random) - 10
+                                       : pow(10, 4 * cls_random_uniform(random) - 2);
+    assert_int_equal(cls_program_run_many(program, n, n, in, out), CLS_OK);
+    for (size_t p = 0; p < n; p++) {
+        double A[64], w[8], trace = 0;
+        for (size_t i = 0; i < k * k; i++) assert_true(isfinite(A[i] = out[i * n + p]));
+        for (size_t i = 0; i < k; i++) {
+            trace += A[i * k + i];
+            assert_true(A[i * k + i] > 0);
+        }
+        lapack_int order = (lapack_int)k;
+        assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', order, A, order, w), 0);
+        least = fmin(least, w[0] / trace);
+    }
+    cls_program_free(&program);
+    free(in);
+    free(out);
+    return least;
+}
+
+/* A model with these parameters instead of its own. */
+static void set_parameters(cls_model *m, double size, cls_random *random) {
+    cls_error error;
+    for (size_t i = 0; i < m->n_theta; i++) m->theta[i] = size * cls_random_normal(random);
+    if (clsi_model_build(m, &error)) fail_msg("%s", error.message);
+}
+
+/* 120 parameter vectors of sizes 0.01 to 1000, 100 states each: not below zero but for round-off.
+ */
+static void mass_and_heat_capacity_are_positive(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    const char *const parts[] = {"G"};
+    cls_random random;
+    l.o.field = "network(6, 6, convex)";
+    l.o.max_iterations = 1;
+    cls_model *m = finish(&l, 1, parts);
+    cls_random_seed(&random, 12);
+    for (int i = 0; i < 120; i++) {
+        double size = pow(10, 5 * cls_random_uniform(&random) - 2);
+        set_parameters(m, size, &random);
+        double least = least_eigenvalue(m->system, 100, &random);
+        if (!(least > -1e-12)) fail_msg("parameters of %g: %g", size, least);
+    }
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+/* Two coordinates and one temperature: a mass matrix. */
+#define PLANE                                                                                      \
+    "system \"plane\"\ncoordinate x, y\ntemperature T\n"                                           \
+    "thermal lagrangian G = (2*v.x^2 + v.x*v.y + v.y^2)/2 - x^2 - y^2/2 + T*(log(T) - 1) + "       \
+    "0.2*x*T\nfriction F on T: x <- -0.1*v.x, y <- -0.2*v.y\nstart x = 0, v.x = 0, y = 0, v.y = "  \
+    "0, T = 1\n"
+static const range plane_box[] = {
+    {"x", -1, 1}, {"v.x", -1, 1}, {"y", -1, 1}, {"v.y", -1, 1}, {"T", 0.5, 1.5}};
+
+static void mass_matrices_are_positive(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(PLANE, 5, plane_box, 20);
+    const char *const parts[] = {"G"};
+    cls_random random;
+    l.o.field = "network(8, 6, convex)";
+    l.o.max_iterations = 1;
+    cls_model *m = finish(&l, 1, parts);
+    cls_random_seed(&random, 13);
+    for (int i = 0; i < 30; i++) {
+        set_parameters(m, pow(10, 4 * cls_random_uniform(&random) - 2), &random);
+        assert_true(least_eigenvalue(m->system, 100, &random) > -1e-12);
+    }
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+/* (v, T) -> (p, S) by derivatives, and back by the Legendre transform, from another start. */
+static void momenta_and_entropies_determine_the_state(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    const char *const parts[] = {"G"}, *const given[] = {"x", "p.x", "S1", "S2"};
+    cls_random random;
+    l.o.field = "network(8, 8, convex)";
+    l.o.max_iterations = 1;
+    cls_model *m = finish(&l, 1, parts);
+    cls_random_seed(&random, 14);
+    for (int i = 0; i < 200; i++) {
+        double z[4], row[16], back[4], values[4];
+        if (i % 10 == 0) set_parameters(m, 0.1 + 0.01 * i, &random);
+        for (int k = 0; k < 4; k++)
+            z[k] =
+                k < 2 ? 4 * cls_random_uniform(&random) - 2 : 0.1 + 3 * cls_random_uniform(&random);
+        assert_int_equal(cls_system_row(m->system, 0, z, row, &l.error), CLS_OK);
+        values[0] = z[0];
+        for (size_t c = 0; c < cls_system_column_count(m->system); c++)
+            for (int k = 1; k < 4; k++)
+                if (strcmp(cls_system_column(m->system, c), given[k]) == 0) values[k] = row[c];
+        cls_assignments set = {4, given, values};
+        if (cls_system_start(m->system, &set, back, &l.error)) fail_msg("%s", l.error.message);
+        for (int k = 0; k < 4; k++)
+            if (!(fabs(back[k] - z[k]) < 1e-6 * (1 + fabs(z[k]))))
+                fail_msg("case %d: variable %d is %g, not %g", i, k, back[k], z[k]);
+    }
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+/* ---- learning ---- */
+
+/* p = v and G_T T = T/T: mass 1 and capacity 1 at random states of the box, to 1e-3; the motion to
+ * 1e-4 over 300 steps. */
+static void the_piston_is_learned(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(NULL, 4, piston_box, 100);
+    const char *const parts[] = {"G"};
+    cls_random random;
+    l.o.field = "network(12, 12, convex)";
+    l.o.max_iterations = 200;
+    cls_model *m = finish(&l, 1, parts);
+    const cls_system *s = m->system;
+    cls_node H[2] = {cls_derivative(s->g, s->form->p[0], s->v[0]),
+                     cls_mul(s->g, s->T[0], cls_derivative(s->g, s->form->S[0], s->T[0]))};
+    cls_program *program;
+    if (cls_program_create(s->g, 4, s->form->z, 2, H, &program, &l.error))
+        fail_msg("%s", l.error.message);
+    cls_random_seed(&random, 15);
+    for (int i = 0; i < 1000; i++) {
+        double z[4], out[2];
+        for (int k = 0; k < 4; k++)
+            z[k] = k < 2 ? 1.6 * cls_random_uniform(&random) - 0.8
+                         : 0.7 + 0.6 * cls_random_uniform(&random);
+        assert_int_equal(cls_program_run_many(program, 1, 1, z, out), CLS_OK);
+        for (int k = 0; k < 2; k++)
+            if (!(fabs(out[k] - 1) < 1e-3)) fail_msg("%s: %g", k ? "capacity" : "mass", out[k]);
+    }
+    double off = rollout(l.s, m, 0.01, 300);
+    if (!(off < 1e-4)) fail_msg("rollout off by %g", off);
+    cls_program_free(&program);
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+/* Heat capacity that depends on T and x, and a mass that depends on x: not what the trunk is. */
+#define REAL_GAS                                                                                   \
+    "system \"no ideal gas\"\ncoordinate x\ntemperature T\n"                                       \
+    "thermal lagrangian G = (1 + 0.3*x^2)*v.x^2/2 - x^2/2 + T*(log(T) - 1) + "                     \
+    "0.3*T^2*exp(0.5*x) + 0.1/(2 + x)\nfriction F on T: x <- -0.3*v.x\n"                           \
+    "start x = 0.5, v.x = 0, T = 1\n"
+static const range gas_box[] = {{"x", -1, 1}, {"v.x", -1, 1}, {"T", 0.5, 1.5}};
+
+static void a_real_gas_is_learned(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(REAL_GAS, 3, gas_box, 100);
+    const char *const parts[] = {"G"};
+    l.o.field = "network(12, 12, convex)";
+    l.o.max_iterations = 200;
+    cls_model *m = finish(&l, 1, parts);
+    double off = rollout(l.s, m, 0.01, 300);
+    if (!(off < 3e-4)) fail_msg("rollout off by %g", off);
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+static void every_optimizer_learns_it(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *name;
+        uint64_t iterations;
+        double least; /* the loss falls by this much */
+    } all[] = {{"spring", 30, 50}, {"lm", 20, 50}, {"lbfgs", 100, 20}, {"adam", 200, 1.5}};
+    const char *const parts[] = {"G", "F1", "F2"};
+    for (size_t i = 0; i < 4; i++) {
+        lesson l = open_lesson(NULL, 4, piston_box, 30);
+        l.o.field = "network(8, 8, convex)";
+        l.o.optimizer = all[i].name;
+        l.o.max_iterations = all[i].iterations;
+        cls_model *m = finish(&l, 3, parts);
+        assert_string_equal(m->learned[0].field->spec, "convex(8, 8; 1 1 2)");
+        assert_string_equal(m->learned[1].field->spec, "network(8, 8)");
+        if (!(all[i].least * l.info.loss_final < l.info.loss_initial))
+            fail_msg("%s: %g to %g", all[i].name, l.info.loss_initial, l.info.loss_final);
+        cls_model_free(&m);
+        close_lesson(&l);
+    }
+}
+
+/* ---- parts with a known trunk, declared inputs ---- */
+
+#define TRUNK                                                                                      \
+    "system \"trunk\"\ncoordinate x\ntemperature T1, T2\n"                                         \
+    "thermal lagrangian G = v.x^2/2 + T1*(log(T1) - 1) + T2*(log(T2) - 1) + W\n"                   \
+    "friction F on T1: x <- -0.3*v.x\nstart x = 0, v.x = 0, T1 = 1, T2 = 1\n"
+static const range trunk_box[] = {{"x", -1, 1}, {"v.x", -1, 1}, {"T1", 0.5, 1.5}, {"T2", 0.5, 1.5}};
+
+static void parts_join_a_known_trunk(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *declared, *spec, *truth;
+    } forms[] = {
+        {"network(8, 8, convex)", "convex(8, 8; 1 1 2)", TRUNK "part W = 0.1*T2^2 - x^2/2\n"},
+        {"network(8, convex) of T1 - T2, x", "convex(8; 1 0 1)",
+         TRUNK "part W = 0.1*(T1 - T2)^2 - x^2/2\n"},
+        {"network(8, convex) of T1", "convex(8; 0 0 1)", TRUNK "part W = 0.1*T1^2\n"}};
+    const char *const parts[] = {"W"};
+    for (size_t i = 0; i < 3; i++) {
+        char text[512];
+        cls_random random;
+        snprintf(text, sizeof text, "%spart W = unknown %s\n", TRUNK, forms[i].declared);
+        lesson l = open_lesson(forms[i].truth, 4, trunk_box, 20);
+        cls_system_free(&l.s);
+        if (cls_system_parse(text, "here", NULL, &l.s, &l.error)) fail_msg("%s", l.error.message);
+        l.o.max_iterations = 20;
+        cls_model *m = finish(&l, 1, parts);
+        assert_string_equal(m->learned[0].field->spec, forms[i].spec);
+        if (!(l.info.loss_final < 0.3 * l.info.loss_initial))
+            fail_msg("%s: %g to %g", forms[i].declared, l.info.loss_initial, l.info.loss_final);
+        cls_random_seed(&random, 16);
+        for (int k = 0; k < 10; k++) {
+            set_parameters(m, pow(10, 3 * cls_random_uniform(&random) - 1), &random);
+            assert_true(least_eigenvalue(m->system, 100, &random) > -1e-12);
+        }
+        cls_model_free(&m);
+        close_lesson(&l);
+    }
+}
+
+/* ---- files ---- */
+
+static void the_form_survives_the_file(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    const char *const parts[] = {"G"};
+    char path[] = "/tmp/clausius-convex-XXXXXX", *text;
+    l.o.field = "network(8, 8, convex)";
+    l.o.max_iterations = 3;
+    cls_model *m = finish(&l, 1, parts), *again;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    if (cls_model_write(m, path, &l.error)) fail_msg("%s", l.error.message);
+    if (cls_model_read(path, &again, &l.error)) fail_msg("%s", l.error.message);
+    double z[4] = {0.3, -0.2, 0.9, 1.5}, a[16], b[16];
+    assert_int_equal(cls_system_row(m->system, 0, z, a, &l.error), CLS_OK);
+    assert_int_equal(cls_system_row(again->system, 0, z, b, &l.error), CLS_OK);
+    assert_memory_equal(a, b, cls_system_column_count(l.s) * sizeof *a);
+    assert_int_equal(cls_model_show(again, &text, &l.error), CLS_OK);
+    assert_non_null(strstr(text, "convex in v.x, T1, T2, even in v.x"));
+    cls_text_free(&text);
+    /* a file that takes the form away is refused */
+    static const char *const bent[] = {"log(T1)", "T1^2", "T1*(log(T1)-2)"};
+    static const size_t where[] = {2, 2, 4};
+    for (int i = 0; i < 4; i++) {
+        clsi_learned *g = &m->learned[0];
+        char *kept = g->input[i < 3 ? where[i] : 0];
+        if (i < 3) g->input[where[i]] = (char *)(uintptr_t)bent[i];
+        if (i == 3) g->scale = -1;
+        assert_int_equal(cls_model_write(m, path, &l.error), CLS_OK);
+        if (i < 3) g->input[where[i]] = kept;
+        cls_model *bad;
+        assert_int_equal(cls_model_read(path, &bad, &l.error), CLS_SYSTEM);
+        if (!strstr(l.error.message, "convex by form")) fail_msg("%s", l.error.message);
+        assert_null(bad);
+    }
+    remove(path);
+    cls_model_free(&again);
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+/* ---- mistakes ---- */
+
+static void mistakes_are_told(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *text, *part, *field, *want;
+    } bad[] = {
+        {NULL, "F1", "network(8, convex)", "about an unknown energy"},
+        {NULL, "G", "network(8, plain, convex)", "`plain`"},
+        {NULL, "G", "network(8, tanh, convex)", "softplus"},
+        {NULL, "G", "chebyshev(4, convex)", "only networks"},
+        {TRUNK "part W = unknown network(8, convex) of log(T1), x\n", "W", NULL, "not affine"},
+        {TRUNK "part W = unknown network(8, convex) of T1*T2, x\n", "W", NULL, "not affine"},
+        {TRUNK "part W = unknown network(8, convex) of x\n", "W", NULL, "neither velocities"},
+        {TRUNK "part W = unknown network(8, convex, square)\n", "W", NULL, "`square`"},
+        {TRUNK "part U = unknown network(8, convex)\npart W = -2*U\n", "U", NULL,
+         "positive number"},
+        {TRUNK "part U = unknown positive network(8, convex)\npart W = U\n", "U", NULL,
+         "that is for energies"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lesson l = bad[i].text ? open_lesson(TRUNK "part W = -x^2/2\n", 4, trunk_box, 5)
+                               : open_lesson(NULL, 4, piston_box, 5);
+        cls_model *m;
+        const char *name = "made here";
+        if (bad[i].text) {
+            cls_system_free(&l.s);
+            if (cls_system_parse(bad[i].text, "here", NULL, &l.s, &l.error))
+                fail_msg("%s", l.error.message);
+        }
+        l.o.unknown = &bad[i].part;
+        l.o.n_unknown = 1;
+        l.o.field = bad[i].field;
+        cls_status status = cls_learn(l.s, NULL, 1, (const cls_table *const *)&l.t, &name, &l.o, &m,
+                                      &l.info, &l.error);
+        if (status != CLS_USAGE || !strstr(l.error.message, bad[i].want))
+            fail_msg("case %zu: %d, %s", i, status, status ? l.error.message : "learned");
+        assert_null(m);
+        close_lesson(&l);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mass_and_heat_capacity_are_positive),
+        cmocka_unit_test(mass_matrices_are_positive),
+        cmocka_unit_test(momenta_and_entropies_determine_the_state),
+        cmocka_unit_test(the_piston_is_learned),
+        cmocka_unit_test(a_real_gas_is_learned),
+        cmocka_unit_test(every_optimizer_learns_it),
+        cmocka_unit_test(parts_join_a_known_trunk),
+        cmocka_unit_test(the_form_survives_the_file),
+        cmocka_unit_test(mistakes_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
