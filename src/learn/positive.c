@@ -14,21 +14,21 @@ enum { ROUNDS = 6, PER_ROUND = 40 };
 /* For F = -L v the bound is -F.v/v.v = sum_ab v_a v_b L_ab/v.v >= 0; where v is no datum (a
  * hamiltonian) the form alone keeps it. */
 static int is_bound(const clsi_unknowns *us, const clsi_unknown *u) {
-    if (u->learned.matrix)
+    if (u->learned.form == CLSI_MATRIX)
         return u->learned.slot == 0 && us->s->formalism == CLS_THERMAL_LAGRANGIAN;
     return !u->nonlinear && (u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT);
 }
 
 /* The fields that a bound is made of: the one field, or all entries of L. */
 static size_t fields_of(const clsi_unknowns *us, const clsi_unknown *u) {
-    return u->learned.matrix ? clsi_field_count(u->kind, us->s->n, NULL) : 1;
+    return u->learned.form == CLSI_MATRIX ? clsi_field_count(u->kind, us->s->n, NULL) : 1;
 }
 
 /* v_a v_b/v.v at a datum, twice that above the diagonal. */
 static double factor_of(const clsi_unknowns *us, const clsi_unknown *u, const clsi_points *p,
                         size_t i) {
     const cls_system *s = us->s;
-    if (!u->learned.matrix) return 1;
+    if (u->learned.form != CLSI_MATRIX) return 1;
     size_t a = u->learned.slot, b = a;
     if (a >= s->n) { /* above the diagonal, row by row */
         size_t left = a - s->n;

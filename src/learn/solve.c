@@ -118,7 +118,7 @@ cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
-        if (l->matrix && l->slot) continue;
+        if (l->form == CLSI_MATRIX && l->slot) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -148,10 +148,12 @@ cls_status clsi_lesson_rescale(clsi_lesson *w) {
         const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
         size_t n = w->residual->n;
-        int angle = !l->matrix && l->slot >= n && l->slot < n * (n + 1) / 2;
-        if (u->kind == CLSI_PART_FRICTION && angle) continue;
-        l->scale /= scale;
-        l->floor /= scale;
+        int along = l->slot < n * (n + 1) / 2, turns = l->slot >= n && along;
+        int friction = u->kind == CLSI_PART_FRICTION;
+        if (friction && turns && l->form == CLSI_ROTATION) continue;
+        double part = friction && along && l->form == CLSI_CHOLESKY ? sqrt(scale) : scale;
+        l->scale /= part;
+        l->floor /= part;
     }
     free(row);
     return status;

@@ -3,8 +3,8 @@
  * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (or v itself
  * in polynomials that are even in it, so that momentum vanishes at rest, and the gauge terms P0.v
  * and grad f(q).v are gone) and log T (temperatures stay positive). A friction is F = -lambda v
- * with lambda positive by form; for several momenta F = -Q D Q^T v with D positive by form where
- * fields are networks, F = -L v where they are linear, dissipative by form when the model is built.
+ * with lambda positive by form; for several momenta F = -C C^T v (or -Q D Q^T v) where fields are
+ * networks, F = -L v where they are linear, dissipative by form when the model is built.
  * A generating function has no constant. */
 #include "base/base.h"
 #include "learn/learn.h"
@@ -55,7 +55,7 @@ static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, 
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(&p->first->learned, s), p->values[0]);
     if (kind != CLSI_PART_FRICTION) return p->values[0];
-    return clsi_part_force(s, p->first->learned.matrix, 0, n, p->values, j);
+    return clsi_part_force(s, p->first->learned.form, 0, n, p->values, j);
 }
 
 static int is_listed(size_t n, const char *const *names, const char *name) {
@@ -116,6 +116,14 @@ static const char *spec_of(const cls_system *system, const cls_learn_options *o,
     return spec ? spec : o->field;
 }
 
+/* Networks: C C^T. Where eigenvalues are equal Q is not a function of the state, and a search ends
+ * in walls between regions in which Q is another one (decision 18). */
+static clsi_friction_form form_of(const clsi_unknown *u) {
+    if (!u->nonlinear) return CLSI_MATRIX;
+    int turned = clsi_field_word(u->spec, "rotation") || clsi_field_word(u->spec, "square");
+    return turned && !clsi_field_word(u->spec, "cholesky") ? CLSI_ROTATION : CLSI_CHOLESKY;
+}
+
 static cls_status begin_unknown(const cls_system *system, const cls_learn_options *o, size_t i,
                                 const part *p, size_t n, clsi_unknown *u, cls_error *error) {
     u->kind = p->kind;
@@ -125,13 +133,13 @@ static cls_status begin_unknown(const cls_system *system, const cls_learn_option
     u->of = declared(system, system->unknown_of, o->unknown[i]);
     const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
     if (!u->of && !(chosen && chosen->raw)) u->of = clsi_part_inputs_of(system, o->unknown[i]);
-    /* Q D Q^T is not linear in its fields: positivity is in the residual; bases have -L v */
+    /* C C^T is not linear in its fields: positivity is in the residual; bases have -L v */
     for (size_t k = 0; k < system->n_unknown; k++)
         if (strcmp(system->unknown[k], o->unknown[i]) == 0 && u->kind == CLSI_PART_LET)
             u->positive = system->unknown_positive[k];
     u->nonlinear = u->positive || clsi_field_word(u->spec, "square") ||
                    (u->spec && strncmp(u->spec, "network", 7) == 0);
-    u->learned.matrix = n > 1 && !u->nonlinear;
+    if (n > 1) u->learned.form = form_of(u);
     u->learned.part = clsi_strdup(o->unknown[i]);
     return u->learned.part ? CLS_OK : clsi_no_memory(error);
 }

@@ -53,7 +53,7 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     if (l->square) phi = cls_mul(g, phi, phi);
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
-    if (l->square || l->matrix || !(l->floor > 0)) return u;
+    if (l->square || l->form == CLSI_MATRIX || !(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
     cls_node root =
         cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
@@ -139,10 +139,31 @@ static cls_node matrix_force(const cls_system *s, const cls_node *values, double
     return cls_sub(g, force, cls_mul(g, excess, s->v[j]));
 }
 
-cls_node clsi_part_force(const cls_system *s, int matrix, double floor, size_t n_values,
-                         const cls_node *values, size_t j) {
+/* Entry (a, b) of C, a >= b, stands where the angle of that plane would. */
+static cls_node triangle(const cls_system *s, const cls_node *values, size_t a, size_t b) {
+    size_t at = s->n + b * (2 * s->n - b - 1) / 2 + (a - b - 1);
+    return a == b ? values[a] : values[at];
+}
+
+/* -(C w)_j with w = C^T v: the power is -w.w. */
+static cls_node cholesky_force(const cls_system *s, const cls_node *values, size_t j) {
+    cls_graph *g = s->g;
+    cls_node force = cls_constant(g, 0);
+    for (size_t b = 0; b <= j; b++) {
+        cls_node w = cls_constant(g, 0);
+        for (size_t a = b; a < s->n; a++)
+            w = cls_add(g, w, cls_mul(g, triangle(s, values, a, b), s->v[a]));
+        force = cls_sub(g, force, cls_mul(g, triangle(s, values, j, b), w));
+    }
+    return force;
+}
+
+cls_node clsi_part_force(const cls_system *s, clsi_friction_form form, double floor,
+                         size_t n_values, const cls_node *values, size_t j) {
     size_t along = s->n * (s->n + 1) / 2; /* fields of the part that dissipates */
-    cls_node force = matrix ? matrix_force(s, values, floor, j) : turned_force(s, values, j);
+    cls_node force = form == CLSI_MATRIX     ? matrix_force(s, values, floor, j)
+                     : form == CLSI_CHOLESKY ? cholesky_force(s, values, j)
+                                             : turned_force(s, values, j);
     return n_values > along ? cls_add(s->g, force, across(s, values + along, j)) : force;
 }
 
@@ -184,8 +205,9 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
     const clsi_learned *end = p->model->learned + p->model->n_learned;
     size_t n = s->n, have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
-        if (l->matrix != p->first->matrix) return "its fields have different forms";
-        if (have < (l->matrix ? 1 : bound) && !(l->square ? l->scale >= 0 : l->floor > 0))
+        if (l->form != p->first->form) return "its fields have different forms";
+        if (have < (l->form == CLSI_MATRIX ? 1 : bound) &&
+            !(l->square ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
         const char *bent = clsi_learned_not_convex(l, s);
         if (bent) return bent;
@@ -204,7 +226,7 @@ static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, si
     if (kind != CLSI_PART_FRICTION) return value_of(p, p->first, s);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
     for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s);
-    if (values) force = clsi_part_force(s, p->first->matrix, p->first->floor, n, values, j);
+    if (values) force = clsi_part_force(s, p->first->form, p->first->floor, n, values, j);
     free(values);
     return force;
 }
@@ -340,6 +362,10 @@ static json_t *numbers(size_t n, const double *values) {
     return list;
 }
 
+/* "rotation" is what files without a form have. */
+static const char *const forms[] = {"rotation", "matrix", "cholesky"};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
 static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
     for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
@@ -349,7 +375,7 @@ static json_t *learned_json(const clsi_learned *l) {
                             "low", numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale",
                             l->scale, "floor", l->floor);
     if (l->square) json_object_set_new(all, "square", json_true());
-    if (l->matrix) json_object_set_new(all, "form", json_string("matrix"));
+    if (l->form) json_object_set_new(all, "form", json_string(forms[l->form]));
     if (l->trunk > 0) json_object_set_new(all, "trunk", json_real(l->trunk));
     return all;
 }
@@ -416,9 +442,11 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
                     &half, "scale", &l->scale, "floor", &l->floor, "square", &l->square, "form",
                     &form, "trunk", &l->trunk) != 0)
         return bad(path, "a learned part lacks something", error);
-    if (form && strcmp(form, "matrix") != 0)
+    size_t known = 0;
+    while (form && known < N_FORMS && strcmp(form, forms[known]) != 0) known++;
+    if (known == N_FORMS)
         return bad(path, "a learned part has a form that this version does not know", error);
-    l->matrix = form != NULL;
+    l->form = (clsi_friction_form)known;
     l->d = json_array_size(inputs);
     l->slot = (size_t)slot;
     if (slot < 0 || !isfinite(l->scale) || !isfinite(l->floor) || !isfinite(l->trunk))

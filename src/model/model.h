@@ -7,12 +7,15 @@
 #include "system/system.h"
 #include <clausius/model.h>
 
+/* How the fields of a friction on n > 1 momenta make a force that dissipates (clsi_part_force). */
+typedef enum clsi_friction_form { CLSI_ROTATION, CLSI_MATRIX, CLSI_CHOLESKY } clsi_friction_form;
+
 /* One learned part: phi of scaled inputs, (input - center)/half, the inputs written in the language
  * over the system's variables ("x", "v.x^2", "log(T1)"). */
 typedef struct clsi_learned {
     char *part;
     size_t slot; /* a friction of n > 1 momenta has n diagonal and n(n-1)/2 other fields */
-    int matrix;  /* a friction whose fields are the entries of L, F = -L v, not D and the angles */
+    clsi_friction_form form;
     clsi_field *field;
     size_t d;
     char *input[CLSI_FIELD_MAX_INPUTS];
@@ -20,8 +23,8 @@ typedef struct clsi_learned {
     double low[CLSI_FIELD_MAX_INPUTS], high[CLSI_FIELD_MAX_INPUTS]; /* range of the data */
     size_t offset;                                                  /* of its parameters in theta */
     double scale; /* the part is scale * phi: frictions are learned in units of their size */
-    /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi; with `matrix`
-     * the same is done to F.v/v.v (slot 0 has it) */
+    /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi; with
+     * CLSI_MATRIX the same is done to F.v/v.v (slot 0 has it) */
     double floor;
     int square; /* the part is made positive by scale phi^2 instead: the paper's form */
     /* of a whole thermal lagrangian: G = scale phi + trunk sum_i T_i (log T_i - 1). Where the data
@@ -51,15 +54,19 @@ cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
 cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s);
 /* Number of fields of a part of this kind, in a system of n momenta. */
 size_t clsi_field_count(clsi_part_kind kind, size_t n, const char *spec);
-/* Force on momentum j, dissipative for every value of the fields:
- *   F = -Q D Q^T v + A v   values[0..n) are the diagonal of D, positive by form, the next n(n-1)/2
- *                          the angles of Q, a product of plane rotations
- *   F = -L v + A v         (matrix) L symmetric, values[0..n) its diagonal, then its upper
- * triangle: linear in the fields. With floor > 0 made dissipative for all values: with d = F.v/v.v
- * the force -(d + sqrt(d^2 + floor^2))/2 v is added, nothing where F dissipates and the rest, where
- * the friction is gyroscopic, the skew matrix A, which does no work. */
-cls_node clsi_part_force(const cls_system *s, int matrix, double floor, size_t n_values,
-                         const cls_node *values, size_t j);
+/* Force on momentum j, dissipative for every value of the fields (decisions 13 and 18):
+ *   F = -Q D Q^T v   CLSI_ROTATION: values[0..n) are the diagonal of D, positive by form, the next
+ *                    n(n-1)/2 the angles of Q, a product of plane rotations
+ *   F = -C C^T v     CLSI_CHOLESKY: values[0..n) are the diagonal of C, positive by form, the next
+ *                    n(n-1)/2 what stands below it, column by column
+ *   F = -L v         CLSI_MATRIX: L symmetric, values[0..n) its diagonal, then its upper triangle:
+ *                    linear in the fields. With floor > 0 made dissipative for all values: with
+ *                    d = F.v/v.v the force -(d + sqrt(d^2 + floor^2))/2 v is added, next to nothing
+ *                    where F dissipates
+ * The rest, where the friction is gyroscopic, is a skew matrix A: A v is added, and does no work.
+ */
+cls_node clsi_part_force(const cls_system *s, clsi_friction_form form, double floor,
+                         size_t n_values, const cls_node *values, size_t j);
 /* Is the range of input k in the data known? */
 int clsi_has_range(const clsi_learned *l, size_t k);
 /* Learned parts as JSON text, and back: the note "unknown" of a container. `offset` follows from

@@ -130,16 +130,15 @@ static void laws_hold_far_from_the_data(void **unused) {
 
 /* ---- written and read again ---- */
 
-static void forms_survive_the_file(void **unused) {
-    (void)unused;
+static void assert_form_survives(const char *field, clsi_friction_form form) {
     cls_system *s = load_system("rigid-body");
     cls_table *t = make_data(s, 4, body_box, 40, 6, 0.1, 4);
     const char *const parts[] = {"G", "f"};
     char path[] = "/tmp/clausius-body-XXXXXX";
     cls_learn_info info;
     cls_error error;
-    cls_model *m = learn(s, t, parts, 2, "chebyshev(1)", &info), *again;
-    assert_true(m->learned[0].trunk > 0 && m->learned[1].matrix);
+    cls_model *m = learn(s, t, parts, 2, field, &info), *again;
+    assert_true(m->learned[0].trunk > 0 && m->learned[1].form == form);
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
@@ -154,6 +153,13 @@ static void forms_survive_the_file(void **unused) {
     cls_model_free(&m);
     cls_table_free(&t);
     cls_system_free(&s);
+}
+
+static void forms_survive_the_file(void **unused) {
+    (void)unused;
+    assert_form_survives("chebyshev(1)", CLSI_MATRIX);
+    assert_form_survives("network(2)", CLSI_CHOLESKY);
+    assert_form_survives("network(2, rotation)", CLSI_ROTATION);
 }
 
 /* ---- a gyroscope ---- */
