@@ -87,6 +87,7 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (!status) status = cli_integer(a, "batch", 1, &o->batch, error);
     if (!status) status = cli_positive(a, "decay", &o->decay, error);
     o->constant_rate = cli_given(a, "constant-rate");
+    o->last = cli_given(a, "last");
     if (!status) status = cli_integer(a, "restarts", 1, &restarts, error);
     if (!status) status = cli_integer(a, "patience", 1, &patience, error);
     if (!status) status = cli_integer(a, "max-windows", 1, &o->max_windows, error);
@@ -439,6 +440,7 @@ static const cli_option options[] = {
     {"epochs", 0, "N", "at most so many iterations"},
     {"batch", 0, "N", "adam, spring: rows in a batch, a window has one for each equation"},
     {"constant-rate", 0, NULL, "adam: the rate does not fall"},
+    {"last", 0, NULL, "adam: keep the last parameters, not the best"},
     {"decay", 0, "D", "adam: weight decay; else none"},
     {"restarts", 0, "N", "begin so often from new parameters and keep the best; else 1"},
     {"patience", 0, "N", "stop after so many reports without better validation; else 100"},

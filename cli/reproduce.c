@@ -146,12 +146,11 @@ static json_t *cell_json(const cli_cell *c) {
                      passes(c), "verdict", verdict(c), "note", text);
 }
 
-static cls_status print_json(const cli_item *item, const cli_findings *f, cls_error *error) {
+static json_t *as_json(const cli_item *item, const cli_findings *f) {
     json_t *cells = json_array();
     for (size_t i = 0; i < f->n; i++) json_array_append_new(cells, cell_json(&f->cells[i]));
-    return cli_print_json(json_pack("{s:s, s:o, s:b}", "item", item->name, "cells", cells, "passed",
-                                    failures(f) == 0),
-                          error);
+    return json_pack("{s:s, s:o, s:b}", "item", item->name, "cells", cells, "passed",
+                     failures(f) == 0);
 }
 
 /* Ours in the notation of the expected number, with one digit more, so that its rounding shows. */
@@ -228,19 +227,59 @@ static cls_status find_item(const char *name, const cli_item **out, cls_error *e
     return cli_unknown(error, CLS_USAGE, "item of reproduce", name, n_items, names);
 }
 
+/* One item; `broken` when a cell is out of tolerance. */
+static cls_status run_item(const cli_item *item, cli_findings *f, json_t *all, int *broken,
+                           cls_error *error) {
+    cls_status status = item->run(f, error);
+    if (!status && all && json_array_append_new(all, as_json(item, f)))
+        status = cli_no_memory(error);
+    if (!status && !all) status = print_table(item, f, error);
+    *broken |= failures(f) > 0;
+    f->n = 0;
+    return status;
+}
+
+/* One object for one item, a list of them for several. */
+static cls_status print_json(json_t *all, int broken, cls_error *error) {
+    json_t *object = json_array_size(all) == 1
+                         ? json_incref(json_array_get(all, 0))
+                         : json_pack("{s:O, s:b}", "items", all, "passed", !broken);
+    return cli_print_json(object, error);
+}
+
+static cls_status run_items(const cli_arguments *a, cli_findings *f, cls_error *error) {
+    json_t *all = cli_given(a, "json") ? json_array() : NULL;
+    int broken = 0;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; !status && i < a->n_words; i++) {
+        const cli_item *item = NULL;
+        status = find_item(a->words[i], &item, error);
+        if (!status && i && !all) putchar('\n');
+        if (!status) status = run_item(item, f, all, &broken, error);
+    }
+    if (!status && all) status = print_json(all, broken, error);
+    json_decref(all);
+    return !status && broken ? CLS_CHECK : status;
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
     const cli_item *item = NULL;
-    int json = cli_given(a, "json");
-    cli_findings f = {
-        .quick = cli_given(a, "quick"), .quiet = json, .folder = cli_value(a, "output")};
-    if (!a->n_words) return list(json, error);
-    cls_status status = find_item(a->words[0], &item, error);
+    uint64_t trials = 0;
+    cls_status status = CLS_OK;
+    cli_findings f = {.quick = cli_given(a, "quick"),
+                      .quiet = cli_given(a, "json"),
+                      .folder = cli_value(a, "output"),
+                      .only = cli_value(a, "only")};
+    if (!a->n_words) return list(f.quiet, error);
+    for (size_t i = 0; !status && i < a->n_words; i++)
+        status = find_item(a->words[i], &item, error);
+    if (!status) status = cli_positive(a, "literal", &f.literal, error);
+    if (!status) status = cli_integer(a, "trials", 1, &trials, error);
     if (status) return status;
+    f.wanted_trials = (size_t)trials;
     cli_catch_signals();
-    status = cli_positive(a, "literal", &f.literal, error);
-    if (!status) status = item->run(&f, error);
-    if (!status) status = json ? print_json(item, &f, error) : print_table(item, &f, error);
-    if (!status && failures(&f)) status = CLS_CHECK;
+    status = run_items(a, &f, error);
+    free(f.trials);
     free(f.cells);
     return status;
 }
@@ -250,28 +289,37 @@ static const cli_option options[] = {
      "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
     {"literal", 0, "SECONDS",
      "vnots-piston: learn by the paper's own method as well, for so many seconds"},
-    {"output", 'o', "DIR", "pictures of the experiment in this directory (ephs items)"},
-    {"json", 0, NULL, "one JSON object: {\"item\", \"cells\": [...], \"passed\"}"},
+    {"trials", 0, "N", "dtlm tables: so many trials instead of the paper's 15"},
+    {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
+    {"output", 'o', "DIR",
+     "in this directory: pictures (ephs items); finished trials, from which an interrupted run "
+     "goes on (dtlm tables)"},
+    {"json", 0, NULL,
+     "one JSON object: {\"item\", \"cells\": [...], \"passed\"}; of several items {\"items\": "
+     "[...]}"},
     {0},
 };
 
 const cli_command cli_reproduce = {
     .name = "reproduce",
     .doc = "a paper's table or figure: the paper's number, ours, a verdict per cell",
-    .usage = "[ITEM] [options]",
+    .usage = "[ITEM...] [options]",
     .examples = "  clausius reproduce\n"
                 "  clausius reproduce dtel-table-3\n"
                 "  clausius reproduce dtel-table-2 --quick --json\n"
                 "  clausius reproduce vnots-piston-c\n"
-                "  clausius reproduce vnots-piston-c --literal 120\n",
+                "  clausius reproduce vnots-piston-c --literal 120\n"
+                "  clausius reproduce dtlm-table-2 dtlm-table-3 -o trials\n",
     .notes =
         "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"
         "smaller), `differs` with the reason (a misprint, a loose reference), `as expected`\n"
         "for numbers that are not in the paper, and OUT OF TOLERANCE. A cell is in tolerance\n"
         "when it agrees with the expected number to half a unit of its last digit.\n"
+        "Several items in one call share what they have in common: dtlm-table-2 and\n"
+        "dtlm-table-3 come from the same trainings.\n"
         "Exit code 1 when a cell is out of tolerance.\n",
     .options = options,
     .min_words = 0,
-    .max_words = 1,
+    .max_words = n_items,
     .run = run,
 };

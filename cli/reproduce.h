@@ -21,9 +21,12 @@ typedef struct cli_cell {
 } cli_cell;
 
 typedef struct cli_findings {
-    int quick, quiet;   /* --quick; no progress wanted */
-    double literal;     /* seconds for the paper's own method of learning; 0: not wanted */
-    const char *folder; /* for pictures, NULL: none wanted */
+    int quick, quiet;          /* --quick; no progress wanted */
+    double literal;            /* seconds for the paper's own method of learning; 0: not wanted */
+    const char *folder;        /* for pictures and for what is kept, NULL: none wanted */
+    const char *only;          /* of its systems; NULL: all */
+    size_t wanted_trials;      /* 0: as many as the paper */
+    struct cli_trials *trials; /* of the dtlm tables: kept from one item to the next */
     size_t n, capacity;
     cli_cell *cells;
 } cli_findings;

@@ -55,6 +55,7 @@ typedef struct cls_learn_options {
     uint64_t
         batch; /* adam and spring: rows in a batch (a window has one for each equation); 0: auto */
     int constant_rate; /* adam: the rate stays, as papers have it; else it falls by three decades */
+    int last;     /* adam: the last parameters are the result, as papers have it; else the best */
     double decay; /* adam: weight decay: decay theta is added to the gradient of the mean square */
     /* Iterative optimisers only: */
     size_t restarts; /* starts from different seeds, the best by validation is kept; 0, 1: one */

@@ -48,8 +48,8 @@ static cls_status unknown_kind(const char *spec, size_t length, cls_error *error
 
 /* ---- words for the learner ---- */
 
-static const char *const words[] = {"plain",  "square",   "gyroscopic",
-                                    "convex", "cholesky", "rotation"};
+static const char *const words[] = {"plain",  "square",   "gyroscopic", "convex",
+                                    "cholesky", "rotation", "unscaled"};
 enum { N_WORDS = sizeof words / sizeof *words };
 
 /* Where the last argument of text[0..length) begins, spaces before it included in the cut. */

@@ -153,18 +153,20 @@ static void orthogonalise(double *W, size_t count, size_t length, size_t next, s
 }
 
 /* Orthogonal weights (Saxe, McClelland, Ganguli 2014), scaled so that a row has length `gain` on
- * average, as it would have with variance gain^2/in; biases zero. */
+ * average, as it would have with variance gain^2/in; biases zero. `unscaled` leaves them orthogonal
+ * as they are, as papers have it: of one input the first weights are then small, 1/sqrt(width). */
 static void initialise(const clsi_field *f, cls_random *random, double *theta) {
     const clsi_network *net = f->data;
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
         double *W = theta + w->weight, gain = activations[net->activation].gain;
-        int last = l + 1 == net->n_layers;
+        int last = l + 1 == net->n_layers, as_is = last || clsi_field_word(f->spec, "unscaled");
         for (size_t k = 0; k < w->out * w->in; k++) W[k] = cls_random_normal(random);
         if (w->out <= w->in)
-            orthogonalise(W, w->out, w->in, w->in, 1, last ? 1 : gain);
+            orthogonalise(W, w->out, w->in, w->in, 1, as_is ? 1 : gain);
         else
-            orthogonalise(W, w->in, w->out, 1, w->in, gain * sqrt((double)w->out / (double)w->in));
+            orthogonalise(W, w->in, w->out, 1, w->in,
+                          as_is ? 1 : gain * sqrt((double)w->out / (double)w->in));
         for (size_t k = 0; !last && k < w->out; k++) theta[w->bias + k] = 0;
     }
 }

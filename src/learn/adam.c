@@ -7,7 +7,8 @@
  * with the weight they have among all rows. A batch whose gradient is not finite is skipped, and
  * the moments start afresh at the best parameters. The loss over all rows is computed once per
  * epoch (at least every 50 steps, unless the rate stays); only then are the best parameters and the
- * watch updated. Cost per step: one gradient of a batch. */
+ * watch updated. Where only the last parameters count it is computed at the end, and the watch
+ * hears the loss of every 50th batch. Cost per step: one gradient of a batch. */
 #include "learn/optimize.h"
 #include "base/base.h"
 #include "learn/kernels.h"
@@ -73,16 +74,17 @@ static const size_t *next_rows(adam *a) {
     return a->rows;
 }
 
-/* One batch; when it is not finite, back to the best parameters. */
-static void iterate(adam *a, clsi_run *run, const size_t *rows, double rate) {
+/* One batch and its loss; when it is not finite, back to the best parameters. */
+static double iterate(adam *a, clsi_run *run, const size_t *rows, double rate) {
     double loss;
     cls_status status = gradient_of(a, run, rows, &loss);
     if (status == CLS_OK && isfinite(loss) && isfinite(clsi_vector_dot(a->n, a->g, a->g))) {
         step(a, rate, run->theta);
-        return;
+        return loss;
     }
     memcpy(run->theta, run->best, a->n * sizeof(double));
     restart(a);
+    return INFINITY;
 }
 
 /* All that the next iteration depends on, besides theta and the best. */
@@ -98,14 +100,14 @@ static void state(void *optimizer, clsi_archive *archive) {
 static void run_batches(adam *a, clsi_run *run) {
     uint64_t most = run->options->max_iterations;
     uint64_t epoch = run->problem->n_rows / (a->batch * a->group);
-    int stays = run->options->constant_rate;
-    if (epoch > LONGEST_EPOCH && !stays) epoch = LONGEST_EPOCH;
+    int stays = run->options->constant_rate, last = run->options->last;
+    if (last || (epoch > LONGEST_EPOCH && !stays)) epoch = LONGEST_EPOCH;
     for (uint64_t k = run->info->iterations; k < most; k++) {
         double rate = stays ? a->rate : a->rate * pow(10, -DECADES * (double)k / (double)most);
-        iterate(a, run, next_rows(a), rate);
+        double loss = iterate(a, run, next_rows(a), rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
-        double loss = clsi_full_loss(run->problem, run->theta);
+        if (!last || k + 1 == most) loss = clsi_full_loss(run->problem, run->theta);
         if (clsi_run_report(run, loss, sqrt(clsi_vector_dot(a->n, a->g, a->g)))) return;
     }
 }

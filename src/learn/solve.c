@@ -326,6 +326,8 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer) {
     }
     if (o->from) hash = mix(hash, o->from->n_theta * sizeof(double), o->from->theta);
     if (o->rate > 0) hash = mix(hash, sizeof o->rate, &o->rate);
+    double how[] = {(double)o->batch, o->decay, o->constant_rate, o->last};
+    if (how[0] + how[1] + how[2] + how[3] > 0) hash = mix(hash, sizeof how, how);
     if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
     clsi_text_printf(&text, ", data and system %016llx", (unsigned long long)hash);
     return clsi_text_take(&text);
@@ -361,6 +363,7 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .rate = o->rate,
                        .decay = o->decay,
                        .constant_rate = o->constant_rate,
+                       .last = o->last,
                        .owner = w,
                        .initialise = initialise,
                        .validate = w->points->n_windows > w->points->n_training ? validate : NULL,

@@ -9,6 +9,8 @@
  * validation loss is less, or when its rollout is clearly better; a candidate whose rollout fails
  * never replaces one that works.
  *
+ * With `last` none of this decides: the result is where the optimiser ends, as papers have it.
+ *
  * A restart ends when the optimiser does, when `patience` reports brought no better validation, or
  * when three checks in a row had a clearly worse rollout than the best of this restart.
  *
@@ -106,13 +108,13 @@ static void check(training *s) {
     s->now.rollout = t->rollout ? t->rollout(t->owner, s->now.theta) : NAN;
     s->worse = s->now.rollout > CLEARLY * s->best_rollout ? s->worse + 1 : 0;
     s->best_rollout = fmin(s->best_rollout, s->now.rollout);
-    if (!isfinite(s->result.validation) || better(&s->now, &s->result))
+    if (!isfinite(s->result.validation) || s->t->last || better(&s->now, &s->result))
         copy(s->n, &s->result, &s->now);
 }
 
-/* Non-zero: better than what this restart had. */
+/* Non-zero: better than what this restart had, or simply later where the last is wanted. */
 static int consider(training *s, const double *theta, double validation) {
-    if (!(validation < s->now.validation)) return 0;
+    if (!(validation < (s->t->last ? INFINITY : s->now.validation))) return 0;
     memcpy(s->now.theta, theta, s->n * sizeof *theta);
     s->now.validation = validation;
     s->now.rollout = NAN;
@@ -188,6 +190,7 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
                                .rate = t->rate,
                                .decay = t->decay,
                                .constant_rate = t->constant_rate,
+                               .last = t->last,
                                .watch = watch,
                                .owner = s,
                                .resume = resume};

@@ -21,6 +21,7 @@ typedef struct clsi_training {
     uint64_t patience;             /* reports without better validation; 0: no early stopping */
     size_t batch;                  /* of optimisers that draw batches; 0: their own */
     int constant_rate;             /* adam: see clsi_optimize_options */
+    int last;                      /* the last parameters are the result, not the best */
     double decay;
     void *owner;
     /* Start parameters for a seed. */

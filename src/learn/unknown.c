@@ -410,7 +410,7 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
         l->low[i] = low;
         l->high[i] = high;
         double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
-        int scaled = !l->field->kind->raw;
+        int scaled = !l->field->kind->raw && !clsi_field_word(u->spec, "unscaled");
         int even = i >= l->field->even_first && i - l->field->even_first < l->field->even_count;
         if (even) half = size;
         l->center[i] = scaled && !even ? low / 2 + high / 2 : 0;
