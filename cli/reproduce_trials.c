@@ -39,10 +39,10 @@ typedef struct problem {
 
 static const problem problems[cli_n_systems] = {
     {"mass-spring", "let r~U(0.1,1), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)",
-     "q~S(0.2,1), p.q~S(0.2,1)", 25, 25, 100, 2000, 1000, 0.2, 1e-4, NULL},
+     "q~S(0.2,1), p.q~S(0.2,1)", 25, 25, 100, 2000, 400, 0.2, 1e-4, NULL},
     {"pendulum", "let r~U(1.3,2.3), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)",
-     "q~S(0.2,1), p.q~S(0.2,1)", 25, 25, 100, 10000, 2000, 0.2, 1e-4, NULL},
-    {"two-body", ORBIT, ORBIT, 800, 80, 500, 100000, 2000, 0.05, 0,
+     "q~S(0.2,1), p.q~S(0.2,1)", 25, 25, 100, 10000, 1000, 0.2, 1e-4, NULL},
+    {"two-body", ORBIT, ORBIT, 800, 80, 500, 100000, 1000, 0.05, 0,
      "coordinate x1, x2, y1, y2\n"
      "let rho = (x1 - x2)^2 + (y1 - y2)^2\n"
      "part V = unknown chebyshev(16) of log(rho)\n"

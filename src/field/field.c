@@ -48,7 +48,7 @@ static cls_status unknown_kind(const char *spec, size_t length, cls_error *error
 
 /* ---- words for the learner ---- */
 
-static const char *const words[] = {"plain",  "square",   "gyroscopic", "convex",
+static const char *const words[] = {"plain",    "square",   "gyroscopic", "convex",
                                     "cholesky", "rotation", "unscaled"};
 enum { N_WORDS = sizeof words / sizeof *words };
 

@@ -199,9 +199,11 @@ typedef struct clsi_residual {
     cls_program *window_values, *window_slopes;
     int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
     int start_affine;
-    double *weight;        /* (n_equations, windows) */
-    unsigned char *sloped; /* (unknowns): derivatives of the field occur, not only its value */
-    unsigned char *paired; /* (unknowns): slopes are discrete gradients; positions only */
+    double *weight;            /* (n_equations, windows) */
+    unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value */
+    unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
+    unsigned char *only_force; /* (unknowns): of q, in f and not in p; positions only */
+    int all_nodes;             /* some unknown is neither that nor paired */
     struct clsi_residual_memory *memory;          /* kept from call to call: one caller at a time */
     struct clsi_position_memory *position_memory; /* the same for positions */
     int scale_free; /* set: the problem is divided by the scale of energy and forces */

@@ -168,6 +168,20 @@ static cls_status check_mass(const form *f, cls_error *error) {
 
 /* ---- together ---- */
 
+/* Unknown k: is it a function of the positions, and not in the momenta, by its value or a slope? */
+static int is_only_force(const form *f, size_t k) {
+    const clsi_unknown *u = &f->us->list[k];
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    size_t n = f->s->n;
+    if (clsi_learned_inputs(&u->learned, f->s, x) != CLS_OK) return 0;
+    int other = 0;
+    for (size_t i = 0; i < u->learned.d; i++) other |= cls_depends(f->g, x[i], n, f->s->v);
+    for (size_t j = 0; j < n; j++)
+        other |= cls_depends(f->g, f->y[j], 1, &u->value) ||
+                 cls_depends(f->g, f->y[j], u->learned.d, u->slope);
+    return !other;
+}
+
 static cls_status check_heat(const form *f, cls_error *error) {
     const cls_system *s = f->s;
     for (size_t k = 0; k < 2 * s->n; k++)
@@ -194,6 +208,10 @@ static cls_status describe(form *f, clsi_residual *r, cls_error *error) {
     if (status == CLS_OK && r->points->intervals->paired) {
         status = check_mass(f, error);
         if (status == CLS_OK) status = discrete_force(f, r->paired, force, error);
+    }
+    for (size_t k = 0; k < f->us->n && status == CLS_OK; k++) {
+        r->only_force[k] = !r->paired[k] && is_only_force(f, k);
+        r->all_nodes |= !r->paired[k] && !r->only_force[k];
     }
     if (status == CLS_OK && add_forces(f, force) != CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK) status = cls_graph_status(f->g, error);

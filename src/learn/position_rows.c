@@ -1,20 +1,23 @@
 /* The residual of positions evaluated: values, Jacobian rows, gradient of the loss.
  *
  * Row (window, j):  weight (right_j(interval) - left_j(next interval)), the momenta of positions.c.
- * Rows go in blocks of at most MOST nodes, a block of the networks. For values and gradients a
+ * Rows go in blocks of at most MOST points, a block of the networks. For values and gradients a
  * block runs the fields at its nodes (or between the ends of its intervals, where a potential's
  * slopes are discrete gradients), the program of p and f, and for a gradient the adjoint program
- * and the fields backwards from where they stand. A point that two intervals share is evaluated
- * once. Rows of the Jacobian go window by window. Shards are summed in their own order: the same
- * bits for any number of threads. Memory is kept from call to call in the residual: one caller at a
- * time. */
+ * and the fields backwards from where they stand. Fields that only f has are evaluated where the
+ * rule asks for f, and a point that two intervals share once: leapfrog has four nodes in a window
+ * and needs one. Rows of the Jacobian go window by window. Shards are summed in their own order:
+ * the same bits for any number of threads. Memory is kept from call to call in the residual: one
+ * caller at a time. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 48, MOST_ROWS = 8 * MOST };
+/* Points of a field in a block, nodes in it. */
+enum { MOST = 48, NODES = 4 * MOST, MOST_ROWS = 8 * MOST };
+static const size_t NOWHERE = SIZE_MAX;
 
 /* A row of the block: the slots of its intervals, its window and equation. */
 typedef struct row {
@@ -24,12 +27,13 @@ typedef struct row {
 typedef struct block {
     const clsi_residual *r;
     const double *theta;
-    size_t n, interval[MOST];                   /* slots */
+    size_t n, interval[NODES];               /* slots */
+    size_t n_used, used[MOST], place[NODES]; /* nodes where f is asked for; node -> number there */
     size_t ends, end[MOST + 2], pair[2 * MOST]; /* paired: data, and which are ends of which slot */
     size_t n_rows;
     row rows[MOST_ROWS];
-    double *in;            /* (inputs + quantities, MOST) */
-    double *out;           /* (Q + Q K, MOST) */
+    double *in;            /* (inputs + quantities, NODES) */
+    double *out;           /* (Q + Q K, NODES) */
     double *value, *slope; /* (MOST), (MOST, d) */
     double **x;            /* (unknowns): inputs at nodes or ends, (MOST, d) */
     double **pass;         /* (unknowns) or NULL */
@@ -69,7 +73,7 @@ static size_t pass_size(const clsi_residual *r, size_t k) {
 
 static cls_status allocate(const clsi_residual *r, block *b) {
     size_t n = r->unknowns->n, Q = r->n_quantities, K = r->unknowns->n_symbols;
-    size_t in = (input_count(r) + Q) * MOST, out = (Q + Q * K) * MOST, scratch = 0, passes = 0;
+    size_t in = (input_count(r) + Q) * NODES, out = (Q + Q * K) * NODES, scratch = 0, passes = 0;
     size_t d = CLSI_FIELD_MAX_INPUTS;
     for (size_t k = 0; k < n; k++) {
         size_t need = field_of(r, k)->kind->scratch(field_of(r, k), MOST);
@@ -142,22 +146,43 @@ static size_t slot_of(block *b, size_t interval) {
         b->pair[2 * b->n + 1] = b->ends - 2;
     }
     b->interval[b->n] = interval;
+    for (size_t k = 0; k < all->nodes; k++) b->place[b->n * all->nodes + k] = NOWHERE;
     return b->n++;
 }
 
+/* The ends of an interval are data, which its neighbours have too. */
+static int is_shared(const block *b, size_t node, size_t other) {
+    size_t n = b->r->points->intervals->nodes;
+    return b->r->points->rule == CLSI_LEAPFROG &&
+           b->interval[node / n] + node % n == b->interval[other / n] + other % n;
+}
+
+/* Marks the nodes of a slot where f has a weight. */
+static void use(block *b, size_t slot, const double *weight) {
+    size_t nodes = b->r->points->intervals->nodes;
+    for (size_t k = 0; k < nodes; k++) {
+        size_t node = slot * nodes + k;
+        if (weight[k] == 0 || b->place[node] != NOWHERE) continue;
+        if (!b->n_used || !is_shared(b, node, b->used[b->n_used - 1])) b->used[b->n_used++] = node;
+        b->place[node] = b->n_used - 1;
+    }
+}
+
 static int has_room(const block *b) {
-    return (b->n + 2) * b->r->points->intervals->nodes <= MOST && b->ends + 4 <= MOST &&
-           b->n_rows < MOST_ROWS;
+    size_t nodes = b->r->points->intervals->nodes;
+    return (b->n + 2) * nodes <= (b->r->all_nodes ? MOST : NODES) && b->ends + 4 <= MOST &&
+           b->n_used + 2 * nodes <= MOST && b->n_rows < MOST_ROWS;
 }
 
 static void clear(block *b) {
-    b->n = b->ends = b->n_rows = 0;
+    b->n = b->ends = b->n_rows = b->n_used = 0;
 }
 
 /* The rows [at, end) of the list (NULL: of all, from `first` on) as far as they fit; returns the
  * first one that does not. */
 static size_t take_rows(block *b, size_t first, const size_t *list, size_t at, size_t end) {
     size_t E = b->r->n_equations;
+    const clsi_intervals *all = b->r->points->intervals;
     clear(b);
     for (; at < end && has_room(b); at++) {
         size_t number = list ? list[at] : first + at, interval = b->r->points->window[number / E];
@@ -165,6 +190,8 @@ static size_t take_rows(block *b, size_t first, const size_t *list, size_t at, s
         *x = (row){.window = number / E, .equation = number % E};
         x->a = slot_of(b, interval);
         x->b = slot_of(b, interval + 1);
+        use(b, x->a, all->right);
+        use(b, x->b, all->left);
     }
     return at;
 }
@@ -180,12 +207,24 @@ static size_t node_count(const block *b) {
     return b->n * b->r->points->intervals->nodes;
 }
 
+/* How many points field k is evaluated at, or pairs of them. */
+static size_t field_points(const block *b, size_t k) {
+    return b->r->only_force[k] ? b->n_used : node_count(b);
+}
+
+/* The number of node i among them; NOWHERE: nothing asks for it. */
+static size_t field_point(const block *b, size_t k, size_t node) {
+    return b->r->only_force[k] ? b->place[node] : node;
+}
+
 static void gather(const block *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_intervals *all = b->r->points->intervals;
-    size_t d = u->learned.d, n = b->r->paired[k] ? b->ends : node_count(b);
+    size_t d = u->learned.d, n = b->r->paired[k] ? b->ends : field_points(b, k);
     for (size_t i = 0; i < n; i++) {
-        size_t point = b->r->paired[k] ? all->n * all->nodes + b->end[i] : point_of(b, i);
+        size_t point = b->r->paired[k]       ? all->n * all->nodes + b->end[i]
+                       : b->r->only_force[k] ? point_of(b, b->used[i])
+                                             : point_of(b, i);
         memcpy(b->x[k] + i * d, u->x + point * d, d * sizeof(double));
     }
 }
@@ -194,10 +233,10 @@ static void fill_field(block *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
     const clsi_field_kind *kind = l->field->kind;
-    size_t n = node_count(b);
-    double *to = b->in + (2 * b->r->n + 1 + u->symbol) * MOST;
+    size_t n = field_points(b, k);
+    double *to = b->in + (2 * b->r->n + 1 + u->symbol) * NODES;
     double *slope = b->r->sloped[k] ? b->slope : NULL;
-    memset(to, 0, (1 + l->d) * MOST * sizeof *to);
+    memset(to, 0, (1 + l->d) * NODES * sizeof *to);
     if (!b->theta) return;
     gather(b, k);
     if (b->r->paired[k])
@@ -206,19 +245,22 @@ static void fill_field(block *b, size_t k) {
         kind->blocks->evaluate(b->pass[k], n, b->x[k], b->value, slope);
     else
         kind->evaluate(l->field, b->theta + l->offset, n, b->x[k], b->value, slope, b->scratch);
-    if (!b->r->paired[k]) memcpy(to, b->value, n * sizeof *to);
-    for (size_t i = 0; slope && i < n; i++)
-        for (size_t j = 0; j < l->d; j++) to[(j + 1) * MOST + i] = slope[i * l->d + j];
+    for (size_t i = 0; i < node_count(b); i++) {
+        size_t at = field_point(b, k, i);
+        if (at == NOWHERE) continue;
+        if (!b->r->paired[k]) to[i] = b->value[at];
+        for (size_t j = 0; slope && j < l->d; j++) to[(j + 1) * NODES + i] = slope[at * l->d + j];
+    }
 }
 
 static void fill_ends(block *b) {
     const clsi_intervals *all = b->r->points->intervals;
-    double *u = b->in + (2 * b->r->n + 1 + b->r->unknowns->n_symbols) * MOST;
+    double *u = b->in + (2 * b->r->n + 1 + b->r->unknowns->n_symbols) * NODES;
     for (size_t j = 0; j < all->dimension; j++)
         for (size_t i = 0; i < b->n; i++) {
             const double *q = all->q + j * all->n_data + b->interval[i];
-            u[j * MOST + i] = q[1];
-            u[(all->dimension + j) * MOST + i] = q[0];
+            u[j * NODES + i] = q[1];
+            u[(all->dimension + j) * NODES + i] = q[0];
         }
 }
 
@@ -226,11 +268,11 @@ static cls_status evaluate(block *b, int with_slopes) {
     const clsi_points *p = b->r->points;
     size_t n = node_count(b);
     for (size_t k = 0; k < p->nz; k++)
-        for (size_t i = 0; i < n; i++) b->in[k * MOST + i] = p->z[k * p->n + point_of(b, i)];
-    for (size_t i = 0; i < n; i++) b->in[p->nz * MOST + i] = p->time[point_of(b, i)];
+        for (size_t i = 0; i < n; i++) b->in[k * NODES + i] = p->z[k * p->n + point_of(b, i)];
+    for (size_t i = 0; i < n; i++) b->in[p->nz * NODES + i] = p->time[point_of(b, i)];
     for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
     if (p->intervals->paired) fill_ends(b);
-    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, n, MOST, b->in, b->out);
+    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, n, NODES, b->in, b->out);
 }
 
 /* Coefficients of p and f at node k of the row's left (0) and right (1) interval. */
@@ -253,7 +295,7 @@ static void weigh(const block *b, const row *x, weights *c) {
 
 static double residual_of(const block *b, const row *x, weights *c) {
     size_t nodes = b->r->points->intervals->nodes;
-    const double *p = b->out + x->equation * MOST, *f = p + b->r->n_equations * MOST;
+    const double *p = b->out + x->equation * NODES, *f = p + b->r->n_equations * NODES;
     double sum = 0;
     weigh(b, x, c);
     for (size_t side = 0; side < 2; side++)
@@ -276,13 +318,13 @@ static int symbol_slopes(const block *b, const row *x, size_t k, double *a, doub
     weigh(b, x, &c);
     for (size_t i = 0; i < 2 * nodes; i++) {
         size_t side = i / nodes, node = (side ? x->b : x->a) * nodes + i % nodes;
-        const double *p = b->out + (Q + x->equation * K + u->symbol) * MOST + node;
-        const double *f = p + b->r->n_equations * K * MOST;
+        const double *p = b->out + (Q + x->equation * K + u->symbol) * NODES + node;
+        const double *f = p + b->r->n_equations * K * NODES;
         double cp = c.p[side][i % nodes], cf = c.f[side][i % nodes];
         a[i] = cp * p[0] + cf * f[0];
         any |= a[i] != 0;
         for (size_t j = 0; j < d; j++) {
-            s[i * d + j] = cp * p[(j + 1) * MOST] + cf * f[(j + 1) * MOST];
+            s[i * d + j] = cp * p[(j + 1) * NODES] + cf * f[(j + 1) * NODES];
             any |= s[i * d + j] != 0;
         }
     }
@@ -366,8 +408,8 @@ cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_
 
 /* Where the adjoint program reads dLoss/d(p, f) at the nodes, zero. */
 static double *coefficients(block *b) {
-    double *c = b->in + input_count(b->r) * MOST;
-    memset(c, 0, b->r->n_quantities * MOST * sizeof *c);
+    double *c = b->in + input_count(b->r) * NODES;
+    memset(c, 0, b->r->n_quantities * NODES * sizeof *c);
     return c;
 }
 
@@ -379,7 +421,7 @@ static void residuals_back(block *b, double share, double *sum) {
         const row *x = &b->rows[i];
         weights c;
         double value = residual_of(b, x, &c);
-        double *p = into + x->equation * MOST, *f = p + b->r->n_equations * MOST;
+        double *p = into + x->equation * NODES, *f = p + b->r->n_equations * NODES;
         *sum += value * value;
         value *= share;
         for (size_t k = 0; k < 2 * nodes; k++) {
@@ -395,11 +437,18 @@ static void field_back(block *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
     const clsi_field_kind *kind = l->field->kind;
-    const double *a = b->out + u->symbol * MOST;
-    size_t n = node_count(b);
-    double *slope = b->r->sloped[k] ? b->slope : NULL;
-    for (size_t j = 0; slope && j < l->d; j++)
-        for (size_t i = 0; i < n; i++) slope[i * l->d + j] = a[(j + 1) * MOST + i];
+    const double *from = b->out + u->symbol * NODES;
+    size_t n = field_points(b, k);
+    double *slope = b->r->sloped[k] ? b->slope : NULL, *a = b->value;
+    memset(a, 0, n * sizeof *a);
+    memset(b->slope, 0, n * l->d * sizeof *slope);
+    for (size_t i = 0; i < node_count(b); i++) {
+        size_t at = field_point(b, k, i);
+        if (at == NOWHERE) continue;
+        a[at] += from[i];
+        for (size_t j = 0; slope && j < l->d; j++)
+            slope[at * l->d + j] += from[(j + 1) * NODES + i];
+    }
     if (b->r->paired[k] && slope) {
         if (!b->theta) { /* evaluate was not called */
             gather(b, k);
@@ -429,7 +478,7 @@ static void sums_begin(block *b) {
 }
 
 static cls_status sums_add(block *b) {
-    cls_status status = cls_program_run_many(b->r->adjoint, node_count(b), MOST, b->in, b->out);
+    cls_status status = cls_program_run_many(b->r->adjoint, node_count(b), NODES, b->in, b->out);
     for (size_t k = 0; k < b->r->unknowns->n && status == CLS_OK; k++) field_back(b, k);
     return status;
 }
@@ -500,9 +549,9 @@ static void add_product(block *b, size_t i, double share, double *pv, double *vv
         for (size_t k = i * nodes; k < (i + 1) * nodes; k++) {
             double v = p->z[(b->r->n + j) * p->n + point_of(b, k)];
             double c = share * p->intervals->share[k % nodes] * v;
-            *pv += c * b->out[j * MOST + k];
+            *pv += c * b->out[j * NODES + k];
             *vv += c * v;
-            into[j * MOST + k] += c;
+            into[j * NODES + k] += c;
         }
 }
 

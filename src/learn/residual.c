@@ -273,9 +273,11 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
     r->sloped = clsi_calloc(unknowns->n, 1);
     r->paired = clsi_calloc(unknowns->n, 1);
+    r->only_force = clsi_calloc(unknowns->n, 1);
     r->memory = clsi_residual_memory_create();
     r->position_memory = clsi_position_memory_create();
-    int whole = r->weight && r->sloped && r->paired && r->memory && r->position_memory;
+    int whole =
+        r->weight && r->sloped && r->paired && r->only_force && r->memory && r->position_memory;
     cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK)
@@ -300,6 +302,7 @@ void clsi_residual_free(clsi_residual **residual) {
     free(r->scale_theta);
     free(r->scale_row);
     free(r->paired);
+    free(r->only_force);
     free(r);
     *residual = NULL;
 }

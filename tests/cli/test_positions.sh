@@ -59,6 +59,12 @@ test_adam_as_papers_have_it() {
         --optimizer adam --rate 1e-3 --constant-rate --decay 1e-4 --batch 50 --epochs 200 -o m.safetensors --json
     expect_ok
     expect_json 'd["iterations"] == 200 and d["loss"]["final"] < d["loss"]["initial"]'
+    run "$CLAUSIUS" learn pendulum q.csv --unknown V --scheme leapfrog --field "network(8, unscaled)" --optimizer adam \
+        --last --batch 50 --epochs 60 -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_ok
+    expect_stdout 'network\(8, unscaled\)'
     run "$CLAUSIUS" learn pendulum q.csv --unknown V --rate 0 -o m.safetensors
     expect_exit 2
 }

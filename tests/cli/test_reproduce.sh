@@ -122,6 +122,59 @@ test_qp_pendulum() {
     expect_json "$(cell '1 % noise, 4 seeds' 'falls of entropy')[\"ours\"] == 0"
 }
 
+# Tables 2 and 3 of paper 004 from trials that are finished: nothing is trained, and means, spreads,
+# times and bounds are those of the lines in the file.
+kept_trials() { # TRIAL FACTOR
+    local rule scores
+    for rule in euler leapfrog discrete-gradient ours; do
+        case $rule in
+        euler) scores='"Euler":[4,8,0.5]' ;;
+        leapfrog) scores='"symplectic Euler":[1,1,1],"leapfrog":['$2',1,1],"leapfrog+proposed":[1,1,null]' ;;
+        discrete-gradient) scores='"proposed":[0.1,1e-4,1e-29]' ;;
+        ours) scores='"ours":[1e-9,1e-10,2e-24]' ;;
+        esac
+        echo '{"system":"mass-spring","trial":'"$1"',"rule":"'$rule'","iterations":'"$([[ $rule == ours ]] && echo 0 || echo 400)"',"trajectories":25,"seconds":'"$([[ $rule == ours ]] && echo 0.5 || echo 8)"',"scores":{'"$scores"'}}'
+    done
+}
+
+test_dtlm_tables_from_kept_trials() {
+    mkdir kept
+    { kept_trials 1 1; kept_trials 2 3; } >kept/dtlm-trials.jsonl
+    cp kept/dtlm-trials.jsonl before
+    run "$CLAUSIUS" reproduce dtlm-table-2 dtlm-table-3 --quick --only mass-spring --trials 2 -o kept --json
+    expect_exit 1 # a variance of 2e-24
+    expect_same kept/dtlm-trials.jsonl before
+    expect_json '[i["item"] for i in d["items"]] == ["dtlm-table-2", "dtlm-table-3"] and not d["passed"]'
+    expect_json 'd["items"][0]["passed"] and not d["items"][1]["passed"]'
+    expect_json '[c["ours"] for c in d["items"][0]["cells"] if c["row"] == "mass-spring, leapfrog"][:2] == [2, 1]'
+    expect_json '[c["ours"] for c in d["items"][0]["cells"] if "of the paper" in c["column"]] == [0.0625]'
+    expect_json '[c["ours"] for c in d["items"][0]["cells"] if c["column"] == "trials"] == [2]'
+    echo '{"system":"mass-spring"}' >>kept/dtlm-trials.jsonl
+    run "$CLAUSIUS" reproduce dtlm-table-2 --quick --only mass-spring --trials 2 -o kept
+    expect_exit 3
+    expect_stderr 'dtlm-trials.jsonl, line 9'
+    run "$CLAUSIUS" reproduce dtlm-table-2 --only mas-spring
+    expect_exit 2
+    expect_stderr "mass-spring"
+    run "$CLAUSIUS" reproduce dtlm-table-2 --trials 16
+    expect_exit 2
+    run "$CLAUSIUS" reproduce dtel-noether dtlm-tabel-2 # before anything is run
+    expect_exit 2
+    expect_no_stdout
+}
+
+# One short trial, and the same again: the second call finds all of it.
+test_dtlm_trials_are_kept() {
+    mkdir kept
+    run "$CLAUSIUS" reproduce dtlm-table-2 --quick --only mass-spring --trials 1 -o kept --json
+    expect_json "$(cell 'mass-spring, ours' position)[\"ours\"] < 6e-3"
+    expect_lines 4 kept/dtlm-trials.jsonl
+    cp "$out" first
+    run "$CLAUSIUS" reproduce dtlm-table-2 --quick --only mass-spring --trials 1 -o kept --json
+    expect_same "$out" first
+    expect_lines 4 kept/dtlm-trials.jsonl
+}
+
 test_table_for_people() {
     run "$CLAUSIUS" reproduce dtel-table-3
     expect_ok

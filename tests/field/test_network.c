@@ -498,6 +498,26 @@ static void test_start(void **state) {
     close_setup(&t);
 }
 
+/* As papers have it: rows or columns of length 1 whatever the shape, so that of one input the first
+ * weights are small. */
+static void test_unscaled_start(void **state) {
+    (void)state;
+    setup t = open_setup("network(40, 30, unscaled)", 1, 1, 3);
+    const clsi_network *net = t.f->data;
+    cls_random r;
+    cls_random_seed(&r, 77);
+    t.f->kind->initialise(t.f, &r, t.theta);
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        double sum = 0;
+        check_orthogonal(w, t.theta + w->weight);
+        for (size_t k = 0; k < w->out * w->in; k++)
+            sum += t.theta[w->weight + k] * t.theta[w->weight + k];
+        assert_true(fabs(sum - (double)(w->out < w->in ? w->out : w->in)) < 1e-12);
+    }
+    close_setup(&t);
+}
+
 static void test_specs(void **state) {
     (void)state;
     static const struct {
@@ -539,6 +559,7 @@ int main(void) {
         cmocka_unit_test(test_rows_by_the_graph),
         cmocka_unit_test(test_rows_by_differences),
         cmocka_unit_test(test_start),
+        cmocka_unit_test(test_unscaled_start),
         cmocka_unit_test(test_specs),
         cmocka_unit_test(test_block_by_block),
     };

@@ -445,6 +445,51 @@ static void what_positions_cannot_show_is_refused(void **state) {
     cls_table_free(&t);
 }
 
+typedef struct seen {
+    double best, last;
+} seen;
+
+static int remember(void *owner, const cls_learn_progress *p) {
+    seen *s = owner;
+    if (p->loss < s->best) s->best = p->loss;
+    s->last = p->loss;
+    return 0;
+}
+
+/* Too large a rate: the loss goes up again, and what is asked for is what is given. */
+static void the_last_parameters_are_kept(void **state) {
+    (void)state;
+    cls_system *s = parse(spring);
+    cls_table *t = cosines(0.2, 100, 0);
+    const char *name = "made here";
+    for (int last = 0; last < 2; last++) {
+        seen saw = {INFINITY, 0};
+        cls_learn_info info;
+        cls_model *m;
+        cls_learn_options o = cls_learn_defaults();
+        o.scheme = "leapfrog";
+        o.field = "network(8, unscaled)";
+        o.optimizer = "adam";
+        o.rate = 0.5;
+        o.constant_rate = 1;
+        o.batch = 20;
+        o.validate = 0;
+        o.max_iterations = 315;
+        o.last = last;
+        o.watch = remember;
+        o.owner = &saw;
+        assert_int_equal(
+            cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, NULL),
+            CLS_OK);
+        assert_true(saw.best < 0.9 * saw.last);
+        double kept = last ? saw.last : saw.best;
+        assert_true(fabs(info.loss_final - kept) < 1e-12 * kept);
+        cls_model_free(&m);
+    }
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_absorbs_its_own_error),
@@ -455,6 +500,7 @@ int main(void) {
         cmocka_unit_test(constant_mass_matrix),
         cmocka_unit_test(declared_symmetry_is_exact),
         cmocka_unit_test(aimed_start_is_formula_11),
+        cmocka_unit_test(the_last_parameters_are_kept),
         cmocka_unit_test(what_positions_cannot_show_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
