@@ -138,3 +138,19 @@ cls_status clsi_checkpoint_read(const char *path, const char *identity, int *fou
     clsi_container_clear(&c);
     return status;
 }
+
+cls_status clsi_checkpoint_head(const char *path, const char *identity, size_t n, double *values,
+                                int *found, cls_error *error) {
+    clsi_container c = {0};
+    *found = 0;
+    if (access(path, F_OK) != 0) return CLS_OK;
+    cls_status status = clsi_container_read(path, &c, error);
+    const char *made = status ? NULL : clsi_container_note(&c, "identity");
+    if (made && strcmp(made, identity) == 0) status = check(path, &c, identity, error);
+    if (!status && made && strcmp(made, identity) == 0) {
+        *found = c.tensors[0].n >= n;
+        if (*found) memcpy(values, c.tensors[0].values, n * sizeof *values);
+    }
+    clsi_container_clear(&c);
+    return status;
+}

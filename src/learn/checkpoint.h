@@ -32,4 +32,9 @@ cls_status clsi_checkpoint_write(const char *path, const char *identity,
 cls_status clsi_checkpoint_read(const char *path, const char *identity, int *found,
                                 clsi_archive *training, clsi_archive *optimizer, cls_error *error);
 
+/* The first n numbers of the training, if the file is there and has this identity: else *found = 0.
+ */
+cls_status clsi_checkpoint_head(const char *path, const char *identity, size_t n, double *values,
+                                int *found, cls_error *error);
+
 #endif

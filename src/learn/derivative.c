@@ -309,6 +309,7 @@ void clsi_derivative_problem(clsi_derivative *d, clsi_problem *out) {
     *out = (clsi_problem){.owner = d,
                           .n_parameters = d->rates->n_theta,
                           .n_rows = d->n * d->rates->n_rows,
+                          .group = d->rates->n_rows,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,
                           .gradient = problem_gradient};

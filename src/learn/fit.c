@@ -2,6 +2,8 @@
  * (derivatives). */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "learn/checkpoint.h"
+#include "learn/conditions.h"
 #include "learn/derivative.h"
 #include "learn/optimize.h"
 #include "learn/shoot.h"
@@ -45,6 +47,9 @@ cls_status clsi_lesson_shoot(clsi_lesson *w) {
                       .unknowns = w->unknowns,
                       .points = states ? states : w->points,
                       .options = o,
+                      .anchors = w->anchors,
+                      .n_begin = CLSI_BEGIN + w->unknowns->n_theta,
+                      .begin = w->begin,
                       .training = {.seed = o->seed,
                                    .patience = o->patience,
                                    .owner = w,
@@ -72,39 +77,106 @@ cls_status clsi_lesson_shoot(clsi_lesson *w) {
 
 /* ---- derivatives ---- */
 
+enum { MOST_POINTS = 20000, MOST_HELD = 4000, DERIVATIVE_FIT = 200 };
+
+typedef struct derivation {
+    clsi_lesson *w;
+    clsi_rates *rates;
+    clsi_derivative *trained, *held;
+    clsi_conditions *conditions; /* NULL: no anchors */
+    double *place;               /* (P) where they hold */
+} derivation;
+
 static void begin_here(void *owner, uint64_t seed, double *theta) {
-    const clsi_lesson *w = owner;
+    const derivation *d = owner;
     (void)seed;
-    memcpy(theta, w->theta, w->unknowns->n_theta * sizeof *theta);
+    memcpy(theta, d->w->theta, d->w->unknowns->n_theta * sizeof *theta);
 }
 
-static cls_status train_derivative(clsi_lesson *w, clsi_derivative *d, double *theta) {
+/* What the problem makes of theta. */
+static const double *meant(derivation *d, const double *theta) {
+    if (!d->conditions) return theta;
+    memcpy(d->place, theta, d->w->unknowns->n_theta * sizeof *theta);
+    clsi_conditions_project(d->conditions, d->place);
+    return d->place;
+}
+
+static double rms(clsi_derivative *of, const double *theta) {
+    clsi_problem problem;
+    clsi_derivative_problem(of, &problem);
+    return sqrt(2 * clsi_full_loss(&problem, theta));
+}
+
+static double validate_derivative(void *owner, const double *theta) {
+    derivation *d = owner;
+    return rms(d->held, meant(d, theta));
+}
+
+static double roll_derivative_out(void *owner, const double *theta) {
+    derivation *d = owner;
+    return clsi_lesson_rollout(d->w, meant(d, theta));
+}
+
+static int watch_derivative(void *owner, const clsi_training_progress *p) {
+    return clsi_lesson_watch(((derivation *)owner)->w, p);
+}
+
+static void keep_begin(void *owner, clsi_archive *a) {
+    clsi_lesson *w = ((derivation *)owner)->w;
+    clsi_archive_doubles(a, CLSI_BEGIN + w->unknowns->n_theta, w->begin);
+}
+
+static cls_status set_derivative_problem(derivation *d, clsi_problem *inner, clsi_problem *out) {
+    clsi_lesson *w = d->w;
+    clsi_derivative_problem(d->trained, inner);
+    *out = *inner;
+    if (!clsi_anchors_count(w->anchors)) return CLS_OK;
+    cls_status status =
+        clsi_conditions_create(w->anchors, inner, w->theta, &d->conditions, w->error);
+    if (status != CLS_OK) return status;
+    clsi_conditions_problem(d->conditions, out);
+    clsi_conditions_project(d->conditions, w->theta);
+    return CLS_OK;
+}
+
+static cls_status train_derivative(derivation *d, const char *what, double *theta) {
+    clsi_lesson *w = d->w;
     const cls_learn_options *o = w->o;
     const char *name = o->optimizer ? o->optimizer : "auto";
     if (!strcmp(name, "auto") || !strcmp(name, "linear"))
         name = w->unknowns->n_theta <= 2000 ? "lm" : "lbfgs";
-    clsi_problem problem;
+    clsi_problem inner, problem;
     clsi_training_info found;
-    clsi_derivative_problem(d, &problem);
+    cls_status status = set_derivative_problem(d, &inner, &problem);
+    if (status != CLS_OK) return status;
     clsi_training t = {.problem = &problem,
                        .optimizer = clsi_optimizer_find(name),
-                       .max_iterations = o->max_iterations ? o->max_iterations : 200,
+                       .max_iterations = o->max_iterations ? o->max_iterations : DERIVATIVE_FIT,
                        .seed = o->seed,
+                       .batch = o->batch,
+                       .rate = o->rate,
                        .patience = o->patience,
-                       .owner = w,
+                       .owner = d,
                        .initialise = begin_here,
-                       .rollout = clsi_lesson_rollout,
-                       .watch = clsi_lesson_watch};
-    w->info->loss_initial = sqrt(2 * clsi_full_loss(&problem, w->theta));
-    cls_status status = clsi_train(&t, theta, &found, w->error);
+                       .validate = d->held ? validate_derivative : NULL,
+                       .rollout = o->validate > 0 ? roll_derivative_out : NULL,
+                       .watch = watch_derivative,
+                       .checkpoint = o->checkpoint,
+                       .identity = what,
+                       .checkpoint_every = o->checkpoint_every,
+                       .keep = keep_begin,
+                       .resume = o->resume};
+    w->info->loss_initial = rms(d->trained, w->theta);
+    status = clsi_train(&t, theta, &found, w->error);
     if (status != CLS_OK) return status;
+    if (d->conditions) clsi_conditions_project(d->conditions, theta);
     memcpy(w->theta, theta, w->unknowns->n_theta * sizeof *theta);
     w->info->iterations += found.iterations;
     w->info->rollout = found.rollout;
-    w->info->samples = clsi_derivative_points(d);
-    w->info->loss_final = sqrt(2 * clsi_full_loss(&problem, w->theta));
-    w->info->loss_validation = NAN;
-    w->info->validation_samples = 0;
+    w->info->samples = clsi_derivative_points(d->trained);
+    w->info->validation_samples = d->held ? clsi_derivative_points(d->held) : 0;
+    w->info->loss_final = rms(d->trained, w->theta);
+    w->info->loss_validation = d->held ? rms(d->held, w->theta) : NAN;
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
     return w->residual->scale_free ? clsi_lesson_rescale(w) : CLS_OK;
 }
@@ -112,19 +184,28 @@ static cls_status train_derivative(clsi_lesson *w, clsi_derivative *d, double *t
 /* From the fit of the residual on, by the rates themselves. */
 cls_status clsi_lesson_derive(clsi_lesson *w) {
     clsi_motion motion = {0};
-    clsi_rates *rates = NULL;
-    clsi_derivative *d = NULL;
-    double *theta = clsi_calloc(w->unknowns->n_theta, sizeof *theta);
-    cls_status status = theta ? CLS_OK : clsi_no_memory(w->error);
+    derivation d = {.w = w};
+    size_t P = w->unknowns->n_theta;
+    double *theta = clsi_calloc(2 * P, sizeof *theta);
+    char *what = clsi_lesson_identity(w, "derivative");
+    cls_status status = theta && what ? CLS_OK : clsi_no_memory(w->error);
+    if (theta) d.place = theta + P;
     w->residual->scale_free = w->info->normalised;
     if (status == CLS_OK)
-        status = clsi_motion_rates(w->system, w->set, w->unknowns, &motion, &rates, w->error);
+        status = clsi_motion_rates(w->system, w->set, w->unknowns, &motion, &d.rates, w->error);
     if (status == CLS_OK)
-        status = clsi_derivative_create(w->points, rates, w->residual, 0, 20000, &d, w->error);
-    if (status == CLS_OK) status = train_derivative(w, d, theta);
-    clsi_derivative_free(&d);
-    clsi_rates_free(&rates);
+        status = clsi_derivative_create(w->points, d.rates, w->residual, 0, MOST_POINTS, &d.trained,
+                                        w->error);
+    if (status == CLS_OK && w->points->n_held)
+        status = clsi_derivative_create(w->points, d.rates, w->residual, 1, MOST_HELD, &d.held,
+                                        w->error);
+    if (status == CLS_OK) status = train_derivative(&d, what, theta);
+    clsi_conditions_free(&d.conditions);
+    clsi_derivative_free(&d.trained);
+    clsi_derivative_free(&d.held);
+    clsi_rates_free(&d.rates);
     clsi_motion_clear(&motion);
+    free(what);
     free(theta);
     return status;
 }

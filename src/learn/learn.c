@@ -141,7 +141,8 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     w->info->samples = w->points->n_training;
     w->info->validation_samples = w->points->n_windows - w->points->n_training;
     w->theta = clsi_calloc(w->unknowns->n_theta, sizeof *w->theta);
-    if (!w->theta) return clsi_no_memory(w->error);
+    w->begin = clsi_calloc(CLSI_BEGIN + w->unknowns->n_theta, sizeof *w->begin);
+    if (!w->theta || !w->begin) return clsi_no_memory(w->error);
     status = clsi_lesson_loss(w, w->theta, 0, w->points->n_training, &w->info->loss_initial);
     if (status == CLS_OK) status = clsi_lesson_solve(w);
     if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
@@ -187,5 +188,6 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     clsi_unknowns_free(&w.unknowns);
     clsi_points_free(&w.points);
     free(w.theta);
+    free(w.begin);
     return status;
 }

@@ -19,10 +19,21 @@ typedef struct clsi_lesson {
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
     cls_error *error;
 } clsi_lesson;
+
+/* The head of the checkpoints of fits that go on from the fit of the residual: what it was told to
+ * have done, and its parameters behind that. Resumed, it is not made again. */
+enum {
+    CLSI_BEGIN_ITERATIONS,
+    CLSI_BEGIN_ROLLOUT,
+    CLSI_BEGIN_RESTART,
+    CLSI_BEGIN_EARLY,
+    CLSI_BEGIN
+};
 
 double clsi_now(void); /* seconds */
 int clsi_is_loss(const clsi_lesson *w, const char *name);
@@ -46,8 +57,9 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
 cls_status clsi_lesson_check_from(const clsi_lesson *w);
 /* All rows alike, as the papers have them. */
 cls_status clsi_lesson_weights(clsi_lesson *w);
-/* What a checkpoint belongs to: settings as words, data and system as a hash. */
-char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer);
+/* What a checkpoint belongs to: settings as words, data and system as a hash. `what` is the
+ * optimiser of the residual, or the loss of the fit after it. */
+char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
 
 /* ---- fit.c ---- */
 

@@ -5,9 +5,12 @@
  * far behind, and double twice (shared/physics/discrete-gradient.md: residual first, rollout last,
  * growing horizon). Starts of windows are free as soon as the data are noisy or lack a state;
  * without noise the measured point is the best there is. Short stages make a few iterations only;
- * the last one is a training like any other: validated, watched, kept in checkpoints. */
+ * the last one is a training like any other: validated, watched. All keep checkpoints, which say at
+ * their head which stage it is and from which parameters it began, so that nothing that was over is
+ * made again. Anchors hold throughout (conditions.c). */
 #include "learn/shoot.h"
 #include "base/base.h"
+#include "learn/checkpoint.h"
 #include "learn/optimize.h"
 #include "simulate/rates.h"
 #include <math.h>
@@ -98,13 +101,17 @@ enum { STAGES = 3, SHORT_FITS = 10, LONG_FIT = 200, FLAT = 3 };
 
 typedef struct stage {
     const clsi_shoot *j;
+    size_t number; /* counted down: 0 is the last */
     clsi_shooting *trained, *held;
-    const double *from; /* parameters to begin with */
-    uint64_t before;    /* iterations of earlier stages */
-    double enough;      /* a decrease of the loss below this part of it is none */
-    double loss;        /* of the last report */
-    size_t flat;        /* reports in a row without a decrease */
-    int over;           /* ended by these */
+    clsi_conditions *conditions; /* NULL: no anchors */
+    double *from;                /* parameters to begin with */
+    double *place;               /* (P) where the conditions hold */
+    uint64_t before;             /* iterations of earlier stages */
+    double enough;               /* a decrease of the loss below this part of it is none */
+    double loss;                 /* of the last report */
+    size_t flat;                 /* reports in a row without a decrease */
+    int batches; /* the optimiser sees some windows at a time: its losses go up and down */
+    int over;    /* ended by these */
 } stage;
 
 static double rms(clsi_shooting *s, const double *theta) {
@@ -119,13 +126,32 @@ static void initialise(void *owner, uint64_t seed, double *theta) {
     memcpy(theta, s->from, s->j->unknowns->n_theta * sizeof *theta);
 }
 
+/* What the problem makes of theta. */
+static const double *meant(stage *s, const double *theta) {
+    if (!s->conditions) return theta;
+    memcpy(s->place, theta, s->j->unknowns->n_theta * sizeof *theta);
+    clsi_conditions_project(s->conditions, s->place);
+    return s->place;
+}
+
 static double validate(void *owner, const double *theta) {
-    return rms(((stage *)owner)->held, theta);
+    return rms(((stage *)owner)->held, meant(owner, theta));
 }
 
 static double roll_out(void *owner, const double *theta) {
     const clsi_training *t = &((stage *)owner)->j->training;
-    return t->rollout(t->owner, theta);
+    return t->rollout(t->owner, meant(owner, theta));
+}
+
+/* The head is also read alone: find_stage. */
+static void keep(void *owner, clsi_archive *a) {
+    stage *s = owner;
+    clsi_archive_doubles(a, s->j->n_begin, s->j->begin);
+    clsi_archive_size(a, STAGES, &s->number);
+    clsi_archive_word(a, &s->before);
+    clsi_archive_doubles(a, s->j->unknowns->n_theta, s->from);
+    clsi_archive_doubles(a, 1, &s->loss);
+    clsi_archive_size(a, SIZE_MAX >> 12, &s->flat);
 }
 
 static int watch(void *owner, const clsi_training_progress *p) {
@@ -136,7 +162,7 @@ static int watch(void *owner, const clsi_training_progress *p) {
     if (t->watch && t->watch(t->owner, &told)) return 1;
     s->flat = s->loss - p->loss < s->enough * p->loss ? s->flat + 1 : 0;
     s->loss = p->loss;
-    s->over = s->flat >= FLAT;
+    s->over = s->flat >= FLAT && !s->batches;
     return s->over;
 }
 
@@ -157,7 +183,8 @@ static cls_status make_windows(const clsi_shoot *j, const clsi_sensitive *step, 
                                .intervals = intervals,
                                .substeps = o->substeps,
                                .free_starts = free_starts,
-                               .max_windows = o->max_windows};
+                               .max_windows = o->max_windows,
+                               .equal = s->batches};
     if (!w.max_windows) w.max_windows = 1 + MOST_STEPS / intervals;
     cls_status status = clsi_shooting_create(j->points, step, &w, 0, &s->trained, error);
     w.max_windows = 1 + HELD_STEPS / intervals;
@@ -180,61 +207,107 @@ static cls_status prune(stage *s, const double *theta, cls_error *error) {
                      before - clsi_shooting_windows(s->trained), before);
 }
 
+/* The problem of a stage: that of its windows, where the anchors hold. */
+static cls_status set_problem(stage *s, int resumed, clsi_problem *windows, clsi_problem *out,
+                              cls_error *error) {
+    clsi_shooting_problem(s->trained, windows);
+    *out = *windows;
+    if (!clsi_anchors_count(s->j->anchors)) return CLS_OK;
+    cls_status status =
+        clsi_conditions_create(s->j->anchors, windows, s->from, &s->conditions, error);
+    if (status != CLS_OK) return status;
+    clsi_conditions_problem(s->conditions, out);
+    if (!resumed) clsi_conditions_project(s->conditions, s->from);
+    return CLS_OK;
+}
+
+static void set_training(stage *s, clsi_problem *problem, int resumed, clsi_training *t) {
+    const cls_learn_options *o = s->j->options;
+    int last = s->number == 0;
+    *t = s->j->training;
+    t->problem = problem;
+    t->optimizer = choose_optimizer(s->j);
+    t->max_iterations = !last ? SHORT_FITS : o->max_iterations ? o->max_iterations : LONG_FIT;
+    t->restarts = 1;
+    t->batch = o->batch;
+    t->rate = o->rate;
+    t->owner = s;
+    t->initialise = initialise;
+    t->validate = s->held ? validate : NULL;
+    t->rollout = last && s->j->training.rollout ? roll_out : NULL;
+    t->watch = watch;
+    t->keep = keep;
+    t->resume = resumed;
+}
+
+static cls_status train_stage(stage *s, int resumed, double *result, clsi_shoot_info *info,
+                              cls_error *error) {
+    clsi_problem windows, problem;
+    clsi_training t;
+    cls_status status = prune(s, s->from, error);
+    if (status == CLS_OK) status = set_problem(s, resumed, &windows, &problem, error);
+    if (status != CLS_OK) return status;
+    set_training(s, &problem, resumed, &t);
+    info->initial = rms(s->trained, s->from);
+    info->windows = clsi_shooting_windows(s->trained);
+    info->validation_windows = s->held ? clsi_shooting_windows(s->held) : 0;
+    status = clsi_train(&t, result, &info->training, error);
+    if (status != CLS_OK) return status;
+    /* ended here, not by the one who watches: there is nothing to go on with */
+    if (s->over) info->training.stopped = 0;
+    if (s->over && t.checkpoint) unlink(t.checkpoint);
+    if (s->conditions) clsi_conditions_project(s->conditions, result);
+    info->training.iterations += s->before;
+    info->stages++;
+    info->final = rms(s->trained, result);
+    info->validation = s->held ? rms(s->held, result) : NAN;
+    return CLS_OK;
+}
+
 static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
-                            int last, double *theta, clsi_shoot_info *info, cls_error *error) {
+                            size_t number, int resumed, double *theta, clsi_shoot_info *info,
+                            cls_error *error) {
+    size_t P = j->unknowns->n_theta;
+    double *result = clsi_calloc(2 * P, sizeof *result);
     stage s = {.j = j,
+               .number = number,
                .from = theta,
+               .place = result ? result + P : NULL,
                .before = info->training.iterations,
-               .enough = last ? 1e-6 : 1e-3,
-               .loss = INFINITY};
-    double *result = clsi_calloc(j->unknowns->n_theta, sizeof *result);
+               .enough = number ? 1e-3 : 1e-6,
+               .loss = INFINITY,
+               .batches = !strcmp(info->optimizer, "adam") || !strcmp(info->optimizer, "spring")};
+    info->intervals = intervals;
     cls_status status = result ? make_windows(j, step, intervals, info->free_starts, &s, error)
                                : clsi_no_memory(error);
-    clsi_problem problem;
-    clsi_training t = j->training;
-    char identity[512];
-    if (status == CLS_OK) status = prune(&s, theta, error);
-    if (status == CLS_OK) {
-        clsi_shooting_problem(s.trained, &problem);
-        snprintf(identity, sizeof identity, "shooting %zu, %.400s", intervals,
-                 t.identity ? t.identity : "");
-        t.problem = &problem;
-        t.optimizer = choose_optimizer(j);
-        t.max_iterations = !last                        ? SHORT_FITS
-                           : j->options->max_iterations ? j->options->max_iterations
-                                                        : LONG_FIT;
-        t.restarts = 1;
-        t.identity = identity;
-        if (!last) t.checkpoint = NULL;
-        t.owner = &s;
-        t.initialise = initialise;
-        t.validate = s.held ? validate : NULL;
-        t.rollout = last && j->training.rollout ? roll_out : NULL;
-        t.watch = watch;
-        info->initial = rms(s.trained, theta);
-        info->windows = clsi_shooting_windows(s.trained);
-        info->validation_windows = s.held ? clsi_shooting_windows(s.held) : 0;
-        info->intervals = intervals;
-        status = clsi_train(&t, result, &info->training, error);
-    }
-    if (status == CLS_OK) {
-        memcpy(theta, result, j->unknowns->n_theta * sizeof *theta);
-        info->training.iterations += s.before;
-        if (s.over) info->training.stopped = 0;
-        info->stages++;
-        info->final = rms(s.trained, theta);
-        info->validation = s.held ? rms(s.held, theta) : NAN;
-    }
+    if (status == CLS_OK) status = train_stage(&s, resumed, result, info, error);
+    if (status == CLS_OK) memcpy(theta, result, P * sizeof *theta);
     free(result);
+    clsi_conditions_free(&s.conditions);
     clsi_shooting_free(&s.trained);
     clsi_shooting_free(&s.held);
     return status;
 }
 
-/* A checkpoint is of the last stage, so that the others are over. */
-static int resumes(const clsi_shoot *j) {
+/* Where a checkpoint goes on: its stage, and what that began with. Without one, the first. */
+static cls_status find_stage(const clsi_shoot *j, size_t *number, double *theta,
+                             clsi_shoot_info *info, cls_error *error) {
     const clsi_training *t = &j->training;
-    return t->resume && t->checkpoint && access(t->checkpoint, F_OK) == 0;
+    size_t P = j->unknowns->n_theta, n = j->n_begin + 3 + P;
+    int found = 0;
+    *number = STAGES - 1;
+    if (!t->resume || !t->checkpoint) return CLS_OK;
+    double *head = clsi_calloc(n, sizeof *head), *own = head + j->n_begin;
+    if (!head) return clsi_no_memory(error);
+    cls_status status = clsi_checkpoint_head(t->checkpoint, t->identity, n, head, &found, error);
+    clsi_archive a = {.reading = 1, .n = n, .at = j->n_begin, .values = head};
+    if (status == CLS_OK && found) {
+        clsi_archive_size(&a, STAGES - 1, number);
+        clsi_archive_word(&a, &info->training.iterations);
+        if (!a.failed) memcpy(theta, own + 3, P * sizeof *theta);
+    }
+    free(head);
+    return status;
 }
 
 cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *info,
@@ -245,15 +318,19 @@ cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *i
         return clsi_fail(error, CLS_USAGE, "there is no optimizer '%s'", j->options->optimizer);
     snprintf(info->optimizer, sizeof info->optimizer, "%s", optimizer->name);
     clsi_motion motion;
-    cls_status status =
-        clsi_motion_create(j->system, j->set, j->unknowns, j->options->scheme, &motion, error);
-    size_t most = longest(j->points),
-           all = j->options->window ? j->options->window : MOST_INTERVALS;
+    size_t first, most = longest(j->points),
+                  all = j->options->window ? j->options->window : MOST_INTERVALS;
     if (all > most) all = most;
-    for (int k = STAGES - 1; k >= 0 && status == CLS_OK && !info->training.stopped; k--) {
+    cls_status status = find_stage(j, &first, theta, info, error);
+    if (status != CLS_OK) return status;
+    status = clsi_motion_create(j->system, j->set, j->unknowns, j->options->scheme, &motion, error);
+    int resumed = j->training.resume;
+    for (size_t k = first + 1; k-- > 0 && status == CLS_OK && !info->training.stopped;) {
         size_t intervals = all >> k;
-        if (k && (intervals < 2 || resumes(j))) continue;
-        status = run_stage(j, motion.step, intervals ? intervals : 1, k == 0, theta, info, error);
+        if (k && intervals < 2) continue;
+        status =
+            run_stage(j, motion.step, intervals ? intervals : 1, k, resumed, theta, info, error);
+        resumed = 0;
     }
     clsi_motion_clear(&motion);
     return status;

@@ -2,6 +2,7 @@
 #ifndef CLSI_SHOOT_H
 #define CLSI_SHOOT_H
 
+#include "learn/conditions.h"
 #include "learn/shooting.h"
 #include "learn/train.h"
 
@@ -26,6 +27,10 @@ typedef struct clsi_shoot {
     const clsi_unknowns *unknowns;
     const clsi_points *points;
     const cls_learn_options *options;
+    const clsi_anchors *anchors;
+    /* the head of its checkpoints: what came before (lesson.h) */
+    size_t n_begin;
+    double *begin;
     /* rollout, watch, checkpoint, seed, patience, identity, owner: as for any training */
     clsi_training training;
 } clsi_shoot;

@@ -34,16 +34,18 @@ struct clsi_shooting {
 
 /* ---- windows ---- */
 
-/* Cuts trajectories into windows of `intervals`; a rest is a shorter window. Counts when list is
- * NULL. */
-static size_t cut(const clsi_points *p, int held, size_t intervals, clsi_window *list) {
+/* Cuts trajectories into windows of `intervals`; a rest is a shorter window, or overlaps. Counts
+ * when list is NULL. */
+static size_t cut(const clsi_points *p, int held, size_t intervals, int equal, clsi_window *list) {
     const size_t *ends = held ? p->held : p->trained;
     size_t n_ends = held ? p->n_held : p->n_trained, n = 0;
     for (size_t i = 0; i < n_ends; i++) {
         size_t begin = ends[2 * i], end = ends[2 * i + 1];
         for (size_t at = begin, length; at + 1 < end; at += length) {
             length = intervals && intervals < end - 1 - at ? intervals : end - 1 - at;
-            if (list) list[n] = (clsi_window){at, length, 0};
+            int back = equal && length < intervals && end - 1 - begin >= intervals;
+            size_t first = back ? end - 1 - intervals : at;
+            if (list) list[n] = (clsi_window){first, back ? intervals : length, 0};
             n++;
         }
     }
@@ -95,10 +97,10 @@ static cls_status create(clsi_shooting *s, const clsi_points *points, const clsi
     clsi_target *t = &s->target;
     cls_status status = set_target(points, motion, o, t, error);
     if (status != CLS_OK) return status;
-    size_t all = cut(points, held, o->intervals, NULL);
+    size_t all = cut(points, held, o->intervals, o->equal, NULL);
     s->window = clsi_calloc(all, sizeof *s->window);
     if (!s->window) return clsi_no_memory(error);
-    cut(points, held, o->intervals, s->window);
+    cut(points, held, o->intervals, o->equal, s->window);
     choose(s, all, o->max_windows);
     t->alone = s->n_windows == 1;
     s->kept = SIZE_MAX;
@@ -368,10 +370,17 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
     return status;
 }
 
+/* Rows of a window, when all have as many: batches are drawn window by window. */
+static size_t rows_together(const clsi_shooting *s) {
+    size_t rows = s->n_windows ? clsi_target_rows(&s->target, s->window[0].intervals) : 0;
+    return rows * s->n_windows == s->n_rows && rows == s->target.most_rows ? rows : 0;
+}
+
 void clsi_shooting_problem(clsi_shooting *s, clsi_problem *out) {
     *out = (clsi_problem){.owner = s,
                           .n_parameters = s->target.n_theta,
                           .n_rows = s->n_rows,
+                          .group = rows_together(s),
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,
                           .gradient = problem_gradient};

@@ -54,6 +54,8 @@ typedef struct clsi_shooting_options {
     size_t substeps;    /* 0: one */
     int free_starts;
     size_t max_windows; /* spread over the data; 0: all */
+    int equal;          /* what is left of a trajectory is no shorter window but overlaps the one
+                         * before it, so that windows can be drawn in batches */
 } clsi_shooting_options;
 
 typedef struct clsi_shooting clsi_shooting;

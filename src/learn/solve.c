@@ -304,7 +304,7 @@ static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
 }
 
 /* What a checkpoint belongs to: settings as words, data and system as a hash. */
-char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer) {
+char *clsi_lesson_identity(const clsi_lesson *w, const char *what) {
     const clsi_points *p = w->points;
     const cls_learn_options *o = w->o;
     clsi_text text = {0};
@@ -317,7 +317,7 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer) {
         hash = mix(hash, strlen(w->set->names[i]) + 1, w->set->names[i]);
         hash = mix(hash, sizeof *w->set->values, &w->set->values[i]);
     }
-    clsi_text_printf(&text, "%s, seed %llu, restarts %zu, patience %llu, scheme %s", optimizer,
+    clsi_text_printf(&text, "%s, seed %llu, restarts %zu, patience %llu, scheme %s", what,
                      (unsigned long long)o->seed, o->restarts ? o->restarts : 1,
                      (unsigned long long)o->patience, o->scheme ? o->scheme : "quadrature");
     for (size_t i = 0; i < w->unknowns->n; i++) {
@@ -329,13 +329,53 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *optimizer) {
     double how[] = {(double)o->batch, o->decay, o->constant_rate, o->last};
     if (how[0] + how[1] + how[2] + how[3] > 0) hash = mix(hash, sizeof how, how);
     if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
+    if (!clsi_is_loss(w, "residual"))
+        clsi_text_printf(&text, ", loss %s, window %zu, substeps %zu, optimizer %s", o->loss,
+                         o->window, o->substeps, o->optimizer ? o->optimizer : "auto");
     clsi_text_printf(&text, ", data and system %016llx", (unsigned long long)hash);
     return clsi_text_take(&text);
 }
 
+/* What the fit of the residual ended with, from the checkpoint of a fit that went on from there. */
+static cls_status find_begin(clsi_lesson *w, int *found) {
+    size_t P = w->unknowns->n_theta;
+    *found = 0;
+    if (!w->o->resume || !w->o->checkpoint || clsi_is_loss(w, "residual")) return CLS_OK;
+    char *what = clsi_lesson_identity(w, w->o->loss);
+    if (!what) return clsi_no_memory(w->error);
+    cls_status status =
+        clsi_checkpoint_head(w->o->checkpoint, what, CLSI_BEGIN + P, w->begin, found, w->error);
+    free(what);
+    return status;
+}
+
+static cls_status train_or_resume(clsi_lesson *w, const clsi_training *t) {
+    int found;
+    size_t P = w->unknowns->n_theta;
+    clsi_training_info did;
+    double *begin = w->begin;
+    cls_status status = find_begin(w, &found);
+    if (status != CLS_OK) return status;
+    if (found) {
+        memcpy(w->theta, begin + CLSI_BEGIN, P * sizeof *w->theta);
+    } else {
+        status = clsi_train(t, w->theta, &did, w->error);
+        if (status != CLS_OK) return status;
+        begin[CLSI_BEGIN_ITERATIONS] = (double)did.iterations;
+        begin[CLSI_BEGIN_ROLLOUT] = did.rollout;
+        begin[CLSI_BEGIN_RESTART] = (double)did.restart;
+        begin[CLSI_BEGIN_EARLY] = did.early;
+        memcpy(begin + CLSI_BEGIN, w->theta, P * sizeof *w->theta);
+    }
+    w->info->iterations = (uint64_t)begin[CLSI_BEGIN_ITERATIONS];
+    w->info->rollout = begin[CLSI_BEGIN_ROLLOUT];
+    w->info->restart = (size_t)begin[CLSI_BEGIN_RESTART];
+    w->info->ended_early = (size_t)begin[CLSI_BEGIN_EARLY];
+    return CLS_OK;
+}
+
 static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimizer) {
     clsi_problem problem;
-    clsi_training_info found;
     const cls_learn_options *o = w->o;
     char *what = clsi_lesson_identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
@@ -369,19 +409,13 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
                        .rollout = o->validate > 0 ? roll_out : NULL,
                        .watch = clsi_lesson_watch,
-                       /* with shooting the checkpoint is that of its last stage */
-                       .checkpoint = clsi_is_loss(w, "shooting") ? NULL : o->checkpoint,
+                       .checkpoint = o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
-                       .resume = o->resume && !clsi_is_loss(w, "shooting")};
-    cls_status status = clsi_train(&t, w->theta, &found, w->error);
+                       .resume = o->resume};
+    cls_status status = train_or_resume(w, &t);
     free(what);
-    if (status != CLS_OK) return status;
-    w->info->iterations = found.iterations;
-    w->info->rollout = found.rollout;
-    w->info->restart = found.restart;
-    w->info->ended_early = (size_t)found.early;
-    return CLS_OK;
+    return status;
 }
 
 /* Is there a velocity whose square is a number other than zero? */

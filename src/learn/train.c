@@ -57,6 +57,7 @@ typedef struct training {
 
 /* Everything that later decisions depend on. */
 static void state(training *s, clsi_archive *a) {
+    if (s->t->keep) s->t->keep(s->t->owner, a);
     candidate *both[] = {&s->now, &s->result};
     for (int i = 0; i < 2; i++) {
         clsi_archive_doubles(a, s->n, both[i]->theta);

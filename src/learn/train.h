@@ -5,6 +5,8 @@
 
 #include "learn/problem.h"
 
+struct clsi_archive;
+
 /* What an iteration is told as. */
 typedef struct clsi_training_progress {
     size_t restart;
@@ -34,6 +36,8 @@ typedef struct clsi_training {
     const char *checkpoint;                                            /* path or NULL */
     const char *identity;    /* what the checkpoint belongs to */
     double checkpoint_every; /* seconds; 0: after every report */
+    /* What else the owner's decisions depend on, at the head of the checkpoint; NULL: nothing. */
+    void (*keep)(void *owner, struct clsi_archive *a);
     int resume;
 } clsi_training;
 

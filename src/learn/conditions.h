@@ -1,0 +1,19 @@
+/* learn, inside: anchors in fits that are iterated. */
+#ifndef CLSI_CONDITIONS_H
+#define CLSI_CONDITIONS_H
+
+#include "learn/learn.h"
+
+typedef struct clsi_conditions clsi_conditions;
+/* theta: some parameters at which it is seen which anchors are linear. `inner` and `anchors`
+ * outlive this. */
+cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner,
+                                  const double *theta, clsi_conditions **out, cls_error *error);
+void clsi_conditions_free(clsi_conditions **c);
+size_t clsi_conditions_hard(const clsi_conditions *c); /* those that hold exactly */
+/* The nearest parameters that meet the linear ones. */
+void clsi_conditions_project(const clsi_conditions *c, double *theta);
+/* The inner problem where they hold, with a row for each of the others. */
+void clsi_conditions_problem(clsi_conditions *c, clsi_problem *out);
+
+#endif
