@@ -381,6 +381,18 @@ static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cl
     return status;
 }
 
+/* A coefficient of a component is used on other paths than those it was learned on, and one
+ * trajectory is a line in the space of its inputs where these are several: off that line the network is what it was at the
+ * start. Inputs within an eighth instead of one make that nearly linear, so that of all that fits
+ * the line something smooth is found. Measured on paper 001, 7.5, with coefficients that vary
+ * (`clausius reproduce ephs-7.5`): the error of the reuse falls from 8e-4 to 1e-8. */
+static const double GENTLE = 8;
+
+static int is_gentle(const clsi_unknown *u) {
+    int coefficient = u->kind == CLSI_PART_HEAT || u->kind == CLSI_PART_COUPLING;
+    return coefficient && u->learned.d > 1 && strncmp(u->learned.field->spec, "network", 7) == 0;
+}
+
 /* Raw inputs at all points, then center and half width from their range. */
 static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
                                const cls_node *z, cls_error *error) {
@@ -415,6 +427,7 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
         if (even) half = size;
         l->center[i] = scaled && !even ? low / 2 + high / 2 : 0;
         l->half[i] = !scaled ? 1 : half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
+        if (is_gentle(u)) l->half[i] *= GENTLE;
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
     }
