@@ -86,6 +86,15 @@ cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out,
     if (!status)
         status = cls_learn(s, NULL, 1, (const cls_table *const *)&t->data, &name, &o, &out->model,
                            &out->info, error);
+    if (!status && way->polish) {
+        cls_model *first = out->model;
+        o.from = first;
+        o.optimizer = "lm";
+        o.max_iterations = way->polish;
+        status = cls_learn(s, NULL, 1, (const cls_table *const *)&t->data, &name, &o, &out->model,
+                           &out->info, error);
+        cls_model_free(&first);
+    }
     if (status && status != CLS_INTERRUPTED) cli_prefix(error, "%s", way->row);
     cls_system_free(&s);
     return status;

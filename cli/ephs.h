@@ -14,6 +14,7 @@ typedef struct ephs_way {
     const char *rule;    /* of the residual; NULL: implicit-midpoint, the map of the data */
     const char *scheme;  /* that simulates over 100,000 steps */
     uint64_t iterations; /* 0: the optimiser's own */
+    uint64_t polish;     /* then so many of Levenberg-Marquardt; 0: none */
     const char *paper, *paper_100; /* largest squared error for t < 20, t < 100; NULL: none */
     const char *want, *want_100;   /* bounds; NULL: shown */
     const char *energy, *falls;    /* bounds of |dE| and of entropy falls in 100,000 steps */

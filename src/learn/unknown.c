@@ -382,9 +382,10 @@ static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cl
 }
 
 /* A coefficient of a component is used on other paths than those it was learned on, and one
- * trajectory is a line in the space of its inputs where these are several: off that line the network is what it was at the
- * start. Inputs within an eighth instead of one make that nearly linear, so that of all that fits
- * the line something smooth is found. Measured on paper 001, 7.5, with coefficients that vary
+ * trajectory is a line in the space of its inputs where these are several: off that line the
+ * network is what it was at the start. Inputs within an eighth instead of one make that nearly
+ * linear, so that of all that fits the line something smooth is found. Measured on paper 001, 7.5,
+ * with coefficients that vary
  * (`clausius reproduce ephs-7.5`): the error of the reuse falls from 8e-4 to 1e-8. */
 static const double GENTLE = 8;
 
