@@ -133,7 +133,7 @@ static double squared_error(const ephs_truth *t, const cls_system *s, const doub
 
 cls_status ephs_follow(const ephs_truth *t, const cls_system *s, const char *const *outputs,
                        cls_table **out, cls_error *error) {
-    const char *names[16] = {"time", "q", "p", "error"};
+    const char *names[16] = {"time", "q", "p", "squared error"};
     int from[16] = {0, column_of(s, "q"), column_of(s, "p"), -1};
     size_t n = 4;
     cls_simulator *sim = NULL;
@@ -218,10 +218,10 @@ cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, e
     if (!status) status = ephs_follow(t, s, outputs, table, error);
     if (!status)
         status = ephs_cell(f, way->row, "squared error, t < 20", way->paper, way->want,
-                           ephs_most(*table, "error", 19.95), way->note, error);
+                           ephs_most(*table, "squared error", 19.95), way->note, error);
     if (!status)
         status = ephs_cell(f, way->row, "squared error, t < 100", way->paper_100, way->want_100,
-                           ephs_most(*table, "error", 100.05), NULL, error);
+                           ephs_most(*table, "squared error", 100.05), NULL, error);
     if (!status) status = ephs_watch(t, s, way->scheme, steps, &laws, error);
     if (!status)
         status = ephs_cell(f, way->row, f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps",
@@ -234,13 +234,14 @@ cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, e
 cls_status ephs_draw(const cli_findings *f, const char *name, size_t n,
                      const cls_table *const *tables, const char *const *labels,
                      const char *const *columns, cls_error *error) {
-    char path[1024];
+    char path[1024], title[160];
     cls_plot_options o = cls_plot_defaults();
     if (!f->folder) return CLS_OK;
     for (; columns[o.n_columns]; o.n_columns++) {
     }
     o.columns = columns;
-    o.title = name;
+    snprintf(title, sizeof title, "%s: truth and models, implicit-midpoint, h = 0.1", name);
+    o.title = title;
     snprintf(path, sizeof path, "%.900s/%s.svg", f->folder, name);
     return cls_plot(n, tables, labels, &o, path, error);
 }

@@ -48,7 +48,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 
 static const cli_option option_table[] = {
     {"output", 'o', "FILE", "the picture, .svg or .png"},
-    {"columns", 0, "LIST", "panels: a column against time, or x:v.x for a phase portrait"},
+    {"columns", 0, "LIST",
+     "panels: a column against time, x:v.x for a phase portrait, log(x) for powers of ten"},
     {"title", 0, "TEXT", "a title above the panels"},
     {"width", 0, "PIXELS", "width; else chosen from the number of panels"},
     {"height", 0, "PIXELS", "height; else chosen from the number of panels"},

@@ -76,7 +76,7 @@ static cls_status reuse(cli_findings *f, const cls_model *m, size_t n, const cha
     if (!status) status = ephs_follow(there, cls_model_system(other), NULL, &t, error);
     if (!status)
         status = ephs_cell(f, row, "reuse, m = 4, t < 100", NULL, bound,
-                           ephs_most(t, "error", 100.05), NULL, error);
+                           ephs_most(t, "squared error", 100.05), NULL, error);
     cls_table_free(&t);
     cls_system_free(&plain);
     cls_model_free(&other);
@@ -121,7 +121,7 @@ static const ephs_way ways_7_3[] = {
 };
 
 static cls_status run_7_3(cli_findings *f, cls_error *error) {
-    static const char *const columns[] = {"q:p", "error", "H", "force", "power", NULL};
+    static const char *const columns[] = {"q:p", "log(squared error)", "H", "force", "power", NULL};
     static const char *const outputs[] = {"H", "force", "power", "damping", NULL};
     static const char *const part[] = {"damper"};
     static const char truth_text[] =
@@ -207,7 +207,7 @@ static cls_status add_unseen(cli_findings *f, const ephs_truth *t, const char *r
 }
 
 static cls_status run_7_4(cli_findings *f, cls_error *error) {
-    static const char *const columns[] = {"q:p", "error", "H", "force", "flow", NULL};
+    static const char *const columns[] = {"q:p", "log(squared error)", "H", "force", "flow", NULL};
     static const char *const outputs[] = {"H", "force", "flow", NULL};
     ephs_truth truth;
     ephs_model model = {0};
@@ -309,8 +309,8 @@ static const ephs_way varying_solve = {
 static cls_status run_one(cli_findings *f, const char *truth_text, const ephs_way *way,
                           const char *d_bound, const char *reuse_bound, const char *picture,
                           cls_error *error) {
-    static const char *const columns[] = {"q:p",          "error", "H", "damping",
-                                          "conductivity", "power", NULL};
+    static const char *const columns[] = {
+        "q:p", "log(squared error)", "H", "damping", "conductivity", "power", NULL};
     static const char *const outputs[] = {"H", "force", "power", "damping", "conductivity", NULL};
     static const char *const parts[] = {"damper", "conduction"};
     ephs_truth truth, there = {0};

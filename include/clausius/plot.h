@@ -15,7 +15,8 @@ typedef struct cls_plot_options {
     int width, height; /* pixels; 0: chosen from the number of panels */
     const char *title; /* NULL: none */
     size_t n_columns;  /* 0: a sensible choice: state, phase portrait, energy error, entropy */
-    const char *const *columns; /* a column against time, or "x:v.x" for a phase portrait */
+    /* a column against time, "x:v.x" for a phase portrait, "log(x)" for powers of ten */
+    const char *const *columns;
 } cls_plot_options;
 
 CLS_API cls_plot_options cls_plot_defaults(void);

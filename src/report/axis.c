@@ -30,6 +30,7 @@ static int floor_log10(double x) {
 static void choose_step(clsi_axis *a, int most) {
     static const int mantissas[] = {1, 2, 5};
     int power = floor_log10((a->hi - a->lo) / most) - 1;
+    if (a->powers && power < 0) power = 0;
     for (int i = 0;; i++) {
         a->mantissa = mantissas[i % 3];
         a->power = power + i / 3;
@@ -110,12 +111,25 @@ clsi_axis clsi_axis_make(double lo, double hi, int most_ticks) {
     return a;
 }
 
+clsi_axis clsi_axis_make_powers(double lo, double hi, int most_ticks) {
+    clsi_axis a = {.lo = floor(lo), .hi = ceil(hi), .powers = 1};
+    if (!(a.hi > a.lo)) a.hi = a.lo + 1;
+    choose_step(&a, most_ticks);
+    return a;
+}
+
 double clsi_axis_tick(const clsi_axis *a, int i) {
     return (a->first + i) * a->mantissa * pow(10, a->power);
 }
 
 void clsi_axis_label(const clsi_axis *a, int i, char out[32]) {
     double steps = a->first + i - a->offset;
+    if (a->powers) {
+        char power[32];
+        superscript((int)lround(clsi_axis_tick(a, i)), power);
+        snprintf(out, 32, "10%.28s", power);
+        return;
+    }
     double value = fabs(steps) * a->mantissa * pow(10, a->power - a->exponent);
     const char *sign = steps < -0.5 ? "−" : "";
     snprintf(out, 32, "%s%.*f", sign, value < 0.5 * pow(10, -a->decimals) ? 0 : a->decimals, value);

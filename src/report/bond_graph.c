@@ -194,7 +194,7 @@ static void draw_box(const drawing *d, cairo_t *cr, size_t i) {
     cairo_set_source_rgb(cr, rgb[0], rgb[1], rgb[2]);
     cairo_set_line_width(cr, 1.8);
     cairo_stroke(cr);
-    clsi_font(cr, 13, 1);
+    clsi_font(cr, strlen(c->name) > 14 ? 11 : 13, 1);
     clsi_show(cr, c->name, x, y - 3, 0.5, BOX_W - 10);
     clsi_font(cr, 10.5, 0);
     one_line(d, c, formula);
@@ -202,35 +202,71 @@ static void draw_box(const drawing *d, cairo_t *cr, size_t i) {
     clsi_show(cr, formula, x, y + 13, 0.5, BOX_W - 10);
 }
 
-/* A bond with the port's name where that is not the junction's own. */
-static void draw_bond(const drawing *d, cairo_t *cr, size_t i, const clsi_port *port) {
+/* Bonds leave a side of a box in the order of where they go, so that they do not cross and their
+ * names do not meet. */
+static double leaving(const drawing *d, size_t i, const clsi_port *port) {
+    const clsi_component *c = &d->p->components[i];
     double x, y, u, w;
-    const clsi_joint *joint = &d->p->joints[port->node];
+    int before = 0, n = 0;
     position(d, i, &x, &y);
     position(d, d->p->n_components + port->node, &u, &w);
-    double edge = x + (u > x ? BOX_W : -BOX_W) / 2.0;
+    for (const clsi_port *q = c->port; q < c->port + c->n_ports; q++) {
+        double other_u, other_w;
+        position(d, d->p->n_components + q->node, &other_u, &other_w);
+        if ((other_u > x) != (u > x)) continue;
+        n++;
+        before += other_w < w || (other_w == w && q < port);
+    }
+    return y + (before - (n - 1) / 2.0) * fmin(30, (BOX_H - 8.0) / (n > 1 ? n - 1 : 1));
+}
+
+/* A text that lines behind it do not cross. */
+static void show_clear(cairo_t *cr, const char *text, double x, double y, double align,
+                       double width) {
+    cairo_text_extents_t size;
+    cairo_text_extents(cr, text, &size);
+    double w = fmin(size.x_advance, width);
+    cairo_save(cr);
+    cairo_set_source_rgba(cr, 1, 1, 1, 0.85);
+    cairo_rectangle(cr, x - align * w - 1, y + size.y_bearing - 1, w + 2, size.height + 2);
+    cairo_fill(cr);
+    cairo_restore(cr);
+    clsi_show(cr, text, x, y, align, width);
+}
+
+static void draw_bond(const drawing *d, cairo_t *cr, size_t i, const clsi_port *port) {
+    double x, y, u, w, from = leaving(d, i, port);
+    position(d, i, &x, &y);
+    position(d, d->p->n_components + port->node, &u, &w);
     cairo_set_source_rgb(cr, 0.25, 0.25, 0.28);
     cairo_set_line_width(cr, 1.4);
-    cairo_move_to(cr, edge, y);
+    cairo_move_to(cr, x + (u > x ? BOX_W : -BOX_W) / 2.0, from);
     cairo_line_to(cr, u, w);
     cairo_stroke(cr);
-    if (strcmp(port->name, joint->label) == 0) return;
+}
+
+/* The port's name, where that is not the junction's own, at the beginning of its bond: above a bond
+ * that falls, below one that rises. */
+static void name_bond(const drawing *d, cairo_t *cr, size_t i, const clsi_port *port) {
+    double x, y, u, w, from = leaving(d, i, port);
+    if (strcmp(port->name, d->p->joints[port->node].label) == 0) return;
+    position(d, i, &x, &y);
+    position(d, d->p->n_components + port->node, &u, &w);
+    double edge = x + (u > x ? BOX_W : -BOX_W) / 2.0, at = edge + (u > x ? 4 : -4);
     clsi_font(cr, 10, 0);
     cairo_set_source_rgb(cr, 0.45, 0.45, 0.48);
-    double slope = (w - y) / (u - edge), at = edge + (u > x ? 4 : -4);
-    clsi_show(cr, port->name, at, y + slope * (at - edge) + (slope * (u - x) > 0 ? -6 : 13),
-              u > x ? 0 : 1, GAP_X - 12);
+    clsi_show(cr, port->name, at, from + (w > from ? -4 : 11), u > x ? 0 : 1, GAP_X - 12);
 }
 
 static void draw_joint(const drawing *d, cairo_t *cr, size_t j) {
     double x, y;
     const clsi_joint *joint = &d->p->joints[j];
     position(d, d->p->n_components + j, &x, &y);
-    cairo_arc(cr, x, y, 4, 0, 2 * 3.14159265358979323846);
     cairo_set_source_rgb(cr, 0.05, 0.05, 0.06);
-    cairo_fill(cr);
     clsi_font(cr, 12, 1);
-    clsi_show(cr, joint->label, x, y - 9, 0.5, 2 * GAP_X - 16);
+    show_clear(cr, joint->label, x, y - 9, 0.5, 2 * GAP_X - 16);
+    cairo_arc(cr, x, y, 4, 0, 2 * 3.14159265358979323846);
+    cairo_fill(cr);
 }
 
 static cls_status draw(void *owner, cairo_t *cr, cls_error *error) {
@@ -246,6 +282,9 @@ static cls_status draw(void *owner, cairo_t *cr, cls_error *error) {
             draw_bond(d, cr, i, &d->p->components[i].port[k]);
     for (size_t i = 0; i < d->p->n_components; i++) draw_box(d, cr, i);
     for (size_t j = 0; j < d->p->n_joints; j++) draw_joint(d, cr, j);
+    for (size_t i = 0; i < d->p->n_components; i++)
+        for (size_t k = 0; k < d->p->components[i].n_ports; k++)
+            name_bond(d, cr, i, &d->p->components[i].port[k]);
     return CLS_OK;
 }
 

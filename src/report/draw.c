@@ -281,7 +281,7 @@ static void draw_y_axis(cairo_t *cr, const clsi_axis *a, clsi_box box) {
     for (int i = 0; i < a->n_ticks; i++) {
         char label[32];
         double y = box.y + box.h - (clsi_axis_tick(a, i) - a->lo) / (a->hi - a->lo) * box.h;
-        use(cr, clsi_axis_tick(a, i) == 0 ? zero : grid);
+        use(cr, clsi_axis_tick(a, i) == 0 && !a->powers ? zero : grid);
         line(cr, box.x, y, box.x + box.w, y);
         use(cr, spine);
         line(cr, box.x - 4, y, box.x, y);
@@ -320,9 +320,10 @@ static cls_status draw_panel(const clsi_page *page, cairo_t *cr, const clsi_pane
     int empty = !(x.lo <= x.hi);
     if (empty) x.lo = y.lo = 0, x.hi = y.hi = 1;
     pad(&x, 0, p->portrait ? 0.05 : 0);
-    pad(&y, p->least_span, 0.06);
+    if (!p->powers) pad(&y, p->least_span, 0.06);
     x = fit_x_axis(cr, &x, box.w);
-    y = clsi_axis_make(y.lo, y.hi, (int)fmax(2, box.h / 30));
+    int most = (int)fmax(2, box.h / 30);
+    y = p->powers ? clsi_axis_make_powers(y.lo, y.hi, most) : clsi_axis_make(y.lo, y.hi, most);
     cairo_set_line_width(cr, 0.8);
     cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
     draw_x_axis(cr, &x, p->x_name, box);

@@ -1,10 +1,12 @@
 /* Which panels a picture has.
  *
- * Asked for by name: "x" is x against time, "x:v.x" is v.x against x. Not asked: every coordinate
- * against time (a coordinate is a column x for which there is a v.x; where there is none, every
- * column counts), the phase portraits of the first two, the temperatures in one panel, the entropy,
- * and the energy error (E - W - E0)/|E0|, W the work done on the system, E0 the first E - W of the
- * same trajectory. Time is the column `time` or `t`, else the first column (a training log). */
+ * Asked for by name: "x" is x against time, "x:v.x" is v.x against x, "log(x)" is x against time
+ * with powers of ten on its axis; what is not positive has no place there. Not asked: every
+ * coordinate against time (a coordinate is a column x for which there is a v.x; where there is
+ * none, every column counts), the phase portraits of the first two, the temperatures in one panel,
+ * the entropy, and the energy error (E - W - E0)/|E0|, W the work done on the system, E0 the first
+ * E - W of the same trajectory. Time is the column `time` or `t`, else the first column (a training
+ * log). */
 #include "report/plot.h"
 #include <math.h>
 #include <stdlib.h>
@@ -83,17 +85,50 @@ static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
     return CLS_OK;
 }
 
+/* The values of a panel become logarithms. */
+static cls_status take_logarithms(clsi_panel *p, cls_error *error) {
+    p->powers = 1;
+    for (size_t k = 0; k < p->n_curves; k++) {
+        clsi_curve *c = &p->curves[k];
+        if (!(c->owned = clsi_calloc(c->n, sizeof *c->owned))) return clsi_no_memory(error);
+        for (size_t i = 0; i < c->n; i++) c->owned[i] = c->y[i] > 0 ? log10(c->y[i]) : NAN;
+        c->y = c->owned;
+    }
+    return CLS_OK;
+}
+
+/* "log(x)", unless a column is called just that: 1 and the panel, or 0. */
+static int add_logarithm(const source *s, const char *asked, cls_status *status, cls_error *error) {
+    const cls_table *t = s->tables[0];
+    size_t length = strlen(asked);
+    if (length < 6 || strncmp(asked, "log(", 4) || asked[length - 1] != ')') return 0;
+    if (cls_table_find(t, asked) >= 0) return 0;
+    char *name = clsi_strndup(asked + 4, length - 5);
+    int y = name ? cls_table_find(t, name) : -1;
+    if (!name)
+        *status = clsi_no_memory(error);
+    else if (y < 0)
+        *status = clsi_no_column(t, s->labels[0], name, CLS_USAGE, error);
+    else
+        *status = add_panel(s, NULL, 1, (const char *const *)&t->names[y], error);
+    free(name);
+    if (*status == CLS_OK) *status = take_logarithms(&s->panels->items[s->panels->n - 1], error);
+    return 1;
+}
+
 /* "x:v.x" names two columns of the first table, unless a column is called just that. */
 static cls_status add_asked(const source *s, const char *asked, cls_error *error) {
     const cls_table *t = s->tables[0];
     const char *colon = strchr(asked, ':');
+    cls_status status = CLS_OK;
+    if (add_logarithm(s, asked, &status, error)) return status;
     if (!colon || cls_table_find(t, asked) >= 0) return add_panel(s, NULL, 1, &asked, error);
     char *x_name = clsi_strndup(asked, (size_t)(colon - asked));
     if (!x_name) return clsi_no_memory(error);
     int x = cls_table_find(t, x_name);
     const char *y_name = colon + 1;
-    cls_status status = x < 0 ? clsi_no_column(t, s->labels[0], x_name, CLS_USAGE, error)
-                              : add_panel(s, t->names[x], 1, &y_name, error);
+    status = x < 0 ? clsi_no_column(t, s->labels[0], x_name, CLS_USAGE, error)
+                   : add_panel(s, t->names[x], 1, &y_name, error);
     free(x_name);
     return status;
 }

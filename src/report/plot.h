@@ -22,6 +22,7 @@ typedef struct clsi_panel {
     size_t n_names;
     int portrait;      /* x is not time: room around the curve, a dot where it starts */
     double least_span; /* the y axis is never shorter: noise below this is not magnified */
+    int powers;        /* y is a logarithm to base 10 and labelled by powers of ten */
     clsi_curve *curves;
     size_t n_curves, room;
 } clsi_panel;
@@ -46,9 +47,12 @@ typedef struct clsi_axis {
     double lo, hi;
     double first, offset; /* in steps */
     int n_ticks, mantissa, power, exponent, decimals;
+    int powers; /* labels are powers of ten */
     char note[80];
 } clsi_axis;
 clsi_axis clsi_axis_make(double lo, double hi, int most_ticks);
+/* Of logarithms: ends and ticks at whole powers of ten. */
+clsi_axis clsi_axis_make_powers(double lo, double hi, int most_ticks);
 double clsi_axis_tick(const clsi_axis *a, int i);
 void clsi_axis_label(const clsi_axis *a, int i, char out[32]);
 /* Opens an interval that is a point, or nearly one, to something that can be drawn. */

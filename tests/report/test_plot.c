@@ -275,6 +275,40 @@ static void test_chosen_panels(void **state) {
     cls_table_free(&t);
 }
 
+/* log(x): logarithms between whole powers of ten, labelled by them; what is not positive is a gap.
+ */
+static void test_powers_of_ten(void **state) {
+    (void)state;
+    const char *const names[] = {"time", "error"};
+    cls_table *t = make(2, names);
+    const double values[] = {1e-12, 3e-7, 0, -1, 0.5};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(cls_table_append(t, (double[]){i, values[i]}, NULL), CLS_OK);
+    cls_plot_options o = cls_plot_defaults();
+    const char *label = "t", *const asked[] = {"log(error)"}, *const wrong[] = {"log(eror)"};
+    clsi_panels p;
+    o.n_columns = 1;
+    o.columns = asked;
+    assert_int_equal(clsi_panels_make(1, (const cls_table *const *)&t, &label, &o, &p, NULL), 0);
+    assert_string_equal(p.items[0].names[0], "error");
+    const double *y = p.items[0].curves[0].y;
+    assert_true(p.items[0].powers && isnan(y[2]) && isnan(y[3]));
+    assert_float_equal(y[0], -12, 1e-14);
+    clsi_panels_clear(&p);
+    clsi_axis a = clsi_axis_make_powers(-11.9, -0.3, 6);
+    char text[32];
+    assert_true(a.lo == -12 && a.hi == 0 && a.n_ticks <= 6);
+    clsi_axis_label(&a, 0, text);
+    assert_string_equal(text, "10⁻¹⁰");
+    assert_true(clsi_axis_tick(&a, 0) == -10);
+    o.columns = wrong;
+    cls_error error;
+    assert_int_equal(clsi_panels_make(1, (const cls_table *const *)&t, &label, &o, &p, &error),
+                     CLS_USAGE);
+    assert_non_null(strstr(error.message, "did you mean \"error\""));
+    cls_table_free(&t);
+}
+
 /* The drift is counted without the work done on the system and anew for every trajectory. */
 static void test_drift(void **state) {
     (void)state;
@@ -377,6 +411,7 @@ int main(void) {
         cmocka_unit_test(test_png),
         cmocka_unit_test(test_long_runs_stay_small),
         cmocka_unit_test(test_chosen_panels),
+        cmocka_unit_test(test_powers_of_ten),
         cmocka_unit_test(test_drift),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_full_device),
