@@ -465,48 +465,60 @@ cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, c
  * full runs in whole vectors of SHORT. */
 enum { BLOCK = 128, SHORT = 8 };
 
+/* Samples of a block, when there are at most so many. */
+static size_t block_for(size_t most) {
+    return most < BLOCK ? (most + SHORT - 1) / SHORT * SHORT : BLOCK;
+}
+
+size_t clsi_many_size(const cls_program *p, size_t most) {
+    if (p->plan) return cls_program_work_size(p) + p->n_inputs + p->n_outputs;
+    return plain_size(p) * block_for(most) + 1;
+}
+
+void clsi_many_prepare(const cls_program *p, size_t most, double *work) {
+    size_t block = block_for(most);
+    if (p->plan) {
+        cls_program_prepare(p, work);
+        return;
+    }
+    for (size_t k = 0; k < p->n_constants * block; k++) work[k] = p->constants[k / block];
+}
+
 /* A plan fills the vectors with one sample, and its registers stay in the cache. */
-static cls_status run_planned(const cls_program *p, size_t n, size_t stride, const double *in,
-                              double *out) {
-    size_t size = cls_program_work_size(p);
-    double *work = clsi_calloc(size + p->n_inputs + p->n_outputs, sizeof *work);
-    if (!work) return CLS_MEMORY;
-    double *x = work + size, *y = x + p->n_inputs;
-    cls_program_prepare(p, work);
+static void run_planned(const cls_program *p, double *work, size_t n, size_t stride,
+                        const double *in, double *out) {
+    double *x = work + cls_program_work_size(p), *y = x + p->n_inputs;
     for (size_t s = 0; s < n; s++) {
         for (size_t k = 0; k < p->n_inputs; k++) x[k] = in[k * stride + s];
         if (p->n_parameters) clsi_program_set(p, work, x + p->first_parameter);
         cls_program_run(p, work, x, y);
         for (size_t k = 0; k < p->n_outputs; k++) out[k * stride + s] = y[k];
     }
-    free(work);
-    return CLS_OK;
+}
+
+void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, size_t stride,
+                   const double *in, double *out) {
+    if (p->plan) {
+        run_planned(p, work, n, stride, in, out);
+        return;
+    }
+    size_t block = block_for(most);
+    double *inputs = work + p->n_constants * block, *results = inputs + p->n_inputs * block;
+    for (size_t first = 0; first < n; first += block) {
+        size_t count = n - first < block ? n - first : block;
+        size_t whole = (count + SHORT - 1) / SHORT * SHORT;
+        clsi_take_rows(p->n_inputs, count, in + first, stride, inputs, block);
+        clsi_run_rows(p->code, p->n_instructions, p->n_constants, whole, block, work, results);
+        clsi_give_rows(p->n_outputs, p->outputs, count, work, block, out + first, stride);
+    }
 }
 
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
-    if (p->plan) return run_planned(p, n, stride, in, out);
-    double *work = malloc((plain_size(p) * BLOCK + 1) * sizeof *work);
+    double *work = malloc(clsi_many_size(p, n) * sizeof *work);
     if (!work) return CLS_MEMORY;
-    size_t longest = n < BLOCK ? (n + SHORT - 1) / SHORT * SHORT : BLOCK;
-    for (size_t k = 0; k < p->n_constants; k++)
-        for (size_t s = 0; s < longest; s++) work[k * BLOCK + s] = p->constants[k];
-    double *inputs = work + p->n_constants * BLOCK;
-    for (size_t first = 0; first < n; first += BLOCK) {
-        size_t count = n - first < BLOCK ? n - first : BLOCK;
-        size_t whole = (count + SHORT - 1) / SHORT * SHORT;
-        for (size_t k = 0; k < p->n_inputs; k++) {
-            for (size_t s = 0; s < count; s++) inputs[k * BLOCK + s] = in[k * stride + first + s];
-            /* a short last block repeats its last sample: nothing foreign is ever evaluated */
-            for (size_t s = count; s < whole; s++)
-                inputs[k * BLOCK + s] = inputs[k * BLOCK + count - 1];
-        }
-        clsi_run_rows(p->code, p->n_instructions, p->n_constants, whole, BLOCK, work,
-                      work + (p->n_constants + p->n_inputs) * BLOCK);
-        for (size_t k = 0; k < p->n_outputs; k++)
-            memcpy(out + k * stride + first, work + (size_t)p->outputs[k] * BLOCK,
-                   count * sizeof *out);
-    }
+    clsi_many_prepare(p, n, work);
+    clsi_many_run(p, n, work, n, stride, in, out);
     free(work);
     return CLS_OK;
 }

@@ -151,6 +151,13 @@ double *clsi_on_cache_line(double *work);
  * n_constants of them constants. Results go to the rows from r on. */
 void clsi_run_rows(const clsi_instruction *in, size_t n_code, size_t n_constants, size_t n,
                    size_t row, double *work, double *r);
+/* n samples of n_rows inputs, `stride` apart, to rows of `row` numbers; a last vector that is not
+ * full repeats the last sample, so that nothing foreign is ever evaluated. And the registers
+ * `which` back. */
+void clsi_take_rows(size_t n_rows, size_t n, const double *in, size_t stride, double *rows,
+                    size_t row);
+void clsi_give_rows(size_t n_rows, const uint32_t *which, size_t n, const double *work, size_t row,
+                    double *out, size_t stride);
 /* Instructions whose results go to r, r + 1, ...; find_pairs prepares them. */
 void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end);
@@ -158,6 +165,13 @@ void clsi_find_pairs(clsi_instruction *code, size_t n);
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b);
 /* 1 when b is not used. */
 int clsi_is_unary(const clsi_instruction *in);
+
+/* cls_program_run_many in memory that the caller keeps and that is prepared once, for calls with at
+ * most `most` samples. */
+size_t clsi_many_size(const cls_program *p, size_t most); /* doubles */
+void clsi_many_prepare(const cls_program *p, size_t most, double *work);
+void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, size_t stride,
+                   const double *in, double *out);
 
 /* A few samples side by side in memory that the caller keeps: inputs are written in place (what
  * does not change from call to call stays), outputs are read in place. A row has CLSI_LANES

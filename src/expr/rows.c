@@ -68,6 +68,41 @@ void clsi_run_rows(const clsi_instruction *in, size_t n_code, size_t n_constants
     run_rows(in, n_code, n_constants, n, row, work, r);
 }
 
+/* ---- in and out ---- */
+
+/* In whole vectors: of a memcpy of unknown length compilers make slow string instructions. */
+INLINE void copy_row(size_t n, const double *from, double *to) {
+    size_t s = 0;
+    for (; s + SHORT <= n; s += SHORT) store(to + s, load(from + s));
+    for (; s < n; s++) to[s] = from[s];
+}
+
+CLONES
+static void take_rows(size_t n_rows, size_t n, const double *in, size_t stride, double *rows,
+                      size_t row) {
+    for (size_t k = 0; k < n_rows; k++, in += stride, rows += row) {
+        copy_row(n, in, rows);
+        for (size_t s = n; s % SHORT; s++) rows[s] = in[n - 1];
+    }
+}
+
+CLONES
+static void give_rows(size_t n_rows, const uint32_t *which, size_t n, const double *work,
+                      size_t row, double *out, size_t stride) {
+    for (size_t k = 0; k < n_rows; k++, out += stride)
+        copy_row(n, work + (size_t)which[k] * row, out);
+}
+
+void clsi_take_rows(size_t n_rows, size_t n, const double *in, size_t stride, double *rows,
+                    size_t row) {
+    take_rows(n_rows, n, in, stride, rows, row);
+}
+
+void clsi_give_rows(size_t n_rows, const uint32_t *which, size_t n, const double *work, size_t row,
+                    double *out, size_t stride) {
+    give_rows(n_rows, which, n, work, row, out, stride);
+}
+
 /* ---- matrices ---- */
 
 enum { TOGETHER = 4 }; /* rows of results that are accumulated together */

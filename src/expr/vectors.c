@@ -166,6 +166,8 @@ INLINE void call(const clsi_vector_op *op, const clsi_instruction *in, const dou
     size_t n = op->n;
     if (in->function == CLS_FN_TANH)
         LOOP(tanh_of(load(a + i)), clsi_k_tanh(a[i]));
+    else if (in->function == CLS_FN_SQRT && op->step_a)
+        for (size_t i = 0; i < n; i++) r[i] = sqrt(a[i]);
     else
         one_by_one(op, in, a, a, r);
 }

@@ -224,6 +224,7 @@ static size_t lay_out(const clsi_field *f, size_t n, double *scratch, clsi_netwo
         r->sum[l] = carve(&c, clsi_network_sum_size(w) + padded(w->out));
         carve_layer(&c, &r->layer[l + 1], w->out, samples);
     }
+    if (scratch) memset(r->layer[0].a, 0, 2 * samples * r->layer[0].ld * sizeof(double));
     return c.used + L;
 }
 
@@ -251,7 +252,8 @@ static void prepare(clsi_network_pass *r, const double *theta, int backward) {
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
         pack(net->kernel, w->in, w->out, theta + w->weight, 1, w->in, r->theta_t[l]);
-        if (backward) pack(net->kernel, w->out, w->in, theta + w->weight, w->in, 1, r->theta[l]);
+        if (backward || l + 1 == net->n_layers) /* values need the last one */
+            pack(net->kernel, w->out, w->in, theta + w->weight, w->in, 1, r->theta[l]);
         memset(r->bias[l], 0, padded(w->out) * sizeof(double));
         if (l + 1 < net->n_layers) memcpy(r->bias[l], theta + w->bias, w->out * sizeof(double));
     }
@@ -264,13 +266,12 @@ static void set_pairs(clsi_network_pass *r, size_t pairs) {
     for (size_t l = 0; l <= r->net->n_layers; l++) r->layer[l].step = pairs * r->layer[l].ld;
 }
 
-/* Rows of x, or of the direction b (which = 1), padded with zeros. */
+/* Rows of x, or of the direction b (which = 1); the zeros behind them stay. */
 static void take_inputs(clsi_network_pass *r, size_t n, const double *x, size_t which) {
     clsi_network_layer *a = &r->layer[0];
     for (size_t s = 0; s < n; s++) {
         double *row = a->a + s * a->step + which * a->ld;
         for (size_t k = 0; k < r->d; k++) row[k] = x[s * r->d + k];
-        for (size_t k = r->d; k < padded(r->d); k++) row[k] = 0;
     }
 }
 
@@ -347,7 +348,7 @@ static void plain_product(clsi_network_pass *r, size_t n, size_t k, const double
 static void give_value(clsi_network_pass *r, size_t n, double *value) {
     size_t top = r->net->n_layers - 1;
     clsi_network_layer *last = &r->layer[top];
-    plain_product(r, n, last->width, last->a, last->step, r->theta_t[top], 1, value);
+    r->net->kernel->dot(n, padded(last->width), last->a, last->step, r->theta[top], value);
 }
 
 /* From e (which = 0) or delta (1) of the first layer. */

@@ -209,12 +209,11 @@ INLINE void fetch_row(int arrays, size_t n, size_t i, const soon *next) {
     }
 }
 
-/* out = start + sum over k of left[i*row + k*step] right[k*next + j]: rows x vectors accumulators,
+/* c = start + sum over k of left[i*row + k*step] right[k*next + j]: rows x vectors accumulators,
  * which the compiler keeps in registers because both are constants wherever this is inlined. */
 INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row, size_t step,
                  const double *right, size_t next, const double *start, size_t start_stride,
-                 double *out, size_t out_stride, int arrays, const soon *then) {
-    vd c[ROWS][NV];
+                 int arrays, const soon *then, vd c[ROWS][NV]) {
     size_t part = k < LONG ? k : k / (size_t)rows;
     const char *panel = then->panel;
     UNROLL
@@ -223,7 +222,7 @@ INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row
         for (int j = 0; j < vectors; j++) c[i][j] = load(start + (size_t)i * start_stride + j * V);
     }
     for (size_t turn = 0; k > 0; turn++) {
-        fetch_row(arrays, V * (size_t)vectors, turn, then);
+        if (k >= part + part) fetch_row(arrays, V * (size_t)vectors, turn, then);
         if (part > k) part = k;
         k -= part;
         for (size_t m = part; m > 0; m--, left += step, right += next) {
@@ -242,15 +241,18 @@ INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row
             }
         }
     }
+}
+
+INLINE void put_tile(int rows, int vectors, vd c[ROWS][NV], double *out, size_t stride) {
     UNROLL
     for (int i = 0; i < rows; i++) {
         UNROLL
-        for (int j = 0; j < vectors; j++) store(out + (size_t)i * out_stride + j * V, c[i][j]);
+        for (int j = 0; j < vectors; j++) store(out + (size_t)i * stride + j * V, c[i][j]);
     }
 }
 
 typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
-                             double *, const soon *);
+                             double *, size_t, const soon *);
 typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, const double *,
                            size_t, double *, const soon *);
 
@@ -259,13 +261,17 @@ typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_
 #define TILE(R, N)                                                                                 \
     static TARGET void product_##R##_##N(size_t k, const double *left, size_t stride,              \
                                          const double *right, const double *start, double *out,    \
-                                         const soon *then) {                                       \
-        tile(R, N, k, left, stride, 1, right, V *N, start, 0, out, V *N, 3, then);                 \
+                                         size_t out_stride, const soon *then) {                    \
+        vd c[ROWS][NV];                                                                            \
+        tile(R, N, k, left, stride, 1, right, V *N, start, 0, 3, then, c);                         \
+        put_tile(R, N, c, out, out_stride);                                                        \
     }                                                                                              \
     static TARGET void outer_##R##_##N(size_t k, const double *left, size_t step,                  \
                                        const double *right, size_t next, const double *start,      \
                                        size_t start_stride, double *C, const soon *then) {         \
-        tile(R, N, k, left, 1, step, right, next, start, start_stride, C, V *N, 1, then);          \
+        vd c[ROWS][NV];                                                                            \
+        tile(R, N, k, left, 1, step, right, next, start, start_stride, 1, then, c);                \
+        put_tile(R, N, c, C, V *N);                                                                \
     }
 #define TILES(N) TILE(1, N) TILE(2, N) TILE(3, N) TILE(4, N) TILE(5, N) TILE(6, N)
 #define ROW_OF(kind, N)                                                                            \
@@ -291,26 +297,89 @@ INLINE vd slope_at(clsi_activation f, const double *a, const double *s) {
     return FMA(-load(a), load(a), SPLAT(1));
 }
 
-/* What becomes of a tile (rows, n) of columns z while it is in the first-level cache. */
-INLINE void finish_row(clsi_network_op op, clsi_activation f, size_t n, const double *z, double *a,
-                       size_t ld, double *e, const double *s) {
-    for (size_t j = 0; j < n; j += V) {
-        vd c = load(z + j), slope = slope_at(f, a + j, s + j), h;
-        switch (op) {
-        case CLSI_NETWORK_BACKWARD:
-            store(e + j, curvature(f, load(a + j), slope) * c);
-            store(e + ld + j, slope * c);
-            break;
-        case CLSI_NETWORK_TANGENT:
-            h = load(e + j);
-            store(a + ld + j, slope * c);
-            store(e + j, h * c);
-            break;
-        case CLSI_NETWORK_ADJOINT: store(e + j, slope * c); break;
-        default: store(e + j, FMA(slope, c, load(e + j))); /* SECOND */
-        }
+/* What becomes of a vector c of a product. */
+INLINE void finish_vector(clsi_network_op op, clsi_activation f, vd c, double *a, size_t ld,
+                          double *e, const double *s) {
+    vd slope = slope_at(f, a, s), h;
+    switch (op) {
+    case CLSI_NETWORK_BACKWARD:
+        store(e, curvature(f, load(a), slope) * c);
+        store(e + ld, slope * c);
+        break;
+    case CLSI_NETWORK_TANGENT:
+        h = load(e);
+        store(a + ld, slope * c);
+        store(e, h * c);
+        break;
+    case CLSI_NETWORK_ADJOINT: store(e, slope * c); break;
+    default: store(e, FMA(slope, c, load(e))); /* SECOND */
     }
 }
+
+INLINE void finish_row(clsi_network_op op, clsi_activation f, size_t n, const double *z, double *a,
+                       size_t ld, double *e, const double *s) {
+    for (size_t j = 0; j < n; j += V) finish_vector(op, f, load(z + j), a + j, ld, e + j, s + j);
+}
+
+/* Where a tile at a, e will be finished: the arrays that its operation touches. */
+INLINE soon place_of(clsi_network_op op, const clsi_network_layer *y, const double *a,
+                     const double *e) {
+    const double *third = op == CLSI_NETWORK_BACKWARD  ? e + y->ld
+                          : op == CLSI_NETWORK_TANGENT ? a + y->ld
+                                                       : a;
+    return (soon){.row = {a, op == CLSI_NETWORK_FORWARD ? a : e, third},
+                  .step = {y->step, y->step, y->step}};
+}
+
+/* The whole tiles of a panel in a network of tanh, finished while they are in registers or in the
+ * first-level cache. Returns the samples that are done. */
+INLINE size_t whole(clsi_network_op op, const clsi_network_product *p, size_t column,
+                    const double *right, const char *ahead, size_t pace) {
+    const clsi_network_layer y = *p->layer;
+    const double *left = p->left, *start = p->start + column;
+    double *a = y.a + column, *e = y.e + column, z[ROWS * PANEL] __attribute__((aligned(64)));
+    size_t i = 0, k = p->k, stride = p->left_stride, samples = p->samples;
+    for (; i + ROWS <= samples; i += ROWS, left += ROWS * stride) {
+        vd c[ROWS][NV];
+        soon then = place_of(op, &y, a, e);
+        then.panel = ahead;
+        then.pace = pace;
+        tile(ROWS, NV, k, left, stride, 1, right, PANEL, start, 0, 3, &then, c);
+        if (op == CLSI_NETWORK_FORWARD) put_tile(ROWS, NV, c, z, PANEL);
+        UNROLL
+        for (int r = 0; r < ROWS; r++, a += y.step, e += y.step) {
+            if (op == CLSI_NETWORK_FORWARD) {
+                activate_tanh(NV, z + r * PANEL, a, NULL);
+                continue;
+            }
+            UNROLL
+            for (int j = 0; j < NV; j++)
+                finish_vector(op, CLSI_ACTIVATION_TANH, c[r][j], a + j * V, y.ld, e + j * V, NULL);
+        }
+        ahead += k * pace;
+    }
+    return i;
+}
+
+typedef size_t (*whole_panel)(const clsi_network_product *, size_t, const double *, const char *,
+                              size_t);
+
+#define WHOLE(name, op)                                                                            \
+    static TARGET size_t name(const clsi_network_product *p, size_t column, const double *right,   \
+                              const char *ahead, size_t pace) {                                    \
+        return whole(op, p, column, right, ahead, pace);                                           \
+    }
+
+WHOLE(whole_forward, CLSI_NETWORK_FORWARD)
+WHOLE(whole_adjoint, CLSI_NETWORK_ADJOINT)
+WHOLE(whole_backward, CLSI_NETWORK_BACKWARD)
+WHOLE(whole_tangent, CLSI_NETWORK_TANGENT)
+WHOLE(whole_second, CLSI_NETWORK_SECOND)
+
+static const whole_panel whole_panels[] = {
+    [CLSI_NETWORK_FORWARD] = whole_forward,   [CLSI_NETWORK_ADJOINT] = whole_adjoint,
+    [CLSI_NETWORK_BACKWARD] = whole_backward, [CLSI_NETWORK_TANGENT] = whole_tangent,
+    [CLSI_NETWORK_SECOND] = whole_second,     [CLSI_NETWORK_PLAIN] = NULL};
 
 /* A tile (rows, n) to rows that are `stride` apart. With n a constant, as for most tiles, compilers
  * do not make calls of memcpy or slow string instructions of it. */
@@ -330,14 +399,9 @@ INLINE void spread(size_t rows, size_t n, const double *tile, double *to, size_t
         spread_rows(rows, n, tile, to, stride);
 }
 
-/* Whole rows of a panel keep the processor busy by themselves; narrow tiles go all together. */
+/* The rows of narrow tiles go all together: they keep the processor busier. */
 static TARGET void finish_forward(const clsi_network_product *p, size_t rows, size_t n,
                                   const double *z, double *a, double *s) {
-    if (n == PANEL && NV <= GROUP && p->activation == CLSI_ACTIVATION_TANH) {
-        for (size_t r = 0; r < rows; r++)
-            activate_tanh(NV, z + r * PANEL, a + r * p->layer->step, NULL);
-        return;
-    }
     double value[ROWS * PANEL] __attribute__((aligned(64)));
     double slope[ROWS * PANEL] __attribute__((aligned(64)));
     int slopes = p->activation != CLSI_ACTIVATION_TANH;
@@ -350,10 +414,6 @@ static TARGET void finish_forward(const clsi_network_product *p, size_t rows, si
 
 static TARGET void finish(const clsi_network_product *p, size_t sample, size_t rows, size_t column,
                           size_t n, const double *z) {
-    if (p->op == CLSI_NETWORK_PLAIN) {
-        spread(rows, n, z, p->plain + sample * p->plain_stride + column, p->plain_stride);
-        return;
-    }
     size_t ld = p->layer->ld;
     size_t step = p->layer->step;
     double *a = p->layer->a + sample * step + column, *e = p->layer->e + sample * step + column;
@@ -372,39 +432,37 @@ static TARGET void finish(const clsi_network_product *p, size_t sample, size_t r
     }
 }
 
-/* Where the tile at (sample, column) will be finished: the arrays that its operation touches. */
-INLINE soon place_of(const clsi_network_product *p, size_t sample, size_t column) {
-    const clsi_network_layer *y = p->layer;
-    if (p->op == CLSI_NETWORK_PLAIN) {
-        const double *at = p->plain + sample * p->plain_stride + column;
-        return (soon){.row = {at, at, at}};
-    }
-    const double *a = y->a + sample * y->step + column, *e = y->e + sample * y->step + column;
-    const double *third = p->op == CLSI_NETWORK_BACKWARD  ? e + y->ld
-                          : p->op == CLSI_NETWORK_TANGENT ? a + y->ld
-                                                          : a;
-    if (p->op == CLSI_NETWORK_FORWARD) e = a;
-    return (soon){.row = {a, e, third}, .step = {y->step, y->step, y->step}};
+/* Any tile of `rows` samples and n columns. */
+static TARGET void part(const clsi_network_product *p, size_t sample, size_t rows, size_t column,
+                        size_t n, const double *right, const char *ahead, size_t pace) {
+    double z[ROWS * PANEL] __attribute__((aligned(64)));
+    const double *left = p->left + sample * p->left_stride, *start = p->start + column;
+    int plain = p->op == CLSI_NETWORK_PLAIN;
+    size_t at = plain ? sample * p->plain_stride + column : sample * p->layer->step + column;
+    soon then = {.row = {z, z, z}};
+    if (!plain) then = place_of(p->op, p->layer, p->layer->a + at, p->layer->e + at);
+    then.panel = ahead;
+    then.pace = pace;
+    product_tiles[n / V - 1][rows - 1](p->k, left, p->left_stride, right, start,
+                                       plain ? p->plain + at : z, plain ? p->plain_stride : n,
+                                       &then);
+    if (!plain) finish(p, sample, rows, column, n, z);
 }
 
 /* Panel by panel, so that the panel of `right` stays in the first-level cache; all tiles of a panel
  * together fetch the next one into the second, where the processor alone would be late. */
 static TARGET void product(const clsi_network_product *p) {
     const double *right = p->right;
-    double z[ROWS * PANEL] __attribute__((aligned(64)));
+    whole_panel quick = p->activation == CLSI_ACTIVATION_TANH ? whole_panels[p->op] : NULL;
     for (size_t column = 0; column < p->n; column += PANEL) {
         size_t n = p->n - column < PANEL ? p->n - column : PANEL;
-        const double *then = column + PANEL < p->n ? right + p->k * n : p->next;
-        size_t tiles = (p->samples + ROWS - 1) / ROWS, pace = (n * sizeof *z + tiles - 1) / tiles;
-        for (size_t i = 0; i < p->samples; i += ROWS) {
-            size_t rows = p->samples - i < ROWS ? p->samples - i : ROWS;
-            soon s = place_of(p, i, column);
-            s.panel = (const char *)then + i / ROWS * p->k * pace;
-            s.pace = pace;
-            product_tiles[n / V - 1][rows - 1](p->k, p->left + i * p->left_stride, p->left_stride,
-                                               right, p->start + column, z, &s);
-            finish(p, i, rows, column, n, z);
-        }
+        const char *ahead = (const char *)(column + PANEL < p->n ? right + p->k * n : p->next);
+        size_t tiles = (p->samples + ROWS - 1) / ROWS, i = 0;
+        size_t pace = (n * sizeof *right + tiles - 1) / tiles;
+        if (n == PANEL && quick) i = quick(p, column, right, ahead, pace);
+        for (; i < p->samples; i += ROWS)
+            part(p, i, p->samples - i < ROWS ? p->samples - i : ROWS, column, n, right,
+                 ahead + i / ROWS * p->k * pace, pace);
         right += p->k * n;
     }
 }
@@ -479,6 +537,26 @@ static TARGET void row(int pairs, size_t rows, size_t columns, const double *lef
         row_any(1, rows, columns, left, left_stride, right, right_stride, C);
 }
 
+/* Eight lanes, whatever V is: the same bits for all. */
+static TARGET void dot(size_t samples, size_t k, const double *left, size_t stride, const double *w,
+                       double *out) {
+    enum { PARTS = CLSI_NETWORK_LANES / V };
+    for (size_t s = 0; s < samples; s++, left += stride) {
+        double l[CLSI_NETWORK_LANES] __attribute__((aligned(64)));
+        vd c[PARTS];
+        UNROLL
+        for (int i = 0; i < PARTS; i++) c[i] = load(left + i * V) * load(w + i * V);
+        for (size_t j = CLSI_NETWORK_LANES; j < k; j += CLSI_NETWORK_LANES) {
+            UNROLL
+            for (int i = 0; i < PARTS; i++)
+                c[i] = FMA(load(left + j + i * V), load(w + j + i * V), c[i]);
+        }
+        UNROLL
+        for (int i = 0; i < PARTS; i++) store(l + i * V, c[i]);
+        out[s] = ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+    }
+}
+
 INLINE void sum_part(int vectors, size_t k, const double *left, size_t stride, double *out) {
     vd c[NV];
     UNROLL
@@ -501,6 +579,7 @@ const clsi_network_kernel NAME = {.name = NAME_TEXT,
                                   .panel = PANEL,
                                   .supported = supported,
                                   .product = product,
+                                  .dot = dot,
                                   .outer = outer,
                                   .row = row,
                                   .sum = sum,

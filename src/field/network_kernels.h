@@ -59,6 +59,9 @@ typedef struct clsi_network_kernel {
     size_t panel; /* columns that the tile of the product keeps in registers */
     int (*supported)(void);
     void (*product)(const clsi_network_product *p);
+    /* out[s] = sum over j < k of left[s*stride + j] w[j], k a multiple of CLSI_NETWORK_LANES. */
+    void (*dot)(size_t samples, size_t k, const double *left, size_t stride, const double *w,
+                double *out);
     /* C(rows, columns) += sum over k of left[k*left_stride + row] right[k*right_stride + column],
      * in the order of k; columns a multiple of CLSI_NETWORK_LANES. C is by panels, as `right` of a
      * product. With `zero` (`panel` zeros) what C holds does not count. */

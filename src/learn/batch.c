@@ -14,6 +14,7 @@
  * bits for any number of threads. Memory is kept from call to call in the residual, so that one
  * caller at a time may use it. */
 #include "base/base.h"
+#include "expr/program.h"
 #include "learn/learn.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -23,17 +24,22 @@
 
 enum { POINTS = 48 }; /* of a batch: a block of networks; at most as many windows */
 
+typedef enum program { VALUES, SLOPES, ADJOINT, WINDOW_VALUES, WINDOW_SLOPES, PROGRAMS } program;
+
 typedef struct batch {
     const clsi_residual *r;
     const double *theta;
     size_t n, window[POINTS],
         slot[POINTS][CLSI_MOST_WIDTH]; /* windows and which points of the batch are theirs */
     size_t n_points, point[POINTS];
-    double *in;  /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
-    double *out; /* (Q [+ Q K], POINTS) */
+    int row;         /* the points follow each other in the data */
+    double *weights; /* (POINTS, 2, width) of the rates, by window: for momenta, for the others */
+    double *in;      /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
+    double *out;     /* (Q [+ Q K], POINTS) */
     double *window_in, *window_out; /* (3 (nz + 1 + K), POINTS), (E [+ 3 E K], POINTS), by window */
     double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
+    double *work[PROGRAMS];
     double *part;  /* (n_theta) a shard's gradient of the fields that have no pass */
     double **pass; /* (unknowns): see clsi_field_blocks */
     double *block;
@@ -76,11 +82,37 @@ static const clsi_field_blocks *blocks_of(const clsi_learned *l) {
     return blocks && blocks->samples >= POINTS ? blocks : NULL;
 }
 
+static const cls_program *program_of(const clsi_residual *r, program which) {
+    const cls_program *all[PROGRAMS] = {[VALUES] = r->values,
+                                        [SLOPES] = r->slopes,
+                                        [ADJOINT] = r->adjoint,
+                                        [WINDOW_VALUES] = r->window_values,
+                                        [WINDOW_SLOPES] = r->window_slopes};
+    return all[which];
+}
+
+static size_t work_size(const clsi_residual *r, program which) {
+    const cls_program *p = program_of(r, which);
+    return p ? clsi_many_size(p, POINTS) : 0;
+}
+
+static void prepare_programs(const clsi_residual *r, batch *b, double *memory) {
+    for (program i = 0; i < PROGRAMS; memory += work_size(r, i), i++) {
+        b->work[i] = memory;
+        if (program_of(r, i)) clsi_many_prepare(program_of(r, i), POINTS, memory);
+    }
+}
+
+static void run(batch *b, program which, size_t n, const double *in, double *out) {
+    clsi_many_run(program_of(b->r, which), POINTS, b->work[which], n, POINTS, in, out);
+}
+
 static cls_status batch_allocate(const clsi_residual *r, batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
     size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
-    size_t scratch = 0, passes = 0, before = 0, behind = 0;
+    size_t scratch = 0, passes = 0, before = 0, behind = 0, programs = 0;
+    size_t weights = 2 * POINTS * r->points->width;
     if (r->window_values) {
         before = 3 * (r->points->nz + 1 + K) * POINTS;
         behind = r->n_equations * (1 + 3 * K) * POINTS;
@@ -91,9 +123,10 @@ static cls_status batch_allocate(const clsi_residual *r, batch *b) {
         if (need > scratch) scratch = need;
         if (blocks_of(&us->list[k].learned)) passes += f->kind->blocks->size(f);
     }
+    for (program i = 0; i < PROGRAMS; i++) programs += work_size(r, i);
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
-    size_t own = inputs + outputs + before + behind + POINTS * (1 + 2 * d);
-    b->block = clsi_calloc(own + scratch + us->n_theta + passes, sizeof(double));
+    size_t own = inputs + outputs + before + behind + POINTS * (1 + 2 * d) + weights;
+    b->block = clsi_calloc(own + scratch + us->n_theta + programs + passes, sizeof(double));
     if (!b->block || !b->pass) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
@@ -102,9 +135,11 @@ static cls_status batch_allocate(const clsi_residual *r, batch *b) {
     b->value = b->window_out + behind;
     b->slope = b->value + POINTS;
     b->x = b->slope + POINTS * d;
-    b->scratch = b->x + POINTS * d;
+    b->weights = b->x + POINTS * d;
+    b->scratch = b->weights + weights;
     b->part = b->scratch + scratch;
-    double *pass = b->part + us->n_theta;
+    prepare_programs(r, b, b->part + us->n_theta);
+    double *pass = b->part + us->n_theta + programs;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_field *f = us->list[k].learned.field;
         if (!blocks_of(&us->list[k].learned)) continue;
@@ -138,6 +173,26 @@ static size_t slot_of(batch *b, size_t point) {
     return b->n_points++;
 }
 
+/* The weights of the rates in a window; scheme (25) has other ones for momenta than for the rest.
+ */
+static double *weights_of(const batch *b, size_t w, int rest) {
+    return b->weights + (2 * w + (size_t)rest) * b->r->points->width;
+}
+
+static void weigh_window(batch *b, size_t w) {
+    const clsi_points *p = b->r->points;
+    size_t n = p->width;
+    double t[CLSI_MOST_WIDTH], *momenta = weights_of(b, w, 0), *rest = weights_of(b, w, 1);
+    for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
+    for (size_t k = 0; k < 2 * n; k++) momenta[k] = 0;
+    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(n, t, momenta);
+    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) momenta[1] = t[2] - t[0];
+    if (p->rule == CLSI_VNOTS)
+        momenta[2] = rest[0] = t[2] - t[0];
+    else
+        for (size_t k = 0; k < n; k++) rest[k] = momenta[k];
+}
+
 /* Zero when there is no room left. */
 static int add_window(batch *b, size_t w) {
     const clsi_points *p = b->r->points;
@@ -146,49 +201,69 @@ static int add_window(batch *b, size_t w) {
     if (b->n == POINTS || b->n_points + width - !middle > POINTS) return 0;
     clsi_window_points(p, w, at);
     for (size_t k = 0; k < width; k++) slot[k] = k == 1 && !middle ? slot[0] : slot_of(b, at[k]);
+    weigh_window(b, b->n);
     b->window[b->n++] = w;
     return 1;
 }
 
-static void gather_inputs(const batch *b, const clsi_unknown *u) {
-    size_t d = u->learned.d;
-    for (size_t i = 0; i < b->n_points; i++)
-        for (size_t j = 0; j < d; j++) b->x[i * d + j] = u->x[b->point[i] * d + j];
+/* Are the points those that follow each other in the data? */
+static int in_a_row(const batch *b) {
+    for (size_t i = 1; i < b->n_points; i++)
+        if (b->point[i] != b->point[0] + i) return 0;
+    return 1;
 }
 
+/* What a field takes at the points. */
+static const double *inputs_of(const batch *b, const clsi_unknown *u) {
+    size_t d = u->learned.d;
+    if (b->row) return u->x + b->point[0] * d;
+    for (size_t i = 0; i < b->n_points; i++)
+        for (size_t j = 0; j < d; j++) b->x[i * d + j] = u->x[b->point[i] * d + j];
+    return b->x;
+}
+
+/* Rows of slopes of a field that has none stay as they were allocated: zero. */
 static void fill_field(batch *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
     double *row = b->in + (b->r->points->nz + 1 + u->symbol) * POINTS;
     double *slope = b->r->sloped[k] ? b->slope : NULL;
-    if (!b->theta || !slope) memset(row, 0, (1 + l->d) * POINTS * sizeof *row);
-    if (!b->theta) return;
-    gather_inputs(b, u);
+    if (!b->theta) {
+        memset(row, 0, (1 + l->d) * POINTS * sizeof *row);
+        return;
+    }
+    const double *x = inputs_of(b, u);
     if (b->pass[k])
-        blocks_of(l)->evaluate(b->pass[k], b->n_points, b->x, b->value, slope);
+        blocks_of(l)->evaluate(b->pass[k], b->n_points, x, slope && !b->r->valued[k] ? NULL : row,
+                               slope);
     else
-        l->field->kind->evaluate(l->field, b->theta + l->offset, b->n_points, b->x, b->value, slope,
+        l->field->kind->evaluate(l->field, b->theta + l->offset, b->n_points, x, row, slope,
                                  b->scratch);
-    memcpy(row, b->value, b->n_points * sizeof *row);
     for (size_t i = 0; slope && i < b->n_points; i++)
         for (size_t j = 0; j < l->d; j++) row[(j + 1) * POINTS + i] = slope[i * l->d + j];
+}
+
+/* A row of the data at the points. */
+static void take_row(const batch *b, const double *from, double *row) {
+    if (b->row)
+        memcpy(row, from + b->point[0], b->n_points * sizeof *row);
+    else
+        for (size_t i = 0; i < b->n_points; i++) row[i] = from[b->point[i]];
 }
 
 /* States, time and field symbols of the points. */
 static void fill(batch *b) {
     const clsi_points *p = b->r->points;
-    for (size_t k = 0; k < p->nz; k++)
-        for (size_t i = 0; i < b->n_points; i++)
-            b->in[k * POINTS + i] = p->z[k * p->n + b->point[i]];
-    for (size_t i = 0; i < b->n_points; i++) b->in[p->nz * POINTS + i] = p->time[b->point[i]];
+    b->row = in_a_row(b);
+    for (size_t k = 0; k < p->nz; k++) take_row(b, p->z + k * p->n, b->in + k * POINTS);
+    take_row(b, p->time, b->in + p->nz * POINTS);
     for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
 }
 
 /* The quantities at the points. */
-static cls_status evaluate(batch *b, int with_slopes) {
+static void evaluate(batch *b, int with_slopes) {
     fill(b);
-    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, b->n_points, POINTS,
-                                b->in, b->out);
+    run(b, with_slopes ? SLOPES : VALUES, b->n_points, b->in, b->out);
 }
 
 /* Are the rows expressions over whole windows? */
@@ -197,17 +272,19 @@ static int whole_windows(const batch *b) {
 }
 
 /* What the rows are made of: the quantities, or the rows of whole windows. */
-static cls_status evaluate_rows(batch *b, int with_slopes) {
+static void evaluate_rows(batch *b, int with_slopes) {
     const clsi_residual *r = b->r;
     size_t I = r->points->nz + 1 + r->unknowns->n_symbols;
-    if (!whole_windows(b)) return evaluate(b, with_slopes);
+    if (!whole_windows(b)) {
+        evaluate(b, with_slopes);
+        return;
+    }
     fill(b);
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < I; i++)
             for (size_t w = 0; w < b->n; w++)
                 b->window_in[(k * I + i) * POINTS + w] = b->in[i * POINTS + b->slot[w][k]];
-    return cls_program_run_many(with_slopes ? r->window_slopes : r->window_values, b->n, POINTS,
-                                b->window_in, b->window_out);
+    run(b, with_slopes ? WINDOW_SLOPES : WINDOW_VALUES, b->n, b->window_in, b->window_out);
 }
 
 /* ---- rows ---- */
@@ -216,34 +293,16 @@ static double weight_of(const batch *b, size_t w, size_t e) {
     return b->r->weight[e * b->r->points->n_windows + b->window[w]];
 }
 
-/* How equation e of window w of the batch is made of quantities: coefficient c[k][0] of y_e and
- * c[k][1] of its rate at point k, weighted. */
-static void coefficients(const batch *b, size_t w, size_t e, double c[CLSI_MOST_WIDTH][2]) {
-    const clsi_points *p = b->r->points;
-    size_t n = p->width;
-    double weights[CLSI_MOST_WIDTH], t[CLSI_MOST_WIDTH], scale = weight_of(b, w, e);
-    for (size_t k = 0; k < n; k++) {
-        t[k] = p->time[b->point[b->slot[w][k]]];
-        weights[k] = 0;
-    }
-    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(n, t, weights);
-    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) weights[1] = t[2] - t[0];
-    if (p->rule == CLSI_VNOTS) weights[e < b->r->n ? 2 : 0] = t[2] - t[0];
-    for (size_t k = 0; k < n; k++) {
-        c[k][0] = k == 0 ? -scale : k + 1 == n ? scale : 0;
-        c[k][1] = -scale * weights[k];
-    }
-}
-
-/* c: the coefficients, set unless rows are of whole windows. */
-static double residual_of(const batch *b, size_t w, size_t e, double c[CLSI_MOST_WIDTH][2]) {
+/* Equation e of window w of the batch: how much y_e grows, less its rate times the weights. */
+static double residual_of(const batch *b, size_t w, size_t e) {
     if (whole_windows(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
     const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
-    double sum = 0;
-    coefficients(b, w, e, c);
-    for (size_t k = 0; k < b->r->points->width; k++)
-        sum += c[k][0] * y[b->slot[w][k]] + c[k][1] * rate[b->slot[w][k]];
-    return sum;
+    const double *weights = weights_of(b, w, e >= b->r->n);
+    size_t n = b->r->points->width;
+    const size_t *slot = b->slot[w];
+    double sum = y[slot[n - 1]] - y[slot[0]];
+    for (size_t k = 0; k < n; k++) sum -= weights[k] * rate[slot[k]];
+    return weight_of(b, w, e) * sum;
 }
 
 /* The derivatives of equation e of whole window w, unweighted, in the field symbols from `symbol`
@@ -272,7 +331,6 @@ static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t
                          double *s) {
     size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
     size_t n = b->r->points->width;
-    double c[CLSI_MOST_WIDTH][2];
     int any = 0, whole = whole_windows(b);
     memset(a, 0, n * sizeof *a);
     memset(s, 0, n * d * sizeof *s);
@@ -280,13 +338,16 @@ static int symbol_slopes(const batch *b, const clsi_unknown *u, size_t w, size_t
         any |= add_slopes(weight_of(b, w, e), window_slopes(b, w, e, k, u->symbol), d, a + k,
                           s + k * d);
     if (whole) return any;
-    coefficients(b, w, e, c);
-    for (size_t k = 0; k < n; k++)
+    const double *weights = weights_of(b, w, e >= b->r->n);
+    double scale = weight_of(b, w, e);
+    for (size_t k = 0; k < n; k++) {
+        double c[2] = {k == 0 ? -scale : k + 1 == n ? scale : 0, -scale * weights[k]};
         for (int part = 0; part < 2; part++) {
             size_t q = part ? b->r->n_equations + e : e;
             const double *row = b->out + (Q + q * K + u->symbol) * POINTS + b->slot[w][k];
-            if (c[k][part] != 0) any |= add_slopes(c[k][part], row, d, a + k, s + k * d);
+            if (c[part] != 0) any |= add_slopes(c[part], row, d, a + k, s + k * d);
         }
+    }
     return any;
 }
 
@@ -362,32 +423,32 @@ static void jacobian_rows(batch *b, const row_list *m) {
  * first one that does not. */
 static size_t take_rows(batch *b, size_t first, const size_t *list, size_t at, size_t end,
                         row_list *m) {
-    size_t E = b->r->n_equations;
+    size_t E = b->r->n_equations, window = SIZE_MAX, base = 0;
     b->n = b->n_points = m->n = 0;
     for (; at < end && m->n < MOST_ROWS; at++, m->n++) {
         size_t row = list ? list[at] : first + at;
-        int same = b->n && b->window[b->n - 1] == row / E;
-        if (!same && !add_window(b, row / E)) break;
+        if (window == SIZE_MAX || row < base || row - base >= E) {
+            window = row / E;
+            base = window * E;
+            if (!add_window(b, window)) break;
+        }
         m->w[m->n] = b->n - 1;
-        m->e[m->n] = row % E;
+        m->e[m->n] = row - base;
     }
     return at;
 }
 
-static cls_status rows_of_shard(batch *b, size_t first, const size_t *list, size_t begin,
-                                size_t end, double *out, double *J) {
-    cls_status status = CLS_OK;
+static void rows_of_shard(batch *b, size_t first, const size_t *list, size_t begin, size_t end,
+                          double *out, double *J) {
     row_list m;
-    for (size_t at = begin; at < end && status == CLS_OK;) {
+    for (size_t at = begin; at < end;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
-        double c[CLSI_MOST_WIDTH][2];
-        status = evaluate_rows(b, J != NULL);
-        for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i], c);
+        evaluate_rows(b, J != NULL);
+        for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i]);
         m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
         if (J) jacobian_rows(b, &m);
         at = stop;
     }
-    return status;
 }
 
 /* A sum of the gradient costs as much as a dozen windows, so shards are not small. Threads are
@@ -421,9 +482,9 @@ cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_
         failed = batch_begin(r, theta, &b) != CLS_OK;
 #pragma omp for schedule(dynamic)
         for (size_t s = 0; s < shards; s++)
-            failed |= failed ||
-                      rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
-                                    clsi_shard_begin(r, count, shards, s + 1), out, J) != CLS_OK;
+            if (!failed)
+                rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
+                              clsi_shard_begin(r, count, shards, s + 1), out, J);
     }
     return failed ? CLS_MEMORY : CLS_OK;
 }
@@ -439,17 +500,17 @@ static double *coefficients_of_quantities(batch *b) {
 
 /* `share` of each row counts. */
 static void residuals_back(batch *b, const row_list *m, double share, double *sum) {
-    size_t E = b->r->n_equations;
+    size_t E = b->r->n_equations, n = b->r->points->width;
     double *into = coefficients_of_quantities(b);
     for (size_t i = 0; i < m->n; i++) {
-        double c[CLSI_MOST_WIDTH][2], value = residual_of(b, m->w[i], m->e[i], c);
-        double *y = into + m->e[i] * POINTS, *rate = y + E * POINTS;
+        size_t w = m->w[i], e = m->e[i];
+        double value = residual_of(b, w, e), f = share * weight_of(b, w, e) * value;
+        double *y = into + e * POINTS, *rate = y + E * POINTS;
+        const double *weights = weights_of(b, w, e >= b->r->n);
         *sum += value * value;
-        value *= share;
-        for (size_t k = 0; k < b->r->points->width; k++) {
-            y[b->slot[m->w[i]][k]] += value * c[k][0];
-            rate[b->slot[m->w[i]][k]] += value * c[k][1];
-        }
+        y[b->slot[w][n - 1]] += f;
+        y[b->slot[w][0]] -= f;
+        for (size_t k = 0; k < n; k++) rate[b->slot[w][k]] -= f * weights[k];
     }
 }
 
@@ -459,7 +520,7 @@ static void windows_back(batch *b, const row_list *m, double share, double *sum)
     memset(b->out, 0, K * POINTS * sizeof *b->out);
     for (size_t i = 0; i < m->n; i++) {
         size_t w = m->w[i], e = m->e[i];
-        double value = residual_of(b, w, e, NULL), f = share * value * weight_of(b, w, e);
+        double value = residual_of(b, w, e), f = share * value * weight_of(b, w, e);
         *sum += value * value;
         for (size_t k = 0; k < 3; k++) {
             const double *row = window_slopes(b, w, e, k, 0);
@@ -481,9 +542,8 @@ static void field_back(batch *b, size_t k) {
         blocks_of(l)->add(b->pass[k], b->n_points, a, slope);
         return;
     }
-    gather_inputs(b, u);
-    l->field->kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, b->n_points, b->x, a,
-                            slope, b->part + l->offset, b->scratch);
+    l->field->kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, b->n_points,
+                            inputs_of(b, u), a, slope, b->part + l->offset, b->scratch);
 }
 
 static void sums_begin(batch *b) {
@@ -504,24 +564,22 @@ static void fields_back(batch *b) {
 }
 
 /* The batch is evaluated and the coefficients of its quantities are set. */
-static cls_status sums_add(batch *b) {
-    cls_status status = cls_program_run_many(b->r->adjoint, b->n_points, POINTS, b->in, b->out);
-    if (status == CLS_OK) fields_back(b);
-    return status;
+static void sums_add(batch *b) {
+    run(b, ADJOINT, b->n_points, b->in, b->out);
+    fields_back(b);
 }
 
 /* The rows of a batch: their squares into sum, their share of the gradient into the sums. */
-static cls_status add_rows(batch *b, const row_list *m, double share, double *sum) {
+static void add_rows(batch *b, const row_list *m, double share, double *sum) {
     int whole = whole_windows(b);
-    cls_status status = evaluate_rows(b, whole);
-    if (status != CLS_OK) return status;
+    evaluate_rows(b, whole);
     if (whole) {
         windows_back(b, m, share, sum);
         fields_back(b);
-        return CLS_OK;
+        return;
     }
     residuals_back(b, m, share, sum);
-    return sums_add(b);
+    sums_add(b);
 }
 
 /* The sums go to the gradient. */
@@ -537,17 +595,16 @@ static void sums_end(const batch *b, double *gradient) {
     }
 }
 
-static cls_status gradient_of_shard(batch *b, const size_t *list, size_t begin, size_t end,
-                                    double share, double *sum) {
-    cls_status status = CLS_OK;
+static double gradient_of_shard(batch *b, const size_t *list, size_t begin, size_t end,
+                                double share) {
+    double sum = 0;
     row_list m;
-    *sum = 0;
     sums_begin(b);
-    for (size_t at = begin; at < end && status == CLS_OK;) {
+    for (size_t at = begin; at < end;) {
         at = take_rows(b, 0, list, at, end, &m);
-        status = add_rows(b, &m, share, sum);
+        add_rows(b, &m, share, &sum);
     }
-    return status;
+    return sum;
 }
 
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
@@ -564,14 +621,14 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
         failed = batch_begin(r, theta, &b) != CLS_OK;
 #pragma omp for schedule(dynamic) ordered
         for (size_t s = 0; s < shards; s++) {
-            double sum = 0;
-            failed |= failed || gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
-                                                  clsi_shard_begin(r, count, shards, s + 1), share,
-                                                  &sum) != CLS_OK;
+            double sum = failed
+                             ? 0
+                             : gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
+                                                 clsi_shard_begin(r, count, shards, s + 1), share);
 #pragma omp ordered
-            {
+            if (!failed) {
                 total += sum;
-                if (!failed) sums_end(b, gradient);
+                sums_end(b, gradient);
             }
         }
     }
@@ -600,10 +657,11 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size
     cls_status status = memory_for(r) ? batch_begin(r, theta, &b) : CLS_MEMORY;
     *mean_pv = *mean_vv = 0;
     memset(row, 0, r->unknowns->n_theta * sizeof *row);
-    if (status == CLS_OK) sums_begin(b);
-    for (size_t at = 0; at < n && status == CLS_OK; at += b->n) {
+    if (status != CLS_OK) return status;
+    sums_begin(b);
+    for (size_t at = 0; at < n; at += b->n) {
         add_first_points(b, at, n, stride);
-        status = evaluate(b, 0);
+        evaluate(b, 0);
         double *into = coefficients_of_quantities(b);
         for (size_t w = 0; w < b->n; w++)
             for (size_t j = 0; j < r->n; j++) {
@@ -614,8 +672,8 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size
                 *mean_vv += c * v;
                 into[i] += c;
             }
-        if (status == CLS_OK) status = sums_add(b);
+        sums_add(b);
     }
-    if (status == CLS_OK) sums_end(b, row);
-    return status;
+    sums_end(b, row);
+    return CLS_OK;
 }

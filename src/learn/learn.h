@@ -200,7 +200,8 @@ typedef struct clsi_residual {
     int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
     int start_affine;
     double *weight;            /* (n_equations, windows) */
-    unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value */
+    unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value, */
+    unsigned char *valued;     /* and this one occurs as well */
     unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
     unsigned char *only_force; /* (unknowns): of q, in f and not in p; positions only */
     int all_nodes;             /* some unknown is neither that nor paired */

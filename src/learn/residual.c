@@ -80,12 +80,16 @@ static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *err
 
 /* ---- compiled ---- */
 
-/* Notes of which fields the slopes occur in something that has these derivatives in the symbols. */
+/* Notes of which fields slopes and values occur in something that has these derivatives in the
+ * symbols. */
 static void mark_sloped(clsi_residual *r, const cls_node *derivatives) {
     const clsi_unknowns *us = r->unknowns;
-    for (size_t k = 0; k < us->n; k++)
+    for (size_t k = 0; k < us->n; k++) {
+        const cls_node *own = derivatives + us->list[k].symbol;
+        r->valued[k] |= !cls_is_constant(us->s->g, own[0], 0);
         for (size_t j = 1; j <= us->list[k].learned.d; j++)
-            r->sloped[k] |= !cls_is_constant(us->s->g, derivatives[us->list[k].symbol + j], 0);
+            r->sloped[k] |= !cls_is_constant(us->s->g, own[j], 0);
+    }
 }
 
 /* The reverse of the quantities: how c . y depends on the field symbols, for coefficients c. */
@@ -272,12 +276,13 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->n_quantities = 2 * r->n_equations;
     r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
     r->sloped = clsi_calloc(unknowns->n, 1);
+    r->valued = clsi_calloc(unknowns->n, 1);
     r->paired = clsi_calloc(unknowns->n, 1);
     r->only_force = clsi_calloc(unknowns->n, 1);
     r->memory = clsi_residual_memory_create();
     r->position_memory = clsi_position_memory_create();
-    int whole =
-        r->weight && r->sloped && r->paired && r->only_force && r->memory && r->position_memory;
+    int whole = r->weight && r->sloped && r->valued && r->paired && r->only_force && r->memory &&
+                r->position_memory;
     cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK)
@@ -299,6 +304,7 @@ void clsi_residual_free(clsi_residual **residual) {
     clsi_position_memory_free(r->position_memory);
     free(r->weight);
     free(r->sloped);
+    free(r->valued);
     free(r->scale_theta);
     free(r->scale_row);
     free(r->paired);
