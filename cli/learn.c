@@ -97,6 +97,7 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (!status) status = cli_integer(a, "threads", 1, &threads, error);
     if (!status) status = cli_positive(a, "time-limit", &o->time_limit, error);
     if (!status) status = cli_positive(a, "rate", &o->rate, error);
+    if (!status) status = cli_positive(a, "last-rate", &o->last_rate, error);
     if (!status) status = cli_real(a, "validate", &o->validate, error);
     if (!status && !(o->validate >= 0 && o->validate <= 0.5))
         status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
@@ -227,6 +228,11 @@ static int watch(void *owner, const cls_learn_progress *p) {
     return cli_interrupted();
 }
 
+static int is_interrupted(void *owner) {
+    (void)owner;
+    return cli_interrupted();
+}
+
 /* What was told, then the end. Before there is any solution the loss is that of the start, if it
  * has one (where everything is unknown, doing nothing has no residual). */
 static cls_status write_log(lesson *l, cls_error *error) {
@@ -335,6 +341,7 @@ static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
                             &l->info, error);
     l->phase = -1;
     l->options.watch = watch;
+    l->options.interrupted = is_interrupted;
     l->options.owner = l;
     cls_status status = cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
                                   (const cls_table *const *)l->tables, l->a->words + 1, &l->options,
@@ -433,7 +440,8 @@ static const cli_option options[] = {
     {"weights", 0, "NAME",
      "of the residual: balanced (small friction counts) or equal; else balanced"},
     {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},
-    {"rate", 0, "R", "adam begins with this rate and ends with a thousandth of it; else 0.01"},
+    {"rate", 0, "R", "adam begins with this rate; else 0.01"},
+    {"last-rate", 0, "R", "adam ends with this rate; else a thousandth of the first"},
     {"seed", 0, "S", "the seed of everything random; else 1"},
     {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},

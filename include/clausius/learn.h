@@ -45,6 +45,7 @@ typedef struct cls_learn_options {
     const char *weights;   /* of the residual: "balanced" (NULL: small friction is seen where v is
                             * small) or "equal" (as the papers have it) */
     double rate;           /* at which adam begins; 0: 1e-2 */
+    double last_rate;      /* at which it ends; 0: a thousandth of that */
     const cls_model *from; /* iterations begin at its parameters: the same parts and fields */
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1. 0: none, and
@@ -67,6 +68,9 @@ typedef struct cls_learn_options {
                   * never stopped; time_limit and max_iterations may differ, nothing else may */
     int threads; /* 0: all cores; the result does not depend on it */
     int (*watch)(void *owner, const cls_learn_progress *progress);
+    /* Asked while the watch is not, in simulations that may be long; non-zero: the watch is going
+     * to stop, and what is under way is broken off after a second. NULL: nobody asks. */
+    int (*interrupted)(void *owner);
     void *owner;
 } cls_learn_options;
 

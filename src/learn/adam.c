@@ -1,11 +1,11 @@
 /* Adam (Kingma and Ba, arXiv 1412.6980): the baseline, kept because papers use it.
  *
- * Batches of 256 rows unless asked otherwise, moments 0.9 and 0.999. The rate falls by three
- * decades from 1e-2 (or what is asked for) over max_iterations: rate_k = 1e-2 * 10^(-3 k /
- * max_iterations), unless it is to stay. Weight decay is that of papers and of PyTorch: decay theta
- * joins the gradient of the mean of r^2 (ours is of half of it). Conditions are in every batch,
- * with the weight they have among all rows. A batch whose gradient is not finite is skipped, and
- * the moments start afresh at the best parameters. The loss over all rows is computed once per
+ * Batches of 256 rows unless asked otherwise, moments 0.9 and 0.999. The rate falls
+ * exponentially over max_iterations from 1e-2 (or what is asked for) to a thousandth of that (or
+ * what is asked for), unless it is to stay. Weight decay is that of papers and of PyTorch: decay
+ * theta joins the gradient of the mean of r^2 (ours is of half of it). Conditions are in every
+ * batch, with the weight they have among all rows. A batch whose gradient is not finite is skipped,
+ * and the moments start afresh at the best parameters. The loss over all rows is computed once per
  * epoch (at least every 50 steps, unless the rate stays); only then are the best parameters and the
  * watch updated. Where only the last parameters count it is computed at the end, and the watch
  * hears the loss of every 50th batch. Cost per step: one gradient of a batch. */
@@ -18,16 +18,16 @@
 
 enum { BATCH = 256, LONGEST_EPOCH = 50 };
 
-static const double RATE = 1e-2, DECADES = 3, BETA1 = 0.9, BETA2 = 0.999, TINY = 1e-8;
+static const double RATE = 1e-2, FALL = 1e-3, BETA1 = 0.9, BETA2 = 0.999, TINY = 1e-8;
 
 typedef struct adam {
     size_t n, batch, group; /* a batch has batch groups of rows */
     size_t *rows;           /* (batch, group) */
     double decay;
-    double *g, *m, *v;  /* (n): gradient, first and second moment */
-    double *condition;  /* (n): gradient of the conditions */
-    size_t *conditions; /* their rows */
-    double rate;
+    double *g, *m, *v;       /* (n): gradient, first and second moment */
+    double *condition;       /* (n): gradient of the conditions */
+    size_t *conditions;      /* their rows */
+    double rate, fall;       /* at the beginning; by this factor until the end */
     double weight1, weight2; /* BETA1^k, BETA2^k since the moments began */
     clsi_sampler sampler;
 } adam;
@@ -103,7 +103,7 @@ static void run_batches(adam *a, clsi_run *run) {
     int stays = run->options->constant_rate, last = run->options->last;
     if (last || (epoch > LONGEST_EPOCH && !stays)) epoch = LONGEST_EPOCH;
     for (uint64_t k = run->info->iterations; k < most; k++) {
-        double rate = stays ? a->rate : a->rate * pow(10, -DECADES * (double)k / (double)most);
+        double rate = stays ? a->rate : a->rate * pow(a->fall, (double)k / (double)most);
         double loss = iterate(a, run, next_rows(a), rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
@@ -122,6 +122,7 @@ static cls_status prepare(adam *a, const clsi_problem *p, const clsi_optimize_op
     if (a->batch > regular / a->group) a->batch = regular / a->group;
     a->rows = clsi_calloc(a->batch * a->group + 1, sizeof *a->rows);
     a->rate = o->rate > 0 ? o->rate : RATE;
+    a->fall = o->last_rate > 0 ? o->last_rate / a->rate : FALL;
     a->g = clsi_calloc(a->n + 1, sizeof(double));
     a->m = clsi_calloc(a->n + 1, sizeof(double));
     a->v = clsi_calloc(a->n + 1, sizeof(double));

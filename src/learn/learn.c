@@ -153,7 +153,8 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (status == CLS_OK) status = clsi_lesson_model(w, system, set, n_tables, names, out);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
-        w->info->rollout = clsi_rollout(w->points, (*out)->system);
+        w->info->rollout = clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w);
+    if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
     return status;
 }
 

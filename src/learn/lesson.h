@@ -22,6 +22,7 @@ typedef struct clsi_lesson {
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
+    double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
     cls_error *error;
 } clsi_lesson;
 
@@ -53,6 +54,8 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
                              cls_error *error);
 /* Simulates with these parameters. */
 double clsi_lesson_rollout(void *owner, const double *theta);
+/* The time is over, or the user wants to stop, for a second already. */
+int clsi_lesson_hurry(void *owner);
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
 cls_status clsi_lesson_check_from(const clsi_lesson *w);
 /* All rows alike, as the papers have them. */

@@ -41,6 +41,7 @@ typedef struct clsi_optimize_options {
     uint64_t seed;
     size_t batch;      /* spring, adam: rows; 0: the optimiser's default */
     double rate;       /* adam; 0: its default */
+    double last_rate;  /* adam: at the last iteration; 0: a thousandth of the first */
     int constant_rate; /* adam: the rate does not fall */
     int last;          /* adam: the best is not asked for: reports give the loss of a batch */
     double decay;      /* adam: weight decay of the mean squared residual */

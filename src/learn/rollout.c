@@ -31,7 +31,20 @@ typedef struct comparison {
     double h, *spread, *state;
     double sum; /* of the squares of all differences, */
     size_t count;
+    int (*hurry)(void *owner); /* or NULL */
+    void *owner;
 } comparison;
+
+static cls_status advance(comparison *c) {
+    if (c->hurry && c->hurry(c->owner)) return CLS_INTERRUPTED;
+    return cls_simulator_advance(c->simulator, 1, NULL);
+}
+
+static double conclude(const comparison *c, cls_status status) {
+    if (status == CLS_INTERRUPTED) return -1;
+    if (status != CLS_OK || !isfinite(c->sum)) return INFINITY;
+    return c->count ? sqrt(c->sum / (double)c->count) : NAN;
+}
 
 /* A simulator costs more than a run with it: kept while the step is the same. */
 static cls_status prepare(comparison *c, double h) {
@@ -54,7 +67,7 @@ static cls_status follow(comparison *c, size_t begin, size_t end) {
     if (status == CLS_OK)
         status = cls_simulator_start(c->simulator, p->time[begin], c->state, NULL);
     for (size_t i = begin + 1; i < end && status == CLS_OK; i++) {
-        status = cls_simulator_advance(c->simulator, 1, NULL);
+        status = advance(c);
         const double *z = cls_simulator_state(c->simulator);
         for (size_t k = 0; k < p->nz; k++, c->count++) {
             double difference = (z[k] - p->z[k * p->n + i]) / c->spread[k];
@@ -96,7 +109,7 @@ static cls_status follow_positions(comparison *c, const clsi_intervals *all, siz
     cls_status status = prepare(c, h);
     if (status == CLS_OK) status = aim_at(c, all, begin);
     for (size_t i = begin + 1; i < last && status == CLS_OK; i++) {
-        status = cls_simulator_advance(c->simulator, 1, NULL);
+        status = advance(c);
         const double *z = cls_simulator_state(c->simulator);
         for (size_t j = 0; j < n; j++, c->count++) {
             double difference = (z[j] - all->q[j * all->n_data + i]) / c->spread[j];
@@ -106,10 +119,15 @@ static cls_status follow_positions(comparison *c, const clsi_intervals *all, siz
     return status;
 }
 
-static double rollout_of_positions(const clsi_points *p, const cls_system *s) {
+static double rollout_of_positions(const clsi_points *p, const cls_system *s,
+                                   int (*hurry)(void *owner), void *owner) {
     const clsi_intervals *all = p->intervals;
     size_t n = p->n_held < MOST ? p->n_held : MOST;
-    comparison c = {.p = p, .s = s, .scheme = p->rule == CLSI_WEAK ? "discrete-gradient-4" : NULL};
+    comparison c = {.p = p,
+                    .s = s,
+                    .scheme = p->rule == CLSI_WEAK ? "discrete-gradient-4" : NULL,
+                    .hurry = hurry,
+                    .owner = owner};
     c.spread = clsi_calloc(2 * all->dimension + cls_system_state_count(s) + 1, sizeof(double));
     if (!c.spread) return NAN;
     c.state = c.spread + 2 * all->dimension;
@@ -121,14 +139,18 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s) {
     }
     cls_simulator_free(&c.simulator);
     free(c.spread);
-    if (status != CLS_OK || !isfinite(c.sum)) return INFINITY;
-    return c.count ? sqrt(c.sum / (double)c.count) : NAN;
+    return conclude(&c, status);
 }
 
-double clsi_rollout(const clsi_points *p, const cls_system *s) {
-    if (p->intervals) return rollout_of_positions(p, s);
+double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
+                    void *owner) {
+    if (p->intervals) return rollout_of_positions(p, s, hurry, owner);
     size_t n = p->n_held < MOST ? p->n_held : MOST;
-    comparison c = {.p = p, .s = s, .spread = clsi_calloc(2 * p->nz + 1, sizeof(double))};
+    comparison c = {.p = p,
+                    .s = s,
+                    .spread = clsi_calloc(2 * p->nz + 1, sizeof(double)),
+                    .hurry = hurry,
+                    .owner = owner};
     if (!c.spread) return NAN;
     c.state = c.spread + p->nz;
     cls_status status = CLS_OK;
@@ -139,6 +161,5 @@ double clsi_rollout(const clsi_points *p, const cls_system *s) {
     }
     cls_simulator_free(&c.simulator);
     free(c.spread);
-    if (status != CLS_OK || !isfinite(c.sum)) return INFINITY;
-    return c.count ? sqrt(c.sum / (double)c.count) : NAN;
+    return conclude(&c, status);
 }

@@ -210,18 +210,33 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
     return status;
 }
 
+/* Rollouts of small models take less than this, and say which parameters to keep. */
+static const double GRACE = 1;
+
+int clsi_lesson_hurry(void *owner) {
+    clsi_lesson *w = owner;
+    double now = clsi_now();
+    const cls_learn_options *o = w->o;
+    int wanted = (o->time_limit > 0 && now - w->started > o->time_limit) ||
+                 (o->interrupted && o->interrupted(o->owner));
+    if (wanted && !(w->pressed > 0)) w->pressed = now;
+    return wanted && now - w->pressed > GRACE;
+}
+
 /* Simulates with these parameters. */
 double clsi_lesson_rollout(void *owner, const double *theta) {
     clsi_lesson *w = owner;
     cls_system *s;
     double error = INFINITY;
-    if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK) error = clsi_rollout(w->points, s);
+    if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK)
+        error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
     cls_system_free(&s);
     return error;
 }
 
 /* The same in the form that the model will have. */
 static double roll_out(void *owner, const double *theta) {
+    if (clsi_lesson_hurry(owner)) return -1;
     return clsi_lesson_make_positive(owner, theta) == CLS_OK ? clsi_lesson_rollout(owner, theta)
                                                              : INFINITY;
 }
@@ -256,6 +271,27 @@ static void initialise(void *owner, uint64_t seed, double *theta) {
     }
     if (w->o->from) memcpy(theta, w->o->from->theta, w->unknowns->n_theta * sizeof *theta);
     start_with_mass(w, theta);
+}
+
+/* A model becomes formulas, of which there can be too many: better said before the training than
+ * after it. Smaller ones always fit. */
+enum { LARGE = 150000 };
+
+static cls_status check_size(clsi_lesson *w) {
+    cls_system *s;
+    cls_error why;
+    if (w->unknowns->n_theta < LARGE) return CLS_OK;
+    double *theta = clsi_calloc(w->unknowns->n_theta, sizeof *theta);
+    if (!theta) return clsi_no_memory(w->error);
+    memcpy(theta, w->theta, w->unknowns->n_theta * sizeof *theta);
+    initialise(w, w->o->seed, theta);
+    cls_status status = clsi_lesson_build(w, theta, &s, &why);
+    cls_system_free(&s);
+    free(theta);
+    if (status == CLS_OK) return CLS_OK;
+    return clsi_fail(w->error, status,
+                     "a model with %zu parameters cannot be built (%.200s); take smaller fields",
+                     w->unknowns->n_theta, why.message);
 }
 
 /* The model to begin at must have the form of the one to come, scalings of the inputs included. */
@@ -326,6 +362,7 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *what) {
     }
     if (o->from) hash = mix(hash, o->from->n_theta * sizeof(double), o->from->theta);
     if (o->rate > 0) hash = mix(hash, sizeof o->rate, &o->rate);
+    if (o->last_rate > 0) hash = mix(hash, sizeof o->last_rate, &o->last_rate);
     double how[] = {(double)o->batch, o->decay, o->constant_rate, o->last};
     if (how[0] + how[1] + how[2] + how[3] > 0) hash = mix(hash, sizeof how, how);
     if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
@@ -393,6 +430,11 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
             return started;
         }
     }
+    cls_status fits = check_size(w);
+    if (fits != CLS_OK) {
+        free(what);
+        return fits;
+    }
     clsi_training t = {.problem = &problem,
                        .optimizer = optimizer,
                        .max_iterations = o->max_iterations,
@@ -401,6 +443,7 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .patience = o->patience,
                        .batch = o->batch,
                        .rate = o->rate,
+                       .last_rate = o->last_rate,
                        .decay = o->decay,
                        .constant_rate = o->constant_rate,
                        .last = o->last,

@@ -48,6 +48,7 @@ typedef struct training {
     uint64_t before, iterations;         /* of the restarts before, of this one */
     size_t early;
     int checked; /* `now` has been judged */
+    int owed;    /* a check was due and broken off: the first thing to do when resumed */
     int over;    /* this restart is to end */
     int stopped;
     double written; /* when the last checkpoint was */
@@ -75,6 +76,7 @@ static void state(training *s, clsi_archive *a) {
     clsi_archive_doubles(a, 1, &s->best_rollout);
     clsi_archive_size(a, MOST_RESTARTS, &s->early);
     clsi_archive_flag(a, &s->checked);
+    clsi_archive_flag(a, &s->owed);
     clsi_archive_flag(a, &s->over);
 }
 
@@ -101,16 +103,32 @@ static int better(const candidate *a, const candidate *b) {
     return a->validation < b->validation;
 }
 
-/* Rolls the candidate out, unless it was, and lets it replace the result. */
-static void check(training *s) {
-    const clsi_training *t = s->t;
-    if (s->checked || !isfinite(s->now.validation)) return;
-    s->checked = 1;
-    s->now.rollout = t->rollout ? t->rollout(t->owner, s->now.theta) : NAN;
-    s->worse = s->now.rollout > CLEARLY * s->best_rollout ? s->worse + 1 : 0;
-    s->best_rollout = fmin(s->best_rollout, s->now.rollout);
+static void take(training *s) {
     if (!isfinite(s->result.validation) || s->t->last || better(&s->now, &s->result))
         copy(s->n, &s->result, &s->now);
+}
+
+/* Rolls the candidate out, unless it was, and lets it replace the result. 0: broken off. */
+static int check(training *s) {
+    const clsi_training *t = s->t;
+    if (s->checked || !isfinite(s->now.validation)) return 1;
+    double rollout = t->rollout ? t->rollout(t->owner, s->now.theta) : NAN;
+    if (rollout < 0) return 0;
+    s->checked = 1;
+    s->now.rollout = rollout;
+    s->worse = rollout > CLEARLY * s->best_rollout ? s->worse + 1 : 0;
+    s->best_rollout = fmin(s->best_rollout, rollout);
+    take(s);
+    return 1;
+}
+
+/* The check that is due, and whether the restart goes on. */
+static void settle(training *s) {
+    const clsi_training *t = s->t;
+    s->owed = s->owed && !check(s);
+    if (s->owed) return;
+    s->over = (t->patience && s->stale >= t->patience) || s->worse >= MOST_WORSE;
+    s->early += s->over != 0;
 }
 
 /* Non-zero: better than what this restart had, or simply later where the last is wanted. */
@@ -151,13 +169,12 @@ static int watch(void *owner, const clsi_progress *p, const double *theta) {
     s->stale = consider(s, theta, validation) ? 0 : s->stale + 1;
     if (++s->reports == s->next_check) {
         s->next_check *= 2;
-        check(s);
+        s->owed = 1;
     }
-    s->over = (t->patience && s->stale >= t->patience) || s->worse >= MOST_WORSE;
-    s->early += s->over != 0;
+    settle(s);
     clsi_training_progress told = {s->restart, s->before + p->iteration, p->loss,
                                    t->validate ? validation : NAN};
-    s->stopped = t->watch && t->watch(t->owner, &told);
+    s->stopped = (t->watch && t->watch(t->owner, &told)) || s->owed;
     int due = s->stopped || seconds() - s->written >= t->checkpoint_every;
     if (t->checkpoint && due) write_checkpoint(s, p->run);
     return s->over || s->stopped || s->status != CLS_OK;
@@ -176,7 +193,7 @@ static void begin_restart(training *s) {
     s->reports = s->stale = s->iterations = 0;
     s->worse = 0;
     s->next_check = FIRST_CHECK;
-    s->checked = s->over = 0;
+    s->checked = s->over = s->owed = 0;
 }
 
 /* One minimisation, from the beginning or from the optimiser's state. A start without finite
@@ -189,6 +206,7 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
                                .seed = seed_of(t, s->restart),
                                .batch = t->batch,
                                .rate = t->rate,
+                               .last_rate = t->last_rate,
                                .decay = t->decay,
                                .constant_rate = t->constant_rate,
                                .last = t->last,
@@ -196,7 +214,10 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
                                .owner = s,
                                .resume = resume};
     cls_status status = CLS_OK;
-    if (!s->over) { /* it is when the checkpoint was written at the end of a restart */
+    if (s->owed) settle(s);
+    s->stopped = s->owed; /* there is no time for it now either */
+    if (!s->over &&
+        !s->stopped) { /* it is when the checkpoint was written at the end of a restart */
         status = t->optimizer->minimize(t->problem, &o, theta, &found, s->error);
         s->iterations = found.iterations;
     }
@@ -206,7 +227,8 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
     if (status == CLS_OK) status = s->status;
     if (status == CLS_OK && !s->reports)
         consider(s, theta, validation_of(t, theta, found.final_loss)); /* nothing was to be done */
-    if (status == CLS_OK) check(s);
+    /* stopped, without the time to roll it out: validation alone speaks for it */
+    if (status == CLS_OK && !check(s)) take(s);
     return status;
 }
 

@@ -19,7 +19,7 @@ typedef struct clsi_training {
     const clsi_optimizer *optimizer;
     uint64_t max_iterations, seed; /* of each restart; of the first one */
     size_t restarts;               /* 0 counts as 1 */
-    double rate;                   /* see clsi_optimize_options */
+    double rate, last_rate;        /* see clsi_optimize_options */
     uint64_t patience;             /* reports without better validation; 0: no early stopping */
     size_t batch;                  /* of optimisers that draw batches; 0: their own */
     int constant_rate;             /* adam: see clsi_optimize_options */
@@ -30,7 +30,8 @@ typedef struct clsi_training {
     void (*initialise)(void *owner, uint64_t seed, double *theta);
     /* Loss on data that is not trained on; NULL: the training loss stands for it. */
     double (*validate)(void *owner, const double *theta);
-    /* Error of simulations with these parameters; INFINITY: they fail. NULL: no rollouts. */
+    /* Error of simulations with these parameters; INFINITY: they fail; negative: broken off,
+     * because the watch is going to stop. NULL: no rollouts. */
     double (*rollout)(void *owner, const double *theta);
     int (*watch)(void *owner, const clsi_training_progress *progress); /* non-zero: stop */
     const char *checkpoint;                                            /* path or NULL */

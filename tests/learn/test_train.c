@@ -218,6 +218,7 @@ typedef struct lesson {
     uint64_t reports, stop_at, kill_at;
     double (*judge)(struct lesson *l, const double *theta);
     uint64_t judged;
+    int breaks;     /* the first rollout is broken off */
     size_t restart; /* as last initialised */
     uint64_t starts;
 } lesson;
@@ -241,6 +242,8 @@ static double validate(void *owner, const double *theta) {
 }
 
 static double rollout(void *owner, const double *theta) {
+    lesson *l = owner;
+    if (l->breaks && !l->judged++) return -1;
     return sqrt(validate(owner, theta));
 }
 
@@ -267,9 +270,9 @@ static clsi_training training_of(lesson *l, const clsi_optimizer *optimizer) {
                            .identity = "a test"};
 }
 
-/* Stopped again and again, each time by another process that knows only the file. */
-static void trainings_resume_with_the_same_bits(void **unused) {
-    (void)unused;
+/* Stopped again and again, each time by another process that knows only the file. `breaks`: every
+ * other one while it rolls a candidate out. */
+static void resume_trainings(int breaks) {
     toy_network toy;
     toy_create(&toy, 4, 30, 1);
     size_t n = toy.problem.n_parameters;
@@ -285,7 +288,7 @@ static void trainings_resume_with_the_same_bits(void **unused) {
         t.checkpoint_every = 1e9; /* only when stopped */
         int pieces = 0;
         for (; rest.stopped && pieces < 1000; pieces++) {
-            l = (lesson){.toy = &toy, .stop_at = 3};
+            l = (lesson){.toy = &toy, .stop_at = 3, .breaks = breaks && pieces % 2 == 0};
             assert_int_equal(clsi_train(&t, parts, &rest, NULL), CLS_OK);
             assert_int_equal(access(t.checkpoint, F_OK) == 0, rest.stopped);
             t.resume = 1;
@@ -299,6 +302,16 @@ static void trainings_resume_with_the_same_bits(void **unused) {
     free(whole);
     free(parts);
     toy_free(&toy);
+}
+
+static void trainings_resume_with_the_same_bits(void **unused) {
+    (void)unused;
+    resume_trainings(0);
+}
+
+static void rollouts_that_were_broken_off_are_made_up_for(void **unused) {
+    (void)unused;
+    resume_trainings(1);
 }
 
 static void patience_ends_a_restart(void **unused) {
@@ -630,8 +643,10 @@ static void rollouts_tell_right_from_wrong(void **unused) {
     assert_int_equal(points->n_held, 2);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(points->held[2 * i + 1] - points->held[2 * i], 41);
-    double right = clsi_rollout(points, s[0]), near = clsi_rollout(points, s[1]);
-    assert_true(right < 1e-4 && near > 20 * right && clsi_rollout(points, s[2]) > 5 * near);
+    double right = clsi_rollout(points, s[0], NULL, NULL),
+           near = clsi_rollout(points, s[1], NULL, NULL);
+    assert_true(right < 1e-4 && near > 20 * right &&
+                clsi_rollout(points, s[2], NULL, NULL) > 5 * near);
     clsi_points_free(&points);
     cls_table_free(&t);
     for (int i = 0; i < 3; i++) cls_system_free(&s[i]);
@@ -645,6 +660,7 @@ int main(void) {
         cmocka_unit_test(a_foreign_state_is_refused),
         cmocka_unit_test(archives_keep_every_bit),
         cmocka_unit_test(trainings_resume_with_the_same_bits),
+        cmocka_unit_test(rollouts_that_were_broken_off_are_made_up_for),
         cmocka_unit_test(patience_ends_a_restart),
         cmocka_unit_test(restarts_keep_the_best),
         cmocka_unit_test(rollouts_refuse_and_end),
