@@ -336,6 +336,7 @@ static void print_summary(const lesson *l) {
 /* ---- all together ---- */
 
 static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
+    l->options.given = l->motion.model;
     if (l->options.optimizer && !strcmp(l->options.optimizer, "qp"))
         return cli_qp_learn(l->a, &l->options, &l->motion, l->n_tables, l->tables, &l->qp, model,
                             &l->info, error);

@@ -47,6 +47,10 @@ typedef struct cls_learn_options {
     double rate;           /* at which adam begins; 0: 1e-2 */
     double last_rate;      /* at which it ends; 0: a thousandth of that */
     const cls_model *from; /* iterations begin at its parameters: the same parts and fields */
+    /* parts that were learned before (`use` of a component, or a model of which other parts are to
+     * be learned again): they stay as they are and become parts of the result. The system is
+     * cls_model_system of it */
+    const cls_model *given;
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1. 0: none, and
                               * no rollouts either */

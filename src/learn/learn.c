@@ -165,6 +165,12 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     *out = NULL;
     *info = (cls_learn_info){0};
     cls_learn_options o = options ? *options : cls_learn_defaults();
+    cls_assignments kept = {0}; /* the numbers that the given parts were learned with */
+    if (o.given) {
+        kept = (cls_assignments){o.given->n_set, (const char *const *)o.given->set_names,
+                                 o.given->set_values};
+        set = &kept;
+    }
     if (o.n_unknown == 0) {
         o.n_unknown = system->n_unknown;
         o.unknown = (const char *const *)system->unknown;
@@ -173,6 +179,11 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
         return clsi_fail(error, CLS_USAGE,
                          "nothing is unknown: name the parts to learn; `clausius show %s --parts` "
                          "lists them",
+                         system->name);
+    if (o.optimizer && strcmp(o.optimizer, "qp") == 0 && o.given)
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' uses parts that were learned before: `--optimizer qp` does not; "
+                         "take another optimizer",
                          system->name);
     if (o.optimizer && strcmp(o.optimizer, "qp") == 0)
         return clsi_learn_qp(system, set, n_tables, tables, names, &o, out, info, error);

@@ -114,7 +114,8 @@ typedef struct clsi_unknowns {
     cls_system *s; /* skeleton: formulas with the symbols of the unknown parts */
     int linear;    /* the formula is linear in all unknown parts together */
     size_t n, n_symbols, n_theta;
-    double trunk; /* > 0: no temperature changes along the data (heat.c) */
+    double trunk;           /* > 0: no temperature changes along the data (heat.c) */
+    const cls_model *given; /* learned before, or NULL */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;

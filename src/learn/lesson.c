@@ -32,6 +32,10 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
         (json_int_t)f->samples, "validation_windows", (json_int_t)f->validation_samples, "loss",
         f->loss_final, "validation_loss", isfinite(f->loss_validation) ? f->loss_validation : 0.0,
         "unseen", (json_int_t)f->unseen, "condition", f->condition, "scale_fixed", f->normalised);
+    json_t *given = w->o->given && w->o->given->provenance
+                        ? json_loads(w->o->given->provenance, 0, NULL)
+                        : NULL;
+    if (given) json_object_set_new(all, "given", given);
     char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
@@ -70,6 +74,7 @@ cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls
     m->theta = w->theta;
     m->n_theta = us->n_theta;
     w->theta = NULL;
+    if (status == CLS_OK && w->o->given) status = clsi_model_take(m, w->o->given, w->error);
     if (status == CLS_OK) status = clsi_model_build(m, w->error);
     if (status == CLS_OK)
         *out = m;

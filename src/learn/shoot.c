@@ -36,7 +36,8 @@ static cls_status open_system(const cls_system *system, const cls_assignments *s
                    .set_values = set ? (double *)set->values : NULL,
                    .n_learned = us->n,
                    .n_theta = us->n_theta,
-                   .learned = learned};
+                   .learned = learned,
+                   .given = us->given};
     if (status == CLS_OK) status = clsi_model_open(&m, out, error);
     for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
         (*theta)[i] = clsi_model_symbol(*out, i);

@@ -201,7 +201,8 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
                        .n_learned = us->n,
                        .n_theta = us->n_theta,
                        .learned = learned,
-                       .theta = copy};
+                       .theta = copy,
+                       .given = us->given};
         status = clsi_model_build(&m, error);
         *out = m.system;
     }

@@ -80,18 +80,23 @@ static cls_status check_names(const cls_system *system, const cls_learn_options 
     return CLS_OK;
 }
 
-/* Parses the system's text with every part handed to `node`. */
-static cls_status parse_with(const cls_system *system, const cls_assignments *set, size_t n,
-                             part *parts,
+/* Parses the system's text with every part handed to `node`, and with what was learned before. */
+static cls_status parse_with(const cls_system *system, const cls_assignments *set,
+                             const cls_model *given, size_t n, part *parts,
                              cls_node (*node)(void *, const cls_system *, clsi_part_kind, size_t),
                              cls_system **out, cls_error *error) {
     *out = NULL;
-    clsi_replacement *list = clsi_calloc(n, sizeof *list);
+    clsi_replacement *list = clsi_calloc(n + (given ? given->n_learned : 0), sizeof *list);
     if (!list) return clsi_no_memory(error);
     for (size_t i = 0; i < n; i++) list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
-    cls_status status =
-        clsi_system_parse_with(system->text, system->name, set, n, list, 1, out, error);
+    size_t all = n;
+    void *owner = NULL;
+    cls_status status = given ? clsi_model_fill(given, list, &all, &owner) : CLS_OK;
+    if (status != CLS_OK) clsi_no_memory(error);
+    if (status == CLS_OK)
+        status = clsi_system_parse_with(system->text, system->name, set, all, list, 1, out, error);
     if (status == CLS_OK) status = clsi_replacements_used(system, n, list, error);
+    free(owner);
     free(list);
     return status;
 }
@@ -150,7 +155,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
                             cls_error *error) {
     cls_system *glance = NULL;
     for (size_t i = 0; i < o->n_unknown; i++) parts[i].name = o->unknown[i];
-    cls_status status = parse_with(system, set, o->n_unknown, parts, note_kind, &glance, error);
+    cls_status status =
+        parse_with(system, set, o->given, o->n_unknown, parts, note_kind, &glance, error);
     if (status == CLS_OK) us->linear = is_linear(glance);
     cls_system_free(&glance);
     if (status != CLS_OK) return status;
@@ -178,7 +184,7 @@ static cls_status make_skeleton(const cls_system *system, const cls_assignments 
     if (!parts) return clsi_no_memory(error);
     cls_status status = make_list(system, set, o, parts, us, error);
     if (status == CLS_OK)
-        status = parse_with(system, set, o->n_unknown, parts, stand_in, &us->s, error);
+        status = parse_with(system, set, o->given, o->n_unknown, parts, stand_in, &us->s, error);
     for (size_t i = 0; i < o->n_unknown; i++) free(parts[i].values);
     free(parts);
     return status;
@@ -483,6 +489,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
                        cls_error *error) {
     cls_status status = check_names(system, o, error);
     us->trunk = clsi_unseen_heat(system, points);
+    us->given = o->given;
     if (status == CLS_OK) status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);

@@ -24,13 +24,15 @@
 
 static cls_status no_component(const cls_model *m, const char *name, cls_error *error) {
     const clsi_ports *p = m->system->ports;
-    size_t n = p ? p->n_components : 0;
+    size_t n = m->system->ode ? m->n_learned : p ? p->n_components : 0;
     const char **words = clsi_calloc(n + 1, sizeof *words);
     if (!words) return clsi_no_memory(error);
-    for (size_t i = 0; i < n; i++) words[i] = p->components[i].name;
+    for (size_t i = 0; i < n; i++)
+        words[i] = m->system->ode ? m->learned[i].part : p->components[i].name;
     const char *near = cls_nearest_word(name, n, words);
     cls_status status =
-        n ? clsi_fail(error, CLS_USAGE, "%s has no component '%s'%s%s%s", m->name, name,
+        n ? clsi_fail(error, CLS_USAGE, "%s has no %s '%s'%s%s%s", m->name,
+                      m->system->ode ? "learned part" : "component", name,
                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "")
           : clsi_fail(error, CLS_USAGE, "%s is not made of components: nothing can be extracted",
                       m->name);
@@ -137,12 +139,12 @@ static char *history_of(const cls_model *m, const char *component) {
     return text;
 }
 
-static cls_status write_component(const char *path, const clsi_component *c, const char *text,
+static cls_status write_component(const char *path, const char *kind, const char *text,
                                   const char *fields, const char *history, size_t n_theta,
                                   const double *theta, cls_error *error) {
     clsi_container out = {0};
     const char *const notes[][2] = {{"format", FORMAT},
-                                    {"kind", c->kind == CLSI_STORAGE ? "storage" : "resistive"},
+                                    {"kind", kind},
                                     {"declaration", text},
                                     {"unknown", fields},
                                     {"provenance", history}};
@@ -155,8 +157,28 @@ static cls_status write_component(const char *path, const clsi_component *c, con
     return status;
 }
 
+/* A learned term of an ode, with the formulas it is a function of: there they are looked for by
+ * name. */
+static cls_status extract_part(const cls_model *m, const clsi_learned *l, const char *path,
+                               cls_error *error) {
+    clsi_text out = {0};
+    for (size_t i = 0; i < l->d; i++)
+        clsi_text_printf(&out, "%s%s", i ? ", " : " of ", l->input[i]);
+    clsi_text_append(&out, " = unknown");
+    char *text = clsi_text_take(&out), *fields = clsi_learned_describe(1, l);
+    char *history = history_of(m, l->part);
+    cls_status status = write_component(path, "part", text, fields, history, l->field->n_parameters,
+                                        m->theta + l->offset, error);
+    free(text);
+    free(fields);
+    free(history);
+    return status;
+}
+
 cls_status cls_model_extract(const cls_model *m, const char *component, const char *path,
                              cls_error *error) {
+    const clsi_learned *term = m->system->ode ? find_learned(m, component) : NULL;
+    if (term) return extract_part(m, term, path, error);
     clsi_component *c = NULL;
     char(*parts)[160] = NULL, *body = NULL, *text = NULL, *fields = NULL, *history = NULL;
     clsi_learned *list = NULL;
@@ -170,7 +192,8 @@ cls_status cls_model_extract(const cls_model *m, const char *component, const ch
         text = declaration_of(c, body);
         fields = clsi_learned_describe(n, list);
         history = history_of(m, component);
-        status = write_component(path, c, text, fields, history, n_theta, theta, error);
+        status = write_component(path, c->kind == CLSI_STORAGE ? "storage" : "resistive", text,
+                                 fields, history, n_theta, theta, error);
     }
     void *const all[] = {parts, body, text, fields, history, list, theta};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -257,20 +280,20 @@ static cls_status declaration(void *owner, const char *path, const char *name, c
 }
 
 /* One learned field in its new place. */
-static cls_status place_field(cls_model *m, const clsi_component *c, const piece *p, size_t k,
-                              const char *part, cls_error *error) {
+static cls_status place_field(cls_model *m, size_t n_inputs, char *const *inputs, const piece *p,
+                              size_t k, const char *part, cls_error *error) {
     const clsi_learned *from = &p->learned[k];
     clsi_learned *to = &m->learned[m->n_learned++];
     *to = *from;
     to->part = NULL;
     to->field = NULL;
     memset(to->input, 0, sizeof to->input);
-    if (from->d != c->n_inputs)
+    if (from->d != n_inputs)
         return clsi_fail(error, CLS_SYSTEM, "%s: the component is damaged: its inputs do not fit",
                          p->path);
     if (!(to->part = clsi_strdup(part))) return clsi_no_memory(error);
     for (size_t i = 0; i < to->d; i++)
-        if (!(to->input[i] = clsi_strdup(c->flat_input[i]))) return clsi_no_memory(error);
+        if (!(to->input[i] = clsi_strdup(inputs[i]))) return clsi_no_memory(error);
     to->offset = m->n_theta;
     memcpy(m->theta + m->n_theta, p->theta + from->offset,
            from->field->n_parameters * sizeof *m->theta);
@@ -290,34 +313,73 @@ static cls_status place_piece(cls_model *m, clsi_ports *ports, const clsi_compon
             clsi_fail(error, CLS_SYSTEM, "%s: the component is damaged: it has %zu fields, not %zu",
                       p->path, p->n, n);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
-        status = place_field(m, c, p, k, parts[k], error);
+        status = place_field(m, c->n_inputs, c->flat_input, p, k, parts[k], error);
     free(parts);
     free(body);
     return status;
 }
 
+/* Room for all fields of all pieces that the system uses. */
+static cls_status make_room(cls_model *m, const clsi_ports *ports, kit *k, cls_error *error) {
+    size_t fields = 0, numbers = 0;
+    piece *p = NULL;
+    for (size_t i = 0; i < ports->n_components + ports->n_used_parts; i++) {
+        const char *path = i < ports->n_components
+                               ? ports->components[i].used
+                               : ports->used_parts[i - ports->n_components].path;
+        cls_status status = path ? find_piece(k, path, &p, error) : CLS_OK;
+        if (status != CLS_OK) return status;
+        fields += path ? p->n : 0;
+        numbers += path ? p->n_theta : 0;
+    }
+    m->learned = clsi_calloc(fields, sizeof *m->learned);
+    m->theta = clsi_calloc(numbers, sizeof *m->theta);
+    return m->learned && m->theta ? CLS_OK : clsi_no_memory(error);
+}
+
+static void note_use(json_t *uses, const char *name, const piece *p) {
+    json_array_append_new(
+        uses, json_pack("{s:s, s:s, s:s}", "component", name, "file", p->path, "sha256", p->sha));
+}
+
+/* A term of an ode means the variables it names; they must be there. */
+static cls_status check_names(const clsi_learned *l, const cls_system *s, const char *path,
+                              cls_error *error) {
+    for (size_t i = 0; i < l->d; i++) {
+        clsi_learned one = *l;
+        cls_node x;
+        one.d = 1;
+        one.input[0] = l->input[i];
+        if (clsi_learned_inputs(&one, s, &x) != CLS_OK)
+            return clsi_fail(error, CLS_SYSTEM,
+                             "%s was learned as a function of %s, and '%s' has no such variables: "
+                             "give its states the names they had there",
+                             path, l->input[i], s->name);
+    }
+    return CLS_OK;
+}
+
 static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_error *error) {
     clsi_ports *ports = s->ports;
     json_t *uses = json_array();
-    size_t fields = 0, numbers = 0;
     piece *p = NULL;
-    cls_status status = CLS_OK;
-    for (size_t i = 0; i < ports->n_components && status == CLS_OK; i++)
-        if (ports->components[i].used) {
-            status = find_piece(k, ports->components[i].used, &p, error);
-            fields += p->n;
-            numbers += p->n_theta;
-        }
-    m->learned = clsi_calloc(fields, sizeof *m->learned);
-    m->theta = clsi_calloc(numbers, sizeof *m->theta);
-    if (!m->learned || !m->theta) status = clsi_no_memory(error);
+    cls_status status = make_room(m, ports, k, error);
     for (size_t i = 0; i < ports->n_components && status == CLS_OK; i++) {
         const clsi_component *c = &ports->components[i];
         if (!c->used) continue;
         status = find_piece(k, c->used, &p, error);
         if (status == CLS_OK) status = place_piece(m, ports, c, p, error);
-        json_array_append_new(uses, json_pack("{s:s, s:s, s:s}", "component", c->name, "file",
-                                              c->used, "sha256", p->sha));
+        note_use(uses, c->name, p);
+    }
+    for (size_t i = 0; i < ports->n_used_parts && status == CLS_OK; i++) {
+        const clsi_used_part *u = &ports->used_parts[i];
+        status = find_piece(k, u->path, &p, error);
+        if (status == CLS_OK && p->n != 1)
+            status = clsi_fail(error, CLS_SYSTEM, "%s: the part is damaged", u->path);
+        if (status == CLS_OK)
+            status = place_field(m, p->learned->d, p->learned->input, p, 0, u->name, error);
+        if (status == CLS_OK) status = check_names(&p->learned[0], s, u->path, error);
+        note_use(uses, u->name, p);
     }
     json_t *o = json_pack("{s:o}", "uses", uses);
     m->provenance = json_dumps(o, JSON_COMPACT);

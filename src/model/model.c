@@ -261,37 +261,105 @@ static cls_status check_order(const cls_model *m, cls_error *error) {
     return CLS_OK;
 }
 
+static int is_replaced(size_t n, const clsi_replacement *list, const char *part) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].part, part) == 0) return 1;
+    return 0;
+}
+
+/* One replacement for each part of m that is not in the list. */
+static void add_places(const cls_model *m, int open, place *places, clsi_replacement *list,
+                       size_t *n) {
+    size_t k = 0, before = *n;
+    for (size_t i = 0; i < m->n_learned; i++) {
+        if (m->learned[i].slot || is_replaced(before, list, m->learned[i].part)) continue;
+        places[k] = (place){m, &m->learned[i], open, NULL};
+        list[(*n)++] = (clsi_replacement){m->learned[i].part, put_in, &places[k], 0};
+        k++;
+    }
+}
+
+cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **owner) {
+    *owner = clsi_calloc(m->n_learned + 1, sizeof(place));
+    if (!*owner) return CLS_MEMORY;
+    add_places(m, 0, *owner, list, n);
+    return CLS_OK;
+}
+
+/* Zero in the place of a part is an error that follows. */
+static cls_status check_places(size_t n, const clsi_replacement *list, cls_status status,
+                               cls_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        const place *p = list[i].owner;
+        if (p->wrong)
+            status = clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
+                               list[i].part, p->wrong);
+        else if (status == CLS_OK && !list[i].used)
+            status = clsi_fail(error, CLS_SYSTEM, "the system has no part '%s'", list[i].part);
+    }
+    return status;
+}
+
 /* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
  * it is a skeleton. */
 static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {
     *out = NULL;
     if (check_order(m, error) != CLS_OK) return CLS_SYSTEM;
-    place *places = clsi_calloc(m->n_learned, sizeof *places);
-    clsi_replacement *list = clsi_calloc(m->n_learned, sizeof *list);
-    cls_status status = CLS_MEMORY;
-    if (places && list) {
-        size_t n = 0;
-        for (size_t i = 0; i < m->n_learned; i++) {
-            if (m->learned[i].slot) continue;
-            places[n] = (place){m, &m->learned[i], open, NULL};
-            list[n] = (clsi_replacement){m->learned[i].part, put_in, &places[n], 0};
-            n++;
-        }
+    size_t most = m->n_learned + (m->given ? m->given->n_learned : 0), n = 0;
+    place *places = clsi_calloc(most, sizeof *places);
+    clsi_replacement *list = clsi_calloc(most, sizeof *list);
+    cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) {
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
+        add_places(m, open, places, list, &n);
+        if (m->given) add_places(m->given, 0, places + m->n_learned, list, &n);
         status = clsi_system_parse_with(m->text, m->name, &set, n, list, open, out, error);
-        for (size_t i = 0; i < n; i++) { /* zero in the place of a part is an error that follows */
-            if (places[i].wrong)
-                status = clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
-                                   list[i].part, places[i].wrong);
-            else if (status == CLS_OK && !list[i].used)
-                status = clsi_fail(error, CLS_SYSTEM, "the system has no part '%s'", list[i].part);
-        }
-    } else {
-        clsi_no_memory(error);
+        status = check_places(n, list, status, error);
     }
     if (status != CLS_OK) cls_system_free(out);
     free(places);
     free(list);
+    return status;
+}
+
+static cls_status copy_learned(const clsi_learned *from, clsi_learned *to, cls_error *error) {
+    *to = *from;
+    to->part = NULL;
+    to->field = NULL;
+    memset(to->input, 0, sizeof to->input);
+    if (!(to->part = clsi_strdup(from->part))) return clsi_no_memory(error);
+    for (size_t i = 0; i < from->d; i++)
+        if (!(to->input[i] = clsi_strdup(from->input[i]))) return clsi_no_memory(error);
+    return clsi_field_create(from->d, from->field->spec, (const char *const *)to->input, &to->field,
+                             error);
+}
+
+cls_status clsi_model_take(cls_model *m, const cls_model *from, cls_error *error) {
+    size_t own = m->n_learned, all = own + from->n_learned;
+    clsi_learned *learned = clsi_calloc(all, sizeof *learned);
+    double *theta = clsi_calloc(m->n_theta + from->n_theta, sizeof *theta);
+    if (!learned || !theta) {
+        free(learned);
+        free(theta);
+        return clsi_no_memory(error);
+    }
+    if (own) memcpy(learned, m->learned, own * sizeof *learned);
+    if (m->n_theta) memcpy(theta, m->theta, m->n_theta * sizeof *theta);
+    free(m->learned);
+    free(m->theta);
+    m->learned = learned;
+    m->theta = theta;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < from->n_learned && status == CLS_OK; i++) {
+        const clsi_learned *l = &from->learned[i];
+        int mine = 0;
+        for (size_t k = 0; k < own; k++) mine |= strcmp(learned[k].part, l->part) == 0;
+        if (mine) continue;
+        status = copy_learned(l, &learned[m->n_learned++], error);
+        learned[m->n_learned - 1].offset = m->n_theta;
+        memcpy(theta + m->n_theta, from->theta + l->offset, l->field->n_parameters * sizeof *theta);
+        m->n_theta += l->field->n_parameters;
+    }
     return status;
 }
 

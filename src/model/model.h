@@ -44,6 +44,9 @@ struct cls_model {
     double *start;
     char *provenance; /* JSON */
     cls_system *system;
+    /* while others of its parts are being learned: parts that were learned before, as numbers.
+     * Borrowed, never written. */
+    const cls_model *given;
 };
 
 /* The scaled inputs of a learned part as nodes of a system's graph (d of them). */
@@ -88,6 +91,12 @@ const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s);
 /* ", convex in v.x, T1, even in v.x", nothing for other fields. */
 void clsi_learned_tell_convex(const clsi_learned *l, clsi_text *t);
 
+/* Adds to `list` (room for m->n_learned more) what puts the learned parts of m into a text, with
+ * their parameters as numbers, but for those that are in the list already. *owner, which they
+ * need, is the caller's to free. */
+cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **owner);
+/* The parts of `from` that m does not have, with their parameters, become m's own. */
+cls_status clsi_model_take(cls_model *m, const cls_model *from, cls_error *error);
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);
 /* The same system with theta as symbols, for derivatives of motions in theta: it has a form, but no

@@ -64,9 +64,9 @@ void clsi_ports_free(clsi_ports **ports) {
         free(p->scopes[i].names);
     }
     for (size_t i = 0; i < p->n_strings; i++) free(p->strings[i]);
-    void *const lists[] = {p->sources,     p->components, p->definitions, p->scopes,
-                           p->connections, p->copies,     p->parent,      p->joints,
-                           p->stores,      p->map,        p->strings,     p->inclusions};
+    void *const lists[] = {p->sources, p->components, p->definitions, p->scopes, p->connections,
+                           p->copies,  p->parent,     p->joints,      p->stores, p->map,
+                           p->strings, p->inclusions, p->used_parts};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     clsi_text_clear(&p->flat);
     free(p);
@@ -341,6 +341,7 @@ static cls_status read_component(clsi_ports *p, size_t scope, size_t source, cls
 /* ---- composites and files ---- */
 
 static cls_status elaborate(clsi_ports *p, size_t scope, clsi_span text, size_t base);
+static cls_status keep_statement(clsi_ports *p, size_t scope, clsi_span span);
 
 static cls_status read_definition(clsi_ports *p, size_t source, clsi_cursor c) {
     clsi_reader *r = p->sources[source];
@@ -489,6 +490,21 @@ static cls_status use_composite(clsi_ports *p, size_t scope, size_t source, clsi
                : status;
 }
 
+/* A term of an ode: the statement `part NAME of ... = unknown` is the file's own. */
+static cls_status use_part(clsi_ports *p, size_t scope, clsi_span where, clsi_span statement,
+                           char *name, char *path) {
+    if (scope)
+        return clsi_at(clsi_source_of(p, where), where.begin,
+                       "%s holds a part of an ode, which has no ports: use it in the file itself, "
+                       "not inside a component",
+                       path);
+    if (!clsi_grow(&p->used_parts, &p->used_parts_capacity, p->n_used_parts + 1,
+                   sizeof *p->used_parts))
+        return clsi_no_memory(p->error);
+    p->used_parts[p->n_used_parts++] = (clsi_used_part){name, path};
+    return keep_statement(p, 0, statement);
+}
+
 /* use "FILE" as NAME: the declaration stands in the file of the learned component. */
 static cls_status use_learned(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
                               const char *file, size_t where, clsi_span whole) {
@@ -513,6 +529,9 @@ static cls_status use_learned(clsi_ports *p, size_t scope, size_t source, clsi_c
     if (status == CLS_OK) status = note_inclusion(p, whole, next);
     if (status != CLS_OK) return status;
     clsi_cursor body = {0, p->sources[next]->length};
+    if (clsi_accept_word(p->sources[next], &body, "part"))
+        return use_part(p, scope, span_of(source, where, c.end),
+                        span_of(next, 0, p->sources[next]->length), name, path);
     int storage = clsi_accept_word(p->sources[next], &body, "storage");
     if (!storage && !clsi_accept_word(p->sources[next], &body, "resistive"))
         return clsi_at(r, where, "%s holds no storage and no resistive component", path);

@@ -112,6 +112,11 @@ typedef struct clsi_origin {
     int exact; /* letter by letter; 0: made up, all of it belongs to one place */
 } clsi_origin;
 
+/* A learned part that is no component (a term of an ode), used from a file. */
+typedef struct clsi_used_part {
+    char *name, *path;
+} clsi_used_part;
+
 typedef struct clsi_ports {
     cls_error *error;
     clsi_reader **sources; /* texts: the file, then what it includes */
@@ -126,6 +131,8 @@ typedef struct clsi_ports {
     size_t n_connections, connections_capacity;
     clsi_statement_copy *copies; /* statements that stay as they are */
     size_t n_copies, copies_capacity;
+    clsi_used_part *used_parts;
+    size_t n_used_parts, used_parts_capacity;
     clsi_inclusion *inclusions;
     size_t n_inclusions, inclusions_capacity;
     size_t *parent; /* union of ports */

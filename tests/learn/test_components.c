@@ -182,6 +182,98 @@ static void a_learned_spring_is_a_component(void **state) {
     cls_system_free(&s);
 }
 
+/* ---- learning beside what was learned ---- */
+
+#define BESIDE                                                                                     \
+    "parameter m = 2, c = 1, theta0 = 300\nstorage spring(q): q^2/(2*c)\n"                         \
+    "storage mass(p): p^2/(2*m)\nenvironment air(entropy s_e): theta0\n"                           \
+    "storage casing(entropy s_d): exp(s_d)\ngyrator link(q, p): 1\n"                               \
+    "use \"damper.safetensors\" as brake\n"                                                        \
+    "resistive wall(entropy s, entropy out): unknown chebyshev(2)\nconnect spring.q, link.q\n"     \
+    "connect mass.p, link.p, brake.p\nconnect casing.s_d, brake.s, wall.s\n"                       \
+    "connect air.s_e, wall.out\nstart q = 1, p = 1, s_e = 0.2, s_d = 5.8\nstep 0.1\n"
+
+/* A file that uses a learned damper and leaves the wall unknown: the damper stays to the bit, the
+ * wall is found, and both can be taken out of the result. */
+static void parts_are_learned_beside_learned_ones(void **state) {
+    (void)state;
+    static const char *const losses[] = {"residual", "shooting", "derivative"};
+    cls_error error;
+    cls_system *truth = load_system("thermal-oscillator"), *system = NULL;
+    cls_table *t = one_run(truth, "implicit-midpoint", 199, 0.1);
+    cls_model *first = learn_parts(truth, t, 1, both, "chebyshev(2)"), *given = NULL;
+    if (cls_model_extract(first, "damper", in_folder("damper.safetensors"), &error))
+        fail_msg("%s", error.message);
+    write_text(in_folder("other.clausius"), BESIDE);
+    if (cls_model_compose(in_folder("other.clausius"), NULL, &system, &given, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < 3; i++) {
+        cls_model *m = NULL;
+        cls_learn_info info;
+        cls_learn_options o = cls_learn_defaults();
+        const char *name = "made";
+        o.scheme = "implicit-midpoint";
+        o.loss = losses[i];
+        o.given = given;
+        if (cls_learn(cls_model_system(given), NULL, 1, (const cls_table *const *)&t, &name, &o, &m,
+                      &info, &error))
+            fail_msg("%s", error.message);
+        assert_int_equal(m->n_learned, 2);
+        assert_string_equal(m->learned[1].part, "brake");
+        assert_memory_equal(m->theta + m->learned[1].offset, first->theta,
+                            first->n_theta * sizeof(double));
+        double far = distance(truth, cls_model_system(m), 200);
+        if (!(far < (i < 2 ? 1e-7 : 1e-2))) fail_msg("%s: off by %g", losses[i], far);
+        if (cls_model_extract(m, "wall", in_folder("conduction.safetensors"), &error) ||
+            cls_model_extract(m, "brake", in_folder("whole.safetensors"), &error))
+            fail_msg("%s", error.message);
+        cls_model_free(&m);
+        o.optimizer = "qp";
+        assert_int_equal(cls_learn(cls_model_system(given), NULL, 1, (const cls_table *const *)&t,
+                                   &name, &o, &m, &info, &error),
+                         CLS_USAGE);
+    }
+    cls_model_free(&given);
+    cls_model_free(&first);
+    cls_table_free(&t);
+    cls_system_free(&truth);
+}
+
+/* A learned term of an ode serves another ode that has the same variables. */
+static void a_term_of_an_ode_is_reused(void **state) {
+    (void)state;
+    cls_error error;
+    const char *const f[] = {"f"};
+    cls_system *s = NULL, *truth = NULL, *system = NULL;
+    cls_model *other = NULL;
+    if (cls_system_parse(
+            "part f of q = -q - 0.1*q^3\node q' = p/2\node p' = f\nstart q = 1, p = 1\n", "box",
+            NULL, &s, &error) ||
+        cls_system_parse("ode q' = p\node p' = -q - 0.1*q^3 - 0.2*p\nstart q = 1, p = 0\n", "box",
+                         NULL, &truth, &error))
+        fail_msg("%s", error.message);
+    cls_table *t = one_run(s, "implicit-midpoint", 199, 0.1);
+    cls_model *m = learn_parts(s, t, 1, f, "chebyshev(3)");
+    if (cls_model_extract(m, "f", in_folder("spring.safetensors"), &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(cls_model_extract(m, "g", in_folder("x"), &error), CLS_USAGE);
+    write_text(in_folder("other.clausius"), "use \"spring.safetensors\" as force\node q' = p\n"
+                                            "ode p' = force - 0.2*p\nstart q = 1, p = 0\n");
+    if (cls_model_compose(in_folder("other.clausius"), NULL, &system, &other, &error))
+        fail_msg("%s", error.message);
+    assert_true(distance(truth, cls_model_system(other), 200) < 1e-9);
+    expect_refused("use \"spring.safetensors\" as force\node x' = p\node p' = force\n",
+                   "was learned as a function of q, and 'other' has no such variables");
+    expect_refused("component c(p) {\n    use \"spring.safetensors\" as f\n    storage m(p): p^2\n"
+                   "    connect m.p, p\n}\nuse c as d\n",
+                   "not inside a component");
+    cls_model_free(&other);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&truth);
+    cls_system_free(&s);
+}
+
 static void only_what_was_learned_is_extracted(void **state) {
     (void)state;
     cls_error error;
@@ -302,6 +394,8 @@ int main(void) {
         cmocka_unit_test(leaving_the_range_is_told),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_learned_spring_is_a_component),
+        cmocka_unit_test(parts_are_learned_beside_learned_ones),
+        cmocka_unit_test(a_term_of_an_ode_is_reused),
         cmocka_unit_test(only_what_was_learned_is_extracted),
         cmocka_unit_test(black_boxes_follow_their_orbit),
         cmocka_unit_test(laws_hold_for_any_network),
