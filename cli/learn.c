@@ -106,6 +106,7 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (restarts) o->restarts = restarts;
     o->window = (size_t)window;
     o->substeps = (size_t)substeps;
+    o->adjoint = cli_value(a, "adjoint");
     if (patience) o->patience = patience;
     o->resume = cli_given(a, "resume");
     return status;
@@ -429,6 +430,9 @@ static const cli_option options[] = {
      "the scheme that simulates; else the system's default"},
     {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
     {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
+    {"adjoint", 0, "NAME",
+     "shooting by lbfgs or adam: discrete (exact, the default) or continuous (an integration "
+     "backwards, off by O(h^2): for comparison)"},
     {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs, adam or qp; else auto"},
     {"dictionary", 0, "LIST",
      "qp: what parts are made of, \"E: polynomial(2), lambda_a; M: polynomial(1; s_a)\""},

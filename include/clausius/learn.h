@@ -76,6 +76,10 @@ typedef struct cls_learn_options {
      * to stop, and what is under way is broken off after a second. NULL: nobody asks. */
     int (*interrupted)(void *owner);
     void *owner;
+    /* shooting: "discrete" (NULL), the exact derivative of what is simulated, or "continuous", that
+     * of the motion itself by an integration backwards, off by O(h^2): for comparison. Of lbfgs and
+     * adam only. */
+    const char *adjoint;
 } cls_learn_options;
 
 CLS_API cls_learn_options cls_learn_defaults(void);

@@ -90,6 +90,23 @@ static cls_status check_loss(const clsi_lesson *w) {
                      near ? "'?" : "");
 }
 
+static cls_status check_adjoint(const clsi_lesson *w) {
+    static const char *const names[] = {"discrete", "continuous"};
+    const char *given = w->o->adjoint;
+    if (!given || strcmp(given, names[0]) == 0) return CLS_OK;
+    if (strcmp(given, names[1]) == 0)
+        return clsi_is_loss(w, "shooting")
+                   ? CLS_OK
+                   : clsi_fail(w->error, CLS_USAGE,
+                               "an adjoint is for the loss shooting, which simulates; the loss "
+                               "here is %s",
+                               w->o->loss ? w->o->loss : "residual");
+    const char *near = cls_nearest_word(given, 2, names);
+    return clsi_fail(w->error, CLS_USAGE,
+                     "there is no adjoint '%s'%s%s%s; there are discrete and continuous", given,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
@@ -117,6 +134,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
                          "write '%s' as one of these, or leave the velocities out",
                          system->name);
     cls_status status = check_loss(w);
+    if (status == CLS_OK) status = check_adjoint(w);
     if (status == CLS_OK && positions && !clsi_is_loss(w, "residual") &&
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,

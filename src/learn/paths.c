@@ -15,6 +15,7 @@
  * are projected on the complement of the start's columns (Kaufman 1975); the gradient of the whole
  * loss is then exact, because the loss does not change to first order when the start moves. */
 #include "base/base.h"
+#include "learn/continuous.h"
 #include "learn/shooting.h"
 #include "system/dense.h"
 #include <math.h>
@@ -47,8 +48,11 @@ struct clsi_paths {
     clsi_stride *stride;
     size_t n;
     path path[CLSI_LANES];
-    double *Z, *Y; /* (nz, n_theta or nz) each: sensitivities */
-    double *units; /* (nz, nz) */
+    double *Z, *Y;           /* (nz, n_theta or nz) each: sensitivities */
+    double *units;           /* (nz, nz) */
+    clsi_backward *backward; /* the continuous adjoint, if that is wanted; for it: */
+    const double **z;        /* (most_steps + 1) states, */
+    double *time, *jump; /* (most_steps + 1) times, (most_steps + 1, nz) the loss's derivatives */
     double *block;
     size_t *pivots;
 };
@@ -100,16 +104,23 @@ cls_status clsi_paths_create(const clsi_target *t, clsi_paths **out, cls_error *
     p->t = t;
     size_t nz = t->nz, wide = t->n_theta > nz ? t->n_theta : nz;
     size_t size = CLSI_LANES * path_size(t) + 2 * nz * wide + nz * nz;
+    if (t->flow) size += (t->most_steps + 1) * (nz + 1);
     p->block = clsi_calloc(size, sizeof(double));
     p->pivots = clsi_calloc(CLSI_LANES * nz, sizeof *p->pivots);
     cls_status status = p->block && p->pivots
                             ? clsi_stride_create(t->motion, t->alone, &p->stride, error)
                             : clsi_no_memory(error);
+    if (status == CLS_OK && t->flow && !(p->z = clsi_calloc(t->most_steps + 1, sizeof *p->z)))
+        status = clsi_no_memory(error);
+    if (status == CLS_OK && t->flow)
+        status = clsi_backward_create(t->flow, t->most_steps, &p->backward, error);
     if (status != CLS_OK) {
         clsi_paths_free(out);
         return status;
     }
     double *at = p->block;
+    if (t->flow) p->time = carve(&at, t->most_steps + 1);
+    if (t->flow) p->jump = carve(&at, (t->most_steps + 1) * nz);
     for (size_t i = 0; i < CLSI_LANES; i++) {
         carve_path(t, &at, &p->path[i]);
         p->path[i].pivot = p->pivots + i * nz;
@@ -125,6 +136,8 @@ void clsi_paths_free(clsi_paths **paths) {
     clsi_paths *p = *paths;
     if (!p) return;
     clsi_stride_free(&p->stride);
+    clsi_backward_free(&p->backward);
+    free(p->z);
     free(p->block);
     free(p->pivots);
     free(p);
@@ -379,6 +392,7 @@ void clsi_paths_run(clsi_paths *p, const double *theta, size_t n, const clsi_win
     path *all[CLSI_LANES] = {NULL}, *fresh[CLSI_LANES] = {NULL};
     size_t n_fresh = 0;
     clsi_stride_set(p->stride, theta);
+    if (p->backward) clsi_backward_set(p->backward, theta);
     p->n = n;
     for (size_t i = 0; i < n; i++) {
         path *w = &p->path[i];
@@ -445,6 +459,25 @@ static void add_results(clsi_paths *p, size_t n, const double *const *record,
     clsi_stride_add(p->stride, n, gradient);
 }
 
+/* The same by the continuous adjoint: whole steps, whatever they are composed of. */
+static int run_backward(clsi_paths *p, const path *w, double *gradient) {
+    const clsi_target *t = p->t;
+    size_t c = stages(t), steps = w->steps / c, nz = t->nz;
+    memset(p->jump, 0, (steps + 1) * nz * sizeof *p->jump);
+    for (size_t n = 0; n <= steps; n++) {
+        const double *last = record_of(t, w, w->steps - c);
+        p->z[n] = state_of(t, w, n * c);
+        p->time[n] = n < steps ? p->z[n][nz] : last[nz];
+    }
+    for (size_t s = w->steps - c; s < w->steps; s++) p->time[steps] += record_of(t, w, s)[nz + 1];
+    for (size_t i = 1; i <= w->window->intervals; i++) {
+        const double *seed = w->seed + (i - (t->free_starts ? 0 : 1)) * t->n_observed;
+        for (size_t k = 0; k < t->n_observed; k++)
+            p->jump[i * t->substeps * nz + t->observed[k]] = t->weight[t->observed[k]] * seed[k];
+    }
+    return clsi_backward_run(p->backward, steps, p->z, p->time, p->jump, gradient);
+}
+
 int clsi_paths_adjoint(clsi_paths *p, const double *const *seed, double *gradient) {
     const clsi_target *t = p->t;
     size_t k = t->motion->k, lanes = 0;
@@ -454,6 +487,10 @@ int clsi_paths_adjoint(clsi_paths *p, const double *const *seed, double *gradien
         if (!w->fine) return 0;
         memcpy(w->seed, seed[i], w->rows * sizeof(double));
         project_seed(t, w);
+        if (p->backward) {
+            if (!run_backward(p, w, gradient)) return 0;
+            continue;
+        }
         costates(t, w);
         for (size_t s = 0; s < w->steps; s++) {
             record[lanes] = record_of(t, w, s);

@@ -58,6 +58,15 @@ cls_status clsi_motion_create(const cls_system *system, const cls_assignments *s
     return status;
 }
 
+cls_status clsi_motion_flow(clsi_motion *m, size_t n_theta, cls_error *error) {
+    cls_node *theta = clsi_calloc(n_theta, sizeof *theta);
+    if (!theta) return clsi_no_memory(error);
+    for (size_t i = 0; i < n_theta; i++) theta[i] = clsi_model_symbol(m->system, i);
+    cls_status status = clsi_flow_create(m->system, n_theta, theta, &m->flow, error);
+    free(theta);
+    return status;
+}
+
 cls_status clsi_motion_rates(const cls_system *system, const cls_assignments *set,
                              const clsi_unknowns *us, clsi_motion *out, clsi_rates **rates,
                              cls_error *error) {
@@ -72,6 +81,7 @@ cls_status clsi_motion_rates(const cls_system *system, const cls_assignments *se
 
 void clsi_motion_clear(clsi_motion *m) {
     clsi_sensitive_free(&m->step);
+    clsi_flow_free(&m->flow);
     cls_system_free(&m->system);
 }
 
@@ -169,15 +179,19 @@ static int watch(void *owner, const clsi_training_progress *p) {
 
 /* ---- stages ---- */
 
+static int is_continuous(const clsi_shoot *j) {
+    return j->options->adjoint && strcmp(j->options->adjoint, "continuous") == 0;
+}
+
 /* lm is precise while its normal equations fit; lbfgs needs the gradient only. */
 static const clsi_optimizer *choose_optimizer(const clsi_shoot *j) {
     const char *name = j->options->optimizer;
     if (!name || strcmp(name, "auto") == 0 || strcmp(name, "linear") == 0)
-        name = j->unknowns->n_theta <= 2000 ? "lm" : "lbfgs";
+        name = j->unknowns->n_theta <= 2000 && !is_continuous(j) ? "lm" : "lbfgs";
     return clsi_optimizer_find(name);
 }
 
-static cls_status make_windows(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
+static cls_status make_windows(const clsi_shoot *j, const clsi_motion *motion, size_t intervals,
                                int free_starts, stage *s, cls_error *error) {
     const cls_learn_options *o = j->options;
     clsi_shooting_options w = {.scheme = o->scheme,
@@ -185,12 +199,13 @@ static cls_status make_windows(const clsi_shoot *j, const clsi_sensitive *step, 
                                .substeps = o->substeps,
                                .free_starts = free_starts,
                                .max_windows = o->max_windows,
+                               .continuous = motion->flow,
                                .equal = s->batches};
     if (!w.max_windows) w.max_windows = 1 + MOST_STEPS / intervals;
-    cls_status status = clsi_shooting_create(j->points, step, &w, 0, &s->trained, error);
+    cls_status status = clsi_shooting_create(j->points, motion->step, &w, 0, &s->trained, error);
     w.max_windows = 1 + HELD_STEPS / intervals;
     if (status == CLS_OK && j->points->n_windows > j->points->n_training)
-        status = clsi_shooting_create(j->points, step, &w, 1, &s->held, error);
+        status = clsi_shooting_create(j->points, motion->step, &w, 1, &s->held, error);
     return status;
 }
 
@@ -265,7 +280,7 @@ static cls_status train_stage(stage *s, int resumed, double *result, clsi_shoot_
     return CLS_OK;
 }
 
-static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, size_t intervals,
+static cls_status run_stage(const clsi_shoot *j, const clsi_motion *motion, size_t intervals,
                             size_t number, int resumed, double *theta, clsi_shoot_info *info,
                             cls_error *error) {
     size_t P = j->unknowns->n_theta;
@@ -279,7 +294,7 @@ static cls_status run_stage(const clsi_shoot *j, const clsi_sensitive *step, siz
                .loss = INFINITY,
                .batches = !strcmp(info->optimizer, "adam") || !strcmp(info->optimizer, "spring")};
     info->intervals = intervals;
-    cls_status status = result ? make_windows(j, step, intervals, info->free_starts, &s, error)
+    cls_status status = result ? make_windows(j, motion, intervals, info->free_starts, &s, error)
                                : clsi_no_memory(error);
     if (status == CLS_OK) status = train_stage(&s, resumed, result, info, error);
     if (status == CLS_OK) memcpy(theta, result, P * sizeof *theta);
@@ -317,6 +332,11 @@ cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *i
     const clsi_optimizer *optimizer = choose_optimizer(j);
     if (!optimizer)
         return clsi_fail(error, CLS_USAGE, "there is no optimizer '%s'", j->options->optimizer);
+    if (is_continuous(j) && optimizer->needs_jacobian)
+        return clsi_fail(error, CLS_USAGE,
+                         "%s needs the derivative of every row, and an adjoint gives that of their "
+                         "sum of squares only; with --adjoint continuous take lbfgs or adam",
+                         optimizer->name);
     snprintf(info->optimizer, sizeof info->optimizer, "%s", optimizer->name);
     clsi_motion motion;
     size_t first, most = longest(j->points),
@@ -325,12 +345,13 @@ cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *i
     cls_status status = find_stage(j, &first, theta, info, error);
     if (status != CLS_OK) return status;
     status = clsi_motion_create(j->system, j->set, j->unknowns, j->options->scheme, &motion, error);
+    if (status == CLS_OK && is_continuous(j))
+        status = clsi_motion_flow(&motion, j->unknowns->n_theta, error);
     int resumed = j->training.resume;
     for (size_t k = first + 1; k-- > 0 && status == CLS_OK && !info->training.stopped;) {
         size_t intervals = all >> k;
         if (k && intervals < 2) continue;
-        status =
-            run_stage(j, motion.step, intervals ? intervals : 1, k, resumed, theta, info, error);
+        status = run_stage(j, &motion, intervals ? intervals : 1, k, resumed, theta, info, error);
         resumed = 0;
     }
     clsi_motion_clear(&motion);

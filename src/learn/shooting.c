@@ -75,6 +75,7 @@ static cls_status set_target(const clsi_points *points, const clsi_sensitive *mo
                              const clsi_shooting_options *o, clsi_target *t, cls_error *error) {
     *t = (clsi_target){.points = points,
                        .motion = motion,
+                       .flow = o->continuous,
                        .nz = points->nz,
                        .n_theta = motion->n_theta,
                        .substeps = o->substeps ? o->substeps : 1,

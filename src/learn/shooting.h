@@ -3,6 +3,7 @@
 #define CLSI_SHOOTING_H
 
 #include "learn/learn.h"
+#include "simulate/flow.h"
 #include "simulate/sensitive.h"
 
 /* ---- what a window is compared with ---- */
@@ -18,6 +19,7 @@ typedef struct clsi_window {
 typedef struct clsi_target {
     const clsi_points *points;
     const clsi_sensitive *motion;
+    const clsi_flow *flow; /* not NULL: gradients by the continuous adjoint (continuous.c) */
     size_t nz, n_theta, n_observed, *observed;
     double *weight;  /* (nz) 1 / spread */
     size_t substeps; /* scheme steps in an interval of the data */
@@ -39,8 +41,9 @@ void clsi_paths_free(clsi_paths **paths);
  * INFINITY. What a window gets does not depend on its neighbours. */
 void clsi_paths_run(clsi_paths *p, const double *theta, size_t n, const clsi_window *const *window,
                     double *const *start, const int *known, double *const *r);
-/* After a run: gradient[j] += sum of seed . dr/dtheta_j, by the discrete adjoint. seed[i] has one
- * number for each row of window i. Zero when a window has no derivative. */
+/* After a run: gradient[j] += sum of seed . dr/dtheta_j, by the discrete adjoint, or something near
+ * it by the continuous one. seed[i] has one number for each row of window i. Zero when a window has
+ * no derivative. */
 int clsi_paths_adjoint(clsi_paths *p, const double *const *seed, double *gradient);
 /* After a run: the rows dr/dtheta of window i into J (rows, n_theta), by forward sensitivities.
  * Free starts move with theta (variable projection, Kaufman's form). */
@@ -53,9 +56,10 @@ typedef struct clsi_shooting_options {
     size_t intervals;   /* of a window; 0: whole trajectories */
     size_t substeps;    /* 0: one */
     int free_starts;
-    size_t max_windows; /* spread over the data; 0: all */
-    int equal;          /* what is left of a trajectory is no shorter window but overlaps the one
-                         * before it, so that windows can be drawn in batches */
+    size_t max_windows;          /* spread over the data; 0: all */
+    const clsi_flow *continuous; /* not NULL: gradients by the continuous adjoint */
+    int equal; /* what is left of a trajectory is no shorter window but overlaps the one
+                * before it, so that windows can be drawn in batches */
 } clsi_shooting_options;
 
 typedef struct clsi_shooting clsi_shooting;

@@ -368,8 +368,9 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *what) {
     if (how[0] + how[1] + how[2] + how[3] > 0) hash = mix(hash, sizeof how, how);
     if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
     if (!clsi_is_loss(w, "residual"))
-        clsi_text_printf(&text, ", loss %s, window %zu, substeps %zu, optimizer %s", o->loss,
-                         o->window, o->substeps, o->optimizer ? o->optimizer : "auto");
+        clsi_text_printf(&text, ", loss %s, window %zu, substeps %zu, optimizer %s, adjoint %s",
+                         o->loss, o->window, o->substeps, o->optimizer ? o->optimizer : "auto",
+                         o->adjoint ? o->adjoint : "discrete");
     clsi_text_printf(&text, ", data and system %016llx", (unsigned long long)hash);
     return clsi_text_take(&text);
 }

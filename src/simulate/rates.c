@@ -39,18 +39,48 @@ static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
     return status;
 }
 
+cls_status clsi_defects_create(const cls_system *s, clsi_motion_defects *m, cls_error *error) {
+    static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
+    clsi_step *st = NULL;
+    size_t nz = s->form->nz;
+    m->z = clsi_calloc(3 * nz, sizeof *m->z);
+    if (!m->z) return clsi_no_memory(error);
+    m->dot = m->z + nz;
+    m->defect = m->dot + nz;
+    cls_status status = clsi_step_create(s, &nothing, &st, error);
+    if (status == CLS_OK) {
+        memcpy(m->z, st->z0, nz * sizeof *m->z);
+        m->t = st->t;
+        for (size_t k = 0; k < nz; k++) m->dot[k] = cls_fresh_symbol(st->g, "dot'");
+        status = defects(st, m->dot, m->defect);
+        if (status != CLS_OK) cls_graph_status(st->g, error);
+    }
+    clsi_step_free(&st);
+    return status;
+}
+
+void clsi_defects_clear(clsi_motion_defects *m) {
+    free(m->z);
+    *m = (clsi_motion_defects){0};
+}
+
 /* inputs: room for z, t, z', theta, mu. */
-static cls_status compile(clsi_rates *r, clsi_step *st, const cls_node *theta, cls_node *inputs,
-                          cls_error *error) {
-    cls_graph *g = st->g;
+static cls_status compile(clsi_rates *r, const cls_system *s, const cls_node *theta,
+                          cls_node *inputs, cls_error *error) {
+    cls_graph *g = s->g;
     size_t nz = r->nz, P = r->n_theta, before = 2 * nz + 1 + P;
     cls_node *rows = clsi_calloc(nz + P, sizeof *rows), sum = cls_constant(g, 0);
     if (!rows) return clsi_no_memory(error);
-    memcpy(inputs, st->z0, nz * sizeof *inputs);
-    inputs[nz] = st->t;
-    for (size_t k = 0; k < nz; k++) inputs[nz + 1 + k] = cls_fresh_symbol(g, "dot'");
-    memcpy(inputs + 2 * nz + 1, theta, P * sizeof *inputs);
-    cls_status status = defects(st, inputs + nz + 1, rows);
+    clsi_motion_defects m = {.theta = theta};
+    cls_status status = clsi_defects_create(s, &m, error);
+    if (status == CLS_OK) {
+        memcpy(inputs, m.z, nz * sizeof *inputs);
+        inputs[nz] = m.t;
+        memcpy(inputs + nz + 1, m.dot, nz * sizeof *inputs);
+        memcpy(inputs + 2 * nz + 1, theta, P * sizeof *inputs);
+        memcpy(rows, m.defect, nz * sizeof *rows);
+    }
+    clsi_defects_clear(&m);
     for (size_t e = 0; e < nz && status == CLS_OK; e++) {
         if (!cls_depends(g, rows[e], P, theta)) continue;
         cls_node mu = inputs[before + r->n_rows] = cls_fresh_symbol(g, "mu'");
@@ -74,21 +104,17 @@ static cls_status compile(clsi_rates *r, clsi_step *st, const cls_node *theta, c
 
 cls_status clsi_rates_create(const cls_system *s, size_t n_theta, const cls_node *theta,
                              clsi_rates **out, cls_error *error) {
-    static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
     size_t nz = s->form->nz;
     clsi_rates *r = *out = clsi_calloc(1, sizeof *r);
     cls_node *inputs = clsi_calloc(3 * nz + 1 + n_theta, sizeof *inputs);
-    clsi_step *st = NULL;
     cls_status status = r && inputs ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK && !(r->row = clsi_calloc(nz, sizeof *r->row)))
         status = clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_step_create(s, &nothing, &st, error);
     if (status == CLS_OK) {
         r->nz = nz;
         r->n_theta = n_theta;
-        status = compile(r, st, theta, inputs, error);
+        status = compile(r, s, theta, inputs, error);
     }
-    clsi_step_free(&st);
     free(inputs);
     if (status != CLS_OK) clsi_rates_free(out);
     return status;

@@ -18,4 +18,12 @@ cls_status clsi_rates_create(const cls_system *s, size_t n_theta, const cls_node
                              clsi_rates **out, cls_error *error);
 void clsi_rates_free(clsi_rates **rates);
 
+/* The defects themselves, over symbols of the system's graph; theta is the caller's. */
+typedef struct clsi_motion_defects {
+    const cls_node *theta;
+    cls_node *z, *dot, *defect, t; /* (nz) each */
+} clsi_motion_defects;
+cls_status clsi_defects_create(const cls_system *s, clsi_motion_defects *m, cls_error *error);
+void clsi_defects_clear(clsi_motion_defects *m);
+
 #endif

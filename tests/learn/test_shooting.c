@@ -306,6 +306,55 @@ static void threads_do_not_matter(void **unused) {
     close_setup(&u);
 }
 
+/* ---- the continuous adjoint ---- */
+
+/* Its distance from the exact gradient, of the largest component. */
+static double continuous_error(const shot *c, clsi_shooting_options w) {
+    setup u = open_setup(c, 3, 12, &w, 0.01);
+    size_t P = u.problem.n_parameters, n = u.problem.n_rows;
+    double loss[2], *g = calloc(2 * P, sizeof *g), largest = 0, worst = 0;
+    clsi_shooting *other;
+    clsi_problem p;
+    cls_error e;
+    if (clsi_motion_flow(&u.motion, P, &e)) fail_msg("%s", e.message);
+    w.continuous = u.motion.flow;
+    if (clsi_shooting_create(u.points, u.motion.step, &w, 0, &other, &e)) fail_msg("%s", e.message);
+    clsi_shooting_problem(other, &p);
+    assert_int_equal(u.problem.gradient(&u.problem, u.theta, n, NULL, &loss[0], g), CLS_OK);
+    assert_int_equal(p.gradient(&p, u.theta, n, NULL, &loss[1], g + P), CLS_OK);
+    assert_true(loss[0] == loss[1]);
+    for (size_t j = 0; j < P; j++) {
+        largest = fmax(largest, fabs(g[j]));
+        worst = fmax(worst, fabs(g[P + j] - g[j]));
+    }
+    free(g);
+    clsi_shooting_free(&other);
+    close_setup(&u);
+    return worst / largest;
+}
+
+/* The gradient of the motion is not that of the numbers: the difference is of order two in the
+ * step, whatever the order of the scheme. */
+static void the_continuous_adjoint_is_off_by_order_two(void **unused) {
+    (void)unused;
+    static const size_t of[] = {0, 1, 2, 4, 7};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const shot *c = &shots[of[i]];
+        double error[3];
+        for (size_t k = 0; k < 3; k++) {
+            clsi_shooting_options w = {
+                .intervals = 6, .substeps = (size_t)2 << k, .free_starts = i == 1};
+            error[k] = continuous_error(c, w);
+        }
+        print_message("%s by %s: continuous adjoint off by %.1e, %.1e, %.1e for h/2, h/4, h/8\n",
+                      c->name, c->scheme, error[0], error[1], error[2]);
+        assert_true(error[0] < 0.1 && error[0] > 1e-9); /* near, and not the same */
+        for (size_t k = 0; k < 2; k++)
+            if (!(error[k] > 3.2 * error[k + 1] && error[k] < 5 * error[k + 1]))
+                fail_msg("%s by %s: not of order two", c->name, c->scheme);
+    }
+}
+
 /* ---- noise ---- */
 
 /* White noise is measured, and a motion that is sampled well is not taken for noise. */
@@ -547,6 +596,7 @@ int main(void) {
                                        cmocka_unit_test(gradients_with_free_starts_are_exact),
                                        cmocka_unit_test(rows_agree_with_the_gradient),
                                        cmocka_unit_test(threads_do_not_matter),
+                                       cmocka_unit_test(the_continuous_adjoint_is_off_by_order_two),
                                        cmocka_unit_test(noise_is_told_from_motion),
                                        cmocka_unit_test(shooting_finds_what_noise_hides),
                                        cmocka_unit_test(states_that_are_not_seen_are_found),
