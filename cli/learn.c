@@ -311,18 +311,34 @@ static void print_next(const lesson *l) {
             l->model, l->model);
 }
 
+/* What is counted and what its root mean square is called, by the loss. */
+typedef struct measure {
+    const char *loss, *samples, *name, *units;
+} measure;
+
+static const measure *measure_of(const char *loss) {
+    static const measure list[] = {
+        {"residual", "windows", "residual", "scaled"},
+        {"shooting", "windows", "simulation", "from the data, in units of their spread"},
+        {"derivative", "points", "rates", "from the derivatives, relative"}};
+    for (size_t k = 1; loss && k < 3; k++)
+        if (!strcmp(loss, list[k].loss)) return &list[k];
+    return &list[0];
+}
+
 static void print_summary(const lesson *l) {
     const cls_learn_info *i = &l->info;
+    const measure *m = measure_of(l->options.loss);
     const char *unknown = cli_value(l->a, "unknown");
     fprintf(stderr, "%s learned of %s\n", unknown ? unknown : "the unknown parts", l->a->words[0]);
     fprintf(stderr, "  parameters  %zu, by %s", i->parameters, i->optimizer);
     if (i->iterations) fprintf(stderr, ", %llu iterations", (unsigned long long)i->iterations);
-    fprintf(stderr, "\n  windows     %zu to learn from, %zu to validate\n", i->samples,
+    fprintf(stderr, "\n  %-10s  %zu to learn from, %zu to validate\n", m->samples, i->samples,
             i->validation_samples);
-    fprintf(stderr, "  residual    %.3g", i->loss_final);
+    fprintf(stderr, "  %-10s  %.3g", m->name, i->loss_final);
     if (i->loss_initial > 0) fprintf(stderr, ", %.3g before", i->loss_initial);
     if (isfinite(i->loss_validation)) fprintf(stderr, ", %.3g in validation", i->loss_validation);
-    fputs(" (root mean square, scaled)\n", stderr);
+    fprintf(stderr, " (root mean square, %s)\n", m->units);
     if (l->qp.id)
         cli_qp_print(&l->qp, 1);
     else

@@ -328,6 +328,60 @@ test_a_model_follows_a_trajectory_or_nothing() {
     expect_stderr 'uneven\.csv.*equal times'
 }
 
+oscillate() { # FILE: motions of a system of components
+    "$CLAUSIUS" simulate thermal-oscillator --samples 12 --seed 1 --steps 24 --h 0.1 --quiet \
+        --sample "q~U(-1,1), p.q~U(-1,1), s_d~U(5.7,5.9)" -o "$1" || fail "no data"
+}
+
+test_losses_of_components() {
+    oscillate data.csv
+    local loss
+    for loss in residual derivative shooting; do
+        run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown "damper, conduction" \
+            --field "chebyshev(1)" --loss $loss -o $loss.safetensors
+        expect_ok
+        expect_no_file $loss.safetensors.checkpoint
+        run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown "damper, conduction" \
+            --field "chebyshev(1)" --loss $loss --threads 1 --resume --quiet -o again.safetensors
+        expect_ok
+        cmp $loss.safetensors again.safetensors || fail "$loss: one thread gives another model"
+    done
+    run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --field "chebyshev(1)" \
+        --loss shooting --adjoint continuous -o c.safetensors
+    expect_ok
+    expect_stderr 'by lbfgs'
+    expect_stderr '^  simulation +[0-9.e-]+'
+    run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --loss derivative -o d.safetensors
+    expect_stderr '^  points +[0-9]+ to learn from'
+    expect_stderr '^  rates +[0-9.e-]+'
+    run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --loss shooting \
+        --adjoint continous -o no.safetensors
+    expect_exit 2
+    expect_stderr "no adjoint 'continous'; did you mean 'continuous'"
+    run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --adjoint continuous -o no.safetensors
+    expect_exit 2
+    expect_stderr 'for the loss shooting'
+    run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --loss shooting \
+        --adjoint continuous --optimizer lm -o no.safetensors
+    expect_exit 2
+    expect_stderr 'take lbfgs or adam'
+    expect_no_file no.safetensors
+}
+
+test_losses_interrupted() { # wherever the signal comes
+    oscillate data.csv
+    local loss learn
+    for loss in derivative shooting; do
+        learn=("$CLAUSIUS" learn thermal-oscillator data.csv --unknown "damper, conduction"
+            --field "network(3)" --optimizer lm --epochs 30 --loss $loss --window 8)
+        "${learn[@]}" --quiet -o whole.safetensors || fail "$loss does not learn"
+        timeout -s INT 0.3 "${learn[@]}" --quiet -o part.safetensors 2>/dev/null
+        "${learn[@]}" --quiet --resume -o part.safetensors || fail "$loss is not resumed"
+        cmp whole.safetensors part.safetensors || fail "$loss: resumed it is another model"
+        rm -f ./*.safetensors*
+    done
+}
+
 test_bad_models() {
     echo 'not a model' >m.safetensors
     local c
