@@ -45,6 +45,9 @@ typedef struct clsi_field_pairs {
     size_t (*size)(const clsi_field *f); /* doubles of a pass */
     void (*open)(const clsi_field *f, const double *theta, double *pass);
     void (*clear)(double *pass);
+    /* Does a pair u, w cost more than most, so that such pairs should stand in few blocks? NULL:
+     * they are all the same. */
+    int (*near)(const clsi_field *f, const double *u, const double *w);
     /* x (points, d); pair (n, 2) numbers of points u, w; gbar (n, d), NULL: not wanted (theta may
      * then be NULL for a linear kind). x and pair must stay until the last add or rows. */
     void (*evaluate)(double *pass, size_t points, const double *x, size_t n, const size_t *pair,

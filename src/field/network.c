@@ -481,13 +481,13 @@ static void move_layer(const clsi_network_pass *r, size_t l, mover move, double 
     int turned = transposed(w);
     size_t rows = turned ? w->in : w->out, columns = turned ? w->out : w->in;
     size_t down = turned ? 1 : w->in, along = turned ? w->in : 1, panel = r->net->kernel->panel;
-    double *at = r->sum[l];
-    for (size_t first = 0; first < columns; first += panel) {
-        size_t left = padded(columns) - first, n = left < panel ? left : panel;
-        size_t real = columns - first < n ? columns - first : n;
-        for (size_t i = 0; i < rows; i++, at += n)
-            move(real, at, theta + w->weight + i * down + first * along, along);
-    }
+    for (size_t i = 0; i < rows; i++)
+        for (size_t first = 0; first < columns; first += panel) {
+            size_t left = padded(columns) - first, n = left < panel ? left : panel;
+            size_t real = columns - first < n ? columns - first : n;
+            move(real, r->sum[l] + first * rows + i * n,
+                 theta + w->weight + i * down + first * along, along);
+        }
     if (l + 1 < r->net->n_layers)
         move(w->out, r->sum[l] + clsi_network_sum_size(w), theta + w->bias, 1);
 }

@@ -63,6 +63,10 @@ static const char *missing(const clsi_field *f) {
     return "discrete gradients of networks are made for the activation tanh only";
 }
 
+static int near(const clsi_field *f, const double *u, const double *w) {
+    return f->d == 1 && !(fabs(*u - *w) >= FAR);
+}
+
 /* ---- elementwise loops, by instruction set ---- */
 
 typedef struct pair_loops {
@@ -73,7 +77,6 @@ typedef struct pair_loops {
     void (*scatter)(size_t n, const double *adot, const double *c, const double *L,
                     const double *au, const double *aw, double *eu, double *ew);
     void (*multiply)(size_t n, const double *x, const double *y, double *out);
-    void (*fade)(size_t n, const double *a, double *e);
 } pair_loops;
 
 #define LOOP(name) name##_plain
@@ -151,6 +154,25 @@ static void give(const double *pass, double *out) {
 
 /* ---- pieces ---- */
 
+/* A product over the points that ends in a layer: a = f(...) FORWARD, e = f' (...) ADJOINT. */
+static void multiply_into(const pair_pass *p, clsi_network_op op, size_t k, const double *left,
+                          size_t ld, const double *right, const double *next, const double *start,
+                          const layer *y) {
+    clsi_network_layer to = {.width = y->n, .ld = y->ld, .step = y->ld, .a = y->a, .e = y->e};
+    clsi_network_product product = {.samples = p->points,
+                                    .k = k,
+                                    .n = y->n,
+                                    .left = left,
+                                    .left_stride = ld,
+                                    .right = right,
+                                    .next = next,
+                                    .start = start,
+                                    .op = op,
+                                    .activation = CLSI_ACTIVATION_TANH,
+                                    .layer = &to};
+    p->r->net->kernel->product(&product);
+}
+
 /* out (rows, columns) = left (rows, k) right + start */
 static void multiply(const pair_pass *p, size_t rows, size_t k, const double *left, size_t ld,
                      const double *right, const double *start, size_t columns, double *out) {
@@ -182,6 +204,11 @@ static void forward(pair_pass *p, const double *x) {
     take(p->points, p->f->d, x, &p->layer[0], p->layer[0].a);
     for (size_t l = 1; l < net->n_layers; l++) {
         layer *y = &p->layer[l], *in = &p->layer[l - 1];
+        if (!p->pairs) { /* nobody asks for z */
+            multiply_into(p, CLSI_NETWORK_FORWARD, net->layer[l - 1].in, in->a, in->ld,
+                          p->r->theta_t[l - 1], p->r->theta_t[l], p->r->bias[l - 1], y);
+            continue;
+        }
         multiply(p, p->points, net->layer[l - 1].in, in->a, in->ld, p->r->theta_t[l - 1],
                  p->r->bias[l - 1], y->n, y->z);
         size_t n = p->points * y->ld;
@@ -304,11 +331,10 @@ static void adjoint(pair_pass *p) {
     const clsi_network *net = p->r->net;
     for (size_t l = net->n_layers - 1; l > 0; l--) {
         layer *y = &p->layer[l];
-        size_t n = p->points * y->ld;
         int top = l + 1 == net->n_layers;
-        multiply(p, p->points, net->layer[l].out, top ? p->alpha : p->layer[l + 1].e,
-                 top ? 1 : p->layer[l + 1].ld, p->r->theta[l], p->r->zero, y->n, y->e);
-        p->loops->fade(n, y->a, y->e);
+        multiply_into(p, CLSI_NETWORK_ADJOINT, net->layer[l].out,
+                      top ? p->alpha : p->layer[l + 1].e, top ? 1 : p->layer[l + 1].ld,
+                      p->r->theta[l], p->r->theta[l - 1], p->r->zero, y);
         scatter(p, y);
     }
 }
@@ -382,6 +408,7 @@ const clsi_field_pairs clsi_network_pairs = {.most = MOST,
                                              .size = size,
                                              .open = open,
                                              .clear = clear,
+                                             .near = near,
                                              .evaluate = evaluate,
                                              .add = add,
                                              .rows = rows,

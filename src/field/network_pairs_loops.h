@@ -60,13 +60,7 @@ static TARGET void LOOP(multiply)(size_t n, const double *x, const double *y, do
     for (size_t j = 0; j < n; j++) out[j] = x[j] * y[j];
 }
 
-/* e = e f'(z) */
-static TARGET void LOOP(fade)(size_t n, const double *a, double *e) {
-    for (size_t j = 0; j < n; j++) e[j] *= 1 - a[j] * a[j];
-}
-
-static const pair_loops LOOP(loops) = {LOOP(sides), LOOP(quotients), LOOP(scatter), LOOP(multiply),
-                                       LOOP(fade)};
+static const pair_loops LOOP(loops) = {LOOP(sides), LOOP(quotients), LOOP(scatter), LOOP(multiply)};
 
 #undef LOOP
 #undef TARGET

@@ -42,8 +42,9 @@ typedef struct block {
 } block;
 
 struct clsi_position_memory {
-    size_t n_blocks;
+    size_t n_blocks, n_order;
     block *blocks;
+    size_t *order; /* rows, those of windows with near pairs first */
 };
 
 void clsi_position_memory_free(struct clsi_position_memory *m) {
@@ -52,6 +53,7 @@ void clsi_position_memory_free(struct clsi_position_memory *m) {
         free(m->blocks[i].x);
     }
     if (m) free(m->blocks);
+    if (m) free(m->order);
     free(m);
 }
 
@@ -170,7 +172,7 @@ static void use(block *b, size_t slot, const double *weight) {
 
 static int has_room(const block *b) {
     size_t nodes = b->r->points->intervals->nodes;
-    return (b->n + 2) * nodes <= (b->r->all_nodes ? MOST : NODES) && b->ends + 4 <= MOST &&
+    return (b->n + 2) * nodes <= (b->r->all_nodes ? MOST : NODES) && b->ends + 3 <= MOST &&
            b->n_used + 2 * nodes <= MOST && b->n_rows < MOST_ROWS;
 }
 
@@ -469,11 +471,13 @@ static int has_sums(const block *b, size_t k) {
 }
 
 static void sums_begin(block *b) {
-    memset(b->part, 0, b->r->unknowns->n_theta * sizeof *b->part);
     for (size_t k = 0; k < b->r->unknowns->n; k++) {
-        const clsi_field_kind *kind = field_of(b->r, k)->kind;
+        const clsi_field *f = field_of(b->r, k);
         if (has_sums(b, k))
-            (b->r->paired[k] ? kind->pairs->clear : kind->blocks->clear)(b->pass[k]);
+            (b->r->paired[k] ? f->kind->pairs->clear : f->kind->blocks->clear)(b->pass[k]);
+        else
+            memset(b->part + b->r->unknowns->list[k].learned.offset, 0,
+                   f->n_parameters * sizeof *b->part);
     }
 }
 
@@ -510,6 +514,36 @@ static cls_status gradient_of_shard(block *b, const size_t *list, size_t begin_,
     return status;
 }
 
+/* Do the two intervals from `first` on have near ends for some field? */
+static int is_near(const clsi_residual *r, size_t first) {
+    const clsi_intervals *all = r->points->intervals;
+    for (size_t k = 0; k < r->unknowns->n; k++) {
+        const clsi_field *f = field_of(r, k);
+        const double *x = r->unknowns->list[k].x + (all->n * all->nodes + first) * f->d;
+        if (!r->paired[k] || !f->kind->pairs->near) continue;
+        if (f->kind->pairs->near(f, x + f->d, x) || f->kind->pairs->near(f, x + 2 * f->d, x + f->d))
+            return 1;
+    }
+    return 0;
+}
+
+/* The rows in an order that puts near pairs into few blocks; NULL: no memory. */
+static const size_t *near_first(const clsi_residual *r, size_t count, const size_t *list) {
+    struct clsi_position_memory *m = r->position_memory;
+    size_t E = r->n_equations, n = 0;
+    if (m->n_order < count) {
+        free(m->order);
+        m->order = clsi_calloc(count, sizeof *m->order);
+        m->n_order = m->order ? count : 0;
+    }
+    for (int near = 1; near >= 0 && m->order; near--)
+        for (size_t i = 0; i < count; i++) {
+            size_t number = list ? list[i] : i;
+            if (is_near(r, r->points->window[number / E]) == near) m->order[n++] = number;
+        }
+    return m->order;
+}
+
 /* Shards are added in their order, as in batch.c. */
 cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
@@ -517,6 +551,8 @@ cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, s
     double share = 1 / (double)(count ? count : 1), total = 0;
     int failed = 0;
     if (!memory_for(r)) return CLS_MEMORY;
+    if (r->points->intervals->paired && count) list = near_first(r, count, list);
+    if (r->points->intervals->paired && count && !list) return CLS_MEMORY;
     memset(gradient, 0, r->unknowns->n_theta * sizeof *gradient);
 #pragma omp parallel reduction(| : failed) if (is_long(r, count))
     {
