@@ -33,42 +33,73 @@ static clsi_port *find_port(clsi_ports *p, size_t scope, const char *name, size_
     return NULL;
 }
 
-/* All ports that may be named in this scope, for the nearest one. */
+/* Names of ports, and the nearest of them. */
+typedef struct offer {
+    clsi_text list;
+    size_t shown;
+    char wanted[96];
+    char near[96];
+} offer;
+
+static void add_offer(offer *o, const char *name) {
+    const char *pair[] = {o->near, name}; /* of two that are as near, the first stays */
+    if (o->shown++ < 40) clsi_text_printf(&o->list, "%s%s", o->list.length ? ", " : "", name);
+    const char *best = cls_nearest_word(o->wanted, 2, pair);
+    if (best == name) snprintf(o->near, sizeof o->near, "%.95s", name);
+}
+
+/* All ports that may be named in this scope. */
 static cls_status no_port(clsi_ports *p, size_t scope, clsi_reader *r, size_t where,
                           size_t length) {
-    clsi_text list = {0};
+    offer o = {0};
+    char name[256];
     const char *prefix = p->scopes[scope].prefix;
-    size_t shown = 0;
+    snprintf(o.wanted, sizeof o.wanted, "%.*s", length < 95 ? (int)length : 95, r->clean + where);
     for (size_t i = 0; i < p->scopes[scope].n_ports; i++)
-        clsi_text_printf(&list, "%s%s", shown++ ? ", " : "", p->scopes[scope].port[i].name);
+        add_offer(&o, p->scopes[scope].port[i].name);
     for (size_t i = 0; i < p->n_components; i++)
-        for (size_t k = 0; p->components[i].scope == scope && k < p->components[i].n_ports; k++)
-            if (shown < 40)
-                clsi_text_printf(&list, "%s%s.%s", shown++ ? ", " : "", p->components[i].local,
-                                 p->components[i].port[k].name);
+        for (size_t k = 0; p->components[i].scope == scope && k < p->components[i].n_ports; k++) {
+            snprintf(name, sizeof name, "%.120s.%.120s", p->components[i].local,
+                     p->components[i].port[k].name);
+            add_offer(&o, name);
+        }
     for (size_t i = 1; i < p->n_scopes; i++) {
         const char *inner = p->scopes[i].prefix;
         size_t n = strlen(prefix), m = strlen(inner);
         if (strncmp(inner, prefix, n) != 0 || m <= n + 1) continue;
-        for (size_t k = 0; k < p->scopes[i].n_ports && shown < 40; k++)
-            clsi_text_printf(&list, "%s%.*s.%s", shown++ ? ", " : "", (int)(m - n - 1), inner + n,
-                             p->scopes[i].port[k].name);
+        for (size_t k = 0; k < p->scopes[i].n_ports; k++) {
+            snprintf(name, sizeof name, "%.*s.%.120s", (int)(m - n - 1 < 120 ? m - n - 1 : 120),
+                     inner + n, p->scopes[i].port[k].name);
+            add_offer(&o, name);
+        }
     }
-    cls_status status = clsi_at(r, where, "no port is called `%.*s`; there are %s", (int)length,
-                                r->clean + where, list.failed || !list.data ? "none" : list.data);
-    clsi_text_clear(&list);
+    cls_status status =
+        clsi_at(r, where, "no port is called `%.*s`%s%s%s; there are %s", (int)length,
+                r->clean + where, o.near[0] ? " (did you mean `" : "", o.near,
+                o.near[0] ? "`?)" : "", o.list.failed || !o.list.data ? "none" : o.list.data);
+    clsi_text_clear(&o.list);
     return status;
 }
 
-static cls_status join(clsi_ports *p, clsi_port *a, clsi_port *b, clsi_reader *r, size_t where) {
+/* A port and how the text calls it. */
+typedef struct mention {
+    clsi_port *port;
+    size_t where, length;
+} mention;
+
+static cls_status join(clsi_ports *p, const mention *first, const mention *second, clsi_reader *r) {
+    const clsi_port *a = first->port, *b = second->port;
+    const char *one_name = r->clean + first->where, *other_name = r->clean + second->where;
+    int n = (int)first->length, m = (int)second->length;
     if (a->thermal != b->thermal)
-        return clsi_at(r, where,
-                       "`%s` and `%s` do not fit: one carries entropy, the other does not "
+        return clsi_at(r, second->where,
+                       "`%.*s` and `%.*s` do not fit: one carries entropy, the other does not "
                        "(`entropy` in front of a port's name says that it does)",
-                       a->name, b->name);
+                       n, one_name, m, other_name);
     if (a->unit && b->unit && strcmp(a->unit, b->unit) != 0)
-        return clsi_at(r, where, "`%s` [%s] and `%s` [%s] do not fit: their units differ", a->name,
-                       a->unit, b->name, b->unit);
+        return clsi_at(r, second->where,
+                       "`%.*s` [%s] and `%.*s` [%s] do not fit: their units differ", n, one_name,
+                       a->unit, m, other_name, b->unit);
     size_t one = clsi_node_root(p, a->node), other = clsi_node_root(p, b->node);
     p->parent[one > other ? one : other] = one > other ? other : one;
     return CLS_OK;
@@ -77,7 +108,7 @@ static cls_status join(clsi_ports *p, clsi_port *a, clsi_port *b, clsi_reader *r
 static cls_status connect(clsi_ports *p, const clsi_connection *link) {
     clsi_reader *r = clsi_source_of(p, link->list);
     clsi_cursor c = {link->list.begin, link->list.end};
-    clsi_port *first = NULL;
+    mention first = {0};
     size_t n = 0;
     char found[48];
     do {
@@ -89,12 +120,10 @@ static cls_status connect(clsi_ports *p, const clsi_connection *link) {
         if (!port) return no_port(p, link->scope, r, where, length);
         /* a port of a composite is connected twice, inside and outside */
         port->connected |= memchr(r->clean + where, '.', length) ? 1 : 2;
-        if (first) {
-            cls_status status = join(p, first, port, r, where);
-            if (status != CLS_OK) return status;
-        } else {
-            first = port;
-        }
+        mention now = {port, where, length};
+        cls_status status = first.port ? join(p, &first, &now, r) : CLS_OK;
+        if (status != CLS_OK) return status;
+        if (!first.port) first = now;
         n++;
         c.at = where + length;
     } while (clsi_accept(r, &c, ","));

@@ -580,9 +580,31 @@ static cls_status note_names(clsi_ports *p, size_t scope, const clsi_reader *r, 
     return status;
 }
 
+/* `storge pipe(p): ...` is a component with a typo, and no other statement looks like one; told
+ * here, before everything that misses it complains. */
+static cls_status check_word(clsi_reader *r, clsi_cursor c) {
+    const char *words[N_KINDS];
+    char word[32], found[48];
+    size_t length = clsi_word_length(r, &c, 0), begin = c.at;
+    if (!length || length >= sizeof word) return CLS_OK;
+    snprintf(word, sizeof word, "%.*s", (int)length, r->clean + begin);
+    c.at += length;
+    size_t name = clsi_word_length(r, &c, 0);
+    c.at += name;
+    if (!name || !clsi_accept(r, &c, "(")) return CLS_OK;
+    for (size_t i = 0; i < N_KINDS; i++) words[i] = kinds[i].word;
+    const char *near = cls_nearest_word(word, N_KINDS, words);
+    c.at = begin;
+    return near ? clsi_at(r, begin, "no component begins with %s; did you mean `%s`?",
+                          clsi_found(r, &c, found), near)
+                : CLS_OK;
+}
+
 static cls_status keep_statement(clsi_ports *p, size_t scope, clsi_span span) {
     clsi_reader *r = clsi_source_of(p, span);
     clsi_cursor c = {span.begin, span.end}, after = c;
+    cls_status meant = check_word(r, c);
+    if (meant != CLS_OK) return meant;
     int named = clsi_accept_word(r, &after, "parameter") || clsi_accept_word(r, &after, "let");
     if (scope && !named)
         return clsi_at(r, span.begin,

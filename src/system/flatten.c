@@ -216,6 +216,14 @@ static void put_parameters(clsi_ports *p, size_t scope, clsi_span s) {
     } while (clsi_accept(r, &c, ","));
 }
 
+static const char *scope_list(const clsi_scope_names *s, char out[512]) {
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < s->n && used < 440; i++)
+        used += (size_t)snprintf(out + used, 512 - used, "%s%s", i ? ", " : "", s->names[i]);
+    return out;
+}
+
 /* Every name of `use ...: name = value` must be a parameter of the composite. */
 static cls_status check_given(clsi_ports *p, size_t scope) {
     clsi_span s = p->scopes[scope].set;
@@ -225,8 +233,10 @@ static cls_status check_given(clsi_ports *p, size_t scope) {
     while (!clsi_at_end(r, &c)) {
         size_t n = clsi_word_length(r, &c, 0);
         if (!n || !scope_text(p, scope, r->clean + c.at, n, out))
-            return clsi_at(r, c.at, "expected a parameter of the component `%.*s` = value",
-                           (int)strlen(p->scopes[scope].prefix) - 1, p->scopes[scope].prefix);
+            return clsi_at(r, c.at, "expected a parameter of the component `%.*s` = value%s%s",
+                           (int)strlen(p->scopes[scope].prefix) - 1, p->scopes[scope].prefix,
+                           p->scopes[scope].n ? "; there are " : ": it has none",
+                           scope_list(&p->scopes[scope], out));
         size_t at = c.at + n;
         clsi_cursor rest = {at, c.end};
         cls_status status = clsi_expect(r, &rest, "=", "the parameter");

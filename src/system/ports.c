@@ -56,3 +56,15 @@ cls_status clsi_read_ports(clsi_reader *r, const clsi_loader *loader) {
 int clsi_system_has_ports(const cls_system *s) {
     return s->ports && s->ports->n_components;
 }
+
+const char *clsi_port_momentum(const cls_system *s, const char *name) {
+    const clsi_ports *p = s->ports;
+    for (size_t i = 0; p && i < p->n_stores; i++) {
+        const clsi_store *x = &p->stores[i];
+        if (x->partner == SIZE_MAX || x->position || strcmp(x->name, name) != 0) continue;
+        for (size_t j = 0; j < s->paired; j++)
+            if (strcmp(s->coordinate[j].name, p->stores[x->partner].name) == 0)
+                return cls_node_name(s->g, s->p[j]);
+    }
+    return NULL;
+}

@@ -102,7 +102,8 @@ static cls_status merge(const cls_system *s, const cls_assignments *given, doubl
             continue;
         }
         size_t slot = 0;
-        while (slot < count && strcmp(slot_name(s, slot), name) != 0) slot++;
+        const char *flat = clsi_port_momentum(s, name); /* a storage's own name of a momentum */
+        while (slot < count && strcmp(slot_name(s, slot), flat ? flat : name) != 0) slot++;
         if (slot == count) return unknown_name(s, name, error);
         size_t rival = rival_of(s, slot);
         if (!isnan(mine[slot]))

@@ -419,16 +419,17 @@ static size_t start_slot(const cls_system *s, const clsi_name *n, size_t *rival)
 
 static cls_status read_start_item(clsi_reader *r, clsi_cursor *c) {
     cls_system *s = r->s;
-    char found[48], near[96];
+    char found[48], near[96], list[256];
     int kinds = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE;
     size_t length = clsi_word_length(r, c, 1), where = c->at, rival;
     const clsi_name *n = length ? clsi_lookup(r, r->clean + where, length, kinds) : NULL;
     if (!n)
         return clsi_at(r, where,
                        "expected a coordinate, velocity, momentum, entropy or "
-                       "temperature, found %s%s",
+                       "temperature, found %s%s; there are %s",
                        clsi_found(r, c, found),
-                       clsi_suggest(r, r->clean + where, length, kinds, near));
+                       clsi_suggest(r, r->clean + where, length, kinds, near),
+                       clsi_list_names(r, CLSI_COORDINATE | CLSI_MOMENTUM | CLSI_ENTROPY, list));
     size_t slot = start_slot(s, n, &rival);
     if (!isnan(s->start[slot])) return clsi_at(r, where, "`%s` has a start already", n->name);
     if (rival != SIZE_MAX && !isnan(s->start[rival]))

@@ -186,6 +186,8 @@ cls_status clsi_system_parse_using(const char *text, const char *file, const cls
 cls_status clsi_system_load_using(const char *name_or_path, const cls_assignments *set,
                                   const clsi_loader *loader, cls_system **out, cls_error *error);
 int clsi_system_has_ports(const cls_system *s);
+/* "p.q" for the `p` of a storage that became the momentum of q; NULL for any other name. */
+const char *clsi_port_momentum(const cls_system *s, const char *name);
 /* What a part is a function of, as the file says ("a; b"), or NULL. */
 const char *clsi_part_inputs_of(const cls_system *s, const char *part);
 

@@ -111,8 +111,10 @@ static cls_status two_sources(clsi_ports *p, const clsi_store *a, size_t compone
     const clsi_component *first = &p->components[a->component], *second = &p->components[component];
     clsi_span at = second->port[port].where;
     return clsi_at(clsi_source_of(p, at), at.begin,
-                   "`%s.%s` and `%s.%s` both set the effort of one junction: put a gyrator or a "
-                   "resistive component between them, or make them one storage",
+                   "`%s.%s` and `%s.%s` both set the effort of one junction, so that neither is "
+                   "free (dependent storages): make them one storage, as two inertias on one "
+                   "shaft are one of their sum, or put a gyrator or a resistive component between "
+                   "them",
                    first->name, first->port[a->port].name, second->name, second->port[port].name);
 }
 
@@ -160,7 +162,10 @@ static cls_status follow_transformers(clsi_ports *p) {
                 status = clsi_at(
                     clsi_source_of(p, c->title), c->title.begin,
                     "both sides of the transformer have an effort already, from `%s` and from `%s` "
-                    "(`%s.%s`, `%s.%s`): dependent storages; make them one storage",
+                    "(`%s.%s`, `%s.%s`): dependent storages; make them one storage, as an inertia "
+                    "behind a "
+                    "gear of ratio n counts n^2 times, or put a spring (a storage with a gyrator) "
+                    "between them",
                     p->stores[a].name, p->stores[b].name, c->name, c->port[0].name, c->name,
                     c->port[1].name);
             else

@@ -150,8 +150,8 @@ static void expect_refused(const char *text, const char *says) {
 static void what_does_not_fit_is_refused(void **state) {
     (void)state;
     expect_refused(DRIVEN "connect mass.p, brake.q\nconnect air.s_e, brake.s",
-                   "other.clausius:4:17: no port is called `brake.q`; there are mass.p, air.s_e, "
-                   "brake.p, brake.s");
+                   "other.clausius:4:17: no port is called `brake.q` (did you mean `brake.p`?); "
+                   "there are mass.p, air.s_e, brake.p, brake.s");
     expect_refused(DRIVEN "connect mass.p, brake.s\nconnect air.s_e, brake.p", "do not fit");
     expect_refused(DRIVEN
                    "environment a2(entropy s): 1\nconnect mass.p, brake.p\nconnect air.s_e, a2.s",
