@@ -5,7 +5,7 @@
  *     phi = (N(q, v, T) + N(q, -v, T))/2 + A(q) + sum_j T_j B_j(q) + |L^T v|^2/2 + c.r
  *
  * is convex in (v, T, r) together, not decreasing in r, even in v, and anything in q. So a thermal
- * lagrangian made of it with r_j = T_j (log T_j - 1), which is convex itself, has a positive
+ * lagrangian made of it with r_j = T_j (log(T_j/T0) - 1), which is convex too, has a positive
  * definite Hessian in (v, T) at every state: mass matrix and heat capacities are positive, and
  * (v, T) -> (p, S) is one to one. It is onto as well, because |grad N| is bounded while L^T v grows
  * and log T_j takes every value: every (p, S) has exactly one (v, T). Where there is no r, L is

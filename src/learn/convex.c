@@ -3,13 +3,15 @@
  * G(q, v, T) of a thermal lagrangian must be convex in (v, T) for masses and heat capacities to be
  * positive and for (p, S) to determine (v, T). The convex field (src/field/convex.c) is, in inputs
  * that are affine in (v, T): so its inputs are v and T themselves, where other fields have v^2 and
- * log T, and T (log T - 1), the heat of an ideal gas, beside them. A named part of G is convex in
- * what it is a function of; that G is then convex holds when its other terms are.
+ * log T, and T (log(T/T0) - 1), the heat of an ideal gas, beside them. T0 is in the middle of the
+ * data: then this bends as much over their range in kelvin at 300 as it does at 1. A named part of
+ * G is convex in what it is a function of; that G is then convex holds when its other terms are.
  *
  * `convex` behind --field is about energies, and frictions get the same network without it. In a
  * file it stands at one part, and where it would say nothing or could not hold it is refused. */
 #include "base/base.h"
 #include "learn/learn.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +47,7 @@ cls_status clsi_convex_choose(const cls_learn_options *o, const clsi_points *poi
     for (size_t i = 0; i < us->n; i++) {
         clsi_unknown *u = &us->list[i];
         if (!clsi_field_word(u->spec, "convex")) continue;
-        int energy = !u->positive && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
+        int energy = clsi_is_energy(u);
         if (!energy && u->declared)
             return refuse(u,
                           "that is for energies; coefficients of friction and conduction are "
@@ -84,7 +86,35 @@ static cls_status sort_inputs(const cls_system *s, clsi_unknown *u, cls_error *e
     return CLS_OK;
 }
 
-cls_status clsi_convex_inputs(const cls_system *s, clsi_unknown *u, cls_error *error) {
+/* Largest v^2 in the data, the mean of all velocities: about twice the kinetic energy for a mean
+ * mass of one. In these units energies are of the size of the fields that they are learned as,
+ * whatever the units of the data are. */
+double clsi_convex_unit(const cls_system *s, const clsi_points *p) {
+    double sum = 0;
+    if (s->formalism != CLS_THERMAL_LAGRANGIAN || p->intervals) return 1;
+    for (size_t j = 0; j < s->n; j++) {
+        const double *v = p->z + (s->nq + j) * p->n;
+        double most = 0;
+        for (size_t i = 0; i < p->n_data; i++) most = fmax(most, fabs(v[i]));
+        sum += most * most / (double)s->n;
+    }
+    return sum > 0 && isfinite(sum) ? sum : 1;
+}
+
+/* The middle of the data. */
+static double reference(const clsi_points *p, size_t k) {
+    const double *T = p->z + k * p->n;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < p->n_data; i++) {
+        low = fmin(low, T[i]);
+        high = fmax(high, T[i]);
+    }
+    double middle = low / 2 + high / 2;
+    return low > 0 && isfinite(middle) ? middle : 1;
+}
+
+cls_status clsi_convex_inputs(const cls_system *s, const clsi_points *points, clsi_unknown *u,
+                              cls_error *error) {
     clsi_learned *l = &u->learned;
     cls_status status = CLS_OK;
     if (u->of) return sort_inputs(s, u, error);
@@ -95,7 +125,7 @@ cls_status clsi_convex_inputs(const cls_system *s, clsi_unknown *u, cls_error *e
     for (size_t i = 0; i < s->m && status == CLS_OK; i++)
         status = clsi_add_input(l, error, "%s", s->temperature[i].name);
     for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
-        char *heat = clsi_heat_input(s->temperature[i].name);
+        char *heat = clsi_heat_input(s->temperature[i].name, reference(points, s->nq + s->n + i));
         status = heat ? clsi_add_input(l, error, "%s", heat) : clsi_no_memory(error);
         free(heat);
     }

@@ -116,6 +116,7 @@ typedef struct clsi_unknowns {
     size_t n, n_symbols, n_theta;
     double trunk;           /* > 0: no temperature changes along the data (heat.c) */
     const cls_model *given; /* learned before, or NULL */
+    double unit;            /* of convex energies */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;
@@ -124,6 +125,8 @@ cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments 
                                 const cls_learn_options *o, const clsi_points *points,
                                 clsi_unknowns **out, cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
+/* A formula or a term of one: not a coefficient. */
+int clsi_is_energy(const clsi_unknown *u);
 /* One more input, a formula in the language. */
 cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...)
     CLS_PRINTF(3, 4);
@@ -137,8 +140,11 @@ int clsi_is_hidden(const clsi_unknowns *u, cls_node variable, cls_error *error);
 /* Which parts the word `convex` is about; it is refused where it cannot hold. */
 cls_status clsi_convex_choose(const cls_learn_options *o, const clsi_points *points,
                               clsi_unknowns *us, cls_error *error);
+/* The unit in which convex energies are learned. */
+double clsi_convex_unit(const cls_system *s, const clsi_points *p);
 /* Inputs of a convex part where the file declares none; those it declares, in order. */
-cls_status clsi_convex_inputs(const cls_system *s, clsi_unknown *u, cls_error *error);
+cls_status clsi_convex_inputs(const cls_system *s, const clsi_points *points, clsi_unknown *u,
+                              cls_error *error);
 /* The field for a spec with the word: "convex(24, 24; 1 1 2)", without it for other parts. */
 cls_status clsi_convex_spec(const cls_system *s, const clsi_unknown *u, size_t size, char *spec,
                             cls_error *error);

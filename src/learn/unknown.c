@@ -30,6 +30,10 @@ static cls_node note_kind(void *owner, const cls_system *s, clsi_part_kind kind,
     return cls_symbol(s->g, "unknown'");
 }
 
+int clsi_is_energy(const clsi_unknown *u) {
+    return !u->positive && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
+}
+
 /* Diagonals of frictions and conductances are positive; angles and formulas are not bound. */
 static int is_positive(const clsi_unknown *u, size_t n) {
     return u->positive || u->kind == CLSI_PART_HEAT ||
@@ -40,7 +44,8 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     char name[160];
     snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot);
     u->value = cls_symbol(s->g, name);
-    if (!u->nonlinear || !is_positive(u, s->n)) return u->value;
+    if (!u->nonlinear || !is_positive(u, s->n))
+        return u->learned.scale == 1 ? u->value : clsi_learned_value(&u->learned, s->g, u->value);
     u->learned.square = clsi_field_word(u->spec, "square");
     if (!u->learned.square)
         u->learned.floor =
@@ -173,6 +178,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->learned.slot = slot;
             status = begin_unknown(system, o, i, &parts[i], n, u, error);
             if (u->kind == CLSI_PART_FORMULA) u->learned.trunk = us->trunk;
+            if (clsi_is_energy(u) && clsi_field_word(u->spec, "convex"))
+                u->learned.scale = us->unit;
         }
     }
     return status;
@@ -235,9 +242,9 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
     clsi_learned *l = &u->learned;
     if (u->of) {
         cls_status status = declared_inputs(u, raw, error);
-        return status == CLS_OK && u->convex ? clsi_convex_inputs(s, u, error) : status;
+        return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
     }
-    if (u->convex) return clsi_convex_inputs(s, u, error);
+    if (u->convex) return clsi_convex_inputs(s, points, u, error);
     if (points->intervals) return clsi_position_inputs(s, l, raw, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
@@ -288,7 +295,7 @@ static int auto_degree(size_t d, size_t even, int formula, int products) {
 /* An energy has no constant and is differentiated; a rate of an ode is neither. A part that is
  * positive needs its constant. */
 static int is_energy(const cls_system *s, const clsi_unknown *u) {
-    return !s->ode && !u->positive && (u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET);
+    return !s->ode && clsi_is_energy(u);
 }
 
 /* Polynomials of several velocities are even in them; see src/field/basis.c. */
@@ -490,6 +497,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     cls_status status = check_names(system, o, error);
     us->trunk = clsi_unseen_heat(system, points);
     us->given = o->given;
+    us->unit = clsi_convex_unit(system, points);
     if (status == CLS_OK) status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);

@@ -2,11 +2,12 @@
  *
  * A convex field (src/field/convex.c) is convex in its even and bent inputs, not decreasing and
  * convex in its rising ones, anything in its free ones. Composed with inputs that are affine in
- * (v, T), free of them, or T (log T - 1), it is convex in (v, T); composed with log T it would not
- * be. This is looked at on paper, when a part is to be learned and when a model is read: a file
+ * (v, T), free of them, or T (log(T/T0) - 1), it is convex in (v, T); composed with log T it would
+ * not be. This is looked at on paper, when a part is to be learned and when a model is read: a file
  * whose inputs do not have the form is not a model. */
 #include "base/base.h"
 #include "model/model.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,21 +26,26 @@ clsi_bend clsi_input_bend(const cls_system *s, cls_node x) {
     return bend;
 }
 
-/* Text of T (log T - 1) for a temperature of the system? */
-static int is_heat(const cls_system *s, const char *input) {
-    for (size_t i = 0; i < s->m; i++) {
-        char *text = clsi_heat_input(s->temperature[i].name);
-        int same = text && strcmp(text, input) == 0;
-        free(text);
-        if (same) return 1;
-    }
-    return 0;
+char *clsi_heat_input(const char *temperature, double reference) {
+    clsi_text text = {0};
+    clsi_text_printf(&text, "%s*(log(%s/%.3g)-1)", temperature, temperature, reference);
+    return clsi_text_take(&text);
 }
 
-char *clsi_heat_input(const char *temperature) {
-    clsi_text text = {0};
-    clsi_text_printf(&text, "%s*(log(%s)-1)", temperature, temperature);
-    return clsi_text_take(&text);
+/* Is it such a text, for a temperature of the system? */
+static int is_heat(const cls_system *s, const char *input) {
+    for (size_t i = 0; i < s->m; i++) {
+        clsi_text begin = {0};
+        char *end;
+        clsi_text_printf(&begin, "%s*(log(%s/", s->temperature[i].name, s->temperature[i].name);
+        int same = !begin.failed && strncmp(input, begin.data, begin.length) == 0;
+        const char *number = input + (same ? begin.length : 0);
+        clsi_text_clear(&begin);
+        if (!same) continue;
+        double reference = strtod(number, &end);
+        return reference > 0 && isfinite(reference) && strcmp(end, ")-1)") == 0;
+    }
+    return 0;
 }
 
 const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s) {

@@ -83,8 +83,8 @@ cls_status clsi_learned_read(const char *path, const struct clsi_container *c, s
 /* How an input depends on velocities and temperatures. */
 typedef enum clsi_bend { CLSI_BEND_NONE, CLSI_BEND_AFFINE, CLSI_BEND_OTHER } clsi_bend;
 clsi_bend clsi_input_bend(const cls_system *s, cls_node x);
-/* "T*(log(T)-1)", the caller's; NULL: no memory. */
-char *clsi_heat_input(const char *temperature);
+/* "T*(log(T/300)-1)" with the reference rounded, the caller's; NULL: no memory. */
+char *clsi_heat_input(const char *temperature, double reference);
 /* Why a part with a convex field is not convex in velocities and temperatures; NULL when it is, or
  * when the field is of another kind. */
 const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s);

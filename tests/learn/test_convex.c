@@ -208,7 +208,7 @@ static int count_runs(const char *field, int trials) {
  * others stop at states without a solution as well, more often than not. */
 static void untrained_models_run(void **unused) {
     (void)unused;
-    enum { TRIALS = 40 };
+    enum { TRIALS = 30 };
     int convex = count_runs("network(6, 6, convex)", TRIALS);
     int plain = count_runs("network(6, 6)", TRIALS);
     print_message("of %d untrained models %d convex and %d plain ones ran 100 steps\n", TRIALS,
@@ -227,7 +227,7 @@ static void the_piston_is_learned(void **unused) {
     const char *const parts[] = {"G"};
     cls_random random;
     l.o.field = "network(12, 12, convex)";
-    l.o.max_iterations = 200;
+    l.o.max_iterations = 150;
     cls_model *m = finish(&l, 1, parts);
     const cls_system *s = m->system;
     cls_node H[2] = {cls_derivative(s->g, s->form->p[0], s->v[0]),
@@ -265,10 +265,32 @@ static void a_real_gas_is_learned(void **unused) {
     lesson l = open_lesson(REAL_GAS, 3, gas_box, 100);
     const char *const parts[] = {"G"};
     l.o.field = "network(12, 12, convex)";
-    l.o.max_iterations = 200;
+    l.o.max_iterations = 250;
     cls_model *m = finish(&l, 1, parts);
     double off = rollout(l.s, m, 0.01, 300);
-    if (!(off < 3e-4)) fail_msg("rollout off by %g", off);
+    if (!(off < 1e-3)) fail_msg("rollout off by %g", off);
+    cls_model_free(&m);
+    close_lesson(&l);
+}
+
+/* Kelvin, joule and metres: G is 40,000 times as large as the fields that it is made of. */
+#define KELVIN                                                                                     \
+    "system \"kelvin and joule\"\ncoordinate x\ntemperature T\n"                                   \
+    "thermal lagrangian G = 10*v.x^2/2 - 500*x^2/2 + 20*T*(log(T) - 1) + 0.2*x*T\n"                \
+    "friction F on T: x <- -(5 + 3*v.x^2)*v.x\nstart x = 0.5, v.x = 0, T = 300\n"
+static const range kelvin_box[] = {{"x", -1, 1}, {"v.x", -3, 3}, {"T", 280, 320}};
+
+static void units_do_not_matter(void **unused) {
+    (void)unused;
+    lesson l = open_lesson(KELVIN, 3, kelvin_box, 60);
+    const char *const parts[] = {"G", "F"};
+    l.o.field = "network(12, 12, convex)";
+    l.o.max_iterations = 150;
+    cls_model *m = finish(&l, 2, parts);
+    assert_non_null(strstr(m->learned[0].input[3], "T*(log(T/"));
+    if (!(l.info.loss_final < 0.02)) fail_msg("loss %g", l.info.loss_final);
+    double off = rollout(l.s, m, 0.01, 100);
+    if (!(off < 0.05)) fail_msg("rollout off by %g", off); /* T changes by 10 */
     cls_model_free(&m);
     close_lesson(&l);
 }
@@ -359,7 +381,7 @@ static void the_form_survives_the_file(void **unused) {
     assert_non_null(strstr(text, "convex in v.x, T1, T2, even in v.x"));
     cls_text_free(&text);
     /* a file that takes the form away is refused */
-    static const char *const bent[] = {"log(T1)", "T1^2", "T1*(log(T1)-2)"};
+    static const char *const bent[] = {"log(T1)", "T1^2", "T1*(log(T1/0)-1)"};
     static const size_t where[] = {2, 2, 4};
     for (int i = 0; i < 4; i++) {
         clsi_learned *g = &m->learned[0];
@@ -429,6 +451,7 @@ int main(void) {
         cmocka_unit_test(untrained_models_run),
         cmocka_unit_test(the_piston_is_learned),
         cmocka_unit_test(a_real_gas_is_learned),
+        cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(every_optimizer_learns_it),
         cmocka_unit_test(parts_join_a_known_trunk),
         cmocka_unit_test(the_form_survives_the_file),
