@@ -7,8 +7,7 @@
     version
 
 Double precision, one thread, windows as a batch, loss and gradient, processor time, the best of those that fit into two seconds.
-The right-hand side is traced by torch.jit, which was faster than eager and than torch.compile here; torchdiffeq has no implicit
-midpoint rule."""
+The right-hand side is traced by torch.jit; torchdiffeq has no implicit midpoint rule."""
 import sys
 import time
 import numpy
