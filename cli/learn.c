@@ -265,6 +265,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
                   cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
+    if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     return cli_print_json(o, error);
 }
@@ -302,6 +303,32 @@ static void print_rollout(double error) {
                         "data; more data, another field, or anchors may help\n");
 }
 
+/* Which optimiser, why, and why it ended. */
+static void print_optimizer(const lesson *l) {
+    const cls_learn_info *i = &l->info;
+    const char *given = l->options.optimizer;
+    int chosen = !given || !strcmp(given, "auto");
+    fprintf(stderr, "  parameters  %zu, by %s", i->parameters, i->optimizer);
+    if (i->iterations) fprintf(stderr, ", %llu iterations", (unsigned long long)i->iterations);
+    if (chosen && !strcmp(i->optimizer, "linear"))
+        fputs(" (one solve: the residual is linear in them)", stderr);
+    if (chosen && !strcmp(i->optimizer, "spring"))
+        fputs(" (networks are not linear in them)", stderr);
+    fputc('\n', stderr);
+    int first = l->options.loss && strcmp(l->options.loss, "residual"); /* others follow it */
+    if (i->stopped == 2)
+        fputs("  ended       by the time limit; --resume goes on\n", stderr);
+    else if (first)
+        return;
+    else if (!strcmp(i->ended, "iterations"))
+        fputs("  ended       after the most iterations it may take; --epochs allows more\n",
+              stderr);
+    else if (!strcmp(i->ended, "patience"))
+        fputs("  ended       because validation or rollouts were not getting better\n", stderr);
+    else if (*i->ended)
+        fputs("  ended       by itself: it finds nothing better\n", stderr);
+}
+
 static void print_next(const lesson *l) {
     fprintf(stderr,
             "next:\n"
@@ -331,9 +358,8 @@ static void print_summary(const lesson *l) {
     const measure *m = measure_of(l->options.loss);
     const char *unknown = cli_value(l->a, "unknown");
     fprintf(stderr, "%s learned of %s\n", unknown ? unknown : "the unknown parts", l->a->words[0]);
-    fprintf(stderr, "  parameters  %zu, by %s", i->parameters, i->optimizer);
-    if (i->iterations) fprintf(stderr, ", %llu iterations", (unsigned long long)i->iterations);
-    fprintf(stderr, "\n  %-10s  %zu to learn from, %zu to validate\n", m->samples, i->samples,
+    print_optimizer(l);
+    fprintf(stderr, "  %-10s  %zu to learn from, %zu to validate\n", m->samples, i->samples,
             i->validation_samples);
     fprintf(stderr, "  %-10s  %.3g", m->name, i->loss_final);
     if (i->loss_initial > 0) fprintf(stderr, ", %.3g before", i->loss_initial);

@@ -99,6 +99,9 @@ typedef struct cls_learn_info {
     double rollout;  /* error of simulations against validation trajectories, in units
                       * of the spread of the data; INFINITY: they fail; NAN: not made */
     size_t restart;  /* iterative: the one that was kept */
+    /* iterative: how the last restart ended: "converged", "iterations" (the most allowed), "no
+     * descent", "patience" (ended_early), "stopped" */
+    char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
 } cls_learn_info;

@@ -404,6 +404,8 @@ static cls_status train_or_resume(clsi_lesson *w, const clsi_training *t) {
         begin[CLSI_BEGIN_ROLLOUT] = did.rollout;
         begin[CLSI_BEGIN_RESTART] = (double)did.restart;
         begin[CLSI_BEGIN_EARLY] = did.early;
+        snprintf(w->info->ended, sizeof w->info->ended, "%s",
+                 did.early && !did.stopped ? "patience" : did.reason);
         memcpy(begin + CLSI_BEGIN, w->theta, P * sizeof *w->theta);
     }
     w->info->iterations = (uint64_t)begin[CLSI_BEGIN_ITERATIONS];

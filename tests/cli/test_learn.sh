@@ -289,6 +289,48 @@ test_interrupt_keeps_what_was_found() {
     expect_file m.log.csv
 }
 
+test_auto_explains_itself() { # basis, network and both; why it chose, why it ended
+    observe data.csv 40
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 -o basis.safetensors
+    expect_ok
+    expect_stderr 'by linear \(one solve'
+    "$CLAUSIUS" show adiabatic-piston --source |
+        sed 's/^friction F1.*/friction F1 on T1: unknown network(6)/; s/^friction F2.*/friction F2 on T2: unknown/' >mixed.clausius
+    run "$CLAUSIUS" learn mixed.clausius data.csv --epochs 60 -o mixed.safetensors
+    expect_ok
+    expect_stderr 'by spring, 60 iterations \(networks'
+    expect_stderr 'ended +after the most iterations'
+    run "$CLAUSIUS" learn mixed.clausius data.csv --time-limit 0.01 -o mixed.safetensors
+    expect_ok
+    expect_stderr 'ended +by the time limit; --resume goes on'
+    run "$CLAUSIUS" learn mixed.clausius data.csv --epochs 60 --json -o again.safetensors
+    expect_ok
+    expect_stdout '"ended": ?"iterations"'
+}
+
+test_interrupted_trainings_go_on() { # SIGINT while spring or lm work: a usable model, and no step is lost
+    observe data.csv 40
+    local name wide=(--unknown "F1, F2" --field "network(8, 8)" --epochs 1e6 --patience 1000000)
+    local narrow=(--unknown F1 --field "network(4)" --epochs 40 --quiet)
+    for name in spring lm; do
+        timeout -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --optimizer $name -o m.safetensors 2>message
+        [[ $? == 124 ]] || fail "$name ended by itself: $(cat message)"
+        expect_in_file 'holds the best so far, --resume goes on' message
+        run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
+        expect_ok
+        run "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --optimizer $name --resume --time-limit 0.01 -o m.safetensors
+        expect_ok
+        rm m.safetensors*
+        run "$CLAUSIUS" learn adiabatic-piston data.csv "${narrow[@]}" --optimizer $name -o whole.safetensors
+        expect_ok
+        run "$CLAUSIUS" learn adiabatic-piston data.csv "${narrow[@]}" --optimizer $name --time-limit 0.01 -o m.safetensors
+        expect_ok
+        run "$CLAUSIUS" learn adiabatic-piston data.csv "${narrow[@]}" --optimizer $name --resume -o m.safetensors
+        expect_ok
+        expect cmp whole.safetensors m.safetensors
+    done
+}
+
 test_what_the_file_calls_unknown() {
     cat >lab.clausius <<'END'
 coordinate x
