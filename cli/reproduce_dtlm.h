@@ -31,6 +31,11 @@ typedef struct cli_score {
 cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, const char *scheme,
                              double h, cli_score *out, cls_error *error);
 
+/* The known system by leapfrog: the variance of its energy as it is, and with the last half kick
+ * of a step by the gradient where the step began; added as above. Masses are 1. */
+cls_status cli_motions_kicks(const cli_motions *truth, double h, double *right, double *old,
+                             cls_error *error);
+
 /* ---- trials ---- */
 
 enum { cli_n_trials = 15, cli_n_systems = 3, cli_n_rules = 4, cli_n_rows = 6 };
@@ -53,5 +58,8 @@ struct cli_trials {
 };
 /* f->trials, made when it is not there. */
 cls_status cli_trials_run(cli_findings *f, cls_error *error);
+/* cli_motions_kicks over the test motions of the trials of a system. */
+cls_status cli_trials_kicks(const cli_findings *f, size_t system, double *right, double *old,
+                            cls_error *error);
 
 #endif

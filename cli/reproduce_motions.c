@@ -70,6 +70,13 @@ static size_t column_of(const cls_system *s, const char *name) {
     return c;
 }
 
+static double variance_of(size_t n, const double *x) {
+    double mean = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean) / (double)n;
+    return sum;
+}
+
 typedef struct judge {
     const cli_motions *truth;
     cls_simulator *sim;
@@ -81,8 +88,7 @@ static void follow(const judge *j, const cls_system *model, size_t i, cli_score 
     const cli_motions *m = j->truth;
     size_t n = cls_system_coordinate_count(m->s), energy = column_of(m->s, "energy");
     size_t own_energy = column_of(model, "energy");
-    double mean = 0, rows_ = (double)(m->steps + 1);
-    double position = 0, off = 0, variance = 0;
+    double position = 0, off = 0, rows_ = (double)(m->steps + 1);
     for (size_t k = 0; k < n; k++) {
         j->state[k] = at(m, i, 0, 1 + k);
         j->target[k] = at(m, i, 1, 1 + k);
@@ -95,7 +101,6 @@ static void follow(const judge *j, const cls_system *model, size_t i, cli_score 
         if (!status) j->energies[r] = j->own[own_energy];
         if (!status) status = cls_system_row(m->s, 0, z, j->own, NULL); /* the true energy */
         if (status) break;
-        mean += j->energies[r] / rows_;
         double difference = j->own[energy] - at(m, i, r, energy);
         off += difference * difference / rows_;
         for (size_t k = 0; k < n; k++) {
@@ -103,11 +108,9 @@ static void follow(const judge *j, const cls_system *model, size_t i, cli_score 
             position += difference * difference / (rows_ * (double)n);
         }
     }
-    for (uint64_t r = 0; r <= m->steps; r++)
-        variance += (j->energies[r] - mean) * (j->energies[r] - mean) / rows_;
     sum->value[0] += (status ? INFINITY : position) / (double)m->n;
     sum->value[1] += (status ? INFINITY : off) / (double)m->n;
-    sum->value[2] += (status ? INFINITY : variance) / (double)m->n;
+    sum->value[2] += (status ? INFINITY : variance_of(m->steps + 1, j->energies)) / (double)m->n;
 }
 
 cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, const char *scheme,
@@ -132,5 +135,53 @@ cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, 
     if (!status && cli_interrupted()) status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     cls_simulator_free(&j.sim);
     free(j.own);
+    return status;
+}
+
+/* ---- leapfrog and its last half kick ---- */
+
+/* What the kinetic energy would be more with p1 = v + (h/2) f0 in place of v + (h/2) f1, where
+ * v = (q1 - q0)/h and p0 = v - (h/2) f0. */
+static double old_kick(size_t n, double h, const double *z0, const double *z1) {
+    double more = 0;
+    for (size_t k = 0; k < n; k++) {
+        double v = (z1[k] - z0[k]) / h, p = 2 * v - z0[n + k];
+        more += (p * p - z1[n + k] * z1[n + k]) / 2;
+    }
+    return more;
+}
+
+cls_status cli_motions_kicks(const cli_motions *truth, double h, double *right, double *old,
+                             cls_error *error) {
+    size_t n = cls_system_coordinate_count(truth->s), rows = truth->steps + 1;
+    size_t energy = column_of(truth->s, "energy");
+    cls_simulate_options options = cls_simulate_defaults();
+    cls_simulator *sim = NULL;
+    options.scheme = "leapfrog";
+    options.h = h;
+    options.monitor = 0;
+    cls_status status = cls_simulator_create(truth->s, &options, &sim, error);
+    double *a = calloc(2 * rows + truth->columns + 4 * n, sizeof *a);
+    if (!status && !a) status = cli_no_memory(error);
+    for (size_t i = 0; !status && i < truth->n; i++) {
+        double *b = a + rows, *row = b + rows, *state = row + truth->columns,
+               *before = state + 2 * n;
+        for (size_t k = 0; k < n; k++) {
+            state[k] = at(truth, i, 0, 1 + k);
+            before[k] = at(truth, i, 1, 1 + k);
+        }
+        status = cls_simulator_aim(sim, 0, before, state, error);
+        for (size_t r = 0; !status && r < rows; r++) {
+            memcpy(before, cls_simulator_state(sim), 2 * n * sizeof *before);
+            if (r) status = cls_simulator_advance(sim, 1, error);
+            if (!status) status = cls_simulator_row(sim, row, error);
+            a[r] = row[energy];
+            b[r] = a[r] + (r ? old_kick(n, h, before, cls_simulator_state(sim)) : 0);
+        }
+        *right += variance_of(rows, a) / (double)truth->n;
+        *old += variance_of(rows, b) / (double)truth->n;
+    }
+    cls_simulator_free(&sim);
+    free(a);
     return status;
 }

@@ -3,21 +3,23 @@
  *
  * A residual puts noisy positions into formulas: an errors-in-variables fit, biased. Shooting
  * simulates windows with free starts and compares. The data of tables 2 and 3 with normal noise of
- * 1e-3 and 1e-2 on every position; polynomials of low degree, so that noise has little to fit;
- * judged by runs from two exact positions of unseen motions, each with the scheme that its
- * equation belongs to. */
+ * 1e-3 and 1e-2 on every position; V is a polynomial. Its degree is chosen without the truth: of 2,
+ * 4, ... 12 the one with the least residual on validation trajectories, which are as noisy as the
+ * others; by its own residual for each of both, and shooting has that of the residual it begins
+ * from, the weak one. Judged by runs from two exact positions of unseen motions, each with the
+ * scheme that its equation belongs to. */
 #include "reproduce_dtlm.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { n_test = 15, n_trials = 5, n_quick = 2, n_ways = 3 };
+enum { n_test = 15, n_trials = 5, n_quick = 2, n_ways = 3, highest = 12 };
 
 static const struct {
-    const char *label, *system, *draws, *field;
+    const char *system, *draws;
 } problems[] = {
-    {"mass-spring", "mass-spring", "let r~U(0.1,1), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)",
-     "chebyshev(4)"},
-    {"pendulum", "pendulum", "let r~U(1.3,2.3), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)",
-     "chebyshev(6)"},
+    {"mass-spring", "let r~U(0.1,1), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)"},
+    {"pendulum", "let r~U(1.3,2.3), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)"},
 };
 
 static const struct {
@@ -25,6 +27,12 @@ static const struct {
 } ways[n_ways] = {{"residual (12)", NULL, "discrete-gradient", "discrete-gradient"},
                   {"residual weak", NULL, "weak", "discrete-gradient-4"},
                   {"shooting", "shooting", "discrete-gradient-4", "discrete-gradient-4"}};
+
+/* Sums over the trials. */
+typedef struct outcome {
+    cli_score score;
+    double degree;
+} outcome;
 
 typedef struct noise {
     const char *label;
@@ -36,30 +44,62 @@ static int watch(void *owner, const cls_learn_progress *p) {
     return cli_interrupted();
 }
 
-static cls_status run_way(size_t k, int way, const cls_system *s, const cls_table *data,
-                          uint64_t seed, const cli_motions *test, cli_score *out,
-                          cls_error *error) {
+/* loss NULL: the residual of the rule. */
+static cls_status learn(const cls_system *s, const cls_table *data, const char *loss,
+                        const char *rule, int degree, uint64_t seed, cls_model **out,
+                        double *validation, cls_error *error) {
     const char *name = "made here", *const unknown[] = {"V"};
     cls_learn_options o = cls_learn_defaults();
     cls_learn_info info;
-    cls_model *model = NULL;
+    char field[32];
+    snprintf(field, sizeof field, "chebyshev(%d)", degree);
     o.n_unknown = 1;
     o.unknown = unknown;
-    o.field = problems[k].field;
-    o.loss = ways[way].loss;
-    o.scheme = ways[way].rule;
+    o.field = field;
+    o.loss = loss;
+    o.scheme = rule;
     o.seed = seed;
     o.watch = watch;
-    cls_status status = cls_learn(s, NULL, 1, &data, &name, &o, &model, &info, error);
+    cls_status status = cls_learn(s, NULL, 1, &data, &name, &o, out, &info, error);
     if (!status && cli_interrupted()) status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
+    *validation = info.loss_validation;
+    return status;
+}
+
+static cls_status choose_degree(const cls_system *s, const cls_table *data, const char *rule,
+                                uint64_t seed, int *out, cls_error *error) {
+    double least = INFINITY, validation;
+    cls_status status = CLS_OK;
+    for (int degree = 2; !status && degree <= highest; degree += 2) {
+        cls_model *model = NULL;
+        status = learn(s, data, NULL, rule, degree, seed, &model, &validation, error);
+        cls_model_free(&model);
+        if (validation < least) *out = degree;
+        least = fmin(least, validation);
+    }
+    return status;
+}
+
+static cls_status run_way(int way, const cls_system *s, const cls_table *data, uint64_t seed,
+                          const cli_motions *test, outcome *out, cls_error *error) {
+    cls_model *model = NULL;
+    double validation;
+    int degree = highest;
+    const char *rule = ways[way].loss ? "weak" : ways[way].rule;
+    cls_status status = choose_degree(s, data, rule, seed, &degree, error);
     if (!status)
-        status = cli_motions_judge(test, cls_model_system(model), ways[way].run, 0.2, out, error);
+        status = learn(s, data, ways[way].loss, ways[way].rule, degree, seed, &model, &validation,
+                       error);
+    if (!status)
+        status = cli_motions_judge(test, cls_model_system(model), ways[way].run, 0.2, &out->score,
+                                   error);
+    out->degree += degree;
     cls_model_free(&model);
     return status;
 }
 
 static cls_status run_trial(size_t k, double sigma, uint64_t seed, const cls_system *s,
-                            cli_score scores[n_ways], cls_error *error) {
+                            outcome sums[n_ways], cls_error *error) {
     cli_motions training = {0}, test = {0};
     cls_table *data = NULL;
     cls_status status =
@@ -69,7 +109,7 @@ static cls_status run_trial(size_t k, double sigma, uint64_t seed, const cls_sys
         status =
             cli_motions_make(s, problems[k].draws, 2 * seed + 1, n_test, 100, 0.2, &test, error);
     for (int way = 0; !status && way < n_ways; way++)
-        status = run_way(k, way, s, data, seed, &test, &scores[way], error);
+        status = run_way(way, s, data, seed, &test, &sums[way], error);
     cls_table_free(&data);
     free(training.rows);
     free(test.rows);
@@ -85,19 +125,24 @@ static cls_status add(cli_findings *f, const char *label, const noise *n, const 
 
 static cls_status run_problem(cli_findings *f, size_t k, const noise *n, const cls_system *s,
                               cli_progress *p, cls_error *error) {
-    cli_score scores[n_ways] = {0};
+    outcome sums[n_ways] = {0};
     uint64_t trials = f->quick ? n_quick : n_trials;
+    const char *label = problems[k].system;
     cls_status status = CLS_OK;
     for (uint64_t i = 0; !status && i < trials; i++) {
-        status = run_trial(k, n->sigma, i + 1, s, scores, error);
+        status = run_trial(k, n->sigma, i + 1, s, sums, error);
         cli_progress_update(p, (double)(i + 1), NULL);
     }
-    for (int way = 0; !status && way < n_ways; way++)
-        status = add(f, problems[k].label, n, ways[way].label,
-                     scores[way].value[0] / (double)trials, NULL, error);
+    for (int way = 0; !status && way < n_ways; way++) {
+        double error_of = sums[way].score.value[0] / (double)trials;
+        status = add(f, label, n, ways[way].label, error_of, NULL, error);
+        if (!status && !ways[way].loss)
+            status =
+                add(f, label, n, "  its degree", sums[way].degree / (double)trials, NULL, error);
+    }
     for (int way = 0; !status && way < n_ways - 1; way++)
-        status = add(f, problems[k].label, n, way ? "  weak / shooting" : "  (12) / shooting",
-                     scores[way].value[0] / scores[n_ways - 1].value[0], way ? NULL : ">=1", error);
+        status = add(f, label, n, way ? "  weak / shooting" : "  (12) / shooting",
+                     sums[way].score.value[0] / sums[n_ways - 1].score.value[0], ">=1", error);
     return status;
 }
 
@@ -109,7 +154,7 @@ static cls_status run(cli_findings *f, cls_error *error) {
         status = cls_system_load(problems[k].system, NULL, &s, error);
         for (int i = 0; !status && i < 2; i++) {
             cli_progress p = {0};
-            cli_progress_begin(&p, problems[k].label, "trials", f->quick ? n_quick : n_trials,
+            cli_progress_begin(&p, problems[k].system, "trials", f->quick ? n_quick : n_trials,
                                f->quiet);
             status = run_problem(f, k, &noises[i], s, &p, error);
             cli_progress_end(&p);
@@ -125,6 +170,7 @@ const cli_item cli_dtlm_noise = {
     .text =
         "Position mean square error of runs from two exact positions, 100 steps of 0.2, 15\n"
         "motions, mean over 5 trials (--quick: 2). V is learned as a polynomial from 25 motions\n"
-        "of 101 noisy positions; residual (12) is the paper's equation.\n",
+        "of 101 noisy positions; its degree is the one of 2, 4, ... 12 with the least residual on\n"
+        "validation trajectories, as noisy as the others. Residual (12) is the paper's equation.\n",
     .run = run,
 };

@@ -391,3 +391,23 @@ cls_status cli_trials_run(cli_findings *f, cls_error *error) {
     free(all);
     return status;
 }
+
+cls_status cli_trials_kicks(const cli_findings *f, size_t system, double *right, double *old,
+                            cls_error *error) {
+    const problem *p = &problems[system];
+    cls_system *s = NULL;
+    size_t n = f->trials->n[system];
+    *right = *old = 0;
+    cls_status status = cls_system_load(p->system, NULL, &s, error);
+    for (size_t i = 0; !status && i < n; i++) {
+        cli_motions test = {0};
+        status =
+            cli_motions_make(s, p->test, 2 * (i + 1) + 1, n_test, p->steps, p->h, &test, error);
+        if (!status) status = cli_motions_kicks(&test, p->h, right, old, error);
+        free(test.rows);
+    }
+    *right /= (double)n;
+    *old /= (double)n;
+    cls_system_free(&s);
+    return status;
+}
