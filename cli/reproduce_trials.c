@@ -160,12 +160,12 @@ static cls_status learn(job *j, cls_model **out, double *seconds, cls_error *err
     return status;
 }
 
-static cls_status make_data(job *j, cls_error *error) {
+static cls_status make_data(job *j, int own, cls_error *error) {
     const problem *p = &problems[j->system];
     cli_motions training = {0};
     uint64_t seed = 2 * (j->trial + 1);
     cls_status status = cls_system_load(p->system, NULL, &j->s, error);
-    if (!status && p->own && j->rule == own_rule)
+    if (!status && p->own && own)
         status = cls_system_parse(p->own, p->system, NULL, &j->own, error);
     if (!status)
         status = cli_motions_make(j->s, p->training, seed, trajectories_of(j->all->f, j->system),
@@ -177,11 +177,18 @@ static cls_status make_data(job *j, cls_error *error) {
     return status;
 }
 
+static void forget_data(job *j) {
+    cls_table_free(&j->data);
+    free(j->test.rows);
+    cls_system_free(&j->own);
+    cls_system_free(&j->s);
+}
+
 /* Learns, and runs the rows that the model serves. */
 static cls_status work(job *j, cls_error *error) {
     cls_model *model = NULL;
     double seconds = 0;
-    cls_status status = make_data(j, error);
+    cls_status status = make_data(j, j->rule == own_rule, error);
     if (!status) status = learn(j, &model, &seconds, error);
     for (int r = 0; !status && r < cli_n_rows; r++) {
         cli_score *score = &j->all->trials->score[j->system][r][j->trial];
@@ -191,10 +198,7 @@ static cls_status work(job *j, cls_error *error) {
                                    problems[j->system].h, score, error);
     }
     cls_model_free(&model);
-    cls_table_free(&j->data);
-    free(j->test.rows);
-    cls_system_free(&j->own);
-    cls_system_free(&j->s);
+    forget_data(j);
     return status;
 }
 
@@ -409,5 +413,42 @@ cls_status cli_trials_kicks(const cli_findings *f, size_t system, double *right,
     *right /= (double)n;
     *old /= (double)n;
     cls_system_free(&s);
+    return status;
+}
+
+/* One solve with the data of a job, by the rule and the scheme of a row. */
+static cls_status solve(job *j, int row, cli_score *out, cls_error *error) {
+    const char *name = "made here", *const unknown[] = {"V"};
+    cls_learn_options o = cls_learn_defaults();
+    cls_learn_info info;
+    cls_model *model = NULL;
+    o.n_unknown = 1;
+    o.unknown = unknown;
+    o.scheme = rules[cli_dtlm_rows[row].rule];
+    cls_status status = make_data(j, 1, error);
+    if (!status)
+        status = cls_learn(j->own ? j->own : j->s, NULL, 1, (const cls_table *const *)&j->data,
+                           &name, &o, &model, &info, error);
+    if (!status)
+        status = cli_motions_judge(&j->test, cls_model_system(model), cli_dtlm_rows[row].scheme,
+                                   problems[j->system].h, out, error);
+    cls_model_free(&model);
+    forget_data(j);
+    return status;
+}
+
+cls_status cli_trials_floor(const cli_findings *f, size_t system, int row, cli_score *out,
+                            cls_error *error) {
+    crew *all = calloc(1, sizeof *all);
+    cls_status status = all ? CLS_OK : cli_no_memory(error);
+    size_t n = f->trials->n[system];
+    *out = (cli_score){0};
+    for (size_t i = 0; !status && i < n; i++) {
+        job j = {.all = all, .system = system, .trial = i};
+        all->f = f;
+        status = solve(&j, row, out, error);
+    }
+    for (int w = 0; w < 3; w++) out->value[w] /= (double)n;
+    free(all);
     return status;
 }

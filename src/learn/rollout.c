@@ -5,7 +5,8 @@
  * the default scheme with the step of the data show both. The error is
  *     sqrt(mean ((z - z_data) / spread)^2),   spread_k: root mean square of z_k about its mean.
  * It contains the error of the scheme, the same for all candidates: compare it, do not quote it. A
- * trajectory is followed while the spacing of its times is the first one. */
+ * trajectory is followed while the spacing of its times is the first one; where that is one step
+ * and positions are all there is, nothing can be said and NAN is. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <clausius/simulate.h>
@@ -111,7 +112,7 @@ static cls_status follow_positions(comparison *c, const clsi_intervals *all, siz
     for (size_t i = begin + 1; i < last && status == CLS_OK; i++) {
         status = advance(c);
         const double *z = cls_simulator_state(c->simulator);
-        for (size_t j = 0; j < n; j++, c->count++) {
+        for (size_t j = 0; j < n && i > begin + 1; j++, c->count++) { /* the first was aimed at */
             double difference = (z[j] - all->q[j * all->n_data + i]) / c->spread[j];
             c->sum += difference * difference;
         }
