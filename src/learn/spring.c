@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 250, MOST = 1000, LONGEST_EPOCH = 50, PATIENCE = 3 };
+enum { BATCH = 250, MOST = 1000, ROOM = 8000000, LONGEST_EPOCH = 50, PATIENCE = 3 };
 
 static const double MOMENTUM = 0.9, FIRST_DAMPING = 1, LEAST_DAMPING = 1e-14;
 static const double MOST_DAMPING = 1e8, LEAST_RATE = 1e-3;
@@ -62,9 +62,11 @@ static void begin_at(spring *s, const double *theta) {
 }
 
 /* A batch much smaller than the parameters pulls them to and fro: one of six starts of the piston,
- * everything unknown, stayed five times above the others (decision 18). */
+ * everything unknown, stayed five times above the others (decision 18). Wide networks keep small
+ * ones, or their Jacobian would fill the memory. */
 static size_t usual_batch(size_t n) {
-    size_t batch = n / 4 < MOST ? n / 4 : MOST;
+    size_t most = ROOM / (n + 1), batch = n / 4 < MOST ? n / 4 : MOST;
+    if (batch > most) batch = most;
     return batch > BATCH ? batch : BATCH;
 }
 
