@@ -182,15 +182,18 @@ static double *weights_of(const batch *b, size_t w, int rest) {
 static void weigh_window(batch *b, size_t w) {
     const clsi_points *p = b->r->points;
     size_t n = p->width;
-    double t[CLSI_MOST_WIDTH], *momenta = weights_of(b, w, 0), *rest = weights_of(b, w, 1);
+    double *momenta = weights_of(b, w, 0), *rest = weights_of(b, w, 1), t[CLSI_MOST_WIDTH];
     for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
-    for (size_t k = 0; k < 2 * n; k++) momenta[k] = 0;
-    if (p->rule == CLSI_QUADRATURE) clsi_window_weights(n, t, momenta);
-    if (p->rule == CLSI_SYMMETRIC || p->rule == CLSI_DISCRETE_GRADIENT) momenta[1] = t[2] - t[0];
-    if (p->rule == CLSI_VNOTS)
-        momenta[2] = rest[0] = t[2] - t[0];
-    else
+    if (p->rule == CLSI_QUADRATURE) {
+        clsi_window_weights(n, t, momenta);
         for (size_t k = 0; k < n; k++) rest[k] = momenta[k];
+    } else { /* three points */
+        double h = t[2] - t[0];
+        int split = p->rule == CLSI_VNOTS;
+        momenta[0] = rest[2] = 0;
+        momenta[1] = rest[1] = split ? 0 : h;
+        momenta[2] = rest[0] = split ? h : 0;
+    }
 }
 
 /* Zero when there is no room left. */
@@ -294,7 +297,7 @@ static double weight_of(const batch *b, size_t w, size_t e) {
 }
 
 /* Equation e of window w of the batch: how much y_e grows, less its rate times the weights. */
-static double residual_of(const batch *b, size_t w, size_t e) {
+static inline double residual_of(const batch *b, size_t w, size_t e) {
     if (whole_windows(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
     const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
     const double *weights = weights_of(b, w, e >= b->r->n);
