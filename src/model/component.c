@@ -57,10 +57,20 @@ static const clsi_learned *find_learned(const cls_model *m, const char *part) {
     return NULL;
 }
 
+/* terms(1), a constant, is a function of nothing: it can be made where there is no variable. */
+static int is_constant(const clsi_learned *l) {
+    const char *const none[] = {"'"};
+    clsi_field *f = NULL;
+    if (!l->field->kind->raw) return 0;
+    int made = clsi_field_create(1, l->field->spec, none, &f, NULL) == CLS_OK;
+    clsi_field_free(&f);
+    return made;
+}
+
 static cls_status check_inputs(const clsi_component *c, const clsi_learned *l, cls_error *error) {
     int same = l->d == c->n_inputs;
     for (size_t i = 0; same && i < l->d; i++) same = strcmp(l->input[i], c->flat_input[i]) == 0;
-    if (same) return CLS_OK;
+    if (same || is_constant(l)) return CLS_OK;
     return clsi_fail(error, CLS_USAGE,
                      "'%s' was learned as a function of more than its own ports (%s, ...), so it "
                      "means nothing elsewhere; learn it with chebyshev, monomial or network",
@@ -117,7 +127,13 @@ static cls_status collect(const cls_model *m, const clsi_component *c, size_t n,
         cls_status status = check_inputs(c, l, error);
         if (status != CLS_OK) return status;
         list[k] = *l; /* borrowed, but for what is renamed */
-        for (size_t i = 0; i < l->d; i++) list[k].input[i] = c->input[i];
+        list[k].d = c->n_inputs;
+        for (size_t i = 0; i < c->n_inputs; i++) {
+            list[k].input[i] = c->input[i];
+            if (!l->field->kind->raw) continue;
+            list[k].center[i] = list[k].low[i] = list[k].high[i] = 0; /* no range: a constant */
+            list[k].half[i] = 1;
+        }
         *n_theta += l->field->n_parameters;
     }
     *theta = clsi_calloc(*n_theta, sizeof **theta);

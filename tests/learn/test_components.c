@@ -291,6 +291,27 @@ static void only_what_was_learned_is_extracted(void **state) {
     assert_int_equal(cls_model_extract(m, "damper", in_folder("x"), &error), CLS_USAGE);
     assert_non_null(strstr(error.message, "more than its own ports"));
     cls_model_free(&m);
+    m = learn_parts(s, t, 2, both, "terms(1)"); /* constants are functions of nothing */
+    for (size_t i = 0; i < 2; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "%s.safetensors", both[i]);
+        if (cls_model_extract(m, both[i], in_folder(file), &error)) fail_msg("%s", error.message);
+    }
+    cls_system *system = NULL, *known = NULL;
+    cls_model *other = NULL;
+    write_text(in_folder("other.clausius"), OTHER);
+    if (cls_model_compose(in_folder("other.clausius"), NULL, &system, &other, &error))
+        fail_msg("%s", error.message);
+    const char *name = "m";
+    double four = 4;
+    assert_int_equal(
+        cls_system_load("thermal-oscillator", &(cls_assignments){1, &name, &four}, &known, &error),
+        CLS_OK);
+    known->start[2] = 2; /* p.q */
+    assert_true(distance(known, cls_model_system(other), 200) < 1e-10);
+    cls_system_free(&known);
+    cls_model_free(&other);
+    cls_model_free(&m);
     cls_table_free(&t);
     cls_system_free(&s);
 }
