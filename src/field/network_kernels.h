@@ -127,6 +127,12 @@ void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, cons
                            size_t stride, double *rows);
 void clsi_network_close(const clsi_network_pass *r, double *out);
 
+/* network_form.c */
+cls_status clsi_network_create(clsi_field *f, const char *arguments, cls_error *error);
+void clsi_network_initialise(const clsi_field *f, cls_random *random, double *theta);
+cls_node clsi_network_expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                                 const cls_node *theta);
+
 /* network_pairs.c */
 extern const clsi_field_pairs clsi_network_pairs;
 

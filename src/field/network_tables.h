@@ -1,4 +1,4 @@
-/* The tables of inner loops that exist; network.c lists them best first. */
+/* The tables of inner loops that exist; network_form.c lists them best first. */
 #ifndef CLSI_NETWORK_TABLES_H
 #define CLSI_NETWORK_TABLES_H
 

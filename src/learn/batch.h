@@ -1,0 +1,69 @@
+/* A batch of windows on its way through the residual: batch.c evaluates it, batch_rows.c makes rows
+ * and gradients of it. */
+#ifndef CLSI_LEARN_BATCH_H
+#define CLSI_LEARN_BATCH_H
+
+#include "learn/learn.h"
+
+enum { CLSI_BATCH_POINTS = 48 }; /* of a batch: a block of networks; at most as many windows */
+
+typedef enum clsi_batch_program {
+    CLSI_BATCH_VALUES,
+    CLSI_BATCH_SLOPES,
+    CLSI_BATCH_ADJOINT,
+    CLSI_BATCH_WINDOW_VALUES,
+    CLSI_BATCH_WINDOW_SLOPES,
+    CLSI_BATCH_PROGRAMS
+} clsi_batch_program;
+
+typedef struct clsi_batch {
+    const clsi_residual *r;
+    const double *theta;
+    size_t n, window[CLSI_BATCH_POINTS],
+        slot[CLSI_BATCH_POINTS]
+            [CLSI_MOST_WIDTH]; /* windows and which points of the batch are theirs */
+    size_t n_points, point[CLSI_BATCH_POINTS];
+    int row;         /* the points follow each other in the data */
+    double *weights; /* (POINTS, 2, width) of the rates, by window: for momenta, for the others */
+    double *in;      /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
+    double *out;     /* (Q [+ Q K], POINTS) */
+    double *window_in, *window_out; /* (3 (nz + 1 + K), POINTS), (E [+ 3 E K], POINTS), by window */
+    double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
+    double *scratch;
+    double *work[CLSI_BATCH_PROGRAMS];
+    double *part;  /* (n_theta) a shard's gradient of the fields that have no pass */
+    double **pass; /* (unknowns): see clsi_field_blocks */
+    double *block;
+} clsi_batch;
+
+/* Batches for all threads; their memory comes later. NULL: no memory. */
+struct clsi_residual_memory *clsi_batches_ready(const clsi_residual *r);
+/* This thread's batch, ready for theta. */
+cls_status clsi_batch_begin(const clsi_residual *r, const double *theta, clsi_batch **out);
+/* Zero when there is no room left for window w. */
+int clsi_batch_add(clsi_batch *b, size_t w);
+/* The place of a point in the batch. Neighbouring windows share points. */
+size_t clsi_batch_slot(clsi_batch *b, size_t point);
+/* What a field takes at the points. */
+const double *clsi_batch_inputs(const clsi_batch *b, const clsi_unknown *u);
+/* How a field goes block by block, NULL: it does not. */
+const clsi_field_blocks *clsi_batch_blocks(const clsi_learned *l);
+void clsi_batch_run(clsi_batch *b, clsi_batch_program which, size_t n, const double *in,
+                    double *out);
+/* The quantities at the points. */
+void clsi_batch_evaluate(clsi_batch *b, int with_slopes);
+/* What the rows are made of: the quantities, or the rows of whole windows. */
+void clsi_batch_evaluate_rows(clsi_batch *b, int with_slopes);
+
+/* The weights of the rates in a window; scheme (25) has other ones for momenta than for the rest.
+ */
+static inline double *clsi_batch_weights(const clsi_batch *b, size_t w, int rest) {
+    return b->weights + (2 * w + (size_t)rest) * b->r->points->width;
+}
+
+/* Are the rows expressions over whole windows? */
+static inline int clsi_batch_whole(const clsi_batch *b) {
+    return b->r->window_values && !b->r->plain;
+}
+
+#endif

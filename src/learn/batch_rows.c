@@ -1,0 +1,401 @@
+/* What comes out of an evaluated batch (batch.c): Jacobian rows, the gradient of the loss, the
+ * scale condition; and the shards that threads share. */
+#include "base/base.h"
+#include "learn/batch.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS = CLSI_BATCH_POINTS };
+
+/* ---- rows ---- */
+
+static double weight_of(const clsi_batch *b, size_t w, size_t e) {
+    return b->r->weight[e * b->r->points->n_windows + b->window[w]];
+}
+
+/* Equation e of window w of the batch: how much y_e grows, less its rate times the weights. */
+static inline double residual_of(const clsi_batch *b, size_t w, size_t e) {
+    if (clsi_batch_whole(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
+    const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
+    const double *weights = clsi_batch_weights(b, w, e >= b->r->n);
+    size_t n = b->r->points->width;
+    const size_t *slot = b->slot[w];
+    double sum = y[slot[n - 1]] - y[slot[0]];
+    for (size_t k = 0; k < n; k++) sum -= weights[k] * rate[slot[k]];
+    return weight_of(b, w, e) * sum;
+}
+
+/* The derivatives of equation e of whole window w, unweighted, in the field symbols from `symbol`
+ * on at its point k: POINTS numbers apart. */
+static const double *window_slopes(const clsi_batch *b, size_t w, size_t e, size_t k,
+                                   size_t symbol) {
+    size_t K = b->r->unknowns->n_symbols;
+    return b->window_out + (b->r->n_equations + (3 * e + k) * K + symbol) * POINTS + w;
+}
+
+/* f times a row of derivatives in the value and d slopes; is any of them not zero? */
+static int add_slopes(double f, const double *row, size_t d, double *a, double *s) {
+    int any = row[0] != 0;
+    *a += f * row[0];
+    for (size_t j = 0; j < d; j++) {
+        s[j] += f * row[(j + 1) * POINTS];
+        any |= row[(j + 1) * POINTS] != 0;
+    }
+    return any;
+}
+
+enum { MOST_SLOPES = CLSI_MOST_WIDTH * CLSI_FIELD_MAX_INPUTS };
+
+/* The derivative of one equation in the field symbols of unknown u at the window's points: a
+ * (width) for the value, s (width, d) for the slopes. */
+static int symbol_slopes(const clsi_batch *b, const clsi_unknown *u, size_t w, size_t e, double *a,
+                         double *s) {
+    size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
+    size_t n = b->r->points->width;
+    int any = 0, whole = clsi_batch_whole(b);
+    memset(a, 0, n * sizeof *a);
+    memset(s, 0, n * d * sizeof *s);
+    for (size_t k = 0; k < 3 && whole; k++)
+        any |= add_slopes(weight_of(b, w, e), window_slopes(b, w, e, k, u->symbol), d, a + k,
+                          s + k * d);
+    if (whole) return any;
+    const double *weights = clsi_batch_weights(b, w, e >= b->r->n);
+    double scale = weight_of(b, w, e);
+    for (size_t k = 0; k < n; k++) {
+        double c[2] = {k == 0 ? -scale : k + 1 == n ? scale : 0, -scale * weights[k]};
+        for (int part = 0; part < 2; part++) {
+            size_t q = part ? b->r->n_equations + e : e;
+            const double *row = b->out + (Q + q * K + u->symbol) * POINTS + b->slot[w][k];
+            if (c[part] != 0) any |= add_slopes(c[part], row, d, a + k, s + k * d);
+        }
+    }
+    return any;
+}
+
+/* One row of a field without blocks. */
+static void plain_row(const clsi_batch *b, const clsi_unknown *u, size_t w, size_t e, double *row) {
+    const clsi_learned *l = &u->learned;
+    size_t n = b->r->points->width;
+    double a[CLSI_MOST_WIDTH], s[MOST_SLOPES], x[MOST_SLOPES];
+    if (!symbol_slopes(b, u, w, e, a, s)) return;
+    for (size_t i = 0; i < n; i++)
+        memcpy(x + i * l->d, u->x + b->point[b->slot[w][i]] * l->d, l->d * sizeof *x);
+    l->field->kind->rows(l->field, b->theta ? b->theta + l->offset : NULL, n, x, a, s, 0, row,
+                         b->scratch);
+}
+
+enum { MOST_ROWS = 8 * POINTS }; /* of a clsi_batch */
+
+typedef struct row_list {
+    size_t n, w[MOST_ROWS], e[MOST_ROWS];
+    double *J; /* (n, n_theta) */
+} row_list;
+
+/* The directions of row i at the window's points, when no other row has them. */
+static int place_row(clsi_batch *b, const row_list *m, size_t i, size_t k, double **owner) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    size_t d = u->learned.d, *slot = b->slot[m->w[i]];
+    size_t n = b->r->points->width;
+    double a[CLSI_MOST_WIDTH], s[MOST_SLOPES];
+    for (size_t j = 0; j < n; j++)
+        if (owner[slot[j]]) return 0;
+    if (!symbol_slopes(b, u, m->w[i], m->e[i], a, s)) return 1;
+    for (size_t j = 0; j < n; j++) {
+        owner[slot[j]] = m->J + i * b->r->unknowns->n_theta + u->learned.offset;
+        b->value[slot[j]] += a[j];
+        for (size_t q = 0; q < d; q++) b->slope[slot[j] * d + q] += s[j * d + q];
+    }
+    return 1;
+}
+
+/* Rows of a field with blocks: as many at a time as have no point in common. */
+static void block_rows(clsi_batch *b, const row_list *m, size_t k) {
+    const clsi_learned *l = &b->r->unknowns->list[k].learned;
+    unsigned char done[MOST_ROWS] = {0};
+    for (size_t left = m->n; left > 0;) {
+        double *owner[POINTS] = {NULL};
+        memset(b->value, 0, POINTS * sizeof *b->value);
+        memset(b->slope, 0, POINTS * l->d * sizeof *b->slope);
+        for (size_t i = 0; i < m->n; i++) {
+            if (done[i] || !place_row(b, m, i, k, owner)) continue;
+            done[i] = 1;
+            left--;
+        }
+        clsi_batch_blocks(l)->rows(b->pass[k], b->n_points, b->value,
+                                   b->r->sloped[k] ? b->slope : NULL, owner);
+    }
+}
+
+static void jacobian_rows(clsi_batch *b, const row_list *m) {
+    const clsi_unknowns *us = b->r->unknowns;
+    memset(m->J, 0, m->n * us->n_theta * sizeof *m->J);
+    for (size_t k = 0; k < us->n; k++) {
+        if (b->pass[k] && b->theta) {
+            block_rows(b, m, k);
+            continue;
+        }
+        for (size_t i = 0; i < m->n; i++)
+            plain_row(b, &us->list[k], m->w[i], m->e[i],
+                      m->J + i * us->n_theta + us->list[k].learned.offset);
+    }
+}
+
+/* The rows [at, end) of the list (NULL: of all, from `first` on) as far as they fit; returns the
+ * first one that does not. */
+static size_t take_rows(clsi_batch *b, size_t first, const size_t *list, size_t at, size_t end,
+                        row_list *m) {
+    size_t E = b->r->n_equations, window = SIZE_MAX, base = 0;
+    b->n = b->n_points = m->n = 0;
+    for (; at < end && m->n < MOST_ROWS; at++, m->n++) {
+        size_t row = list ? list[at] : first + at;
+        if (window == SIZE_MAX || row < base || row - base >= E) {
+            window = row / E;
+            base = window * E;
+            if (!clsi_batch_add(b, window)) break;
+        }
+        m->w[m->n] = b->n - 1;
+        m->e[m->n] = row - base;
+    }
+    return at;
+}
+
+static void rows_of_shard(clsi_batch *b, size_t first, const size_t *list, size_t begin, size_t end,
+                          double *out, double *J) {
+    row_list m;
+    for (size_t at = begin; at < end;) {
+        size_t stop = take_rows(b, first, list, at, end, &m);
+        clsi_batch_evaluate_rows(b, J != NULL);
+        for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i]);
+        m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
+        if (J) jacobian_rows(b, &m);
+        at = stop;
+    }
+}
+
+/* A sum of the gradient costs as much as a dozen windows, so shards are not small. Threads are
+ * woken only for what takes a millisecond or more: on a busy machine they may come late. */
+enum { SHARD_WINDOWS = 250 };
+
+size_t clsi_shard_count(const clsi_residual *r, size_t count, size_t windows) {
+    size_t n = 1;
+    while (n < CLSI_SHARDS && 2 * n * windows * r->n_equations <= count) n *= 2;
+    return n;
+}
+
+size_t clsi_shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
+    size_t at = count * s / shards;
+    return s == shards ? count : at - at % r->n_equations;
+}
+
+static int is_long(const clsi_residual *r, size_t count) {
+    return (double)count * (double)r->unknowns->n_theta > 2e7;
+}
+
+cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J) {
+    if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
+    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
+    int failed = 0;
+    if (!clsi_batches_ready(r)) return CLS_MEMORY;
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
+    {
+        clsi_batch *b;
+        failed = clsi_batch_begin(r, theta, &b) != CLS_OK;
+#pragma omp for schedule(dynamic)
+        for (size_t s = 0; s < shards; s++)
+            if (!failed)
+                rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
+                              clsi_shard_begin(r, count, shards, s + 1), out, J);
+    }
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- gradient ---- */
+
+/* Where the adjoint program reads dLoss/d quantities of the points, zero. */
+static double *coefficients_of_quantities(clsi_batch *b) {
+    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols) * POINTS;
+    memset(c, 0, b->r->n_quantities * POINTS * sizeof *c);
+    return c;
+}
+
+/* `share` of each row counts. */
+static void residuals_back(clsi_batch *b, const row_list *m, double share, double *sum) {
+    size_t E = b->r->n_equations, n = b->r->points->width;
+    double *into = coefficients_of_quantities(b);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t w = m->w[i], e = m->e[i];
+        double value = residual_of(b, w, e), f = share * weight_of(b, w, e) * value;
+        double *y = into + e * POINTS, *rate = y + E * POINTS;
+        const double *weights = clsi_batch_weights(b, w, e >= b->r->n);
+        *sum += value * value;
+        y[b->slot[w][n - 1]] += f;
+        y[b->slot[w][0]] -= f;
+        for (size_t k = 0; k < n; k++) rate[b->slot[w][k]] -= f * weights[k];
+    }
+}
+
+/* From residuals of whole windows to dLoss/d symbols, in `out`. */
+static void windows_back(clsi_batch *b, const row_list *m, double share, double *sum) {
+    size_t K = b->r->unknowns->n_symbols;
+    memset(b->out, 0, K * POINTS * sizeof *b->out);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t w = m->w[i], e = m->e[i];
+        double value = residual_of(b, w, e), f = share * value * weight_of(b, w, e);
+        *sum += value * value;
+        for (size_t k = 0; k < 3; k++) {
+            const double *row = window_slopes(b, w, e, k, 0);
+            for (size_t q = 0; q < K; q++)
+                b->out[q * POINTS + b->slot[w][k]] += f * row[q * POINTS];
+        }
+    }
+}
+
+/* From dLoss/d symbols (in `out`) to the parameters. */
+static void field_back(clsi_batch *b, size_t k) {
+    const clsi_unknown *u = &b->r->unknowns->list[k];
+    const clsi_learned *l = &u->learned;
+    const double *a = b->out + u->symbol * POINTS;
+    double *slope = b->r->sloped[k] ? b->slope : NULL;
+    for (size_t j = 0; slope && j < l->d; j++)
+        for (size_t i = 0; i < b->n_points; i++) slope[i * l->d + j] = a[(j + 1) * POINTS + i];
+    if (b->pass[k] && b->theta) {
+        clsi_batch_blocks(l)->add(b->pass[k], b->n_points, a, slope);
+        return;
+    }
+    l->field->kind->reverse(l->field, b->theta ? b->theta + l->offset : NULL, b->n_points,
+                            clsi_batch_inputs(b, u), a, slope, b->part + l->offset, b->scratch);
+}
+
+static void sums_begin(clsi_batch *b) {
+    const clsi_unknowns *us = b->r->unknowns;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_learned *l = &us->list[k].learned;
+        if (b->pass[k] && b->theta)
+            clsi_batch_blocks(l)->clear(b->pass[k]);
+        else
+            memset(b->part + l->offset, 0, l->field->n_parameters * sizeof *b->part);
+    }
+}
+
+/* In the opposite order of evaluation: the last field is still in the cache, and the first will be
+ * for the next batch. */
+static void fields_back(clsi_batch *b) {
+    for (size_t k = b->r->unknowns->n; k-- > 0;) field_back(b, k);
+}
+
+/* The batch is evaluated and the coefficients of its quantities are set. */
+static void sums_add(clsi_batch *b) {
+    clsi_batch_run(b, CLSI_BATCH_ADJOINT, b->n_points, b->in, b->out);
+    fields_back(b);
+}
+
+/* The rows of a batch: their squares into sum, their share of the gradient into the sums. */
+static void add_rows(clsi_batch *b, const row_list *m, double share, double *sum) {
+    int whole = clsi_batch_whole(b);
+    clsi_batch_evaluate_rows(b, whole);
+    if (whole) {
+        windows_back(b, m, share, sum);
+        fields_back(b);
+        return;
+    }
+    residuals_back(b, m, share, sum);
+    sums_add(b);
+}
+
+/* The sums go to the gradient. */
+static void sums_end(const clsi_batch *b, double *gradient) {
+    const clsi_unknowns *us = b->r->unknowns;
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_learned *l = &us->list[k].learned;
+        double *to = gradient + l->offset, *own = b->part + l->offset;
+        if (b->pass[k] && b->theta)
+            clsi_batch_blocks(l)->close(b->pass[k], to);
+        else
+            for (size_t j = 0; j < l->field->n_parameters; j++) to[j] += own[j];
+    }
+}
+
+static double gradient_of_shard(clsi_batch *b, const size_t *list, size_t begin, size_t end,
+                                double share) {
+    double sum = 0;
+    row_list m;
+    sums_begin(b);
+    for (size_t at = begin; at < end;) {
+        at = take_rows(b, 0, list, at, end, &m);
+        add_rows(b, &m, share, &sum);
+    }
+    return sum;
+}
+
+cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                  const size_t *list, double *loss, double *gradient) {
+    if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
+    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
+    double share = 1 / (double)(count ? count : 1), total = 0;
+    int failed = 0;
+    if (!clsi_batches_ready(r)) return CLS_MEMORY;
+    memset(gradient, 0, r->unknowns->n_theta * sizeof *gradient);
+#pragma omp parallel reduction(| : failed) if (is_long(r, count))
+    {
+        clsi_batch *b;
+        failed = clsi_batch_begin(r, theta, &b) != CLS_OK;
+#pragma omp for schedule(dynamic) ordered
+        for (size_t s = 0; s < shards; s++) {
+            double sum = failed
+                             ? 0
+                             : gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
+                                                 clsi_shard_begin(r, count, shards, s + 1), share);
+#pragma omp ordered
+            if (!failed) {
+                total += sum;
+                sums_end(b, gradient);
+            }
+        }
+    }
+    *loss = 0.5 * share * total;
+    return failed ? CLS_MEMORY : CLS_OK;
+}
+
+/* ---- the scale condition ---- */
+
+/* The first points of the windows at, at + stride, ... */
+static void add_first_points(clsi_batch *b, size_t at, size_t n, size_t stride) {
+    b->n = b->n_points = 0;
+    while (at + b->n < n && b->n < POINTS) {
+        b->slot[b->n][0] = clsi_batch_slot(b, b->r->points->window[(at + b->n) * stride]);
+        b->n++;
+    }
+}
+
+cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size_t most,
+                               double *row, double *mean_pv, double *mean_vv) {
+    const clsi_points *p = r->points;
+    if (p->intervals) return clsi_position_scale(r, theta, most, row, mean_pv, mean_vv);
+    size_t stride = most ? (p->n_training + most - 1) / most : 1;
+    size_t n = (p->n_training + stride - 1) / stride;
+    clsi_batch *b;
+    cls_status status = clsi_batches_ready(r) ? clsi_batch_begin(r, theta, &b) : CLS_MEMORY;
+    *mean_pv = *mean_vv = 0;
+    memset(row, 0, r->unknowns->n_theta * sizeof *row);
+    if (status != CLS_OK) return status;
+    sums_begin(b);
+    for (size_t at = 0; at < n; at += b->n) {
+        add_first_points(b, at, n, stride);
+        clsi_batch_evaluate(b, 0);
+        double *into = coefficients_of_quantities(b);
+        for (size_t w = 0; w < b->n; w++)
+            for (size_t j = 0; j < r->n; j++) {
+                size_t i = j * POINTS + b->slot[w][0];
+                double v = p->z[(r->unknowns->s->nq + j) * p->n + p->window[(at + w) * stride]];
+                double c = v / (double)n;
+                *mean_pv += c * b->out[i];
+                *mean_vv += c * v;
+                into[i] += c;
+            }
+        sums_add(b);
+    }
+    sums_end(b, row);
+    return CLS_OK;
+}
