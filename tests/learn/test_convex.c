@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/learn/made_data.h"
+#include "tests/sanitized.h"
 #include <jansson.h>
 #include <lapacke.h>
 #include <unistd.h>
@@ -223,6 +224,7 @@ static void untrained_models_run(void **unused) {
  * 1e-4 over 300 steps. */
 static void the_piston_is_learned(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     lesson l = open_lesson(NULL, 4, piston_box, 100);
     const char *const parts[] = {"G"};
     cls_random random;
@@ -262,6 +264,7 @@ static const range gas_box[] = {{"x", -1, 1}, {"v.x", -1, 1}, {"T", 0.5, 1.5}};
 
 static void a_real_gas_is_learned(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     lesson l = open_lesson(REAL_GAS, 3, gas_box, 100);
     const char *const parts[] = {"G"};
     l.o.field = "network(12, 12, convex)";
@@ -282,6 +285,7 @@ static const range kelvin_box[] = {{"x", -1, 1}, {"v.x", -3, 3}, {"T", 280, 320}
 
 static void units_do_not_matter(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     lesson l = open_lesson(KELVIN, 3, kelvin_box, 60);
     const char *const parts[] = {"G", "F"};
     l.o.field = "network(12, 12, convex)";

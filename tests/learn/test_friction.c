@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "tests/learn/dissipative.h"
 #include "tests/learn/made_data.h"
+#include "tests/sanitized.h"
 
 static const char plate[] =
     "system \"a plate on an anisotropic floor\"\n"
@@ -121,6 +122,7 @@ static void assert_learned_by_network(uint64_t seed, const char *text, const cha
 
 static void networks_learn_it_from_any_start(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     for (uint64_t seed = 1; seed <= 3; seed++)
         assert_learned_by_network(seed, charged, "network(8, gyroscopic)", 4);
     assert_learned_by_network(1, body, "network(8, gyroscopic)", 9);
