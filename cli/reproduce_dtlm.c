@@ -46,10 +46,12 @@ static void mean_and_spread(size_t n, const cli_score *scores, int what, double 
 static const char *reason(const cli_findings *f, size_t k, int r, int w, double ratio) {
     if (f->quick) return "a shorter training than the paper's";
     if (ratio > 0.5 && ratio < 2) return "within a factor of two";
-    if (w == 2 && (r == cli_leapfrog || r == cli_symplectic_euler))
+    if (w == 2 && r == cli_leapfrog)
         return "the paper's last half kick uses the old gradient (below)";
-    if (k == 1 && w == 0 && r != cli_euler)
+    if (k == 1 && w < 2 && r != cli_euler)
         return "no V of this equation does much better (one solve, below): test motions differ";
+    if (k == 2 && w < 2) return "left over by Adam: the equation can reach 1e-8 (one solve, below)";
+    if (k == 2) return "orbits differ, and a few of them decide the mean";
     if (w < 2) return "not explained (docs/decisions/0019-tables-of-positions.md)";
     return NULL;
 }
@@ -89,6 +91,7 @@ static cls_status add_times(cli_findings *f, size_t k, cls_error *error) {
     return status;
 }
 
+/* What the equations of leapfrog and (12) can reach, in the rows that run them. */
 static cls_status add_floor(cli_findings *f, size_t k, int r, cls_error *error) {
     cli_score floor;
     cli_cell cell = {.column = "position"};
@@ -109,8 +112,8 @@ static cls_status run_table(cli_findings *f, unsigned columns, unsigned rows, cl
         for (int r = 0; !status && r < cli_n_rows; r++)
             for (int w = 0; !status && w < 3; w++)
                 if (rows & 1u << r && columns & 1u << w) status = add_error(f, k, r, w, error);
-        if (!status && columns & 1) status = add_floor(f, k, cli_leapfrog, error);
-        if (!status && columns & 1) status = add_floor(f, k, cli_proposed, error);
+        for (int r = cli_leapfrog; !status && columns & 1 && r <= cli_mixed; r++)
+            status = add_floor(f, k, r, error);
         if (!status && columns & 1) status = add_times(f, k, error);
         if (!status && f->trials->n[k] < cli_n_trials)
             status = add(f, k, cli_ours, "trials", NULL, (double)f->trials->n[k], error);
@@ -131,8 +134,7 @@ static cls_status add_kicks(cli_findings *f, size_t k, cls_error *error) {
     cell.ours = right;
     if (!status) status = cli_findings_add(f, &cell, error);
     cell.column = "  by the old gradient";
-    cell.paper = cell.expected = paper[k][cli_leapfrog][2];
-    cell.tolerance = 0.5;
+    cell.paper = paper[k][cli_leapfrog][2];
     cell.differs = "nothing is learned here, other motions";
     cell.ours = old;
     return status ? status : cli_findings_add(f, &cell, error);

@@ -61,7 +61,7 @@ cls_status cli_trials_run(cli_findings *f, cls_error *error);
 /* The equation of a row solved for a polynomial instead: what a V can reach with it. */
 cls_status cli_trials_floor(const cli_findings *f, size_t system, int row, cli_score *out,
                             cls_error *error);
-/* cli_motions_kicks over the test motions of the trials of a system. */
+/* cli_motions_kicks over the test motions of all trials of a system, 3 with --quick. */
 cls_status cli_trials_kicks(const cli_findings *f, size_t system, double *right, double *old,
                             cls_error *error);
 

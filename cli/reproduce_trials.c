@@ -400,7 +400,7 @@ cls_status cli_trials_kicks(const cli_findings *f, size_t system, double *right,
                             cls_error *error) {
     const problem *p = &problems[system];
     cls_system *s = NULL;
-    size_t n = f->trials->n[system];
+    size_t n = f->quick ? n_quick : cli_n_trials; /* orbits differ, and these are cheap */
     *right = *old = 0;
     cls_status status = cls_system_load(p->system, NULL, &s, error);
     for (size_t i = 0; !status && i < n; i++) {
