@@ -270,7 +270,7 @@ test_places_that_cannot_be_written() {
 
 test_interrupt_leaves_nothing() {
     observe data.csv 1000
-    timeout -s INT 1 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F1, F2" -o m.safetensors 2>message
+    timeout --foreground -s INT 1 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F1, F2" -o m.safetensors 2>message
     [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
     expect_in_file 'interrupted; m\.safetensors was not written' message
     expect test "$(ls)" = "$(printf 'data.csv\nmessage')"
@@ -278,7 +278,7 @@ test_interrupt_leaves_nothing() {
 
 test_interrupt_keeps_what_was_found() {
     observe data.csv 100
-    timeout -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" \
+    timeout --foreground -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" \
         --field "network(24, 24)" --optimizer adam --epochs 1e6 --patience 1000000 -o m.safetensors 2>message
     [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
     expect_in_file 'interrupted; m\.safetensors holds the best so far' message
@@ -313,7 +313,7 @@ test_interrupted_trainings_go_on() { # SIGINT while spring or lm work: a usable 
     local name wide=(--unknown "F1, F2" --field "network(8, 8)" --epochs 1e6 --patience 1000000)
     local narrow=(--unknown F1 --field "network(4)" --epochs 40 --quiet)
     for name in spring lm; do
-        timeout -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --optimizer $name -o m.safetensors 2>message
+        timeout --foreground -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --optimizer $name -o m.safetensors 2>message
         [[ $? == 124 ]] || fail "$name ended by itself: $(cat message)"
         expect_in_file 'holds the best so far, --resume goes on' message
         run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
@@ -417,7 +417,7 @@ test_losses_interrupted() { # wherever the signal comes
         learn=("$CLAUSIUS" learn thermal-oscillator data.csv --unknown "damper, conduction"
             --field "network(3)" --optimizer lm --epochs 30 --loss $loss --window 8)
         "${learn[@]}" --quiet -o whole.safetensors || fail "$loss does not learn"
-        timeout -s INT 0.3 "${learn[@]}" --quiet -o part.safetensors 2>/dev/null
+        timeout --foreground -s INT 0.3 "${learn[@]}" --quiet -o part.safetensors 2>/dev/null
         "${learn[@]}" --quiet --resume -o part.safetensors || fail "$loss is not resumed"
         cmp whole.safetensors part.safetensors || fail "$loss: resumed it is another model"
         rm -f ./*.safetensors*

@@ -316,10 +316,10 @@ test_signal_leaves_nothing() {
 test_progress_is_a_bar_on_a_terminal_only() {
     script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "no pseudo-terminal"
     # The clock decides what is drawn, so the run is ended by a signal, not by its length.
-    script -qec "env TERM=xterm timeout -s INT 2 $CLAUSIUS simulate pendulum --steps 1e9 --every 1e8 -o run.csv" \
+    script -qec "env TERM=xterm timeout --foreground -s INT 2 $CLAUSIUS simulate pendulum --steps 1e9 --every 1e8 -o run.csv" \
         /dev/null >screen </dev/null
     grep -Eq $'\r.*\\[[#.]+\\] +[0-9]+%.*steps/s.*left' screen || fail "no bar: $(cat -v screen)"
-    RUN_LIMIT=10 run timeout -s INT 4 "$CLAUSIUS" simulate pendulum --steps 1e9 --every 1e8 -o run.csv
+    RUN_LIMIT=10 run timeout --foreground -s INT 4 "$CLAUSIUS" simulate pendulum --steps 1e9 --every 1e8 -o run.csv
     expect_stderr '^simulate +[0-9]+%  .*steps/s  .*left$'
     expect_no_stderr $'\r'
     expect_no_file run.csv*
