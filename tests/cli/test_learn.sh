@@ -310,10 +310,10 @@ test_auto_explains_itself() { # basis, network and both; why it chose, why it en
 
 test_interrupted_trainings_go_on() { # SIGINT while spring or lm work: a usable model, and no step is lost
     observe data.csv 40
-    local name wide=(--unknown "F1, F2" --field "network(8, 8)" --epochs 1e6 --patience 1000000)
+    local name wide=(--unknown "F1, F2" --field "network(16, 16)" --epochs 1e6 --patience 1000000)
     local narrow=(--unknown F1 --field "network(4)" --epochs 40 --quiet)
     for name in spring lm; do
-        timeout --foreground -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --optimizer $name -o m.safetensors 2>message
+        timeout --foreground -s INT 0.7 "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --optimizer $name -o m.safetensors 2>message
         [[ $? == 124 ]] || fail "$name ended by itself: $(cat message)"
         expect_in_file 'holds the best so far, --resume goes on' message
         run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
