@@ -193,20 +193,6 @@ cls_status ephs_watch(const ephs_truth *t, const cls_system *s, const char *sche
     return status;
 }
 
-/* ---- cells ---- */
-
-cls_status ephs_cell(cli_findings *f, const char *row, const char *column, const char *paper,
-                     const char *expected, double ours, const char *note, cls_error *error) {
-    cli_cell cell = {.column = column,
-                     .paper = paper,
-                     .expected = expected,
-                     .ours = ours,
-                     .beaten = paper != NULL,
-                     .note = note};
-    snprintf(cell.row, sizeof cell.row, "%s", row);
-    return cli_findings_add(f, &cell, error);
-}
-
 cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, ephs_model *model,
                     cls_table **table, cls_error *error) {
     static const char *const outputs[] = {"H",       "force",        "flow", "power",
@@ -217,17 +203,20 @@ cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, e
     const cls_system *s = status ? NULL : cls_model_system(model->model);
     if (!status) status = ephs_follow(t, s, outputs, table, error);
     if (!status)
-        status = ephs_cell(f, way->row, "squared error, t < 20", way->paper, way->want,
-                           ephs_most(*table, "squared error", 19.95), way->note, error);
+        status = cli_findings_number(f, way->row, "squared error, t < 20", way->paper, way->want,
+                                     ephs_most(*table, "squared error", 19.95), way->note, error);
     if (!status)
-        status = ephs_cell(f, way->row, "squared error, t < 100", way->paper_100, way->want_100,
-                           ephs_most(*table, "squared error", 100.05), NULL, error);
+        status = cli_findings_number(f, way->row, "squared error, t < 100", way->paper_100,
+                                     way->want_100, ephs_most(*table, "squared error", 100.05),
+                                     NULL, error);
     if (!status) status = ephs_watch(t, s, way->scheme, steps, &laws, error);
     if (!status)
-        status = ephs_cell(f, way->row, f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps",
-                           NULL, way->energy, laws.energy, NULL, error);
+        status = cli_findings_number(f, way->row,
+                                     f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
+                                     way->energy, laws.energy, NULL, error);
     if (!status && cls_system_entropy_count(t->motion.system))
-        status = ephs_cell(f, way->row, "entropy falls", NULL, way->falls, laws.falls, NULL, error);
+        status = cli_findings_number(f, way->row, "entropy falls", NULL, way->falls, laws.falls,
+                                     NULL, error);
     return status;
 }
 

@@ -50,8 +50,6 @@ typedef struct ephs_laws {
 } ephs_laws;
 cls_status ephs_watch(const ephs_truth *t, const cls_system *s, const char *scheme, uint64_t steps,
                       ephs_laws *out, cls_error *error);
-cls_status ephs_cell(cli_findings *f, const char *row, const char *column, const char *paper,
-                     const char *expected, double ours, const char *note, cls_error *error);
 /* Learns one way and hands in its cells; *table (with a model's curves) is the caller's. */
 cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, ephs_model *model,
                     cls_table **table, cls_error *error);

@@ -78,9 +78,10 @@ static cls_status elsewhere(cli_findings *f, const ephs_truth *other, const ephs
     static const char *const outputs[] = {"H", NULL};
     cls_status status = ephs_follow(other, cls_model_system(model->model), outputs, out, error);
     if (!status)
-        status = ephs_cell(f, way->row, "from (0.7, 0.7), t < 100", NULL, expected,
-                           ephs_most(*out, "squared error", 100.05),
-                           expected ? NULL : "another orbit than the one it was learned on", error);
+        status = cli_findings_number(
+            f, way->row, "from (0.7, 0.7), t < 100", NULL, expected,
+            ephs_most(*out, "squared error", 100.05),
+            expected ? NULL : "another orbit than the one it was learned on", error);
     return status;
 }
 

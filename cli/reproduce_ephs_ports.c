@@ -75,8 +75,8 @@ static cls_status reuse(cli_findings *f, const cls_model *m, size_t n, const cha
     if (!status) status = cls_model_compose(file, &set, &plain, &other, error);
     if (!status) status = ephs_follow(there, cls_model_system(other), NULL, &t, error);
     if (!status)
-        status = ephs_cell(f, row, "reuse, m = 4, t < 100", NULL, bound,
-                           ephs_most(t, "squared error", 100.05), NULL, error);
+        status = cli_findings_number(f, row, "reuse, m = 4, t < 100", NULL, bound,
+                                     ephs_most(t, "squared error", 100.05), NULL, error);
     cls_table_free(&t);
     cls_system_free(&plain);
     cls_model_free(&other);
@@ -137,8 +137,8 @@ static cls_status run_7_3(cli_findings *f, cls_error *error) {
     for (size_t i = 0; !status && i < 2; i++)
         status = ephs_try(f, &truth, &ways_7_3[i], &models[i], &t[i + 1], error);
     if (!status)
-        status = ephs_cell(f, ways_7_3[1].row, "d, relative, t < 20", NULL, "<=1e-3",
-                           deviation(t[2], t[0], "damping"), NULL, error);
+        status = cli_findings_number(f, ways_7_3[1].row, "d, relative, t < 20", NULL, "<=1e-3",
+                                     deviation(t[2], t[0], "damping"), NULL, error);
     if (!status)
         status =
             reuse(f, models[1].model, 1, part, ISOTHERMAL "use \"damper.safetensors\" as damper\n",
@@ -200,8 +200,8 @@ static cls_status add_unseen(cli_findings *f, const ephs_truth *t, const char *r
     ephs_way way = {.row = row, .text = text};
     cls_status status = ephs_learn(t, &way, &model, error);
     if (!status)
-        status = ephs_cell(f, row, "unseen directions", NULL, expected, (double)model.info.unseen,
-                           note, error);
+        status = cli_findings_number(f, row, "unseen directions", NULL, expected,
+                                     (double)model.info.unseen, note, error);
     cls_model_free(&model.model);
     return status;
 }
@@ -323,11 +323,11 @@ static cls_status run_one(cli_findings *f, const char *truth_text, const ephs_wa
     if (!status) status = ephs_follow(&truth, truth.motion.system, outputs, &t[0], error);
     if (!status) status = ephs_try(f, &truth, way, &model, &t[1], error);
     if (!status)
-        status = ephs_cell(f, way->row, "d, relative, t < 20", NULL, d_bound,
-                           deviation(t[1], t[0], "damping"), NULL, error);
+        status = cli_findings_number(f, way->row, "d, relative, t < 20", NULL, d_bound,
+                                     deviation(t[1], t[0], "damping"), NULL, error);
     if (!status)
-        status = ephs_cell(f, way->row, "alpha, relative, t < 20", NULL, d_bound,
-                           deviation(t[1], t[0], "conductivity"), NULL, error);
+        status = cli_findings_number(f, way->row, "alpha, relative, t < 20", NULL, d_bound,
+                                     deviation(t[1], t[0], "conductivity"), NULL, error);
     if (!status)
         status = reuse(f, model.model, 2, parts, REUSED, &there, way->row, reuse_bound, error);
     if (!status)

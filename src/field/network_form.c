@@ -43,10 +43,10 @@ static cls_status read_activation(clsi_network *net, const char *word, size_t le
     }
     snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), word);
     const char *near = cls_nearest_word(text, CLSI_ACTIVATION_COUNT, names);
-    return clsi_fail(
-        error, CLS_USAGE,
-        "network: \"%s\" is neither a width nor an activation (tanh, softplus, sin)%s%s%s", text,
-        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return clsi_fail(error, CLS_USAGE,
+                     "network: \"%s\" is neither a width, an activation (tanh, softplus, sin) nor "
+                     "a word like convex or plain%s%s%s",
+                     text, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static cls_status read_width(clsi_network *net, const char *word, size_t length, cls_error *error) {
