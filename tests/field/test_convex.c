@@ -7,61 +7,11 @@
 #include <cmocka.h>
 
 #include "field/convex.h"
+#include "tests/field/field_setup.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct setup {
-    clsi_field *f;
-    size_t n, d, p;
-    double *theta, *x, *a, *b, *scratch;
-} setup;
-
-static double *numbers(size_t n) {
-    double *v = calloc(n ? n : 1, sizeof *v);
-    assert_non_null(v);
-    return v;
-}
-
-static double *uniform(cls_random *r, size_t n) {
-    double *v = numbers(n);
-    for (size_t i = 0; i < n; i++) v[i] = 2 * cls_random_uniform(r) - 1;
-    return v;
-}
-
-static setup open_setup(const char *spec, size_t d, size_t n, uint64_t seed) {
-    setup t = {.n = n, .d = d};
-    cls_random r;
-    assert_int_equal(clsi_field_create(d, spec, NULL, &t.f, NULL), CLS_OK);
-    cls_random_seed(&r, seed);
-    t.p = t.f->n_parameters;
-    t.theta = numbers(t.p);
-    t.f->kind->initialise(t.f, &r, t.theta);
-    for (size_t k = 0; k < t.p; k++) t.theta[k] += 0.2 * cls_random_normal(&r);
-    t.x = uniform(&r, n * d);
-    t.a = uniform(&r, n);
-    t.b = uniform(&r, n * d);
-    t.scratch = numbers(t.f->kind->scratch(t.f, n));
-    return t;
-}
-
-static void close_setup(setup *t) {
-    clsi_field_free(&t->f);
-    free(t->theta);
-    free(t->x);
-    free(t->a);
-    free(t->b);
-    free(t->scratch);
-}
-
-static void assert_near(size_t n, const double *got, const double *want, double tolerance) {
-    double size = 0;
-    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(want[i]));
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(got[i] - want[i]) <= tolerance * size))
-            fail_msg("element %zu: %.17g, not %.17g (size %.3g)", i, got[i], want[i], size);
-}
 
 static const struct {
     const char *spec;
