@@ -98,6 +98,7 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (!status) status = cli_positive(a, "time-limit", &o->time_limit, error);
     if (!status) status = cli_positive(a, "rate", &o->rate, error);
     if (!status) status = cli_positive(a, "last-rate", &o->last_rate, error);
+    if (!status) status = cli_positive(a, "anchor-weight", &o->anchor_weight, error);
     if (!status) status = cli_real(a, "validate", &o->validate, error);
     if (!status && !(o->validate >= 0 && o->validate <= 0.5))
         status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
@@ -489,6 +490,9 @@ static const cli_option options[] = {
     {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},
     {"rate", 0, "R", "adam begins with this rate; else 0.01"},
     {"last-rate", 0, "R", "adam ends with this rate; else a thousandth of the first"},
+    {"anchor-weight", 0, "W",
+     "networks: weight of the anchors' mean square error beside that of the residual; else so much "
+     "that they hold to a thousandth"},
     {"seed", 0, "S", "the seed of everything random; else 1"},
     {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},

@@ -273,7 +273,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!a->n_words) return list(f.quiet, error);
     for (size_t i = 0; !status && i < a->n_words; i++)
         status = find_item(a->words[i], &item, error);
-    if (!status) status = cli_positive(a, "literal", &f.literal, error);
+    if (!status) status = cli_integer(a, "literal", 1, &f.literal, error);
     if (!status) status = cli_integer(a, "trials", 1, &trials, error);
     if (status) return status;
     f.wanted_trials = (size_t)trials;
@@ -287,13 +287,13 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 static const cli_option options[] = {
     {"quick", 0, NULL,
      "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
-    {"literal", 0, "SECONDS",
-     "vnots-piston: learn by the paper's own method as well, for so many seconds"},
+    {"literal", 0, "STEPS",
+     "vnots-piston: learn by the paper's own method as well, in so many steps (50000 there)"},
     {"trials", 0, "N", "dtlm tables: so many trials instead of the paper's 15"},
     {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
     {"output", 'o', "DIR",
-     "in this directory: pictures (ephs items); finished trials, from which an interrupted run "
-     "goes on (dtlm tables)"},
+     "in this directory: pictures (ephs items); what is finished, from which an interrupted run "
+     "goes on (dtlm tables, vnots-piston --literal)"},
     {"json", 0, NULL,
      "one JSON object: {\"item\", \"cells\": [...], \"passed\"}; of several items {\"items\": "
      "[...]}"},
@@ -308,7 +308,7 @@ const cli_command cli_reproduce = {
                 "  clausius reproduce dtel-table-3\n"
                 "  clausius reproduce dtel-table-2 --quick --json\n"
                 "  clausius reproduce vnots-piston-c\n"
-                "  clausius reproduce vnots-piston-c --literal 120\n"
+                "  clausius reproduce vnots-piston-b --literal 50000 -o literal\n"
                 "  clausius reproduce dtlm-table-2 dtlm-table-3 -o trials\n",
     .notes =
         "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"

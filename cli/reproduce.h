@@ -22,7 +22,7 @@ typedef struct cli_cell {
 
 typedef struct cli_findings {
     int quick, quiet;          /* --quick; no progress wanted */
-    double literal;            /* seconds for the paper's own method of learning; 0: not wanted */
+    uint64_t literal;          /* steps of the paper's own method of learning; 0: not wanted */
     const char *folder;        /* for pictures and for what is kept, NULL: none wanted */
     const char *only;          /* of its systems; NULL: all */
     size_t wanted_trials;      /* 0: as many as the paper */

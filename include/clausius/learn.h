@@ -80,6 +80,10 @@ typedef struct cls_learn_options {
      * of the motion itself by an integration backwards, off by O(h^2): for comparison. Of lbfgs and
      * adam only. */
     const char *adjoint;
+    /* Iterations, anchors that are not linear: the loss is mean r^2 + anchor_weight mean e^2, e the
+     * errors of the anchors (relative to values other than 0). 0: each counts 100 times a mean
+     * residual, so that they hold to a thousandth; adam, which feels stiff sums, wants less. */
+    double anchor_weight;
 } cls_learn_options;
 
 CLS_API cls_learn_options cls_learn_defaults(void);

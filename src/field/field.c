@@ -138,40 +138,11 @@ cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node
 
 /* ---- second derivatives ---- */
 
-static const double STEP = 1e-4;
-
-void clsi_field_second_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
-                            size_t i, size_t j, const double *c, size_t stride, double *rows,
-                            double *scratch) {
-    if (f->kind->second_rows) {
-        f->kind->second_rows(f, theta, n, x, i, j, c, stride, rows, scratch);
-        return;
-    }
-    for (size_t s = 0; s < n; s++)
-        for (int side = -1; side <= 1; side += 2) {
-            double at[CLSI_FIELD_MAX_INPUTS], b[CLSI_FIELD_MAX_INPUTS] = {0};
-            memcpy(at, x + s * f->d, f->d * sizeof *at);
-            at[j] += side * STEP;
-            b[i] = side * c[s] / (2 * STEP);
-            f->kind->rows(f, theta, 1, at, NULL, b, stride, rows + s * stride, scratch);
-        }
-}
-
 double clsi_field_second(const clsi_field *f, const double *theta, const double *x, size_t i,
                          size_t j, double *row, double *scratch) {
     double sum = 0, one = 1;
-    if (f->kind->linear) {
-        memset(row, 0, f->n_parameters * sizeof *row);
-        clsi_field_second_rows(f, theta, 1, x, i, j, &one, f->n_parameters, row, scratch);
-        for (size_t k = 0; k < f->n_parameters; k++) sum += row[k] * theta[k];
-        return sum;
-    }
-    for (int side = -1; side <= 1; side += 2) {
-        double at[CLSI_FIELD_MAX_INPUTS], slope[CLSI_FIELD_MAX_INPUTS];
-        memcpy(at, x, f->d * sizeof *at);
-        at[j] += side * STEP;
-        f->kind->evaluate(f, theta, 1, at, NULL, slope, scratch);
-        sum += side * slope[i] / (2 * STEP);
-    }
+    memset(row, 0, f->n_parameters * sizeof *row);
+    f->kind->second_rows(f, theta, 1, x, i, j, &one, f->n_parameters, row, scratch);
+    for (size_t k = 0; k < f->n_parameters; k++) sum += row[k] * theta[k];
     return sum;
 }

@@ -77,8 +77,7 @@ typedef struct clsi_field_kind {
      * k < n_parameters. a or b may be NULL (zero). */
     void (*rows)(const clsi_field *f, const double *theta, size_t n, const double *x,
                  const double *a, const double *b, size_t stride, double *rows, double *scratch);
-    /* rows[s*stride + k] += c[s] d/dtheta_k of d2 value_s / (dx_i dx_j). NULL: not exact here, see
-     * clsi_field_second_rows. */
+    /* rows[s*stride + k] += c[s] d/dtheta_k of d2 value_s / (dx_i dx_j). NULL: not here. */
     void (*second_rows)(const clsi_field *f, const double *theta, size_t n, const double *x,
                         size_t i, size_t j, const double *c, size_t stride, double *rows,
                         double *scratch);
@@ -125,12 +124,8 @@ int clsi_field_convex_inputs(const clsi_field *f, size_t count[4]);
 cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node *x,
                                const double *theta);
 
-/* kind->second_rows where there is one; else central differences of the gradient's rows, with steps
- * of 1e-4 in the scaled inputs: relative errors of about 1e-8. */
-void clsi_field_second_rows(const clsi_field *f, const double *theta, size_t n, const double *x,
-                            size_t i, size_t j, const double *c, size_t stride, double *rows,
-                            double *scratch);
-/* d2 value / (dx_i dx_j) at one x, by the same rule. row: n_parameters numbers of scratch. */
+/* d2 value / (dx_i dx_j) at one x, for linear kinds that have second_rows. row: n_parameters
+ * numbers of scratch. */
 double clsi_field_second(const clsi_field *f, const double *theta, const double *x, size_t i,
                          size_t j, double *row, double *scratch);
 

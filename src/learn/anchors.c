@@ -6,14 +6,16 @@
  * in the state and in the field symbols: value, slopes and, for second derivatives, curvatures of
  * each unknown part. Its row over the parameters is the chain rule through these symbols, so that
  * for bases the condition is linear and exact: it is then met to round-off, as a constraint.
- * Otherwise it is a weighted row like the others; curvatures of networks are differences
- * (clsi_field_second_rows).
+ * Otherwise it is a weighted row like the others; curvatures of networks are central differences
+ * of their slopes, with steps of 1e-4 in the scaled inputs: relative errors of about 1e-8.
  *
  * Where nothing in the residual is known, (k G, k F) fits as well as (G, F): an anchor with a value
  * other than zero sets the scale, and takes the place of the learner's own condition.
  *
- * Cost: a program of some dozen operations and a few field rows per anchor. An anchor on something
- * that contains no unknown part is left out. */
+ * All anchors of a call are evaluated together, and their gradient is one reverse pass, as if the
+ * places where a part is needed were samples: one for value and slopes, two for a curvature of a
+ * network. Beside a batch of a thousand samples that is nothing. An anchor on something that
+ * contains no unknown part is left out. */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <math.h>
@@ -21,11 +23,12 @@
 #include <string.h>
 
 enum { MAX_PAIRS = CLSI_FIELD_MAX_INPUTS * (CLSI_FIELD_MAX_INPUTS + 1) / 2 };
+static const double STEP = 1e-4; /* of differences, in scaled inputs */
 
 typedef struct anchor {
     const clsi_anchor *given;
     cls_program *program; /* field symbols -> the quantity, its derivatives in the symbols */
-    int curved;           /* a second derivative: curvatures are needed */
+    unsigned char *needs; /* for each symbol: is it in the quantity? */
     double *x;            /* scaled inputs of all unknown parts, one after the other */
 } anchor;
 
@@ -38,10 +41,12 @@ typedef struct block {
 
 struct clsi_anchors {
     const clsi_unknowns *us;
-    size_t n, n_symbols, n_inputs, n_scratch;
+    size_t n, n_symbols, n_inputs;
     anchor *list;
     block *blocks;
     cls_node *symbols;
+    double *work; /* n_work numbers, for all anchors at once */
+    size_t n_work;
 };
 
 static size_t pair(size_t i, size_t j) {
@@ -99,8 +104,6 @@ static cls_status make_symbols(clsi_anchors *as, cls_error *error) {
     if (!as->blocks) return clsi_no_memory(error);
     for (size_t k = 0; k < us->n; k++) {
         const clsi_learned *l = &us->list[k].learned;
-        size_t need = l->field->kind->scratch(l->field, 1);
-        if (need > as->n_scratch) as->n_scratch = need;
         as->blocks[k].first = as->n_symbols;
         as->blocks[k].x = as->n_inputs;
         as->n_symbols += 1 + l->d + pair(l->d - 1, l->d - 1) + 1;
@@ -178,16 +181,91 @@ static cls_status add(clsi_anchors *as, const clsi_anchor *given, cls_node *node
     if (status != CLS_OK || !cls_depends(s->g, nodes[0], as->n_symbols, as->symbols)) return status;
     as->n++;
     a->given = given;
-    a->curved = given->of != CLS_NO_NODE && given->by != CLS_NO_NODE;
     status = at_state(s, given, 1, nodes, error);
     if (status != CLS_OK) return status;
-    if (!(a->x = clsi_calloc(as->n_inputs, sizeof *a->x))) return clsi_no_memory(error);
+    a->x = clsi_calloc(as->n_inputs, sizeof *a->x);
+    a->needs = clsi_calloc(as->n_symbols, sizeof *a->needs);
+    if (!a->x || !a->needs) return clsi_no_memory(error);
+    for (size_t k = 0; k < as->n_symbols; k++)
+        a->needs[k] = cls_depends(s->g, nodes[0], 1, &as->symbols[k]) != 0;
     status = cls_jacobian(s->g, 1, nodes, as->n_symbols, as->symbols, nodes + 1);
     if (status == CLS_OK) status = place_inputs(as, a, error);
     if (status == CLS_OK)
         status = cls_program_create(s->g, as->n_symbols, as->symbols, 1 + as->n_symbols, nodes,
                                     &a->program, error);
     return status;
+}
+
+/* ---- places: where parts are evaluated ---- */
+
+/* A curvature (i, j) of a part that an anchor needs. */
+typedef struct curvature {
+    size_t symbol, i, j;
+} curvature;
+
+static size_t list_curvatures(const clsi_anchors *as, const anchor *a, size_t k, curvature *out) {
+    size_t n = 0, d = as->us->list[k].learned.d, first = as->blocks[k].first + 1 + d;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++)
+            if (a->needs[first + pair(i, j)]) out[n++] = (curvature){first + pair(i, j), i, j};
+    return n;
+}
+
+static int exact(const clsi_learned *l) {
+    return l->field->kind->second_rows != NULL;
+}
+
+/* The places of part k for one anchor, into x when it is not NULL: one for value and slopes (also
+ * where they are not needed), two for each curvature that is not exact. 0: it has nothing of it. */
+static size_t places(const clsi_anchors *as, const anchor *a, size_t k, double *x) {
+    const clsi_learned *l = &as->us->list[k].learned;
+    const double *at = a->x + as->blocks[k].x;
+    curvature c[MAX_PAIRS];
+    size_t n = list_curvatures(as, a, k, c), used = n, count = 1;
+    for (size_t s = 0; s <= l->d; s++) used += a->needs[as->blocks[k].first + s];
+    if (!used) return 0;
+    if (x) memcpy(x, at, l->d * sizeof *x);
+    for (size_t i = 0; i < n && !exact(l); i++)
+        for (int side = -1; side <= 1; side += 2, count++)
+            if (x) {
+                memcpy(x + count * l->d, at, l->d * sizeof *x);
+                x[count * l->d + c[i].j] += side * STEP;
+            }
+    return count;
+}
+
+/* Of part k over some anchors: numbers of all their places, in the work space. */
+typedef struct spots {
+    size_t n;
+    double *x, *value, *slope, *scratch;
+} spots;
+
+static size_t count_spots(const clsi_anchors *as, size_t n, const size_t *which, size_t k) {
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += places(as, &as->list[which ? which[i] : i], k, NULL);
+    return sum;
+}
+
+static spots lay_spots(const clsi_anchors *as, size_t n, const size_t *which, size_t k) {
+    size_t d = as->us->list[k].learned.d;
+    spots s = {.n = count_spots(as, n, which, k), .x = as->work};
+    s.value = s.x + s.n * d;
+    s.slope = s.value + s.n;
+    s.scratch = s.slope + s.n * d;
+    double *x = s.x;
+    for (size_t i = 0; i < n; i++) x += d * places(as, &as->list[which ? which[i] : i], k, x);
+    return s;
+}
+
+static cls_status make_room(clsi_anchors *as, cls_error *error) {
+    for (size_t k = 0; k < as->us->n; k++) {
+        const clsi_field *f = as->us->list[k].learned.field;
+        size_t n = count_spots(as, as->n, NULL, k);
+        size_t need = n * (2 * f->d + 1) + f->kind->scratch(f, n) + f->n_parameters;
+        if (need > as->n_work) as->n_work = need;
+    }
+    as->work = clsi_calloc(as->n_work, sizeof *as->work);
+    return as->work ? CLS_OK : clsi_no_memory(error);
 }
 
 cls_status clsi_anchors_create(const clsi_unknowns *us, clsi_anchors **out, cls_error *error) {
@@ -202,6 +280,7 @@ cls_status clsi_anchors_create(const clsi_unknowns *us, clsi_anchors **out, cls_
     for (size_t i = 0; i < us->s->n_anchors && status == CLS_OK; i++)
         status = add(as, &us->s->anchors[i], nodes, error);
     free(nodes);
+    if (status == CLS_OK) status = make_room(as, error);
     if (status == CLS_OK)
         *out = as;
     else
@@ -215,7 +294,9 @@ void clsi_anchors_free(clsi_anchors **anchors) {
     for (size_t i = 0; as->list && i < as->n; i++) {
         cls_program_free(&as->list[i].program);
         free(as->list[i].x);
+        free(as->list[i].needs);
     }
+    free(as->work);
     free(as->list);
     free(as->blocks);
     free(as->symbols);
@@ -239,52 +320,139 @@ int clsi_anchors_set_scale(const clsi_anchors *as) {
     return 0;
 }
 
-/* Field symbols of part k at the state. */
-static void fill_symbols(const clsi_learned *l, const double *theta, const double *x, int curved,
-                         double *in, double *row, double *scratch) {
+/* Symbols of part k for each of some anchors, in (n, n_symbols). */
+static void fill_symbols(const clsi_anchors *as, size_t n, const size_t *which, size_t k,
+                         const double *theta, double *in) {
+    const clsi_learned *l = &as->us->list[k].learned;
     const clsi_field *f = l->field;
-    f->kind->evaluate(f, theta, 1, x, in, in + 1, scratch);
-    for (size_t i = 0; i < l->d && curved; i++)
-        for (size_t j = 0; j <= i; j++)
-            in[1 + l->d + pair(i, j)] = clsi_field_second(f, theta, x, i, j, row, scratch);
+    spots s = lay_spots(as, n, which, k);
+    curvature c[MAX_PAIRS];
+    if (s.n) f->kind->evaluate(f, theta, s.n, s.x, s.value, s.slope, s.scratch);
+    for (size_t i = 0; i < n; i++, in += as->n_symbols) {
+        const anchor *a = &as->list[which ? which[i] : i];
+        size_t count = places(as, a, k, NULL), curved = list_curvatures(as, a, k, c);
+        if (!count) continue;
+        in[as->blocks[k].first] = s.value[0];
+        memcpy(in + as->blocks[k].first + 1, s.slope, l->d * sizeof *in);
+        for (size_t q = 0; q < curved; q++) {
+            const double *low = s.slope + (1 + 2 * q) * l->d, *high = low + l->d;
+            in[c[q].symbol] = exact(l) ? clsi_field_second(f, theta, s.x, c[q].i, c[q].j, s.scratch,
+                                                           s.scratch + f->n_parameters)
+                                       : (high[c[q].i] - low[c[q].i]) / (2 * STEP);
+        }
+        s.x += count * l->d, s.value += count, s.slope += count * l->d;
+    }
 }
 
-/* row += slopes of the quantity in the symbols of a part, times those of the symbols in theta. */
-static void add_row(const clsi_learned *l, const double *theta, const double *x,
-                    const double *slopes, double *row, double *scratch) {
+/* row += the slopes (n, n_symbols) of something in the symbols, times those of the symbols in the
+ * parameters of part k. */
+static void pull(const clsi_anchors *as, size_t n, const size_t *which, size_t k,
+                 const double *theta, const double *slopes, double *row) {
+    const clsi_learned *l = &as->us->list[k].learned;
     const clsi_field *f = l->field;
-    f->kind->rows(f, theta, 1, x, slopes, slopes + 1, f->n_parameters, row, scratch);
-    for (size_t i = 0; i < l->d; i++)
-        for (size_t j = 0; j <= i; j++) {
-            const double *c = slopes + 1 + l->d + pair(i, j);
-            if (*c != 0)
-                clsi_field_second_rows(f, theta, 1, x, i, j, c, f->n_parameters, row, scratch);
+    spots s = lay_spots(as, n, which, k);
+    double *a = s.value, *b = s.slope;
+    curvature c[MAX_PAIRS];
+    memset(a, 0, s.n * sizeof *a);
+    memset(b, 0, s.n * l->d * sizeof *b);
+    for (size_t i = 0, at = 0; i < n; i++, slopes += as->n_symbols) {
+        const anchor *given = &as->list[which ? which[i] : i];
+        size_t count = places(as, given, k, NULL), curved = list_curvatures(as, given, k, c);
+        if (!count) continue;
+        a[at] = slopes[as->blocks[k].first];
+        memcpy(b + at * l->d, slopes + as->blocks[k].first + 1, l->d * sizeof *b);
+        for (size_t q = 0; q < curved; q++) {
+            double of = slopes[c[q].symbol], *low = b + (at + 1 + 2 * q) * l->d;
+            if (exact(l)) {
+                f->kind->second_rows(f, theta, 1, s.x + at * l->d, c[q].i, c[q].j, &of, 0, row,
+                                     s.scratch);
+                continue;
+            }
+            low[c[q].i] = -of / (2 * STEP);
+            low[l->d + c[q].i] = of / (2 * STEP);
         }
+        at += count;
+    }
+    if (s.n) f->kind->reverse(f, theta, s.n, s.x, a, b, row, s.scratch);
+}
+
+/* Quantities of some anchors (which NULL: of the first n) and their slopes in the symbols: out
+ * (n, 1 + n_symbols) behind the symbols (n, n_symbols) in one allocation that the caller frees. */
+static cls_status evaluate(const clsi_anchors *as, size_t n, const size_t *which,
+                           const double *theta, double **out) {
+    size_t K = as->n_symbols;
+    double *in = *out = clsi_calloc(n * (2 * K + 1), sizeof *in), *to = in + n * K;
+    cls_status status = in ? CLS_OK : CLS_MEMORY;
+    for (size_t k = 0; k < as->us->n && theta && in; k++)
+        fill_symbols(as, n, which, k, theta + as->us->list[k].learned.offset, in);
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        status = cls_program_run_many(as->list[which ? which[i] : i].program, 1, 1, in + i * K,
+                                      to + i * (K + 1));
+    if (status != CLS_OK) free(in);
+    return status;
 }
 
 cls_status clsi_anchors_row(const clsi_anchors *as, size_t i, const double *theta, double *value,
                             double *row) {
     const clsi_unknowns *us = as->us;
-    const anchor *a = &as->list[i];
-    size_t K = as->n_symbols;
-    double *in = clsi_calloc(2 * K + 1 + us->n_theta + as->n_scratch, sizeof *in);
-    if (!in) return CLS_MEMORY;
-    double *out = in + K, *spare = out + 1 + K, *scratch = spare + us->n_theta;
-    for (size_t k = 0; k < us->n && theta; k++) {
-        const clsi_learned *l = &us->list[k].learned;
-        size_t at = as->blocks[k].first;
-        fill_symbols(l, theta + l->offset, a->x + as->blocks[k].x, a->curved, in + at, spare,
-                     scratch);
-    }
-    cls_status status = cls_program_run_many(a->program, 1, 1, in, out);
-    *value = out[0];
+    double *all;
+    cls_status status = evaluate(as, 1, &i, theta, &all);
+    if (status != CLS_OK) return status;
+    *value = all[as->n_symbols];
     if (row) memset(row, 0, us->n_theta * sizeof *row);
     for (size_t k = 0; k < us->n && row; k++) {
-        const clsi_learned *l = &us->list[k].learned;
-        add_row(l, theta ? theta + l->offset : NULL, a->x + as->blocks[k].x,
-                out + 1 + as->blocks[k].first, row + l->offset, scratch);
+        size_t offset = us->list[k].learned.offset;
+        pull(as, 1, &i, k, theta ? theta + offset : NULL, all + as->n_symbols + 1, row + offset);
     }
-    free(in);
+    free(all);
+    return status;
+}
+
+/* Relative to the value where there is one. */
+static double weigh(const anchor *a, double weight) {
+    return weight / (a->given->value != 0 ? fabs(a->given->value) : 1);
+}
+
+double clsi_anchors_weight(const clsi_anchors *as, size_t rows, double share) {
+    return share > 0 && as->n ? sqrt(share * (double)rows / (double)as->n)
+                              : 10 * sqrt((double)rows);
+}
+
+cls_status clsi_anchors_weighted(const clsi_anchors *as, size_t i, const double *theta,
+                                 double weight, double *r, double *row) {
+    const anchor *a = &as->list[i];
+    double value, w = weigh(a, weight);
+    cls_status status = clsi_anchors_row(as, i, theta, &value, row);
+    if (status == CLS_OK) *r = w * (value - a->given->value);
+    for (size_t j = 0; row && j < as->us->n_theta; j++) row[j] *= w;
+    return status;
+}
+
+cls_status clsi_anchors_gradient(const clsi_anchors *as, size_t n, const size_t *which,
+                                 const double *theta, double weight, double *loss,
+                                 double *gradient) {
+    const clsi_unknowns *us = as->us;
+    size_t K = as->n_symbols;
+    double *all;
+    cls_status status = CLS_OK;
+    if (n > as->n) { /* some stand twice in the list; the work space has room for each once */
+        status = clsi_anchors_gradient(as, n - as->n, which + as->n, theta, weight, loss, gradient);
+        n = as->n;
+    }
+    if (status == CLS_OK) status = evaluate(as, n, which, theta, &all);
+    if (status != CLS_OK) return status;
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        const anchor *a = &as->list[which[i]];
+        const double *out = all + n * K + i * (K + 1);
+        double w = weigh(a, weight), r = w * (out[0] - a->given->value);
+        *loss += r * r / 2;
+        for (size_t s = 0; s < K; s++) all[i * K + s] = r * w * out[1 + s];
+    }
+    for (size_t k = 0; k < us->n && status == CLS_OK; k++) {
+        size_t offset = us->list[k].learned.offset;
+        pull(as, n, which, k, theta + offset, all, gradient + offset);
+    }
+    free(all);
     return status;
 }
 

@@ -84,7 +84,7 @@ static cls_status sort(clsi_conditions *c, const double *theta, double *row, cls
     return CLS_OK;
 }
 
-cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner,
+cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner, double share,
                                   const double *theta, clsi_conditions **out, cls_error *error) {
     clsi_conditions *c = *out = clsi_calloc(1, sizeof *c);
     if (!c) return clsi_no_memory(error);
@@ -95,7 +95,7 @@ cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inn
                            .Q = clsi_calloc(n * P, sizeof *c->Q),
                            .d = clsi_calloc(n, sizeof *c->d),
                            .soft = clsi_calloc(n, sizeof *c->soft),
-                           .weight = 10 * sqrt((double)inner->n_rows)};
+                           .weight = clsi_anchors_weight(anchors, inner->n_rows, share)};
     double *row = clsi_calloc(3 * P, sizeof *row);
     cls_status status = c->Q && c->d && c->soft && row ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) status = sort(c, theta, row, error);
@@ -149,17 +149,6 @@ static double *projected(const clsi_conditions *c, const double *theta) {
 
 /* ---- the problem ---- */
 
-/* A soft one as a row: weight (quantity - value), relative to the value where there is one. */
-static cls_status soft_row(const clsi_conditions *c, size_t i, const double *theta, double *r,
-                           double *row) {
-    double wanted = clsi_anchors_value(c->anchors, c->soft[i]);
-    double weight = c->weight / (wanted != 0 ? fabs(wanted) : 1);
-    cls_status status = clsi_anchors_row(c->anchors, c->soft[i], theta, r, row);
-    *r = weight * (*r - wanted);
-    for (size_t j = 0; row && j < c->P; j++) row[j] *= weight;
-    return status;
-}
-
 /* Runs of the inner rows together, soft ones one by one, wherever the list has them. */
 static cls_status evaluate(clsi_conditions *c, const double *theta, size_t count,
                            const size_t *rows, double *r, double *J) {
@@ -171,7 +160,8 @@ static cls_status evaluate(clsi_conditions *c, const double *theta, size_t count
     for (size_t at = 0, end; at < count && status == CLS_OK; at = end) {
         for (end = at; end < count && rows[end] < in->n_rows;) end++;
         if (end == at)
-            status = soft_row(c, rows[end++] - in->n_rows, theta, r + at, J ? J + at * P : NULL);
+            status = clsi_anchors_weighted(c->anchors, c->soft[rows[end++] - in->n_rows], theta,
+                                           c->weight, r + at, J ? J + at * P : NULL);
         else
             status = J ? in->jacobian(in, theta, end - at, rows + at, r + at, J + at * P)
                        : in->residual(in, theta, end - at, rows + at, r + at);
@@ -195,35 +185,26 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
     return problem_jacobian(p, theta, count, rows, r, NULL);
 }
 
-/* Loss and gradient of the soft rows of the list, not yet divided by count. */
-static cls_status add_soft(const clsi_conditions *c, const double *theta, size_t count,
-                           const size_t *rows, double *row, double *loss, double *gradient) {
-    size_t regular = c->inner->n_rows;
-    cls_status status = CLS_OK;
-    for (size_t k = 0; k < count && status == CLS_OK; k++) {
-        size_t at = rows ? rows[k] : k;
-        double r;
-        if (at < regular) continue;
-        status = soft_row(c, at - regular, theta, &r, row);
-        *loss += r * r / 2;
-        for (size_t j = 0; j < c->P; j++) gradient[j] += r * row[j];
-    }
-    return status;
-}
-
+/* list (count): scratch. */
 static cls_status gradient_at(clsi_conditions *c, const double *theta, size_t count,
-                              const size_t *rows, size_t *list, double *row, double *loss,
-                              double *gradient) {
+                              const size_t *rows, size_t *list, double *loss, double *gradient) {
     clsi_problem *in = c->inner;
-    size_t plain = 0;
-    for (size_t k = 0; k < count; k++)
-        if ((rows ? rows[k] : k) < in->n_rows) list[plain++] = rows ? rows[k] : k;
+    size_t plain = 0, soft = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t row = rows ? rows[k] : k;
+        if (row < in->n_rows)
+            list[plain++] = row;
+        else
+            list[count - ++soft] = c->soft[row - in->n_rows];
+    }
     *loss = 0;
     memset(gradient, 0, c->P * sizeof *gradient);
     cls_status status = plain ? in->gradient(in, theta, plain, list, loss, gradient) : CLS_OK;
     *loss *= (double)plain;
     for (size_t j = 0; j < c->P; j++) gradient[j] *= (double)plain;
-    if (status == CLS_OK) status = add_soft(c, theta, count, rows, row, loss, gradient);
+    if (status == CLS_OK)
+        status =
+            clsi_anchors_gradient(c->anchors, soft, list + plain, theta, c->weight, loss, gradient);
     *loss /= (double)count;
     for (size_t j = 0; j < c->P; j++) gradient[j] /= (double)count;
     flatten(c, 1, gradient);
@@ -233,12 +214,11 @@ static cls_status gradient_at(clsi_conditions *c, const double *theta, size_t co
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
     clsi_conditions *c = p->owner;
-    double *at = projected(c, theta), *row = clsi_calloc(c->P, sizeof *row);
+    double *at = projected(c, theta);
     size_t *list = clsi_calloc(count, sizeof *list);
     cls_status status =
-        at && row && list ? gradient_at(c, at, count, rows, list, row, loss, gradient) : CLS_MEMORY;
+        at && list ? gradient_at(c, at, count, rows, list, loss, gradient) : CLS_MEMORY;
     free(at);
-    free(row);
     free(list);
     return status;
 }

@@ -5,9 +5,9 @@
 #include "learn/learn.h"
 
 typedef struct clsi_conditions clsi_conditions;
-/* theta: some parameters at which it is seen which anchors are linear. `inner` and `anchors`
- * outlive this. */
-cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner,
+/* theta: some parameters at which it is seen which anchors are linear; share: of the others in the
+ * loss, 0 for the usual one (clsi_anchors_weight). `inner` and `anchors` outlive this. */
+cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner, double share,
                                   const double *theta, clsi_conditions **out, cls_error *error);
 void clsi_conditions_free(clsi_conditions **c);
 size_t clsi_conditions_hard(const clsi_conditions *c); /* those that hold exactly */

@@ -131,8 +131,8 @@ static cls_status set_derivative_problem(derivation *d, clsi_problem *inner, cls
     clsi_derivative_problem(d->trained, inner);
     *out = *inner;
     if (!clsi_anchors_count(w->anchors)) return CLS_OK;
-    cls_status status =
-        clsi_conditions_create(w->anchors, inner, w->theta, &d->conditions, w->error);
+    cls_status status = clsi_conditions_create(w->anchors, inner, w->o->anchor_weight, w->theta,
+                                               &d->conditions, w->error);
     if (status != CLS_OK) return status;
     clsi_conditions_problem(d->conditions, out);
     clsi_conditions_project(d->conditions, w->theta);

@@ -295,6 +295,16 @@ int clsi_anchors_set_scale(const clsi_anchors *as);
 /* The quantity of anchor i at theta (NULL: all fields zero), and its row over theta when wanted. */
 cls_status clsi_anchors_row(const clsi_anchors *as, size_t i, const double *theta, double *value,
                             double *row);
+/* weight (quantity - value), relative to the value where there is one, and its row when wanted. */
+cls_status clsi_anchors_weighted(const clsi_anchors *as, size_t i, const double *theta,
+                                 double weight, double *r, double *row);
+/* That weight, for a loss that is the mean over so many rows + share mean(errors^2); share 0: as
+ * much as makes them hold to a thousandth. */
+double clsi_anchors_weight(const clsi_anchors *as, size_t rows, double share);
+/* Of n of them together: loss += sum r^2 / 2, gradient += its gradient. */
+cls_status clsi_anchors_gradient(const clsi_anchors *as, size_t n, const size_t *which,
+                                 const double *theta, double weight, double *loss,
+                                 double *gradient);
 /* The same as a linear condition row.theta = right, for affine problems. */
 cls_status clsi_anchors_constraint(const clsi_anchors *as, size_t i, double *row, double *right,
                                    cls_error *error);

@@ -364,17 +364,6 @@ static cls_status divide_loss(clsi_residual *r, const double *theta, double *los
     return CLS_OK;
 }
 
-/* An anchor as a row: weight (quantity - value), relative to the value where there is one. */
-static cls_status anchor_row(const clsi_residual *r, size_t i, const double *theta, double *value,
-                             double *row) {
-    double wanted = clsi_anchors_value(r->anchors, i);
-    double weight = r->anchor_weight / (wanted != 0 ? fabs(wanted) : 1);
-    cls_status status = clsi_anchors_row(r->anchors, i, theta, value, row);
-    *value = weight * (*value - wanted);
-    for (size_t j = 0; row && j < r->unknowns->n_theta; j++) row[j] *= weight;
-    return status;
-}
-
 static size_t regular_rows(const clsi_residual *r) {
     return r->points->n_training * r->n_equations;
 }
@@ -396,7 +385,8 @@ static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t 
                                         r + at, J ? J + at * P : NULL);
         } else {
             size_t row = rows ? rows[at] : at;
-            status = anchor_row(residual, row - regular, theta, r + at, J ? J + at * P : NULL);
+            status = clsi_anchors_weighted(residual->anchors, row - regular, theta,
+                                           residual->anchor_weight, r + at, J ? J + at * P : NULL);
             end = at + 1;
         }
     }
@@ -410,41 +400,35 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
     return problem_jacobian(p, theta, count, rows, r, NULL);
 }
 
-static cls_status add_extra(const clsi_residual *r, size_t extra, const double *theta, size_t count,
-                            double *row, double *loss, double *gradient) {
-    double value;
-    cls_status status = anchor_row(r, extra, theta, &value, row);
-    *loss += value * value / (2 * (double)count);
-    for (size_t j = 0; j < r->unknowns->n_theta; j++) gradient[j] += value * row[j] / (double)count;
-    return status;
-}
-
 /* The regular rows of the list together, then the others. */
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
     clsi_residual *residual = p->owner;
-    size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0;
+    size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0, extra = 0;
     size_t *list = clsi_calloc(count, sizeof *list);
-    double *row = clsi_calloc(P, sizeof *row);
-    for (size_t k = 0; k < count && list; k++)
-        if ((rows ? rows[k] : k) < regular) list[plain++] = rows ? rows[k] : k;
-    cls_status status = CLS_MEMORY;
+    if (!list) return CLS_MEMORY;
+    for (size_t k = 0; k < count; k++) {
+        size_t row = rows ? rows[k] : k;
+        if (row < regular)
+            list[plain++] = row;
+        else
+            list[count - ++extra] = row - regular;
+    }
     *loss = 0;
     memset(gradient, 0, P * sizeof *gradient);
-    if (list && row)
-        status =
-            plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient) : CLS_OK;
-    double share = (double)plain / (double)count;
-    *loss *= share;
-    for (size_t j = 0; j < P; j++) gradient[j] *= share;
-    for (size_t k = 0; k < count && status == CLS_OK && plain < count; k++)
-        if ((rows ? rows[k] : k) >= regular)
-            status = add_extra(residual, (rows ? rows[k] : k) - regular, theta, count, row, loss,
-                               gradient);
+    cls_status status =
+        plain ? clsi_residual_gradient(residual, theta, plain, list, loss, gradient) : CLS_OK;
+    if (extra && status == CLS_OK) { /* sums in the place of means, and a mean again */
+        *loss *= (double)plain;
+        for (size_t j = 0; j < P; j++) gradient[j] *= (double)plain;
+        status = clsi_anchors_gradient(residual->anchors, extra, list + plain, theta,
+                                       residual->anchor_weight, loss, gradient);
+        *loss /= (double)count;
+        for (size_t j = 0; j < P; j++) gradient[j] /= (double)count;
+    }
     if (status == CLS_OK && residual->scale_free)
         status = divide_loss(residual, theta, loss, gradient);
     free(list);
-    free(row);
     return status;
 }
 

@@ -229,8 +229,8 @@ static cls_status set_problem(stage *s, int resumed, clsi_problem *windows, clsi
     clsi_shooting_problem(s->trained, windows);
     *out = *windows;
     if (!clsi_anchors_count(s->j->anchors)) return CLS_OK;
-    cls_status status =
-        clsi_conditions_create(s->j->anchors, windows, s->from, &s->conditions, error);
+    cls_status status = clsi_conditions_create(s->j->anchors, windows, s->j->options->anchor_weight,
+                                               s->from, &s->conditions, error);
     if (status != CLS_OK) return status;
     clsi_conditions_problem(s->conditions, out);
     if (!resumed) clsi_conditions_project(s->conditions, s->from);

@@ -364,6 +364,7 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *what) {
     if (o->from) hash = mix(hash, o->from->n_theta * sizeof(double), o->from->theta);
     if (o->rate > 0) hash = mix(hash, sizeof o->rate, &o->rate);
     if (o->last_rate > 0) hash = mix(hash, sizeof o->last_rate, &o->last_rate);
+    if (o->anchor_weight > 0) hash = mix(hash, sizeof o->anchor_weight, &o->anchor_weight);
     double how[] = {(double)o->batch, o->decay, o->constant_rate, o->last};
     if (how[0] + how[1] + how[2] + how[3] > 0) hash = mix(hash, sizeof how, how);
     if (o->weights) hash = mix(hash, strlen(o->weights), o->weights);
@@ -420,10 +421,10 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
     const cls_learn_options *o = w->o;
     char *what = clsi_lesson_identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
-    double weight = 10 * sqrt((double)(w->points->n_training * w->residual->n_equations));
     w->residual->scale_free = w->info->normalised;
     w->residual->anchors = w->anchors;
-    w->residual->anchor_weight = weight;
+    w->residual->anchor_weight = clsi_anchors_weight(
+        w->anchors, w->points->n_training * w->residual->n_equations, o->anchor_weight);
     clsi_residual_problem(w->residual, &problem);
     if (w->residual->start_affine) { /* begin where the same rule without its correction ends */
         w->residual->plain = 1;

@@ -169,7 +169,7 @@ static int watch(void *owner, const clsi_progress *p, const double *theta) {
     s->stale = consider(s, theta, validation) ? 0 : s->stale + 1;
     if (++s->reports == s->next_check) {
         s->next_check *= 2;
-        s->owed = 1;
+        s->owed = !t->last; /* else it would decide nothing */
     }
     settle(s);
     clsi_training_progress told = {s->restart, s->before + p->iteration, p->loss,

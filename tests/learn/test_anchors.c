@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "learn/optimize.h"
 #include "tests/learn/made_data.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -292,6 +293,61 @@ static void rows_of_anchors_agree_with_differences(void **unused) {
     }
 }
 
+/* All at once, of some in any order, is what they give one by one. */
+static void the_gradient_of_anchors_is_that_of_their_rows(void **unused) {
+    (void)unused;
+    const char *const fields[] = {"chebyshev(4)", "network(5, 4)",
+                                  "terms(x*v.x; T1*log(T1); v.x^4*T1*T2)"};
+    const size_t which[] = {5, 0, 3, 2, 1, 4, 3, 3};
+    for (int k = 0; k < 3; k++) {
+        setup u = open_setup(fields[k]);
+        size_t P = u.us->n_theta;
+        double *all = calloc(3 * P, sizeof *all), *sum = all + P, *row = all + 2 * P;
+        double loss = 0, expected = 0, worst = 0, size = 0, r;
+        assert_int_equal(clsi_anchors_gradient(u.anchors, 8, which, u.theta, 3, &loss, all),
+                         CLS_OK);
+        for (size_t i = 0; i < 8; i++) {
+            assert_int_equal(clsi_anchors_weighted(u.anchors, which[i], u.theta, 3, &r, row),
+                             CLS_OK);
+            expected += r * r / 2;
+            for (size_t j = 0; j < P; j++) sum[j] += r * row[j];
+        }
+        for (size_t j = 0; j < P; j++) {
+            worst = fmax(worst, fabs(sum[j] - all[j]));
+            size = fmax(size, fabs(sum[j]));
+        }
+        assert_true(fabs(loss - expected) <= 1e-12 * expected);
+        if (!(worst <= 1e-11 * size)) fail_msg("%s: off by %g of %g", fields[k], worst, size);
+        free(all);
+        close_setup(&u);
+    }
+}
+
+/* The loss with a weight is mean r^2 + weight mean e^2, halved. */
+static void a_share_weighs_means_beside_each_other(void **unused) {
+    (void)unused;
+    setup u = open_setup("network(3)");
+    clsi_problem p;
+    size_t n = clsi_anchors_count(u.anchors),
+           regular = u.points->n_training * u.residual->n_equations;
+    double mean = 0, alone, together, share = 0.7;
+    clsi_residual_problem(u.residual, &p);
+    alone = clsi_full_loss(&p, u.theta);
+    for (size_t i = 0; i < n; i++) {
+        double value, wanted = clsi_anchors_value(u.anchors, i);
+        assert_int_equal(clsi_anchors_row(u.anchors, i, u.theta, &value, NULL), CLS_OK);
+        double e = (value - wanted) / (wanted != 0 ? fabs(wanted) : 1);
+        mean += e * e / (double)n;
+    }
+    u.residual->anchors = u.anchors;
+    u.residual->anchor_weight = clsi_anchors_weight(u.anchors, regular, share);
+    clsi_residual_problem(u.residual, &p);
+    together = clsi_full_loss(&p, u.theta) * (double)(regular + n) / (double)regular;
+    assert_true(mean > 0);
+    assert_true(fabs(together - alone - share * mean / 2) <= 1e-12 * together);
+    close_setup(&u);
+}
+
 /* Rows behind the regular ones: the same wherever an optimiser's list has them. */
 static void extra_rows_may_stand_anywhere(void **unused) {
     (void)unused;
@@ -452,15 +508,18 @@ static void terms_must_be_finite_at_the_data(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(masses_at_rest_set_the_scale),
-                                       cmocka_unit_test(zeros_leave_the_scale_free),
-                                       cmocka_unit_test(all_quantities_are_met),
-                                       cmocka_unit_test(optimisers_meet_anchors_of_networks_nearly),
-                                       cmocka_unit_test(rows_of_anchors_agree_with_differences),
-                                       cmocka_unit_test(extra_rows_may_stand_anywhere),
-                                       cmocka_unit_test(coefficients_of_a_friction_are_found),
-                                       cmocka_unit_test(a_gas_law_is_found_and_survives_its_file),
-                                       cmocka_unit_test(anchors_that_cannot_be_met),
-                                       cmocka_unit_test(terms_must_be_finite_at_the_data)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masses_at_rest_set_the_scale),
+        cmocka_unit_test(zeros_leave_the_scale_free),
+        cmocka_unit_test(all_quantities_are_met),
+        cmocka_unit_test(optimisers_meet_anchors_of_networks_nearly),
+        cmocka_unit_test(rows_of_anchors_agree_with_differences),
+        cmocka_unit_test(extra_rows_may_stand_anywhere),
+        cmocka_unit_test(the_gradient_of_anchors_is_that_of_their_rows),
+        cmocka_unit_test(a_share_weighs_means_beside_each_other),
+        cmocka_unit_test(coefficients_of_a_friction_are_found),
+        cmocka_unit_test(a_gas_law_is_found_and_survives_its_file),
+        cmocka_unit_test(anchors_that_cannot_be_met),
+        cmocka_unit_test(terms_must_be_finite_at_the_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

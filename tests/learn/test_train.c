@@ -243,7 +243,7 @@ static double validate(void *owner, const double *theta) {
 
 static double rollout(void *owner, const double *theta) {
     lesson *l = owner;
-    if (l->breaks && !l->judged++) return -1;
+    if (!l->judged++ && l->breaks) return -1;
     return sqrt(validate(owner, theta));
 }
 
@@ -312,6 +312,30 @@ static void trainings_resume_with_the_same_bits(void **unused) {
 static void rollouts_that_were_broken_off_are_made_up_for(void **unused) {
     (void)unused;
     resume_trainings(1);
+}
+
+/* Where the last parameters count, rollouts before the end would decide nothing. */
+static void the_last_parameters_are_rolled_out_once(void **unused) {
+    (void)unused;
+    toy_network toy;
+    toy_create(&toy, 4, 40, 1);
+    double *theta = malloc(toy.problem.n_parameters * sizeof *theta);
+    for (int last = 0; last < 2; last++) {
+        clsi_training_info info;
+        lesson l = {.toy = &toy};
+        clsi_training t = training_of(&l, &clsi_adam);
+        t.restarts = 1;
+        t.max_iterations = 1000;
+        t.patience = 0;
+        t.rollout = rollout;
+        t.last = last;
+        assert_int_equal(clsi_train(&t, theta, &info, NULL), CLS_OK);
+        assert_true(l.reports >= 16);
+        assert_true(last ? l.judged == 1 : l.judged > 1);
+        assert_true(info.rollout == rollout(&l, theta));
+    }
+    free(theta);
+    toy_free(&toy);
 }
 
 static void patience_ends_a_restart(void **unused) {
@@ -661,6 +685,7 @@ int main(void) {
         cmocka_unit_test(archives_keep_every_bit),
         cmocka_unit_test(trainings_resume_with_the_same_bits),
         cmocka_unit_test(rollouts_that_were_broken_off_are_made_up_for),
+        cmocka_unit_test(the_last_parameters_are_rolled_out_once),
         cmocka_unit_test(patience_ends_a_restart),
         cmocka_unit_test(restarts_keep_the_best),
         cmocka_unit_test(rollouts_refuse_and_end),
