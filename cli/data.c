@@ -56,7 +56,7 @@ static size_t spacings(const double *time, const double *id, size_t rows, time_f
     return n;
 }
 
-static cls_status look_at_time(const cls_table *t, time_facts *f, cls_error *error) {
+static cls_status look_at_times(const cls_table *t, time_facts *f, cls_error *error) {
     int k = cls_table_find(t, "time"), id = cls_table_find(t, "trajectory");
     size_t rows = cls_table_rows(t);
     *f = (time_facts){.known = k >= 0 && rows > 0};
@@ -77,6 +77,15 @@ static cls_status look_at_time(const cls_table *t, time_facts *f, cls_error *err
     }
     free(gap);
     return CLS_OK;
+}
+
+/* Rows of a trajectory need not stand together in the file. */
+static cls_status look_at_time(const cls_table *file, time_facts *f, cls_error *error) {
+    cls_table *grouped;
+    cls_status status = cls_table_group(file, &grouped, error);
+    if (!status) status = look_at_times(grouped ? grouped : file, f, error);
+    cls_table_free(&grouped);
+    return status;
 }
 
 static cls_status print_json(const cls_table *t, const time_facts *f, cls_error *error) {

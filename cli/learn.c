@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct lesson {
     const cli_arguments *a;
@@ -130,6 +131,8 @@ static cls_status name_results(lesson *l, cls_error *error) {
              l->model);
     snprintf(l->checkpoint, length, "%s.checkpoint", l->model);
     l->options.checkpoint = l->checkpoint;
+    if (l->options.resume && !l->quiet && access(l->checkpoint, F_OK) != 0)
+        cli_notice("there is no %s: learning begins anew", l->checkpoint);
     return CLS_OK;
 }
 
@@ -468,9 +471,10 @@ static const cli_option options[] = {
      "residual, shooting (windows simulated and compared: for noisy data) or derivative; "
      "else residual"},
     {"scheme", 0, "NAME",
-     "the residual: quadrature (order 4), vnots-symmetric, vnots; else quadrature; of positions "
-     "alone: weak (order 8), discrete-gradient, leapfrog, euler; else weak. With shooting "
-     "the scheme that simulates; else the system's default"},
+     "the residual: quadrature (order 4), vnots-symmetric, vnots, discrete-gradient, "
+     "implicit-midpoint (hamiltonians); else quadrature; of positions alone: weak (order 8), "
+     "discrete-gradient, leapfrog, euler; else weak. With shooting the scheme that simulates; else "
+     "the system's default"},
     {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
     {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
     {"adjoint", 0, "NAME",

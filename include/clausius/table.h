@@ -31,6 +31,10 @@ CLS_API cls_status cls_table_set_note(cls_table *t, const char *key, const char 
                                       cls_error *error);
 CLS_API const char *cls_table_note(const cls_table *t, const char *key); /* NULL when absent */
 
+/* A copy in which the rows of each trajectory (column `trajectory`) stand together, in the order of
+ * the file; *out is NULL when they do already, or when there is no such column. */
+CLS_API cls_status cls_table_group(const cls_table *t, cls_table **out, cls_error *error);
+
 /* Streaming, memory flat in the number of rows. `path` "-" is standard output. Nothing exists under
  * `path` before commit; discard removes every trace. */
 typedef struct cls_writer cls_writer;

@@ -4,30 +4,13 @@
  * times, whatever the spacing. Validation takes whole trajectories, every 1/validate-th one, so
  * that what is validated was never seen; a single trajectory is used to learn from alone. */
 #include "base/base.h"
+#include "data/table.h"
 #include "learn/learn.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- columns ---- */
-
-static cls_status missing_column(const cls_table *t, const char *file, const char *name,
-                                 cls_error *error) {
-    clsi_text text = {0};
-    for (size_t c = 0; c < cls_table_columns(t); c++)
-        clsi_text_printf(&text, "%s%s", c ? ", " : "", cls_table_name(t, c));
-    cls_status status = clsi_fail(
-        error, CLS_DATA, "%s: there is no column '%s', which the state needs; there are %s", file,
-        name, text.data ? text.data : "none");
-    clsi_text_clear(&text);
-    return status;
-}
-
-static const double *find_time(const cls_table *t) {
-    int c = cls_table_find(t, "time");
-    if (c < 0) c = cls_table_find(t, "t");
-    return c < 0 ? NULL : cls_table_column(t, (size_t)c);
-}
 
 static cls_status check_column(const char *file, const char *name, size_t rows,
                                const double *values, int positive, cls_error *error) {
@@ -38,30 +21,61 @@ static cls_status check_column(const char *file, const char *name, size_t rows,
     return CLS_OK;
 }
 
+/* What lies outside of what the system declares is a slip of the data (a unit, a sign) or of the
+ * declaration, and formulas may mean nothing there. */
+static cls_status check_domain(const char *file, const clsi_variable *v, size_t rows,
+                               const double *values, cls_error *error) {
+    for (size_t i = 0; i < rows; i++)
+        if (!(values[i] > v->low && values[i] < v->high))
+            return clsi_fail(error, CLS_DATA,
+                             "%s: row %zu: %s is %g, outside of its domain (%g, %g); mend the data "
+                             "or the domain in the system file",
+                             file, i + 1, v->name, values[i], v->low, v->high);
+    return CLS_OK;
+}
+
+/* With a number of its own for each trajectory its times must rise; a time that stands still cuts
+ * it, and without numbers a time that goes back begins the next one. */
+static cls_status check_times(const char *file, size_t rows, const double *time,
+                              const double *trajectory, cls_error *error) {
+    for (size_t i = 1; trajectory && i < rows; i++)
+        if (trajectory[i] == trajectory[i - 1] && time[i] < time[i - 1])
+            return clsi_fail(error, CLS_DATA,
+                             "%s: time goes back from %g to %g in trajectory %g: sort its rows by "
+                             "time, or give each run a number of its own",
+                             file, time[i - 1], time[i], trajectory[i]);
+    return CLS_OK;
+}
+
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
                              int partial, clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
-    const double *time = find_time(t);
-    int group = cls_table_find(t, "trajectory");
+    int found = clsi_table_time(t), group = cls_table_find(t, "trajectory");
     if (rows == 0) return CLS_OK;
-    if (!time) return missing_column(t, file, "time", error);
+    if (found < 0) return clsi_no_column(t, file, "time", CLS_DATA, error);
+    const double *time = cls_table_column(t, (size_t)found);
+    const double *number = group < 0 ? NULL : cls_table_column(t, (size_t)group);
     cls_status status = check_column(file, "time", rows, time, 0, error);
+    if (status == CLS_OK) status = check_times(file, rows, time, number, error);
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
         const char *name = cls_system_state_name(s, k);
         int c = cls_table_find(t, name);
         /* what the first table has, all have; a coordinate at least has to be there */
         if (c < 0 && partial && k > 0 && (at == 0 || !p->observed[k])) continue;
-        if (c < 0) return missing_column(t, file, name, error);
+        if (c < 0) return clsi_no_column(t, file, name, CLS_DATA, error);
         int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= s->nq + s->n;
         const double *values = cls_table_column(t, (size_t)c);
         status = check_column(file, name, rows, values, thermal, error);
+        const clsi_variable *v = thermal     ? &s->temperature[k - s->nq - s->n]
+                                 : k < s->nq ? &s->coordinate[k]
+                                             : NULL;
+        if (status == CLS_OK && v) status = check_domain(file, v, rows, values, error);
         memcpy(p->z + k * p->n + at, values, rows * sizeof(double));
         p->observed[k] = 1;
     }
     if (status != CLS_OK) return status;
     memcpy(p->time + at, time, rows * sizeof(double));
-    for (size_t i = 0; i < rows; i++)
-        trajectory[at + i] = group < 0 ? 0 : cls_table_column(t, (size_t)group)[i];
+    for (size_t i = 0; i < rows; i++) trajectory[at + i] = number ? number[i] : 0;
     return CLS_OK;
 }
 

@@ -8,7 +8,9 @@
  * The singular values come from one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselic 1992)
  * of the ROWS of R: these become sigma_i v_i, the right-hand side is rotated along, and U is never
  * formed. About 4 n^3 operations a sweep, 6 to 10 sweeps. Small singular values
- * come with relative accuracy, and one order of rotations gives one set of bits. */
+ * come with relative accuracy, and one order of rotations gives one set of bits. What lies below n
+ * DBL_EPSILON of the longest column after pivoting is rounding: it becomes zero. Rotated, it would
+ * fall by DBL_EPSILON in each sweep and never be orthogonal to anything. */
 #include "learn/lsq.h"
 #include <float.h>
 #include <math.h>
@@ -108,14 +110,28 @@ static void bring_to_front(size_t n, double *M, size_t k, double *norm, size_t *
     }
 }
 
+static void clear_rows(size_t n, double *M, size_t k) {
+    for (size_t i = k; i < n; i++) memset(M + i * (n + 1), 0, n * sizeof *M);
+}
+
 /* M = [A c] becomes Q^T [A c] with A P = Q R, columns in falling order: the rotations then converge
- * in half the sweeps (Drmac and Veselic 2008). work: 3 n + 1 numbers. */
-static void pivoted_triangle(size_t n, double *M, size_t *order, double *work) {
-    double *norm = work, *v = work + n, *w = v + n;
+ * in half the sweeps (Drmac and Veselic 2008). Returns how many rows are more than rounding.
+ * work: 3 n + 1 numbers. */
+static size_t pivoted_triangle(size_t n, double *M, size_t *order, double *work) {
+    double *norm = work, *v = work + n, *w = v + n, first = 0;
     size_t ld = n + 1;
     for (size_t k = 0; k < n; k++) {
         if (k % REFRESH == 0) column_norms(n, M, k, norm);
         bring_to_front(n, M, k, norm, order);
+        if (k == 0) first = sqrt(norm[0]);
+        if (sqrt(norm[k]) <= (double)n * DBL_EPSILON * first) { /* perhaps: norms were downdated */
+            column_norms(n, M, k, norm);
+            bring_to_front(n, M, k, norm, order);
+        }
+        if (sqrt(norm[k]) <= (double)n * DBL_EPSILON * first) {
+            clear_rows(n, M, k);
+            return k;
+        }
         size_t below = n - k - 1, right = n - k;
         for (size_t i = 0; i < below; i++) v[i] = M[(k + 1 + i) * ld + k];
         double *row = M + k * ld, tau = reflect(row + k, below, v);
@@ -129,6 +145,7 @@ static void pivoted_triangle(size_t n, double *M, size_t *order, double *work) {
         }
         for (size_t j = k + 1; j < n; j++) norm[j] = fmax(0, norm[j] - row[j] * row[j]);
     }
+    return n;
 }
 
 /* Makes rows x and y (n + 1 long, the last element only follows) orthogonal; the longer one ends in
@@ -156,23 +173,23 @@ static int rotate_pair(size_t n, double *x, double *y, double *norm_x, double *n
 }
 
 /* All pairs of a row of tile a and a later row of tile b >= a. */
-static size_t tile_pair(size_t n, double *M, double *norm, size_t a, size_t b) {
+static size_t tile_pair(size_t rows, size_t n, double *M, double *norm, size_t a, size_t b) {
     size_t turned = 0, ld = n + 1;
-    for (size_t i = a * TILE; i < n && i < (a + 1) * TILE; i++)
-        for (size_t j = a == b ? i + 1 : b * TILE; j < n && j < (b + 1) * TILE; j++)
+    for (size_t i = a * TILE; i < rows && i < (a + 1) * TILE; i++)
+        for (size_t j = a == b ? i + 1 : b * TILE; j < rows && j < (b + 1) * TILE; j++)
             turned += (size_t)rotate_pair(n, M + i * ld, M + j * ld, norm + i, norm + j);
     return turned;
 }
 
 /* All pairs once. Tiles of rows meet as in a tournament: the pairs of a round share no row, so that
  * threads may take them in any order, and two tiles fit in the cache. Round 0 is within tiles. */
-static size_t sweep(size_t n, double *M, double *norm) {
-    size_t tiles = (n + TILE - 1) / TILE, turned = 0;
+static size_t sweep(size_t rows, size_t n, double *M, double *norm) {
+    size_t tiles = (rows + TILE - 1) / TILE, turned = 0;
     tiles += tiles % 2; /* the last may be empty */
     for (size_t round = 0; round < tiles; round++) {
         size_t games = round ? tiles / 2 : tiles;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic) reduction(+ : turned) if (n > 4 * TILE)
+#pragma omp parallel for schedule(dynamic) reduction(+ : turned) if (rows > 4 * TILE)
 #endif
         for (size_t k = 0; k < games; k++) {
             size_t a = k, b = k, others = tiles - 1;
@@ -180,7 +197,7 @@ static size_t sweep(size_t n, double *M, double *norm) {
                 a = (round - 1 + k) % others;
                 b = k ? (round - 1 + others - k) % others : others;
             }
-            turned += tile_pair(n, M, norm, a < b ? a : b, a < b ? b : a);
+            turned += tile_pair(rows, n, M, norm, a < b ? a : b, a < b ? b : a);
         }
     }
     return turned;
@@ -199,29 +216,34 @@ static void sort_rows(size_t n, double *M, double *norm) {
     }
 }
 
-void clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work) {
+int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work) {
     size_t ld = n + 1, turned = 1;
+    int sweeps = 0;
     for (size_t j = 0; j < n; j++) order[j] = j;
-    pivoted_triangle(n, M, order, work);
-    for (int k = 0; k <= MAX_SWEEPS; k++) {
+    size_t rows = pivoted_triangle(n, M, order, work);
+    for (;; sweeps++) {
         for (size_t i = 0; i < n; i++) sigma[i] = clsi_vector_dot(n, M + i * ld, M + i * ld);
-        if (!turned || k == MAX_SWEEPS) break;
-        turned = sweep(n, M, sigma);
+        if (!turned || sweeps == MAX_SWEEPS) break;
+        turned = sweep(rows, n, M, sigma);
     }
     sort_rows(n, M, sigma);
     for (size_t i = 0; i < n; i++) sigma[i] = sqrt(sigma[i]);
+    return sweeps;
 }
 
-/* The unit vector that sticks out most of the rows so far, made orthogonal twice, is the next. */
-void clsi_complete_rows(size_t n, size_t have, double *V) {
-    for (size_t k = have; k < n; k++) {
-        double *v = V + k * n, best = -1;
+/* The unit vector that sticks out most of the rows so far, made orthogonal twice, is the next.
+ * out[j] is what of unit vector j sticks out. */
+void clsi_complete_rows(size_t n, size_t have, double *V, double *out) {
+    for (size_t j = 0; j < n; j++) out[j] = 1;
+    for (size_t k = 0; k < n; k++) {
+        double *v = V + k * n;
         size_t at = 0;
-        for (size_t j = 0; j < n; j++) {
-            double out = 1;
-            for (size_t i = 0; i < k; i++) out -= V[i * n + j] * V[i * n + j];
-            if (out > best) best = out, at = j;
+        if (k < have) {
+            for (size_t j = 0; j < n; j++) out[j] -= v[j] * v[j];
+            continue;
         }
+        for (size_t j = 1; j < n; j++)
+            if (out[j] > out[at]) at = j;
         memset(v, 0, n * sizeof *v);
         v[at] = 1;
         for (int pass = 0; pass < 2; pass++)
@@ -229,5 +251,6 @@ void clsi_complete_rows(size_t n, size_t have, double *V) {
                 clsi_vector_add(n, -clsi_vector_dot(n, V + i * n, v), V + i * n, v);
         double norm = sqrt(clsi_vector_dot(n, v, v));
         for (size_t j = 0; j < n; j++) v[j] /= norm;
+        for (size_t j = 0; j < n; j++) out[j] -= v[j] * v[j];
     }
 }

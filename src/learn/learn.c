@@ -145,24 +145,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    if (status == CLS_OK)
-        status = clsi_unknowns_create(system, set, o, w->points, &w->unknowns, w->error);
-    if (status == CLS_OK)
-        status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
-    if (status == CLS_OK) status = clsi_lesson_weights(w);
-    if (status == CLS_OK) status = clsi_lesson_check_from(w);
-    if (status == CLS_OK) status = clsi_anchors_create(w->unknowns, &w->anchors, w->error);
-    if (status != CLS_OK) return status;
-    w->info->parameters = w->unknowns->n_theta;
-    for (size_t i = 0; i < w->unknowns->n; i++)
-        w->info->isothermal |= w->unknowns->list[i].learned.trunk > 0;
-    w->info->samples = w->points->n_training;
-    w->info->validation_samples = w->points->n_windows - w->points->n_training;
-    w->theta = clsi_calloc(w->unknowns->n_theta, sizeof *w->theta);
-    w->begin = clsi_calloc(CLSI_BEGIN + w->unknowns->n_theta, sizeof *w->begin);
-    if (!w->theta || !w->begin) return clsi_no_memory(w->error);
-    status = clsi_lesson_loss(w, w->theta, 0, w->points->n_training, &w->info->loss_initial);
-    if (status == CLS_OK) status = clsi_lesson_solve(w);
+    if (status == CLS_OK) status = clsi_lesson_fit(w);
     if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
@@ -176,12 +159,10 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     return status;
 }
 
-cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
-                     const cls_table *const *tables, const char *const *names,
-                     const cls_learn_options *options, cls_model **out, cls_learn_info *info,
-                     cls_error *error) {
-    *out = NULL;
-    *info = (cls_learn_info){0};
+static cls_status learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                        const cls_table *const *tables, const char *const *names,
+                        const cls_learn_options *options, cls_model **out, cls_learn_info *info,
+                        cls_error *error) {
     cls_learn_options o = options ? *options : cls_learn_defaults();
     cls_assignments kept = {0}; /* the numbers that the given parts were learned with */
     if (o.given) {
@@ -213,11 +194,29 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     cls_status status = run(&w, system, set, n_tables, tables, names, out);
     omp_set_num_threads(threads);
     info->seconds = clsi_now() - w.started;
-    clsi_residual_free(&w.residual);
-    clsi_anchors_free(&w.anchors);
-    clsi_unknowns_free(&w.unknowns);
+    clsi_lesson_forget(&w);
     clsi_points_free(&w.points);
-    free(w.theta);
-    free(w.begin);
+    return status;
+}
+
+/* Trajectories whose rows do not stand together are sorted first, in copies. */
+cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                     const cls_table *const *tables, const char *const *names,
+                     const cls_learn_options *options, cls_model **out, cls_learn_info *info,
+                     cls_error *error) {
+    *out = NULL;
+    *info = (cls_learn_info){0};
+    cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);
+    const cls_table **used = clsi_calloc(n_tables + 1, sizeof *used);
+    cls_status status = copies && used ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
+        status = cls_table_group(tables[i], &copies[i], error);
+        used[i] = copies[i] ? copies[i] : tables[i];
+    }
+    if (status == CLS_OK)
+        status = learn(system, set, n_tables, used, names, options, out, info, error);
+    for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
+    free(copies);
+    free(used);
     return status;
 }

@@ -117,6 +117,8 @@ typedef struct clsi_unknowns {
     double trunk;           /* > 0: no temperature changes along the data (heat.c) */
     const cls_model *given; /* learned before, or NULL */
     double unit;            /* of convex energies */
+    size_t halved;          /* how often the usual number of terms was halved (bases chosen here) */
+    int chosen;             /* a basis was chosen here */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;
@@ -124,6 +126,10 @@ typedef struct clsi_unknowns {
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
                                 const cls_learn_options *o, const clsi_points *points,
                                 clsi_unknowns **out, cls_error *error);
+/* The same with fewer terms in the bases that nobody asked for: their number halved so often. */
+cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assignments *set,
+                                      const cls_learn_options *o, const clsi_points *points,
+                                      size_t halved, clsi_unknowns **out, cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
 /* A formula or a term of one: not a coefficient. */
 int clsi_is_energy(const clsi_unknown *u);

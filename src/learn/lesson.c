@@ -18,6 +18,46 @@ int clsi_is_loss(const clsi_lesson *w, const char *name) {
     return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
 }
 
+static void add_word(json_t *o, const char *key, const char *word) {
+    if (word) json_object_set_new(o, key, json_string(word));
+}
+
+static void add_count(json_t *o, const char *key, uint64_t n) {
+    if (n) json_object_set_new(o, key, json_integer((json_int_t)n));
+}
+
+static void add_number(json_t *o, const char *key, double x) {
+    if (x > 0) json_object_set_new(o, key, json_real(x));
+}
+
+/* What the user asked for that the other notes do not say. Threads, checkpoints and the time limit
+ * change nothing in what is learned; the parts have their fields beside them. */
+static json_t *asked(const clsi_lesson *w) {
+    const cls_learn_options *o = w->o;
+    json_t *all = json_object();
+    add_word(all, "loss", o->loss ? o->loss : "residual");
+    add_word(all, "scheme", o->scheme);
+    add_word(all, "weights", o->weights);
+    add_word(all, "adjoint", o->adjoint);
+    add_count(all, "window", o->window);
+    add_count(all, "substeps", o->substeps);
+    json_object_set_new(all, "validate", json_real(o->validate));
+    add_count(all, "max_windows", o->max_windows);
+    if (strcmp(w->info->optimizer, "linear") != 0) {
+        add_count(all, "epochs", o->max_iterations);
+        add_count(all, "restarts", o->restarts);
+        add_count(all, "patience", o->patience);
+        add_count(all, "batch", o->batch);
+        add_number(all, "rate", o->rate);
+        add_number(all, "last_rate", o->last_rate);
+        add_number(all, "decay", o->decay);
+        add_count(all, "constant_rate", o->constant_rate != 0);
+        add_count(all, "last", o->last != 0);
+        add_count(all, "from_a_model", o->from != NULL);
+    }
+    return all;
+}
+
 static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const *names) {
     json_t *files = json_array();
     for (size_t i = 0; i < n_tables; i++) {
@@ -27,11 +67,13 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
     }
     const cls_learn_info *f = w->info;
     json_t *all = json_pack(
-        "{s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "data", files, "version",
-        cls_version(), "optimizer", f->optimizer, "seed", (json_int_t)w->o->seed, "windows",
-        (json_int_t)f->samples, "validation_windows", (json_int_t)f->validation_samples, "loss",
-        f->loss_final, "validation_loss", isfinite(f->loss_validation) ? f->loss_validation : 0.0,
-        "unseen", (json_int_t)f->unseen, "condition", f->condition, "scale_fixed", f->normalised);
+        "{s:o, s:s, s:s, s:I, s:o, s:I, s:I, s:f, s:I, s:f, s:b}", "data", files, "version",
+        cls_version(), "optimizer", f->optimizer, "seed", (json_int_t)w->o->seed, "options",
+        asked(w), "windows", (json_int_t)f->samples, "validation_windows",
+        (json_int_t)f->validation_samples, "loss", f->loss_final, "unseen", (json_int_t)f->unseen,
+        "condition", f->condition, "scale_fixed", f->normalised);
+    if (isfinite(f->loss_validation))
+        json_object_set_new(all, "validation_loss", json_real(f->loss_validation));
     json_t *given = w->o->given && w->o->given->provenance
                         ? json_loads(w->o->given->provenance, 0, NULL)
                         : NULL;

@@ -1,6 +1,7 @@
 /* learn, inside: one lesson, from data to model, for the files that work on it.
  *
  *   learn.c    what is to be done, in order
+ *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve or iterations
  *   fit.c      the fits that go on from there: shooting, derivatives
  *   lesson.c   the model at the end */
@@ -38,6 +39,13 @@ enum {
 
 double clsi_now(void); /* seconds */
 int clsi_is_loss(const clsi_lesson *w, const char *name);
+
+/* ---- degree.c ---- */
+
+/* Makes what is to be learned (unknowns, residual, anchors) from points, and solves for it. */
+cls_status clsi_lesson_fit(clsi_lesson *w);
+/* Frees all that but the points. */
+void clsi_lesson_forget(clsi_lesson *w);
 
 /* ---- solve.c ---- */
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 512 };
+enum { ROWS = 512, MOST = 16384 }; /* parameters: two matrices of 2 GiB */
 
 static const double FIRST_DAMPING = 1e-3, LEAST_DAMPING = 1e-15, MOST_DAMPING = 1e12;
 /* Relative to the largest element of the diagonal. */
@@ -41,6 +41,11 @@ static void release(lm *m) {
 
 static cls_status prepare(lm *m, const clsi_problem *p, cls_error *error) {
     size_t n = m->n = p->n_parameters;
+    if (n > MOST)
+        return clsi_fail(error, CLS_USAGE,
+                         "lm keeps matrices of %zu x %zu numbers, %.0f GiB; take spring, lbfgs or "
+                         "adam, or smaller fields",
+                         n, n, 16 * (double)n * (double)n / 1073741824);
     cls_status status = clsi_space_create(0, &m->space, error);
     if (status != CLS_OK) return status;
     m->G = clsi_calloc(n * n + 1, sizeof(double));

@@ -171,6 +171,7 @@ void clsi_lsq_free(clsi_lsq **pointer) {
     free(q->buffer);
     free(q->null_space);
     free(q->active);
+    clsi_seen_free(&q->seen);
     free(q);
     *pointer = NULL;
 }
@@ -221,6 +222,7 @@ cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_err
             return clsi_fail(error, CLS_NUMERIC,
                              "row %zu of the least-squares problem is not finite", q->rows + 1);
         q->rows++;
+        clsi_seen_free(&q->seen);
         if (++q->waiting == CLSI_SHARDS * CLSI_QR_ROWS) flush(q);
     }
     return CLS_OK;

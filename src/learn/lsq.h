@@ -18,11 +18,13 @@ size_t clsi_qr_work(size_t n);
 
 /* M (n, n + 1) = [A c] becomes U^T [A c]: rows sigma_i v_i (largest first) and U^T c, by Jacobi
  * rotations of the rows. sigma (n). The rows are left unnormalised, and column j of M belongs to
- * column order[j] of A. work: 3 n + 1 numbers. */
-void clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work);
+ * column order[j] of A. work: 3 n + 1 numbers. Returns the number of sweeps, 60 when they did not
+ * suffice. */
+int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work);
 
-/* Rows `have`.. of V (n, n) are filled so that all n rows are orthonormal. */
-void clsi_complete_rows(size_t n, size_t have, double *V);
+/* Rows `have`.. of V (n, n) are filled so that all n rows are orthonormal. work: n
+ * numbers. */
+void clsi_complete_rows(size_t n, size_t have, double *V, double *work);
 
 /* ---- lsq_inequalities.c ---- */
 
@@ -44,6 +46,17 @@ typedef struct clsi_shard {
     int used;
 } clsi_shard;
 
+/* The triangle's singular values: R D = U Sigma V^T, D scales its columns to norm 1. Kept while no
+ * row is added, because inequalities that are found one after the other ask for it again. */
+typedef struct clsi_seen {
+    size_t n, rank;
+    double rcond;
+    double *D, *sigma, *target; /* (n): scales, singular values, U^T c */
+    double *V;                  /* (n, n) rows v_i */
+} clsi_seen;
+
+void clsi_seen_free(clsi_seen **seen);
+
 struct clsi_lsq {
     size_t unknowns, fixed, n; /* n = unknowns - fixed remain after elimination */
     size_t *order;             /* (unknowns): the `fixed` eliminated ones, then the others */
@@ -53,6 +66,7 @@ struct clsi_lsq {
     size_t waiting, rows;
     double *null_space;
     size_t *active;
+    clsi_seen *seen; /* of the rows so far, or NULL */
 };
 
 /* Everything seen so far in shard[0]. */

@@ -8,7 +8,8 @@
  * a polyhedron nearest to U^T c" (lsq_inequalities.c). Unseen directions may move to satisfy an
  * inequality; they pay a small price (FREE) for it, so that they move as little as needed.
  *
- * Cost: 30 to 50 n^3 operations for the singular values, n^2 per inequality. */
+ * Cost: 30 to 50 n^3 operations for the singular values, once for the same rows; n^2 per
+ * inequality. */
 #include "learn/lsq.h"
 #include "base/base.h"
 #include <math.h>
@@ -22,67 +23,90 @@ static const double FREE = 1e-6;
 typedef struct solution {
     clsi_lsq *q;
     size_t n, rank;
-    size_t *order;              /* (n): columns as the singular values want them */
-    double *work;               /* (3 n + 1) */
-    double *D, *sigma, *target; /* (n): scales, singular values (price where unseen), U^T c */
-    double *V;                  /* (n, n) rows v_i */
-    double *M;                  /* (n, n + 1) */
-    double *s, *y;              /* (n) coordinates; unknowns without the fixed ones */
-    double *loose;              /* (unknowns) the solution without inequalities */
-    double *F, *f, *u, *size;   /* inequalities in z (m, n), (m); multipliers; norms of the rows */
+    const double *D, *target; /* (n): scales, U^T c, both of q->seen */
+    const double *V;          /* (n, n) rows v_i, of q->seen */
+    double *sigma;            /* (n): singular values, the price where unseen */
+    double *s, *y;            /* (n) coordinates; unknowns without the fixed ones */
+    double *loose;            /* (unknowns) the solution without inequalities */
+    double *F, *f, *u, *size; /* inequalities in z (m, n), (m); multipliers; norms of the rows */
     double gap;
 } solution;
 
 static void release(solution *s) {
-    free(s->D), free(s->sigma), free(s->target), free(s->V), free(s->M), free(s->s), free(s->y);
-    free(s->loose), free(s->order), free(s->work);
+    free(s->sigma), free(s->s), free(s->y), free(s->loose);
     free(s->F), free(s->f), free(s->u), free(s->size);
 }
 
 static int prepare(solution *s, size_t m) {
     size_t n = s->n;
-    double **vectors[] = {&s->D, &s->sigma, &s->target, &s->s, &s->y};
+    double **vectors[] = {&s->sigma, &s->s, &s->y};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         if (!(*vectors[i] = clsi_calloc(n + 1, sizeof(double)))) return 0;
     double **lists[] = {&s->f, &s->u, &s->size};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (!(*lists[i] = clsi_calloc(m + 1, sizeof(double)))) return 0;
-    s->M = clsi_calloc(n * (n + 1) + 1, sizeof(double));
-    s->V = clsi_calloc(n * n + 1, sizeof(double));
     s->F = clsi_calloc(m * n + 1, sizeof(double));
     s->loose = clsi_calloc(s->q->unknowns + 1, sizeof(double));
-    s->order = clsi_calloc(n + 1, sizeof(size_t));
-    s->work = clsi_calloc(3 * n + 1, sizeof(double));
-    return s->M && s->V && s->F && s->loose && s->order && s->work;
+    return s->F && s->loose;
 }
 
 /* ---- singular values ---- */
 
-static void scale_columns(solution *s) {
-    size_t n = s->n, ld = n + 1;
-    const double *R = s->q->shard[0].R;
+void clsi_seen_free(clsi_seen **pointer) {
+    clsi_seen *t = *pointer;
+    if (!t) return;
+    free(t->D), free(t->sigma), free(t->target), free(t->V), free(t);
+    *pointer = NULL;
+}
+
+static void scale_columns(size_t n, const double *R, double *D, double *M) {
+    size_t ld = n + 1;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++) s->D[j] = hypot(s->D[j], R[i * ld + j]);
-    for (size_t j = 0; j < n; j++) s->D[j] = s->D[j] > 0 ? 1 / s->D[j] : 1;
+        for (size_t j = i; j < n; j++) D[j] = hypot(D[j], R[i * ld + j]);
+    for (size_t j = 0; j < n; j++) D[j] = D[j] > 0 ? 1 / D[j] : 1;
     for (size_t i = 0; i < n; i++) {
-        for (size_t j = i; j < n; j++) s->M[i * ld + j] = R[i * ld + j] * s->D[j];
-        s->M[i * ld + n] = R[i * ld + n];
+        for (size_t j = i; j < n; j++) M[i * ld + j] = R[i * ld + j] * D[j];
+        M[i * ld + n] = R[i * ld + n];
     }
 }
 
-static void decompose(solution *s, double rcond) {
-    size_t n = s->n, ld = n + 1, whole = 0;
-    clsi_svd_rows(n, s->M, s->sigma, s->order, s->work);
-    double largest = n ? s->sigma[0] : 0;
-    for (size_t i = 0; i < n && s->sigma[i] > 0; i++) {
-        /* A row of rounding only is orthogonal to the others while it is a normal number. */
-        if (s->sigma[i] < 1e-140) break;
-        for (size_t j = 0; j < n; j++) s->V[i * n + s->order[j]] = s->M[i * ld + j] / s->sigma[i];
-        s->rank += s->sigma[i] > rcond * largest;
+/* M (n, n + 1), order (n), work (3 n + 1): scratch. */
+static void decompose(clsi_seen *t, const double *R, double *M, size_t *order, double *work) {
+    size_t n = t->n, ld = n + 1, whole = 0;
+    scale_columns(n, R, t->D, M);
+    clsi_svd_rows(n, M, t->sigma, order, work);
+    for (size_t i = 0; i < n && t->sigma[i] > 0; i++) {
+        for (size_t j = 0; j < n; j++) t->V[i * n + order[j]] = M[i * ld + j] / t->sigma[i];
+        t->rank += t->sigma[i] > t->rcond * t->sigma[0];
         whole++;
     }
-    clsi_complete_rows(n, whole, s->V);
-    for (size_t i = 0; i < s->rank; i++) s->target[i] = s->M[i * ld + n];
+    clsi_complete_rows(n, whole, t->V, work);
+    for (size_t i = 0; i < t->rank; i++) t->target[i] = M[i * ld + n];
+}
+
+/* q->seen of all rows so far. */
+static cls_status look(clsi_lsq *q, double rcond, cls_error *error) {
+    size_t n = q->n;
+    if (q->seen && q->seen->rcond == rcond) return CLS_OK;
+    clsi_seen_free(&q->seen);
+    clsi_seen *t = q->seen = clsi_calloc(1, sizeof *t);
+    if (!t) return clsi_no_memory(error);
+    *t = (clsi_seen){.n = n,
+                     .rcond = rcond,
+                     .D = clsi_calloc(n + 1, sizeof(double)),
+                     .sigma = clsi_calloc(n + 1, sizeof(double)),
+                     .target = clsi_calloc(n + 1, sizeof(double)),
+                     .V = clsi_calloc(n * n + 1, sizeof(double))};
+    double *M = clsi_calloc(n * (n + 1) + 1, sizeof *M);
+    double *work = clsi_calloc(3 * n + 1, sizeof *work);
+    size_t *order = clsi_calloc(n + 1, sizeof *order);
+    int all = t->D && t->sigma && t->target && t->V && M && work && order;
+    if (all)
+        decompose(t, q->shard[0].R, M, order, work);
+    else
+        clsi_seen_free(&q->seen);
+    free(M), free(work), free(order);
+    return all ? CLS_OK : clsi_no_memory(error);
 }
 
 /* ---- unknowns ---- */
@@ -275,10 +299,14 @@ static void report(const solution *s, size_t m, double condition, clsi_lsq_info 
 static cls_status solve(solution *s, double rcond, size_t m, const double *E, const double *e,
                         double *x, clsi_lsq_info *info, double *kkt, double *reduced,
                         cls_error *error) {
-    scale_columns(s);
-    decompose(s, rcond);
+    cls_status status = look(s->q, rcond, error);
+    if (status != CLS_OK) return status;
+    const clsi_seen *seen = s->q->seen;
+    s->rank = seen->rank;
+    s->D = seen->D, s->V = seen->V, s->target = seen->target;
+    memcpy(s->sigma, seen->sigma, s->n * sizeof *s->sigma);
     double condition = s->rank ? s->sigma[0] / s->sigma[s->rank - 1] : 0;
-    cls_status status = null_space(s, error);
+    status = null_space(s, error);
     if (status == CLS_OK) status = keep_active(s, m, error);
     if (status == CLS_OK) status = coordinates(s, m, E, e, reduced, error);
     if (status != CLS_OK) return status;

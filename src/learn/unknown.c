@@ -283,9 +283,10 @@ static double count_terms(size_t d, size_t even, size_t degree) {
 }
 
 /* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction, 20
- * where parts are multiplied with each other (a matrix) and one solve is not enough. */
-static int auto_degree(size_t d, size_t even, int formula, int products) {
-    double most = formula ? 1010 : products ? 20 : 140;
+ * where parts are multiplied with each other (a matrix) and one solve is not enough. `halved` so
+ * many times where there are few data. */
+static int auto_degree(size_t d, size_t even, int formula, int products, size_t halved) {
+    double most = ldexp(formula ? 1010 : products ? 20 : 140, -(int)halved);
     int degree = 1;
     while (degree < (formula ? 12 : 8) && count_terms(d, even, (size_t)degree + 1) <= most)
         degree++;
@@ -314,7 +315,7 @@ static int has_couplings(const clsi_unknowns *us) {
     return 0;
 }
 
-static cls_status choose_field(const clsi_unknowns *us, clsi_unknown *u, cls_error *error) {
+static cls_status choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *error) {
     const cls_system *s = us->s;
     int formula = is_energy(s, u);
     char chosen[128], more[48] = "";
@@ -323,7 +324,8 @@ static cls_status choose_field(const clsi_unknowns *us, clsi_unknown *u, cls_err
     clsi_learned *l = &u->learned;
     if (!spec) {
         snprintf(chosen, sizeof chosen, "chebyshev(%d)",
-                 auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us)));
+                 auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us), us->halved));
+        us->chosen = 1;
         spec = chosen;
         kind = clsi_field_kind_of(spec);
     }
@@ -530,9 +532,16 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
                                 const cls_learn_options *o, const clsi_points *points,
                                 clsi_unknowns **out, cls_error *error) {
+    return clsi_unknowns_create_small(system, set, o, points, 0, out, error);
+}
+
+cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assignments *set,
+                                      const cls_learn_options *o, const clsi_points *points,
+                                      size_t halved, clsi_unknowns **out, cls_error *error) {
     *out = NULL;
     clsi_unknowns *us = clsi_calloc(1, sizeof *us);
     if (!us) return clsi_no_memory(error);
+    us->halved = halved;
     cls_status status = fill(system, set, o, points, us, error);
     if (status == CLS_OK)
         *out = us;

@@ -226,10 +226,50 @@ test_bad_data() {
     expect_refused 3 'nothing to learn from'
     printf 'time,x,v.x,T1\n0,0,0,1\n1,0,0,1\n2,0,0,1\n' >short.csv
     run "$CLAUSIUS" learn adiabatic-piston short.csv --unknown F1
-    expect_refused 3 "short\.csv.*'T2'.*there are time, x, v\.x, T1"
+    expect_refused 3 'short\.csv has no column "T2".*it has: time, x, v\.x, T1'
     printf 'time,x,v.x,T1,T2\n0,0,0,1,1\n1,0,0,1,-1\n2,0,0,1,1\n' >cold.csv
     run "$CLAUSIUS" learn adiabatic-piston cold.csv --unknown F1
     expect_refused 3 'cold\.csv: row 2: T2 is -1'
+    printf 'time,x,v.x,T1,T2\n0,0,0,1,1\n1,0,0,1,1\n2,20,0,1,1\n' >far.csv
+    run "$CLAUSIUS" learn adiabatic-piston far.csv --unknown F1
+    expect_refused 3 'far\.csv: row 3: x is 20, outside of its domain \(-2, 2\)'
+    printf 'trajectory,time,x,v.x,T1,T2\n1,2,0,0,1,1\n1,1,0,0,1,1\n1,0,0,0,1,1\n' >back.csv
+    run "$CLAUSIUS" learn adiabatic-piston back.csv --unknown F1
+    expect_refused 3 'back\.csv: time goes back from 2 to 1 in trajectory 1'
+}
+
+test_rows_in_the_order_of_time() { # every trajectory at each time: the same model
+    observe data.csv 20
+    (head -n 1 data.csv && tail -n +2 data.csv | sort -t, -k2,2g -k1,1n) >times.csv
+    run "$CLAUSIUS" data inspect times.csv
+    expect_stdout '20 trajectories'
+    expect_stdout 'spacing 0\.01 everywhere'
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --json -o a.safetensors
+    expect_ok
+    expect_json 'd["parameters"] < 100' # few data, few terms
+    cp "$out" a.json
+    run "$CLAUSIUS" learn adiabatic-piston times.csv --unknown F1 --json -o b.safetensors
+    expect_ok
+    expect_json 'd["loss"] == __import__("json").load(open("a.json"))["loss"]'
+}
+
+test_terms_are_told() {
+    observe data.csv 20
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "terms(1; v.x^2; v.x^2*T1^2)" -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout '^model of adiabatic-piston: 1 learned part, 3 parameters'
+    expect_stdout '^    0\.0(2|200[0-9]*|199[0-9]*) +times 1$'
+    expect_stdout '^    (2|2\.0000[0-9]*|1\.9999[0-9]*) +times v\.x\^2$'
+    expect_stdout '^    (0\.2|0\.2000[0-9]*|0\.1999[0-9]*) +times v\.x\^2\*T1\^2$'
+    expect_stdout '^  options +\{"loss":"residual","validate":0\.1\}$'
+}
+
+test_resume_without_a_checkpoint_is_told() {
+    observe data.csv 12
+    run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "network(3)" --epochs 5 --resume -o m.safetensors
+    expect_ok
+    expect_stderr 'there is no m\.safetensors\.checkpoint: learning begins anew'
 }
 
 test_bad_flags() {
@@ -442,6 +482,17 @@ test_bad_models() {
     sed 's/friction F1 on T1/friction F7 on T1/' good.safetensors >other.safetensors
     run "$CLAUSIUS" simulate other.safetensors --steps 1
     expect_exit 4
+    # what the notes say must fit, and the file is named
+    sed 's/"part\(.\{1,2\}\):\(.\{1,2\}\)F1/"part\1:\2F9/' good.safetensors >part.safetensors
+    cmp -s good.safetensors part.safetensors && fail "nothing was changed"
+    run "$CLAUSIUS" show part.safetensors
+    expect_exit 4
+    expect_stderr "part\.safetensors: the system has no part 'F9'"
+    head -c -8 good.safetensors >start.safetensors
+    printf '\000\000\000\000\000\000\370\177' >>start.safetensors
+    run "$CLAUSIUS" simulate start.safetensors --steps 1
+    expect_exit 4
+    expect_stderr 'start\.safetensors: its start is not finite'
 }
 
 run_tests

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "learn/lsq.h"
 #include "learn/problem.h"
 #include <clausius/random.h>
 #include <math.h>
@@ -424,6 +425,39 @@ static void active_set_and_gap_are_true(void **state) {
     }
 }
 
+/* 20 rows for 300 unknowns: the triangle's rows are rounding of rounding, down to 1e-300, and no
+ * rotation makes them orthogonal. They are left alone, and the solution is the shortest one. */
+static void few_rows_for_many_unknowns(void **state) {
+    (void)state;
+    enum { MANY = 300, SEEN = 20 };
+    double *A = noise(SEEN * MANY, 21), *b = noise(SEEN, 22), *x = malloc(MANY * sizeof *x);
+    clsi_lsq *q;
+    clsi_lsq_info info;
+    assert_int_equal(clsi_lsq_create(MANY, 0, NULL, NULL, &q, NULL), CLS_OK);
+    add(q, SEEN, MANY, A, b, SEEN);
+    assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, x, &info, NULL, NULL), CLS_OK);
+    assert_int_equal(info.rank, SEEN);
+    assert_int_equal(info.unseen, MANY - SEEN);
+    assert_true(info.residual < 1e-13);
+    for (size_t k = 0; k < info.unseen; k++)
+        for (size_t i = 0; i < SEEN; i++) {
+            double t = 0;
+            for (size_t j = 0; j < MANY; j++) t += A[i * MANY + j] * info.null_space[k * MANY + j];
+            assert_true(fabs(t) < 1e-12);
+        }
+    clsi_lsq_free(&q);
+    /* the same matrix, and how often it was swept over */
+    double *V = calloc(MANY * (MANY + 1), sizeof *V), sigma[MANY], work[3 * MANY + 1];
+    size_t order[MANY];
+    for (size_t i = 0; i < SEEN; i++) memcpy(V + i * (MANY + 1), A + i * MANY, MANY * sizeof *A);
+    for (size_t i = SEEN; i < MANY; i++) /* what rounding makes of zero */
+        for (size_t j = 0; j < MANY; j++)
+            V[i * (MANY + 1) + j] = 1e-17 * A[j % SEEN * MANY + (i + j) % MANY];
+    assert_true(clsi_svd_rows(MANY, V, sigma, order, work) <= 20);
+    assert_true(sigma[SEEN - 1] > 0.1 && sigma[SEEN] == 0);
+    free(A), free(b), free(x), free(V);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(normal_equations_hold),
@@ -438,6 +472,7 @@ int main(void) {
         cmocka_unit_test(a_positive_polynomial),
         cmocka_unit_test(a_subset_is_a_problem_of_its_own),
         cmocka_unit_test(active_set_and_gap_are_true),
+        cmocka_unit_test(few_rows_for_many_unknowns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

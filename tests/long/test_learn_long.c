@@ -402,6 +402,35 @@ static void noisy_data(void **state) {
     cls_table_free(&t);
 }
 
+static int count_iterations(void *owner, const cls_learn_progress *p) {
+    *(size_t *)owner += strcmp(p->phase, "iterate") == 0;
+    return 0;
+}
+
+/* Four layers of 512 are more formulas than a graph holds: said before the training, not after. */
+static void too_wide_is_said_before_training(void **state) {
+    const shared *all = *state;
+    const cls_table *data = all->data;
+    const char *name = "piston", *part = "G";
+    cls_model *m;
+    cls_learn_info info;
+    cls_error error;
+    size_t iterations = 0;
+    cls_learn_options o = cls_learn_defaults();
+    o.n_unknown = 1;
+    o.unknown = &part;
+    o.field = "network(512, 512, 512, 512)";
+    o.max_windows = 100;
+    o.watch = count_iterations;
+    o.owner = &iterations;
+    assert_int_not_equal(cls_learn(all->piston, NULL, 1, &data, &name, &o, &m, &info, &error),
+                         CLS_OK);
+    assert_null(m);
+    assert_non_null(strstr(error.message, "a model with 791040 parameters cannot be built"));
+    assert_non_null(strstr(error.message, "take smaller fields"));
+    assert_int_equal(iterations, 0);
+}
+
 int main(void) {
     if (!getenv("CLAUSIUS_LONG")) {
         puts("skipped: CLAUSIUS_LONG is not set (make check-long sets it)");
@@ -415,6 +444,7 @@ int main(void) {
                                        cmocka_unit_test(by_networks),
                                        cmocka_unit_test(untrained_parameters),
                                        cmocka_unit_test(friction_in_several_dimensions),
-                                       cmocka_unit_test(noisy_data)};
+                                       cmocka_unit_test(noisy_data),
+                                       cmocka_unit_test(too_wide_is_said_before_training)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
