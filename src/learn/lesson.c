@@ -30,14 +30,20 @@ static void add_number(json_t *o, const char *key, double x) {
     if (x > 0) json_object_set_new(o, key, json_real(x));
 }
 
+/* The one asked for, or the default; with shooting the default is the system's. */
+static const char *scheme_of(const clsi_lesson *w) {
+    if (w->o->scheme || clsi_is_loss(w, "shooting")) return w->o->scheme;
+    return w->points->intervals ? "weak" : "quadrature";
+}
+
 /* What the user asked for that the other notes do not say. Threads, checkpoints and the time limit
  * change nothing in what is learned; the parts have their fields beside them. */
 static json_t *asked(const clsi_lesson *w) {
     const cls_learn_options *o = w->o;
     json_t *all = json_object();
     add_word(all, "loss", o->loss ? o->loss : "residual");
-    add_word(all, "scheme", o->scheme);
-    add_word(all, "weights", o->weights);
+    add_word(all, "scheme", scheme_of(w));
+    add_word(all, "weights", o->weights ? o->weights : "balanced");
     add_word(all, "adjoint", o->adjoint);
     add_count(all, "window", o->window);
     add_count(all, "substeps", o->substeps);

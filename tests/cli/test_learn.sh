@@ -262,7 +262,7 @@ test_terms_are_told() {
     expect_stdout '^    0\.0(2|200[0-9]*|199[0-9]*) +times 1$'
     expect_stdout '^    (2|2\.0000[0-9]*|1\.9999[0-9]*) +times v\.x\^2$'
     expect_stdout '^    (0\.2|0\.2000[0-9]*|0\.1999[0-9]*) +times v\.x\^2\*T1\^2$'
-    expect_stdout '^  options +\{"loss":"residual","validate":0\.1\}$'
+    expect_stdout '^  options +\{"loss":"residual","scheme":"quadrature","weights":"balanced","validate":0\.1\}$'
 }
 
 test_resume_without_a_checkpoint_is_told() {
