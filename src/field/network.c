@@ -11,16 +11,18 @@
  *     5 dF/dW_l = e_l a_(l-1)^T + delta_l adot_(l-1)^T, dF/db_l = e_l
  *
  * 6 matrix products' worth for any number of inputs (2 for value and gradient, 3 when beta is
- * absent), the last as one product over pairs of rows (e, delta) and (a, adot), which therefore
- * stand next to each other in memory. The output layer is a layer with one row and no bias (a
- * constant is gauge); with (e, delta) = (alpha, 1) there all layers are alike.
+ * absent), the last as one product over pairs (e, delta) and (a, adot). The output layer is a layer
+ * with one row and no bias (a constant is gauge); with (e, delta) = (alpha, 1) there all layers are
+ * alike.
  *
  * All passes run over blocks of CLSI_NETWORK_BLOCK samples, features contiguous, rows padded. W is
  * packed once per call, as it is and transposed. Sums over samples are in order, one sample after
  * the other: the same bits for one call with n samples as for several with parts of them.
  *
  * Where alpha and beta depend on value and gradient (a loss), evaluate and then reverse does passes
- * 1 and 2 twice, 8 products instead of 6; block by block (clsi_network_open) it is 6. */
+ * 1 and 2 twice, 8 products instead of 6; in stages (clsi_field_blocks) it is 6. There a and delta
+ * of CLSI_NETWORK_SAMPLES samples are kept from passes 1 and 2 to the others; e and adot are of the
+ * block at hand. */
 #include "field/network_kernels.h"
 #include "base/base.h"
 #include <math.h>
@@ -41,6 +43,10 @@ static size_t row_length(size_t n) {
     return 8 * (lines | 1);
 }
 
+static size_t block_of(size_t n) {
+    return n < BLOCK ? n : BLOCK;
+}
+
 /* Pieces of whole cache lines; with base NULL only counts. */
 typedef struct carver {
     double *base;
@@ -53,26 +59,25 @@ static double *carve(carver *c, size_t n) {
     return p;
 }
 
-static void carve_layer(carver *c, clsi_network_layer *a, size_t width, size_t samples) {
-    a->width = width;
-    a->ld = row_length(width);
-    a->step = 2 * a->ld;
-    a->a = carve(c, 2 * samples * a->ld);
-    a->e = carve(c, 2 * samples * a->ld);
-    a->s = carve(c, samples * a->ld);
+static void carve_layer(carver *c, clsi_network_layer *y, size_t width, size_t samples) {
+    y->width = width;
+    y->ld = row_length(width);
+    double **kept[] = {&y->a, &y->delta, &y->s, &y->h}, **passing[] = {&y->adot, &y->e};
+    for (size_t i = 0; i < 4; i++) *kept[i] = carve(c, samples * y->ld);
+    for (size_t i = 0; i < 2; i++) *passing[i] = carve(c, block_of(samples) * y->ld);
 }
 
-/* Lays out the scratch for n samples; returns the doubles needed (with those for alignment). */
-static size_t lay_out(const clsi_field *f, size_t n, double *scratch, clsi_network_pass *r) {
+/* Lays out the scratch for what `samples` samples keep; returns the doubles needed (with those for
+ * alignment). */
+static size_t lay_out(const clsi_field *f, size_t samples, double *scratch, clsi_network_pass *r) {
     const clsi_network *net = f->data;
-    size_t samples = n < BLOCK ? n : BLOCK;
     uintptr_t odd = (uintptr_t)scratch % 64;
     carver c = {scratch ? scratch + (odd ? (64 - odd) / sizeof(double) : 0) : NULL, 0};
     r->net = net;
     r->d = f->d;
     r->zero = carve(&c, padded(CLSI_NETWORK_MAX_WIDTH));
     r->plain_stride = padded(f->d);
-    r->plain = carve(&c, samples * r->plain_stride);
+    r->plain = carve(&c, block_of(samples) * r->plain_stride);
     carve_layer(&c, &r->layer[0], f->d, samples);
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
@@ -82,13 +87,12 @@ static size_t lay_out(const clsi_field *f, size_t n, double *scratch, clsi_netwo
         r->sum[l] = carve(&c, clsi_network_sum_size(w) + padded(w->out));
         carve_layer(&c, &r->layer[l + 1], w->out, samples);
     }
-    if (scratch) memset(r->layer[0].a, 0, 2 * samples * r->layer[0].ld * sizeof(double));
     return c.used + L;
 }
 
 static size_t scratch_size(const clsi_field *f, size_t n) {
     clsi_network_pass r;
-    return lay_out(f, n, NULL, &r);
+    return lay_out(f, block_of(n), NULL, &r);
 }
 
 /* (k, n) with element (i, j) at from[i*row + j*column], to panels of (k, columns). */
@@ -119,68 +123,74 @@ static void prepare(clsi_network_pass *r, const double *theta, int backward) {
 
 /* ---- the passes over one block ---- */
 
-/* Rows of a sample are a and adot (e and delta), or a (e) alone. */
-static void set_pairs(clsi_network_pass *r, size_t pairs) {
-    for (size_t l = 0; l <= r->net->n_layers; l++) r->layer[l].step = pairs * r->layer[l].ld;
+/* The rows of a layer from a sample on. */
+static clsi_network_layer rows_from(const clsi_network_pass *r, size_t l, size_t first) {
+    clsi_network_layer y = r->layer[l];
+    size_t at = first * y.ld;
+    y.a += at;
+    y.delta += at;
+    y.s += at;
+    y.h += at;
+    return y;
 }
 
-/* Rows of x, or of the direction b (which = 1); the zeros behind them stay. */
-static void take_inputs(clsi_network_pass *r, size_t n, const double *x, size_t which) {
-    clsi_network_layer *a = &r->layer[0];
-    for (size_t s = 0; s < n; s++) {
-        double *row = a->a + s * a->step + which * a->ld;
-        for (size_t k = 0; k < r->d; k++) row[k] = x[s * r->d + k];
-    }
+/* To rows of the first layer. What stands behind them goes to the padding of sums, if anywhere, so
+ * whole vectors are copied as long as there is something to read. */
+static void take_inputs(const clsi_network_pass *r, size_t n, const double *x, double *to) {
+    size_t d = r->d, wide = padded(d), ld = r->layer[0].ld, left = n * d;
+    for (; left >= wide; left -= d, x += d, to += ld)
+        for (size_t k = 0; k < wide; k += L) memcpy(to + k, x + k, L * sizeof *to);
+    for (; left; left -= d, x += d, to += ld)
+        for (size_t k = 0; k < d; k++) to[k] = x[k];
 }
 
-/* (e, delta) of the output: (alpha, 1), alpha the same for all where it is absent. */
-static void take_output(clsi_network_pass *r, size_t n, const double *alpha, double all) {
-    clsi_network_layer *y = &r->layer[r->net->n_layers];
-    for (size_t s = 0; s < n; s++) {
-        y->e[s * y->step] = alpha ? alpha[s] : all;
-        if (y->step > y->ld) y->e[s * y->step + y->ld] = 1;
-    }
+/* One number for each sample. */
+static void take_output(const clsi_network_pass *r, size_t n, const double *from, double all,
+                        double *to) {
+    size_t ld = r->layer[r->net->n_layers].ld;
+    for (size_t s = 0; s < n; s++) to[s * ld] = from ? from[s] : all;
 }
 
-/* Hidden layers upwards. FORWARD multiplies a, TANGENT multiplies adot. */
-static void upwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
+/* Hidden layers upwards, n samples from `first` on. FORWARD multiplies a, TANGENT multiplies adot.
+ */
+static void upwards(clsi_network_pass *r, size_t first, size_t n, clsi_network_op op) {
     for (size_t l = 0; l + 1 < r->net->n_layers; l++) {
-        clsi_network_layer *from = &r->layer[l];
+        clsi_network_layer from = rows_from(r, l, first), to = rows_from(r, l + 1, first);
         int forward = op == CLSI_NETWORK_FORWARD, last = l + 2 == r->net->n_layers;
         clsi_network_product p = {.samples = n,
-                                  .k = from->width,
-                                  .n = padded(r->layer[l + 1].width),
-                                  .left = from->a + (forward ? 0 : from->ld),
-                                  .left_stride = from->step,
+                                  .k = from.width,
+                                  .n = padded(to.width),
+                                  .left = forward ? from.a : from.adot,
+                                  .left_stride = from.ld,
                                   .right = r->theta_t[l],
                                   .next = last ? r->theta[l + 1] : r->theta_t[l + 1],
                                   .start = forward ? r->bias[l] : r->zero,
                                   .op = op,
                                   .activation = r->net->activation,
-                                  .layer = &r->layer[l + 1]};
+                                  .layer = &to};
         r->net->kernel->product(&p);
     }
 }
 
 /* The layer l downwards. BACKWARD multiplies delta, ADJOINT and SECOND multiply e. */
-static void down(clsi_network_pass *r, size_t n, clsi_network_op op, size_t l) {
-    clsi_network_layer *from = &r->layer[l + 1];
+static void down(clsi_network_pass *r, size_t first, size_t n, clsi_network_op op, size_t l) {
+    clsi_network_layer from = rows_from(r, l + 1, first), to = rows_from(r, l, first);
     clsi_network_product p = {.samples = n,
-                              .k = from->width,
-                              .n = padded(r->layer[l].width),
-                              .left = from->e + (op == CLSI_NETWORK_BACKWARD ? from->ld : 0),
-                              .left_stride = from->step,
+                              .k = from.width,
+                              .n = padded(to.width),
+                              .left = op == CLSI_NETWORK_BACKWARD ? from.delta : from.e,
+                              .left_stride = from.ld,
                               .right = r->theta[l],
                               .next = r->theta[l - 1],
                               .start = r->zero,
                               .op = op,
                               .activation = r->net->activation,
-                              .layer = &r->layer[l]};
+                              .layer = &to};
     r->net->kernel->product(&p);
 }
 
-static void downwards(clsi_network_pass *r, size_t n, clsi_network_op op) {
-    for (size_t l = r->net->n_layers - 1; l > 0; l--) down(r, n, op, l);
+static void downwards(clsi_network_pass *r, size_t first, size_t n, clsi_network_op op) {
+    for (size_t l = r->net->n_layers - 1; l > 0; l--) down(r, first, n, op, l);
 }
 
 /* left (n, k) times `right` as it is, the first `columns` of the result to out (n, columns). */
@@ -203,68 +213,67 @@ static void plain_product(clsi_network_pass *r, size_t n, size_t k, const double
             out[s * columns + j] = r->plain[s * r->plain_stride + j];
 }
 
-static void give_value(clsi_network_pass *r, size_t n, double *value) {
+static void give_value(clsi_network_pass *r, size_t first, size_t n, double *value) {
     size_t top = r->net->n_layers - 1;
-    clsi_network_layer *last = &r->layer[top];
-    r->net->kernel->dot(n, padded(last->width), last->a, last->step, r->theta[top], value);
+    clsi_network_layer last = rows_from(r, top, first);
+    r->net->kernel->dot(n, padded(last.width), last.a, last.ld, r->theta[top], value);
 }
 
-/* From e (which = 0) or delta (1) of the first layer. */
-static void give_gradient(clsi_network_pass *r, size_t n, size_t which, double *gradient) {
-    clsi_network_layer *first = &r->layer[1];
-    plain_product(r, n, first->width, first->e + which * first->ld, first->step, r->theta[0], r->d,
-                  gradient);
+/* From e or delta of the first layer. */
+static void give_gradient(clsi_network_pass *r, size_t n, const double *from, double *gradient) {
+    const clsi_network_layer *y = &r->layer[1];
+    plain_product(r, n, y->width, from, y->ld, r->theta[0], r->d, gradient);
 }
 
-/* Passes 1 and 2. */
-static void first_order(clsi_network_pass *r, size_t n, const double *x) {
-    take_inputs(r, n, x, 0);
-    upwards(r, n, CLSI_NETWORK_FORWARD);
-    take_output(r, n, NULL, 0);
-    downwards(r, n, CLSI_NETWORK_BACKWARD);
+/* Pass 1. */
+static void forward(clsi_network_pass *r, size_t first, size_t n, const double *x) {
+    take_inputs(r, n, x, rows_from(r, 0, first).a);
+    upwards(r, first, n, CLSI_NETWORK_FORWARD);
 }
 
-/* Pass 3 and what begins pass 4; returns the operation of that pass. */
-static clsi_network_op tangent(clsi_network_pass *r, size_t n, const double *a, const double *b) {
-    take_inputs(r, n, b, 1);
-    take_output(r, n, a, 0);
-    upwards(r, n, CLSI_NETWORK_TANGENT);
+/* Pass 2. */
+static void backward(clsi_network_pass *r, size_t first, size_t n) {
+    take_output(r, n, NULL, 1, rows_from(r, r->net->n_layers, first).delta);
+    downwards(r, first, n, CLSI_NETWORK_BACKWARD);
+}
+
+/* What begins pass 4, whose operation is returned, and pass 3 where there is b. */
+static clsi_network_op tangent(clsi_network_pass *r, size_t first, size_t n, const double *a,
+                               const double *b) {
+    take_output(r, n, a, 0, r->layer[r->net->n_layers].e);
+    if (!b) return CLSI_NETWORK_ADJOINT;
+    take_inputs(r, n, b, r->layer[0].adot);
+    upwards(r, first, n, CLSI_NETWORK_TANGENT);
     return CLSI_NETWORK_SECOND;
-}
-
-/* All passes before the fourth, whose operation is returned; *pairs: how many of each sample count,
- * 1 when b is absent. */
-static clsi_network_op differentiate(clsi_network_pass *r, size_t n, const double *x,
-                                     const double *a, const double *b, int *pairs) {
-    *pairs = b ? 2 : 1;
-    set_pairs(r, b ? 2 : 1);
-    if (b) {
-        first_order(r, n, x);
-        return tangent(r, n, a, b);
-    }
-    take_inputs(r, n, x, 0);
-    upwards(r, n, CLSI_NETWORK_FORWARD);
-    take_output(r, n, a, 0);
-    return CLSI_NETWORK_ADJOINT;
 }
 
 /* ---- passes 4 and 5: rows or sums ---- */
 
-static void add_row(const clsi_network_pass *r, size_t s, int pairs, double *row) {
-    for (size_t l = 0; l < r->net->n_layers; l++) {
-        const clsi_network_shape *w = &r->net->layer[l];
-        const clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
-        const double *e = z->e + s * z->step;
-        r->net->kernel->row(pairs, w->out, w->in, e, z->ld, in->a + s * in->step, in->ld,
-                            row + w->weight);
-        for (size_t k = 0; l + 1 < r->net->n_layers && k < w->out; k++) row[w->bias + k] += e[k];
-    }
+/* (e, delta) and (a, adot) of layer l, without the latter when there is no b. */
+static clsi_network_factors factors_of(const clsi_network_pass *r, size_t l, size_t first, size_t n,
+                                       const double *b) {
+    clsi_network_layer in = rows_from(r, l, first), z = rows_from(r, l + 1, first);
+    return (clsi_network_factors){.samples = n,
+                                  .left = z.e,
+                                  .left_dot = b ? z.delta : NULL,
+                                  .left_stride = z.ld,
+                                  .right = in.a,
+                                  .right_dot = b ? in.adot : NULL,
+                                  .right_stride = in.ld};
 }
 
-static void add_rows(clsi_network_pass *r, size_t n, clsi_network_op op, int pairs, size_t stride,
-                     double *rows) {
-    downwards(r, n, op);
-    for (size_t s = 0; s < n; s++) add_row(r, s, pairs, rows + s * stride);
+/* Sample s of the block at `first`. */
+static void add_row(const clsi_network_pass *r, size_t first, size_t s, const double *b,
+                    double *row) {
+    for (size_t l = 0; l < r->net->n_layers; l++) {
+        const clsi_network_shape *w = &r->net->layer[l];
+        clsi_network_factors f = factors_of(r, l, first + s, 1, b);
+        f.left += s * f.left_stride;
+        if (b) f.right_dot += s * f.right_stride;
+        r->net->kernel->row(w->out, w->in, &f, row + w->weight);
+        for (size_t k = 0; l + 1 < r->net->n_layers && k < w->out; k++)
+            row[w->bias + k] += f.left[k];
+    }
 }
 
 /* Is dW^T summed, because vectors would be padding otherwise? So it is for the few inputs of a
@@ -277,34 +286,37 @@ size_t clsi_network_sum_size(const clsi_network_shape *w) {
     return transposed(w) ? w->in * padded(w->out) : w->out * padded(w->in);
 }
 
-void clsi_network_sum(const clsi_network_pass *r, size_t l, int fresh, size_t k, const double *e,
-                      size_t e_stride, const double *a, size_t a_stride) {
+void clsi_network_sum(const clsi_network_pass *r, size_t l, int fresh,
+                      const clsi_network_factors *f) {
     const clsi_network_shape *w = &r->net->layer[l];
-    size_t in = padded(w->in), out = padded(w->out);
     const double *zero = fresh ? r->zero : NULL;
-    if (transposed(w))
-        r->net->kernel->outer(k, w->in, out, a, a_stride, e, e_stride, zero, r->sum[l]);
-    else
-        r->net->kernel->outer(k, w->out, in, e, e_stride, a, a_stride, zero, r->sum[l]);
-}
-
-static void sum_layer(clsi_network_pass *r, size_t n, int pairs, size_t l) {
-    const clsi_network_shape *w = &r->net->layer[l];
-    const clsi_network_layer *in = &r->layer[l], *z = &r->layer[l + 1];
-    int both = pairs == 2; /* rows of a pair are neighbours */
-    clsi_network_sum(r, l, r->fresh, n * (size_t)pairs, z->e, both ? z->ld : z->step, in->a,
-                     both ? in->ld : in->step);
-    if (l + 1 < r->net->n_layers)
-        r->net->kernel->sum(n, padded(w->out), z->e, z->step, r->sum[l] + clsi_network_sum_size(w));
-}
-
-/* A layer's e goes into its sums while it is near. */
-static void add_sums(clsi_network_pass *r, size_t n, clsi_network_op op, int pairs) {
-    for (size_t l = r->net->n_layers - 1; l > 0; l--) {
-        sum_layer(r, n, pairs, l);
-        down(r, n, op, l);
+    if (!transposed(w)) {
+        r->net->kernel->outer(w->out, padded(w->in), f, zero, r->sum[l]);
+        return;
     }
-    sum_layer(r, n, pairs, 0);
+    clsi_network_factors turned = {f->samples, f->right,    f->right_dot,  f->right_stride,
+                                   f->left,    f->left_dot, f->left_stride};
+    r->net->kernel->outer(w->in, padded(w->out), &turned, zero, r->sum[l]);
+}
+
+static void sum_layer(clsi_network_pass *r, size_t first, size_t n, const double *b, size_t l) {
+    const clsi_network_shape *w = &r->net->layer[l];
+    clsi_network_factors f = factors_of(r, l, first, n, b);
+    clsi_network_sum(r, l, r->fresh, &f);
+    if (l + 1 < r->net->n_layers)
+        r->net->kernel->sum(n, padded(w->out), f.left, f.left_stride,
+                            r->sum[l] + clsi_network_sum_size(w));
+}
+
+/* Passes 3 to 5. A layer's e goes into its sums while it is near. */
+static void add_sums(clsi_network_pass *r, size_t first, size_t n, const double *a,
+                     const double *b) {
+    clsi_network_op op = tangent(r, first, n, a, b);
+    for (size_t l = r->net->n_layers - 1; l > 0; l--) {
+        sum_layer(r, first, n, b, l);
+        down(r, first, n, op, l);
+    }
+    sum_layer(r, first, n, b, 0);
     r->fresh = 0;
 }
 
@@ -369,18 +381,16 @@ static void take_sums(clsi_network_pass *r, double *out) {
 static void evaluate(const clsi_field *f, const double *theta, size_t n, const double *x,
                      double *value, double *gradient, double *scratch) {
     clsi_network_pass r;
-    lay_out(f, n, scratch, &r);
+    lay_out(f, block_of(n), scratch, &r);
     prepare(&r, theta, gradient != NULL);
-    set_pairs(&r, 1);
     for (size_t s = 0; s < n; s += BLOCK) {
-        size_t m = n - s < BLOCK ? n - s : BLOCK;
-        take_inputs(&r, m, x + s * f->d, 0);
-        upwards(&r, m, CLSI_NETWORK_FORWARD);
-        if (value) give_value(&r, m, value + s);
+        size_t m = block_of(n - s);
+        forward(&r, 0, m, x + s * f->d);
+        if (value) give_value(&r, 0, m, value + s);
         if (!gradient) continue;
-        take_output(&r, m, NULL, 1);
-        downwards(&r, m, CLSI_NETWORK_ADJOINT);
-        give_gradient(&r, m, 0, gradient + s * f->d);
+        take_output(&r, m, NULL, 1, r.layer[r.net->n_layers].e);
+        downwards(&r, 0, m, CLSI_NETWORK_ADJOINT);
+        give_gradient(&r, m, r.layer[1].e, gradient + s * f->d);
     }
 }
 
@@ -389,14 +399,15 @@ static void jacobian_rows(const clsi_field *f, const double *theta, size_t n, co
                           double *scratch) {
     clsi_network_pass r;
     if (!a && !b) return;
-    lay_out(f, n, scratch, &r);
+    lay_out(f, block_of(n), scratch, &r);
     prepare(&r, theta, 1);
     for (size_t s = 0; s < n; s += BLOCK) {
-        size_t m = n - s < BLOCK ? n - s : BLOCK;
-        int pairs;
-        clsi_network_op op =
-            differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL, &pairs);
-        add_rows(&r, m, op, pairs, stride, out + s * stride);
+        size_t m = block_of(n - s);
+        const double *along = b ? b + s * f->d : NULL;
+        forward(&r, 0, m, x + s * f->d);
+        if (b) backward(&r, 0, m);
+        downwards(&r, 0, m, tangent(&r, 0, m, a ? a + s : NULL, along));
+        for (size_t i = 0; i < m; i++) add_row(&r, 0, i, along, out + (s + i) * stride);
     }
 }
 
@@ -404,102 +415,75 @@ static void reverse(const clsi_field *f, const double *theta, size_t n, const do
                     const double *a, const double *b, double *out, double *scratch) {
     clsi_network_pass r;
     if (!a && !b) return;
-    lay_out(f, n, scratch, &r);
+    lay_out(f, block_of(n), scratch, &r);
     prepare(&r, theta, 1);
     take_sums(&r, out);
     for (size_t s = 0; s < n; s += BLOCK) {
-        size_t m = n - s < BLOCK ? n - s : BLOCK;
-        int pairs;
-        clsi_network_op op =
-            differentiate(&r, m, x + s * f->d, a ? a + s : NULL, b ? b + s * f->d : NULL, &pairs);
-        add_sums(&r, m, op, pairs);
+        size_t m = block_of(n - s);
+        forward(&r, 0, m, x + s * f->d);
+        if (b) backward(&r, 0, m);
+        add_sums(&r, 0, m, a ? a + s : NULL, b ? b + s * f->d : NULL);
     }
     move_sums(&r, give, out);
 }
 
-/* ---- block by block ---- */
-
-void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta, double *out,
-                       double *scratch) {
-    lay_out(f, BLOCK, scratch, r);
-    prepare(r, theta, 1);
-    if (out) take_sums(r, out);
-}
-
-void clsi_network_evaluate(clsi_network_pass *r, size_t n, const double *x, double *value,
-                           double *gradient) {
-    set_pairs(r, 2);
-    first_order(r, n, x);
-    if (value) give_value(r, n, value);
-    if (gradient) give_gradient(r, n, 1, gradient);
-}
-
-void clsi_network_add(clsi_network_pass *r, size_t n, const double *a, const double *b) {
-    add_sums(r, n, tangent(r, n, a, b), 2);
-}
-
-void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, const double *b,
-                           size_t stride, double *rows) {
-    add_rows(r, n, tangent(r, n, a, b), 2, stride, rows);
-}
-
-void clsi_network_close(const clsi_network_pass *r, double *out) {
-    move_sums(r, give, out);
-}
-
-/* ---- the same for any kind; the pass stands at the beginning of its memory ---- */
+/* ---- in stages; the pass stands at the beginning of its memory ---- */
 
 enum { PASS = (sizeof(clsi_network_pass) + sizeof(double) - 1) / sizeof(double) };
 
 static size_t pass_size(const clsi_field *f) {
-    return PASS + scratch_size(f, BLOCK);
+    clsi_network_pass r;
+    return PASS + lay_out(f, CLSI_NETWORK_SAMPLES, NULL, &r);
 }
 
 static void pass_open(const clsi_field *f, const double *theta, double *pass) {
-    clsi_network_open((clsi_network_pass *)pass, f, theta, NULL, pass + PASS);
+    clsi_network_pass *r = (clsi_network_pass *)pass;
+    lay_out(f, CLSI_NETWORK_SAMPLES, pass + PASS, r);
+    prepare(r, theta, 1);
 }
 
 static void pass_clear(double *pass) {
     clear_sums((clsi_network_pass *)pass);
 }
 
+/* Blocks of a pass of n samples: about equal, whole tiles. */
+static size_t even_block(size_t n) {
+    size_t blocks = (n + BLOCK - 1) / BLOCK, tiles = blocks * CLSI_NETWORK_ROWS;
+    return (n + tiles - 1) / tiles * CLSI_NETWORK_ROWS;
+}
+
 static void pass_evaluate(double *pass, size_t n, const double *x, double *value,
                           double *gradient) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    r->spent = 0;
-    if (gradient) {
-        clsi_network_evaluate(r, n, x, value, gradient);
-        return;
+    size_t block = even_block(n);
+    for (size_t s = 0; s < n; s += block) {
+        size_t m = n - s < block ? n - s : block;
+        forward(r, s, m, x + s * r->d);
+        if (value) give_value(r, s, m, value + s);
+        if (!gradient) continue;
+        backward(r, s, m);
+        give_gradient(r, m, rows_from(r, 1, s).delta, gradient + s * r->d);
     }
-    set_pairs(r, 1);
-    take_inputs(r, n, x, 0);
-    upwards(r, n, CLSI_NETWORK_FORWARD);
-    give_value(r, n, value);
-}
-
-/* What follows evaluate, up to pass 4. */
-static clsi_network_op pass_differentiate(clsi_network_pass *r, size_t n, const double *a,
-                                          const double *b) {
-    if (b) {
-        if (r->spent) downwards(r, n, CLSI_NETWORK_BACKWARD);
-        r->spent = 1;
-        return tangent(r, n, a, b);
-    }
-    take_output(r, n, a, 0);
-    return CLSI_NETWORK_ADJOINT;
 }
 
 static void pass_add(double *pass, size_t n, const double *a, const double *b) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    add_sums(r, n, pass_differentiate(r, n, a, b), b ? 2 : 1);
+    size_t block = even_block(n);
+    for (size_t s = 0; s < n; s += block)
+        add_sums(r, s, n - s < block ? n - s : block, a ? a + s : NULL, b ? b + s * r->d : NULL);
 }
 
 static void pass_rows(double *pass, size_t n, const double *a, const double *b,
                       double *const *rows) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    downwards(r, n, pass_differentiate(r, n, a, b));
-    for (size_t s = 0; s < n; s++)
-        if (rows[s]) add_row(r, s, b ? 2 : 1, rows[s]);
+    size_t block = even_block(n);
+    for (size_t s = 0; s < n; s += block) {
+        size_t m = n - s < block ? n - s : block;
+        const double *along = b ? b + s * r->d : NULL;
+        downwards(r, s, m, tangent(r, s, m, a ? a + s : NULL, along));
+        for (size_t i = 0; i < m; i++)
+            if (rows[s + i]) add_row(r, s, i, along, rows[s + i]);
+    }
 }
 
 static void pass_close(const double *pass, double *out) {
@@ -507,7 +491,7 @@ static void pass_close(const double *pass, double *out) {
     if (!r->fresh) move_sums(r, give_more, out);
 }
 
-static const clsi_field_blocks blocks = {.samples = BLOCK,
+static const clsi_field_blocks blocks = {.samples = CLSI_NETWORK_SAMPLES,
                                          .size = pass_size,
                                          .open = pass_open,
                                          .clear = pass_clear,

@@ -13,11 +13,12 @@
 typedef double vd __attribute__((vector_size(32)));
 typedef long long vi __attribute__((vector_size(32)));
 
-#define FMA(a, b, c)     _mm256_fmadd_pd(a, b, c)
-#define FMA_ONE(a, b, c) __builtin_fma(a, b, c)
-#define MIN(a, b)        _mm256_min_pd(a, b)
-#define SPLAT(x)         _mm256_set1_pd(x)
-#define ANY_ABOVE(v, x)  (_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(x), _CMP_GT_OQ)) != 0)
+#define FMA(a, b, c)      _mm256_fmadd_pd(a, b, c)
+#define FMA_ONE(a, b, c)  __builtin_fma(a, b, c)
+#define MIN(a, b)         _mm256_min_pd(a, b)
+#define QUOTIENT(i, a, b) ((a) / (b))
+#define SPLAT(x)          _mm256_set1_pd(x)
+#define ANY_ABOVE(v, x)   (_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(x), _CMP_GT_OQ)) != 0)
 
 static int supported(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

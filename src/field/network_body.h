@@ -6,6 +6,7 @@
  *     NV                      vectors across the register tile (ROWS x NV accumulators)
  *     FMA, FMA_ONE            a*b + c, fused where the machine can; of vectors, of numbers
  *     MIN, SPLAT              minimum, the second when unordered; all lanes equal
+ *     QUOTIENT(i, a, b)       a/b of the vector i of several
  *     ANY_ABOVE(v, x)         whether a lane of v is above x
  *
  * Every element is one chain of multiply-adds in the order of k, whatever tile it falls into: the
@@ -21,7 +22,7 @@
 
 #define INLINE static inline __attribute__((always_inline)) TARGET
 #define UNROLL _Pragma("GCC unroll 16")
-enum { ROWS = 6, PANEL = NV * V };
+enum { ROWS = CLSI_NETWORK_ROWS, PANEL = NV * V };
 
 INLINE vd load(const double *p) {
     vd v;
@@ -70,7 +71,7 @@ INLINE void activate_tanh(int group, const double *z, double *a, double *s) {
                                0x1.a019ae25b9078p-9,  0x1.a01a01b386624p-7,  0x1.6c16c17c49238p-5,
                                0x1.111111110ee1cp-3,  0x1.5555555552ec9p-2,  0x1.555555555555ap-1,
                                0x1.0000000000003p+0};
-    vd shift = SPLAT(0x1.8p52), y[GROUP], scale[GROUP], r[GROUP], m[GROUP];
+    vd shift = SPLAT(0x1.8p52 + 1024), y[GROUP], scale[GROUP], r[GROUP], m[GROUP];
     EACH y[i] = (vd)((vi)load(z + i * V) & ~(vi)SPLAT(-0.0));
     EACH y[i] = MIN(SPLAT(20), y[i]); /* tanh 20 = 1 in double; NaN stays */
     EACH scale[i] = FMA(y[i], SPLAT(0x1.71547652b82fep1), shift);
@@ -79,9 +80,9 @@ INLINE void activate_tanh(int group, const double *z, double *a, double *s) {
     UNROLL
     for (int t = 1; t < 10; t++) EACH m[i] = FMA(m[i], r[i], SPLAT(c[t]));
     EACH m[i] = FMA(m[i], r[i] * r[i], r[i]);
-    EACH scale[i] = (vd)(((vi)scale[i] << 52) + (vi)SPLAT(2)); /* k is in the low bits */
+    EACH scale[i] = (vd)((vi)scale[i] << 52); /* k + 1024 is in the low bits: 2 2^k */
     EACH m[i] = FMA(scale[i], m[i], FMA(scale[i], SPLAT(0.5), SPLAT(-1)));
-    EACH y[i] = m[i] / (m[i] + 2);
+    EACH y[i] = QUOTIENT(i, m[i], m[i] + 2);
     if (s) EACH store(s + i * V, FMA(-y[i], y[i], SPLAT(1)));
     EACH store(a + i * V, (vd)((vi)y[i] | ((vi)load(z + i * V) & (vi)SPLAT(-0.0))));
 }
@@ -153,13 +154,10 @@ INLINE vd activate_sin(vd z, vd *s) {
     return a;
 }
 
-/* f'' from a = f and s = f'. */
+/* f'' from a = f and s = f' of the other two. */
 INLINE vd curvature(clsi_activation f, vd a, vd s) {
-    switch (f) {
-    case CLSI_ACTIVATION_SOFTPLUS: return FMA(-s, s, s);
-    case CLSI_ACTIVATION_SIN: return -a;
-    default: return -2 * a * s;
-    }
+    if (f == CLSI_ACTIVATION_SIN) return -a;
+    return FMA(-s, s, s);
 }
 
 static TARGET void activate(clsi_activation f, size_t n, const double *z, double *a, double *s) {
@@ -191,7 +189,7 @@ static TARGET void activate(clsi_activation f, size_t n, const double *z, double
  * row (up to three arrays), and for a product the next panel, `pace` bytes for each k. */
 typedef struct soon {
     const double *row[3];
-    size_t step[3];
+    size_t step;
     const char *panel;
     size_t pace;
 } soon;
@@ -205,40 +203,71 @@ INLINE void fetch_row(int arrays, size_t n, size_t i, const soon *next) {
     for (int t = 0; t < arrays; t++) {
         UNROLL
         for (size_t j = 0; j < n; j += 8)
-            __builtin_prefetch(next->row[t] + i * next->step[t] + j, 1, 3);
+            __builtin_prefetch(next->row[t] + i * next->step + j, 1, 3);
     }
 }
 
-/* c = start + sum over k of left[i*row + k*step] right[k*next + j]: rows x vectors accumulators,
- * which the compiler keeps in registers because both are constants wherever this is inlined. */
-INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row, size_t step,
-                 const double *right, size_t next, const double *start, size_t start_stride,
-                 int arrays, const soon *then, vd c[ROWS][NV]) {
-    size_t part = k < LONG ? k : k / (size_t)rows;
-    const char *panel = then->panel;
+/* c += left[i*row] right[j] */
+INLINE void multiply_add(int rows, int vectors, const double *left, size_t row, const double *right,
+                         vd c[ROWS][NV]) {
+    vd r[NV];
+    UNROLL
+    for (int j = 0; j < vectors; j++) r[j] = load(right + j * V);
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        vd l = SPLAT(left[(size_t)i * row]);
+        UNROLL
+        for (int j = 0; j < vectors; j++) c[i][j] = FMA(l, r[j], c[i][j]);
+    }
+}
+
+INLINE void start_tile(int rows, int vectors, const double *start, size_t stride, vd c[ROWS][NV]) {
     UNROLL
     for (int i = 0; i < rows; i++) {
         UNROLL
-        for (int j = 0; j < vectors; j++) c[i][j] = load(start + (size_t)i * start_stride + j * V);
+        for (int j = 0; j < vectors; j++) c[i][j] = load(start + (size_t)i * stride + j * V);
     }
+}
+
+/* c = start + sum over k of left[i*row + k] right[k*next + j]: rows x vectors accumulators, which
+ * the compiler keeps in registers because both are constants wherever this is inlined. */
+INLINE void tile(int rows, int vectors, size_t k, const double *left, size_t row,
+                 const double *right, const double *start, const soon *then, vd c[ROWS][NV]) {
+    size_t part = k < LONG ? k : k / (size_t)rows;
+    const char *panel = then->panel;
+    start_tile(rows, vectors, start, 0, c);
     for (size_t turn = 0; k > 0; turn++) {
-        if (k >= part + part) fetch_row(arrays, V * (size_t)vectors, turn, then);
+        if (k >= part + part) fetch_row(3, V * (size_t)vectors, turn, then);
+        if (part > k) part = k;
+        k -= part;
+        for (size_t m = part; m > 0; m--, left++, right += V * vectors) {
+            multiply_add(rows, vectors, left, row, right, c);
+            __builtin_prefetch(panel, 0, 2);
+            panel += then->pace;
+        }
+    }
+}
+
+/* The same for the sum of outer products, one or two a sample. */
+INLINE void outer_tile(int rows, int vectors, int pairs, const clsi_network_factors *f, size_t row,
+                       size_t column, const double *start, size_t start_stride, const soon *then,
+                       vd c[ROWS][NV]) {
+    const double *left = f->left + row, *right = f->right + column;
+    const double *left_dot = pairs == 2 ? f->left_dot + row : NULL;
+    const double *right_dot = pairs == 2 ? f->right_dot + column : NULL;
+    size_t k = f->samples, part = k < LONG / 2 ? k : k / (size_t)rows, step = f->left_stride,
+           next = f->right_stride;
+    start_tile(rows, vectors, start, start_stride, c);
+    for (size_t turn = 0; k > 0; turn++) {
+        if (k >= part + part) fetch_row(1, V * (size_t)vectors, turn, then);
         if (part > k) part = k;
         k -= part;
         for (size_t m = part; m > 0; m--, left += step, right += next) {
-            vd r[NV];
-            UNROLL
-            for (int j = 0; j < vectors; j++) r[j] = load(right + j * V);
-            UNROLL
-            for (int i = 0; i < rows; i++) {
-                vd l = SPLAT(left[(size_t)i * row]);
-                UNROLL
-                for (int j = 0; j < vectors; j++) c[i][j] = FMA(l, r[j], c[i][j]);
-            }
-            if (arrays == 3) {
-                __builtin_prefetch(panel, 0, 2);
-                panel += then->pace;
-            }
+            multiply_add(rows, vectors, left, 1, right, c);
+            if (pairs == 1) continue;
+            multiply_add(rows, vectors, left_dot, 1, right_dot, c);
+            left_dot += step;
+            right_dot += next;
         }
     }
 }
@@ -253,8 +282,8 @@ INLINE void put_tile(int rows, int vectors, vd c[ROWS][NV], double *out, size_t 
 
 typedef void (*product_tile)(size_t, const double *, size_t, const double *, const double *,
                              double *, size_t, const soon *);
-typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_t, const double *,
-                           size_t, double *, const soon *);
+typedef void (*sum_tile)(const clsi_network_factors *, size_t, size_t, const double *, size_t,
+                         double *, const soon *);
 
 /* For every number of rows and vectors: the tile of a product (packed right, rows of left far
  * apart) and that of a sum of outer products (rows of left adjacent). */
@@ -263,14 +292,17 @@ typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_
                                          const double *right, const double *start, double *out,    \
                                          size_t out_stride, const soon *then) {                    \
         vd c[ROWS][NV];                                                                            \
-        tile(R, N, k, left, stride, 1, right, V *N, start, 0, 3, then, c);                         \
+        tile(R, N, k, left, stride, right, start, then, c);                                        \
         put_tile(R, N, c, out, out_stride);                                                        \
     }                                                                                              \
-    static TARGET void outer_##R##_##N(size_t k, const double *left, size_t step,                  \
-                                       const double *right, size_t next, const double *start,      \
-                                       size_t start_stride, double *C, const soon *then) {         \
+    static TARGET void outer_##R##_##N(const clsi_network_factors *f, size_t row, size_t column,   \
+                                       const double *start, size_t start_stride, double *C,        \
+                                       const soon *then) {                                         \
         vd c[ROWS][NV];                                                                            \
-        tile(R, N, k, left, 1, step, right, next, start, start_stride, 1, then, c);                \
+        if (f->left_dot)                                                                           \
+            outer_tile(R, N, 2, f, row, column, start, start_stride, then, c);                     \
+        else                                                                                       \
+            outer_tile(R, N, 1, f, row, column, start, start_stride, then, c);                     \
         put_tile(R, N, c, C, V *N);                                                                \
     }
 #define TILES(N) TILE(1, N) TILE(2, N) TILE(3, N) TILE(4, N) TILE(5, N) TILE(6, N)
@@ -287,48 +319,51 @@ typedef void (*outer_tile)(size_t, const double *, size_t, const double *, size_
 ALL_TILES
 
 static const product_tile product_tiles[NV][ROWS] = {TABLE(product)};
-static const outer_tile outer_tiles[NV][ROWS] = {TABLE(outer)};
+static const sum_tile outer_tiles[NV][ROWS] = {TABLE(outer)};
 
 /* ---- products ---- */
 
-/* tanh keeps no slopes: 1 - a^2 costs less than the way to memory. */
-INLINE vd slope_at(clsi_activation f, const double *a, const double *s) {
-    if (f != CLSI_ACTIVATION_TANH) return load(s);
-    return FMA(-load(a), load(a), SPLAT(1));
-}
-
-/* What becomes of a vector c of a product. */
-INLINE void finish_vector(clsi_network_op op, clsi_activation f, vd c, double *a, size_t ld,
-                          double *e, const double *s) {
-    vd slope = slope_at(f, a, s), h;
+/* What becomes of a vector c of a product; it belongs `at` in the arrays of the layer. tanh keeps
+ * no slopes: 1 - a^2 costs less than the way to memory. */
+INLINE void finish_vector(clsi_network_op op, clsi_activation f, vd c, const clsi_network_layer *y,
+                          size_t at) {
+    int quick = f == CLSI_ACTIVATION_TANH;
+    vd a = load(y->a + at), s, h;
+    if (quick)
+        s = FMA(-a, a, SPLAT(1));
+    else
+        s = load(y->s + at);
     switch (op) {
     case CLSI_NETWORK_BACKWARD:
-        store(e, curvature(f, load(a), slope) * c);
-        store(e + ld, slope * c);
+        store(y->delta + at, s * c);
+        if (!quick) store(y->h + at, curvature(f, a, s) * c);
         break;
     case CLSI_NETWORK_TANGENT:
-        h = load(e);
-        store(a + ld, slope * c);
-        store(e, h * c);
+        if (quick)
+            h = -2 * a * load(y->delta + at);
+        else
+            h = load(y->h + at);
+        store(y->adot + at, s * c);
+        store(y->e + at, h * c);
         break;
-    case CLSI_NETWORK_ADJOINT: store(e, slope * c); break;
-    default: store(e, FMA(slope, c, load(e))); /* SECOND */
+    case CLSI_NETWORK_ADJOINT: store(y->e + at, s * c); break;
+    default: store(y->e + at, FMA(s, c, load(y->e + at))); /* SECOND */
     }
 }
 
-INLINE void finish_row(clsi_network_op op, clsi_activation f, size_t n, const double *z, double *a,
-                       size_t ld, double *e, const double *s) {
-    for (size_t j = 0; j < n; j += V) finish_vector(op, f, load(z + j), a + j, ld, e + j, s + j);
+INLINE void finish_row(clsi_network_op op, clsi_activation f, size_t n, const double *z,
+                       const clsi_network_layer *y, size_t at) {
+    for (size_t j = 0; j < n; j += V) finish_vector(op, f, load(z + j), y, at + j);
 }
 
-/* Where a tile at a, e will be finished: the arrays that its operation touches. */
-INLINE soon place_of(clsi_network_op op, const clsi_network_layer *y, const double *a,
-                     const double *e) {
-    const double *third = op == CLSI_NETWORK_BACKWARD  ? e + y->ld
-                          : op == CLSI_NETWORK_TANGENT ? a + y->ld
-                                                       : a;
-    return (soon){.row = {a, op == CLSI_NETWORK_FORWARD ? a : e, third},
-                  .step = {y->step, y->step, y->step}};
+/* The arrays that a tile's operation touches. */
+INLINE soon place_of(clsi_network_op op, const clsi_network_layer *y, size_t at) {
+    const double *a = y->a + at, *e = y->e + at, *delta = y->delta + at;
+    soon then = {.row = {a, e, a}, .step = y->ld};
+    if (op == CLSI_NETWORK_FORWARD) then.row[1] = a;
+    if (op == CLSI_NETWORK_BACKWARD) then.row[1] = delta;
+    if (op == CLSI_NETWORK_TANGENT) then.row[2] = delta;
+    return then;
 }
 
 /* The whole tiles of a panel in a network of tanh, finished while they are in registers or in the
@@ -337,26 +372,27 @@ INLINE size_t whole(clsi_network_op op, const clsi_network_product *p, size_t co
                     const double *right, const char *ahead, size_t pace) {
     const clsi_network_layer y = *p->layer;
     const double *left = p->left, *start = p->start + column;
-    double *a = y.a + column, *e = y.e + column, z[ROWS * PANEL] __attribute__((aligned(64)));
-    size_t i = 0, k = p->k, stride = p->left_stride, samples = p->samples;
-    for (; i + ROWS <= samples; i += ROWS, left += ROWS * stride) {
+    double z[ROWS * PANEL] __attribute__((aligned(64)));
+    size_t i = 0, at = column, k = p->k, stride = p->left_stride, samples = p->samples;
+    for (; i + ROWS <= samples; i += ROWS, left += ROWS * stride, ahead += k * pace) {
         vd c[ROWS][NV];
-        soon then = place_of(op, &y, a, e);
+        soon then = place_of(op, &y, at);
         then.panel = ahead;
         then.pace = pace;
-        tile(ROWS, NV, k, left, stride, 1, right, PANEL, start, 0, 3, &then, c);
-        if (op == CLSI_NETWORK_FORWARD) put_tile(ROWS, NV, c, z, PANEL);
-        UNROLL
-        for (int r = 0; r < ROWS; r++, a += y.step, e += y.step) {
-            if (op == CLSI_NETWORK_FORWARD) {
-                activate_tanh(NV, z + r * PANEL, a, NULL);
-                continue;
-            }
+        tile(ROWS, NV, k, left, stride, right, start, &then, c);
+        if (op == CLSI_NETWORK_FORWARD) {
+            put_tile(ROWS, NV, c, z, PANEL);
             UNROLL
-            for (int j = 0; j < NV; j++)
-                finish_vector(op, CLSI_ACTIVATION_TANH, c[r][j], a + j * V, y.ld, e + j * V, NULL);
+            for (int r = 0; r < ROWS; r++, at += y.ld)
+                activate_tanh(NV, z + r * PANEL, y.a + at, NULL);
+            continue;
         }
-        ahead += k * pace;
+        UNROLL
+        for (int r = 0; r < ROWS; r++, at += y.ld) {
+            UNROLL
+            for (size_t j = 0; j < NV; j++)
+                finish_vector(op, CLSI_ACTIVATION_TANH, c[r][j], &y, at + j * V);
+        }
     }
     return i;
 }
@@ -401,28 +437,25 @@ INLINE void spread(size_t rows, size_t n, const double *tile, double *to, size_t
 
 /* The rows of narrow tiles go all together: they keep the processor busier. */
 static TARGET void finish_forward(const clsi_network_product *p, size_t rows, size_t n,
-                                  const double *z, double *a, double *s) {
+                                  const double *z, size_t at) {
+    const clsi_network_layer *y = p->layer;
     double value[ROWS * PANEL] __attribute__((aligned(64)));
     double slope[ROWS * PANEL] __attribute__((aligned(64)));
     int slopes = p->activation != CLSI_ACTIVATION_TANH;
     activate(p->activation, rows * n, z, value, slopes ? slope : NULL);
-    spread(rows, n, value, a, p->layer->step);
-    if (slopes) spread(rows, n, slope, s, p->layer->ld);
+    spread(rows, n, value, y->a + at, y->ld);
+    if (slopes) spread(rows, n, slope, y->s + at, y->ld);
 }
 
-#define FINISH_ROW(op) finish_row(op, p->activation, n, z, a, ld, e, s)
+#define FINISH_ROW(op) finish_row(op, p->activation, n, z, p->layer, at)
 
-static TARGET void finish(const clsi_network_product *p, size_t sample, size_t rows, size_t column,
-                          size_t n, const double *z) {
-    size_t ld = p->layer->ld;
-    size_t step = p->layer->step;
-    double *a = p->layer->a + sample * step + column, *e = p->layer->e + sample * step + column;
-    double *s = p->layer->s + sample * ld + column;
+static TARGET void finish(const clsi_network_product *p, size_t rows, size_t n, const double *z,
+                          size_t at) {
     if (p->op == CLSI_NETWORK_FORWARD) {
-        finish_forward(p, rows, n, z, a, s);
+        finish_forward(p, rows, n, z, at);
         return;
     }
-    for (size_t r = 0; r < rows; r++, z += n, a += step, e += step, s += ld) {
+    for (size_t r = 0; r < rows; r++, z += n, at += p->layer->ld) {
         switch (p->op) {
         case CLSI_NETWORK_BACKWARD: FINISH_ROW(CLSI_NETWORK_BACKWARD); break;
         case CLSI_NETWORK_TANGENT: FINISH_ROW(CLSI_NETWORK_TANGENT); break;
@@ -438,15 +471,15 @@ static TARGET void part(const clsi_network_product *p, size_t sample, size_t row
     double z[ROWS * PANEL] __attribute__((aligned(64)));
     const double *left = p->left + sample * p->left_stride, *start = p->start + column;
     int plain = p->op == CLSI_NETWORK_PLAIN;
-    size_t at = plain ? sample * p->plain_stride + column : sample * p->layer->step + column;
+    size_t at = column + sample * (plain ? p->plain_stride : p->layer->ld);
     soon then = {.row = {z, z, z}};
-    if (!plain) then = place_of(p->op, p->layer, p->layer->a + at, p->layer->e + at);
+    if (!plain) then = place_of(p->op, p->layer, at);
     then.panel = ahead;
     then.pace = pace;
     product_tiles[n / V - 1][rows - 1](p->k, left, p->left_stride, right, start,
                                        plain ? p->plain + at : z, plain ? p->plain_stride : n,
                                        &then);
-    if (!plain) finish(p, sample, rows, column, n, z);
+    if (!plain) finish(p, rows, n, z, at);
 }
 
 /* Panel by panel, so that the panel of `right` stays in the first-level cache; all tiles of a panel
@@ -467,16 +500,14 @@ static TARGET void product(const clsi_network_product *p) {
     }
 }
 
-static TARGET void outer(size_t k, size_t rows, size_t columns, const double *left,
-                         size_t left_stride, const double *right, size_t right_stride,
+static TARGET void outer(size_t rows, size_t columns, const clsi_network_factors *f,
                          const double *zero, double *C) {
     for (size_t column = 0; column < columns; column += PANEL) {
         size_t n = columns - column < PANEL ? columns - column : PANEL;
         for (size_t i = 0; i < rows; i += ROWS) {
             size_t count = rows - i < ROWS ? rows - i : ROWS;
-            soon s = {.row = {C + count * n}, .step = {n}};
-            outer_tiles[n / V - 1][count - 1](k, left + i, left_stride, right + column,
-                                              right_stride, zero ? zero : C, zero ? 0 : n, C, &s);
+            soon s = {.row = {C + count * n}, .step = n};
+            outer_tiles[n / V - 1][count - 1](f, i, column, zero ? zero : C, zero ? 0 : n, C, &s);
             C += count * n;
         }
     }
@@ -485,16 +516,17 @@ static TARGET void outer(size_t k, size_t rows, size_t columns, const double *le
 /* ---- one sample's row ---- */
 
 /* `vectors` vectors across; what multiplies stays in registers. */
-INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns, const double *left,
-                      size_t left_stride, const double *right, size_t right_stride, double *C) {
+INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns,
+                      const clsi_network_factors *f, size_t column, double *C) {
     vd r[NV], rdot[NV];
+    C += column;
     UNROLL
     for (int j = 0; j < vectors; j++) {
-        r[j] = load(right + j * V);
-        if (pairs == 2) rdot[j] = load(right + right_stride + j * V);
+        r[j] = load(f->right + column + j * V);
+        if (pairs == 2) rdot[j] = load(f->right_dot + column + j * V);
     }
     for (size_t i = 0; i < rows; i++, C += columns) {
-        vd l = SPLAT(left[i]), ldot = SPLAT(pairs == 2 ? left[left_stride + i] : 0);
+        vd l = SPLAT(f->left[i]), ldot = SPLAT(pairs == 2 ? f->left_dot[i] : 0);
         UNROLL
         for (int j = 0; j < vectors; j++) {
             vd c = FMA(l, r[j], load(C + j * V));
@@ -506,35 +538,30 @@ INLINE void row_panel(int pairs, int vectors, size_t rows, size_t columns, const
 
 /* Columns that fill no vector, one by one: a masked load right after the masked store of the row
  * before, which overlaps it, would wait for that store. */
-INLINE void row_part(int pairs, size_t part, size_t rows, size_t columns, const double *left,
-                     size_t left_stride, const double *right, size_t right_stride, double *C) {
+INLINE void row_part(int pairs, size_t rows, size_t columns, const clsi_network_factors *f,
+                     size_t column, double *C) {
     for (size_t i = 0; i < rows; i++, C += columns) {
-        for (size_t j = 0; j < part; j++) {
-            double c = FMA_ONE(left[i], right[j], C[j]);
-            if (pairs == 2) c = FMA_ONE(left[left_stride + i], right[right_stride + j], c);
+        for (size_t j = column; j < columns; j++) {
+            double c = FMA_ONE(f->left[i], f->right[j], C[j]);
+            if (pairs == 2) c = FMA_ONE(f->left_dot[i], f->right_dot[j], c);
             C[j] = c;
         }
     }
 }
 
-INLINE void row_any(int pairs, size_t rows, size_t columns, const double *left, size_t left_stride,
-                    const double *right, size_t right_stride, double *C) {
+INLINE void row_any(int pairs, size_t rows, size_t columns, const clsi_network_factors *f,
+                    double *C) {
     size_t j = 0;
-    for (; j + PANEL <= columns; j += PANEL)
-        row_panel(pairs, NV, rows, columns, left, left_stride, right + j, right_stride, C + j);
-    for (; j + V <= columns; j += V)
-        row_panel(pairs, 1, rows, columns, left, left_stride, right + j, right_stride, C + j);
-    if (j < columns)
-        row_part(pairs, columns - j, rows, columns, left, left_stride, right + j, right_stride,
-                 C + j);
+    for (; j + PANEL <= columns; j += PANEL) row_panel(pairs, NV, rows, columns, f, j, C);
+    for (; j + V <= columns; j += V) row_panel(pairs, 1, rows, columns, f, j, C);
+    if (j < columns) row_part(pairs, rows, columns, f, j, C);
 }
 
-static TARGET void row(int pairs, size_t rows, size_t columns, const double *left,
-                       size_t left_stride, const double *right, size_t right_stride, double *C) {
-    if (pairs == 2)
-        row_any(2, rows, columns, left, left_stride, right, right_stride, C);
+static TARGET void row(size_t rows, size_t columns, const clsi_network_factors *f, double *C) {
+    if (f->left_dot)
+        row_any(2, rows, columns, f, C);
     else
-        row_any(1, rows, columns, left, left_stride, right, right_stride, C);
+        row_any(1, rows, columns, f, C);
 }
 
 /* Eight lanes, whatever V is: the same bits for all. */

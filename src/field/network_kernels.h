@@ -7,9 +7,13 @@
 
 enum {
     CLSI_NETWORK_MAX_WIDTH = 512,
-    /* Samples that go through all passes together. 48 keep the working set of four layers of 128
-     * (1.1 MB) in the second-level cache and one panel of an outer product (24 KB) in the first. */
+    /* Samples that go through the layers together: 48 keep one panel of an outer product (24 KB) in
+     * the first-level cache. */
     CLSI_NETWORK_BLOCK = 48,
+    /* Samples between evaluate and add (clsi_field_blocks), several blocks: the weights of one
+     * network stay in the second-level cache while these pass, where three networks would not. */
+    CLSI_NETWORK_SAMPLES = 252,
+    CLSI_NETWORK_ROWS = 6, /* samples of a tile */
     CLSI_NETWORK_LANES = 8 /* columns are padded to this many doubles */
 };
 
@@ -24,19 +28,17 @@ typedef enum clsi_activation {
 typedef enum clsi_network_op {
     CLSI_NETWORK_FORWARD,  /* a = f(c), s = f'(c) */
     CLSI_NETWORK_ADJOINT,  /* e = s c */
-    CLSI_NETWORK_BACKWARD, /* delta = s c, e = f'' c */
-    CLSI_NETWORK_TANGENT,  /* adot = s c, e = e c */
+    CLSI_NETWORK_BACKWARD, /* delta = s c, h = f'' c */
+    CLSI_NETWORK_TANGENT,  /* adot = s c, e = h c */
     CLSI_NETWORK_SECOND,   /* e = e + s c */
     CLSI_NETWORK_PLAIN     /* plain = c */
 } clsi_network_op;
 
-/* One layer's part of the block, `ld` doubles a row, `step` from sample to sample: 2 ld, or ld
- * where there is no tangent. */
+/* What a layer keeps, `ld` doubles a row. tanh needs neither s = 1 - a^2 nor h = -2 a delta. */
 typedef struct clsi_network_layer {
-    size_t width, ld, step;
-    double *a; /* (samples, [2,] ld): the activation a, its tangent adot */
-    double *e; /* (samples, [2,] ld): e = dF/dz, delta = dF/dzdot */
-    double *s; /* (samples, ld): f'(z) */
+    size_t width, ld;
+    double *a, *delta, *s, *h; /* (samples, ld): activation, dF/dzdot, f'(z), f''(z) W^T delta */
+    double *adot, *e;          /* (block, ld): tangent of a, dF/dz */
 } clsi_network_layer;
 
 /* columns(samples, n) = left(samples, k) right(k, n) + start, then `op` into `layer`. */
@@ -49,10 +51,20 @@ typedef struct clsi_network_product {
     const double *next;  /* what the product after this one will have as `right` */
     clsi_network_op op;
     clsi_activation activation;
-    clsi_network_layer *layer; /* every op but PLAIN */
-    double *plain;             /* (samples, plain_stride) */
+    const clsi_network_layer *layer; /* every op but PLAIN */
+    double *plain;                   /* (samples, plain_stride) */
     size_t plain_stride;
 } clsi_network_product;
+
+/* Of `samples` sums of left right^T, and of left_dot right_dot^T where these are not NULL; rows of
+ * left and left_dot are left_stride apart, those of right and right_dot right_stride. */
+typedef struct clsi_network_factors {
+    size_t samples;
+    const double *left, *left_dot;
+    size_t left_stride;
+    const double *right, *right_dot;
+    size_t right_stride;
+} clsi_network_factors;
 
 typedef struct clsi_network_kernel {
     const char *name;
@@ -62,14 +74,13 @@ typedef struct clsi_network_kernel {
     /* out[s] = sum over j < k of left[s*stride + j] w[j], k a multiple of CLSI_NETWORK_LANES. */
     void (*dot)(size_t samples, size_t k, const double *left, size_t stride, const double *w,
                 double *out);
-    /* C(rows, columns) += sum over k of left[k*left_stride + row] right[k*right_stride + column],
-     * in the order of k; columns a multiple of CLSI_NETWORK_LANES. C is by panels, as `right` of a
-     * product. With `zero` (`panel` zeros) what C holds does not count. */
-    void (*outer)(size_t k, size_t rows, size_t columns, const double *left, size_t left_stride,
-                  const double *right, size_t right_stride, const double *zero, double *C);
-    /* The same for one sample, C(rows, columns) dense; `pairs` is 1 (e a) or 2 (and delta adot). */
-    void (*row)(int pairs, size_t rows, size_t columns, const double *left, size_t left_stride,
-                const double *right, size_t right_stride, double *C);
+    /* C(rows, columns) += sum of outer products in the order of samples; columns a multiple of
+     * CLSI_NETWORK_LANES. C is by panels, as `right` of a product. With `zero` (`panel` zeros) what
+     * C holds does not count. */
+    void (*outer)(size_t rows, size_t columns, const clsi_network_factors *f, const double *zero,
+                  double *C);
+    /* The same for the first sample, C(rows, columns) dense. */
+    void (*row)(size_t rows, size_t columns, const clsi_network_factors *f, double *C);
     /* out[i] += sum over k of left[k*stride + i] in the order of k; n as `columns` above. */
     void (*sum)(size_t k, size_t n, const double *left, size_t stride, double *out);
     /* a = f(z), s = f'(z) (NULL: not wanted, tanh only); n a multiple of CLSI_NETWORK_LANES. */
@@ -104,28 +115,13 @@ typedef struct clsi_network_pass {
     double *plain;                              /* (CLSI_NETWORK_BLOCK, plain_stride) */
     size_t plain_stride;
     int fresh; /* the sums are zero, whatever stands there */
-    int spent; /* pass 4 has overwritten what pass 2 left in e */
     clsi_network_layer layer[CLSI_FIELD_MAX_LAYERS + 2]; /* the input first, the output last */
 } clsi_network_pass;
 
-/* dW of layer l: sum += e (k, out)^T a (k, in), rows e_stride and a_stride apart; fresh: sum = it.
- */
+/* dW of layer l: sum += left = (e, delta) times right = (a, adot); fresh: sum = it. */
 size_t clsi_network_sum_size(const clsi_network_shape *w); /* doubles, padded */
-void clsi_network_sum(const clsi_network_pass *r, size_t l, int fresh, size_t k, const double *e,
-                      size_t e_stride, const double *a, size_t a_stride);
-
-/* Block by block, for losses: open; for each block of n <= CLSI_NETWORK_BLOCK samples evaluate,
- * then the coefficients a (or NULL), b from what came out, then add (or add_rows); close. Same bits
- * as the functions of the kind, a quarter less work. scratch as for CLSI_NETWORK_BLOCK samples, not
- * touched in between; out (n_parameters) as in reverse, NULL and no close for rows. */
-void clsi_network_open(clsi_network_pass *r, const clsi_field *f, const double *theta, double *out,
-                       double *scratch);
-void clsi_network_evaluate(clsi_network_pass *r, size_t n, const double *x, double *value,
-                           double *gradient);
-void clsi_network_add(clsi_network_pass *r, size_t n, const double *a, const double *b);
-void clsi_network_add_rows(clsi_network_pass *r, size_t n, const double *a, const double *b,
-                           size_t stride, double *rows);
-void clsi_network_close(const clsi_network_pass *r, double *out);
+void clsi_network_sum(const clsi_network_pass *r, size_t l, int fresh,
+                      const clsi_network_factors *f);
 
 /* network_form.c */
 cls_status clsi_network_create(clsi_field *f, const char *arguments, cls_error *error);

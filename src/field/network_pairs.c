@@ -158,7 +158,7 @@ static void give(const double *pass, double *out) {
 static void multiply_into(const pair_pass *p, clsi_network_op op, size_t k, const double *left,
                           size_t ld, const double *right, const double *next, const double *start,
                           const layer *y) {
-    clsi_network_layer to = {.width = y->n, .ld = y->ld, .step = y->ld, .a = y->a, .e = y->e};
+    clsi_network_layer to = {.width = y->n, .ld = y->ld, .a = y->a, .e = y->e};
     clsi_network_product product = {.samples = p->points,
                                     .k = k,
                                     .n = y->n,
@@ -347,48 +347,63 @@ static void differentiate(pair_pass *p, const double *b) {
 
 /* ---- pass 6 ---- */
 
+/* Rows of e or delta, or of what the output has in their place (one number a row), and of a or
+ * adot. */
+static clsi_network_factors factors(size_t samples, const layer *z, const double *left,
+                                    const layer *in, const double *right) {
+    return (clsi_network_factors){.samples = samples,
+                                  .left = left,
+                                  .left_stride = z ? z->ld : 1,
+                                  .right = right,
+                                  .right_stride = in->ld};
+}
+
+static clsi_network_factors factors_of_pairs(const pair_pass *p, size_t l) {
+    const layer *in = &p->layer[l], *z = l + 1 == p->r->net->n_layers ? NULL : &p->layer[l + 1];
+    return factors(p->pairs, z, z ? z->delta : p->ones, in, in->adot);
+}
+
+static clsi_network_factors factors_of_points(const pair_pass *p, size_t l) {
+    const layer *in = &p->layer[l], *z = l + 1 == p->r->net->n_layers ? NULL : &p->layer[l + 1];
+    return factors(p->points, z, z ? z->e : p->alpha, in, in->a);
+}
+
 static void add(double *pass, const double *b) {
     pair_pass *p = (pair_pass *)pass;
     const clsi_network *net = p->r->net;
     differentiate(p, b);
     for (size_t l = 0; l < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
-        layer *in = &p->layer[l], *z = &p->layer[l + 1];
-        int top = l + 1 == net->n_layers;
-        if (p->pairs)
-            clsi_network_sum(p->r, l, p->r->fresh, p->pairs, top ? p->ones : z->delta,
-                             top ? 1 : z->ld, in->adot, in->ld);
-        clsi_network_sum(p->r, l, p->r->fresh && !p->pairs, p->points, top ? p->alpha : z->e,
-                         top ? 1 : z->ld, in->a, in->ld);
-        if (top) break;
-        net->kernel->sum(p->points, padded(w->out), z->e, z->ld,
-                         p->r->sum[l] + clsi_network_sum_size(w));
+        clsi_network_factors pairs = factors_of_pairs(p, l), points = factors_of_points(p, l);
+        if (p->pairs) clsi_network_sum(p->r, l, p->r->fresh, &pairs);
+        clsi_network_sum(p->r, l, p->r->fresh && !p->pairs, &points);
+        if (l + 1 < net->n_layers)
+            net->kernel->sum(p->points, padded(w->out), points.left, points.left_stride,
+                             p->r->sum[l] + clsi_network_sum_size(w));
     }
     p->r->fresh = 0;
 }
 
-/* One point's part of a row. */
-static void point_row(const pair_pass *p, size_t i, double *row) {
+/* Row i of some factors, and with `biases` what they give these. */
+static void add_row(const pair_pass *p, size_t l, clsi_network_factors f, size_t i, int biases,
+                    double *row) {
     const clsi_network *net = p->r->net;
-    for (size_t l = 0; l < net->n_layers; l++) {
-        const clsi_network_shape *w = &net->layer[l];
-        int top = l + 1 == net->n_layers;
-        const double *e = top ? p->alpha + i : p->layer[l + 1].e + i * p->layer[l + 1].ld;
-        net->kernel->row(1, w->out, w->in, e, 0, p->layer[l].a + i * p->layer[l].ld, 0,
-                         row + w->weight);
-        for (size_t k = 0; !top && k < w->out; k++) row[w->bias + k] += e[k];
-    }
+    const clsi_network_shape *w = &net->layer[l];
+    f.left += i * f.left_stride;
+    f.right += i * f.right_stride;
+    net->kernel->row(w->out, w->in, &f, row + w->weight);
+    for (size_t k = 0; biases && l + 1 < net->n_layers && k < w->out; k++)
+        row[w->bias + k] += f.left[k];
+}
+
+static void point_row(const pair_pass *p, size_t i, double *row) {
+    for (size_t l = 0; l < p->r->net->n_layers; l++)
+        add_row(p, l, factors_of_points(p, l), i, 1, row);
 }
 
 static void pair_row(const pair_pass *p, size_t i, double *row) {
-    const clsi_network *net = p->r->net;
-    for (size_t l = 0; l < net->n_layers; l++) {
-        const clsi_network_shape *w = &net->layer[l];
-        const double *delta =
-            l + 1 == net->n_layers ? p->ones : p->layer[l + 1].delta + i * p->layer[l + 1].ld;
-        net->kernel->row(1, w->out, w->in, delta, 0, p->layer[l].adot + i * p->layer[l].ld, 0,
-                         row + w->weight);
-    }
+    for (size_t l = 0; l < p->r->net->n_layers; l++)
+        add_row(p, l, factors_of_pairs(p, l), i, 0, row);
 }
 
 static void rows(double *pass, const double *b, double *const *to) {

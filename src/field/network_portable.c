@@ -10,11 +10,12 @@
 typedef double vd __attribute__((vector_size(16)));
 typedef long long vi __attribute__((vector_size(16)));
 
-#define FMA(a, b, c)     ((a) * (b) + (c))
-#define FMA_ONE(a, b, c) ((a) * (b) + (c))
-#define MIN(a, b)        smaller(a, b)
-#define SPLAT(x)         ((vd){(x), (x)})
-#define ANY_ABOVE(v, x)  ((v)[0] > (x) || (v)[1] > (x))
+#define FMA(a, b, c)      ((a) * (b) + (c))
+#define FMA_ONE(a, b, c)  ((a) * (b) + (c))
+#define MIN(a, b)         smaller(a, b)
+#define QUOTIENT(i, a, b) ((a) / (b))
+#define SPLAT(x)          ((vd){(x), (x)})
+#define ANY_ABOVE(v, x)   ((v)[0] > (x) || (v)[1] > (x))
 
 static inline vd smaller(vd a, vd b) {
     vi mask = a < b;

@@ -57,8 +57,7 @@ struct clsi_residual_memory *clsi_batches_ready(const clsi_residual *r) {
 }
 
 const clsi_field_blocks *clsi_batch_blocks(const clsi_learned *l) {
-    const clsi_field_blocks *blocks = l->field->kind->blocks;
-    return blocks && blocks->samples >= POINTS ? blocks : NULL;
+    return l->field->kind->blocks;
 }
 
 static const cls_program *program_of(const clsi_residual *r, clsi_batch_program which) {
@@ -93,6 +92,7 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
     size_t scratch = 0, passes = 0, before = 0, behind = 0, programs = 0;
     size_t weights = 2 * POINTS * r->points->width;
+    b->most = POINTS;
     if (r->window_values) {
         before = 3 * (r->points->nz + 1 + K) * POINTS;
         behind = r->n_equations * (1 + 3 * K) * POINTS;
@@ -101,7 +101,9 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
         const clsi_field *f = us->list[k].learned.field;
         size_t need = f->kind->scratch(f, POINTS);
         if (need > scratch) scratch = need;
-        if (clsi_batch_blocks(&us->list[k].learned)) passes += f->kind->blocks->size(f);
+        const clsi_field_blocks *blocks = clsi_batch_blocks(&us->list[k].learned);
+        if (blocks) passes += blocks->size(f);
+        if (blocks && blocks->samples < b->most) b->most = blocks->samples;
     }
     for (clsi_batch_program i = 0; i < CLSI_BATCH_PROGRAMS; i++) programs += work_size(r, i);
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
@@ -174,7 +176,7 @@ int clsi_batch_add(clsi_batch *b, size_t w) {
     const clsi_points *p = b->r->points;
     int middle = p->rule != CLSI_VNOTS; /* which has no use for it */
     size_t at[CLSI_MOST_WIDTH], width = p->width, *slot = b->slot[b->n];
-    if (b->n == POINTS || b->n_points + width - !middle > POINTS) return 0;
+    if (b->n == b->most || b->n_points + width - !middle > b->most) return 0;
     clsi_window_points(p, w, at);
     for (size_t k = 0; k < width; k++)
         slot[k] = k == 1 && !middle ? slot[0] : clsi_batch_slot(b, at[k]);

@@ -5,7 +5,7 @@
 
 #include "learn/learn.h"
 
-enum { CLSI_BATCH_POINTS = 48 }; /* of a batch: a block of networks; at most as many windows */
+enum { CLSI_BATCH_POINTS = 252 }; /* of a batch at most; at most as many windows */
 
 typedef enum clsi_batch_program {
     CLSI_BATCH_VALUES,
@@ -23,6 +23,7 @@ typedef struct clsi_batch {
         slot[CLSI_BATCH_POINTS]
             [CLSI_MOST_WIDTH]; /* windows and which points of the batch are theirs */
     size_t n_points, point[CLSI_BATCH_POINTS];
+    size_t most;     /* points: as many as all fields with blocks take */
     int row;         /* the points follow each other in the data */
     double *weights; /* (POINTS, 2, width) of the rates, by window: for momenta, for the others */
     double *in;      /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */

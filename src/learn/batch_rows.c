@@ -363,7 +363,7 @@ cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, s
 /* The first points of the windows at, at + stride, ... */
 static void add_first_points(clsi_batch *b, size_t at, size_t n, size_t stride) {
     b->n = b->n_points = 0;
-    while (at + b->n < n && b->n < POINTS) {
+    while (at + b->n < n && b->n < b->most) {
         b->slot[b->n][0] = clsi_batch_slot(b, b->r->points->window[(at + b->n) * stride]);
         b->n++;
     }

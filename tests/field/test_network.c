@@ -188,38 +188,38 @@ static void test_blocks_do_not_matter(void **state) {
     }
 }
 
-/* Block by block with the coefficients known late: the same bits as evaluate, reverse and rows. */
-static void test_block_by_block(void **state) {
+/* In stages with the coefficients known late: the same bits as evaluate, reverse and rows. */
+static void test_stages(void **state) {
     (void)state;
-    setup t = open_setup("network(21, 34, sin)", 3, 113, 9);
-    size_t step = CLSI_NETWORK_BLOCK, p = t.p, n = t.n;
-    double *value = numbers(n), *gradient = numbers(3 * n), *got = numbers(n),
-           *slope = numbers(3 * n);
-    double *out = numbers(p), *rows = numbers(n * p), *late = numbers(n * p);
-    double *want = reversed(&t, 0, n, numbers(p));
-    clsi_network_pass pass;
-    t.f->kind->evaluate(t.f, t.theta, n, t.x, value, gradient, t.scratch);
-    t.f->kind->rows(t.f, t.theta, n, t.x, t.a, t.b, p, rows, t.scratch);
-    clsi_network_open(&pass, t.f, t.theta, out, t.scratch);
-    for (size_t s = 0; s < n; s += step) {
-        size_t m = n - s < step ? n - s : step;
-        clsi_network_evaluate(&pass, m, t.x + 3 * s, got + s, slope + 3 * s);
-        clsi_network_add(&pass, m, t.a + s, t.b + 3 * s);
+    static const char *const specs[] = {"network(21, 34, sin)", "network(21, 34)"};
+    for (size_t k = 0; k < 2; k++) {
+        setup t = open_setup(specs[k], 3, 300, 9);
+        const clsi_field_blocks *blocks = t.f->kind->blocks;
+        size_t step = blocks->samples, p = t.p, n = t.n;
+        double *value = numbers(n), *gradient = numbers(3 * n), *got = numbers(n),
+               *slope = numbers(3 * n), *pass = numbers(blocks->size(t.f)), *out = numbers(p),
+               *rows = numbers(n * p), *late = numbers(n * p), *to[300];
+        double *want = reversed(&t, 0, n, numbers(p));
+        for (size_t s = 0; s < n; s++) to[s] = late + s * p;
+        t.f->kind->evaluate(t.f, t.theta, n, t.x, value, gradient, t.scratch);
+        t.f->kind->rows(t.f, t.theta, n, t.x, t.a, t.b, p, rows, t.scratch);
+        blocks->open(t.f, t.theta, pass);
+        blocks->clear(pass);
+        for (size_t s = 0; s < n; s += step) {
+            size_t m = n - s < step ? n - s : step;
+            blocks->evaluate(pass, m, t.x + 3 * s, got + s, slope + 3 * s);
+            blocks->rows(pass, m, t.a + s, t.b + 3 * s, to + s);
+            blocks->add(pass, m, t.a + s, t.b + 3 * s);
+        }
+        blocks->close(pass, out);
+        assert_memory_equal(got, value, n * sizeof *got);
+        assert_memory_equal(slope, gradient, 3 * n * sizeof *got);
+        assert_memory_equal(out, want, p * sizeof *out);
+        assert_memory_equal(late, rows, n * p * sizeof *rows);
+        double *all[] = {value, gradient, got, slope, pass, out, rows, late, want};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+        close_setup(&t);
     }
-    clsi_network_close(&pass, out);
-    assert_memory_equal(got, value, n * sizeof *got);
-    assert_memory_equal(slope, gradient, 3 * n * sizeof *got);
-    assert_memory_equal(out, want, p * sizeof *out);
-    clsi_network_open(&pass, t.f, t.theta, NULL, t.scratch);
-    for (size_t s = 0; s < n; s += step) {
-        size_t m = n - s < step ? n - s : step;
-        clsi_network_evaluate(&pass, m, t.x + 3 * s, NULL, NULL);
-        clsi_network_add_rows(&pass, m, t.a + s, t.b + 3 * s, p, late + s * p);
-    }
-    assert_memory_equal(late, rows, n * p * sizeof *rows);
-    double *all[] = {value, gradient, got, slope, out, rows, late, want};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    close_setup(&t);
 }
 
 /* The versions with fused multiply-add do the same operations in the same order. */
@@ -491,7 +491,7 @@ int main(void) {
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_unscaled_start),
         cmocka_unit_test(test_specs),
-        cmocka_unit_test(test_block_by_block),
+        cmocka_unit_test(test_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
