@@ -212,6 +212,16 @@ static cls_status load_original(const cls_system *s, cls_system **out, cls_error
     return status;
 }
 
+/* Has the file's own system the same state? A lagrangian that is quadratic in v has momenta in it,
+ * and what was learned in its place has velocities, which the model then knows itself. */
+static const cls_system *start_of(const cli_motion *m) {
+    size_t n = cls_system_state_count(m->system);
+    int same = n == cls_system_state_count(m->loaded);
+    for (size_t i = 0; same && i < n; i++)
+        same = !strcmp(cls_system_state_name(m->system, i), cls_system_state_name(m->loaded, i));
+    return same ? m->loaded : m->system;
+}
+
 cls_status cli_start_state(const cli_motion *m, const cls_assignments *given, double *state,
                            cls_error *error) {
     const cls_system *s = m->system;
@@ -225,7 +235,7 @@ cls_status cli_start_state(const cli_motion *m, const cls_assignments *given, do
         values[i] = given->values[i];
     }
     /* A file without a start leaves everything to --start, and the library says what is missing. */
-    if (!status && !cls_system_start(m->loaded, NULL, state, NULL))
+    if (!status && !cls_system_start(start_of(m), NULL, state, NULL))
         for (size_t i = 0; i < states; i++)
             if (strcmp(cls_system_state_name(s, i), "work") && !names_state(s, given, i)) {
                 names[n] = cls_system_state_name(s, i);

@@ -36,9 +36,9 @@ CLS_API cls_audit_options cls_audit_defaults(void);
 /* Judges a trajectory: the table needs time and the system's state columns (any complete set:
  * q with v.q or p.q, S or T). Laws along the path: energy, entropy, invariants, domain; laws of the
  * definition over the data's range and beyond it: dissipation sign, heat exchange sign, momentum at
- * rest, mass matrix positive, heat capacity positive, temperature positive; of a thermal lagrangian
- * "convexity" is told (and passes always): `value` is the smallest eigenvalue of its Hessian in
- * (v, T) over the data. */
+ * rest, mass matrix positive, heat capacity positive, temperature positive. "convexity" is told
+ * (and passes always) where there are momenta and entropies: `value` is the smallest eigenvalue
+ * over the data of a thermal lagrangian's Hessian in (v, T), of a hamiltonian's in (p, S). */
 CLS_API cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
                                         const cls_audit_options *options, cls_audit **out,
                                         cls_error *error);

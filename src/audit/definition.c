@@ -6,9 +6,9 @@
  *                        gyroscopic term makes it non-zero with good reason
  *     mass matrix        dp/dv > 0 (where p is native: the inverse of dv/dp)
  *     heat capacity      dS/dT > 0 (where S is native: dT/dS >= 0; zero is a reservoir)
- *     convexity          the Hessian of a thermal lagrangian in (v, T), told, not judged: where it
- *                        is positive, (p, S) determine (v, T); there are sound bodies for which it
- *                        is not, at some states
+ *     convexity          the Hessian of a thermal lagrangian in (v, T), of a hamiltonian in (p, S),
+ *                        told, not judged: where it is positive, (p, S) and (v, T) determine each
+ *                        other; there are sound bodies for which it is not, at some states
  *
  * They are tried at the states of the data and at points of a box around them, `beyond` times as
  * wide and cut off at the declared domains. The points are Roberts' R_d sequence, u_k = frac(1/2 +
@@ -374,14 +374,16 @@ static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) 
                     meaning, error);
 }
 
+/* G in (v, T) or H in (p, S). */
 static cls_status tell_convexity(sampler *b, cls_node *nodes, cls_error *error) {
     const clsi_form *form = b->s->form;
     size_t n = form->n, m = form->m, all = n + m;
-    if (form->kind != CLSI_FORM_THERMAL || !n || !m) return CLS_OK;
+    int phase = form->kind == CLSI_FORM_PHASE;
+    if (form->kind == CLSI_FORM_VELOCITY || !n || !m) return CLS_OK;
     cls_node *dual = clsi_calloc(all, sizeof *dual);
     if (!dual) return clsi_no_memory(error);
-    memcpy(dual, form->p, n * sizeof *dual);
-    memcpy(dual + n, form->S, m * sizeof *dual);
+    memcpy(dual, phase ? form->v : form->p, n * sizeof *dual);
+    memcpy(dual + n, phase ? form->T : form->S, m * sizeof *dual);
     cls_status status = CLS_OK;
     if (cls_jacobian(b->s->g, all, dual, all, form->z + form->nq, nodes))
         status = cls_graph_status(b->s->g, error);
@@ -391,10 +393,12 @@ static cls_status tell_convexity(sampler *b, cls_node *nodes, cls_error *error) 
     if (!status) status = try_probe(b, &p, &f, error);
     if (status) return status;
     return clsi_law_add(b->a, "convexity", NULL, 1, f.of_data, 0, error,
-                        "%s: the smallest eigenvalue of the Hessian in (v, T) is %.6g over %zu "
+                        "%s: the smallest eigenvalue of the Hessian in (%s) is %.6g over %zu "
                         "states, %.6g with %zu points around them; worst at %s",
-                        f.of_data > 0 ? "convex" : "not convex", f.of_data, f.states, f.least,
-                        f.points, f.at);
+                        f.of_data > 0    ? "convex"
+                        : f.of_data == 0 ? "convex, not strictly"
+                                         : "not convex",
+                        phase ? "p, S" : "v, T", f.of_data, f.states, f.least, f.points, f.at);
 }
 
 /* M over (p, S), which raises the entropy by dS.M dS. */

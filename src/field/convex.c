@@ -1,27 +1,39 @@
 /* The field kind "convex": a function that is convex in chosen inputs for every theta.
  *
- * Inputs (q, v, T, r) in this order: free ones, even ones, bent ones, rising ones.
+ * Inputs (q, v, T, S, r) in this order: free ones, even ones, bent ones, warm ones, rising ones.
  *
- *     phi = (N(q, v, T) + N(q, -v, T))/2 + A(q) + sum_j T_j B_j(q) + |L^T v|^2/2 + c.r
+ *     phi = (N(q, v, T, S) + N(q, -v, T, S))/2 + A(q) + sum_j T_j B_j(q)
+ *           + sum_j C_j(q) (exp(alpha_j S_j) - 1)/alpha_j + |L^T v|^2/2 + c.r
  *
- * is convex in (v, T, r) together, not decreasing in r, even in v, and anything in q. So a thermal
- * lagrangian made of it with r_j = T_j (log(T_j/T0) - 1), which is convex too, has a positive
- * definite Hessian in (v, T) at every state: mass matrix and heat capacities are positive, and
- * (v, T) -> (p, S) is one to one. It is onto as well, because |grad N| is bounded while L^T v grows
- * and log T_j takes every value: every (p, S) has exactly one (v, T). Where there is no r, L is
- * over (v, T).
+ * is convex in (v, T, S, r) together, increasing in S, not decreasing in r, even in v, and anything
+ * in q. Three energies are made of it:
+ *
+ *   thermal lagrangian G(q, v, T)  r_j = T_j (log(T_j/T0) - 1), which is convex too. The Hessian in
+ *       (v, T) is positive definite at every state: mass matrix and heat capacities are positive,
+ *       and (v, T) -> (p, S) is one to one. It is onto as well, because |grad N| is bounded while
+ *       L^T v grows and log T_j takes every value. Where there is no r, L is over (v, T).
+ *   lagrangian L(q, v)             the mass matrix is positive definite, v -> p one to one and
+ * onto. hamiltonian H(q, p, S)         with p in the place of v. T_j = dH/dS_j > 0, heat capacities
+ * and masses are positive, momenta and velocities vanish together. Because N >= 0 grows at most
+ *       linearly, H - v.p - T.S has exactly one minimum in (p, S) for every v and every T > 0:
+ *       (p, S) -> (v, T) is one to one and onto the states of positive temperature. The gas, of
+ *       heat capacity 1/alpha_j, is a reservoir for small alpha and an ideal gas whose exp(-S)
+ *       depends on the volume otherwise.
  *
  * N is a partially input-convex network (Amos, Xu, Kolter 2017) without gates, as an ordinary
  * network with the activation softplus, which is convex and increasing: the units of each layer are
  * free ones, which see q and free units, and convex ones, which see free units by any weights and
  * convex units by positive weights (softplus of theta); the output sees convex units by positive
- * weights. First layers see the inputs by any weights. So N is the ordinary network with a map
- * theta -> W in front, and zeros. What is linear in T or a function of q alone would cost such
- * a network its curvature; networks A and B_j of q, tanh and half as wide, have it.
+ * weights. First layers see v and T by any weights, S by positive ones. So N is the ordinary
+ * network with a map theta -> W in front, and zeros. What is linear in T or a function of q alone
+ * would cost such a network its curvature; networks A, B_j and C_j of q, tanh and half as wide,
+ * have it. With the word `varying` the entries of L are networks of q as well: then every kinetic
+ * energy v.M(q) v/2 with positive definite M is in the form without N.
  *
- * The diagonal of L and c have a floor, so that no curvature underflows to zero. Cost: two passes
- * of N, one each of A and B_j. Not promised: strict convexity of N alone, whose units may
- * saturate. Every function that is convex in (v, T) and even in v is a limit of such N, because
+ * The diagonal of L, C and c have a floor, alpha two ends, so that no curvature underflows to zero
+ * and nothing overflows within 80 half widths of the data. Cost: two passes of N, one each of A,
+ * B_j, C_j and L_ij. Not promised: strict convexity of N alone, whose units may saturate. Every
+ * function that is convex in (v, T), even in v and, of S, increasing is a limit of such N, because
  * maxima of affine functions are; the mean over v and -v does not raise the distance to an even
  * function. */
 #include "field/convex.h"
@@ -32,15 +44,6 @@
 #include <string.h>
 
 extern const clsi_field_kind clsi_field_convex;
-
-double clsi_convex_map(double theta) {
-    return fmax(theta, 0) + log1p(exp(-fabs(theta)));
-}
-
-double clsi_convex_slope(double theta) {
-    double e = exp(-fabs(theta));
-    return (theta > 0 ? 1 : e) / (1 + e);
-}
 
 /* The theta whose map is y > 0. */
 static double inverse_map(double y) {
@@ -63,8 +66,9 @@ static int weight_kind(const clsi_convex *c, size_t l, size_t i, size_t k) {
     int last = l + 1 == net->n_layers;
     int to_free = !last && i < free_units(c, l);
     int from_free = l ? k < free_units(c, l - 1) : k < c->free;
-    if (last && from_free) return 0; /* A has it */
-    if (from_free || (!l && !to_free)) return 1;
+    int from_cold = !l && k < c->free + c->even + c->bent; /* need not rise with it */
+    if (last && from_free) return 0;                       /* A has it */
+    if (from_free || (from_cold && !to_free)) return 1;
     return to_free ? 0 : 2;
 }
 
@@ -92,22 +96,28 @@ static cls_status bad(cls_error *error) {
                      "activation is softplus");
 }
 
+/* "1 1 2" or "1 1 0 2": free, even, bent, warm; then the word `varying`. */
 static cls_status read_inputs(clsi_field *f, clsi_convex *c, const char *text, cls_error *error) {
-    unsigned long n[3];
-    for (int i = 0; i < 3; i++) {
+    static const char word[] = "varying";
+    size_t *const n[] = {&c->free, &c->even, &c->bent, &c->warm}, read = 0, sum = 0;
+    for (; read < 4; read++) {
         char *end;
         text += strspn(text, " ");
-        n[i] = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 1000;
-        if (n[i] > CLSI_FIELD_MAX_INPUTS) return bad(error);
+        if (!isdigit((unsigned char)*text)) break;
+        unsigned long count = strtoul(text, &end, 10);
+        if (count > CLSI_FIELD_MAX_INPUTS) return bad(error);
+        *n[read] = count;
+        sum += count;
         text = end;
     }
-    if (*text || n[0] + n[1] + n[2] > f->d || n[1] + n[2] < 1) return bad(error);
-    c->free = n[0];
-    c->even = n[1];
-    c->bent = n[2];
-    c->rising = f->d - n[0] - n[1] - n[2];
+    text += strspn(text, " ");
+    c->varying = strcmp(text, word) == 0;
+    if (c->varying) text += strlen(word);
+    if (*text || read < 3 || sum > f->d || sum == c->free) return bad(error);
+    c->rising = f->d - sum;
     c->first = c->free;
     c->order = c->rising ? c->even : c->even + c->bent;
+    if (c->varying && !c->free) return bad(error);
     f->even_first = c->free;
     f->even_count = c->even;
     return CLS_OK;
@@ -120,7 +130,8 @@ static cls_status make_body(clsi_convex *c, const char *widths, size_t length, c
     clsi_text_printf(&spec, "network(%.*s, softplus)", (int)length, widths);
     cls_status status = spec.failed ? clsi_no_memory(error) : CLS_OK;
     if (status == CLS_OK)
-        status = clsi_field_create(c->free + c->even + c->bent, spec.data, NULL, &c->body, error);
+        status = clsi_field_create(c->free + c->even + c->bent + c->warm, spec.data, NULL, &c->body,
+                                   error);
     clsi_text_clear(&spec);
     if (status != CLS_OK) return status;
     c->at = clsi_calloc(c->body->n_parameters, sizeof *c->at);
@@ -138,7 +149,9 @@ static cls_status make_parts(clsi_convex *c, cls_error *error) {
         clsi_text_printf(&spec, "%s%zu", l ? ", " : "", (net->layer[l].out + 1) / 2);
     clsi_text_append(&spec, ")");
     cls_status status = spec.failed ? clsi_no_memory(error) : CLS_OK;
-    while (c->free && c->n_parts < 1 + c->bent && status == CLS_OK)
+    size_t wanted = c->free ? 1 + c->bent + c->warm : 0;
+    if (c->varying) wanted += c->order * (c->order + 1) / 2;
+    while (c->n_parts < wanted && status == CLS_OK)
         status = clsi_field_create(c->free, spec.data, NULL, &c->part[c->n_parts++], error);
     clsi_text_clear(&spec);
     return status;
@@ -160,17 +173,19 @@ static cls_status create(clsi_field *f, const char *arguments, cls_error *error)
     }
     c->triangle_at = at;
     c->slope_at = at + c->order * (c->order + 1) / 2;
-    f->n_parameters = c->slope_at + c->rising;
+    c->gas_at = c->slope_at + c->rising;
+    f->n_parameters = c->gas_at + 2 * c->warm;
     return CLS_OK;
 }
 
-int clsi_field_convex_inputs(const clsi_field *f, size_t count[4]) {
+int clsi_field_convex_inputs(const clsi_field *f, size_t count[CLSI_CONVEX_INPUTS]) {
     if (f->kind != &clsi_field_convex) return 0;
     const clsi_convex *c = f->data;
     count[0] = c->free;
     count[1] = c->even;
     count[2] = c->bent;
-    count[3] = c->rising;
+    count[3] = c->warm;
+    count[4] = c->rising;
     return 1;
 }
 
@@ -191,6 +206,9 @@ static void start_row(const clsi_convex *c, size_t l, size_t i, double total, cl
     const clsi_network *net = c->body->data;
     const clsi_network_shape *w = &net->layer[l];
     double sum = 0, *row = W + w->weight + i * w->in;
+    for (size_t k = 0; k < w->in && !l; k++) /* inputs: as they are drawn, but for the sign */
+        if (weight_kind(c, l, i, k) == 2) row[k] = fmax(fabs(row[k]), 1e-3);
+    if (!l) return;
     for (size_t k = 0; k < w->in; k++) {
         if (weight_kind(c, l, i, k) != 2) continue;
         row[k] = exp(cls_random_normal(random));
@@ -199,6 +217,14 @@ static void start_row(const clsi_convex *c, size_t l, size_t i, double total, cl
     for (size_t k = 0; k < w->in; k++)
         if (weight_kind(c, l, i, k) == 2) row[k] *= total / sum;
     if (l + 1 < net->n_layers && sum > 0) W[w->bias + i] -= 0.8 * total;
+}
+
+/* Corrections to numbers in theta begin small: C_j and L_ij are nearly constant. */
+static void start_part(const clsi_convex *c, size_t j, cls_random *random, double *theta) {
+    const clsi_network *net = c->part[j]->data;
+    const clsi_network_shape *w = &net->layer[net->n_layers - 1];
+    c->part[j]->kind->initialise(c->part[j], random, theta);
+    for (size_t k = 0; k < w->in && j > c->bent; k++) theta[w->weight + k] *= 0.1;
 }
 
 /* W of the body in its dense form. */
@@ -221,11 +247,14 @@ static void initialise(const clsi_field *f, cls_random *random, double *theta) {
     if (W) start_body(c, random, W);
     for (size_t k = 0; W && k < c->n_weights; k++)
         theta[k] = c->positive[k] ? inverse_map(W[c->at[k]]) : W[c->at[k]];
-    for (size_t j = 0; j < c->n_parts; j++)
-        c->part[j]->kind->initialise(c->part[j], random, theta + c->part_at[j]);
+    for (size_t j = 0; j < c->n_parts; j++) start_part(c, j, random, theta + c->part_at[j]);
     for (size_t i = 0, at = c->triangle_at; i < c->order; i++, at += i + 1)
         theta[at] = inverse_map(1);
     for (size_t j = 0; j < c->rising; j++) theta[c->slope_at + j] = inverse_map(1);
+    for (size_t j = 0; j < c->warm; j++) { /* C = 1, alpha = 1 */
+        theta[c->gas_at + j] = inverse_map(1);
+        theta[c->gas_at + c->warm + j] = -log(CLSI_CONVEX_HOT - 1);
+    }
     free(W);
 }
 
@@ -255,14 +284,16 @@ static cls_node body_node(const clsi_convex *c, cls_graph *g, const cls_node *x,
     return sum;
 }
 
-/* |L^T y|^2/2 */
+/* |L^T y|^2/2; u (entries of L), or NULL. */
 static cls_node square_node(const clsi_convex *c, cls_graph *g, const cls_node *y,
-                            const cls_node *theta) {
+                            const cls_node *theta, const cls_node *u) {
     cls_node sum = cls_constant(g, 0);
     for (size_t j = 0; j < c->order; j++) {
         cls_node p = cls_constant(g, 0);
         for (size_t i = j; i < c->order; i++) {
-            cls_node L = theta[c->triangle_at + i * (i + 1) / 2 + j];
+            size_t k = i * (i + 1) / 2 + j;
+            cls_node L = theta[c->triangle_at + k];
+            if (u) L = cls_add(g, L, u[k]);
             if (i == j) L = positive_node(g, L, CLSI_CONVEX_DIAGONAL);
             p = cls_add(g, p, cls_mul(g, L, y[i]));
         }
@@ -271,17 +302,35 @@ static cls_node square_node(const clsi_convex *c, cls_graph *g, const cls_node *
     return cls_mul(g, cls_constant(g, 0.5), sum);
 }
 
+/* C (exp(alpha x) - 1)/alpha; u of C, or NULL. */
+static cls_node gas_node(const clsi_convex *c, cls_graph *g, size_t j, cls_node x,
+                         const cls_node *theta, const cls_node *u) {
+    cls_node C = theta[c->gas_at + j], low = cls_constant(g, CLSI_CONVEX_COLD);
+    cls_node range = cls_constant(g, CLSI_CONVEX_HOT - CLSI_CONVEX_COLD);
+    cls_node alpha = cls_apply(g, CLS_FN_SIGMOID, theta[c->gas_at + c->warm + j]);
+    alpha = cls_add(g, low, cls_mul(g, range, alpha));
+    C = positive_node(g, u ? cls_add(g, C, *u) : C, CLSI_CONVEX_SLOPE);
+    cls_node rise = cls_apply(g, CLS_FN_EXPM1, cls_mul(g, alpha, x));
+    return cls_mul(g, cls_div(g, C, alpha), rise);
+}
+
 static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const cls_node *theta) {
     const clsi_convex *c = f->data;
-    const cls_node *bent = x + c->free + c->even, *rising = bent + c->bent;
-    cls_node sum = body_node(c, g, x, theta);
+    const cls_node *bent = x + c->free + c->even, *warm = bent + c->bent, *rising = warm + c->warm;
+    cls_node u[CLSI_CONVEX_PARTS], sum = body_node(c, g, x, theta);
     if (sum == CLS_NO_NODE) return sum;
     for (size_t j = 0; j < c->n_parts; j++) {
-        cls_node y = c->part[j]->kind->expression(c->part[j], g, x, theta + c->part_at[j]);
-        sum = cls_add(g, sum, j ? cls_mul(g, bent[j - 1], y) : y);
+        u[j] = c->part[j]->kind->expression(c->part[j], g, x, theta + c->part_at[j]);
+        if (j <= c->bent) sum = cls_add(g, sum, j ? cls_mul(g, bent[j - 1], u[j]) : u[j]);
     }
-    if (c->order) sum = cls_add(g, sum, square_node(c, g, x + c->first, theta));
+    if (c->order)
+        sum = cls_add(
+            g, sum,
+            square_node(c, g, x + c->first, theta, c->varying ? u + 1 + c->bent + c->warm : NULL));
+    for (size_t j = 0; j < c->warm; j++)
+        sum = cls_add(g, sum,
+                      gas_node(c, g, j, warm[j], theta, c->n_parts ? u + 1 + c->bent + j : NULL));
     for (size_t j = 0; j < c->rising; j++) {
         cls_node slope = positive_node(g, theta[c->slope_at + j], CLSI_CONVEX_SLOPE);
         sum = cls_add(g, sum, cls_mul(g, slope, rising[j]));
@@ -291,7 +340,8 @@ static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
 
 const clsi_field_kind clsi_field_convex = {
     .name = "convex",
-    .doc = "what becomes of network(WIDTH, ..., convex): convex in velocities and temperatures",
+    .doc =
+        "what becomes of network(WIDTH, ..., convex): convex in what an energy must be convex in",
     .create = create,
     .clear = clear,
     .initialise = initialise,

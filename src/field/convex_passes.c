@@ -1,10 +1,10 @@
 /* The passes of the convex field: those of its networks, put together.
  *
- * With phi as in convex.c, a sample's F = a phi + b.grad phi is for the networks in it
+ * phi = (N(q, v, ..) + N(q, -v, ..))/2 + Phi(u(q), y) as in convex.c. A sample's F = a phi + b.grad
+ * phi is for the networks in it
  *
- *     N at (q, +-v, T)   a/2, and b/2 with the sign of v turned over in the second
- *     A                  a, b_q
- *     B_j                a T_j + b_Tj, T_j b_q
+ *     N at (q, +-v, ..)   a/2, and b/2 with the sign of v turned over in the second
+ *     u_k                 a Phi_uk + D Phi_uk, Phi_uk b_q (convex_joint.c)
  *
  * so their own passes do all the work, block by block (clsi_field_blocks). What comes back for W
  * is multiplied by dW/dtheta: sums once in the end, rows when they are complete. */
@@ -18,52 +18,60 @@ enum { MOST = CLSI_NETWORK_BLOCK, D = CLSI_FIELD_MAX_INPUTS };
 typedef struct pass {
     const clsi_field *f;
     const clsi_convex *c;
-    size_t sides;                       /* passes of the body: 2 where it is made even */
-    double *W, *slope;                  /* of the body, dW/dtheta (n_weights) */
-    double *body[2];                    /* passes */
-    double *part[1 + D];                /* passes */
-    double *value[1 + D];               /* (MOST): what A and B_j were */
-    double *own;                        /* (MOST, D): inputs, or directions, of a network */
-    double *got, *from, *a;             /* (MOST), (MOST, D), (MOST) */
-    double *x;                          /* (MOST, d) of the block */
-    double *rows;                       /* (MOST, parameters of the body) */
-    double *sum;                        /* of the parameters behind the networks */
-    double L[D * D], c_slope[D], cs[D]; /* L by rows; slopes of its diagonal in order; c */
-    double d_slope[D];
+    size_t sides;             /* passes of the body: 2 where it is made even */
+    double *W, *slope;        /* of the body, dW/dtheta (n_weights) */
+    double *body[2];          /* passes */
+    double *parts;            /* passes of the parts, one behind the other */
+    double *u, *by_u, *along; /* (n_parts, MOST) */
+    double *u_q;              /* (n_parts, MOST, free) */
+    double *own;              /* (MOST, D): inputs, or directions, of a network */
+    double *got, *from, *a;   /* (MOST), (MOST, D), (MOST) */
+    double *x;                /* (MOST, d) of the block */
+    double *rows;             /* (MOST, parameters of the body) */
+    double *sum;              /* of the parameters behind the networks */
+    clsi_convex_numbers numbers;
 } pass;
 
 enum { PASS = (sizeof(pass) + sizeof(double) - 1) / sizeof(double) };
 
+/* They are all alike. */
+static size_t part_size(const clsi_convex *c) {
+    return c->n_parts ? c->part[0]->kind->blocks->size(c->part[0]) : 0;
+}
+
 /* Lays out a pass; with memory NULL only counts. */
 static size_t lay_out(const clsi_field *f, double *memory, pass *p) {
     const clsi_convex *c = f->data;
-    size_t used = PASS, n = c->body->n_parameters;
+    size_t used = PASS, n = c->body->n_parameters, whole = c->body->kind->blocks->size(c->body);
     struct {
         double **to;
         size_t size;
-    } list[16 + 2 * (1 + D)];
-    size_t k = 0;
-    list[k].to = &p->W, list[k++].size = n;
-    list[k].to = &p->slope, list[k++].size = c->n_weights;
-    list[k].to = &p->own, list[k++].size = MOST * D;
-    list[k].to = &p->got, list[k++].size = MOST;
-    list[k].to = &p->from, list[k++].size = MOST * D;
-    list[k].to = &p->a, list[k++].size = MOST;
-    list[k].to = &p->x, list[k++].size = MOST * f->d;
-    list[k].to = &p->rows, list[k++].size = MOST * n;
-    list[k].to = &p->sum, list[k++].size = f->n_parameters - c->triangle_at;
+    } list[] = {{&p->W, n},
+                {&p->slope, c->n_weights},
+                {&p->own, MOST * D},
+                {&p->got, MOST},
+                {&p->from, MOST * D},
+                {&p->a, MOST},
+                {&p->x, MOST * f->d},
+                {&p->rows, MOST * n},
+                {&p->sum, f->n_parameters - c->triangle_at},
+                {&p->u, c->n_parts * MOST},
+                {&p->by_u, c->n_parts * MOST},
+                {&p->along, c->n_parts * MOST},
+                {&p->u_q, c->n_parts * MOST * c->free},
+                {&p->parts, c->n_parts * part_size(c)},
+                {&p->body[0], whole},
+                {&p->body[1], c->even ? whole : 0}};
     p->sides = c->even ? 2 : 1;
-    for (size_t i = 0; i < p->sides; i++)
-        list[k].to = &p->body[i], list[k++].size = c->body->kind->blocks->size(c->body);
-    for (size_t j = 0; j < c->n_parts; j++) {
-        list[k].to = &p->part[j], list[k++].size = c->part[j]->kind->blocks->size(c->part[j]);
-        list[k].to = &p->value[j], list[k++].size = MOST;
-    }
-    for (size_t i = 0; i < k; i++) {
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (memory) *list[i].to = memory + used;
         used += list[i].size;
     }
     return used;
+}
+
+static double *part_pass(const pass *p, size_t j) {
+    return p->parts + j * part_size(p->c);
 }
 
 static size_t size(const clsi_field *f) {
@@ -83,23 +91,15 @@ static void open(const clsi_field *f, const double *theta, double *memory) {
     }
     for (size_t i = 0; i < p->sides; i++) c->body->kind->blocks->open(c->body, p->W, p->body[i]);
     for (size_t j = 0; j < c->n_parts; j++)
-        c->part[j]->kind->blocks->open(c->part[j], theta + c->part_at[j], p->part[j]);
-    for (size_t i = 0, at = c->triangle_at; i < c->order; i++) {
-        for (size_t j = 0; j <= i; j++) p->L[i * c->order + j] = theta[at++];
-        p->L[i * c->order + i] = CLSI_CONVEX_DIAGONAL + clsi_convex_map(theta[at - 1]);
-        p->d_slope[i] = clsi_convex_slope(theta[at - 1]);
-    }
-    for (size_t j = 0; j < c->rising; j++) {
-        p->cs[j] = CLSI_CONVEX_SLOPE + clsi_convex_map(theta[c->slope_at + j]);
-        p->c_slope[j] = clsi_convex_slope(theta[c->slope_at + j]);
-    }
+        c->part[j]->kind->blocks->open(c->part[j], theta + c->part_at[j], part_pass(p, j));
+    clsi_convex_prepare(c, theta + c->triangle_at, &p->numbers);
 }
 
 static void clear(double *memory) {
     pass *p = (pass *)memory;
     const clsi_convex *c = p->c;
     for (size_t i = 0; i < p->sides; i++) c->body->kind->blocks->clear(p->body[i]);
-    for (size_t j = 0; j < c->n_parts; j++) c->part[j]->kind->blocks->clear(p->part[j]);
+    for (size_t j = 0; j < c->n_parts; j++) c->part[j]->kind->blocks->clear(part_pass(p, j));
     memset(p->sum, 0, (p->f->n_parameters - c->triangle_at) * sizeof *p->sum);
 }
 
@@ -132,44 +132,23 @@ static void evaluate_body(pass *p, size_t n, double *value, double *gradient) {
     }
 }
 
-static void evaluate_parts(pass *p, size_t n, double *value, double *gradient) {
+static void evaluate_parts(pass *p, size_t n, int slopes) {
     const clsi_convex *c = p->c;
-    size_t d = p->f->d, T = c->free + c->even;
-    for (size_t j = 0; j < c->n_parts; j++) {
-        take(p, n, p->x, c->free, 1, 0);
-        c->part[j]->kind->blocks->evaluate(p->part[j], n, p->own, p->value[j],
-                                           gradient ? p->from : NULL);
-        for (size_t s = 0; s < n; s++) {
-            double factor = j ? p->x[s * d + T + j - 1] : 1;
-            value[s] += factor * p->value[j][s];
-            if (!gradient) continue;
-            for (size_t k = 0; k < c->free; k++)
-                gradient[s * d + k] += factor * p->from[s * c->free + k];
-            if (j) gradient[s * d + T + j - 1] += p->value[j][s];
-        }
-    }
+    if (c->n_parts) take(p, n, p->x, c->free, 1, 0);
+    for (size_t j = 0; j < c->n_parts; j++)
+        c->part[j]->kind->blocks->evaluate(part_pass(p, j), n, p->own, p->u + j * MOST,
+                                           slopes ? p->u_q + j * MOST * c->free : NULL);
 }
 
-/* out = L^T y */
-static void project(const pass *p, const double *y, double *out) {
-    size_t n = p->c->order;
-    for (size_t j = 0; j < n; j++) {
-        out[j] = 0;
-        for (size_t i = j; i < n; i++) out[j] += p->L[i * n + j] * y[i];
-    }
-}
-
-static void evaluate_rest(const pass *p, const double *x, double *value, double *gradient) {
+/* Phi at sample s. */
+static void evaluate_joint(const pass *p, size_t s, double *value, double *gradient) {
     const clsi_convex *c = p->c;
-    size_t n = c->order, r = c->free + c->even + c->bent;
-    double u[D];
-    project(p, x + c->first, u);
-    for (size_t j = 0; j < n; j++) *value += u[j] * u[j] / 2;
-    for (size_t j = 0; j < c->rising; j++) *value += p->cs[j] * x[r + j];
-    if (!gradient) return;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) gradient[c->first + i] += p->L[i * n + j] * u[j];
-    for (size_t j = 0; j < c->rising; j++) gradient[r + j] += p->cs[j];
+    double u[CLSI_CONVEX_PARTS], by_u[CLSI_CONVEX_PARTS];
+    for (size_t j = 0; j < c->n_parts; j++) u[j] = p->u[j * MOST + s];
+    clsi_convex_joint(&p->numbers, u, p->x + s * p->f->d, value, gradient, by_u);
+    for (size_t j = 0; gradient && j < c->n_parts; j++)
+        for (size_t k = 0; k < c->free; k++)
+            gradient[k] += by_u[j] * p->u_q[(j * MOST + s) * c->free + k];
 }
 
 static void evaluate(double *memory, size_t n, const double *x, double *value, double *gradient) {
@@ -179,9 +158,9 @@ static void evaluate(double *memory, size_t n, const double *x, double *value, d
     if (gradient) memset(gradient, 0, n * d * sizeof *gradient);
     if (!value) value = p->a;
     evaluate_body(p, n, value, gradient);
-    evaluate_parts(p, n, value, gradient);
+    evaluate_parts(p, n, gradient != NULL);
     for (size_t s = 0; s < n; s++)
-        evaluate_rest(p, x + s * d, value + s, gradient ? gradient + s * d : NULL);
+        evaluate_joint(p, s, value + s, gradient ? gradient + s * d : NULL);
 }
 
 /* ---- derivatives in theta ---- */
@@ -198,32 +177,32 @@ static const double *ask_body(const pass *p, size_t i, size_t n, const double *a
     return b ? p->own : NULL;
 }
 
-/* The same for part j. */
-static const double *ask_part(const pass *p, size_t j, size_t n, const double *a, const double *b) {
+/* by_u and along of sample s; row += what F has of the parameters behind the networks. */
+static void ask_joint(const pass *p, size_t s, double a, const double *b, double *row) {
     const clsi_convex *c = p->c;
-    size_t d = p->f->d, T = c->free + c->even + j - 1;
-    for (size_t s = 0; s < n; s++) {
-        double factor = j ? p->x[s * d + T] : 1;
-        p->a[s] = factor * at(a, s) + (j && b ? b[s * d + T] : 0);
-        for (size_t k = 0; b && k < c->free; k++) p->own[s * c->free + k] = factor * b[s * d + k];
+    double u[CLSI_CONVEX_PARTS], du[CLSI_CONVEX_PARTS];
+    double by_u[CLSI_CONVEX_PARTS], along[CLSI_CONVEX_PARTS], none[D] = {0};
+    for (size_t j = 0; j < c->n_parts; j++) {
+        u[j] = p->u[j * MOST + s];
+        du[j] = 0;
+        for (size_t k = 0; b && k < c->free; k++)
+            du[j] += b[k] * p->u_q[(j * MOST + s) * c->free + k];
     }
-    return b ? p->own : NULL;
+    clsi_convex_joint_along(&p->numbers, u, p->x + s * p->f->d, du, b ? b : none, a, by_u, along,
+                            row);
+    for (size_t j = 0; j < c->n_parts; j++) {
+        p->by_u[j * MOST + s] = by_u[j];
+        p->along[j * MOST + s] = along[j];
+    }
 }
 
-/* row += a dphi + b.d grad phi in L and c, which begin there. */
-static void add_rest(const pass *p, const double *x, double a, const double *b, double *row) {
-    const clsi_convex *c = p->c;
-    size_t n = c->order, r = c->free + c->even + c->bent;
-    double u[D], w[D] = {0};
-    const double *y = x + c->first, *z = b ? b + c->first : NULL;
-    project(p, y, u);
-    if (z) project(p, z, w);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++)
-            *row++ += (i == j ? p->d_slope[i] : 1) *
-                      (a * y[i] * u[j] + y[i] * w[j] + (z ? z[i] * u[j] : 0));
-    for (size_t j = 0; j < c->rising; j++)
-        row[j] += p->c_slope[j] * (a * x[r + j] + (b ? b[r + j] : 0));
+/* The direction that part j is asked for, after ask_joint. */
+static const double *ask_part(const pass *p, size_t j, size_t n, const double *b) {
+    size_t free_ones = p->c->free;
+    for (size_t s = 0; b && s < n; s++)
+        for (size_t k = 0; k < free_ones; k++)
+            p->own[s * free_ones + k] = p->by_u[j * MOST + s] * b[s * p->f->d + k];
+    return b ? p->own : NULL;
 }
 
 static void add(double *memory, size_t n, const double *a, const double *b) {
@@ -234,12 +213,10 @@ static void add(double *memory, size_t n, const double *a, const double *b) {
         const double *direction = ask_body(p, i, n, a, b);
         c->body->kind->blocks->add(p->body[i], n, p->a, direction);
     }
-    for (size_t j = 0; j < c->n_parts; j++) {
-        const double *direction = ask_part(p, j, n, a, b);
-        c->part[j]->kind->blocks->add(p->part[j], n, p->a, direction);
-    }
-    for (size_t s = 0; s < n; s++)
-        add_rest(p, p->x + s * d, at(a, s), b ? b + s * d : NULL, p->sum);
+    for (size_t s = 0; s < n; s++) ask_joint(p, s, at(a, s), b ? b + s * d : NULL, p->sum);
+    for (size_t j = 0; j < c->n_parts; j++)
+        c->part[j]->kind->blocks->add(part_pass(p, j), n, p->along + j * MOST,
+                                      ask_part(p, j, n, b));
 }
 
 /* Rows of the body in W: one for every different row that is wanted, in p->rows. Returns their
@@ -278,15 +255,14 @@ static void rows(double *memory, size_t n, const double *a, const double *b, dou
     const clsi_convex *c = p->c;
     size_t d = p->f->d;
     body_rows(p, n, a, b, to);
+    for (size_t s = 0; s < n; s++)
+        if (to[s]) ask_joint(p, s, at(a, s), b ? b + s * d : NULL, to[s] + c->triangle_at);
     for (size_t j = 0; j < c->n_parts; j++) {
         double *own[MOST];
-        const double *direction = ask_part(p, j, n, a, b);
         for (size_t s = 0; s < n; s++) own[s] = to[s] ? to[s] + c->part_at[j] : NULL;
-        c->part[j]->kind->blocks->rows(p->part[j], n, p->a, direction, own);
+        c->part[j]->kind->blocks->rows(part_pass(p, j), n, p->along + j * MOST,
+                                       ask_part(p, j, n, b), own);
     }
-    for (size_t s = 0; s < n; s++)
-        if (to[s])
-            add_rest(p, p->x + s * d, at(a, s), b ? b + s * d : NULL, to[s] + c->triangle_at);
 }
 
 static void give(const double *memory, double *out) {
@@ -296,7 +272,7 @@ static void give(const double *memory, double *out) {
     for (size_t i = 0; i < p->sides; i++) c->body->kind->blocks->close(p->body[i], p->rows);
     for (size_t k = 0; k < c->n_weights; k++) out[k] += p->slope[k] * p->rows[c->at[k]];
     for (size_t j = 0; j < c->n_parts; j++)
-        c->part[j]->kind->blocks->close(p->part[j], out + c->part_at[j]);
+        c->part[j]->kind->blocks->close(part_pass(p, j), out + c->part_at[j]);
     for (size_t k = c->triangle_at; k < p->f->n_parameters; k++)
         out[k] += p->sum[k - c->triangle_at];
 }

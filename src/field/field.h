@@ -113,12 +113,14 @@ const clsi_field_kind *clsi_field_kind_of(const char *spec);
 /* Does the spec end with this word for the learner? It may stand behind the arguments of any kind,
  * which does not see it: "network(32, 32, plain)". The words: plain (inputs as they are measured,
  * no symmetry), square (positive by phi^2), gyroscopic (a friction has a part across v as well),
- * convex (an energy is convex in v and T: the learner makes the kind "convex" of the network). */
+ * convex (an energy has positive masses, heat capacities and temperatures: the learner makes the
+ * kind "convex" of the network). */
 int clsi_field_word(const char *spec, const char *word);
 
-/* Of a field of the kind "convex" (convex.c): how many inputs are free, even, bent and rising, in
- * this order; returns 0 for other kinds. */
-int clsi_field_convex_inputs(const clsi_field *f, size_t count[4]);
+/* Of a field of the kind "convex" (convex.c): how many inputs are free, even, bent, warm and
+ * rising, in this order; returns 0 for other kinds. */
+enum { CLSI_CONVEX_INPUTS = 5 };
+int clsi_field_convex_inputs(const clsi_field *f, size_t count[CLSI_CONVEX_INPUTS]);
 
 /* kind->expression with the parameters as constants. */
 cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node *x,

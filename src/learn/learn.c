@@ -130,9 +130,11 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (system->formalism == CLS_LAGRANGIAN && !positions)
         return clsi_fail(w->error, CLS_USAGE,
                          "this version learns parts of a thermal lagrangian (from q, v, T), of a "
-                         "hamiltonian (from q, p, S), or of any of them from positions alone; "
-                         "write '%s' as one of these, or leave the velocities out",
-                         system->name);
+                         "hamiltonian (from q, p, S), or of any of them from positions alone: %s, "
+                         "or leave the velocities out (--scheme weak does)",
+                         system->m ? "write it as one of the first two"
+                                   : "call it a `thermal lagrangian`, which without temperatures "
+                                     "is the same");
     cls_status status = check_loss(w);
     if (status == CLS_OK) status = check_adjoint(w);
     if (status == CLS_OK && positions && !clsi_is_loss(w, "residual") &&

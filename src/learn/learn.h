@@ -152,8 +152,13 @@ double clsi_convex_unit(const cls_system *s, const clsi_points *p);
 cls_status clsi_convex_inputs(const cls_system *s, const clsi_points *points, clsi_unknown *u,
                               cls_error *error);
 /* The field for a spec with the word: "convex(24, 24; 1 1 2)", without it for other parts. */
-cls_status clsi_convex_spec(const cls_system *s, const clsi_unknown *u, size_t size, char *spec,
+cls_status clsi_convex_spec(const cls_system *s, clsi_unknown *u, size_t size, char *spec,
                             cls_error *error);
+
+/* Makes rows of a hamiltonian's entropies as large as those of its momenta, where the hamiltonian
+ * is convex: temperatures are found from them. */
+struct clsi_residual;
+void clsi_convex_balance(struct clsi_residual *r);
 
 /* ---- position_form.c ---- */
 

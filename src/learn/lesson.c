@@ -89,6 +89,38 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
     return text;
 }
 
+static void keep_start(cls_model *m, size_t n, const double *start) {
+    m->start = clsi_calloc(n, sizeof *m->start);
+    if (m->start) memcpy(m->start, start, n * sizeof *m->start);
+    m->n_start = m->start ? n : 0;
+}
+
+enum { MOST_START = 256 };
+
+/* A lagrangian's momentum is another one once it is learned, and whether it is in the state may
+ * change as well: the model begins with the same positions, velocities and entropies. */
+static cls_status start_by_velocities(const cls_system *s, const double *start, cls_model *m,
+                                      cls_error *error) {
+    size_t columns = cls_system_column_count(s), n = 0;
+    double row[MOST_START], values[MOST_START], state[MOST_START];
+    const char *names[MOST_START];
+    if (columns > MOST_START || cls_system_row(s, 0, start, row, NULL) != CLS_OK) return CLS_OK;
+    for (size_t c = 0; c < columns; c++) {
+        const char *name = cls_system_column(s, c);
+        int wanted = 0;
+        for (size_t j = 0; j < s->nq; j++) wanted |= strcmp(name, s->coordinate[j].name) == 0;
+        for (size_t j = 0; j < s->n; j++) wanted |= strcmp(name, cls_node_name(s->g, s->v[j])) == 0;
+        for (size_t i = 0; i < s->m; i++) wanted |= strcmp(name, s->entropy[i].name) == 0;
+        if (!wanted) continue;
+        names[n] = name;
+        values[n++] = row[c];
+    }
+    cls_assignments given = {n, names, values};
+    if (cls_system_start(m->system, &given, state, NULL) != CLS_OK) return CLS_OK;
+    keep_start(m, m->system->form->nz, state);
+    return clsi_model_build(m, error);
+}
+
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                              size_t n_tables, const char *const *names, cls_model **out) {
     cls_model *m = clsi_calloc(1, sizeof *m);
@@ -113,17 +145,18 @@ cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls
         m->learned[i] = us->list[i].learned; /* moved */
         us->list[i].learned = (clsi_learned){0};
     }
-    double start[256];
-    if (system->form->nz < 256 && cls_system_start(system, NULL, start, NULL) == CLS_OK) {
-        m->start = clsi_calloc(system->form->nz, sizeof *m->start);
-        if (m->start) memcpy(m->start, start, system->form->nz * sizeof *m->start);
-        m->n_start = m->start ? system->form->nz : 0;
-    }
+    double start[MOST_START];
+    int lagrangian = system->formalism == CLS_LAGRANGIAN;
+    int started =
+        system->form->nz < MOST_START && cls_system_start(system, NULL, start, NULL) == CLS_OK;
+    if (started && !lagrangian) keep_start(m, system->form->nz, start);
     m->theta = w->theta;
     m->n_theta = us->n_theta;
     w->theta = NULL;
     if (status == CLS_OK && w->o->given) status = clsi_model_take(m, w->o->given, w->error);
     if (status == CLS_OK) status = clsi_model_build(m, w->error);
+    if (status == CLS_OK && started && lagrangian)
+        status = start_by_velocities(system, start, m, w->error);
     if (status == CLS_OK)
         *out = m;
     else

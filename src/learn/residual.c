@@ -285,6 +285,7 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
                 r->position_memory;
     cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
     if (status == CLS_OK) status = set_weights(r, error);
+    if (status == CLS_OK) clsi_convex_balance(r);
     if (status == CLS_OK)
         *out = r;
     else

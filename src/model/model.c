@@ -205,8 +205,6 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
         if (have < (l->form == CLSI_MATRIX ? 1 : bound) &&
             !(l->square ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
-        const char *bent = clsi_learned_not_convex(l, s);
-        if (bent) return bent;
         have++;
     }
     size_t wanted = clsi_field_count(kind, n, p->first->field->spec);
@@ -296,6 +294,17 @@ static cls_status check_places(size_t n, const clsi_replacement *list, cls_statu
     return status;
 }
 
+/* What an energy must be convex in is known once all of the text has been read. */
+static cls_status check_convex(const cls_model *m, const cls_system *s, cls_error *error) {
+    for (size_t i = 0; i < m->n_learned; i++) {
+        const char *wrong = clsi_learned_not_convex(&m->learned[i], s);
+        if (wrong)
+            return clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
+                             m->learned[i].part, wrong);
+    }
+    return CLS_OK;
+}
+
 /* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
  * it is a skeleton. */
 static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {
@@ -312,6 +321,7 @@ static cls_status parse_model(const cls_model *m, int open, cls_system **out, cl
         status = clsi_system_parse_with(m->text, m->name, &set, n, list, open, out, error);
         status = check_places(n, list, status, error);
     }
+    if (status == CLS_OK) status = check_convex(m, *out, error);
     if (status != CLS_OK) cls_system_free(out);
     free(places);
     free(list);

@@ -80,15 +80,24 @@ cls_status clsi_learned_read(const char *path, const struct clsi_container *c, s
                              clsi_learned **list, size_t *n, cls_error *error);
 /* ---- convex.c ---- */
 
-/* How an input depends on velocities and temperatures. */
-typedef enum clsi_bend { CLSI_BEND_NONE, CLSI_BEND_AFFINE, CLSI_BEND_OTHER } clsi_bend;
+/* How an input depends on what an energy is convex in: velocities and temperatures, or momenta and
+ * entropies. EVEN: linear in velocities (momenta) alone, so that it changes its sign with them.
+ * WARM and COLD: affine in entropies of a hamiltonian, rising with them all, or not. */
+typedef enum clsi_bend {
+    CLSI_BEND_NONE,
+    CLSI_BEND_EVEN,
+    CLSI_BEND_AFFINE,
+    CLSI_BEND_WARM,
+    CLSI_BEND_COLD,
+    CLSI_BEND_OTHER
+} clsi_bend;
 clsi_bend clsi_input_bend(const cls_system *s, cls_node x);
 /* "T*(log(T/300)-1)" with the reference rounded, the caller's; NULL: no memory. */
 char *clsi_heat_input(const char *temperature, double reference);
-/* Why a part with a convex field is not convex in velocities and temperatures; NULL when it is, or
- * when the field is of another kind. */
+/* Why a part with a convex field is not what the word promises; NULL when it is, or when the field
+ * is of another kind. */
 const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s);
-/* ", convex in v.x, T1, even in v.x", nothing for other fields. */
+/* ", convex in p.x, S, even in p.x, increasing in S", nothing for other fields. */
 void clsi_learned_tell_convex(const clsi_learned *l, clsi_text *t);
 
 /* Adds to `list` (room for m->n_learned more) what puts the learned parts of m into a text, with

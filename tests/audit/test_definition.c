@@ -244,6 +244,39 @@ static void convexity_is_told(void **unused) {
     cls_audit_free(&a);
 }
 
+static void momentum_row(size_t k, const void *unused, double *row) {
+    (void)unused;
+    row[0] = row[1] = 0.01 * (double)k;
+    row[2] = 1 - row[1];
+    row[3] = 1 + row[1];
+}
+
+/* A hamiltonian's Hessian is that in (p, S): diag(1, exp(S)), exp(1) in the first row; a reservoir
+ * is convex, but not strictly; with S p^2/2 masses and heat capacities are positive and it is not
+ * convex. */
+static void convexity_of_a_hamiltonian(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *formula, *says;
+        double value;
+    } cases[] = {
+        {"p.q^2/2 + exp(S)", "convex: the smallest eigenvalue of the Hessian in (p, S)", 1},
+        {"p.q^2/2 + 3*S", "convex, not strictly", 0},
+        {"S*p.q^2/2 + S^2/200 + S", "not convex", -0.62}};
+    for (size_t i = 0; i < 3; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "system \"s\"\ncoordinate q\nentropy S in (0, 100)\nhamiltonian %s\n",
+                 cases[i].formula);
+        cls_audit *a = audit_text(text, "time q p.q S", momentum_row, NULL);
+        const cls_law *found = law(a, "convexity");
+        assert_true(found->passed && fabs(found->value - cases[i].value) < 0.01);
+        if (!strstr(found->text, cases[i].says)) fail_msg("%s", found->text);
+        assert_true(law(a, "mass matrix")->passed && law(a, "heat capacity")->passed);
+        cls_audit_free(&a);
+    }
+}
+
 /* Nothing moves in this table, so the path laws are trivial; the box around it is not. */
 static void every_built_in_system_is_sound(void **unused) {
     (void)unused;
@@ -303,6 +336,7 @@ int main(void) {
         cmocka_unit_test(round_off_is_no_crime),
         cmocka_unit_test(heat_capacity_sign),
         cmocka_unit_test(convexity_is_told),
+        cmocka_unit_test(convexity_of_a_hamiltonian),
         cmocka_unit_test(every_built_in_system_is_sound),
         cmocka_unit_test(same_audit_twice_is_the_same),
     };

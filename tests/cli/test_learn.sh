@@ -126,13 +126,71 @@ test_convex_energies() { # the same bits for any number of threads and after --r
     expect_same 1.safetensors r.safetensors
     run "$CLAUSIUS" show 1.safetensors
     expect_ok
-    expect_stdout 'G = convex\(8, 8; 1 1 2\), [0-9]+ parameters, convex in v\.x, T1, T2, even in v\.x$'
+    expect_stdout 'G = convex\(8, 8; 1 1 2 varying\), [0-9]+ parameters, convex in v\.x, T1, T2, even in v\.x$'
     expect_stdout 'F1 = network\(8, 8\), [0-9]+ parameters, positive by form$'
     run "$CLAUSIUS" simulate 1.safetensors --until 2 -o m.csv
     expect_ok
     run "$CLAUSIUS" audit m.csv --json
     expect_ok
     expect_json 'next(l for l in d["laws"] if l["name"] == "convexity")["value"] > 0'
+}
+
+test_convex_hamiltonians() { # of a gas whose temperature is not in the data; the same bits for any number of threads
+    "$CLAUSIUS" simulate ideal-gas-piston --samples 40 --seed 1 --steps 20 --h 0.001 --scheme bdf --quiet \
+        --sample "x~U(0.6,3), p.x~U(-100,300), S~U(9.5,10.2)" -o all.csv
+    grep -v '^#' all.csv | cut -d, -f1-5 >data.csv
+    cat >gas.clausius <<'EOF2'
+system "a gas"
+coordinate x in (0, inf)
+entropy    S
+hamiltonian H = unknown network(8, 8, convex)
+friction F on S: unknown network(6)
+start x = 1, p.x = 0, S = 10
+step  0.001
+until 0.03
+EOF2
+    local n
+    for n in 1 2; do
+        run "$CLAUSIUS" learn gas.clausius data.csv --epochs 60 --threads $n --quiet -o $n.safetensors
+        expect_ok
+    done
+    expect_same 1.safetensors 2.safetensors
+    run "$CLAUSIUS" show 1.safetensors
+    expect_stdout 'H = convex\(8, 8; 1 1 0 1 varying\), [0-9]+ parameters, convex in p\.x, S, even in p\.x, increasing in S$'
+    run "$CLAUSIUS" simulate 1.safetensors -o m.csv
+    expect_ok
+    run "$CLAUSIUS" audit m.csv --json
+    expect_ok
+    expect_json 'next(l for l in d["laws"] if l["name"] == "convexity")["value"] > 0'
+    expect_json 'next(l for l in d["laws"] if l["name"] == "momentum at rest")["value"] == 0'
+}
+
+test_convex_lagrangians() { # from angles alone; the model begins with the velocity of the file
+    cat >true.clausius <<'EOF2'
+system "a pendulum of mass two"
+coordinate q
+lagrangian L = v.q^2 + 12*cos(q)
+start q = 1, v.q = 0.5
+step  0.05
+until 2
+EOF2
+    "$CLAUSIUS" simulate true.clausius --samples 10 --seed 1 --steps 40 --scheme bdf --quiet --sample "q~U(-1,1), v.q~U(-1,1)" -o all.csv
+    grep -v '^#' all.csv | cut -d, -f1-3 >angles.csv
+    run "$CLAUSIUS" learn true.clausius angles.csv --unknown L --field "network(8, convex)" --epochs 60 --quiet -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout 'L = convex\(8; 1 1 0 varying\), [0-9]+ parameters, convex in v\.q, even in v\.q$'
+    run "$CLAUSIUS" simulate m.safetensors -o m.csv
+    expect_ok
+    run grep -m 1 '^0,' m.csv
+    expect_stdout '^0,1,0\.5,'
+    run "$CLAUSIUS" audit m.csv --json
+    expect_ok
+    expect_json 'next(l for l in d["laws"] if l["name"] == "mass matrix")["value"] > 0'
+    grep -v "^#" all.csv >with-velocities.csv
+    rm m.safetensors m.log.csv
+    run "$CLAUSIUS" learn true.clausius with-velocities.csv --unknown L --field "network(8, convex)"
+    expect_refused 2 'thermal lagrangian'
 }
 
 test_convex_is_refused_where_it_cannot_hold() {

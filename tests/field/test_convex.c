@@ -1,5 +1,5 @@
 /* The convex field: its passes against the expression graph, and what its form promises for every
- * theta: convex in (v, T, r), even in v, rising in r. */
+ * theta: convex in (v, T, S, r), even in v, increasing in S, rising in r. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,10 +16,23 @@
 static const struct {
     const char *spec;
     size_t d;
-} cases[] = {
-    {"convex(9, 7; 1 1 2)", 6}, {"convex(8; 2 2 1)", 6},      {"convex(5, 6, 4; 0 3 1)", 5},
-    {"convex(6, 6; 2 0 2)", 4}, {"convex(12, 8; 3 1 0)", 4},  {"convex(1; 1 1 1)", 4},
-    {"convex(7, 2; 0 0 2)", 2}, {"convex(16, 16; 1 2 2)", 7}, {"convex(3, 3; 0 1 0)", 1}};
+} cases[] = {{"convex(9, 7; 1 1 2)", 6},
+             {"convex(8; 2 2 1)", 6},
+             {"convex(5, 6, 4; 0 3 1)", 5},
+             {"convex(6, 6; 2 0 2)", 4},
+             {"convex(12, 8; 3 1 0)", 4},
+             {"convex(1; 1 1 1)", 4},
+             {"convex(7, 2; 0 0 2)", 2},
+             {"convex(16, 16; 1 2 2)", 7},
+             {"convex(3, 3; 0 1 0)", 1},
+             {"convex(9, 7; 1 1 0 1)", 3},
+             {"convex(8; 2 2 0 2)", 6},
+             {"convex(5, 6, 4; 0 2 0 2)", 4},
+             {"convex(6, 4; 1 0 1 2)", 5},
+             {"convex(7, 7; 2 2 0 varying)", 4},
+             {"convex(6, 5; 1 3 0 1 varying)", 5},
+             {"convex(6, 5; 2 1 1 1 varying)", 6},
+             {"convex(6, 6; 2 0 0 1)", 3}};
 enum { N_CASES = sizeof cases / sizeof *cases };
 
 /* ---- against the graph: theta as symbols, the graph differentiates ---- */
@@ -167,9 +180,9 @@ static int is_definite(size_t n, double *H, double shift) {
  * its trace. */
 static void check_convex(const clsi_field *f, const double *theta, size_t points, double size,
                          cls_random *r) {
-    size_t count[4];
+    size_t count[CLSI_CONVEX_INPUTS];
     assert_true(clsi_field_convex_inputs(f, count));
-    size_t n = count[1] + count[2] + count[3], d = f->d;
+    size_t d = f->d, n = d - count[0];
     cls_program *program = hessian_program(f, theta, count[0], n);
     double *in = numbers(d * points), *out = numbers(n * n * points);
     for (size_t i = 0; i < d * points; i++) in[i] = 6 * cls_random_uniform(r) - 3;
@@ -229,6 +242,60 @@ static void even_and_rising(void **state) {
     close_setup(&t);
 }
 
+/* Temperatures: slopes in S, at 200 states of (-10, 10)^d for each of 100 parameter vectors of
+ * sizes from 0.01 to 10,000. */
+static void increasing_for_every_parameter(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        size_t d;
+    } warm[] = {{"convex(9, 7; 1 1 0 2 varying)", 4},
+                {"convex(5, 6, 4; 0 2 0 2)", 4},
+                {"convex(6, 4; 2 0 1 1)", 4}};
+    cls_random r;
+    cls_random_seed(&r, 78);
+    for (size_t i = 0; i < 100; i++) {
+        setup t = open_setup(warm[i % 3].spec, 4, 200, i);
+        size_t count[CLSI_CONVEX_INPUTS];
+        double size = pow(10, -2 + 6 * cls_random_uniform(&r)), *gradient = numbers(t.n * t.d);
+        assert_true(clsi_field_convex_inputs(t.f, count));
+        size_t first = count[0] + count[1] + count[2];
+        for (size_t k = 0; k < t.p; k++) t.theta[k] = size * cls_random_normal(&r);
+        for (size_t k = 0; k < t.n * t.d; k++) t.x[k] *= 10;
+        t.f->kind->evaluate(t.f, t.theta, t.n, t.x, NULL, gradient, t.scratch);
+        for (size_t s = 0; s < t.n; s++)
+            for (size_t k = first; k < first + count[3]; k++)
+                if (!(gradient[s * t.d + k] > 0 && isfinite(gradient[s * t.d + k])))
+                    fail_msg("%s with parameters of %g: %g", warm[i % 3].spec, size,
+                             gradient[s * t.d + k]);
+        free(gradient);
+        close_setup(&t);
+    }
+}
+
+/* A heat of C (exp(alpha S) - 1)/alpha, alpha between its two ends: a reservoir, T = C, and a gas.
+ */
+static void reservoirs_and_gases(void **state) {
+    (void)state;
+    setup t = open_setup("convex(4; 0 0 0 1)", 1, 5, 9);
+    double value[5], gradient[5];
+    for (size_t k = 0; k < t.p; k++) t.theta[k] = -1e4; /* N = 0 */
+    for (int hot = 0; hot < 2; hot++) {
+        double alpha = hot ? CLSI_CONVEX_HOT : CLSI_CONVEX_COLD;
+        t.theta[t.p - 2] = 2; /* C */
+        t.theta[t.p - 1] = hot ? 1e4 : -1e4;
+        double C = CLSI_CONVEX_SLOPE + clsi_convex_map(2);
+        t.f->kind->evaluate(t.f, t.theta, 5, t.x, value, gradient, t.scratch);
+        for (size_t s = 0; s < 5; s++) {
+            assert_true(fabs(value[s] - C * expm1(alpha * t.x[s]) / alpha) <
+                        1e-12 * fabs(value[s]));
+            assert_true(fabs(gradient[s] - C * exp(alpha * t.x[s])) < 1e-12 * gradient[s]);
+            if (!hot) assert_true(fabs(gradient[s] / C - 1) <= 1.01 * CLSI_CONVEX_COLD);
+        }
+    }
+    close_setup(&t);
+}
+
 /* All positive weights underflow: what is left is the floor, and it is not zero. */
 static void curvature_does_not_underflow(void **state) {
     (void)state;
@@ -256,6 +323,9 @@ static void mistakes_are_told(void **state) {
                {"convex(24; 1 -1 2)", "widths only"},
                {"convex(24; 1 1)", "widths only"},
                {"convex(24; 1 1 2 3)", "widths only"},
+               {"convex(24; 1 1 2 0 1)", "widths only"},
+               {"convex(24; 1 1 2 vary)", "widths only"},
+               {"convex(24; 0 1 2 varying)", "widths only"},
                {"convex(; 1 1 2)", "expected widths"},
                {"convex(600; 1 1 2)", "1 to 512"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -269,9 +339,14 @@ static void mistakes_are_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_are_those_of_the_expression), cmocka_unit_test(rows_may_be_shared),
-        cmocka_unit_test(convex_for_every_parameter),         cmocka_unit_test(even_and_rising),
-        cmocka_unit_test(curvature_does_not_underflow),       cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(passes_are_those_of_the_expression),
+        cmocka_unit_test(rows_may_be_shared),
+        cmocka_unit_test(convex_for_every_parameter),
+        cmocka_unit_test(even_and_rising),
+        cmocka_unit_test(increasing_for_every_parameter),
+        cmocka_unit_test(reservoirs_and_gases),
+        cmocka_unit_test(curvature_does_not_underflow),
+        cmocka_unit_test(mistakes_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,90 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/learn/made_data.h"
+#include "tests/learn/convex_lesson.h"
 #include "tests/sanitized.h"
 #include <jansson.h>
-#include <lapacke.h>
 #include <unistd.h>
-
-typedef struct lesson {
-    cls_system *s;
-    cls_table *t;
-    cls_learn_options o;
-    cls_learn_info info;
-    cls_error error;
-} lesson;
-
-static lesson open_lesson(const char *text, size_t n_ranges, const range *box, size_t n) {
-    lesson l = {.o = cls_learn_defaults()};
-    cls_status status = text ? cls_system_parse(text, "here", NULL, &l.s, &l.error)
-                             : cls_system_load("adiabatic-piston", NULL, &l.s, &l.error);
-    if (status) fail_msg("%s", l.error.message);
-    l.t = make_data(l.s, n_ranges, box, n, 20, 0.01, 5);
-    l.o.validate = 0;
-    return l;
-}
-
-static void close_lesson(lesson *l) {
-    cls_table_free(&l->t);
-    cls_system_free(&l->s);
-}
-
-static cls_model *finish(lesson *l, size_t n, const char *const *parts) {
-    cls_model *m = NULL;
-    const char *name = "made here";
-    l->o.unknown = parts;
-    l->o.n_unknown = n;
-    cls_status status = cls_learn(l->s, NULL, 1, (const cls_table *const *)&l->t, &name, &l->o, &m,
-                                  &l->info, &l->error);
-    if (status) fail_msg("%s", l->error.message);
-    return m;
-}
-
-/* ---- the Hessian ---- */
-
-/* Smallest eigenvalue of the Hessian of G in (v, T), in units of its trace, at n states far outside
- * the data; capacities and masses, its diagonal, are above zero. */
-static double least_eigenvalue(const cls_system *s, size_t n, cls_random *random) {
-    const clsi_form *f = s->form;
-    size_t k = s->n + s->m, nz = f->nz;
-    cls_node dual[16], H[64];
-    cls_program *program;
-    cls_error error;
-    double least = INFINITY, *in = calloc(nz * n, sizeof *in),
-           *out = calloc(k * k * n, sizeof *out);
-    memcpy(dual, f->p, s->n * sizeof *dual);
-    memcpy(dual + s->n, f->S, s->m * sizeof *dual);
-    assert_int_equal(cls_jacobian(s->g, k, dual, k, f->z + s->nq, H), CLS_OK);
-    if (cls_program_create(s->g, nz, f->z, k * k, H, &program, &error))
-        fail_msg("%s", error.message);
-    for (size_t i = 0; i < nz * n; i++)
-        in[i] = i < (s->nq + s->n) * n ? 20 * cls_random_uniform(random) - 10
-                                       : pow(10, 4 * cls_random_uniform(random) - 2);
-    assert_int_equal(cls_program_run_many(program, n, n, in, out), CLS_OK);
-    for (size_t p = 0; p < n; p++) {
-        double A[64], w[8], trace = 0;
-        for (size_t i = 0; i < k * k; i++) assert_true(isfinite(A[i] = out[i * n + p]));
-        for (size_t i = 0; i < k; i++) {
-            trace += A[i * k + i];
-            assert_true(A[i * k + i] > 0);
-        }
-        lapack_int order = (lapack_int)k;
-        assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', order, A, order, w), 0);
-        least = fmin(least, w[0] / trace);
-    }
-    cls_program_free(&program);
-    free(in);
-    free(out);
-    return least;
-}
-
-/* A model with these parameters instead of its own. */
-static void set_parameters(cls_model *m, double size, cls_random *random) {
-    cls_error error;
-    for (size_t i = 0; i < m->n_theta; i++) m->theta[i] = size * cls_random_normal(random);
-    if (clsi_model_build(m, &error)) fail_msg("%s", error.message);
-}
 
 /* 100 parameter vectors of sizes 0.01 to 1000, 100 states each: not below zero but for round-off.
  */
@@ -313,7 +233,7 @@ static void every_optimizer_learns_it(void **unused) {
         l.o.optimizer = all[i].name;
         l.o.max_iterations = all[i].iterations;
         cls_model *m = finish(&l, 3, parts);
-        assert_string_equal(m->learned[0].field->spec, "convex(8, 8; 1 1 2)");
+        assert_string_equal(m->learned[0].field->spec, "convex(8, 8; 1 1 2 varying)");
         assert_string_equal(m->learned[1].field->spec, "network(8, 8)");
         if (!(all[i].least * l.info.loss_final < l.info.loss_initial))
             fail_msg("%s: %g to %g", all[i].name, l.info.loss_initial, l.info.loss_final);
@@ -334,11 +254,11 @@ static void parts_join_a_known_trunk(void **unused) {
     (void)unused;
     static const struct {
         const char *declared, *spec, *truth;
-    } forms[] = {
-        {"network(8, 8, convex)", "convex(8, 8; 1 1 2)", TRUNK "part W = 0.1*T2^2 - x^2/2\n"},
-        {"network(8, convex) of T1 - T2, x", "convex(8; 1 0 1)",
-         TRUNK "part W = 0.1*(T1 - T2)^2 - x^2/2\n"},
-        {"network(8, convex) of T1", "convex(8; 0 0 1)", TRUNK "part W = 0.1*T1^2\n"}};
+    } forms[] = {{"network(8, 8, convex)", "convex(8, 8; 1 1 2 varying)",
+                  TRUNK "part W = 0.1*T2^2 - x^2/2\n"},
+                 {"network(8, convex) of T1 - T2, x", "convex(8; 1 0 1)",
+                  TRUNK "part W = 0.1*(T1 - T2)^2 - x^2/2\n"},
+                 {"network(8, convex) of T1", "convex(8; 0 0 1)", TRUNK "part W = 0.1*T1^2\n"}};
     const char *const parts[] = {"W"};
     for (size_t i = 0; i < 3; i++) {
         char text[512];
