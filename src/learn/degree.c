@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Validation this much above the rest is no longer chance. */
+/* Validation this much above the rest is no longer chance. With noise, which is in both, it says
+ * nothing, and smaller sizes are always tried. */
 static const double ABOVE = 3;
 
 enum { MOST_HALVES = 10, WORSE = 2 }; /* 1,010 terms and below one; fits that may be worse */
@@ -80,9 +81,10 @@ static cls_status begin(clsi_lesson *w, size_t *halved) {
 
 static int is_too_large(const clsi_lesson *w) {
     const cls_learn_info *f = w->info;
+    int is_noisy = w->points->width > 3; /* or the windows would not be longer (data.c) */
     int late = w->o->time_limit > 0 && clsi_now() - w->started > w->o->time_limit;
     return w->unknowns->chosen && is_solved_at_once(w) && f->validation_samples && !late &&
-           f->loss_validation > ABOVE * f->loss_final;
+           (f->loss_validation > ABOVE * f->loss_final || is_noisy);
 }
 
 static void take_back(clsi_lesson *w, const clsi_lesson *kept, const cls_learn_info *info) {

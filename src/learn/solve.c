@@ -67,6 +67,11 @@ static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const 
     clsi_lsq_info found;
     size_t P = w->unknowns->n_theta;
     cls_status status = clsi_lsq_create(P, n, C, d, &q, w->error);
+    if (status == CLS_NUMERIC && clsi_anchors_count(w->anchors))
+        status = clsi_fail(w->error, CLS_SYSTEM,
+                           "the %zu anchors contradict each other in these fields: no parameters "
+                           "meet all of them; remove one, or take larger fields",
+                           clsi_anchors_count(w->anchors));
     if (status == CLS_OK) status = fold_rows(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)

@@ -293,10 +293,24 @@ static int auto_degree(size_t d, size_t even, int formula, int products, size_t 
     return degree;
 }
 
+/* A part that multiplies something, m of m*v^2/2: its constant is not that of the energy. */
+static int is_factor(const clsi_unknowns *us, const clsi_unknown *u) {
+    const cls_system *s = us->s;
+    const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
+    const size_t counts[] = {s->nq, s->n, s->n, s->m, s->m};
+    if (u->kind != CLSI_PART_LET) return 0;
+    cls_node beside = cls_derivative(s->g, s->bound.formula, u->value);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        if (counts[k] && cls_depends(s->g, beside, counts[k], lists[k])) return 1;
+    for (size_t i = 0; i < us->n; i++)
+        if (cls_depends(s->g, beside, 1, &us->list[i].value)) return 1;
+    return 0;
+}
+
 /* An energy has no constant and is differentiated; a rate of an ode is neither. A part that is
  * positive needs its constant. */
-static int is_energy(const cls_system *s, const clsi_unknown *u) {
-    return !s->ode && clsi_is_energy(u);
+static int is_energy(const clsi_unknowns *us, const clsi_unknown *u) {
+    return !us->s->ode && clsi_is_energy(u) && !is_factor(us, u);
 }
 
 /* Polynomials of several velocities are even in them; see src/field/basis.c. */
@@ -317,7 +331,7 @@ static int has_couplings(const clsi_unknowns *us) {
 
 static cls_status choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *error) {
     const cls_system *s = us->s;
-    int formula = is_energy(s, u);
+    int formula = is_energy(us, u);
     char chosen[128], more[48] = "";
     const char *spec = u->spec;
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;

@@ -435,10 +435,11 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     c.at += length;
     if (is_part && clsi_accept_word(r, &c, "of")) status = read_inputs(r, &c, where, length);
     if (status == CLS_OK) status = clsi_expect(r, &c, "=", "the name");
-    /* what stands for an unknown part: nothing, or where it must be positive one */
+    /* what stands for an unknown part: one, which is nothing as a term of an energy and leaves a
+     * factor's other variables in place; nothing for a coefficient that need not be positive */
     clsi_cursor ahead = c;
     int one = is_part && clsi_accept_word(r, &ahead, "unknown") &&
-              clsi_accept_word(r, &ahead, "positive");
+              (kind == PART || clsi_accept_word(r, &ahead, "positive"));
     cls_node zero = cls_constant(s->g, one);
     clsi_expression e = {.written = zero, .raw = zero, .bound = zero};
     if (status == CLS_OK)

@@ -7,75 +7,12 @@
  * so that every complaint names the right file, line and column. Cost: one walk over the text per
  * use of it. What is not a statement about components is kept for the flat text as it is. */
 #include "system/ports.h"
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 16, MAX_COMPONENTS = 400, MAX_BYTES = 1 << 20, MAX_PORTS = 32 };
+enum { MAX_DEPTH = 16, MAX_BYTES = 1 << 20 };
 
-static const struct {
-    const char *word;
-    clsi_component_kind kind;
-} kinds[] = {
-    {"storage", CLSI_STORAGE},   {"environment", CLSI_ENVIRONMENT}, {"resistive", CLSI_RESISTIVE},
-    {"gyrator", CLSI_GYRATOR},   {"transformer", CLSI_TRANSFORMER}, {"junction", CLSI_JUNCTION},
-    {"external", CLSI_EXTERNAL},
-};
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
-
-/* ---- memory ---- */
-
-static char *keep(clsi_ports *p, char *text) {
-    if (text && clsi_grow(&p->strings, &p->strings_capacity, p->n_strings + 1, sizeof(char *)))
-        return p->strings[p->n_strings++] = text;
-    free(text);
-    clsi_no_memory(p->error);
-    return NULL;
-}
-
-char *clsi_keep(clsi_ports *p, const char *text, size_t length) {
-    return keep(p, clsi_strndup(text, length));
-}
-
-char *clsi_keep_printf(clsi_ports *p, const char *format, ...) {
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n >= sizeof text) return NULL;
-    return clsi_keep(p, text, (size_t)n);
-}
-
-void clsi_ports_free(clsi_ports **ports) {
-    clsi_ports *p = *ports;
-    if (!p) return;
-    for (size_t i = 0; i < p->n_sources; i++) {
-        free(p->sources[i]->clean);
-        free(p->sources[i]);
-    }
-    for (size_t i = 0; i < p->n_components; i++) {
-        free(p->components[i].port);
-        free(p->components[i].input);
-        free(p->components[i].flat_input);
-    }
-    for (size_t i = 0; i < p->n_scopes; i++) {
-        free(p->scopes[i].port);
-        free(p->scopes[i].names);
-    }
-    for (size_t i = 0; i < p->n_strings; i++) free(p->strings[i]);
-    void *const lists[] = {p->sources, p->components, p->definitions, p->scopes, p->connections,
-                           p->copies,  p->parent,     p->joints,      p->stores, p->map,
-                           p->strings, p->inclusions, p->used_parts};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
-    clsi_text_clear(&p->flat);
-    free(p);
-    *ports = NULL;
-}
-
-clsi_reader *clsi_source_of(const clsi_ports *p, clsi_span at) {
-    return p->sources[at.source];
-}
+/* ---- texts ---- */
 
 static cls_status add_source(clsi_ports *p, const char *text, const char *file, size_t *out) {
     clsi_reader *r = clsi_calloc(1, sizeof *r);
@@ -145,9 +82,8 @@ static int is_port_word(const clsi_reader *r, clsi_cursor c) {
     static const char *const words[] = {"connect", "component", "use", "include"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (clsi_accept_word(r, &c, words[i])) return 1;
-    for (size_t i = 0; i < N_KINDS; i++)
-        if (kinds[i].kind != CLSI_EXTERNAL && clsi_accept_word(r, &c, kinds[i].word)) return 1;
-    return 0;
+    clsi_component_kind kind; /* `external` is a word of other systems, too */
+    return clsi_accept_kind(r, &c, &kind) && kind != CLSI_EXTERNAL;
 }
 
 int clsi_has_ports(const clsi_reader *r) {
@@ -155,10 +91,6 @@ int clsi_has_ports(const clsi_reader *r) {
     for (size_t at = 0; next_statement(r, &at, r->length, 0, &c);)
         if (is_port_word(r, c)) return 1;
     return 0;
-}
-
-static clsi_span span_of(size_t source, size_t begin, size_t end) {
-    return (clsi_span){source, begin, end};
 }
 
 /* "file" in quotes. */
@@ -176,168 +108,6 @@ static cls_status read_quoted(clsi_ports *p, size_t source, clsi_cursor *c, cons
     return *out ? CLS_OK : CLS_MEMORY;
 }
 
-static cls_status read_name(clsi_ports *p, size_t source, clsi_cursor *c, const char *after,
-                            char **out, clsi_span *where) {
-    clsi_reader *r = p->sources[source];
-    char found[48];
-    size_t length = clsi_word_length(r, c, 0);
-    if (!length)
-        return clsi_at(r, c->at, "expected a name after %s, found %s", after,
-                       clsi_found(r, c, found));
-    if (length > 40) return clsi_at(r, c->at, "this name is longer than 40 letters");
-    *where = span_of(source, c->at, c->at + length);
-    *out = clsi_keep(p, r->clean + c->at, length);
-    c->at += length;
-    return *out ? CLS_OK : CLS_MEMORY;
-}
-
-/* ---- ports ---- */
-
-static cls_status new_node(clsi_ports *p, size_t *out) {
-    if (!clsi_grow(&p->parent, &p->nodes_capacity, p->n_nodes + 1, sizeof *p->parent))
-        return clsi_no_memory(p->error);
-    p->parent[p->n_nodes] = p->n_nodes;
-    *out = p->n_nodes++;
-    return CLS_OK;
-}
-
-size_t clsi_node_root(const clsi_ports *p, size_t node) {
-    while (p->parent[node] != node) node = p->parent[node];
-    return node;
-}
-
-/* [entropy] NAME [unit] [with temperature NAME] */
-static cls_status read_port(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port *out) {
-    clsi_reader *r = p->sources[source];
-    out->thermal = clsi_accept_word(r, c, "entropy");
-    cls_status status =
-        read_name(p, source, c, out->thermal ? "`entropy`" : "`(` or `,`", &out->name, &out->where);
-    if (status == CLS_OK && clsi_accept(r, c, "[")) {
-        const char *end = memchr(r->clean + c->at, ']', c->end - c->at);
-        if (!end) return clsi_at(r, c->at, "the unit has no closing `]`");
-        size_t length = (size_t)(end - (r->clean + c->at));
-        if (length > 40) return clsi_at(r, c->at, "the unit is longer than 40 letters");
-        if (!(out->unit = clsi_keep(p, r->clean + c->at, length))) return CLS_MEMORY;
-        c->at += length + 1;
-    }
-    if (status == CLS_OK && clsi_accept_word(r, c, "with")) {
-        clsi_span where;
-        if (!out->thermal || !clsi_accept_word(r, c, "temperature"))
-            return clsi_at(r, c->at,
-                           "expected `temperature` and its name after `with`, and `entropy` in "
-                           "front of the port");
-        status = read_name(p, source, c, "`temperature`", &out->temperature, &where);
-    }
-    return status == CLS_OK ? new_node(p, &out->node) : status;
-}
-
-/* (a, entropy b [J/K], ...) */
-static cls_status read_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port **list,
-                             size_t *n) {
-    clsi_reader *r = p->sources[source];
-    *list = clsi_calloc(MAX_PORTS, sizeof **list);
-    if (!*list) return clsi_no_memory(p->error);
-    cls_status status = clsi_expect(r, c, "(", "the name and before the list of its ports");
-    while (status == CLS_OK) {
-        if (*n == MAX_PORTS) return clsi_at(r, c->at, "more than %d ports", (int)MAX_PORTS);
-        status = read_port(p, source, c, &(*list)[*n]);
-        for (size_t i = 0; status == CLS_OK && i < *n; i++)
-            if (strcmp((*list)[i].name, (*list)[*n].name) == 0)
-                status = clsi_at(r, (*list)[*n].where.begin, "a second port `%s`", (*list)[i].name);
-        if (status == CLS_OK) ++*n;
-        if (status == CLS_OK && !clsi_accept(r, c, ",")) return clsi_expect(r, c, ")", "the ports");
-    }
-    return status;
-}
-
-size_t clsi_port_find(const clsi_component *c, const char *name, size_t length) {
-    for (size_t i = 0; i < c->n_ports; i++)
-        if (strlen(c->port[i].name) == length && memcmp(c->port[i].name, name, length) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
-/* ---- components ---- */
-
-static cls_status check_shape(clsi_ports *p, const clsi_component *c) {
-    clsi_reader *r = clsi_source_of(p, c->title);
-    size_t thermal = 0, plain;
-    for (size_t i = 0; i < c->n_ports; i++) thermal += (size_t)c->port[i].thermal;
-    plain = c->n_ports - thermal;
-    switch (c->kind) {
-    case CLSI_GYRATOR:
-    case CLSI_TRANSFORMER:
-        if (thermal || plain != 2)
-            return clsi_at(r, c->title.begin, "`%s` needs two ports, none of them an entropy",
-                           c->name);
-        break;
-    case CLSI_JUNCTION:
-        if (thermal || plain < 2)
-            return clsi_at(r, c->title.begin,
-                           "`%s` needs two or more ports, none of them an entropy: heat moves "
-                           "through resistive components",
-                           c->name);
-        break;
-    case CLSI_RESISTIVE:
-        if (!thermal || c->n_ports < 2)
-            return clsi_at(r, c->title.begin,
-                           "`%s` makes heat and needs a port for it: `resistive %s(p, entropy s): "
-                           "...`, or two entropies for conduction",
-                           c->name, c->local);
-        break;
-    case CLSI_ENVIRONMENT:
-        if (thermal != 1 || plain > 1 || !c->port[0].thermal)
-            return clsi_at(r, c->title.begin,
-                           "`%s` needs an entropy, then perhaps a volume: `environment "
-                           "%s(entropy s): 300` or `%s(entropy s, V): 300, 1e5`",
-                           c->name, c->local, c->local);
-        break;
-    case CLSI_EXTERNAL:
-        if (thermal || plain != 1)
-            return clsi_at(r, c->title.begin, "`%s` needs one port, which is not an entropy",
-                           c->name);
-        break;
-    case CLSI_STORAGE: break;
-    }
-    return CLS_OK;
-}
-
-static cls_status name_is_free(clsi_ports *p, const char *name, clsi_span title) {
-    for (size_t i = 0; i < p->n_components; i++)
-        if (strcmp(p->components[i].name, name) == 0)
-            return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
-    for (size_t i = 1; i < p->n_scopes; i++) {
-        size_t n = strlen(p->scopes[i].prefix) - 1;
-        if (strlen(name) == n && memcmp(p->scopes[i].prefix, name, n) == 0)
-            return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
-    }
-    return CLS_OK;
-}
-
-static cls_status read_component(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
-                                 clsi_component_kind kind, clsi_span whole, char *used) {
-    clsi_reader *r = p->sources[source];
-    if (p->n_components == MAX_COMPONENTS)
-        return clsi_at(r, c.at, "more than %d components", (int)MAX_COMPONENTS);
-    if (!clsi_grow(&p->components, &p->components_capacity, p->n_components + 1,
-                   sizeof *p->components))
-        return clsi_no_memory(p->error);
-    clsi_component *x = &p->components[p->n_components];
-    *x = (clsi_component){.kind = kind, .scope = scope, .whole = whole, .used = used};
-    cls_status status = read_name(p, source, &c, "the kind of the component", &x->local, &x->title);
-    if (status != CLS_OK) return status;
-    x->name = clsi_keep_printf(p, "%s%s", p->scopes[scope].prefix, x->local);
-    if (!x->name) return clsi_at(r, x->title.begin, "this name is too long");
-    status = name_is_free(p, x->name, x->title);
-    if (status != CLS_OK) return status;
-    p->n_components++;
-    status = read_ports(p, source, &c, &x->port, &x->n_ports);
-    if (kind == CLSI_ENVIRONMENT && x->n_ports) x->port[0].thermal = 1;
-    if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the ports");
-    x->body = span_of(source, c.at, c.end);
-    return status == CLS_OK ? check_shape(p, x) : status;
-}
-
 /* ---- composites and files ---- */
 
 static cls_status elaborate(clsi_ports *p, size_t scope, clsi_span text, size_t base);
@@ -346,7 +116,7 @@ static cls_status keep_statement(clsi_ports *p, size_t scope, clsi_span span);
 static cls_status read_definition(clsi_ports *p, size_t source, clsi_cursor c) {
     clsi_reader *r = p->sources[source];
     clsi_definition d = {0};
-    cls_status status = read_name(p, source, &c, "`component`", &d.name, &d.title);
+    cls_status status = clsi_port_word(p, source, &c, "`component`", &d.name, &d.title);
     if (status != CLS_OK) return status;
     for (size_t i = 0; i < p->n_definitions; i++)
         if (strcmp(p->definitions[i].name, d.name) == 0)
@@ -357,12 +127,12 @@ static cls_status read_definition(clsi_ports *p, size_t source, clsi_cursor c) {
         if (!end) return clsi_at(r, c.at, "the list of ports has no closing `)`");
         c.at = (size_t)(end - r->clean) + 1;
     }
-    d.ports = span_of(source, first, c.at);
+    d.ports = clsi_span_of(source, first, c.at);
     status = clsi_expect(r, &c, "{", "the component's name and ports");
     if (status != CLS_OK) return status;
     size_t last = closing(r, c.at - 1, c.end);
     if (!last) return clsi_at(r, d.title.begin, "component `%s` has no closing `}`", d.name);
-    d.body = span_of(source, c.at, last - 1);
+    d.body = clsi_span_of(source, c.at, last - 1);
     c.at = last;
     status = clsi_expect_end(r, &c);
     if (status != CLS_OK) return status;
@@ -416,7 +186,7 @@ static cls_status read_include(clsi_ports *p, size_t scope, size_t source, clsi_
     free(text);
     if (status == CLS_OK) status = note_inclusion(p, whole, next);
     if (status != CLS_OK) return status;
-    return elaborate(p, scope, span_of(next, 0, p->sources[next]->length), 0);
+    return elaborate(p, scope, clsi_span_of(next, 0, p->sources[next]->length), 0);
 }
 
 static const clsi_definition *find_definition(const clsi_ports *p, const char *name) {
@@ -462,14 +232,14 @@ static cls_status use_composite(clsi_ports *p, size_t scope, size_t source, clsi
     clsi_span title = {0};
     clsi_reader *r = p->sources[source];
     const clsi_definition *found = find_definition(p, name);
-    cls_status status =
-        found ? read_name(p, source, &c, "`as`", &local, &title) : no_definition(p, name, named);
+    cls_status status = found ? clsi_port_word(p, source, &c, "`as`", &local, &title)
+                              : no_definition(p, name, named);
     if (status != CLS_OK) return status;
     clsi_definition d = *found; /* the list may move */
     if (!(prefix = clsi_keep_printf(p, "%s%s_", p->scopes[scope].prefix, local)))
         return clsi_at(r, title.begin, "this name is too long");
     char *flat = clsi_keep(p, prefix, strlen(prefix) - 1);
-    status = flat ? name_is_free(p, flat, title) : CLS_MEMORY;
+    status = flat ? clsi_name_is_free(p, flat, title) : CLS_MEMORY;
     if (status == CLS_OK) status = open_scope(p, prefix, title);
     if (status != CLS_OK) return status;
     size_t inner = p->n_scopes - 1;
@@ -477,12 +247,12 @@ static cls_status use_composite(clsi_ports *p, size_t scope, size_t source, clsi
     if (ports.at < ports.end) {
         clsi_port *list = NULL;
         size_t n = 0;
-        status = read_ports(p, d.ports.source, &ports, &list, &n);
+        status = clsi_list_ports(p, d.ports.source, &ports, &list, &n);
         p->scopes[inner].port = list;
         p->scopes[inner].n_ports = n;
     }
     if (status == CLS_OK && clsi_accept(r, &c, ":"))
-        p->scopes[inner].set = span_of(source, c.at, c.end);
+        p->scopes[inner].set = clsi_span_of(source, c.at, c.end);
     else if (status == CLS_OK)
         status = clsi_expect_end(r, &c);
     return status == CLS_OK
@@ -511,7 +281,7 @@ static cls_status use_learned(clsi_ports *p, size_t scope, size_t source, clsi_c
     char *name = NULL, *path, *text = NULL;
     clsi_span title = {0};
     clsi_reader *r = p->sources[source];
-    cls_status status = read_name(p, source, &c, "`as`", &name, &title);
+    cls_status status = clsi_port_word(p, source, &c, "`as`", &name, &title);
     if (status == CLS_OK) status = clsi_expect_end(r, &c);
     if (status != CLS_OK) return status;
     if (!p->loader)
@@ -530,13 +300,13 @@ static cls_status use_learned(clsi_ports *p, size_t scope, size_t source, clsi_c
     if (status != CLS_OK) return status;
     clsi_cursor body = {0, p->sources[next]->length};
     if (clsi_accept_word(p->sources[next], &body, "part"))
-        return use_part(p, scope, span_of(source, where, c.end),
-                        span_of(next, 0, p->sources[next]->length), name, path);
+        return use_part(p, scope, clsi_span_of(source, where, c.end),
+                        clsi_span_of(next, 0, p->sources[next]->length), name, path);
     int storage = clsi_accept_word(p->sources[next], &body, "storage");
     if (!storage && !clsi_accept_word(p->sources[next], &body, "resistive"))
         return clsi_at(r, where, "%s holds no storage and no resistive component", path);
-    return read_component(p, scope, next, body, storage ? CLSI_STORAGE : CLSI_RESISTIVE,
-                          span_of(source, where, c.end), path);
+    return clsi_read_component(p, scope, next, body, storage ? CLSI_STORAGE : CLSI_RESISTIVE,
+                               clsi_span_of(source, where, c.end), path);
 }
 
 static cls_status read_use(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
@@ -548,7 +318,7 @@ static cls_status read_use(clsi_ports *p, size_t scope, size_t source, clsi_curs
     size_t begin = c.at;
     int quoted = c.at < c.end && r->clean[c.at] == '"';
     cls_status status = quoted ? read_quoted(p, source, &c, "`use`", &name)
-                               : read_name(p, source, &c, "`use`", &name, &where);
+                               : clsi_port_word(p, source, &c, "`use`", &name, &where);
     char found[48];
     if (status == CLS_OK && !clsi_accept_word(r, &c, "as"))
         status = clsi_at(r, c.at, "expected `as` and a name after `use %s`, found %s", name,
@@ -580,30 +350,10 @@ static cls_status note_names(clsi_ports *p, size_t scope, const clsi_reader *r, 
     return status;
 }
 
-/* `storge pipe(p): ...` is a component with a typo, and no other statement looks like one; told
- * here, before everything that misses it complains. */
-static cls_status check_word(clsi_reader *r, clsi_cursor c) {
-    const char *words[N_KINDS];
-    char word[32], found[48];
-    size_t length = clsi_word_length(r, &c, 0), begin = c.at;
-    if (!length || length >= sizeof word) return CLS_OK;
-    snprintf(word, sizeof word, "%.*s", (int)length, r->clean + begin);
-    c.at += length;
-    size_t name = clsi_word_length(r, &c, 0);
-    c.at += name;
-    if (!name || !clsi_accept(r, &c, "(")) return CLS_OK;
-    for (size_t i = 0; i < N_KINDS; i++) words[i] = kinds[i].word;
-    const char *near = cls_nearest_word(word, N_KINDS, words);
-    c.at = begin;
-    return near ? clsi_at(r, begin, "no component begins with %s; did you mean `%s`?",
-                          clsi_found(r, &c, found), near)
-                : CLS_OK;
-}
-
 static cls_status keep_statement(clsi_ports *p, size_t scope, clsi_span span) {
     clsi_reader *r = clsi_source_of(p, span);
     clsi_cursor c = {span.begin, span.end}, after = c;
-    cls_status meant = check_word(r, c);
+    cls_status meant = clsi_check_kind(r, c);
     if (meant != CLS_OK) return meant;
     int named = clsi_accept_word(r, &after, "parameter") || clsi_accept_word(r, &after, "let");
     if (scope && !named)
@@ -623,7 +373,7 @@ static cls_status keep_statement(clsi_ports *p, size_t scope, clsi_span span) {
 
 static cls_status read_statement(clsi_ports *p, size_t scope, size_t source, clsi_cursor c) {
     clsi_reader *r = p->sources[source];
-    clsi_span whole = span_of(source, c.at, c.end);
+    clsi_span whole = clsi_span_of(source, c.at, c.end);
     clsi_cursor rest = c;
     if (clsi_accept_word(r, &rest, "component")) return CLS_OK; /* read before */
     if (clsi_accept_word(r, &rest, "include")) return read_include(p, scope, source, rest, whole);
@@ -633,12 +383,12 @@ static cls_status read_statement(clsi_ports *p, size_t scope, size_t source, cls
                        sizeof *p->connections))
             return clsi_no_memory(p->error);
         p->connections[p->n_connections++] =
-            (clsi_connection){scope, span_of(source, rest.at, rest.end)};
+            (clsi_connection){scope, clsi_span_of(source, rest.at, rest.end)};
         return CLS_OK;
     }
-    for (size_t i = 0; i < N_KINDS; i++)
-        if (clsi_accept_word(r, &rest, kinds[i].word))
-            return read_component(p, scope, source, rest, kinds[i].kind, whole, NULL);
+    clsi_component_kind kind;
+    if (clsi_accept_kind(r, &rest, &kind))
+        return clsi_read_component(p, scope, source, rest, kind, whole, NULL);
     return keep_statement(p, scope, whole);
 }
 
@@ -668,9 +418,9 @@ static cls_status elaborate(clsi_ports *p, size_t scope, clsi_span text, size_t 
 cls_status clsi_ports_elaborate(clsi_ports *p, const char *text, const char *file) {
     size_t source = 0;
     cls_status status = add_source(p, text, file, &source);
-    if (status == CLS_OK) status = open_scope(p, "", span_of(source, 0, 0));
+    if (status == CLS_OK) status = open_scope(p, "", clsi_span_of(source, 0, 0));
     if (status == CLS_OK)
-        status = elaborate(p, 0, span_of(source, 0, p->sources[source]->length), 0);
+        status = elaborate(p, 0, clsi_span_of(source, 0, p->sources[source]->length), 0);
     return status == CLS_OK ? clsi_ports_connect(p) : status;
 }
 

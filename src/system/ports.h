@@ -1,5 +1,6 @@
 /* Components with ports: the front end of the language that becomes a flat system.
  *
+ *   components.c  one component: its kind, name and ports
  *   elaborate.c   statements of the file and of what it includes -> components, ports, junctions
  *   connect.c     junctions from `connect`; what does not fit, what stays open
  *   wiring.c      which state gives each junction its effort; every mistake of wiring
@@ -169,6 +170,23 @@ clsi_reader *clsi_source_of(const clsi_ports *p, clsi_span at);
 /* A string that lives as long as p; NULL when out of memory. */
 char *clsi_keep(clsi_ports *p, const char *text, size_t length);
 char *clsi_keep_printf(clsi_ports *p, const char *format, ...) CLS_PRINTF(2, 3);
+clsi_span clsi_span_of(size_t source, size_t begin, size_t end);
+/* A name at the cursor, behind `after`. */
+cls_status clsi_port_word(clsi_ports *p, size_t source, clsi_cursor *c, const char *after,
+                          char **out, clsi_span *where);
+/* A word that begins a component. */
+int clsi_accept_kind(const clsi_reader *r, clsi_cursor *c, clsi_component_kind *kind);
+/* `storge pipe(p): ...` is a component with a typo, and no other statement looks like one; told
+ * before everything that misses it complains. */
+cls_status clsi_check_kind(clsi_reader *r, clsi_cursor c);
+/* No other component has it. */
+cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title);
+/* (a, entropy b [J/K], ...) */
+cls_status clsi_list_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port **list,
+                           size_t *n);
+/* What stands behind the kind; `used`: the file of a learned component, or NULL. */
+cls_status clsi_read_component(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
+                               clsi_component_kind kind, clsi_span whole, char *used);
 size_t clsi_node_root(const clsi_ports *p, size_t node);
 /* Number of the port with this name, or SIZE_MAX. */
 size_t clsi_port_find(const clsi_component *c, const char *name, size_t length);

@@ -152,17 +152,43 @@ static cls_status require(clsi_reader *r, const clsi_expression *e, const char *
     return CLS_OK;
 }
 
+/* Is there an unknown part that may be a function of this variable? `of` is a list of formulas: one
+ * that has the name in it somewhere is good enough, a model is looked at again when it is built. */
+static int may_be_hidden(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < s->n_unknown; i++)
+        if (!s->unknown_of[i] || strstr(s->unknown_of[i], name)) return 1;
+    return 0;
+}
+
+/* Variables that only unknown parts bring: stand_in has them until these are learned. */
+static int is_hidden(const clsi_reader *r, const clsi_expression *e, size_t count,
+                     const cls_node *symbols) {
+    for (size_t i = 0; i < count; i++)
+        if (!cls_depends(r->s->g, e->raw, 1, &symbols[i]) &&
+            may_be_hidden(r->s, cls_node_name(r->s->g, symbols[i])))
+            return 1;
+    return 0;
+}
+
 static cls_status read_known(clsi_reader *r, clsi_cursor c, cls_formalism formalism, int kinds,
                              const char *what, clsi_expression *e) {
     const cls_system *s = r->s;
+    const cls_node *heat = formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S;
     cls_status status = clsi_read_expression(r, c.at, c.end, e);
     if (status == CLS_OK) status = clsi_allow(r, e, kinds | CLSI_PARAMETER, what);
-    if (status == CLS_OK && formalism != CLS_HAMILTONIAN)
+    if (status != CLS_OK || r->skeleton) return status;
+    if (is_hidden(r, e, s->m, heat) ||
+        (formalism != CLS_HAMILTONIAN && is_hidden(r, e, s->n, s->v))) {
+        cls_node other = stand_in(s, formalism);
+        e->raw = cls_add(s->g, e->raw, other);
+        e->bound = cls_add(s->g, e->bound, other);
+    }
+    if (formalism != CLS_HAMILTONIAN)
         status = require(r, e, what, s->n, s->v,
                          "a coordinate without kinetic energy has no equation of motion");
     if (status == CLS_OK)
-        status = require(r, e, what, s->m, formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S,
-                         "without it this entropy would have no temperature");
+        status =
+            require(r, e, what, s->m, heat, "without it this entropy would have no temperature");
     return status;
 }
 

@@ -55,6 +55,67 @@ static void terms_are_as_many_as_the_data_tell(void **unused) {
     cls_system_free(&s);
 }
 
+/* Noise is in training and validation alike; it is the smaller basis that validates better. */
+static void noise_asks_for_few_terms(void **unused) {
+    (void)unused;
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 200, 20, 0.01, 3);
+    cls_random random;
+    cls_random_seed(&random, 5);
+    for (size_t c = 2; c < 6; c++) { /* x, v, T1, T2 */
+        double *column = (double *)cls_table_column(t, c);
+        for (size_t i = 0; i < cls_table_rows(t); i++)
+            column[i] += 5e-3 * cls_random_normal(&random);
+    }
+    cls_learn_info usual = learn_frictions(s, t, "chebyshev(5)"),
+                   chosen = learn_frictions(s, t, NULL);
+    assert_true(usual.loss_validation < 3 * usual.loss_final);
+    assert_true(chosen.parameters < usual.parameters);
+    assert_true(chosen.loss_validation < usual.loss_validation);
+    assert_true(chosen.rollout < usual.rollout);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+#define AROUND                                                                                     \
+    "coordinate x\ntemperature T\nthermal lagrangian G = m*v.x^2/2 - V + h\n"                      \
+    "start x = 1, v.x = 0, T = 1\nstep 0.02\n"
+static const char truth[] = AROUND "part V = x^2 + x^4/4\npart h = 1.5*T*(log(T) - 1)\n"
+                                   "part m = 1 + x^2/5\nfriction F on T: x <- -0.3*v.x\n";
+
+/* A potential of x, a heat of T and a mass of x in one formula, and a friction. Without its parts
+ * the formula has no T, and as a term of an energy m would have no constant. */
+static void parts_of_one_formula(void **unused) {
+    (void)unused;
+    static const char *const mass[] = {"unknown of x", "unknown positive of x"};
+    static const range box[] = {{"x", -1, 1}, {"v.x", -1, 1}, {"T", 0.6, 1.6}};
+    cls_error error;
+    cls_system *known;
+    if (cls_system_parse(truth, "truth", NULL, &known, &error)) fail_msg("%s", error.message);
+    cls_table *t = make_data(known, 3, box, 60, 20, 0.02, 3);
+    const cls_table *table = t;
+    for (size_t i = 0; i < 2; i++) {
+        char text[400];
+        const char *name = "parts";
+        cls_system *s;
+        cls_model *m;
+        cls_learn_info info;
+        snprintf(text, sizeof text,
+                 AROUND "part V = unknown chebyshev(5) of x\npart h = unknown chebyshev(9) of T\n"
+                        "part m = %s\nfriction F on T: unknown chebyshev(2)\n",
+                 mass[i]);
+        if (cls_system_parse(text, "parts", NULL, &s, &error)) fail_msg("%s", error.message);
+        if (cls_learn(s, NULL, 1, &table, &name, NULL, &m, &info, &error))
+            fail_msg("%s: %s", mass[i], error.message);
+        assert_true(info.loss_validation < 1e-4); /* 0.9 without a constant */
+        assert_true(info.rollout < 1e-4);
+        cls_model_free(&m);
+        cls_system_free(&s);
+    }
+    cls_table_free(&t);
+    cls_system_free(&known);
+}
+
 static void never_more_terms_than_rows(void **unused) {
     (void)unused;
     cls_system *s = load_system("adiabatic-piston");
@@ -176,6 +237,8 @@ static void models_say_how_they_were_learned(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terms_are_as_many_as_the_data_tell),
+        cmocka_unit_test(noise_asks_for_few_terms),
+        cmocka_unit_test(parts_of_one_formula),
         cmocka_unit_test(never_more_terms_than_rows),
         cmocka_unit_test(scattered_rows_are_brought_together),
         cmocka_unit_test(outside_of_the_domain_is_told),

@@ -95,6 +95,7 @@ static const struct {
     {GAS "let w = p.x\nlagrangian v.x^2/2 - S - w", 5, 0, "use `v.x`"},
     {GAS "lagrangian v.x^2/2", 4, 12, "does not contain `S`"},
     {GAS "lagrangian x^2/2 - S", 4, 12, "does not contain `v.x`"},
+    {GAS "part V = unknown of x\nlagrangian v.x^2/2 - V", 5, 12, "does not contain `S`"},
     {GAS "lagrangian unknown network(32, 32)", 4, 12, "needs a name"},
     {GAS_L "friction on S: x <- unknown dissipative", 5, 21, "stands alone"},
     {GAS "unknown G", 4, 1, "in the place of a formula"},

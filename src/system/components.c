@@ -1,0 +1,271 @@
+/* A statement of a component: its kind, its name, its ports, and whether they make sense together.
+ *
+ * Problem: `resistive d(p, entropy s with temperature T): ...` becomes a clsi_component whose body
+ * stays a range of the text (elaborate.c says why); every port gets a node of its own, which
+ * connect.c joins with others. What the kinds mean is in shared/physics/ports.md. Linear in the
+ * text. Whether the wiring makes sense is not asked here. */
+#include "system/ports.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COMPONENTS = 400, MAX_PORTS = 32 };
+
+/* ---- kinds ---- */
+
+static const struct {
+    const char *word;
+    clsi_component_kind kind;
+} kinds[] = {
+    {"storage", CLSI_STORAGE},   {"environment", CLSI_ENVIRONMENT}, {"resistive", CLSI_RESISTIVE},
+    {"gyrator", CLSI_GYRATOR},   {"transformer", CLSI_TRANSFORMER}, {"junction", CLSI_JUNCTION},
+    {"external", CLSI_EXTERNAL},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+int clsi_accept_kind(const clsi_reader *r, clsi_cursor *c, clsi_component_kind *kind) {
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (clsi_accept_word(r, c, kinds[i].word)) {
+            *kind = kinds[i].kind;
+            return 1;
+        }
+    return 0;
+}
+
+cls_status clsi_check_kind(clsi_reader *r, clsi_cursor c) {
+    const char *words[N_KINDS];
+    char word[32], found[48];
+    size_t length = clsi_word_length(r, &c, 0), begin = c.at;
+    if (!length || length >= sizeof word) return CLS_OK;
+    snprintf(word, sizeof word, "%.*s", (int)length, r->clean + begin);
+    c.at += length;
+    size_t name = clsi_word_length(r, &c, 0);
+    c.at += name;
+    if (!name || !clsi_accept(r, &c, "(")) return CLS_OK;
+    for (size_t i = 0; i < N_KINDS; i++) words[i] = kinds[i].word;
+    const char *near = cls_nearest_word(word, N_KINDS, words);
+    c.at = begin;
+    return near ? clsi_at(r, begin, "no component begins with %s; did you mean `%s`?",
+                          clsi_found(r, &c, found), near)
+                : CLS_OK;
+}
+
+/* ---- memory ---- */
+
+static char *keep(clsi_ports *p, char *text) {
+    if (text && clsi_grow(&p->strings, &p->strings_capacity, p->n_strings + 1, sizeof(char *)))
+        return p->strings[p->n_strings++] = text;
+    free(text);
+    clsi_no_memory(p->error);
+    return NULL;
+}
+
+char *clsi_keep(clsi_ports *p, const char *text, size_t length) {
+    return keep(p, clsi_strndup(text, length));
+}
+
+char *clsi_keep_printf(clsi_ports *p, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof text) return NULL;
+    return clsi_keep(p, text, (size_t)n);
+}
+
+void clsi_ports_free(clsi_ports **ports) {
+    clsi_ports *p = *ports;
+    if (!p) return;
+    for (size_t i = 0; i < p->n_sources; i++) {
+        free(p->sources[i]->clean);
+        free(p->sources[i]);
+    }
+    for (size_t i = 0; i < p->n_components; i++) {
+        free(p->components[i].port);
+        free(p->components[i].input);
+        free(p->components[i].flat_input);
+    }
+    for (size_t i = 0; i < p->n_scopes; i++) {
+        free(p->scopes[i].port);
+        free(p->scopes[i].names);
+    }
+    for (size_t i = 0; i < p->n_strings; i++) free(p->strings[i]);
+    void *const lists[] = {p->sources, p->components, p->definitions, p->scopes, p->connections,
+                           p->copies,  p->parent,     p->joints,      p->stores, p->map,
+                           p->strings, p->inclusions, p->used_parts};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
+    clsi_text_clear(&p->flat);
+    free(p);
+    *ports = NULL;
+}
+
+clsi_reader *clsi_source_of(const clsi_ports *p, clsi_span at) {
+    return p->sources[at.source];
+}
+
+/* ---- ports ---- */
+
+clsi_span clsi_span_of(size_t source, size_t begin, size_t end) {
+    return (clsi_span){source, begin, end};
+}
+
+cls_status clsi_port_word(clsi_ports *p, size_t source, clsi_cursor *c, const char *after,
+                          char **out, clsi_span *where) {
+    clsi_reader *r = p->sources[source];
+    char found[48];
+    size_t length = clsi_word_length(r, c, 0);
+    if (!length)
+        return clsi_at(r, c->at, "expected a name after %s, found %s", after,
+                       clsi_found(r, c, found));
+    if (length > 40) return clsi_at(r, c->at, "this name is longer than 40 letters");
+    *where = clsi_span_of(source, c->at, c->at + length);
+    *out = clsi_keep(p, r->clean + c->at, length);
+    c->at += length;
+    return *out ? CLS_OK : CLS_MEMORY;
+}
+
+static cls_status new_node(clsi_ports *p, size_t *out) {
+    if (!clsi_grow(&p->parent, &p->nodes_capacity, p->n_nodes + 1, sizeof *p->parent))
+        return clsi_no_memory(p->error);
+    p->parent[p->n_nodes] = p->n_nodes;
+    *out = p->n_nodes++;
+    return CLS_OK;
+}
+
+size_t clsi_node_root(const clsi_ports *p, size_t node) {
+    while (p->parent[node] != node) node = p->parent[node];
+    return node;
+}
+
+/* [entropy] NAME [unit] [with temperature NAME] */
+static cls_status read_port(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port *out) {
+    clsi_reader *r = p->sources[source];
+    out->thermal = clsi_accept_word(r, c, "entropy");
+    cls_status status = clsi_port_word(p, source, c, out->thermal ? "`entropy`" : "`(` or `,`",
+                                       &out->name, &out->where);
+    if (status == CLS_OK && clsi_accept(r, c, "[")) {
+        const char *end = memchr(r->clean + c->at, ']', c->end - c->at);
+        if (!end) return clsi_at(r, c->at, "the unit has no closing `]`");
+        size_t length = (size_t)(end - (r->clean + c->at));
+        if (length > 40) return clsi_at(r, c->at, "the unit is longer than 40 letters");
+        if (!(out->unit = clsi_keep(p, r->clean + c->at, length))) return CLS_MEMORY;
+        c->at += length + 1;
+    }
+    if (status == CLS_OK && clsi_accept_word(r, c, "with")) {
+        clsi_span where;
+        if (!out->thermal || !clsi_accept_word(r, c, "temperature"))
+            return clsi_at(r, c->at,
+                           "expected `temperature` and its name after `with`, and `entropy` in "
+                           "front of the port");
+        status = clsi_port_word(p, source, c, "`temperature`", &out->temperature, &where);
+    }
+    return status == CLS_OK ? new_node(p, &out->node) : status;
+}
+
+cls_status clsi_list_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port **list,
+                           size_t *n) {
+    clsi_reader *r = p->sources[source];
+    *list = clsi_calloc(MAX_PORTS, sizeof **list);
+    if (!*list) return clsi_no_memory(p->error);
+    cls_status status = clsi_expect(r, c, "(", "the name and before the list of its ports");
+    while (status == CLS_OK) {
+        if (*n == MAX_PORTS) return clsi_at(r, c->at, "more than %d ports", (int)MAX_PORTS);
+        status = read_port(p, source, c, &(*list)[*n]);
+        for (size_t i = 0; status == CLS_OK && i < *n; i++)
+            if (strcmp((*list)[i].name, (*list)[*n].name) == 0)
+                status = clsi_at(r, (*list)[*n].where.begin, "a second port `%s`", (*list)[i].name);
+        if (status == CLS_OK) ++*n;
+        if (status == CLS_OK && !clsi_accept(r, c, ",")) return clsi_expect(r, c, ")", "the ports");
+    }
+    return status;
+}
+
+size_t clsi_port_find(const clsi_component *c, const char *name, size_t length) {
+    for (size_t i = 0; i < c->n_ports; i++)
+        if (strlen(c->port[i].name) == length && memcmp(c->port[i].name, name, length) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* ---- components ---- */
+
+static cls_status check_shape(clsi_ports *p, const clsi_component *c) {
+    clsi_reader *r = clsi_source_of(p, c->title);
+    size_t thermal = 0, plain;
+    for (size_t i = 0; i < c->n_ports; i++) thermal += (size_t)c->port[i].thermal;
+    plain = c->n_ports - thermal;
+    switch (c->kind) {
+    case CLSI_GYRATOR:
+    case CLSI_TRANSFORMER:
+        if (thermal || plain != 2)
+            return clsi_at(r, c->title.begin, "`%s` needs two ports, none of them an entropy",
+                           c->name);
+        break;
+    case CLSI_JUNCTION:
+        if (thermal || plain < 2)
+            return clsi_at(r, c->title.begin,
+                           "`%s` needs two or more ports, none of them an entropy: heat moves "
+                           "through resistive components",
+                           c->name);
+        break;
+    case CLSI_RESISTIVE:
+        if (!thermal || c->n_ports < 2)
+            return clsi_at(r, c->title.begin,
+                           "`%s` makes heat and needs a port for it: `resistive %s(p, entropy s): "
+                           "...`, or two entropies for conduction",
+                           c->name, c->local);
+        break;
+    case CLSI_ENVIRONMENT:
+        if (thermal != 1 || plain > 1 || !c->port[0].thermal)
+            return clsi_at(r, c->title.begin,
+                           "`%s` needs an entropy, then perhaps a volume: `environment "
+                           "%s(entropy s): 300` or `%s(entropy s, V): 300, 1e5`",
+                           c->name, c->local, c->local);
+        break;
+    case CLSI_EXTERNAL:
+        if (thermal || plain != 1)
+            return clsi_at(r, c->title.begin, "`%s` needs one port, which is not an entropy",
+                           c->name);
+        break;
+    case CLSI_STORAGE: break;
+    }
+    return CLS_OK;
+}
+
+cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title) {
+    for (size_t i = 0; i < p->n_components; i++)
+        if (strcmp(p->components[i].name, name) == 0)
+            return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
+    for (size_t i = 1; i < p->n_scopes; i++) {
+        size_t n = strlen(p->scopes[i].prefix) - 1;
+        if (strlen(name) == n && memcmp(p->scopes[i].prefix, name, n) == 0)
+            return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
+    }
+    return CLS_OK;
+}
+
+cls_status clsi_read_component(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
+                               clsi_component_kind kind, clsi_span whole, char *used) {
+    clsi_reader *r = p->sources[source];
+    if (p->n_components == MAX_COMPONENTS)
+        return clsi_at(r, c.at, "more than %d components", (int)MAX_COMPONENTS);
+    if (!clsi_grow(&p->components, &p->components_capacity, p->n_components + 1,
+                   sizeof *p->components))
+        return clsi_no_memory(p->error);
+    clsi_component *x = &p->components[p->n_components];
+    *x = (clsi_component){.kind = kind, .scope = scope, .whole = whole, .used = used};
+    cls_status status =
+        clsi_port_word(p, source, &c, "the kind of the component", &x->local, &x->title);
+    if (status != CLS_OK) return status;
+    x->name = clsi_keep_printf(p, "%s%s", p->scopes[scope].prefix, x->local);
+    if (!x->name) return clsi_at(r, x->title.begin, "this name is too long");
+    status = clsi_name_is_free(p, x->name, x->title);
+    if (status != CLS_OK) return status;
+    p->n_components++;
+    status = clsi_list_ports(p, source, &c, &x->port, &x->n_ports);
+    if (kind == CLSI_ENVIRONMENT && x->n_ports) x->port[0].thermal = 1;
+    if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the ports");
+    x->body = clsi_span_of(source, c.at, c.end);
+    return status == CLS_OK ? check_shape(p, x) : status;
+}
