@@ -7,6 +7,7 @@
 
 #include "learn/learn.h"
 #include "tests/learn/made_data.h"
+#include "tests/learn/parts.h"
 #include <clausius/simulate.h>
 #include <math.h>
 #include <omp.h>
@@ -281,59 +282,16 @@ static void jacobian_and_gradient_agree_with_differences(void **unused) {
     (void)unused;
     cls_system *s = load_system("adiabatic-piston");
     cls_table *t = make_data(s, 4, piston_box, 12, 6, 0.05, 8);
-    const char *const parts[] = {"G", "F1"}, *name = "made here";
+    const char *const names[] = {"G", "F1"};
     const char *const fields[] = {"network(5, 4)", "chebyshev(2)"};
     for (int k = 0; k < 2; k++) {
-        cls_error error;
-        clsi_points *points;
-        clsi_unknowns *unknowns;
-        clsi_residual *residual;
-        cls_learn_options o = cls_learn_defaults();
-        o.unknown = parts;
-        o.n_unknown = 2;
-        o.field = fields[k];
-        const cls_table *table = t;
-        assert_int_equal(
-            clsi_points_create(s, 1, &table, &name, CLSI_QUADRATURE, 0, 0, &points, &error),
-            CLS_OK);
-        assert_int_equal(clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error), CLS_OK);
-        assert_int_equal(clsi_residual_create(points, unknowns, &residual, &error), CLS_OK);
-        size_t P = unknowns->n_theta, rows = points->n_training * residual->n_equations;
-        double *theta = calloc(P, sizeof *theta), *r = calloc(3 * rows, sizeof *r);
-        double *J = calloc(rows * P, sizeof *J), *gradient = calloc(P, sizeof *gradient), loss;
-        cls_random random;
-        cls_random_seed(&random, 9);
-        for (size_t i = 0; i < P; i++) theta[i] = 0.3 * cls_random_normal(&random);
-        clsi_residual_rows(residual, theta, 0, rows, NULL, r, J);
-        clsi_residual_gradient(residual, theta, rows, NULL, &loss, gradient);
-        double largest = 0, worst = 0, worst_gradient = 0, scale = 0;
-        for (size_t j = 0; j < P; j++) {
-            double kept = theta[j], h = 1e-6, sum = 0;
-            theta[j] = kept + h;
-            clsi_residual_rows(residual, theta, 0, rows, NULL, r + rows, NULL);
-            theta[j] = kept - h;
-            clsi_residual_rows(residual, theta, 0, rows, NULL, r + 2 * rows, NULL);
-            theta[j] = kept;
-            for (size_t i = 0; i < rows; i++) {
-                double difference = (r[rows + i] - r[2 * rows + i]) / (2 * h);
-                worst = fmax(worst, fabs(difference - J[i * P + j]));
-                largest = fmax(largest, fabs(J[i * P + j]));
-                sum += r[i] * J[i * P + j] / (double)rows;
-            }
-            worst_gradient = fmax(worst_gradient, fabs(sum - gradient[j]));
-            scale = fmax(scale, fabs(gradient[j]));
-        }
-        if (worst > 1e-7 * largest)
-            fail_msg("%s: Jacobian off by %g of %g", fields[k], worst, largest);
-        if (worst_gradient > 1e-11 * scale)
-            fail_msg("%s: gradient off by %g of %g", fields[k], worst_gradient, scale);
-        free(theta);
-        free(r);
-        free(J);
-        free(gradient);
-        clsi_residual_free(&residual);
-        clsi_unknowns_free(&unknowns);
-        clsi_points_free(&points);
+        double off[2];
+        opened p = open_parts(s, t, 2, names, fields[k], CLSI_QUADRATURE);
+        check_derivatives(p.residual, p.points->n_training * p.residual->n_equations,
+                          p.unknowns->n_theta, off);
+        if (off[0] > 1e-7) fail_msg("%s: Jacobian off by %g", fields[k], off[0]);
+        if (off[1] > 1e-11) fail_msg("%s: gradient off by %g", fields[k], off[1]);
+        close_parts(&p);
     }
     cls_table_free(&t);
     cls_system_free(&s);

@@ -7,6 +7,7 @@
 
 #include "learn/learn.h"
 #include "tests/learn/made_data.h"
+#include "tests/learn/parts.h"
 #include <clausius/simulate.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,69 +30,6 @@ static cls_model *learn_by(const cls_system *s, const cls_table *t, size_t n,
 
 /* ---- the discrete gradient ---- */
 
-typedef struct parts {
-    clsi_points *points;
-    clsi_unknowns *unknowns;
-    clsi_residual *residual;
-} parts;
-
-static parts open_parts(const cls_system *s, const cls_table *t, size_t n, const char *const *names,
-                        const char *field, clsi_rule rule) {
-    cls_error error;
-    parts p;
-    const char *name = "made here";
-    cls_learn_options o = cls_learn_defaults();
-    o.unknown = names;
-    o.n_unknown = n;
-    o.field = field;
-    if (clsi_points_create(s, 1, &t, &name, rule, 0, 0, &p.points, &error) ||
-        clsi_unknowns_create(s, NULL, &o, p.points, &p.unknowns, &error) ||
-        clsi_residual_create(p.points, p.unknowns, &p.residual, &error))
-        fail_msg("%s", error.message);
-    return p;
-}
-
-static void close_parts(parts *p) {
-    clsi_residual_free(&p->residual);
-    clsi_unknowns_free(&p->unknowns);
-    clsi_points_free(&p->points);
-}
-
-/* Largest difference between Jacobian and central differences, and between gradient and J^T r, both
- * relative to the largest entry. */
-static void check_derivatives(const clsi_residual *r, size_t rows, size_t P, double off[2]) {
-    double *theta = calloc(P, sizeof *theta), *value = calloc(3 * rows, sizeof *value);
-    double *J = calloc(rows * P, sizeof *J), *gradient = calloc(P, sizeof *gradient), loss;
-    cls_random random;
-    cls_random_seed(&random, 9);
-    for (size_t i = 0; i < P; i++) theta[i] = 0.3 * cls_random_normal(&random);
-    assert_int_equal(clsi_residual_rows(r, theta, 0, rows, NULL, value, J), CLS_OK);
-    assert_int_equal(clsi_residual_gradient(r, theta, rows, NULL, &loss, gradient), CLS_OK);
-    double largest = 0, worst = 0, worst_gradient = 0, scale = 0;
-    for (size_t j = 0; j < P; j++) {
-        double kept = theta[j], h = 1e-6, sum = 0;
-        theta[j] = kept + h;
-        clsi_residual_rows(r, theta, 0, rows, NULL, value + rows, NULL);
-        theta[j] = kept - h;
-        clsi_residual_rows(r, theta, 0, rows, NULL, value + 2 * rows, NULL);
-        theta[j] = kept;
-        for (size_t i = 0; i < rows; i++) {
-            double difference = (value[rows + i] - value[2 * rows + i]) / (2 * h);
-            worst = fmax(worst, fabs(difference - J[i * P + j]));
-            largest = fmax(largest, fabs(J[i * P + j]));
-            sum += value[i] * J[i * P + j] / (double)rows;
-        }
-        worst_gradient = fmax(worst_gradient, fabs(sum - gradient[j]));
-        scale = fmax(scale, fabs(gradient[j]));
-    }
-    off[0] = worst / largest;
-    off[1] = worst_gradient / scale;
-    free(theta);
-    free(value);
-    free(J);
-    free(gradient);
-}
-
 static void derivatives_agree_with_differences(void **unused) {
     (void)unused;
     cls_system *s = load_system("adiabatic-piston");
@@ -100,7 +38,7 @@ static void derivatives_agree_with_differences(void **unused) {
     const char *const fields[] = {"network(5, 4)", "chebyshev(2)"};
     for (int k = 0; k < 2; k++) {
         double off[2];
-        parts p = open_parts(s, t, 2, names, fields[k], CLSI_DISCRETE_GRADIENT);
+        opened p = open_parts(s, t, 2, names, fields[k], CLSI_DISCRETE_GRADIENT);
         assert_false(p.residual->affine);
         assert_int_equal(p.residual->start_affine, k == 1);
         check_derivatives(p.residual, p.points->n_training * p.residual->n_equations,
@@ -126,7 +64,7 @@ static double rows_of_truth(double h) {
     if (cls_system_parse(text, "block", NULL, &s, &error)) fail_msg("%s", error.message);
     cls_table *t = make_data(s, 3, box, 200, 1, h, 21);
     const char *const names[] = {"F"};
-    parts p = open_parts(s, t, 1, names, "monomial(1, constant)", CLSI_DISCRETE_GRADIENT);
+    opened p = open_parts(s, t, 1, names, "monomial(1, constant)", CLSI_DISCRETE_GRADIENT);
     size_t P = p.unknowns->n_theta, rows = p.points->n_training * p.residual->n_equations;
     double *theta = calloc(P, sizeof *theta), *r = calloc(rows, sizeof *r), sum = 0;
     const clsi_learned *l = &p.unknowns->list[0].learned;

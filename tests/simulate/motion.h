@@ -19,6 +19,13 @@
 #define MANY(n) (n)
 #endif
 
+/* Hard places, for every scheme that must survive them. */
+#define WALL_OF_GAS                                                                                \
+    "coordinate x in (0, 3)\nentropy S\nlagrangian v.x^2/2 - exp(S)/x - 5*x\n"                     \
+    "friction on S: x <- -0.1*v.x\nstart x = 2, v.x = 0, S = -3\n"
+#define OUT_OF_THE_WORLD "coordinate x in (-1, 1)\nhamiltonian p.x^2/2 - x\nstart x = 0, p.x = 0\n"
+#define FALLS_FOREVER    "coordinate q\nhamiltonian p.q^2/2 - q^4\nstart q = 1, p.q = 1\n"
+
 static inline cls_system *load(const char *name) {
     cls_error error;
     cls_system *s;

@@ -275,12 +275,7 @@ static void starting_again_repeats(void **unused) {
 
 static void walls_are_respected(void **unused) {
     (void)unused;
-    cls_system *s = parse("system \"a mass falls against a wall of gas\"\n"
-                          "coordinate x in (0, 3)\n"
-                          "entropy S\n"
-                          "lagrangian v.x^2/2 - exp(S)/x - 5*x\n"
-                          "friction on S: x <- -0.1*v.x\n"
-                          "start x = 2, v.x = 0, S = -3\n");
+    cls_system *s = parse(WALL_OF_GAS);
     for (double h = 0.01; h < 10; h *= 8) {
         cls_simulator *sim = begin_with(s, h, 1e-6);
         for (int k = 0; k < MANY(200); k++) {
@@ -298,10 +293,7 @@ static void walls_are_respected(void **unused) {
 
 static void leaving_the_domain_is_an_error(void **unused) {
     (void)unused;
-    cls_system *s = parse("system \"free fall out of the world\"\n"
-                          "coordinate x in (-1, 1)\n"
-                          "hamiltonian p.x^2/2 - x\n"
-                          "start x = 0, p.x = 0\n");
+    cls_system *s = parse(OUT_OF_THE_WORLD);
     cls_simulator *sim = begin_with(s, 0.1, 1e-9);
     cls_error error;
     assert_int_equal(cls_simulator_advance(sim, 100, &error), CLS_NUMERIC);
@@ -314,10 +306,7 @@ static void leaving_the_domain_is_an_error(void **unused) {
 
 static void a_runaway_is_stopped(void **unused) {
     (void)unused;
-    cls_system *s = parse("system \"falls forever\"\n"
-                          "coordinate q\n"
-                          "hamiltonian p.q^2/2 - q^4\n"
-                          "start q = 1, p.q = 1\n");
+    cls_system *s = parse(FALLS_FOREVER);
     for (double h = 0.001; h < 2; h *= 5) {
         cls_simulator *sim = begin_with(s, h, 1e-9);
         cls_error error;

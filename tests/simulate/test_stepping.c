@@ -34,16 +34,9 @@ static void a_step_allocates_nothing(void **unused) {
 
 /* ---- domains ---- */
 
-static const char *const wall = "system \"a mass falls against a wall of gas\"\n"
-                                "coordinate x in (0, 3)\n"
-                                "entropy S\n"
-                                "lagrangian v.x^2/2 - exp(S)/x - 5*x\n"
-                                "friction on S: x <- -0.1*v.x\n"
-                                "start x = 2, v.x = 0, S = -3\n";
-
 static void steps_stay_in_the_domain(void **unused) {
     (void)unused;
-    cls_system *s = parse(wall);
+    cls_system *s = parse(WALL_OF_GAS);
     for (double h = 0.01; h < 1; h *= 2) {
         cls_simulator *sim = begin(s, NULL, h);
         for (int k = 0; k < 400; k++) {
@@ -72,10 +65,7 @@ static void split_steps_are_reported(void **unused) {
 
 static void leaving_the_domain_is_an_error(void **unused) {
     (void)unused;
-    cls_system *s = parse("system \"free fall out of the world\"\n"
-                          "coordinate x in (-1, 1)\n"
-                          "hamiltonian p.x^2/2 - x\n"
-                          "start x = 0, p.x = 0\n");
+    cls_system *s = parse(OUT_OF_THE_WORLD);
     cls_simulator *sim = begin(s, NULL, 0.1);
     cls_error error;
     assert_int_equal(cls_simulator_advance(sim, 100, &error), CLS_NUMERIC);
@@ -106,10 +96,7 @@ static void divergence_names_the_term(void **unused) {
  * must not jump over that and go on. */
 static void a_runaway_is_stopped(void **unused) {
     (void)unused;
-    cls_system *s = parse("system \"falls forever\"\n"
-                          "coordinate q\n"
-                          "hamiltonian p.q^2/2 - q^4\n"
-                          "start q = 1, p.q = 1\n");
+    cls_system *s = parse(FALLS_FOREVER);
     for (double h = 0.001; h < 0.2; h *= 3) {
         cls_simulator *sim = begin(s, NULL, h);
         cls_error error;
