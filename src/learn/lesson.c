@@ -64,13 +64,20 @@ static json_t *asked(const clsi_lesson *w) {
     return all;
 }
 
-static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const *names) {
+json_t *clsi_data_files(size_t n_tables, const char *const *names) {
     json_t *files = json_array();
     for (size_t i = 0; i < n_tables; i++) {
         char hash[65] = "";
         clsi_sha256_file(names[i], hash, NULL);
-        json_array_append_new(files, json_pack("{s:s, s:s}", "file", names[i], "sha256", hash));
+        json_t *name = json_string(names[i]);
+        if (!name) name = json_string("(its name is not UTF-8)"); /* the hash tells which it is */
+        json_array_append_new(files, json_pack("{s:o, s:s}", "file", name, "sha256", hash));
     }
+    return files;
+}
+
+static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const *names) {
+    json_t *files = clsi_data_files(n_tables, names);
     const cls_learn_info *f = w->info;
     json_t *all = json_pack(
         "{s:o, s:s, s:s, s:I, s:o, s:I, s:I, s:f, s:I, s:f, s:b}", "data", files, "version",

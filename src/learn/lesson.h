@@ -81,6 +81,8 @@ cls_status clsi_lesson_derive(clsi_lesson *w);
 
 /* ---- lesson.c ---- */
 
+/* For the provenance of a model: [{"file", "sha256"}, ...]. */
+struct json_t *clsi_data_files(size_t n_tables, const char *const *names);
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                              size_t n_tables, const char *const *names, cls_model **out);
 

@@ -4,6 +4,7 @@
  * dictionary terms times coefficient symbols; so known parts, brackets and lets mix freely with
  * unknown ones, and what is linear in the coefficients is found by differentiation. The model is an
  * ordinary one (terms(...) fields), so that simulate, audit, export and show know nothing of qp. */
+#include "learn/lesson.h"
 #include "learn/qp.h"
 #include "learn/learn.h"
 #include "model/safetensors.h"
@@ -328,12 +329,7 @@ static cls_status set_floor(clsi_qp *q, const clsi_terms *t, const double *x, cl
 
 static char *provenance(const clsi_qp *q, size_t n_tables, const char *const *names) {
     static const char *const rates[] = {"auto", "measured", "weak", "local"};
-    json_t *files = json_array();
-    for (size_t i = 0; i < n_tables; i++) {
-        char hash[65] = "";
-        clsi_sha256_file(names[i], hash, NULL);
-        json_array_append_new(files, json_pack("{s:s, s:s}", "file", names[i], "sha256", hash));
-    }
+    json_t *files = clsi_data_files(n_tables, names);
     const cls_identify_info *f = q->info;
     json_t *all =
         json_pack("{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:f}", "data", files, "version",

@@ -323,6 +323,15 @@ test_terms_are_told() {
     expect_stdout '^  options +\{"loss":"residual","scheme":"quadrature","weights":"balanced","validate":0\.1\}$'
 }
 
+test_names_that_are_not_utf8() {
+    local name=$'data\xff.csv'
+    observe "$name" 12
+    run "$CLAUSIUS" learn adiabatic-piston "$name" --unknown F1 -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout 'its name is not UTF-8.*"sha256":"[0-9a-f]{64}"'
+}
+
 test_resume_without_a_checkpoint_is_told() {
     observe data.csv 12
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "network(3)" --epochs 5 --resume -o m.safetensors
