@@ -57,6 +57,7 @@ static json_t *asked(const clsi_lesson *w) {
         add_number(all, "rate", o->rate);
         add_number(all, "last_rate", o->last_rate);
         add_number(all, "decay", o->decay);
+        add_number(all, "anchor_weight", o->anchor_weight);
         add_count(all, "constant_rate", o->constant_rate != 0);
         add_count(all, "last", o->last != 0);
         add_count(all, "from_a_model", o->from != NULL);
