@@ -107,6 +107,23 @@ static cls_status check_adjoint(const clsi_lesson *w) {
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* All states of a lagrangian are q, v, S, and no residual is made of these. */
+static cls_status refuse_lagrangian(const clsi_lesson *w, const cls_system *system) {
+    const char *other = system->m ? "write it as one of the first two"
+                                  : "call it a `thermal lagrangian`, which without temperatures is "
+                                    "the same";
+    if (clsi_is_loss(w, "shooting"))
+        return clsi_fail(w->error, CLS_USAGE,
+                         "the loss shooting is for thermal lagrangians and hamiltonians: %s, or "
+                         "take the loss residual",
+                         other);
+    return clsi_fail(w->error, CLS_USAGE,
+                     "this version learns parts of a thermal lagrangian (from q, v, T), of a "
+                     "hamiltonian (from q, p, S), or of any of them from positions alone: %s, or "
+                     "leave the velocities out (--scheme weak does)",
+                     other);
+}
+
 static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
@@ -127,14 +144,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         return clsi_fail(w->error, CLS_USAGE,
                          "'%s' has a total entropy: only `--optimizer qp` learns such systems",
                          system->name);
-    if (system->formalism == CLS_LAGRANGIAN && !positions)
-        return clsi_fail(w->error, CLS_USAGE,
-                         "this version learns parts of a thermal lagrangian (from q, v, T), of a "
-                         "hamiltonian (from q, p, S), or of any of them from positions alone: %s, "
-                         "or leave the velocities out (--scheme weak does)",
-                         system->m ? "write it as one of the first two"
-                                   : "call it a `thermal lagrangian`, which without temperatures "
-                                     "is the same");
+    if (system->formalism == CLS_LAGRANGIAN && !positions) return refuse_lagrangian(w, system);
     cls_status status = check_loss(w);
     if (status == CLS_OK) status = check_adjoint(w);
     if (status == CLS_OK && positions && !clsi_is_loss(w, "residual") &&
