@@ -6,32 +6,10 @@
  * and a product of an (m, n) matrix with CLSI_LANES samples runs near the peak of separate
  * multiplications and additions, whatever m and n are. The loader picks the version for the
  * machine. Allocates nothing. */
+#include "base/vectors.h"
 #include "expr/program.h"
-#include <string.h>
 
-enum { SHORT = 8 }; /* samples of a vector */
-
-/* Contraction is off, so the bits agree. (Sanitizers and the loader's choice do not get along.) */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
-#endif
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
-
-typedef double vector __attribute__((vector_size(SHORT * sizeof(double))));
-
-INLINE vector load(const double *p) {
-    vector v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-INLINE void store(double *p, vector v) {
-    memcpy(p, &v, sizeof v);
-}
+enum { SHORT = CLSI_VECTOR }; /* samples of a vector */
 
 /* ---- instructions ---- */
 
@@ -106,10 +84,6 @@ void clsi_give_rows(size_t n_rows, const uint32_t *which, size_t n, const double
 /* ---- matrices ---- */
 
 enum { TOGETHER = 4 }; /* rows of results that are accumulated together */
-
-INLINE vector splat(double x) {
-    return (vector){x, x, x, x, x, x, x, x};
-}
 
 /* What the sums of a few rows begin with. */
 INLINE void begin(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
@@ -295,18 +269,16 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k) {
 
 /* ---- sums over lanes ---- */
 
-typedef long long places __attribute__((vector_size(SHORT * sizeof(long long))));
-
 /* Sums of neighbours of two vectors, then of four, then of eight: eight rows become one vector of
  * their sums. */
-INLINE vector fold(vector a, vector b, places even, places odd) {
+INLINE vector fold(vector a, vector b, bits even, bits odd) {
     return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
 }
 
 INLINE vector fold_eight(const vector *row) {
-    const places even[] = {
+    const bits even[] = {
         {0, 8, 2, 10, 4, 12, 6, 14}, {0, 1, 8, 9, 4, 5, 12, 13}, {0, 1, 2, 3, 8, 9, 10, 11}};
-    const places odd[] = {
+    const bits odd[] = {
         {1, 9, 3, 11, 5, 13, 7, 15}, {2, 3, 10, 11, 6, 7, 14, 15}, {4, 5, 6, 7, 12, 13, 14, 15}};
     vector two[4], four[2];
     for (int i = 0; i < 4; i++) two[i] = fold(row[2 * i], row[2 * i + 1], even[0], odd[0]);

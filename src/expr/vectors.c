@@ -4,45 +4,13 @@
  * fused multiply-add: eight products a cycle with AVX-512. The loader picks the version for the
  * machine; all give the same bits. Elementary functions run in vectors where kernels.inc has them
  * without branches, one by one elsewhere. Allocates nothing. */
+#include "base/vectors.h"
 #include "expr/program.h"
 #include <math.h>
-#include <string.h>
 
 #include "expr/kernels.inc"
 
-/* (Sanitizers and the loader's choice do not get along.) */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
-#endif
-
-/* Vectors are passed between functions that are always inlined: there is no ABI to change (and
- * -Wno-psabi is given). */
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
-
-typedef double vector __attribute__((vector_size(CLSI_PLAN_LANES * sizeof(double))));
-typedef long long bits __attribute__((vector_size(CLSI_PLAN_LANES * sizeof(double))));
-
-INLINE vector load(const double *p) {
-    vector v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-INLINE void store(double *p, vector v) {
-    memcpy(p, &v, sizeof v);
-}
-
-INLINE vector splat(double x) {
-    return (vector){x, x, x, x, x, x, x, x};
-}
-
-INLINE vector pick(bits mask, vector yes, vector no) {
-    return (vector)((mask & (bits)yes) | (~mask & (bits)no));
-}
+_Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are those of a vector");
 
 /* ---- matrices ---- */
 

@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { L = CLSI_NETWORK_LANES, BLOCK = CLSI_NETWORK_BLOCK };
+enum { L = CLSI_NETWORK_LANES, BLOCK = CLSI_NETWORK_BLOCK, LONG_BLOCK = 2 * BLOCK };
 
 /* ---- scratch ---- */
 
@@ -62,9 +62,10 @@ static double *carve(carver *c, size_t n) {
 static void carve_layer(carver *c, clsi_network_layer *y, size_t width, size_t samples) {
     y->width = width;
     y->ld = row_length(width);
-    double **kept[] = {&y->a, &y->delta, &y->s, &y->h}, **passing[] = {&y->adot, &y->e};
+    double **kept[] = {&y->a, &y->delta, &y->s, &y->h};
     for (size_t i = 0; i < 4; i++) *kept[i] = carve(c, samples * y->ld);
-    for (size_t i = 0; i < 2; i++) *passing[i] = carve(c, block_of(samples) * y->ld);
+    y->adot = carve(c, block_of(samples) * y->ld);
+    y->e = carve(c, (samples < LONG_BLOCK ? samples : LONG_BLOCK) * y->ld);
 }
 
 /* Lays out the scratch for what `samples` samples keep; returns the doubles needed (with those for
@@ -98,8 +99,9 @@ static size_t scratch_size(const clsi_field *f, size_t n) {
 /* (k, n) with element (i, j) at from[i*row + j*column], to panels of (k, columns). */
 static void pack(const clsi_network_kernel *kernel, size_t k, size_t n, const double *from,
                  size_t row, size_t column, double *to) {
-    for (size_t first = 0; first < padded(n); first += kernel->panel) {
-        size_t left = padded(n) - first, columns = left < kernel->panel ? left : kernel->panel;
+    size_t columns;
+    for (size_t first = 0; first < padded(n); first += columns) {
+        columns = clsi_network_panel(kernel, padded(n) - first);
         size_t real = first >= n ? 0 : n - first < columns ? n - first : columns;
         for (size_t i = 0; i < k; i++, to += columns) {
             for (size_t j = 0; j < real; j++) to[j] = from[i * row + (first + j) * column];
@@ -340,24 +342,19 @@ static void give(size_t n, double *sum, double *theta, size_t step) {
     for (size_t j = 0; j < n; j++) theta[j * step] = sum[j];
 }
 
-static void give_more(size_t n, double *sum, double *theta, size_t step) {
-    for (size_t j = 0; j < n && step == 1; j++) theta[j] += sum[j];
-    for (size_t j = 0; j < n && step != 1; j++) theta[j * step] += sum[j];
-}
-
 /* dW of a layer, which the sums have by panels, and db. */
 static void move_layer(const clsi_network_pass *r, size_t l, mover move, double *theta) {
     const clsi_network_shape *w = &r->net->layer[l];
     int turned = transposed(w);
-    size_t rows = turned ? w->in : w->out, columns = turned ? w->out : w->in;
-    size_t down = turned ? 1 : w->in, along = turned ? w->in : 1, panel = r->net->kernel->panel;
-    for (size_t i = 0; i < rows; i++)
-        for (size_t first = 0; first < columns; first += panel) {
-            size_t left = padded(columns) - first, n = left < panel ? left : panel;
-            size_t real = columns - first < n ? columns - first : n;
-            move(real, r->sum[l] + first * rows + i * n,
-                 theta + w->weight + i * down + first * along, along);
-        }
+    size_t rows = turned ? w->in : w->out, columns = turned ? w->out : w->in, n;
+    size_t down = turned ? 1 : w->in, along = turned ? w->in : 1;
+    double *sum = r->sum[l];
+    for (size_t first = 0; first < columns; first += n) {
+        n = clsi_network_panel(r->net->kernel, padded(columns) - first);
+        size_t real = columns - first < n ? columns - first : n;
+        for (size_t i = 0; i < rows; i++, sum += n)
+            move(real, sum, theta + w->weight + i * down + first * along, along);
+    }
     if (l + 1 < r->net->n_layers)
         move(w->out, r->sum[l] + clsi_network_sum_size(w), theta + w->bias, 1);
 }
@@ -446,16 +443,19 @@ static void pass_clear(double *pass) {
     clear_sums((clsi_network_pass *)pass);
 }
 
-/* Blocks of a pass of n samples: about equal, whole tiles. */
-static size_t even_block(size_t n) {
-    size_t blocks = (n + BLOCK - 1) / BLOCK, tiles = blocks * CLSI_NETWORK_ROWS;
+/* Blocks of a pass of n samples, with or without tangents: about equal, whole tiles. Narrow
+ * networks are better off with short ones, which leave more in the first-level cache. */
+static size_t even_block(const clsi_network_pass *r, size_t n, int tangents) {
+    int narrow = r->layer[1].width <= r->net->kernel->panel;
+    size_t most = tangents || narrow ? BLOCK : LONG_BLOCK, blocks = (n + most - 1) / most;
+    size_t tiles = blocks * CLSI_NETWORK_ROWS;
     return (n + tiles - 1) / tiles * CLSI_NETWORK_ROWS;
 }
 
 static void pass_evaluate(double *pass, size_t n, const double *x, double *value,
                           double *gradient) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    size_t block = even_block(n);
+    size_t block = even_block(r, n, gradient != NULL);
     for (size_t s = 0; s < n; s += block) {
         size_t m = n - s < block ? n - s : block;
         forward(r, s, m, x + s * r->d);
@@ -468,7 +468,7 @@ static void pass_evaluate(double *pass, size_t n, const double *x, double *value
 
 static void pass_add(double *pass, size_t n, const double *a, const double *b) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    size_t block = even_block(n);
+    size_t block = even_block(r, n, b != NULL);
     for (size_t s = 0; s < n; s += block)
         add_sums(r, s, n - s < block ? n - s : block, a ? a + s : NULL, b ? b + s * r->d : NULL);
 }
@@ -476,7 +476,7 @@ static void pass_add(double *pass, size_t n, const double *a, const double *b) {
 static void pass_rows(double *pass, size_t n, const double *a, const double *b,
                       double *const *rows) {
     clsi_network_pass *r = (clsi_network_pass *)pass;
-    size_t block = even_block(n);
+    size_t block = even_block(r, n, b != NULL);
     for (size_t s = 0; s < n; s += block) {
         size_t m = n - s < block ? n - s : block;
         const double *along = b ? b + s * r->d : NULL;
@@ -488,7 +488,7 @@ static void pass_rows(double *pass, size_t n, const double *a, const double *b,
 
 static void pass_close(const double *pass, double *out) {
     const clsi_network_pass *r = (const clsi_network_pass *)pass;
-    if (!r->fresh) move_sums(r, give_more, out);
+    if (!r->fresh) move_sums(r, r->net->kernel->add, out);
 }
 
 static const clsi_field_blocks blocks = {.samples = CLSI_NETWORK_SAMPLES,

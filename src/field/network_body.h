@@ -368,7 +368,7 @@ INLINE soon place_of(clsi_network_op op, const clsi_network_layer *y, size_t at)
 
 /* The whole tiles of a panel in a network of tanh, finished while they are in registers or in the
  * first-level cache. Returns the samples that are done. */
-INLINE size_t whole(clsi_network_op op, const clsi_network_product *p, size_t column,
+INLINE size_t whole(clsi_network_op op, int vectors, const clsi_network_product *p, size_t column,
                     const double *right, const char *ahead, size_t pace) {
     const clsi_network_layer y = *p->layer;
     const double *left = p->left, *start = p->start + column;
@@ -379,19 +379,19 @@ INLINE size_t whole(clsi_network_op op, const clsi_network_product *p, size_t co
         soon then = place_of(op, &y, at);
         then.panel = ahead;
         then.pace = pace;
-        tile(ROWS, NV, k, left, stride, right, start, &then, c);
+        tile(ROWS, vectors, k, left, stride, right, start, &then, c);
         if (op == CLSI_NETWORK_FORWARD) {
-            put_tile(ROWS, NV, c, z, PANEL);
+            put_tile(ROWS, vectors, c, z, PANEL);
             UNROLL
             for (int r = 0; r < ROWS; r++, at += y.ld)
-                activate_tanh(NV, z + r * PANEL, y.a + at, NULL);
+                activate_tanh(vectors, z + r * PANEL, y.a + at, NULL);
             continue;
         }
         UNROLL
         for (int r = 0; r < ROWS; r++, at += y.ld) {
             UNROLL
-            for (size_t j = 0; j < NV; j++)
-                finish_vector(op, CLSI_ACTIVATION_TANH, c[r][j], &y, at + j * V);
+            for (int j = 0; j < vectors; j++)
+                finish_vector(op, CLSI_ACTIVATION_TANH, c[r][j], &y, at + (size_t)j * V);
         }
     }
     return i;
@@ -403,7 +403,11 @@ typedef size_t (*whole_panel)(const clsi_network_product *, size_t, const double
 #define WHOLE(name, op)                                                                            \
     static TARGET size_t name(const clsi_network_product *p, size_t column, const double *right,   \
                               const char *ahead, size_t pace) {                                    \
-        return whole(op, p, column, right, ahead, pace);                                           \
+        return whole(op, NV, p, column, right, ahead, pace);                                       \
+    }                                                                                              \
+    static TARGET size_t name##_less(const clsi_network_product *p, size_t column,                 \
+                                     const double *right, const char *ahead, size_t pace) {        \
+        return whole(op, NV - 1, p, column, right, ahead, pace);                                   \
     }
 
 WHOLE(whole_forward, CLSI_NETWORK_FORWARD)
@@ -412,10 +416,14 @@ WHOLE(whole_backward, CLSI_NETWORK_BACKWARD)
 WHOLE(whole_tangent, CLSI_NETWORK_TANGENT)
 WHOLE(whole_second, CLSI_NETWORK_SECOND)
 
-static const whole_panel whole_panels[] = {
-    [CLSI_NETWORK_FORWARD] = whole_forward,   [CLSI_NETWORK_ADJOINT] = whole_adjoint,
-    [CLSI_NETWORK_BACKWARD] = whole_backward, [CLSI_NETWORK_TANGENT] = whole_tangent,
-    [CLSI_NETWORK_SECOND] = whole_second,     [CLSI_NETWORK_PLAIN] = NULL};
+/* For panels of NV vectors, and of one less. */
+static const whole_panel whole_panels[][2] = {
+    [CLSI_NETWORK_FORWARD] = {whole_forward, whole_forward_less},
+    [CLSI_NETWORK_ADJOINT] = {whole_adjoint, whole_adjoint_less},
+    [CLSI_NETWORK_BACKWARD] = {whole_backward, whole_backward_less},
+    [CLSI_NETWORK_TANGENT] = {whole_tangent, whole_tangent_less},
+    [CLSI_NETWORK_SECOND] = {whole_second, whole_second_less},
+    [CLSI_NETWORK_PLAIN] = {NULL, NULL}};
 
 /* A tile (rows, n) to rows that are `stride` apart. With n a constant, as for most tiles, compilers
  * do not make calls of memcpy or slow string instructions of it. */
@@ -486,24 +494,25 @@ static TARGET void part(const clsi_network_product *p, size_t sample, size_t row
  * together fetch the next one into the second, where the processor alone would be late. */
 static TARGET void product(const clsi_network_product *p) {
     const double *right = p->right;
-    whole_panel quick = p->activation == CLSI_ACTIVATION_TANH ? whole_panels[p->op] : NULL;
-    for (size_t column = 0; column < p->n; column += PANEL) {
-        size_t n = p->n - column < PANEL ? p->n - column : PANEL;
-        const char *ahead = (const char *)(column + PANEL < p->n ? right + p->k * n : p->next);
-        size_t tiles = (p->samples + ROWS - 1) / ROWS, i = 0;
-        size_t pace = (n * sizeof *right + tiles - 1) / tiles;
-        if (n == PANEL && quick) i = quick(p, column, right, ahead, pace);
+    size_t n, tiles = (p->samples + ROWS - 1) / ROWS;
+    for (size_t column = 0; column < p->n; column += n, right += p->k * n) {
+        n = clsi_network_panel(&NAME, p->n - column);
+        const char *ahead = (const char *)(column + n < p->n ? right + p->k * n : p->next);
+        size_t pace = (n * sizeof *right + tiles - 1) / tiles, less = NV - n / V, i = 0;
+        whole_panel quick =
+            p->activation == CLSI_ACTIVATION_TANH && less < 2 ? whole_panels[p->op][less] : NULL;
+        if (quick) i = quick(p, column, right, ahead, pace);
         for (; i < p->samples; i += ROWS)
             part(p, i, p->samples - i < ROWS ? p->samples - i : ROWS, column, n, right,
                  ahead + i / ROWS * p->k * pace, pace);
-        right += p->k * n;
     }
 }
 
 static TARGET void outer(size_t rows, size_t columns, const clsi_network_factors *f,
                          const double *zero, double *C) {
-    for (size_t column = 0; column < columns; column += PANEL) {
-        size_t n = columns - column < PANEL ? columns - column : PANEL;
+    size_t n;
+    for (size_t column = 0; column < columns; column += n) {
+        n = clsi_network_panel(&NAME, columns - column);
         for (size_t i = 0; i < rows; i += ROWS) {
             size_t count = rows - i < ROWS ? rows - i : ROWS;
             soon s = {.row = {C + count * n}, .step = n};
@@ -602,6 +611,12 @@ static TARGET void sum(size_t k, size_t n, const double *left, size_t stride, do
     for (; i < n; i += V) sum_part(1, k, left + i, stride, out + i);
 }
 
+static TARGET void add(size_t n, double *from, double *out, size_t step) {
+    size_t i = 0;
+    for (; step == 1 && i + V <= n; i += V) store(out + i, load(out + i) + load(from + i));
+    for (; i < n; i++) out[i * step] += from[i];
+}
+
 const clsi_network_kernel NAME = {.name = NAME_TEXT,
                                   .panel = PANEL,
                                   .supported = supported,
@@ -610,4 +625,5 @@ const clsi_network_kernel NAME = {.name = NAME_TEXT,
                                   .outer = outer,
                                   .row = row,
                                   .sum = sum,
+                                  .add = add,
                                   .activate = activate};

@@ -7,8 +7,8 @@
 
 enum {
     CLSI_NETWORK_MAX_WIDTH = 512,
-    /* Samples that go through the layers together: 48 keep one panel of an outer product (24 KB) in
-     * the first-level cache. */
+    /* Samples that go through the layers together: 48 with their tangents, twice as many without
+     * keep one panel of an outer product (24 KB) in the first-level cache. */
     CLSI_NETWORK_BLOCK = 48,
     /* Samples between evaluate and add (clsi_field_blocks), several blocks: the weights of one
      * network stay in the second-level cache while these pass, where three networks would not. */
@@ -68,7 +68,7 @@ typedef struct clsi_network_factors {
 
 typedef struct clsi_network_kernel {
     const char *name;
-    size_t panel; /* columns that the tile of the product keeps in registers */
+    size_t panel; /* columns that the tile of the product keeps in registers at most */
     int (*supported)(void);
     void (*product)(const clsi_network_product *p);
     /* out[s] = sum over j < k of left[s*stride + j] w[j], k a multiple of CLSI_NETWORK_LANES. */
@@ -83,9 +83,19 @@ typedef struct clsi_network_kernel {
     void (*row)(size_t rows, size_t columns, const clsi_network_factors *f, double *C);
     /* out[i] += sum over k of left[k*stride + i] in the order of k; n as `columns` above. */
     void (*sum)(size_t k, size_t n, const double *left, size_t stride, double *out);
+    /* out[i*step] += from[i] */
+    void (*add)(size_t n, double *from, double *out, size_t step);
     /* a = f(z), s = f'(z) (NULL: not wanted, tanh only); n a multiple of CLSI_NETWORK_LANES. */
     void (*activate)(clsi_activation activation, size_t n, const double *z, double *a, double *s);
 } clsi_network_kernel;
+
+/* Columns of the next panel when `left` are left, a multiple of CLSI_NETWORK_LANES: about as many
+ * as of those that follow, because a narrow one at the end would be slow. */
+static inline size_t clsi_network_panel(const clsi_network_kernel *kernel, size_t left) {
+    size_t most = kernel->panel, unit = most < CLSI_NETWORK_LANES ? most : CLSI_NETWORK_LANES;
+    size_t panels = (left + most - 1) / most * unit;
+    return (left + panels - 1) / panels * unit;
+}
 
 /* The table for this machine, best first; the last one runs everywhere. */
 size_t clsi_network_kernel_count(void);

@@ -26,7 +26,9 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MOST = CLSI_NETWORK_BLOCK, LANES = CLSI_NETWORK_LANES };
+/* Points and pairs of a block: as many as keep a panel of their outer product (27 KB) in the
+ * first-level cache. */
+enum { MOST = 108, LANES = CLSI_NETWORK_LANES };
 static const double FAR = 1.0 / 64;
 
 /* Of a layer; the input layer has a and adot only. */
@@ -272,12 +274,11 @@ static void far_gradients(pair_pass *p, double *gbar) {
     const clsi_network *net = p->r->net;
     size_t top = net->n_layers - 1;
     if (p->pairs == p->all) return;
-    multiply(p, p->points, net->layer[top].in, p->layer[top].a, p->layer[top].ld,
-             p->r->theta_t[top], p->r->zero, LANES, p->value);
+    net->kernel->dot(p->points, p->layer[top].n, p->layer[top].a, p->layer[top].ld,
+                     p->r->theta[top], p->value);
     for (size_t i = 0; i < p->all; i++)
         if (p->inverse[i] != 0)
-            gbar[i] = p->inverse[i] *
-                      (p->value[p->given[2 * i] * LANES] - p->value[p->given[2 * i + 1] * LANES]);
+            gbar[i] = p->inverse[i] * (p->value[p->given[2 * i]] - p->value[p->given[2 * i + 1]]);
 }
 
 static void evaluate(double *pass, size_t points, const double *x, size_t n, const size_t *pair,

@@ -11,10 +11,13 @@
  * hears the loss of every 50th batch. Cost per step: one gradient of a batch. */
 #include "learn/optimize.h"
 #include "base/base.h"
+#include "base/vectors.h"
 #include "learn/kernels.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef unsigned long long whole __attribute__((vector_size(sizeof(vector))));
 
 enum { BATCH = 256, LONGEST_EPOCH = 50 };
 
@@ -38,14 +41,45 @@ static void restart(adam *a) {
     a->weight1 = a->weight2 = 1;
 }
 
+/* 1/sqrt x to 2 ulp or so, 0 < x < 1e307; finite for x = 0. The bits of x halved and turned round
+ * are a guess to 3.5 %, which four steps of Newton's method double the digits of: half the time of
+ * a square root, and with the same bits everywhere. */
+INLINE vector inverse_root(vector x) {
+    vector y = (vector)(0x5fe6eb50c7b537a9LL - (bits)((whole)x >> 1)), half = 0.5 * x;
+    UNROLL
+    for (int i = 0; i < 4; i++) y = y * (1.5 - half * y * y);
+    return y;
+}
+
+typedef struct rates {
+    double along, across;
+} rates;
+
+INLINE void step_eight(rates r, const double *g, double *m, double *v, double *theta) {
+    vector slope = load(g), first = BETA1 * load(m) + (1 - BETA1) * slope;
+    vector second = BETA2 * load(v) + (1 - BETA2) * slope * slope, x = r.across * second;
+    x = pick(x < splat(1e300), x, splat(1e300));
+    store(m, first);
+    store(v, second);
+    store(theta, load(theta) - r.along * first / (x * inverse_root(x) + TINY));
+}
+
+CLONES static void step_all(size_t n, rates r, const double *g, double *m, double *v,
+                            double *theta) {
+    enum { N = CLSI_VECTOR };
+    size_t j = 0;
+    for (; j + N <= n; j += N) step_eight(r, g + j, m + j, v + j, theta + j);
+    if (j == n) return;
+    double own[4][N] = {{0}}, *rest[] = {m + j, v + j, theta + j};
+    memcpy(own[3], g + j, (n - j) * sizeof *g);
+    for (int k = 0; k < 3; k++) memcpy(own[k], rest[k], (n - j) * sizeof *g);
+    step_eight(r, own[3], own[0], own[1], own[2]);
+    for (int k = 0; k < 3; k++) memcpy(rest[k], own[k], (n - j) * sizeof *g);
+}
+
 void clsi_adam_step(size_t n, double rate, double weight1, double weight2, const double *g,
                     double *m, double *v, double *theta) {
-    double along = rate / (1 - weight1), across = 1 / (1 - weight2);
-    for (size_t j = 0; j < n; j++) {
-        m[j] = BETA1 * m[j] + (1 - BETA1) * g[j];
-        v[j] = BETA2 * v[j] + (1 - BETA2) * g[j] * g[j];
-        theta[j] -= along * m[j] / (sqrt(across * v[j]) + TINY);
-    }
+    step_all(n, (rates){rate / (1 - weight1), 1 / (1 - weight2)}, g, m, v, theta);
 }
 
 static void step(adam *a, double rate, double *theta) {

@@ -10,13 +10,14 @@
  * the same bits for any number of threads. Memory is kept from call to call in the residual: one
  * caller at a time. */
 #include "base/base.h"
+#include "expr/program.h"
 #include "learn/learn.h"
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of a field in a block, nodes in it. */
-enum { MOST = 48, NODES = 4 * MOST, MOST_ROWS = 8 * MOST };
+/* Points of a field in a block at most, nodes in it. */
+enum { MOST = 108, NODES = 4 * MOST, MOST_ROWS = 8 * MOST };
 static const size_t NOWHERE = SIZE_MAX;
 
 /* A row of the block: the slots of its intervals, its window and equation. */
@@ -24,9 +25,12 @@ typedef struct row {
     size_t a, b, window, equation;
 } row;
 
+typedef enum which_program { VALUES, SLOPES, ADJOINT, PROGRAMS } which_program;
+
 typedef struct block {
     const clsi_residual *r;
     const double *theta;
+    size_t most;                             /* points: as many as all fields take in a block */
     size_t n, interval[NODES];               /* slots */
     size_t n_used, used[MOST], place[NODES]; /* nodes where f is asked for; node -> number there */
     size_t ends, end[MOST + 2], pair[2 * MOST]; /* paired: data, and which are ends of which slot */
@@ -38,6 +42,7 @@ typedef struct block {
     double **x;            /* (unknowns): inputs at nodes or ends, (MOST, d) */
     double **pass;         /* (unknowns) or NULL */
     double *part;          /* (n_theta) a shard's gradient of the fields that have no pass */
+    double *work[PROGRAMS];
     double *scratch, *memory;
 } block;
 
@@ -73,18 +78,40 @@ static size_t pass_size(const clsi_residual *r, size_t k) {
     return f->kind->blocks ? f->kind->blocks->size(f) : 0;
 }
 
+static size_t most_of(const clsi_residual *r, size_t k) {
+    const clsi_field_kind *kind = field_of(r, k)->kind;
+    size_t most = r->paired[k] ? kind->pairs->most : kind->blocks ? kind->blocks->samples : MOST;
+    return most < MOST ? most : MOST;
+}
+
+static const cls_program *program_of(const clsi_residual *r, which_program which) {
+    return which == VALUES ? r->values : which == SLOPES ? r->slopes : r->adjoint;
+}
+
+static size_t work_size(const clsi_residual *r, which_program which) {
+    const cls_program *p = program_of(r, which);
+    return p ? clsi_many_size(p, NODES) : 0;
+}
+
+static void run(block *b, which_program which, size_t n) {
+    clsi_many_run(program_of(b->r, which), NODES, b->work[which], n, NODES, b->in, b->out);
+}
+
 static cls_status allocate(const clsi_residual *r, block *b) {
     size_t n = r->unknowns->n, Q = r->n_quantities, K = r->unknowns->n_symbols;
     size_t in = (input_count(r) + Q) * NODES, out = (Q + Q * K) * NODES, scratch = 0, passes = 0;
-    size_t d = CLSI_FIELD_MAX_INPUTS;
+    size_t d = CLSI_FIELD_MAX_INPUTS, programs = 0;
+    b->most = MOST;
+    for (which_program i = 0; i < PROGRAMS; i++) programs += work_size(r, i);
     for (size_t k = 0; k < n; k++) {
+        if (most_of(r, k) < b->most) b->most = most_of(r, k);
         size_t need = field_of(r, k)->kind->scratch(field_of(r, k), MOST);
         scratch = need > scratch ? need : scratch;
         passes += pass_size(r, k);
     }
     b->x = clsi_calloc(2 * n, sizeof *b->x);
     size_t own = in + out + MOST * (1 + d) + n * MOST * d + r->unknowns->n_theta;
-    b->memory = clsi_calloc(own + scratch + passes, sizeof(double));
+    b->memory = clsi_calloc(own + scratch + passes + programs, sizeof(double));
     if (!b->x || !b->memory) return CLS_MEMORY;
     b->pass = b->x + n;
     b->in = b->memory;
@@ -95,8 +122,12 @@ static cls_status allocate(const clsi_residual *r, block *b) {
     b->part = b->scratch + scratch;
     double *at = b->part + r->unknowns->n_theta;
     for (size_t k = 0; k < n; k++, at += MOST * d) b->x[k] = at;
-    for (size_t k = 0; k < n; k++, at += pass_size(r, k - 1))
+    for (size_t k = 0; k < n; at += pass_size(r, k), k++)
         if (pass_size(r, k)) b->pass[k] = at;
+    for (which_program i = 0; i < PROGRAMS; at += work_size(r, i), i++) {
+        b->work[i] = at;
+        if (program_of(r, i)) clsi_many_prepare(program_of(r, i), NODES, at);
+    }
     return CLS_OK;
 }
 
@@ -172,8 +203,8 @@ static void use(block *b, size_t slot, const double *weight) {
 
 static int has_room(const block *b) {
     size_t nodes = b->r->points->intervals->nodes;
-    return (b->n + 2) * nodes <= (b->r->all_nodes ? MOST : NODES) && b->ends + 3 <= MOST &&
-           b->n_used + 2 * nodes <= MOST && b->n_rows < MOST_ROWS;
+    return (b->n + 2) * nodes <= (b->r->all_nodes ? b->most : NODES) && b->ends + 3 <= b->most &&
+           b->n_used + 2 * nodes <= b->most && b->n_rows < MOST_ROWS;
 }
 
 static void clear(block *b) {
@@ -266,7 +297,7 @@ static void fill_ends(block *b) {
         }
 }
 
-static cls_status evaluate(block *b, int with_slopes) {
+static void evaluate(block *b, int with_slopes) {
     const clsi_points *p = b->r->points;
     size_t n = node_count(b);
     for (size_t k = 0; k < p->nz; k++)
@@ -274,7 +305,7 @@ static cls_status evaluate(block *b, int with_slopes) {
     for (size_t i = 0; i < n; i++) b->in[p->nz * NODES + i] = p->time[point_of(b, i)];
     for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
     if (p->intervals->paired) fill_ends(b);
-    return cls_program_run_many(with_slopes ? b->r->slopes : b->r->values, n, NODES, b->in, b->out);
+    run(b, with_slopes ? SLOPES : VALUES, n);
 }
 
 /* Coefficients of p and f at node k of the row's left (0) and right (1) interval. */
@@ -363,14 +394,13 @@ static void field_row(block *b, const row *x, size_t k, double *J) {
     }
 }
 
-static cls_status rows_of_shard(block *b, size_t first, const size_t *list, size_t begin_,
-                                size_t end, double *out, double *J) {
+static void rows_of_shard(block *b, size_t first, const size_t *list, size_t begin_, size_t end,
+                          double *out, double *J) {
     size_t P = b->r->unknowns->n_theta;
-    cls_status status = CLS_OK;
-    for (size_t at = begin_; at < end && status == CLS_OK;) {
+    for (size_t at = begin_; at < end;) {
         size_t stop = take_rows(b, first, list, at, end);
         weights c;
-        status = evaluate(b, J != NULL);
+        evaluate(b, J != NULL);
         for (size_t i = 0; i < b->n_rows; i++) out[at + i] = residual_of(b, &b->rows[i], &c);
         if (J) memset(J + at * P, 0, b->n_rows * P * sizeof *J);
         for (size_t i = 0; J && i < b->n_rows; i++)
@@ -378,7 +408,6 @@ static cls_status rows_of_shard(block *b, size_t first, const size_t *list, size
                 field_row(b, &b->rows[i], k, J + (at + i) * P);
         at = stop;
     }
-    return status;
 }
 
 /* Threads are woken only for what takes a millisecond or more. */
@@ -399,9 +428,9 @@ cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_
         failed = begin(r, theta, &b) != CLS_OK;
 #pragma omp for schedule(dynamic)
         for (size_t s = 0; s < shards; s++)
-            failed |= failed ||
-                      rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
-                                    clsi_shard_begin(r, count, shards, s + 1), out, J) != CLS_OK;
+            if (!failed)
+                rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
+                              clsi_shard_begin(r, count, shards, s + 1), out, J);
     }
     return failed ? CLS_MEMORY : CLS_OK;
 }
@@ -481,10 +510,9 @@ static void sums_begin(block *b) {
     }
 }
 
-static cls_status sums_add(block *b) {
-    cls_status status = cls_program_run_many(b->r->adjoint, node_count(b), NODES, b->in, b->out);
-    for (size_t k = 0; k < b->r->unknowns->n && status == CLS_OK; k++) field_back(b, k);
-    return status;
+static void sums_add(block *b) {
+    run(b, ADJOINT, node_count(b));
+    for (size_t k = 0; k < b->r->unknowns->n; k++) field_back(b, k);
 }
 
 /* The sums go to the gradient. */
@@ -500,18 +528,17 @@ static void sums_end(const block *b, double *gradient) {
     }
 }
 
-static cls_status gradient_of_shard(block *b, const size_t *list, size_t begin_, size_t end,
-                                    double share, double *sum) {
-    cls_status status = CLS_OK;
-    *sum = 0;
+static double gradient_of_shard(block *b, const size_t *list, size_t begin_, size_t end,
+                                double share) {
+    double sum = 0;
     sums_begin(b);
-    for (size_t at = begin_; at < end && status == CLS_OK;) {
+    for (size_t at = begin_; at < end;) {
         at = take_rows(b, 0, list, at, end);
-        status = evaluate(b, 0);
-        residuals_back(b, share, sum);
-        if (status == CLS_OK) status = sums_add(b);
+        evaluate(b, 0);
+        residuals_back(b, share, &sum);
+        sums_add(b);
     }
-    return status;
+    return sum;
 }
 
 /* Do the two intervals from `first` on have near ends for some field? */
@@ -560,14 +587,14 @@ cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, s
         failed = begin(r, theta, &b) != CLS_OK;
 #pragma omp for schedule(dynamic) ordered
         for (size_t s = 0; s < shards; s++) {
-            double sum = 0;
-            failed |= failed || gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
-                                                  clsi_shard_begin(r, count, shards, s + 1), share,
-                                                  &sum) != CLS_OK;
+            double sum = failed
+                             ? 0
+                             : gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
+                                                 clsi_shard_begin(r, count, shards, s + 1), share);
 #pragma omp ordered
-            {
+            if (!failed) {
                 total += sum;
-                if (!failed) sums_end(b, gradient);
+                sums_end(b, gradient);
             }
         }
     }
@@ -602,16 +629,16 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
     if (status != CLS_OK) return status;
     memset(row_, 0, r->unknowns->n_theta * sizeof *row_);
     sums_begin(b);
-    for (size_t at = 0; at < p->n_training && status == CLS_OK;) {
+    for (size_t at = 0; at < p->n_training;) {
         size_t slot[MOST], n = 0;
         clear(b);
         for (; at < p->n_training && has_room(b) && n < MOST; at += stride)
             slot[n++] = slot_of(b, p->window[at]);
-        status = evaluate(b, 0);
+        evaluate(b, 0);
         double *into = coefficients(b);
         for (size_t i = 0; i < n; i++) add_product(b, slot[i], 1 / count, mean_pv, mean_vv, into);
-        if (status == CLS_OK) status = sums_add(b);
+        sums_add(b);
     }
     sums_end(b, row_);
-    return status;
+    return CLS_OK;
 }
