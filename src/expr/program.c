@@ -461,9 +461,9 @@ cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, c
 
 /* ---- many samples ---- */
 
-/* 1 KiB a register: a few hundred registers stay in the second-level cache. A block that is not
+/* Half a KiB a register: near a hundred registers stay in the first-level cache. A block that is not
  * full runs in whole vectors of SHORT. */
-enum { BLOCK = 128, SHORT = 8 };
+enum { BLOCK = 64, SHORT = 8 };
 
 /* Samples of a block, when there are at most so many. */
 static size_t block_for(size_t most) {
