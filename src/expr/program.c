@@ -461,8 +461,8 @@ cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, c
 
 /* ---- many samples ---- */
 
-/* Half a KiB a register: near a hundred registers stay in the first-level cache. A block that is not
- * full runs in whole vectors of SHORT. */
+/* Half a KiB a register: near a hundred registers stay in the first-level cache. A block that is
+ * not full runs in whole vectors of SHORT. */
 enum { BLOCK = 64, SHORT = 8 };
 
 /* Samples of a block, when there are at most so many. */

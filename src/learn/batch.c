@@ -21,7 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POINTS = CLSI_BATCH_POINTS };
+/* Of large networks (weights, their transpose and sums: beyond a MB) fewer points go together, or
+ * what they keep would not stay in the second-level cache. */
+enum { POINTS = CLSI_BATCH_POINTS, FEW_POINTS = 96, LARGE = 40000 };
 
 /* ---- memory, one batch for each thread ---- */
 
@@ -92,7 +94,7 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
     size_t scratch = 0, passes = 0, before = 0, behind = 0, programs = 0;
     size_t weights = 2 * POINTS * r->points->width;
-    b->most = POINTS;
+    b->most = us->n_theta > LARGE ? FEW_POINTS : POINTS;
     if (r->window_values) {
         before = 3 * (r->points->nz + 1 + K) * POINTS;
         behind = r->n_equations * (1 + 3 * K) * POINTS;
