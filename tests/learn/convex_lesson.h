@@ -107,4 +107,28 @@ static inline double least_eigenvalue(const cls_system *s, size_t n, cls_random 
     return least;
 }
 
+/* One iteration: the form, and parameters that mean nothing. */
+static inline cls_model *untrained(lesson *l, const char *part, const char *field) {
+    const char *const parts[] = {part};
+    l->o.field = field;
+    l->o.max_iterations = 1;
+    if (l->s->formalism == CLS_LAGRANGIAN) l->o.scheme = "weak";
+    return finish(l, 1, parts);
+}
+
+/* Parameter vectors of sizes 0.01 to 1000, 100 states each: not below zero but for round-off. */
+static inline void check_every_parameter(lesson *l, const char *part, const char *field,
+                                         int vectors, uint64_t seed) {
+    cls_random random;
+    cls_model *m = untrained(l, part, field);
+    cls_random_seed(&random, seed);
+    for (int i = 0; i < vectors; i++) {
+        double size = pow(10, 5 * cls_random_uniform(&random) - 2);
+        set_parameters(m, size, &random);
+        double least = least_eigenvalue(m->system, 100, &random);
+        if (!(least > -1e-12)) fail_msg("parameters of %g: %g", size, least);
+    }
+    cls_model_free(&m);
+}
+
 #endif

@@ -17,19 +17,7 @@
 static void mass_and_heat_capacity_are_positive(void **unused) {
     (void)unused;
     lesson l = open_lesson(NULL, 4, piston_box, 20);
-    const char *const parts[] = {"G"};
-    cls_random random;
-    l.o.field = "network(6, 6, convex)";
-    l.o.max_iterations = 1;
-    cls_model *m = finish(&l, 1, parts);
-    cls_random_seed(&random, 12);
-    for (int i = 0; i < 100; i++) {
-        double size = pow(10, 5 * cls_random_uniform(&random) - 2);
-        set_parameters(m, size, &random);
-        double least = least_eigenvalue(m->system, 100, &random);
-        if (!(least > -1e-12)) fail_msg("parameters of %g: %g", size, least);
-    }
-    cls_model_free(&m);
+    check_every_parameter(&l, "G", "network(6, 6, convex)", 100, 12);
     close_lesson(&l);
 }
 
@@ -45,17 +33,7 @@ static const range plane_box[] = {
 static void mass_matrices_are_positive(void **unused) {
     (void)unused;
     lesson l = open_lesson(PLANE, 5, plane_box, 20);
-    const char *const parts[] = {"G"};
-    cls_random random;
-    l.o.field = "network(8, 6, convex)";
-    l.o.max_iterations = 1;
-    cls_model *m = finish(&l, 1, parts);
-    cls_random_seed(&random, 13);
-    for (int i = 0; i < 30; i++) {
-        set_parameters(m, pow(10, 4 * cls_random_uniform(&random) - 2), &random);
-        assert_true(least_eigenvalue(m->system, 100, &random) > -1e-12);
-    }
-    cls_model_free(&m);
+    check_every_parameter(&l, "G", "network(8, 6, convex)", 30, 13);
     close_lesson(&l);
 }
 
@@ -63,11 +41,9 @@ static void mass_matrices_are_positive(void **unused) {
 static void momenta_and_entropies_determine_the_state(void **unused) {
     (void)unused;
     lesson l = open_lesson(NULL, 4, piston_box, 20);
-    const char *const parts[] = {"G"}, *const given[] = {"x", "p.x", "S1", "S2"};
+    const char *const given[] = {"x", "p.x", "S1", "S2"};
     cls_random random;
-    l.o.field = "network(8, 8, convex)";
-    l.o.max_iterations = 1;
-    cls_model *m = finish(&l, 1, parts);
+    cls_model *m = untrained(&l, "G", "network(8, 8, convex)");
     cls_random_seed(&random, 14);
     for (int i = 0; i < 200; i++) {
         double z[4], row[16], back[4], values[4];
