@@ -262,6 +262,16 @@ static cls_status run_items(const cli_arguments *a, cli_findings *f, cls_error *
     return !status && broken ? CLS_CHECK : status;
 }
 
+/* An option of some items is for one of those that are named. */
+static cls_status check_option(const cli_arguments *a, const char *option, const char *prefix,
+                               cls_error *error) {
+    if (!cli_given(a, option)) return CLS_OK;
+    for (size_t i = 0; i < a->n_words; i++)
+        if (!strncmp(a->words[i], prefix, strlen(prefix))) return CLS_OK;
+    return cli_fail(error, CLS_USAGE, "--%s is for the items %s..., and none of them is named",
+                    option, prefix);
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
     const cli_item *item = NULL;
     uint64_t trials = 0;
@@ -273,6 +283,9 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!a->n_words) return list(f.quiet, error);
     for (size_t i = 0; !status && i < a->n_words; i++)
         status = find_item(a->words[i], &item, error);
+    if (!status) status = check_option(a, "literal", "vnots-piston", error);
+    if (!status) status = check_option(a, "trials", "dtlm", error);
+    if (!status) status = check_option(a, "only", "dtlm", error);
     if (!status) status = cli_integer(a, "literal", 1, &f.literal, error);
     if (!status) status = cli_integer(a, "trials", 1, &trials, error);
     if (status) return status;

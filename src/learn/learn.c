@@ -107,6 +107,14 @@ static cls_status check_adjoint(const clsi_lesson *w) {
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+static cls_status check_anchors(const clsi_lesson *w, const cls_system *system) {
+    if (!(w->o->anchor_weight > 0) || system->n_anchors) return CLS_OK;
+    return clsi_fail(w->error, CLS_USAGE,
+                     "a weight of anchors is given, but %s has none: leave it out, or add `anchor "
+                     "... at ...` to the file",
+                     system->name);
+}
+
 /* All states of a lagrangian are q, v, S, and no residual is made of these. */
 static cls_status refuse_lagrangian(const clsi_lesson *w, const cls_system *system) {
     const char *other = system->m ? "write it as one of the first two"
@@ -147,6 +155,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (system->formalism == CLS_LAGRANGIAN && !positions) return refuse_lagrangian(w, system);
     cls_status status = check_loss(w);
     if (status == CLS_OK) status = check_adjoint(w);
+    if (status == CLS_OK) status = check_anchors(w, system);
     if (status == CLS_OK && positions && !clsi_is_loss(w, "residual") &&
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,

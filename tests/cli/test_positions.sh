@@ -68,6 +68,9 @@ test_adam_as_papers_have_it() {
     run "$CLAUSIUS" learn pendulum q.csv --unknown V --anchor-weight -1 -o m.safetensors
     expect_exit 2
     expect_stderr "--anchor-weight"
+    run "$CLAUSIUS" learn pendulum q.csv --unknown V --anchor-weight 1 -o m.safetensors
+    expect_exit 2
+    expect_stderr "pendulum has none"
     run "$CLAUSIUS" learn pendulum q.csv --unknown V --rate 0 -o m.safetensors
     expect_exit 2
 }

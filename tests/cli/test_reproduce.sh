@@ -175,6 +175,15 @@ test_dtlm_trials_are_kept() {
     expect_lines 4 kept/dtlm-trials.jsonl
 }
 
+test_options_of_other_items_are_refused() {
+    run "$CLAUSIUS" reproduce dtel-noether --literal 10
+    expect_exit 2
+    expect_stderr 'literal is for the items vnots-piston'
+    run "$CLAUSIUS" reproduce dtel-noether --trials 2
+    expect_exit 2
+    expect_stderr 'trials is for the items dtlm'
+}
+
 test_table_for_people() {
     run "$CLAUSIUS" reproduce dtel-table-3
     expect_ok

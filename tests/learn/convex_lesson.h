@@ -117,10 +117,8 @@ static inline cls_model *untrained(lesson *l, const char *part, const char *fiel
 }
 
 /* Parameter vectors of sizes 0.01 to 1000, 100 states each: not below zero but for round-off. */
-static inline void check_every_parameter(lesson *l, const char *part, const char *field,
-                                         int vectors, uint64_t seed) {
+static inline void check_parameters(cls_model *m, int vectors, uint64_t seed) {
     cls_random random;
-    cls_model *m = untrained(l, part, field);
     cls_random_seed(&random, seed);
     for (int i = 0; i < vectors; i++) {
         double size = pow(10, 5 * cls_random_uniform(&random) - 2);
@@ -128,6 +126,12 @@ static inline void check_every_parameter(lesson *l, const char *part, const char
         double least = least_eigenvalue(m->system, 100, &random);
         if (!(least > -1e-12)) fail_msg("parameters of %g: %g", size, least);
     }
+}
+
+static inline void check_every_parameter(lesson *l, const char *part, const char *field,
+                                         int vectors, uint64_t seed) {
+    cls_model *m = untrained(l, part, field);
+    check_parameters(m, vectors, seed);
     cls_model_free(&m);
 }
 
