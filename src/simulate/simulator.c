@@ -1,13 +1,12 @@
-/* Stepping: predictor, Newton, halving, and the watch over the laws.
+/* Motions: memory, starting, stepping (step.inc), and the watch over the laws.
  *
- * The predictor extrapolates the last solutions, so that Newton begins within O(h^5) of the
- * answer. A step that Newton cannot solve is made again from the cold guess, then split into
- * halves, each of which may be split again; this is counted and reported. Energy that round-off
- * lost is handed to the next step (`defect`), as far as that cannot make the entropy fall. Nothing
- * here allocates after cls_simulator_create. */
+ * Nothing here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
 #include "base/base.h"
 #include "expr/program.h"
+#include "simulate/host.h"
+#include "system/dense.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +37,7 @@ static size_t substeps(const clsi_stepper *sp) {
 static void carve_all(cls_simulator *sim, double *at) {
     const clsi_stepper *sp = sim->stepper;
     clsi_newton *nw = &sim->newton;
+    nw->sp = sp;
     size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     sim->state = carve(&at, sim->n_state);
@@ -179,36 +179,21 @@ void cls_simulator_free(cls_simulator **simulator) {
 
 /* ---- watching ---- */
 
-/* A program over (z, work, t) at the present state. */
-static void run_here(cls_simulator *sim, const cls_program *p, double *work, double *out) {
-    const clsi_stepper *sp = sim->stepper;
-    double *in = sim->row_in;
-    memcpy(in, sim->state, sp->nz * sizeof(double));
-    in[sp->nz] = sp->s->has_work ? sim->state[sp->nz] : 0;
-    in[sp->nz + 1] = cls_simulator_time(sim);
-    cls_program_run(p, work, in, out);
-}
+/* Newton's method is compiled here a second time: with the steps around it in one file the compiler
+ * sees through both. */
+#include "simulate/newton.inc"
+#include "simulate/step.inc"
 
-static void run_monitor(cls_simulator *sim, double *out) {
-    run_here(sim, sim->stepper->monitor, sim->newton.work_monitor, out);
-}
-
-/* The energy that is missing. A positive amount may always be given to the heat; a negative one
- * only up to half of what the last step produced, so that it cannot make the entropy fall (and only
- * when that production stands out of the round-off of S). */
-static void set_defect(cls_simulator *sim, double missing) {
-    const double *now = sim->monitor_out;
-    double beta = now[CLSI_MONITOR_BETA], produced = sim->step_entropy;
-    int real = beta > 0 && produced > 1e-14 * now[CLSI_MONITOR_SIZE];
-    double least = real ? -0.5 * produced / beta : 0;
-    sim->defect = fmax(missing, least);
-}
-
-/* Energy, entropy and invariants after a step; what the step did to the entropy. */
 void clsi_simulator_measure(cls_simulator *sim) {
-    double before = sim->monitor_out[CLSI_MONITOR_ENTROPY];
-    run_monitor(sim, sim->monitor_out);
-    sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - before;
+    step_measure(sim);
+}
+
+clsi_trouble clsi_simulator_balance(cls_simulator *sim) {
+    return step_balance(sim);
+}
+
+clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm) {
+    return step_solve(sim, t, h, defect, warm);
 }
 
 static void watch(cls_simulator *sim) {
@@ -228,8 +213,8 @@ static void watch(cls_simulator *sim) {
 }
 
 static void watch_start(cls_simulator *sim) {
-    run_monitor(sim, sim->monitor_start);
-    run_here(sim, sim->stepper->scale, sim->newton.work_scale, &sim->energy_scale);
+    CLSI_RUN_MONITOR(sim, sim->monitor_start);
+    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, &sim->energy_scale);
     memcpy(sim->monitor_out, sim->monitor_start,
            (CLSI_MONITOR_INVARIANTS + sim->info.n_invariants) * sizeof(double));
     cls_simulate_info *info = &sim->info;
@@ -290,205 +275,13 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
 
 /* ---- stepping ---- */
 
-static void set_base(cls_simulator *sim, double t, double h, double defect) {
-    const clsi_stepper *sp = sim->stepper;
-    double *in = sim->newton.in;
-    memcpy(in, sim->state, sp->nz * sizeof(double));
-    in[sp->nz] = sp->s->has_work ? sim->state[sp->nz] : 0;
-    in[sp->nz + 1] = t;
-    in[sp->nz + 2] = h;
-    in[sp->nz + 3] = defect;
-}
-
-/* Whether five solutions foretell the last one much better than three, in every component: the
- * motion is smooth at this step, not rough and not about to leave. */
-static int is_smooth(size_t k, const double *a) {
-    const double *b = a + k, *c = b + k, *d = c + k, *e = d + k, *f = e + k;
-    for (size_t i = 0; i < k; i++) {
-        double by_three = a[i] - (3 * (b[i] - c[i]) + d[i]);
-        double by_five = a[i] - (5 * (b[i] - e[i]) - 10 * (c[i] - d[i]) + f[i]);
-        if (!(fabs(by_five) <= 0.1 * fabs(by_three) + 1e-12 * fabs(a[i]))) return 0;
-    }
-    return 1;
-}
-
-/* Lagrange extrapolation of the last five solutions, else three; 0 when there are fewer. With five
- * Newton begins so near that one update is enough for most motions. */
-static int predict(cls_simulator *sim, size_t sub) {
-    size_t k = sim->stepper->n_unknowns;
-    int length = sim->history_length[sub];
-    const double *a = sim->history + sub * CLSI_HISTORY * k, *b = a + k, *c = b + k, *d = c + k;
-    double *u = sim->newton.in + sim->stepper->n_base;
-    if (length < 3) return 0;
-    if (length == CLSI_HISTORY && is_smooth(k, a)) {
-        for (size_t i = 0; i < k; i++) u[i] = 5 * (a[i] - d[i]) - 10 * (b[i] - c[i]) + d[k + i];
-    } else {
-        for (size_t i = 0; i < k; i++) u[i] = 3 * (a[i] - b[i]) + c[i];
-    }
-    return 1;
-}
-
-static void remember(cls_simulator *sim, size_t sub) {
-    size_t k = sim->stepper->n_unknowns;
-    double *newest = sim->history + sub * CLSI_HISTORY * k;
-    memmove(newest + k, newest, (CLSI_HISTORY - 1) * k * sizeof(double));
-    memcpy(newest, sim->newton.in + sim->stepper->n_base, k * sizeof(double));
-    if (sim->history_length[sub] < CLSI_HISTORY) sim->history_length[sub]++;
-}
-
-/* The end of the step from the solution, if it is one: finite and in the domain. */
-static clsi_trouble take_next(cls_simulator *sim) {
-    const clsi_stepper *sp = sim->stepper;
-    clsi_newton *nw = &sim->newton;
-    clsi_program_early(sp->next, nw->work_next, nw->in);
-    clsi_program_late(sp->next, nw->work_next, nw->in, sim->next_out);
-    for (size_t i = 0; i < sim->n_state; i++)
-        if (!isfinite(sim->next_out[i])) return CLSI_NONFINITE;
-    for (size_t k = 0; k < sp->n_guarded; k++) {
-        const clsi_variable *x = &sp->s->coordinate[sp->guarded[k]];
-        double reached = sim->next_out[sp->guarded[k]];
-        if (!(reached > x->low && reached < x->high)) return CLSI_DOMAIN;
-    }
-    memcpy(sim->state, sim->next_out, sim->n_state * sizeof(double));
-    clsi_system_normalise(sp->s, sim->state);
-    return CLSI_FINE;
-}
-
-/* Newton from the unknowns that are there. */
-static clsi_trouble solve(cls_simulator *sim) {
-    clsi_newton *nw = &sim->newton;
-    clsi_trouble trouble = clsi_newton_solve(sim->stepper, nw);
-    if (nw->last_iterations > nw->max_iterations) nw->max_iterations = nw->last_iterations;
-    return trouble == CLSI_FINE ? take_next(sim) : trouble;
-}
-
-clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm) {
-    const clsi_stepper *sp = sim->stepper;
-    double *in = sim->newton.in;
-    set_base(sim, t, h, defect);
-    if (warm && solve(sim) == CLSI_FINE) return CLSI_FINE;
-    cls_program_run(sp->guess, sim->newton.work_guess, in, in + sp->n_base);
-    return solve(sim);
-}
-
-/* One step of h from time t; split in halves as often as it must be and may be. */
-static clsi_trouble step(cls_simulator *sim, size_t sub, double t, double h, double defect,
-                         int depth) {
-    int warm = depth == 0 && predict(sim, sub);
-    clsi_trouble trouble = clsi_simulator_solve(sim, t, h, defect, warm);
-    if (trouble == CLSI_FINE) {
-        if (depth == 0) remember(sim, sub);
-        return CLSI_FINE;
-    }
-    if (depth >= sim->stepper->options.max_halvings) return trouble;
-    if (depth == 0) {
-        sim->info.retried_steps++;
-        sim->history_length[sub] = 0;
-    }
-    if (depth + 1 > sim->info.deepest_halving) sim->info.deepest_halving = depth + 1;
-    double *saved = sim->saved + (size_t)depth * sim->n_state;
-    memcpy(saved, sim->state, sim->n_state * sizeof(double));
-    trouble = step(sim, sub, t, h / 2, defect, depth + 1);
-    if (trouble == CLSI_FINE) trouble = step(sim, sub, t + h / 2, h / 2, 0, depth + 1);
-    if (trouble != CLSI_FINE) memcpy(sim->state, saved, sim->n_state * sizeof(double));
-    return trouble;
-}
-
-static clsi_trouble composed_step(cls_simulator *sim) {
-    const clsi_scheme *scheme = sim->stepper->scheme;
-    double t = cls_simulator_time(sim), h = sim->stepper->options.h;
-    if (!scheme->composition) return step(sim, 0, t, h, sim->defect, 0);
-    double *saved = sim->saved + (size_t)(sim->stepper->options.max_halvings + 1) * sim->n_state;
-    memcpy(saved, sim->state, sim->n_state * sizeof(double));
-    clsi_trouble trouble = CLSI_FINE;
-    for (size_t i = 0; i < scheme->n_composition && trouble == CLSI_FINE; i++) {
-        trouble = step(sim, i, t, scheme->composition[i] * h, i ? 0 : sim->defect, 0);
-        t += scheme->composition[i] * h;
-    }
-    if (trouble != CLSI_FINE) memcpy(sim->state, saved, sim->n_state * sizeof(double));
-    return trouble;
-}
-
-/* A scheme that keeps energy has lost it when the error is this part of the energies at the start:
- * the terms have grown until their round-off is larger than their sum. */
-#define RUNAWAY 1e-6
-
-clsi_trouble clsi_simulator_balance(cls_simulator *sim) {
-    double missing =
-        sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY];
-    if (!(fabs(missing) <= RUNAWAY * sim->energy_scale) && sim->energy_scale > 0)
-        return CLSI_RUNAWAY;
-    set_defect(sim, missing);
-    return CLSI_FINE;
-}
-
-/* A step that is solved to round-off changes the energy by the defect it was given and by no more
- * than this part of the energies at the start. */
-#define SLIP 1e-13
-
-/* Newton stops one update early where convergence looks quadratic. With steep formulas (a network
- * with large weights) it may look so and not be: the energy tells, and the step is made again with
- * every update made until it is round-off. */
-static clsi_trouble careful_step(cls_simulator *sim, const double *saved, const double *before) {
-    double slip = sim->monitor_out[CLSI_MONITOR_ENERGY] - before[CLSI_MONITOR_ENERGY] - sim->defect;
-    if (fabs(slip) <= SLIP * sim->energy_scale) return CLSI_FINE;
-    memcpy(sim->state, saved, sim->n_state * sizeof(double));
-    memcpy(sim->monitor_out, before, CLSI_MONITOR_INVARIANTS * sizeof(double));
-    sim->newton.careful = 1;
-    clsi_trouble trouble = composed_step(sim);
-    sim->newton.careful = 0;
-    if (trouble == CLSI_FINE) clsi_simulator_measure(sim);
-    return trouble;
-}
-
-/* A step is solved up to this part of the energies. Where a temperature is next to nothing that is
- * much entropy (COLD: a part of all there is), and a fall within it says that the step cannot be
- * solved well enough. Other falls are what the formulas say (a friction that drives). */
-#define UNSOLVED 1e-13
-#define COLD     1e-11
-
-static int falls_by_round_off(const cls_simulator *sim) {
-    const double *now = sim->monitor_out;
-    double fall = -sim->step_entropy, size = now[CLSI_MONITOR_SIZE];
-    double unsolved = UNSOLVED * now[CLSI_MONITOR_BETA] * sim->energy_scale;
-    return unsolved > COLD * size && fall > 1e-14 * size && fall <= unsolved;
-}
-
-/* A whole step with the carried defect. Production may drop so fast (a turning point) that taking
- * the defect away would make the entropy fall: then the step is made again without it. */
-static clsi_trouble carried_step(cls_simulator *sim) {
-    const clsi_stepper *sp = sim->stepper;
-    double *saved = sim->saved + (size_t)(sp->options.max_halvings + 2) * sim->n_state;
-    double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY], before[CLSI_MONITOR_INVARIANTS];
-    memcpy(before, sim->monitor_out, sizeof before);
-    memcpy(saved, sim->state, sim->n_state * sizeof(double));
-    clsi_trouble trouble = composed_step(sim);
-    if (trouble != CLSI_FINE) return trouble;
-    clsi_simulator_measure(sim);
-    trouble = careful_step(sim, saved, before);
-    if (trouble != CLSI_FINE) return trouble;
-    if (sim->defect < 0 && sim->step_entropy < 0) {
-        memcpy(sim->state, saved, sim->n_state * sizeof(double));
-        sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
-        sim->defect = 0;
-        trouble = composed_step(sim);
-        if (trouble == CLSI_FINE) clsi_simulator_measure(sim);
-    }
-    if (trouble != CLSI_FINE) return trouble;
-    trouble = falls_by_round_off(sim) ? CLSI_FALLING : clsi_simulator_balance(sim);
-    if (trouble != CLSI_FINE) memcpy(sim->state, saved, sim->n_state * sizeof(double));
-    return trouble;
-}
-
 static clsi_trouble whole_step(cls_simulator *sim) {
-    const clsi_scheme *scheme = sim->stepper->scheme;
-    if (scheme->estimate) return clsi_adaptive_step(sim);
-    return scheme->carries ? carried_step(sim) : composed_step(sim);
+    return sim->stepper->scheme->estimate ? clsi_adaptive_step(sim) : step_whole(sim);
 }
 
 static void make_paper_start(cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
-    set_base(sim, sim->t0, sp->options.h, 0);
+    step_set_base(sim, sim->t0, sp->options.h, 0);
     double *work = sim->newton.work_paper;
     cls_program_run(sp->paper, work, sim->newton.in, sim->next_out);
     memcpy(sim->state, sim->next_out, sp->nz * sizeof(double));
@@ -520,16 +313,9 @@ static void describe_term(cls_simulator *sim, clsi_text *text) {
 }
 
 static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *error) {
-    static const char *const why[] = {
-        [CLSI_FINE] = "",
-        [CLSI_NONFINITE] = "the equations of the step became non-finite",
-        [CLSI_DOMAIN] = "the motion leaves the declared domain",
-        [CLSI_SINGULAR] = "the Jacobian of the step is singular",
-        [CLSI_STALLED] = "Newton's method did not converge",
-        [CLSI_RUNAWAY] = "the motion runs away: the terms of the energy have grown until their "
-                         "round-off exceeds the energy itself",
-        [CLSI_INACCURATE] = "the accuracy asked for needs steps below round-off",
-        [CLSI_FALLING] = "the entropy falls over every step down to round-off"};
+#define SENTENCE(name, sentence) sentence,
+    static const char *const why[] = {CLSI_TROUBLES(SENTENCE)};
+#undef SENTENCE
     clsi_text text = {0};
     clsi_text_printf(&text, "step %llu at time %.10g: %s", (unsigned long long)sim->steps + 1,
                      cls_simulator_time(sim), why[trouble]);

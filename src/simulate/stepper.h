@@ -46,19 +46,26 @@ cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_opti
 void clsi_stepper_free(clsi_stepper **stepper);
 
 /* Why a step could not be solved. */
+#define CLSI_TROUBLES(X)                                                                           \
+    X(FINE, "")                                                                                    \
+    X(NONFINITE, "the equations of the step became non-finite")                                    \
+    X(DOMAIN, "the motion leaves the declared domain")                                             \
+    X(SINGULAR, "the Jacobian of the step is singular")                                            \
+    X(STALLED, "Newton's method did not converge")                                                 \
+    X(RUNAWAY, "the motion runs away: the terms of the energy have grown until their round-off "   \
+               "exceeds the energy itself")                                                        \
+    X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
+    X(FALLING, "the entropy falls over every step down to round-off")
+
 typedef enum clsi_trouble {
-    CLSI_FINE,
-    CLSI_NONFINITE,  /* a term of the residual is not finite */
-    CLSI_DOMAIN,     /* no descent without leaving the domain */
-    CLSI_SINGULAR,   /* the Jacobian has no inverse */
-    CLSI_STALLED,    /* not converged in max_iterations, or no descent */
-    CLSI_RUNAWAY,    /* solved, but the energy's terms have outgrown their sum */
-    CLSI_INACCURATE, /* the accuracy would need steps below round-off */
-    CLSI_FALLING     /* the entropy falls over a composed step */
+#define CLSI_TROUBLE_NAME(name, sentence) CLSI_##name,
+    CLSI_TROUBLES(CLSI_TROUBLE_NAME)
+#undef CLSI_TROUBLE_NAME
 } clsi_trouble;
 
 /* Scratch of the Newton solver; carved from one block, nothing is allocated while stepping. */
 typedef struct clsi_newton {
+    const clsi_stepper *sp;
     double *in;              /* n_base + k: base inputs, then the unknowns */
     double *out, *trial_out; /* k + n_positive + k*k each */
     double *lu, *d, *trial_d, *u, *scale, *least, *guarded;
@@ -66,6 +73,7 @@ typedef struct clsi_newton {
     double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
         *work_paper, *work_scale;
     uint64_t iterations;
+    double simplified; /* size of the update that the old Jacobian gives at the new point */
     int last_iterations, max_iterations;
     int careful; /* no update is taken for the last one before it is round-off */
 } clsi_newton;

@@ -1,0 +1,90 @@
+/* What newton.inc and step.inc ask of where they are compiled, answered for the library: sizes and
+ * limits from the compiled step, programs by the evaluator. Exported C answers the same names with
+ * numbers and functions of its own (src/export/host.c): keep both in step. */
+#ifndef CLSI_HOST_H
+#define CLSI_HOST_H
+
+#include "expr/program.h"
+#include "simulate/simulator.h"
+
+/* instructions of a Jacobian that is not computed where an old one does */
+#define CLSI_COSTLY_LENGTH 2000
+
+/* ---- of Newton's method ---- */
+
+#define CLSI_UNKNOWNS(nw)         ((int)(nw)->sp->n_unknowns)
+#define CLSI_STATES(nw)           ((int)(nw)->sp->nz) /* without work */
+#define CLSI_BASE(nw)             ((int)(nw)->sp->n_base)
+#define CLSI_POSITIVE(nw)         ((int)(nw)->sp->n_positive)
+#define CLSI_GUARDED(nw)          ((int)(nw)->sp->n_guarded)
+#define CLSI_GUARDED_STATE(nw, k) ((nw)->sp->guarded[k])
+#define CLSI_LOW(nw, k)           ((nw)->sp->s->coordinate[(nw)->sp->guarded[k]].low)
+#define CLSI_HIGH(nw, k)          ((nw)->sp->s->coordinate[(nw)->sp->guarded[k]].high)
+#define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
+/* states from here on are temperatures whose unknowns are rates of their logarithms */
+#define CLSI_LOGARITHMIC(nw)    clsi_logarithmic((nw)->sp)
+#define CLSI_TOLERANCE(nw)      ((nw)->sp->options.tolerance)
+#define CLSI_MAX_ITERATIONS(nw) ((nw)->sp->options.max_iterations)
+#define CLSI_HEATS(nw)          ((nw)->sp->scheme->carries && (nw)->sp->s->m)
+#define CLSI_COSTLY(nw)         (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
+#define CLSI_RUN_EARLY(nw)      clsi_run_early(nw)
+#define CLSI_RUN_GUARD(nw)                                                                         \
+    clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)
+#define CLSI_RUN_RESIDUAL_FIRST(nw, out)                                                           \
+    clsi_program_first((nw)->sp->residual, (nw)->work_residual, (nw)->in, out)
+#define CLSI_RUN_RESIDUAL_REST(nw, out)                                                            \
+    clsi_program_rest((nw)->sp->residual, (nw)->work_residual, out)
+
+static inline int clsi_of_state(const clsi_stepper *sp, int i) {
+    size_t of = sp->of_state[i];
+    return of < sp->nz ? (int)of : (int)sp->nz;
+}
+
+static inline int clsi_logarithmic(const clsi_stepper *sp) {
+    return (int)(sp->s->form->kind == CLSI_FORM_THERMAL ? sp->s->nq + sp->s->n : sp->nz);
+}
+
+static inline void clsi_run_early(clsi_newton *nw) {
+    if (nw->sp->guard) clsi_program_early(nw->sp->guard, nw->work_guard, nw->in);
+    clsi_program_early(nw->sp->residual, nw->work_residual, nw->in);
+}
+
+/* ---- of a motion ---- */
+
+#define CLSI_STATE_COUNT(sim)  ((int)(sim)->n_state) /* with work */
+#define CLSI_HAS_WORK(sim)     ((sim)->stepper->s->has_work)
+#define CLSI_TIME(sim)         cls_simulator_time(sim)
+#define CLSI_STEP(sim)         ((sim)->stepper->options.h)
+#define CLSI_MAX_HALVINGS(sim) ((sim)->stepper->options.max_halvings)
+#define CLSI_STAGES_OF(sim)    ((int)(sim)->stepper->scheme->n_composition)
+#define CLSI_STAGE_OF(sim, i)  ((sim)->stepper->scheme->composition[i])
+#define CLSI_CARRIES(sim)      ((sim)->stepper->scheme->carries)
+#define CLSI_NORMALISE(sim)    clsi_system_normalise((sim)->stepper->s, (sim)->state)
+#define CLSI_RUN_GUESS(sim)    clsi_run_guess(sim)
+#define CLSI_RUN_NEXT(sim)     clsi_run_next(sim)
+#define CLSI_RUN_MONITOR(s, to)                                                                    \
+    clsi_run_here(s, (s)->stepper->monitor, (s)->newton.work_monitor, to)
+
+static inline void clsi_run_guess(cls_simulator *sim) {
+    double *in = sim->newton.in;
+    cls_program_run(sim->stepper->guess, sim->newton.work_guess, in, in + sim->stepper->n_base);
+}
+
+static inline void clsi_run_next(cls_simulator *sim) {
+    clsi_newton *nw = &sim->newton;
+    clsi_program_early(sim->stepper->next, nw->work_next, nw->in);
+    clsi_program_late(sim->stepper->next, nw->work_next, nw->in, sim->next_out);
+}
+
+/* A program over (z, work, t) at the present state. */
+static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, double *work,
+                                 double *out) {
+    const clsi_stepper *sp = sim->stepper;
+    double *in = sim->row_in;
+    for (size_t i = 0; i < sp->nz; i++) in[i] = sim->state[i];
+    in[sp->nz] = sp->s->has_work ? sim->state[sp->nz] : 0;
+    in[sp->nz + 1] = cls_simulator_time(sim);
+    cls_program_run(p, work, in, out);
+}
+
+#endif
