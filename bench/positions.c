@@ -8,7 +8,7 @@
  * h = 0.2, network 1-200-200-1, double precision, one thread, processor time. FILE: windows,
  * parameters, half, center; x (windows, 3) scaled; theta; loss; gradient. */
 #include "learn/learn.h"
-#include "learn/optimize.h"
+#include "solve/optimize.h"
 #include <clausius/random.h>
 #include <math.h>
 #include <omp.h>

@@ -16,7 +16,7 @@
  * 0.3 s and answers with the best. */
 #include "field/network_kernels.h"
 #include "learn/learn.h"
-#include "learn/optimize.h"
+#include "solve/optimize.h"
 #include <clausius/simulate.h>
 #include <math.h>
 #include <omp.h>

@@ -47,4 +47,9 @@ cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error);
 cls_status clsi_file_commit(clsi_file *f, cls_error *error); /* also checks earlier write errors */
 void clsi_file_discard(clsi_file *f);
 
+/* ---- clock.c ---- */
+
+double
+clsi_now(void); /* seconds of a clock that never goes back; only differences mean something */
+
 #endif

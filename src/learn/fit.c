@@ -2,10 +2,10 @@
  * (derivatives). */
 #include "learn/lesson.h"
 #include "base/base.h"
-#include "learn/checkpoint.h"
+#include "solve/checkpoint.h"
 #include "learn/conditions.h"
 #include "learn/derivative.h"
-#include "learn/optimize.h"
+#include "solve/optimize.h"
 #include "learn/shoot.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include <clausius/identify.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -180,6 +181,35 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     return status;
 }
 
+/* The optimiser qp: cls_identify with its defaults (it has more to choose and more to report). */
+static cls_status identify(const cls_system *system, const cls_assignments *set, size_t n_tables,
+                           const cls_table *const *tables, const char *const *names,
+                           const cls_learn_options *o, cls_model **out, cls_learn_info *info,
+                           cls_error *error) {
+    cls_identified *id;
+    cls_identify_info found;
+    cls_identify_options options = cls_identify_defaults();
+    options.n_unknown = o->n_unknown;
+    options.unknown = o->unknown;
+    cls_status status =
+        cls_identify(system, set, n_tables, tables, names, &options, &id, &found, error);
+    if (status != CLS_OK) return status;
+    *out = cls_identified_take_model(id);
+    *info = (cls_learn_info){.parameters = found.energy.terms + found.friction.terms,
+                             .samples = found.equations,
+                             .loss_final = found.energy.residual,
+                             .loss_validation = NAN,
+                             .seconds = found.seconds,
+                             .optimizer = "qp",
+                             .rank = found.energy.rank + found.friction.rank,
+                             .unseen = found.energy.unseen + found.friction.unseen,
+                             .condition = found.energy.condition,
+                             .kkt = fmax(found.energy.kkt, found.friction.kkt),
+                             .rollout = NAN};
+    cls_identified_free(&id);
+    return CLS_OK;
+}
+
 static cls_status learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
                         const cls_table *const *tables, const char *const *names,
                         const cls_learn_options *options, cls_model **out, cls_learn_info *info,
@@ -206,7 +236,7 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                          "take another optimizer",
                          system->name);
     if (o.optimizer && strcmp(o.optimizer, "qp") == 0)
-        return clsi_learn_qp(system, set, n_tables, tables, names, &o, out, info, error);
+        return identify(system, set, n_tables, tables, names, &o, out, info, error);
     info->rollout = NAN;
     clsi_lesson w = {
         .o = &o, .system = system, .set = set, .info = info, .started = clsi_now(), .error = error};

@@ -2,7 +2,7 @@
 #ifndef CLSI_LEARN_H
 #define CLSI_LEARN_H
 
-#include "learn/problem.h"
+#include "solve/problem.h"
 #include "model/model.h"
 #include <clausius/learn.h>
 
@@ -169,15 +169,6 @@ cls_status clsi_position_inputs(const cls_system *s, clsi_learned *l, int raw, c
 /* The programs of r: z = (q, v), t, field symbols, both ends -> p, f. */
 struct clsi_residual;
 cls_status clsi_position_compile(struct clsi_residual *r, cls_error *error);
-
-/* ---- qp.c ---- */
-
-/* cls_learn by convex programs with their defaults (cls_identify has more to choose and to tell).
- */
-cls_status clsi_learn_qp(const cls_system *system, const cls_assignments *set, size_t n_tables,
-                         const cls_table *const *tables, const char *const *names,
-                         const cls_learn_options *o, cls_model **out, cls_learn_info *info,
-                         cls_error *error);
 
 /* ---- heat.c: what isothermal data cannot tell ---- */
 

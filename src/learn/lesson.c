@@ -8,12 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-double clsi_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int clsi_is_loss(const clsi_lesson *w, const char *name) {
     return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
 }
@@ -63,18 +57,6 @@ static json_t *asked(const clsi_lesson *w) {
         add_count(all, "from_a_model", o->from != NULL);
     }
     return all;
-}
-
-json_t *clsi_data_files(size_t n_tables, const char *const *names) {
-    json_t *files = json_array();
-    for (size_t i = 0; i < n_tables; i++) {
-        char hash[65] = "";
-        clsi_sha256_file(names[i], hash, NULL);
-        json_t *name = json_string(names[i]);
-        if (!name) name = json_string("(its name is not UTF-8)"); /* the hash tells which it is */
-        json_array_append_new(files, json_pack("{s:o, s:s}", "file", name, "sha256", hash));
-    }
-    return files;
 }
 
 static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const *names) {

@@ -9,7 +9,7 @@
 #define CLSI_LESSON_H
 
 #include "learn/learn.h"
-#include "learn/train.h"
+#include "solve/train.h"
 
 typedef struct clsi_lesson {
     cls_learn_options *o; /* a copy */
@@ -37,7 +37,6 @@ enum {
     CLSI_BEGIN
 };
 
-double clsi_now(void); /* seconds */
 int clsi_is_loss(const clsi_lesson *w, const char *name);
 
 /* ---- degree.c ---- */
@@ -81,8 +80,6 @@ cls_status clsi_lesson_derive(clsi_lesson *w);
 
 /* ---- lesson.c ---- */
 
-/* For the provenance of a model: [{"file", "sha256"}, ...]. */
-struct json_t *clsi_data_files(size_t n_tables, const char *const *names);
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                              size_t n_tables, const char *const *names, cls_model **out);
 

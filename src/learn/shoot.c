@@ -10,8 +10,8 @@
  * made again. Anchors hold throughout (conditions.c). */
 #include "learn/shoot.h"
 #include "base/base.h"
-#include "learn/checkpoint.h"
-#include "learn/optimize.h"
+#include "solve/checkpoint.h"
+#include "solve/optimize.h"
 #include "simulate/rates.h"
 #include <math.h>
 #include <stdlib.h>

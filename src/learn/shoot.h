@@ -4,7 +4,7 @@
 
 #include "learn/conditions.h"
 #include "learn/shooting.h"
-#include "learn/train.h"
+#include "solve/train.h"
 
 /* The system with the unknown parts' parameters as symbols, and its step. */
 typedef struct clsi_motion {

@@ -2,7 +2,7 @@
  * with restarts and rollouts elsewhere; positive by form in the end. */
 #include "learn/lesson.h"
 #include "base/base.h"
-#include "learn/optimize.h"
+#include "solve/optimize.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

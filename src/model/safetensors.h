@@ -31,4 +31,9 @@ cls_status clsi_container_add_tensor(clsi_container *c, const char *name, size_t
 /* SHA-256 of a file's bytes as 64 hex digits. */
 cls_status clsi_sha256_file(const char *path, char hex[65], cls_error *error);
 
+/* ---- provenance.c ---- */
+
+/* For the provenance of a model: [{"file", "sha256"}, ...]; NULL when out of memory. */
+struct json_t *clsi_data_files(size_t n_tables, const char *const *names);
+
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "learn/optimize.h"
+#include "solve/optimize.h"
 #include "tests/learn/made_data.h"
 #include <stdio.h>
 #include <unistd.h>

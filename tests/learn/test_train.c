@@ -7,10 +7,10 @@
 #include <cmocka.h>
 
 #include "learn/learn.h"
-#include "learn/optimize.h"
-#include "learn/train.h"
+#include "solve/optimize.h"
+#include "solve/train.h"
 #include "model/safetensors.h"
-#include "tests/learn/toy_network.h"
+#include "tests/solve/toy_network.h"
 #include <clausius/simulate.h>
 #include <omp.h>
 #include <signal.h>

@@ -1,0 +1,236 @@
+/* The experiments of the EPHS thesis (paper 001): what its items share.
+ *
+ * Truth and rollouts are made by the thesis' own map, implicit-midpoint at h = 0.1, so that an
+ * error is an error of what was learned. Errors are squared distances of the whole state. The
+ * paper's column holds what its published weights give when they are run again
+ * (shared/physics/ports.md): the thesis itself shows curves. */
+#include "cli/reproduce/ephs.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double step = 0.1;
+enum { n_reference = 1000, n_watched = 100000, n_watched_quick = 10000 };
+
+static int column_of(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < cls_system_column_count(s); i++)
+        if (!strcmp(cls_system_column(s, i), name)) return (int)i;
+    return -1;
+}
+
+/* The truth's name of a state: ordinary differential equations say p where it says p.q. */
+static const char *true_name(const char *state) {
+    return strcmp(state, "p") ? state : "p.q";
+}
+
+/* ---- truth ---- */
+
+static cls_status with_p(const cls_table *from, cls_table **out, cls_error *error) {
+    size_t n = cls_table_columns(from);
+    const char **names = calloc(n + 1, sizeof *names);
+    double *row = calloc(n + 1, sizeof *row);
+    cls_status status = names && row ? CLS_OK : cli_no_memory(error);
+    for (size_t c = 0; !status && c < n; c++) names[c] = cls_table_name(from, c);
+    if (!status) {
+        names[n] = "p";
+        status = cls_table_create(n + 1, names, out, error);
+    }
+    for (size_t k = 0; !status && k < cls_table_rows(from); k++) {
+        for (size_t c = 0; c < n; c++) row[c] = cls_table_column(from, c)[k];
+        row[n] = cli_series(from, "p.q")[k];
+        status = cls_table_append(*out, row, error);
+    }
+    free(names);
+    free(row);
+    return status;
+}
+
+cls_status ephs_open(const char *text, double m, const char *start, uint64_t steps, ephs_truth *out,
+                     cls_error *error) {
+    cls_table *data = NULL;
+    const char *mass = "m";
+    cls_assignments set = {1, &mass, &m};
+    *out = (ephs_truth){0};
+    cls_status status = cls_system_parse(text, "truth", &set, &out->motion.loaded, error);
+    out->motion.system = out->motion.loaded;
+    if (!status) status = cli_motion_begin(&out->motion, start, NULL, error);
+    if (!status)
+        status = cli_short_run(&out->motion, "implicit-midpoint", CLS_FIRST_MOMENTUM, step,
+                               n_reference, &out->reference, error);
+    if (!status)
+        status = cli_short_run(&out->motion, "implicit-midpoint", CLS_FIRST_MOMENTUM, step, steps,
+                               &data, error);
+    if (!status) status = with_p(data, &out->data, error);
+    cls_table_free(&data);
+    if (status) ephs_close(out);
+    return status;
+}
+
+void ephs_close(ephs_truth *t) {
+    cls_table_free(&t->data);
+    cls_table_free(&t->reference);
+    cli_motion_free(&t->motion);
+}
+
+/* ---- learning ---- */
+
+cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out, cls_error *error) {
+    cls_system *s = NULL;
+    cls_learn_options o = cls_learn_defaults();
+    const char *name = "the trajectory of the truth";
+    o.scheme = way->rule ? way->rule : "implicit-midpoint";
+    o.loss = way->loss;
+    o.max_iterations = way->iterations;
+    o.validate = 0;
+    cls_status status = cls_system_parse(way->text, way->row, NULL, &s, error);
+    if (!status)
+        status = cls_learn(s, NULL, 1, (const cls_table *const *)&t->data, &name, &o, &out->model,
+                           &out->info, error);
+    if (!status && way->polish) {
+        cls_model *first = out->model;
+        o.from = first;
+        o.optimizer = "lm";
+        o.max_iterations = way->polish;
+        status = cls_learn(s, NULL, 1, (const cls_table *const *)&t->data, &name, &o, &out->model,
+                           &out->info, error);
+        cls_model_free(&first);
+    }
+    if (status && status != CLS_INTERRUPTED) cli_prefix(error, "%s", way->row);
+    cls_system_free(&s);
+    return status;
+}
+
+/* ---- following ---- */
+
+/* The truth's start in the states of `s`. */
+static cls_status start_of(const ephs_truth *t, const cls_system *s, double *state) {
+    for (size_t i = 0; i < cls_system_state_count(s); i++)
+        state[i] = cli_series(t->reference, true_name(cls_system_state_name(s, i)))[0];
+    return CLS_OK;
+}
+
+static cls_status begin(const ephs_truth *t, const cls_system *s, const char *scheme,
+                        cls_simulator **out, cls_error *error) {
+    cls_simulate_options o = cls_simulate_defaults();
+    double *state = calloc(cls_system_state_count(s) + 1, sizeof *state);
+    o.scheme = scheme;
+    o.h = step;
+    cls_status status = state ? start_of(t, s, state) : cli_no_memory(error);
+    if (!status) status = cls_simulator_create(s, &o, out, error);
+    if (!status) status = cls_simulator_start(*out, 0, state, error);
+    free(state);
+    return status;
+}
+
+static double squared_error(const ephs_truth *t, const cls_system *s, const double *row, size_t k) {
+    double sum = 0;
+    for (size_t i = 0; i < cls_system_state_count(s); i++) {
+        double d = row[1 + i] - cli_series(t->reference, true_name(cls_system_state_name(s, i)))[k];
+        sum += d * d;
+    }
+    return sum;
+}
+
+cls_status ephs_follow(const ephs_truth *t, const cls_system *s, const char *const *outputs,
+                       cls_table **out, cls_error *error) {
+    const char *names[16] = {"time", "q", "p", "squared error"};
+    int from[16] = {0, column_of(s, "q"), column_of(s, "p"), -1};
+    size_t n = 4;
+    cls_simulator *sim = NULL;
+    double *row = calloc(cls_system_column_count(s) + 1, sizeof *row), line[16];
+    if (from[2] < 0) from[2] = column_of(s, "p.q");
+    for (; outputs && *outputs && n < 16; outputs++)
+        if ((from[n] = column_of(s, *outputs)) >= 0) names[n++] = *outputs;
+    *out = NULL;
+    cls_status status = row ? begin(t, s, "implicit-midpoint", &sim, error) : cli_no_memory(error);
+    if (!status) status = cls_table_create(n, names, out, error);
+    for (size_t k = 0; !status && k <= n_reference; k++) {
+        if (k) status = cls_simulator_advance(sim, 1, error);
+        if (!status) status = cls_simulator_row(sim, row, error);
+        for (size_t c = 0; !status && c < n; c++) line[c] = c == 3 ? 0 : row[from[c]];
+        line[3] = squared_error(t, s, row, k);
+        if (!status) status = cls_table_append(*out, line, error);
+    }
+    cls_simulator_free(&sim);
+    free(row);
+    if (status) cls_table_free(out);
+    return status;
+}
+
+double ephs_most(const cls_table *t, const char *column, double until) {
+    const double *time = cli_series(t, "time"), *x = cli_series(t, column);
+    double most = 0;
+    for (size_t k = 0; k < cls_table_rows(t) && time[k] < until; k++) most = cli_worse(most, x[k]);
+    return most;
+}
+
+/* ---- laws ---- */
+
+cls_status ephs_watch(const ephs_truth *t, const cls_system *s, const char *scheme, uint64_t steps,
+                      ephs_laws *out, cls_error *error) {
+    int E = column_of(s, "E"), S = column_of(s, "S");
+    double *row = calloc(cls_system_column_count(s) + 1, sizeof *row), first = 0, before = 0;
+    cls_simulator *sim = NULL;
+    *out = (ephs_laws){0};
+    if (E < 0) E = column_of(s, "energy");
+    if (S < 0) S = column_of(s, "entropy");
+    cls_status status = row ? begin(t, s, scheme, &sim, error) : cli_no_memory(error);
+    for (uint64_t k = 0; !status && k <= steps; k++) {
+        if (k) status = cls_simulator_advance(sim, 1, error);
+        if (!status) status = cls_simulator_row(sim, row, error);
+        if (status) break;
+        if (!k) first = row[E];
+        out->energy = cli_worse(out->energy, row[E] - first);
+        if (k && S >= 0) out->falls += row[S] - before < -1e-14 * fabs(before);
+        before = S < 0 ? 0 : row[S];
+    }
+    cls_simulator_free(&sim);
+    free(row);
+    if (status && status != CLS_INTERRUPTED && status != CLS_MEMORY) { /* it ran away */
+        *out = (ephs_laws){NAN, NAN};
+        status = CLS_OK;
+    }
+    return status;
+}
+
+cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, ephs_model *model,
+                    cls_table **table, cls_error *error) {
+    static const char *const outputs[] = {"H",       "force",        "flow", "power",
+                                          "damping", "conductivity", NULL};
+    ephs_laws laws;
+    uint64_t steps = f->quick ? n_watched_quick : n_watched;
+    cls_status status = ephs_learn(t, way, model, error);
+    const cls_system *s = status ? NULL : cls_model_system(model->model);
+    if (!status) status = ephs_follow(t, s, outputs, table, error);
+    if (!status)
+        status = cli_findings_number(f, way->row, "squared error, t < 20", way->paper, way->want,
+                                     ephs_most(*table, "squared error", 19.95), way->note, error);
+    if (!status)
+        status = cli_findings_number(f, way->row, "squared error, t < 100", way->paper_100,
+                                     way->want_100, ephs_most(*table, "squared error", 100.05),
+                                     NULL, error);
+    if (!status) status = ephs_watch(t, s, way->scheme, steps, &laws, error);
+    if (!status)
+        status = cli_findings_number(f, way->row,
+                                     f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
+                                     way->energy, laws.energy, NULL, error);
+    if (!status && cls_system_entropy_count(t->motion.system))
+        status = cli_findings_number(f, way->row, "entropy falls", NULL, way->falls, laws.falls,
+                                     NULL, error);
+    return status;
+}
+
+cls_status ephs_draw(const cli_findings *f, const char *name, size_t n,
+                     const cls_table *const *tables, const char *const *labels,
+                     const char *const *columns, cls_error *error) {
+    char path[1024], title[160];
+    cls_plot_options o = cls_plot_defaults();
+    if (!f->folder) return CLS_OK;
+    for (; columns[o.n_columns]; o.n_columns++) {
+    }
+    o.columns = columns;
+    snprintf(title, sizeof title, "%s: truth and models, implicit-midpoint, h = 0.1", name);
+    o.title = title;
+    snprintf(path, sizeof path, "%.900s/%s.svg", f->folder, name);
+    return cls_plot(n, tables, labels, &o, path, error);
+}

@@ -1,0 +1,97 @@
+/* What the items of paper 000 share: data made by bdf, learning with progress, plain numbers. */
+#include "cli/reproduce/reproduce.h"
+#include <stdlib.h>
+
+/* ---- data ---- */
+
+static cls_status fill_table(const cls_system *s, size_t n, size_t n_points, const double *rows,
+                             cls_table **out, cls_error *error) {
+    size_t columns = cls_system_column_count(s);
+    const char **names = calloc(columns + 1, sizeof *names);
+    double *row = calloc(columns + 1, sizeof *row);
+    cls_status status = names && row ? CLS_OK : cli_no_memory(error);
+    if (!status) {
+        names[0] = "trajectory";
+        for (size_t c = 0; c < columns; c++) names[c + 1] = cls_system_column(s, c);
+        status = cls_table_create(columns + 1, names, out, error);
+    }
+    for (size_t i = 0; !status && i < n * n_points; i++) {
+        row[0] = (double)(i / n_points);
+        for (size_t c = 0; c < columns; c++) row[c + 1] = rows[i * columns + c];
+        status = cls_table_append(*out, row, error);
+    }
+    free(names);
+    free(row);
+    return status;
+}
+
+cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size_t n_points,
+                       double h, cls_table **out, cls_error *error) {
+    cls_simulate_options options = cls_simulate_defaults();
+    double *rows = calloc(n * n_points * cls_system_column_count(s), sizeof *rows);
+    cls_status status = rows ? CLS_OK : cli_no_memory(error);
+    options.scheme = "bdf";
+    options.h = h;
+    if (!status) status = cls_ensemble_run(s, &options, n, starts, n_points - 1, 1, 0, rows, error);
+    if (!status) status = fill_table(s, n, n_points, rows, out, error);
+    free(rows);
+    return status;
+}
+
+/* ---- learning ---- */
+
+typedef struct lesson {
+    cli_progress progress;
+    int quiet;
+} lesson;
+
+static int watch(void *owner, const cls_learn_progress *p) {
+    lesson *l = owner;
+    if (p->total > 0 && l->progress.total != (double)p->total) {
+        cli_progress_end(&l->progress);
+        cli_progress_begin(&l->progress, "learn", p->phase, (double)p->total, l->quiet);
+    }
+    cli_progress_update(&l->progress, (double)p->done, NULL);
+    return cli_interrupted();
+}
+
+cls_status cli_lesson(const cli_findings *f, const cls_system *s, const cls_table *data,
+                      const char *name, cls_learn_options options, cls_model **model,
+                      cls_learn_info *info, cls_error *error) {
+    lesson l = {.quiet = f->quiet};
+    options.watch = watch;
+    options.owner = &l;
+    cls_status status = cls_learn(s, NULL, 1, &data, &name, &options, model, info, error);
+    if (!status && cli_interrupted())
+        status = cli_fail(error, CLS_INTERRUPTED, "interrupted while learning");
+    cli_progress_end(&l.progress);
+    return status;
+}
+
+double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h) {
+    cls_simulate_options options = cls_simulate_defaults();
+    cls_simulator *sim = NULL;
+    size_t steps = 0;
+    options.scheme = scheme;
+    options.h = h;
+    cls_status status = cls_simulator_create(s, &options, &sim, NULL);
+    if (!status) status = cls_simulator_start(sim, 0, start, NULL);
+    while (!status && !(status = cls_simulator_advance(sim, 1, NULL))) steps++;
+    cls_simulator_free(&sim);
+    return (double)steps;
+}
+
+/* ---- cells ---- */
+
+cls_status cli_findings_number(cli_findings *f, const char *row, const char *column,
+                               const char *paper, const char *expected, double ours,
+                               const char *note, cls_error *error) {
+    cli_cell cell = {.column = column,
+                     .paper = paper,
+                     .expected = expected,
+                     .ours = ours,
+                     .beaten = paper != NULL,
+                     .note = note};
+    snprintf(cell.row, sizeof cell.row, "%s", row);
+    return cli_findings_add(f, &cell, error);
+}

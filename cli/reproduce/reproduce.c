@@ -1,0 +1,338 @@
+/* clausius reproduce: a paper's table or figure, run again; the paper's number, ours and a verdict
+ * for each cell.
+ *
+ * A cell is judged against the number that a correct implementation must find
+ * (shared/physics/dtel.md: the tables re-derived), to half a unit of its last digit; the paper's
+ * printed number stands beside it. So a misprint of the paper does not fail, and a wrong scheme of
+ * ours does, even where it happens to be nearer to the paper. */
+#include "cli/reproduce/reproduce.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_item *const items[] = {
+    &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
+    &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
+    &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
+    &cli_ephs_7_5,     &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
+    &cli_vnots_body_a, &cli_vnots_body_b,   &cli_vnots_body_c,   &cli_dtlm_noise,
+};
+enum { n_items = sizeof items / sizeof *items };
+
+/* ---- what items use ---- */
+
+cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error) {
+    if (f->n == f->capacity) {
+        size_t capacity = f->capacity ? 2 * f->capacity : 64;
+        cli_cell *cells = realloc(f->cells, capacity * sizeof *cells);
+        if (!cells) return cli_no_memory(error);
+        f->cells = cells;
+        f->capacity = capacity;
+    }
+    f->cells[f->n++] = *cell;
+    return CLS_OK;
+}
+
+cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step first, double h,
+                         uint64_t steps, cls_table **out, cls_error *error) {
+    cls_simulate_options options = cls_simulate_defaults();
+    options.scheme = scheme;
+    options.h = h;
+    options.first_step = first;
+    cls_status status = cli_motion_table(m, &options, steps, 1, out, error);
+    if (status && status != CLS_INTERRUPTED) cli_prefix(error, "%s", scheme);
+    return status;
+}
+
+const double *cli_series(const cls_table *t, const char *name) {
+    int k = cls_table_find(t, name);
+    if (k < 0) abort(); /* our mistake, not the user's */
+    return cls_table_column(t, (size_t)k);
+}
+
+double cli_worse(double most, double error) {
+    return isnan(most) || fabs(error) <= most ? most : fabs(error);
+}
+
+double cli_max_distance(const cls_table *a, const cls_table *b, const char *column) {
+    const double *x = cli_series(a, column), *y = cli_series(b, column);
+    size_t rows = cls_table_rows(a) < cls_table_rows(b) ? cls_table_rows(a) : cls_table_rows(b);
+    double most = 0;
+    for (size_t k = 0; k < rows; k++) most = cli_worse(most, x[k] - y[k]);
+    return most;
+}
+
+double cli_max_drift(const cls_table *a, const char *column, double origin, size_t first) {
+    const double *x = cli_series(a, column);
+    double most = 0;
+    for (size_t k = first; k < cls_table_rows(a); k++) most = cli_worse(most, x[k] - origin);
+    return most;
+}
+
+/* ---- judging ---- */
+
+/* Half a unit of the last digit of a decimal text: 0.0005e-3 for "6.180e-3". */
+static double half_unit(const char *text) {
+    int decimals = 0, exponent = 0, after_point = 0;
+    for (; *text && *text != 'e'; text++) {
+        decimals += after_point;
+        after_point |= *text == '.';
+    }
+    if (*text) exponent = atoi(text + 1);
+    return 0.5 * pow(10, exponent - decimals);
+}
+
+/* A hair more than half a unit: the text itself is rounded to binary. */
+static int agrees(double ours, const char *text, double tolerance) {
+    double value = strtod(text, NULL);
+    double room = tolerance > 0 ? tolerance * fabs(value) : half_unit(text) * (1 + 1e-9);
+    return fabs(ours - value) <= room;
+}
+
+static int is_bound(const cli_cell *c) {
+    return c->expected && (c->expected[0] == '<' || c->expected[0] == '>');
+}
+
+static double expected_value(const cli_cell *c) {
+    return c->expected ? strtod(c->expected + (is_bound(c) ? 2 : 0), NULL) : NAN;
+}
+
+static int passes(const cli_cell *c) {
+    if (!isfinite(c->ours)) return 0;
+    if (!c->expected) return 1;
+    if (c->expected[0] == '<') return c->ours <= expected_value(c);
+    if (c->expected[0] == '>') return c->ours >= expected_value(c);
+    return agrees(c->ours, c->expected, c->tolerance);
+}
+
+static int is_better(const cli_cell *c) {
+    return c->beaten && c->ours < strtod(c->paper, NULL);
+}
+
+static const char *verdict(const cli_cell *c) {
+    if (!passes(c)) return "OUT OF TOLERANCE";
+    if (!c->paper) return c->expected ? "as expected" : "shown";
+    if (agrees(c->ours, c->paper, 0)) return "as published";
+    return is_better(c) ? "beaten" : "differs";
+}
+
+/* The verdict with its reason: what differs explains, unless ours is simply the better number. */
+static void sentence(const cli_cell *c, char *out, size_t size) {
+    const char *word = verdict(c), *why = !strcmp(word, "differs") ? c->differs : NULL;
+    if (!passes(c) && c->expected)
+        snprintf(out, size, "%s: expected %s", word, c->expected);
+    else
+        snprintf(out, size, "%s%s%s%s%s", word, why ? ": " : "", why ? why : "",
+                 c->note ? "; " : "", c->note ? c->note : "");
+}
+
+static size_t failures(const cli_findings *f) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) n += !passes(&f->cells[i]);
+    return n;
+}
+
+/* ---- printing ---- */
+
+static json_t *cell_json(const cli_cell *c) {
+    char text[512];
+    const char *relation = !c->expected ? NULL : is_bound(c) ? c->expected : "=";
+    size_t length = !relation ? 0 : is_bound(c) ? 2 : 1;
+    sentence(c, text, sizeof text);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:s}", "row", c->row, "column",
+                     c->column, "paper", cli_json_real(c->paper ? strtod(c->paper, NULL) : NAN),
+                     "ours", cli_json_real(c->ours), "expected", cli_json_real(expected_value(c)),
+                     "relation", relation ? json_stringn(relation, length) : json_null(), "passed",
+                     passes(c), "verdict", verdict(c), "note", text);
+}
+
+static json_t *as_json(const cli_item *item, const cli_findings *f) {
+    json_t *cells = json_array();
+    for (size_t i = 0; i < f->n; i++) json_array_append_new(cells, cell_json(&f->cells[i]));
+    return json_pack("{s:s, s:o, s:b}", "item", item->name, "cells", cells, "passed",
+                     failures(f) == 0);
+}
+
+/* Ours in the notation of the expected number, with one digit more, so that its rounding shows. */
+static void format_ours(const cli_cell *c, char out[32]) {
+    const char *like = c->expected && !is_bound(c) ? c->expected : c->paper;
+    const char *e = like ? strchr(like, 'e') : NULL;
+    if (like && !e) {
+        const char *point = strchr(like, '.');
+        snprintf(out, 32, "%.*f", point ? (int)strlen(point) : 1, c->ours);
+        return;
+    }
+    snprintf(out, 32, "%.*e", e && e > like + 2 ? (int)(e - like) - 1 : 2, c->ours);
+    char *tail = strchr(out, 'e');
+    if (!tail) return; /* nan, inf */
+    int exponent = atoi(tail + 1);
+    snprintf(tail, (size_t)(out + 32 - tail), "e%d", exponent);
+}
+
+static void print_cell(cli_grid *g, const cli_cell *c, int colour) {
+    char ours[32], text[512];
+    const char *paint = !colour ? "" : passes(c) ? CLI_GREEN : CLI_RED;
+    format_ours(c, ours);
+    sentence(c, text, sizeof text);
+    cli_grid_cell(g, "%s", c->row);
+    cli_grid_cell(g, "%s", c->column);
+    cli_grid_cell(g, "%s", c->paper ? c->paper : "-");
+    cli_grid_cell(g, "%s", c->expected ? c->expected : "-");
+    cli_grid_cell(g, "%s", ours);
+    cli_grid_cell(g, "%s%s%s", paint, text, colour ? CLI_PLAIN : "");
+}
+
+static cls_status print_table(const cli_item *item, const cli_findings *f, cls_error *error) {
+    static const char *const heads[] = {"row", "column", "paper", "expected", "ours", "verdict"};
+    size_t bad = failures(f);
+    cli_grid g;
+    printf("%s: %s\n\n%s\n", item->name, item->doc, item->text);
+    cli_grid_begin(&g, "llrrrl");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
+    for (size_t i = 0; i < f->n; i++) print_cell(&g, &f->cells[i], cli_colour(stdout));
+    cls_status status = cli_grid_end(&g, stdout, error);
+    if (bad)
+        printf("\n%zu of %zu cells are out of tolerance\n", bad, f->n);
+    else
+        printf("\nall %zu cells are within tolerance\n", f->n);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static cls_status list(int json, cls_error *error) {
+    cli_grid g;
+    if (json) {
+        json_t *array = json_array();
+        for (size_t i = 0; i < n_items; i++)
+            json_array_append_new(
+                array, json_pack("{s:s, s:s}", "name", items[i]->name, "doc", items[i]->doc));
+        return cli_print_json(json_pack("{s:o}", "items", array), error);
+    }
+    cli_grid_begin(&g, "ll");
+    for (size_t i = 0; i < n_items; i++) {
+        cli_grid_cell(&g, "%s", items[i]->name);
+        cli_grid_cell(&g, "%s", items[i]->doc);
+    }
+    return cli_grid_end(&g, stdout, error);
+}
+
+static cls_status find_item(const char *name, const cli_item **out, cls_error *error) {
+    const char *names[n_items];
+    for (size_t i = 0; i < n_items; i++) {
+        names[i] = items[i]->name;
+        *out = items[i];
+        if (!strcmp(name, names[i])) return CLS_OK;
+    }
+    return cli_unknown(error, CLS_USAGE, "item of reproduce", name, n_items, names);
+}
+
+/* One item; `broken` when a cell is out of tolerance. */
+static cls_status run_item(const cli_item *item, cli_findings *f, json_t *all, int *broken,
+                           cls_error *error) {
+    cls_status status = item->run(f, error);
+    if (!status && all && json_array_append_new(all, as_json(item, f)))
+        status = cli_no_memory(error);
+    if (!status && !all) status = print_table(item, f, error);
+    *broken |= failures(f) > 0;
+    f->n = 0;
+    return status;
+}
+
+/* One object for one item, a list of them for several. */
+static cls_status print_json(json_t *all, int broken, cls_error *error) {
+    json_t *object = json_array_size(all) == 1
+                         ? json_incref(json_array_get(all, 0))
+                         : json_pack("{s:O, s:b}", "items", all, "passed", !broken);
+    return cli_print_json(object, error);
+}
+
+static cls_status run_items(const cli_arguments *a, cli_findings *f, cls_error *error) {
+    json_t *all = cli_given(a, "json") ? json_array() : NULL;
+    int broken = 0;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; !status && i < a->n_words; i++) {
+        const cli_item *item = NULL;
+        status = find_item(a->words[i], &item, error);
+        if (!status && i && !all) putchar('\n');
+        if (!status) status = run_item(item, f, all, &broken, error);
+    }
+    if (!status && all) status = print_json(all, broken, error);
+    json_decref(all);
+    return !status && broken ? CLS_CHECK : status;
+}
+
+/* An option of some items is for one of those that are named. */
+static cls_status check_option(const cli_arguments *a, const char *option, const char *prefix,
+                               cls_error *error) {
+    if (!cli_given(a, option)) return CLS_OK;
+    for (size_t i = 0; i < a->n_words; i++)
+        if (!strncmp(a->words[i], prefix, strlen(prefix))) return CLS_OK;
+    return cli_fail(error, CLS_USAGE, "--%s is for the items %s..., and none of them is named",
+                    option, prefix);
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    const cli_item *item = NULL;
+    uint64_t trials = 0;
+    cls_status status = CLS_OK;
+    cli_findings f = {.quick = cli_given(a, "quick"),
+                      .quiet = cli_given(a, "json"),
+                      .folder = cli_value(a, "output"),
+                      .only = cli_value(a, "only")};
+    if (!a->n_words) return list(f.quiet, error);
+    for (size_t i = 0; !status && i < a->n_words; i++)
+        status = find_item(a->words[i], &item, error);
+    if (!status) status = check_option(a, "literal", "vnots-piston", error);
+    if (!status) status = check_option(a, "trials", "dtlm", error);
+    if (!status) status = check_option(a, "only", "dtlm", error);
+    if (!status) status = cli_integer(a, "literal", 1, &f.literal, error);
+    if (!status) status = cli_integer(a, "trials", 1, &trials, error);
+    if (status) return status;
+    f.wanted_trials = (size_t)trials;
+    cli_catch_signals();
+    status = run_items(a, &f, error);
+    free(f.trials);
+    free(f.cells);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"quick", 0, NULL,
+     "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
+    {"literal", 0, "STEPS",
+     "vnots-piston: learn by the paper's own method as well, in so many steps (50000 there)"},
+    {"trials", 0, "N", "dtlm tables: so many trials instead of the paper's 15"},
+    {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
+    {"output", 'o', "DIR",
+     "in this directory: pictures (ephs items); what is finished, from which an interrupted run "
+     "goes on (dtlm tables, vnots-piston --literal)"},
+    {"json", 0, NULL,
+     "one JSON object: {\"item\", \"cells\": [...], \"passed\"}; of several items {\"items\": "
+     "[...]}"},
+    {0},
+};
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .doc = "a paper's table or figure: the paper's number, ours, a verdict per cell",
+    .usage = "[ITEM...] [options]",
+    .examples = "  clausius reproduce\n"
+                "  clausius reproduce dtel-table-3\n"
+                "  clausius reproduce dtel-table-2 --quick --json\n"
+                "  clausius reproduce vnots-piston-c\n"
+                "  clausius reproduce vnots-piston-b --literal 50000 -o literal\n"
+                "  clausius reproduce dtlm-table-2 dtlm-table-3 -o trials\n",
+    .notes =
+        "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"
+        "smaller), `differs` with the reason (a misprint, a loose reference), `as expected`\n"
+        "for numbers that are not in the paper, and OUT OF TOLERANCE. A cell is in tolerance\n"
+        "when it agrees with the expected number to half a unit of its last digit.\n"
+        "Several items in one call share what they have in common: dtlm-table-2 and\n"
+        "dtlm-table-3 come from the same trainings.\n"
+        "Exit code 1 when a cell is out of tolerance.\n",
+    .options = options,
+    .min_words = 0,
+    .max_words = n_items,
+    .run = run,
+};

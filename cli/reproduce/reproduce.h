@@ -1,0 +1,80 @@
+/* What reproduce.c and its items share: an item measures, and hands in cells; reproduce.c judges
+ * and prints them. An item is one const cli_item in cli/reproduce_*.c and one line in reproduce.c.
+ */
+#ifndef CLAUSIUS_CLI_REPRODUCE_H
+#define CLAUSIUS_CLI_REPRODUCE_H
+
+#include "cli/cli.h"
+
+/* Numbers of the paper, and those expected, are texts: their last digit says how well they are
+ * known. Every text is borrowed from the item's constants. */
+typedef struct cli_cell {
+    char row[64];
+    const char *column;
+    const char *paper;    /* as printed, "5.41e-4"; NULL: the paper has no such number */
+    const char *expected; /* "6.182e-7", "<=1e-13" or ">=0.1"; NULL: shown, not judged */
+    double tolerance;     /* relative; 0: half a unit of the last digit of `expected` */
+    double ours;
+    int beaten;          /* smaller than the paper's is better: an error of the same kind */
+    const char *differs; /* why ours is not the paper's number */
+    const char *note;
+} cli_cell;
+
+typedef struct cli_findings {
+    int quick, quiet;          /* --quick; no progress wanted */
+    uint64_t literal;          /* steps of the paper's own method of learning; 0: not wanted */
+    const char *folder;        /* for pictures and for what is kept, NULL: none wanted */
+    const char *only;          /* of its systems; NULL: all */
+    size_t wanted_trials;      /* 0: as many as the paper */
+    struct cli_trials *trials; /* of the dtlm tables: kept from one item to the next */
+    size_t n, capacity;
+    cli_cell *cells;
+} cli_findings;
+cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error);
+
+typedef struct cli_item {
+    const char *name;
+    const char *doc;  /* one line */
+    const char *text; /* what was run and what to know about it; each line ends in \n */
+    cls_status (*run)(cli_findings *f, cls_error *error);
+} cli_item;
+
+extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_dtel_forced,
+    cli_dtel_noether;
+extern const cli_item cli_qp_pendulum;
+extern const cli_item cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4, cli_ephs_7_5;
+extern const cli_item cli_dtlm_table_2, cli_dtlm_table_3, cli_dtlm_noise;
+extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
+extern const cli_item cli_vnots_body_a, cli_vnots_body_b, cli_vnots_body_c;
+
+/* ---- learning from what a system does (reproduce_learn.c) ---- */
+
+/* n_points of each of n trajectories by bdf, with a column `trajectory`. */
+cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size_t n_points,
+                       double h, cls_table **out, cls_error *error);
+/* cls_learn with progress; `name` is for the record, the data were made here. */
+cls_status cli_lesson(const cli_findings *f, const cls_system *s, const cls_table *data,
+                      const char *name, cls_learn_options options, cls_model **model,
+                      cls_learn_info *info, cls_error *error);
+/* Steps of a simulation that stops before its end. */
+double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h);
+/* A cell whose paper's number, if any, is an error to be beaten. */
+cls_status cli_findings_number(cli_findings *f, const char *row, const char *column,
+                               const char *paper, const char *expected, double ours,
+                               const char *note, cls_error *error);
+
+/* ---- short motions kept in memory ---- */
+
+/* A row at each of `steps` steps of h. */
+cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step first, double h,
+                         uint64_t steps, cls_table **out, cls_error *error);
+/* A column that the system is known to have. */
+const double *cli_series(const cls_table *t, const char *name);
+/* The larger of `most` and |error|; a NaN stays (fmax would drop it). */
+double cli_worse(double most, double error);
+/* max |a_k - b_k| over the rows of both. */
+double cli_max_distance(const cls_table *a, const cls_table *b, const char *column);
+/* max |a_k - origin| over the rows from `first` on. */
+double cli_max_drift(const cls_table *a, const char *column, double origin, size_t first);
+
+#endif

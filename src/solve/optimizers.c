@@ -1,0 +1,158 @@
+/* The table of optimisers, and what all of them do alike: keep the best parameters, ask the watch,
+ * stop. A new optimiser is a file and a line in the table.
+ *
+ * The loss is always the mean (1/2)|r|^2 / rows. Parameters that give a residual which is not
+ * finite count as infinitely bad: steps to them are refused, they are never "best". */
+#include "solve/optimize.h"
+#include "base/base.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const clsi_optimizer *const TABLE[] = {&clsi_lm, &clsi_spring, &clsi_lbfgs, &clsi_adam};
+
+size_t clsi_optimizer_count(void) {
+    return sizeof TABLE / sizeof *TABLE;
+}
+
+const clsi_optimizer *clsi_optimizer_at(size_t i) {
+    return i < clsi_optimizer_count() ? TABLE[i] : NULL;
+}
+
+const clsi_optimizer *clsi_optimizer_find(const char *name) {
+    for (size_t i = 0; i < clsi_optimizer_count(); i++)
+        if (!strcmp(TABLE[i]->name, name)) return TABLE[i];
+    return NULL;
+}
+
+/* ---- loss ---- */
+
+enum { BLOCK = 1024 }; /* a fixed number of rows, summed in order */
+
+double clsi_full_loss(clsi_problem *p, const double *theta) {
+    double r[BLOCK], sum = 0;
+    size_t rows[BLOCK];
+    for (size_t i = 0; i < p->n_rows; i += BLOCK) {
+        size_t count = p->n_rows - i < BLOCK ? p->n_rows - i : BLOCK;
+        double part = 0;
+        for (size_t k = 0; k < count; k++) rows[k] = i + k;
+        if (p->residual(p, theta, count, rows, r) != CLS_OK) return INFINITY;
+        for (size_t k = 0; k < count; k++) part += r[k] * r[k];
+        sum += part;
+    }
+    double loss = p->n_rows ? sum / 2 / (double)p->n_rows : 0;
+    return isfinite(loss) ? loss : INFINITY;
+}
+
+/* ---- runs ---- */
+
+cls_status clsi_run_begin(clsi_run *run, clsi_problem *p, const clsi_optimize_options *o,
+                          double *theta, clsi_optimize_info *info, cls_error *error) {
+    *run = (clsi_run){.problem = p,
+                      .options = o,
+                      .info = info,
+                      .theta = theta,
+                      .best_loss = INFINITY,
+                      .started = clsi_now()};
+    *info = (clsi_optimize_info){.reason = "iterations"};
+    run->best = clsi_calloc(p->n_parameters + 1, sizeof(double));
+    if (!run->best) return clsi_no_memory(error);
+    memcpy(run->best, theta, p->n_parameters * sizeof(double));
+    if (o->resume) return CLS_OK;
+    run->best_loss = info->initial_loss = info->final_loss = clsi_full_loss(p, theta);
+    if (!isfinite(run->best_loss))
+        return clsi_fail(error, CLS_NUMERIC,
+                         "the residuals are not finite at the start of the optimisation; choose "
+                         "another seed, or scale the data");
+    return CLS_OK;
+}
+
+void clsi_run_save(clsi_run *run, clsi_archive *a) {
+    size_t n = run->problem->n_parameters;
+    clsi_archive_doubles(a, n, run->theta);
+    clsi_archive_doubles(a, n, run->best);
+    clsi_archive_doubles(a, 1, &run->best_loss);
+    clsi_archive_doubles(a, 1, &run->info->initial_loss);
+    clsi_archive_word(a, &run->info->iterations);
+    run->state(run->optimizer, a);
+}
+
+cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_archive *a),
+                           void *optimizer, cls_error *error) {
+    run->state = state;
+    run->optimizer = optimizer;
+    clsi_archive *a = run->options->resume;
+    if (!a) return CLS_OK;
+    clsi_run_save(run, a); /* an archive that is being read */
+    run->info->final_loss = run->best_loss;
+    if (clsi_archive_whole(a)) return CLS_OK;
+    return clsi_fail(error, CLS_DATA,
+                     "the state of the optimiser in the checkpoint is damaged, or belongs to "
+                     "another problem; learn without resuming");
+}
+
+int clsi_run_report(clsi_run *run, double loss, double gradient_norm) {
+    if (loss < run->best_loss) {
+        run->best_loss = loss;
+        memcpy(run->best, run->theta, run->problem->n_parameters * sizeof(double));
+    }
+    clsi_progress progress = {run->info->iterations, loss, gradient_norm, clsi_now() - run->started,
+                              run};
+    const clsi_optimize_options *o = run->options;
+    if (run->best_loss <= o->loss_tolerance) {
+        run->info->reason = "converged";
+        if (o->watch) o->watch(o->owner, &progress, run->theta);
+        return 1;
+    }
+    if (o->watch && o->watch(o->owner, &progress, run->theta)) {
+        run->info->reason = "stopped";
+        return 1;
+    }
+    return 0;
+}
+
+cls_status clsi_run_end(clsi_run *run, cls_status status) {
+    if (run->best) {
+        memcpy(run->theta, run->best, run->problem->n_parameters * sizeof(double));
+        run->info->final_loss = run->best_loss;
+    }
+    free(run->best);
+    return status;
+}
+
+/* ---- batches ---- */
+
+cls_status clsi_sampler_begin(clsi_sampler *s, size_t n, uint64_t seed, cls_error *error) {
+    *s = (clsi_sampler){.n = n, .at = n, .order = clsi_calloc(n + 1, sizeof(size_t))};
+    if (!s->order) return clsi_no_memory(error);
+    cls_random_seed(&s->random, seed);
+    for (size_t i = 0; i < n; i++) s->order[i] = i;
+    return CLS_OK;
+}
+
+/* Fisher and Yates, from where the epoch begins; a rest too short for a batch is left out. */
+const size_t *clsi_sampler_next(clsi_sampler *s, size_t count) {
+    if (s->at + count > s->n) {
+        for (size_t i = s->n; i > 1; i--) {
+            size_t j = (size_t)(cls_random_uniform(&s->random) * (double)i);
+            size_t t = s->order[i - 1];
+            s->order[i - 1] = s->order[j];
+            s->order[j] = t;
+        }
+        s->at = 0;
+    }
+    const size_t *rows = s->order + s->at;
+    s->at += count;
+    return rows;
+}
+
+void clsi_sampler_state(clsi_sampler *s, clsi_archive *a) {
+    for (int k = 0; k < 4; k++) clsi_archive_word(a, &s->random.s[k]);
+    clsi_archive_size(a, s->n, &s->at);
+    for (size_t i = 0; i < s->n; i++) clsi_archive_size(a, s->n - 1, &s->order[i]);
+}
+
+void clsi_sampler_end(clsi_sampler *s) {
+    free(s->order);
+}
