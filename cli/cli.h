@@ -161,8 +161,9 @@ void cli_progress_end(cli_progress *p);                                    /* wi
  * SYSTEM is wanted a MODEL will do: its system is the one with the learned parts in place. */
 typedef struct cli_motion {
     const cls_system *system; /* the model's, else `loaded` */
-    cls_system *loaded;       /* the system file; of a model: with its own formulas */
+    cls_system *loaded;       /* the system file; NULL for a model */
     cls_model *model;         /* NULL for a SYSTEM */
+    cls_starter *starter;     /* completes starts */
     cli_assignments set;
     double *state; /* (state_count) */
     double time;
@@ -173,10 +174,6 @@ cls_status cli_motion_load(const char *system, const char *set, const char *star
 cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error);
 cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, cls_error *error);
 void cli_motion_free(cli_motion *m);
-/* The state of a start by names; what is not given comes from the system's file (motion.c says how
- * for a model). */
-cls_status cli_start_state(const cli_motion *m, const cls_assignments *given, double *state,
-                           cls_error *error);
 /* The names of a system's columns, cls_system_column_count of them; free() the array only. */
 const char **cli_columns(const cls_system *s);
 /* Walks `steps` steps and gives a row to `take` at the start, after every `every` steps and at the

@@ -97,7 +97,7 @@ static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *
     for (size_t i = 0; i < n; i++) {
         cli_draws_next(&e->draws, &e->random);
         memcpy(e->values + fixed, e->draws.given, e->draws.n_given * sizeof *e->values);
-        cls_status status = cli_start_state(m, &given, e->states + i * states, error);
+        cls_status status = cls_starter_state(m->starter, &given, e->states + i * states, error);
         if (status)
             return cli_prefix(error, "start of trajectory %llu", (unsigned long long)(first + i));
     }

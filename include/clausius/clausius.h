@@ -10,6 +10,7 @@
 #include <clausius/random.h>
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
+#include <clausius/start.h>
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>

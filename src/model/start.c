@@ -1,0 +1,262 @@
+/* Starts of motions: by names, or from a row of a table, where the native state is taken bit for
+ * bit when the table has it. See the public header for what a model does differently. */
+#include "base/base.h"
+#include <clausius/simulate.h>
+#include <clausius/start.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cls_starter {
+    const cls_system *system; /* the model's, where there is one */
+    const cls_model *model;   /* NULL: a system alone */
+    double *state;            /* of a model: the start of the file, in native variables ... */
+    int known;                /* ... if the file has one */
+};
+
+static void prefix(cls_error *error, const char *name) {
+    char message[sizeof error->message];
+    if (!error) return;
+    memcpy(message, error->message, sizeof message);
+    snprintf(error->message, sizeof error->message, "%.400s: %.1600s", name, message);
+}
+
+/* ---- a row of a file ---- */
+
+static cls_status check_table(const cls_table *t, const char *path, cls_error *error) {
+    int k = cls_table_find(t, "trajectory");
+    size_t rows = cls_table_rows(t);
+    if (!rows) return clsi_fail(error, CLS_DATA, "%s has no rows to start from", path);
+    if (cls_table_find(t, "time") < 0)
+        return clsi_fail(error, CLS_DATA, "%s has no column `time`; a start needs one", path);
+    const double *id = k < 0 ? NULL : cls_table_column(t, (size_t)k);
+    for (size_t i = 1; id && i < rows; i++)
+        if (id[i] != id[0])
+            return clsi_fail(error, CLS_DATA,
+                             "%s has several trajectories; a start needs a file with one", path);
+    return CLS_OK;
+}
+
+static double value(const cls_table *t, size_t row, int column) {
+    return cls_table_column(t, (size_t)column)[row];
+}
+
+/* Copies the state when the file has all of it; `work` of foreign data begins at 0. */
+static int copy_state(const cls_system *s, const cls_table *t, size_t row, double *state) {
+    for (size_t i = 0; i < cls_system_state_count(s); i++) {
+        const char *name = cls_system_state_name(s, i);
+        int k = cls_table_find(t, name);
+        if (k < 0 && strcmp(name, "work")) return 0;
+        state[i] = k < 0 ? 0 : value(t, row, k);
+    }
+    return 1;
+}
+
+static int is_state(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < cls_system_state_count(s); i++)
+        if (!strcmp(cls_system_state_name(s, i), name)) return 1;
+    return 0;
+}
+
+/* The column that can stand for state i: v.x for p.x and p.x for v.x; for the k-th entropy or
+ * temperature the k-th derived column behind the derived velocities. NULL for coordinates. */
+static const char *partner(const cls_system *s, size_t i) {
+    size_t nq = cls_system_coordinate_count(s), derived = 0;
+    if (i < nq || i >= nq + cls_system_momentum_count(s) + cls_system_entropy_count(s)) return NULL;
+    for (size_t c = 1; c < cls_system_column_count(s); c++) {
+        const char *name = cls_system_column(s, c);
+        if (is_state(s, name) || !strcmp(name, "work")) continue;
+        if (derived++ == i - nq) return name;
+    }
+    return NULL;
+}
+
+static cls_status no_column(const cls_table *t, const char *path, const char *name,
+                            const char *other, cls_error *error) {
+    char list[1024] = "";
+    for (size_t c = 0, used = 0; c < cls_table_columns(t) && used < sizeof list - 1; c++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", c ? ", " : "",
+                                 cls_table_name(t, c));
+    return clsi_fail(error, CLS_DATA, "%s has no column `%s`%s%s%s; it has %s", path, name,
+                     other ? " and no `" : "", other ? other : "", other ? "`" : "", list);
+}
+
+/* Lets the library complete the start from what the file has of each state or its partner. */
+static cls_status complete_state(const cls_system *s, const cls_table *t, size_t row,
+                                 const char *path, double *state, cls_error *error) {
+    size_t n = 0, states = cls_system_state_count(s);
+    const char **names = clsi_calloc(states + 1, sizeof *names);
+    double *values = clsi_calloc(states + 1, sizeof *values);
+    cls_status status = names && values ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; !status && i < states; i++) {
+        const char *name = cls_system_state_name(s, i), *other = partner(s, i);
+        const char *found = cls_table_find(t, name) >= 0 ? name : other;
+        if (!strcmp(name, "work")) continue;
+        if (!found || cls_table_find(t, found) < 0) {
+            status = no_column(t, path, name, other, error);
+        } else {
+            names[n] = found;
+            values[n++] = value(t, row, cls_table_find(t, found));
+        }
+    }
+    cls_assignments given = {n, names, values};
+    if (!status) {
+        status = cls_system_start(s, &given, state, error);
+        if (status) prefix(error, path);
+    }
+    free(names);
+    free(values);
+    return status;
+}
+
+/* ---- positions alone ---- */
+
+/* Every coordinate is a column, and no velocity or momentum is. */
+static int only_positions(const cls_system *s, const cls_table *t) {
+    size_t n = cls_system_coordinate_count(s);
+    for (size_t i = 0; i < n; i++) {
+        const char *other = partner(s, n + i);
+        if (cls_table_find(t, cls_system_state_name(s, i)) < 0) return 0;
+        if (cls_table_find(t, cls_system_state_name(s, n + i)) >= 0) return 0;
+        if (other && cls_table_find(t, other) >= 0) return 0;
+    }
+    return n > 0;
+}
+
+/* The momentum that leads from row `from` to the next in one step of the default scheme; heat as in
+ * the system's own start. `moved`: the state at that next row. */
+static cls_status aim(const cls_system *s, const cls_table *t, size_t from, int moved,
+                      const char *path, double *state, cls_error *error) {
+    size_t n = cls_system_coordinate_count(s);
+    const double *time = cls_table_column(t, (size_t)cls_table_find(t, "time"));
+    cls_simulate_options options = cls_simulate_defaults();
+    cls_simulator *sim = NULL;
+    double *target = clsi_calloc(n + 1, sizeof *target);
+    options.h = time[from + 1] - time[from];
+    cls_status status = target ? CLS_OK : clsi_no_memory(error);
+    if (!status && !(options.h > 0))
+        status = clsi_fail(error, CLS_DATA, "%s: the times of two positions must increase", path);
+    if (!status && cls_system_start(s, NULL, state, NULL))
+        for (size_t i = 0; i < cls_system_state_count(s); i++) state[i] = i < 2 * n ? 0 : 1;
+    for (size_t i = 0; !status && i < n; i++) {
+        const double *q =
+            cls_table_column(t, (size_t)cls_table_find(t, cls_system_state_name(s, i)));
+        state[i] = q[from];
+        target[i] = q[from + 1];
+    }
+    if (!status) status = cls_simulator_create(s, &options, &sim, error);
+    if (!status) status = cls_simulator_aim(sim, time[from], target, state, error);
+    if (!status && moved) status = cls_simulator_advance(sim, 1, error);
+    for (size_t i = 0; !status && i < cls_system_state_count(s); i++)
+        state[i] = cls_simulator_state(sim)[i];
+    cls_simulator_free(&sim);
+    free(target);
+    return status;
+}
+
+/* ---- the start of a model ---- */
+
+static int names_state(const cls_system *s, const cls_assignments *given, size_t i) {
+    const char *name = cls_system_state_name(s, i), *other = partner(s, i);
+    for (size_t k = 0; k < given->n; k++)
+        if (!strcmp(given->names[k], name) || (other && !strcmp(given->names[k], other))) return 1;
+    return 0;
+}
+
+/* The system file that the model came from, with its own formulas and the model's parameters. */
+static cls_status load_original(const cls_system *s, cls_system **out, cls_error *error) {
+    size_t n = cls_system_parameter_count(s);
+    const char **names = clsi_calloc(n + 1, sizeof *names);
+    double *values = clsi_calloc(n + 1, sizeof *values);
+    cls_status status = names && values ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; !status && i < n; i++) {
+        names[i] = cls_system_parameter_name(s, i);
+        values[i] = cls_system_parameter(s, i);
+    }
+    cls_assignments set = {n, names, values};
+    if (!status)
+        status = cls_system_parse(cls_system_text(s), cls_system_name(s), &set, out, error);
+    free(names);
+    free(values);
+    return status;
+}
+
+/* Has the file's own system the same state? A lagrangian that is quadratic in v has momenta in it,
+ * and what was learned in its place has velocities, which the model then knows itself. */
+static int same_state(const cls_system *a, const cls_system *b) {
+    size_t n = cls_system_state_count(a);
+    int same = n == cls_system_state_count(b);
+    for (size_t i = 0; same && i < n; i++)
+        same = !strcmp(cls_system_state_name(a, i), cls_system_state_name(b, i));
+    return same;
+}
+
+/* The start of the file, in native variables. A file without one leaves everything to what is
+ * given, and the library says what is missing. */
+static cls_status find_default(cls_starter *p, cls_error *error) {
+    cls_system *original = NULL;
+    cls_status status = load_original(p->system, &original, error);
+    p->state = clsi_calloc(cls_system_state_count(p->system) + 1, sizeof *p->state);
+    if (!status && !p->state) status = clsi_no_memory(error);
+    if (!status)
+        p->known = !cls_system_start(same_state(p->system, original) ? original : p->system, NULL,
+                                     p->state, NULL);
+    cls_system_free(&original);
+    return status;
+}
+
+cls_status cls_starter_create(const cls_system *system, const cls_model *model, cls_starter **out,
+                              cls_error *error) {
+    cls_starter *p = *out = clsi_calloc(1, sizeof *p);
+    if (!p) return clsi_no_memory(error);
+    p->system = model ? cls_model_system(model) : system;
+    p->model = model;
+    cls_status status = model ? find_default(p, error) : CLS_OK;
+    if (status) cls_starter_free(out);
+    return status;
+}
+
+void cls_starter_free(cls_starter **starter) {
+    if (*starter) free((*starter)->state);
+    free(*starter);
+    *starter = NULL;
+}
+
+cls_status cls_starter_state(const cls_starter *p, const cls_assignments *given, double *state,
+                             cls_error *error) {
+    static const cls_assignments nothing;
+    const cls_system *s = p->system;
+    if (!p->model) return cls_system_start(s, given, state, error);
+    if (!given) given = &nothing;
+    size_t n = given->n, states = cls_system_state_count(s);
+    const char **names = clsi_calloc(n + states + 1, sizeof *names);
+    double *values = clsi_calloc(n + states + 1, sizeof *values);
+    cls_status status = names && values ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; !status && i < n; i++) {
+        names[i] = given->names[i];
+        values[i] = given->values[i];
+    }
+    for (size_t i = 0; !status && p->known && i < states; i++)
+        if (strcmp(cls_system_state_name(s, i), "work") && !names_state(s, given, i)) {
+            names[n] = cls_system_state_name(s, i);
+            values[n++] = p->state[i];
+        }
+    cls_assignments all = {n, names, values};
+    if (!status) status = cls_system_start(s, &all, state, error);
+    free(names);
+    free(values);
+    return status;
+}
+
+cls_status cls_starter_row(const cls_starter *p, const cls_table *t, size_t row, const char *name,
+                           double *time, double *state, cls_error *error) {
+    cls_status status = check_table(t, name, error);
+    if (status) return status;
+    if (row >= cls_table_rows(t)) row = cls_table_rows(t) - 1;
+    *time = value(t, row, cls_table_find(t, "time"));
+    if (only_positions(p->system, t) && cls_table_rows(t) > 1) {
+        int last = row + 1 == cls_table_rows(t);
+        return aim(p->system, t, last ? row - 1 : row, last, name, state, error);
+    }
+    if (copy_state(p->system, t, row, state)) return CLS_OK;
+    return complete_state(p->system, t, row, name, state, error);
+}
