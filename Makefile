@@ -8,7 +8,7 @@ V        ?= 0
 QUIET    := $(if $(filter 1,$(V)),,>/dev/null)
 cmake_make = MAKEFLAGS= cmake --build $(1) -j $(JOBS) $(if $(filter 1,$(V)),-v,-- --no-print-directory) $(QUIET)
 RUN_TESTS := tools/run-tests -j $(JOBS)
-CHECKS   := $(foreach c,includes format docs,check=tools/check-$(c))
+CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 
 .PHONY: all help deps sanitize check check-long demo bench install format clean
 .DEFAULT_GOAL := all

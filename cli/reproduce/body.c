@@ -1,4 +1,4 @@
-/* vnots-body-a, -b, -c: parts of the rigid body learned from (Omega, T), paper 000, section 6.2.
+/* vnots-body-a, -b, -c: parts of the rigid body learned from (Omega, T), V-NOTS, section 6.2.
  *
  * 5,000 starts uniform in |mu| <= 1, 0 < S < 1, 21 points each at h = 0.1, then 20,000 steps from
  * the paper's start mu = (-0.25, 0.5, 0.5), S = 0.5, beside the reference by bdf. The paper shows

@@ -1,4 +1,4 @@
-/* dtlm-table-2 and dtlm-table-3: potentials learned from positions alone, paper 004.
+/* dtlm-table-2 and dtlm-table-3: potentials learned from positions alone, Deep DTLM.
  *
  * The trials are those of reproduce_trials.c; both tables come from the same ones. Here are the
  * paper's numbers, what is expected of ours, and why a cell differs. */

@@ -1,4 +1,4 @@
-/* What the items of paper 004 share: motions as --sample draws them, positions as data, models
+/* What the items of Deep DTLM share: motions as --sample draws them, positions as data, models
  * judged by runs from two positions (reproduce_motions.c), and the trials of tables 2 and 3
  * (reproduce_trials.c). */
 #ifndef CLAUSIUS_CLI_REPRODUCE_DTLM_H

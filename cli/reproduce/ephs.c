@@ -1,9 +1,9 @@
-/* The experiments of the EPHS thesis (paper 001): what its items share.
+/* The experiments of the EPHS thesis: what its items share.
  *
  * Truth and rollouts are made by the thesis' own map, implicit-midpoint at h = 0.1, so that an
  * error is an error of what was learned. Errors are squared distances of the whole state. The
  * paper's column holds what its published weights give when they are run again
- * (shared/physics/ports.md): the thesis itself shows curves. */
+ * (docs/physics/ports.md): the thesis itself shows curves. */
 #include "cli/reproduce/ephs.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* ephs-7.3, ephs-7.4 and ephs-7.5: unknown components, and their reuse, paper 001, chapter 7.
+/* ephs-7.3, ephs-7.4 and ephs-7.5: unknown components, and their reuse, the EPHS thesis, chapter 7.
  *
  * 7.3: the damper of the isothermal oscillator is unknown; as black boxes for its two flows, and as
  * a component with the structure of a damper. 7.4: damper and conduction of the thermal oscillator

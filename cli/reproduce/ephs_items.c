@@ -1,4 +1,4 @@
-/* ephs-6.4 and ephs-6.5: neural ODEs with more and with less structure, paper 001, chapter 6.
+/* ephs-6.4 and ephs-6.5: neural ODEs with more and with less structure, the EPHS thesis, chapter 6.
  *
  * 6.4: the undamped oscillator (m = 2, c = 1) from (1, 1), 200 points. O-NET: both rates unknown.
  * H-NET: an unknown hamiltonian, learned by simulating (shooting). HNN: the same from derivatives.

@@ -1,9 +1,9 @@
-/* dtel-forced: a van der Waals gas against an external pressure, paper 002, section 4.4, Figures 8
+/* dtel-forced: a van der Waals gas against an external pressure, DTEL, section 4.4, Figures 8
  * and 9: reduced variables, gamma = 0.1, V = 1.5, Tr = 1.01, at rest, h = 0.01, t <= 50, pA = 1.8
  * and 0.
  *
  * The paper prints no numbers here, only the claim that its scheme is nearer to the reference than
- * GENERIC-motivated Euler at the same step. Expected are the numbers of shared/physics/dtel.md: the
+ * GENERIC-motivated Euler at the same step. Expected are the numbers of docs/physics/dtel.md: the
  * reference at t = 1 and 50, and the largest error of V of dtel begun from p0. V does not depend on
  * xc, so that the misprints E10 do not touch them. */
 #include "cli/reproduce/reproduce.h"

@@ -1,4 +1,4 @@
-/* What the items of paper 000 share: data made by bdf, learning with progress, plain numbers. */
+/* What the items of V-NOTS share: data made by bdf, learning with progress, plain numbers. */
 #include "cli/reproduce/reproduce.h"
 #include <stdlib.h>
 

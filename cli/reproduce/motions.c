@@ -1,4 +1,4 @@
-/* Motions for the items of paper 004: made as --sample would draw them, given away as positions,
+/* Motions for the items of Deep DTLM: made as --sample would draw them, given away as positions,
  * and models judged by them.
  *
  * A run of a model starts from the first two positions of a motion and is compared with it: mean

@@ -1,4 +1,4 @@
-/* dtel-noether: a gas between two pistons, paper 002, Example 1.
+/* dtel-noether: a gas between two pistons, DTEL, Example 1.
  *
  * The gas feels only x + y, so that moving both pistons the same way is a symmetry, and friction
  * -gamma v adds its share: g = gamma (x - y) + vx - vy is conserved. The paper prints

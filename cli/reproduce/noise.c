@@ -1,4 +1,4 @@
-/* dtlm-noise: positions with noise, residuals beside shooting (shared/physics/discrete-gradient.md,
+/* dtlm-noise: positions with noise, residuals beside shooting (docs/physics/discrete-gradient.md,
  * "What beats it"; the paper has no noise).
  *
  * A residual puts noisy positions into formulas: an errors-in-variables fit, biased. Shooting

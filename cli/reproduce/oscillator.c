@@ -1,4 +1,4 @@
-/* dtel-table-2: the damped oscillator of paper 002, section 4.1, Table 2.
+/* dtel-table-2: the damped oscillator of DTEL, section 4.1, Table 2.
  *
  *     q'' + gamma q' + q = 0, S' = q'^2, gamma = 0.1, q(0) = 0, q'(0) = 1, t <= 1000
  *

@@ -1,8 +1,8 @@
-/* vnots-piston-a, -b, -c: parts of the piston learned from observables, paper 000, section 6.1.
+/* vnots-piston-a, -b, -c: parts of the piston learned from observables, V-NOTS, section 6.1.
  *
  * 5,000 starts uniform in -1 < x, p < 1, 0 < S1, S2 < 1, 21 points each at h = 0.01, then 20,000
  * steps from the paper's start (x, p, S1, S2) = (0, -0.5, 0.5, 0.5), beside the reference by bdf.
- * The paper shows curves, no errors: its method was run again (shared/physics/vnots.md), and what
+ * The paper shows curves, no errors: its method was run again (docs/physics/vnots.md), and what
  * it gave stands in the column `paper`. Expected is what issue 3 asks for.
  *
  * The drift of the energy is measured by the true energy, and a fall of the entropy by the true

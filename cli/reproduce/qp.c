@@ -1,8 +1,8 @@
-/* qp-pendulum: the experiment of paper 003 (Ruiz, Portillo, Romero 2021), by its own method
+/* qp-pendulum: the experiment of QP (Ruiz, Portillo, Romero 2021), by its own method
  * ("literal") and by the sound one, side by side; then what the paper does not try: another start,
  * noise, the integrator, twice the horizon.
  *
- * Expected numbers are those of shared/physics/metriplectic.md. The true rates are written here by
+ * Expected numbers are those of docs/physics/metriplectic.md. The true rates are written here by
  * hand, from Table 1: what judges shares nothing with what is judged. */
 #include "cli/reproduce/reproduce.h"
 #include <clausius/identify.h>

@@ -2,7 +2,7 @@
  * for each cell.
  *
  * A cell is judged against the number that a correct implementation must find
- * (shared/physics/dtel.md: the tables re-derived), to half a unit of its last digit; the paper's
+ * (docs/physics/dtel.md: the tables re-derived), to half a unit of its last digit; the paper's
  * printed number stands beside it. So a misprint of the paper does not fail, and a wrong scheme of
  * ours does, even where it happens to be nearer to the paper. */
 #include "cli/reproduce/reproduce.h"

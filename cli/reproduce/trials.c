@@ -1,7 +1,7 @@
 /* The trials of dtlm-table-2 and dtlm-table-3: what is learned from which data, by which rule.
  *
  * Data as in the paper (its text, and the generators of the study it refers to; what it leaves open
- * is chosen as in shared/physics/discrete-gradient.md): starts are drawn as --sample would draw
+ * is chosen as in docs/physics/discrete-gradient.md): starts are drawn as --sample would draw
  * them, motions by bdf. Three rules learn as the paper does: a network of 200 and 200 neurons with
  * orthogonal weights, inputs as they are, Adam 1e-3, batches of 200 windows, weight decay 1e-4
  * (none for two bodies), losses in accelerations, the last parameters. The fourth is `clausius

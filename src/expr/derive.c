@@ -2,7 +2,7 @@
  *
  * The derivative of a graph is the product of local slopes along its edges. With the slope of each
  * elementary operation replaced by its difference quotient between two points (Automatic Discrete
- * Differentiation; Deep DTLM, paper 004, section 3; shared/physics/discrete-gradient.md) the same
+ * Differentiation; Deep DTLM, section 3; docs/physics/discrete-gradient.md) the same
  * walk gives a discrete gradient:
  *
  *     f(a):   f[a1,a0]                         x*y:  ybar, xbar      (means over the two points)

@@ -3,7 +3,7 @@
  * n forward walks cost n times the graph. Where a piece of it has a single exit (every way from the
  * piece to the results leads through one node) and few entries, one reverse walk gives the slopes
  * of the exit in its entries, and the forward walks step over the piece: once instead of n times
- * its size (chain counting of shared/PERFORMANCE.md; a learned friction is such a piece). Exits are
+ * its size (chain counting of docs/decisions/0017; a learned friction is such a piece). Exits are
  * immediate dominators, found by walking from the results down: indices are a topological order,
  * so the dominator of a node is the lowest common ancestor of its users. Costs a few passes over
  * the graph; what is written by people is too small for it and stays as it was. */

@@ -3,7 +3,7 @@
  *     phi(x) = sum over multi-indices a, 1 <= |a| <= D, of theta_a prod_i P_{a_i}(x_i)
  *
  * with P the Chebyshev polynomials or the monomials. The constant is left out: it is a gauge
- * freedom of every generating function (shared/physics/structure.md); where a field needs it (a
+ * freedom of every generating function (docs/physics/structure.md); where a field needs it (a
  * friction coefficient does), the spec says so: chebyshev(5, constant). Costs binomial(D + d, d)
  * terms a sample; rows are exact and cheap, because a row is the basis itself.
  *

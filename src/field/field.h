@@ -36,7 +36,7 @@ typedef struct clsi_field_blocks {
 } clsi_field_blocks;
 
 /* Discrete gradients between two points, those of automatic discrete differentiation of
- * `expression`: phi(u) - phi(w) = gbar.(u - w) (shared/physics/discrete-gradient.md). In stages
+ * `expression`: phi(u) - phi(w) = gbar.(u - w) (docs/physics/discrete-gradient.md). In stages
  * like the blocks above: open; clear; for each block evaluate, then add or rows; close. */
 typedef struct clsi_field_pairs {
     size_t most; /* points, and pairs, in a block */

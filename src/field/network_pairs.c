@@ -1,6 +1,6 @@
 /* Discrete gradients of networks between pairs of points, and their derivatives in theta.
  *
- * Automatic discrete differentiation (paper 004; shared/physics/discrete-gradient.md) is the
+ * Automatic discrete differentiation (Deep DTLM; docs/physics/discrete-gradient.md) is the
  * backward pass with the quotients phi = (f(z) - f(y))/(z - y) of a layer's sums at both points in
  * the place of f'. With b . gbar = the tangent of that linear chain along b (letters as in
  * network.c, points u, w):

@@ -4,7 +4,7 @@
  *     minimise over alpha   |q' - K E_p|^2 / qbar^2 + |p' + K^T E_q - P E_p|^2 / pbar^2
  *                         + |sum_l E_Sl S_l'|^2 / (Tbar Sbar)^2 + |E_Sl - T_l|^2 / That^2
  *
- * (shared/physics/metriplectic.md, the sound method: the paper's (3.5) divided by the squares of
+ * (docs/physics/metriplectic.md, the sound method: the paper's (3.5) divided by the squares of
  * the characteristic values, plus the first law and the measured temperatures.) qbar, pbar, Sbar
  * are mean plus standard deviation of the norm of the rates, Tbar the mean of the temperatures,
  * That their standard deviation: it is their differences that drive heat. Conditions: the energy

@@ -4,7 +4,7 @@
  *     minimise over beta  |S' - ...|^2 / Sbar^2   subject to   kappa >= 0 at every sample
  *
  * In the words of the formalism: w = T_k e_i - T_i e_k, M = sum kappa/(T_i T_k) w w^T; so M dE = 0
- * identically and M >= 0 where kappa >= 0 (shared/physics/metriplectic.md, the sound method). At
+ * identically and M >= 0 where kappa >= 0 (docs/physics/metriplectic.md, the sound method). At
  * states that are no samples the model keeps kappa positive by its form (model.c). Convex; linear
  * in the samples but for the active set, which is small. A `dissipation` that the file leaves
  * unknown is found the same way: its kappa then is the coefficient of w w^T itself. */

@@ -1,5 +1,5 @@
 /* The paper's two programs as printed (Ruiz, Portillo, Romero 2021), with its misprints mended
- * (shared/physics/metriplectic.md F1 to F3) and its mistakes kept (F4 to F6).
+ * (docs/physics/metriplectic.md F1 to F3) and its mistakes kept (F4 to F6).
  *
  *   (3.10)  every entry of the symmetric M_SS a sum of terms:  minimise |S' - M 1|^2 / Sbar^2
  *           subject to 1.M 1 >= 0 at the samples. Only M 1 is seen: the rank is less than the

@@ -1,4 +1,4 @@
-/* The continuous adjoint (paper 001, section 5.3: (5.12) to (5.15)): the gradient of a loss along a
+/* The continuous adjoint (the EPHS thesis, section 5.3: (5.12) to (5.15)): the gradient of a loss along a
  * path as another motion, backwards in time,
  *
  *     a' = -f_z^T a,   a jumps by dloss/dz_n at the data,   dloss/dtheta = integral of a^T f_theta.

@@ -5,7 +5,7 @@
  *     g* = g + D W dy / (dy.W dy),   D = E2 - E0 - g.dy,   W = squares of dE/dy at both ends
  *     p2 - p0 = h (-E_q* + sum F_i* + F_ext*),   S_i2 - S_i0 = (h / T_i*) heat_i*
  *
- * (shared/physics/vnots.md, last section). g* is a quotient of the unknown parts, so these
+ * (docs/physics/vnots.md, last section). g* is a quotient of the unknown parts, so these
  * rows are not affine in them and are written as expressions over the quantities of all three
  * points. An unknown friction coefficient is taken at the mean state and multiplied with v*, where
  * src/scheme/discrete_gradient.c takes it at v* too: the difference is of the order of the error.

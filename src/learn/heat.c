@@ -1,7 +1,7 @@
 /* Heat that isothermal data cannot tell.
  *
  * Of a rigid body with H = exp(gamma S) h(mu) the temperature is gamma H, constant along every
- * trajectory, whatever the friction (shared/physics/vnots.md). From such data G + C(T) is as good
+ * trajectory, whatever the friction (docs/physics/vnots.md). From such data G + C(T) is as good
  * as G for any function C: the heat capacity of the body at rest is not in them, and a learned G
  * has any, also a negative one, for which energy does not determine the temperature. So
  *

@@ -16,7 +16,7 @@ typedef enum clsi_rule {
     CLSI_DISCRETE_GRADIENT, /* the same with the energy's discrete gradient; not affine */
     /* of positions alone (positions.c), three neighbours */
     CLSI_WEAK,     /* weak form along an interpolation through eight positions */
-    CLSI_PAIRS,    /* the discrete gradient, paper 004 (12) */
+    CLSI_PAIRS,    /* the discrete gradient, Deep DTLM (12) */
     CLSI_LEAPFROG, /* (13); symplectic Euler in positions is the same */
     CLSI_EULER     /* (19) */
 } clsi_rule;

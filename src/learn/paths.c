@@ -1,7 +1,7 @@
 /* Paths: windows of the data simulated from their starts, and the derivatives of what comes out.
  *
  * A window of N intervals is c N steps of the scheme (c: steps in an interval). With B_n and L_n of
- * its steps (simulate/sensitive.c) the derivatives of a loss are (shared/physics/ports.md)
+ * its steps (simulate/sensitive.c) the derivatives of a loss are (docs/physics/ports.md)
  *
  *     a_n = s_n + B_n^T a_{n+1},    dLoss/dtheta = sum_n d(lambda_n.r + mu_n.next)/dtheta,
  *     mu_n = a_{n+1},  lambda_n = L_n^T a_{n+1}

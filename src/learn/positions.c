@@ -1,6 +1,6 @@
 /* Positions alone as data: from windows of three positions to intervals and their nodes.
  *
- * Velocities are rarely measured well (paper 004). Every rule here gives the momentum at both ends
+ * Velocities are rarely measured well (Deep DTLM). Every rule here gives the momentum at both ends
  * of the interval between two positions, and a window says that the right end of the left interval
  * and the left end of the right one are the same momentum; steps may differ. With v = dq/h:
  *

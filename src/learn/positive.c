@@ -3,7 +3,7 @@
  * A coefficient lambda = sum theta_a phi_a has to be positive. Where the plain solution is negative
  * at the data, the worst of those points become inequalities lambda(x_i) >= 0 and the (convex)
  * problem is solved again, until none is left or the rounds are over; what remains negative
- * anywhere is made positive by form when the model is built (shared/physics/structure.md). */
+ * anywhere is made positive by form when the model is built (docs/physics/structure.md). */
 #include "base/base.h"
 #include "learn/learn.h"
 #include <stdlib.h>

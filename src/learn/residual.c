@@ -2,7 +2,7 @@
  *
  *     y(z2) - y(z0) = sum_k w_k y'(z_k),      y = (p, S)
  *
- * over three points, with the weights of a rule (shared/physics/vnots.md):
+ * over three points, with the weights of a rule (docs/physics/vnots.md):
  *   quadrature       three neighbours, the parabola's weights; order 4, the default
  *   vnots-symmetric  two neighbours and the mean of their states: all weight in the middle; order 2
  *   vnots            scheme (25) as published: p' at the end, S' at the beginning; order 1, which
@@ -220,7 +220,7 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
     const clsi_points *p = r->points;
     const cls_system *s = r->unknowns->s;
     double sum = 0;
-    for (size_t w = 0; w < p->n_windows && p->intervals; w++) { /* accelerations, paper 004 (12) */
+    for (size_t w = 0; w < p->n_windows && p->intervals; w++) { /* accelerations, Deep DTLM (12) */
         const double *h = p->intervals->h + p->window[w];
         for (size_t e = 0; e < r->n_equations; e++)
             r->weight[e * p->n_windows + w] = 2 / (h[0] + h[1]);

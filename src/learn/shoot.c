@@ -2,7 +2,7 @@
  *
  * Long simulations have many local minima and, with poor parameters, none at all: they do not end.
  * So windows begin short (a quarter of the length wanted), where a simulation cannot leave the data
- * far behind, and double twice (shared/physics/discrete-gradient.md: residual first, rollout last,
+ * far behind, and double twice (docs/physics/discrete-gradient.md: residual first, rollout last,
  * growing horizon). Starts of windows are free as soon as the data are noisy or lack a state;
  * without noise the measured point is the best there is. Short stages make a few iterations only;
  * the last one is a training like any other: validated, watched. All keep checkpoints, which say at

@@ -1,6 +1,6 @@
 /* The parts to learn: which form each gets, of which inputs, scaled by the data's own range.
  *
- * Form (shared/physics/structure.md): inputs are the positions, the products v_j v_k (or v itself
+ * Form (docs/physics/structure.md): inputs are the positions, the products v_j v_k (or v itself
  * in polynomials that are even in it, so that momentum vanishes at rest, and the gauge terms P0.v
  * and grad f(q).v are gone) and log T (temperatures stay positive). A friction is F = -lambda v
  * with lambda positive by form; for several momenta F = -C C^T v (or -Q D Q^T v) where fields are
@@ -413,7 +413,7 @@ static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cl
 /* A coefficient of a component is used on other paths than those it was learned on, and one
  * trajectory is a line in the space of its inputs where these are several: off that line the
  * network is what it was at the start. Inputs within an eighth instead of one make that nearly
- * linear, so that of all that fits the line something smooth is found. Measured on paper 001, 7.5,
+ * linear, so that of all that fits the line something smooth is found. Measured on the EPHS thesis, 7.5,
  * with coefficients that vary
  * (`clausius reproduce ephs-7.5`): the error of the reuse falls from 8e-4 to 1e-8. */
 static const double GENTLE = 8;

@@ -1,5 +1,5 @@
-/* cayley: discrete Euler-Poincare equations on SO(3) (paper 000, (13) and (28); signs of the
- * commutator, of the h/4 term and of the friction as derived again in shared/physics/vnots.md).
+/* cayley: discrete Euler-Poincare equations on SO(3) (V-NOTS, (13) and (28); signs of the
+ * commutator, of the h/4 term and of the friction as derived again in docs/physics/vnots.md).
  *
  * The attitude moves by g1 = g0 cay(h Omega0), and the discrete principle gives, with mu = G_Omega,
  *
@@ -128,12 +128,12 @@ static void build_symmetric(clsi_step *st) {
 
 const clsi_scheme clsi_scheme_cayley = {
     .info = {"cayley", "discrete Euler-Poincare on SO(3), as published", 1, 1, "entropy >= 0",
-             "paper 000, (28), with corrected signs"},
+             "V-NOTS, (28), with corrected signs"},
     .applies = applies,
     .build = build};
 
 const clsi_scheme clsi_scheme_cayley_symmetric = {
     .info = {"cayley-symmetric", "discrete Euler-Poincare on SO(3) with symmetric friction", 2, 1,
-             "entropy >= 0", "paper 000, (28), made symmetric"},
+             "entropy >= 0", "V-NOTS, (28), made symmetric"},
     .applies = applies,
     .build = build_symmetric};

@@ -15,13 +15,13 @@
  * the mean position and at v*, T*. Symmetric in the two ends, so the order is 2.
  *
  * Two discrete gradients:
- *   z = (q,p,S): automatic discrete differentiation of H (paper 004; shared/physics/dtel.md,
+ *   z = (q,p,S): automatic discrete differentiation of H (Deep DTLM; docs/physics/dtel.md,
  * "Better than the paper": for a gas it is the symmetrised Itoh-Abe form given there). z = (q,v,T)
  * or (q,v,S), the energy known only through G (or L): with the discrete gradient (Gq*, Gv*, GT*) of
  * G, and bars for means, E1 - E0 = -Gq*.dq + vbar.dp + Tbar.dS + R,  R = (pbar - Gv*).dv + (Sbar -
  * GT*).dT exactly, and R is of third order. Adding R W dy / (dy.W dy) to (-Gq*, vbar, Tbar) makes
  * it a discrete gradient (Gonzalez' correction; W: squares of the ends' own dE/dy, so that all
- *       terms are energies). Against the form in shared/physics/vnots.md, where E1 - E0 - g.dy is
+ *       terms are energies). Against the form in docs/physics/vnots.md, where E1 - E0 - g.dy is
  *       subtracted as it stands, R has no cancellation: its round-off is eps |p| |dv|, not eps |E|,
  *       so that nothing has to be switched off near equilibrium.
  *
@@ -183,7 +183,7 @@ const clsi_scheme clsi_scheme_discrete_gradient = {
 
 /* eem: the same step under the name of its literature, where the energy is a function of the state:
  * (y1 - y0)/h = L DE + M DS with DE by the graph's discrete derivative, M built from the discrete
- * velocities and temperatures, so that M DE = 0 identically (shared/physics/metriplectic.md). The
+ * velocities and temperatures, so that M DE = 0 identically (docs/physics/metriplectic.md). The
  * correction in observables would spoil the momentum, so other forms are refused. */
 static cls_status needs_phase(const cls_system *s, cls_error *error) {
     if (s->form->kind == CLSI_FORM_PHASE) return CLS_OK;
@@ -195,7 +195,7 @@ static cls_status needs_phase(const cls_system *s, cls_error *error) {
 
 const clsi_scheme clsi_scheme_eem = {
     .info = {"eem", "energy-entropy-momentum, for metriplectic systems", 2, 1,
-             "energy, entropy >= 0, symmetries", "Romero 2009; paper 003; ADD of paper 004"},
+             "energy, entropy >= 0, symmetries", "Romero 2009; QP; ADD of Deep DTLM"},
     .applies = needs_phase,
     .build = build,
     .carries = 1};

@@ -1,4 +1,4 @@
-/* dtel: the discrete thermodynamic Euler-Lagrange equations (paper 002, equation (22)).
+/* dtel: the discrete thermodynamic Euler-Lagrange equations (DTEL, equation (22)).
  *
  * With the midpoint rule Ld(q0, q1, S0) = L(qm, v, S0), qm = q0 + h v/2, v = (q1 - q0)/h and
  * f = F(qm, v, S0), equation (22a) says that the two discrete momenta
@@ -8,7 +8,7 @@
  * of neighbouring intervals agree. So one step is: solve p- = p0 for v; q1 = q0 + h v;
  * p1 = p+ = 2 L_v - p0; and (22b), S_i1 = S_i0 + h (heat_i)/T_i with T = -L_S at (qm, v, S0).
  * Written in v, not in q1, which keeps three digits more, and with p carried, which has none of the
- * round-off plateau of the three-term recurrence (shared/physics/dtel.md).
+ * round-off plateau of the three-term recurrence (docs/physics/dtel.md).
  *
  * Implicit midpoint with S frozen at the left end: entropy never falls, symmetries are kept, order
  * 2 only when L_q does not depend on S, order 1 for every gas. For a thermal lagrangian the
@@ -135,6 +135,6 @@ static cls_status applies(const cls_system *s, cls_error *error) {
 
 const clsi_scheme clsi_scheme_dtel = {
     .info = {"dtel", "discrete thermodynamic Euler-Lagrange, as published", 1, 1,
-             "entropy >= 0, symmetries", "paper 002, (22)"},
+             "entropy >= 0, symmetries", "DTEL, (22)"},
     .applies = applies,
     .build = build};

@@ -1,4 +1,4 @@
-/* rk2, rk4: the explicit midpoint rule (the "RK2" of paper 002's tables) and the classical method.
+/* rk2, rk4: the explicit midpoint rule (the "RK2" of DTEL's tables) and the classical method.
  *
  * For systems whose state is not y = (q, p, S) each stage's state is found from its y by the
  * Legendre transform, solved together with the rest. */

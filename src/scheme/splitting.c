@@ -5,7 +5,7 @@
  *                    half-way momentum, averaged over q0 and q1; half a kick at q1, implicit (its
  *                    adjoint). Without friction and with H = K(p) + V(q) it is the explicit
  *                    Stormer-Verlet scheme; symmetric, so of order 2 with friction as well.
- * generic-euler:     the explicit GENERIC-motivated splitting that paper 002 compares with (its
+ * generic-euler:     the explicit GENERIC-motivated splitting that DTEL compares with (its
  *                    reference [11] with both coefficients 1), as we read it: kick with all forces
  * at the old state, drift with the new velocity, entropy production at the new position and
  * velocity. Order 1. */
@@ -58,5 +58,5 @@ const clsi_scheme clsi_scheme_leapfrog = {.info = {"leapfrog",
 
 const clsi_scheme clsi_scheme_generic_euler = {
     .info = {"generic-euler", "explicit GENERIC-motivated splitting", 1, 0, "entropy >= 0",
-             "paper 002, reference [11]"},
+             "DTEL, reference [11]"},
     .build = build_generic_euler};

@@ -1,9 +1,9 @@
-/* vnots: scheme (25) of V-NOTS (paper 000), in observables, as published.
+/* vnots: scheme (25) of V-NOTS, in observables, as published.
  *
  *     q1 = q0 + h v0;   p1 - p0 = h (G_q + sum F)(1);   T_i0 (S_i1 - S_i0) = h heat_i(0)
  *
  * with p = G_v, S = G_T. First order in everything; its velocity is an interval velocity that
- * belongs to t + h/2 (shared/physics/vnots.md). For systems given by H or L the same formulas are
+ * belongs to t + h/2 (docs/physics/vnots.md). For systems given by H or L the same formulas are
  * used with their own momenta and entropies. */
 #include "scheme/scheme.h"
 
@@ -16,5 +16,5 @@ static void build(clsi_step *st) {
 }
 
 const clsi_scheme clsi_scheme_vnots = {.info = {"vnots", "scheme (25) in observables, as published",
-                                                1, 1, "entropy >= 0", "paper 000, (25)"},
+                                                1, 1, "entropy >= 0", "V-NOTS, (25)"},
                                        .build = build};

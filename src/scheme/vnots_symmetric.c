@@ -1,4 +1,4 @@
-/* vnots-symmetric: the midpoint rule in observables (shared/physics/vnots.md).
+/* vnots-symmetric: the midpoint rule in observables (docs/physics/vnots.md).
  *
  *     zm = (z0 + z1)/2, z = (q, v, T);   q1 - q0 = h vm;   p1 - p0 = h (G_q + sum F)(zm);
  *     S_i1 - S_i0 = h heat_i(zm) / T_im
@@ -30,6 +30,6 @@ static cls_status applies(const cls_system *s, cls_error *error) {
 
 const clsi_scheme clsi_scheme_vnots_symmetric = {
     .info = {"vnots-symmetric", "midpoint rule in observables", 2, 1, "entropy >= 0",
-             "paper 000, (25), made symmetric"},
+             "V-NOTS, (25), made symmetric"},
     .applies = applies,
     .build = build};

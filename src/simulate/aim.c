@@ -1,7 +1,7 @@
 /* The momentum with which one step of the scheme goes from one position to another.
  *
  * Where only positions are known, a run starts from two of them. For discrete-gradient and a
- * constant mass M this is paper 004 (11) at the other end, p0 = M (q1 - q0)/h + (h/2) gbar; for
+ * constant mass M this is Deep DTLM (11) at the other end, p0 = M (q1 - q0)/h + (h/2) gbar; for
  * every scheme it is the p0 that makes its first step end at q1, found by Newton's method with the
  * Jacobian by differences, from v = (q1 - q0)/h. Costs about 3 (n + 1) steps. Where friction makes
  * heat, that of the state is taken as the initial one. */

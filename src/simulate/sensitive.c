@@ -5,7 +5,7 @@
  *     dz1 = B dz0 + A dtheta,   B = next_z + L r_z,   A = next_theta + L r_theta,   L = -next_u
  * r_u^-1
  *
- * (shared/physics/ports.md, with u eliminated). Nothing is differentiated through Newton's
+ * (docs/physics/ports.md, with u eliminated). Nothing is differentiated through Newton's
  * iterations: only the equations at their solution. A is never formed as a matrix of expressions;
  * a combination of its rows is the gradient of lambda.r + mu.next in theta, one reverse walk of the
  * graph, which costs about as much as r itself for any number of parameters. This holds for every

@@ -2,7 +2,7 @@
  *
  * Problem: `resistive d(p, entropy s with temperature T): ...` becomes a clsi_component whose body
  * stays a range of the text (elaborate.c says why); every port gets a node of its own, which
- * connect.c joins with others. What the kinds mean is in shared/physics/ports.md. Linear in the
+ * connect.c joins with others. What the kinds mean is in docs/physics/ports.md. Linear in the
  * text. Whether the wiring makes sense is not asked here. */
 #include "system/ports.h"
 #include <stdarg.h>

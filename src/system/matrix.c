@@ -5,7 +5,7 @@
  *
  * Problem: friction of one velocity may push on another, heat may flow because charge does. The
  * most general dissipation that keeps the energy is M = B K B^T with B^T (efforts) = 0 and K
- * symmetric, positive semidefinite (shared/physics/ports.md, generic formulation 2). One entropy,
+ * symmetric, positive semidefinite (docs/physics/ports.md, generic formulation 2). One entropy,
  * with temperature T, takes the rest of the energy; every other port has a row, and its column of B
  * times sqrt(T) is (at the port | at the rest)
  *

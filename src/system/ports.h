@@ -8,7 +8,7 @@
  * heat) with a map from its letters back to the files they come from
  *
  * A component has ports; a junction joins ports: one effort for all, flows that sum to zero
- * (thesis 001, section 3.2; shared/physics/ports.md). The effort is that of the one storage or
+ * (EPHS thesis, section 3.2; docs/physics/ports.md). The effort is that of the one storage or
  * environment at the junction: dE/dx of its state x. */
 #ifndef CLSI_PORTS_H
 #define CLSI_PORTS_H

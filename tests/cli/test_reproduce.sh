@@ -81,7 +81,7 @@ test_noether() {
     expect_json "$(cell 'gamma (x - y) + vx - vy' generic-euler)[\"ours\"] > 1e-6"
 }
 
-# Friction is the quick one to learn; what is known has the numbers of shared/physics/vnots.md.
+# Friction is the quick one to learn; what is known has the numbers of docs/physics/vnots.md.
 test_piston() {
     reproduces vnots-piston-b --quick
     expect_json "abs($(cell 'G, F1, F2 known' 'MAE, vnots')[\"ours\"] - 5.6e-4) < 5e-6"
@@ -91,7 +91,7 @@ test_piston() {
     expect_json "$(cell 'F1, F2 unknown' 'entropy falls')[\"ours\"] == 0"
 }
 
-# The start and the schemes of the known body have the numbers of shared/physics/vnots.md.
+# The start and the schemes of the known body have the numbers of docs/physics/vnots.md.
 test_body() {
     reproduces vnots-body-b --quick
     expect_json "abs($(cell 'G, f known' 'MAE, cayley')[\"ours\"] - 2.35e-4) < 5e-6"
@@ -122,7 +122,7 @@ test_qp_pendulum() {
     expect_json "$(cell '1 % noise, 4 seeds' 'falls of entropy')[\"ours\"] == 0"
 }
 
-# Tables 2 and 3 of paper 004 from trials that are finished: nothing is trained, and means, spreads,
+# Tables 2 and 3 of Deep DTLM from trials that are finished: nothing is trained, and means, spreads,
 # times and bounds are those of the lines in the file.
 kept_trials() { # TRIAL FACTOR
     local rule scores

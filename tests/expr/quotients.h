@@ -1,5 +1,5 @@
 /* Quotients of tanh in 40 digits: rows a, b, phi, dphi/da, dphi/db of
- * ../shared/reference/a1_phi_reference.csv. */
+ * tests/reference/a1_phi_reference.csv. */
 #ifndef CLAUSIUS_TESTS_QUOTIENTS_H
 #define CLAUSIUS_TESTS_QUOTIENTS_H
 

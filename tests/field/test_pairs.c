@@ -1,6 +1,6 @@
 /* Discrete gradients of fields between two points: the identity that makes them one, agreement with
  * automatic discrete differentiation of the field's own expression, derivatives in theta, and the
- * reference values of shared/reference/a1 and a2. */
+ * reference values of tests/reference/a1_phi_reference.csv and a2_scheme12_reference.csv. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -206,7 +206,7 @@ static void quotients_of_the_reference(void **state) {
     close_setup(&t);
 }
 
-/* shared/reference/a2_scheme12_reference.csv: the network of its first line (3 and 3 neurons: only
+/* tests/reference/a2_scheme12_reference.csv: the network of its first line (3 and 3 neurons: only
  * that gives its V(u)), without the trunk. */
 static void network_of_the_reference(void **state) {
     (void)state;

@@ -65,7 +65,7 @@ static inline void assert_dissipative(const cls_model *m, size_t states) {
             power += term;
             size += fabs(term);
         }
-        if (power > 1e-13 * size)
+        if (!(power <= 1e-13 * size))
             fail_msg("friction drives at state %zu: %g of %g", k, power, size);
     }
     free(in);

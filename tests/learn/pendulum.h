@@ -1,4 +1,4 @@
-/* The double pendulum of shared/physics/metriplectic.md, written by hand: data for the tests of qp
+/* The double pendulum of docs/physics/metriplectic.md, written by hand: data for the tests of qp
  * that share nothing with the library but the integrator. */
 #ifndef TESTS_PENDULUM_H
 #define TESTS_PENDULUM_H

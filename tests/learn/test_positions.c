@@ -74,7 +74,7 @@ static double stiffness(const cls_model *m) {
 }
 
 /* Exact positions cos(t) with h = 0.2 are those of the rule with this stiffness
- * (shared/physics/discrete-gradient.md); the weak form finds the true one. */
+ * (docs/physics/discrete-gradient.md); the weak form finds the true one. */
 static void each_rule_absorbs_its_own_error(void **state) {
     (void)state;
     static const struct {
@@ -378,7 +378,7 @@ static void declared_symmetry_is_exact(void **state) {
 
 /* ---- two positions start a run ---- */
 
-/* shared/reference/a2: p by (11) at the second position, and the steps that follow. */
+/* tests/reference/a2_scheme12_reference.csv: p by (11) at the second position, and the steps that follow. */
 static void aimed_start_is_formula_11(void **state) {
     (void)state;
     char text[2048], *at = text;

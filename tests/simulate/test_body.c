@@ -1,4 +1,4 @@
-/* The rigid body: the figures of shared/physics/vnots.md for cayley and discrete-gradient, what is
+/* The rigid body: the figures of docs/physics/vnots.md for cayley and discrete-gradient, what is
  * exact (energy, |mu|, |M|, T, length of the attitude), orders, gravity and motors. */
 #include "tests/simulate/motion.h"
 

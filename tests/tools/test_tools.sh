@@ -163,6 +163,27 @@ test_docs() {
     docs_caught docs/laws.md "$(printf '## 1. Energy\ntest: tests/base/test_z.c:f\n')" '3: .*does not exist'
 }
 
+test_docs_cites_only_the_repository() {
+    small_tree
+    docs_caught docs/x.md 'see shared/''physics/dtel.md' '2: cites .shared/physics'
+    docs_caught src/base/x.c '/* paper ''002, (22) */' '2: cites .paper 002'
+}
+
+test_nan() {
+    mkdir -p tests/x
+    echo '    if (!(error <= 1e-9)) fail(); if (count > 3) fail(); if (a > 0 && !(b <= 1.5)) fail();' >tests/x/a.c
+    run "$TOOLS/check-nan" .
+    expect_ok
+    printf 'int x;\n    if (energy_error > 1e-9)\n        fail_msg("%%g", energy_error);\n' >tests/x/b.c
+    run "$TOOLS/check-nan" .
+    expect_exit 1
+    expect_stdout '^tests/x/b.c:2: NaN passes .energy_error > 1e-9.: write .!.energy_error <= 1e-9.'
+    run "$TOOLS/check-nan" --fix .
+    expect_ok
+    run "$TOOLS/check-nan" .
+    expect_ok
+}
+
 # A machine on which cmake is missing: dpkg-query, apt-get, id and sudo are ours.
 small_machine() {
     mkdir bin
