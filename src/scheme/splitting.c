@@ -56,7 +56,7 @@ const clsi_scheme clsi_scheme_leapfrog = {.info = {"leapfrog",
                                                    "symplectic without friction", "Verlet 1967"},
                                           .build = build_leapfrog};
 
-const clsi_scheme clsi_scheme_generic_euler = {
-    .info = {"generic-euler", "explicit GENERIC-motivated splitting", 1, 0, "entropy >= 0",
-             "DTEL, reference [11]"},
-    .build = build_generic_euler};
+const clsi_scheme clsi_scheme_generic_euler = {.info = {"generic-euler",
+                                                        "explicit GENERIC-motivated splitting", 1,
+                                                        0, "entropy >= 0", "DTEL, reference [11]"},
+                                               .build = build_generic_euler};

@@ -43,7 +43,8 @@ static void derivatives_agree_with_differences(void **unused) {
         assert_int_equal(p.residual->start_affine, k == 1);
         check_derivatives(p.residual, p.points->n_training * p.residual->n_equations,
                           p.unknowns->n_theta, off);
-        if (!(off[0] <= 1e-6) || !(off[1] <= 1e-10)) fail_msg("%s: %g and %g", fields[k], off[0], off[1]);
+        if (!(off[0] <= 1e-6) || !(off[1] <= 1e-10))
+            fail_msg("%s: %g and %g", fields[k], off[0], off[1]);
         close_parts(&p);
     }
     cls_table_free(&t);

@@ -165,8 +165,8 @@ test_docs() {
 
 test_docs_cites_only_the_repository() {
     small_tree
-    docs_caught docs/x.md 'see shared/''physics/dtel.md' '2: cites .shared/physics'
-    docs_caught src/base/x.c '/* paper ''002, (22) */' '2: cites .paper 002'
+    docs_caught docs/x.md "see ${away:=shared}/physics/dtel.md" '2: cites .share[d].physics'
+    docs_caught src/base/x.c "/* ${word:=paper} 002, (22) */" '2: cites .[p]aper 002'
 }
 
 test_nan() {
