@@ -97,6 +97,13 @@ _clausius() {
         return
     fi
     case $command in
+    export)
+        if ((COMP_CWORD == 2)); then
+            mapfile -t COMPREPLY < <(compgen -W "c js fmu" -- "$cur")
+        else
+            _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius .safetensors
+        fi
+        ;;
     show | simulate)
         _clausius_words_or_files "$(_clausius_first_words "$program" systems)" .clausius .safetensors
         ;;

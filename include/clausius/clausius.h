@@ -3,6 +3,7 @@
 #define CLAUSIUS_CLAUSIUS_H
 
 #include <clausius/audit.h>
+#include <clausius/export.h>
 #include <clausius/graph.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>

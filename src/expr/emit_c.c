@@ -15,6 +15,14 @@
 
 enum { USED = 1, OPAQUE = 2 }; /* what a register is needed for */
 
+/* A piece of a program as one function: instructions first .. last, outputs of a range. */
+typedef struct piece {
+    const cls_program *p;
+    size_t first, last, first_output, last_output;
+    const uint32_t *slot; /* where registers that cross from piece to piece are kept; or NULL */
+    unsigned char *need;  /* of all registers in this piece */
+} piece;
+
 /* ---- the name ---- */
 
 static const char *const taken[] = {
@@ -50,14 +58,16 @@ static int is_opaque(const clsi_instruction *in) {
     return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT;
 }
 
-static void mark(const cls_program *p, unsigned char *need) {
-    for (size_t k = 0; k < p->n_instructions; k++) {
+static void mark(const piece *e) {
+    const cls_program *p = e->p;
+    memset(e->need, 0, p->n_constants + p->n_inputs + p->n_instructions);
+    for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
         unsigned char how = is_opaque(in) ? USED | OPAQUE : USED;
-        need[in->a] |= how;
-        if (!clsi_is_unary(in)) need[in->b] |= how;
+        e->need[in->a] |= how;
+        if (!clsi_is_unary(in)) e->need[in->b] |= how;
     }
-    for (size_t k = 0; k < p->n_outputs; k++) need[p->outputs[k]] |= USED;
+    for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] |= USED;
 }
 
 static int needs_kernels(const cls_program *p) {
@@ -127,14 +137,15 @@ static void append_instruction(clsi_text *out, const cls_program *p, size_t k) {
     clsi_text_append(out, ";\n");
 }
 
-static void append_constants(clsi_text *out, const cls_program *p, const unsigned char *need) {
+static void append_constants(clsi_text *out, const piece *e) {
+    const cls_program *p = e->p;
     for (size_t k = 0; k < p->n_constants; k++) {
-        if (!(need[k] & OPAQUE)) continue;
+        if (!(e->need[k] & OPAQUE)) continue;
         clsi_text_printf(out, "    static const volatile double k%zu = ", k);
         append_literal(out, p->constants[k]);
         clsi_text_append(out, ";\n");
     }
-    for (size_t k = 0; k < p->n_instructions; k++) {
+    for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
         if (in->code != CLSI_QUOTIENT || in->function != CLS_FN_POWER) continue;
         clsi_text_printf(out, "    static const volatile double e%zu = ", k);
@@ -161,22 +172,33 @@ static void append_head(clsi_text *out, const cls_program *p, const char *name) 
     }
 }
 
-static void append_body(clsi_text *out, const cls_program *p, const char *name,
-                        const unsigned char *need) {
-    /* a prototype first: no warning about a missing one, and a line to copy into a header */
-    clsi_text_printf(out, "void %s(const double *in, double *out);\n\n", name);
-    clsi_text_printf(out, "void %s(const double *in, double *out) {\n", name);
-    append_constants(out, p, need);
+/* What the piece reads: inputs, and results of earlier pieces. */
+static void append_reads(clsi_text *out, const piece *e) {
+    const cls_program *p = e->p;
+    size_t base = p->n_constants + p->n_inputs;
     int reads = 0;
     for (size_t k = 0; k < p->n_inputs; k++) {
-        if (!need[p->n_constants + k]) continue;
+        if (!e->need[p->n_constants + k]) continue;
         clsi_text_printf(out, "    const double x%zu = in[%zu];\n", k, k);
         reads = 1;
     }
     if (!reads) clsi_text_append(out, "    (void)in;\n");
-    if (!p->n_outputs) clsi_text_append(out, "    (void)out;\n");
-    for (size_t k = 0; k < p->n_instructions; k++) append_instruction(out, p, k);
-    for (size_t k = 0; k < p->n_outputs; k++) {
+    for (size_t k = 0; e->slot && k < e->first; k++)
+        if (e->need[base + k])
+            clsi_text_printf(out, "    const double r%zu = keep[%u];\n", k, (unsigned)e->slot[k]);
+}
+
+static void append_piece(clsi_text *out, const piece *e) {
+    const cls_program *p = e->p;
+    mark(e);
+    append_constants(out, e);
+    append_reads(out, e);
+    for (size_t k = e->first; k < e->last; k++) {
+        append_instruction(out, p, k);
+        if (e->slot && e->slot[k] != UINT32_MAX)
+            clsi_text_printf(out, "    keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+    }
+    for (size_t k = e->first_output; k < e->last_output; k++) {
         clsi_text_printf(out, "    out[%zu] = ", k);
         append_register(out, p, p->outputs[k], 0);
         clsi_text_append(out, ";\n");
@@ -184,18 +206,89 @@ static void append_body(clsi_text *out, const cls_program *p, const char *name,
     clsi_text_append(out, "}\n");
 }
 
+static void append_body(clsi_text *out, const char *name, const piece *e) {
+    /* a prototype first: no warning about a missing one, and a line to copy into a header */
+    clsi_text_printf(out, "void %s(const double *in, double *out);\n\n", name);
+    clsi_text_printf(out, "void %s(const double *in, double *out) {\n", name);
+    if (!e->p->n_outputs) clsi_text_append(out, "    (void)out;\n");
+    append_piece(out, e);
+}
+
 cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out,
                               cls_error *error) {
     *out = NULL;
     cls_status status = check_name(name, error);
     if (status != CLS_OK) return status;
-    unsigned char *need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
-    if (!need) return clsi_no_memory(error);
-    mark(p, need);
     clsi_text text = {0};
     append_head(&text, p, name);
-    append_body(&text, p, name, need);
-    free(need);
+    piece e = {p, 0, p->n_instructions, 0, p->n_outputs, NULL, NULL};
+    e.need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    if (!e.need) {
+        clsi_text_clear(&text);
+        return clsi_no_memory(error);
+    }
+    append_body(&text, name, &e);
+    free(e.need);
     *out = clsi_text_take(&text);
     return *out ? CLS_OK : clsi_no_memory(error);
+}
+
+/* ---- pieces of a larger file (src/export) ---- */
+
+cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
+                                      cls_error *error) {
+    piece e = {p, 0, p->n_instructions, 0, p->n_outputs, NULL, NULL};
+    e.need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    if (!e.need) return clsi_no_memory(error);
+    clsi_text_printf(out, "static void %s(const double *in, double *out) {\n", name);
+    if (!p->n_outputs) clsi_text_append(out, "    (void)out;\n");
+    append_piece(out, &e);
+    free(e.need);
+    return out->failed ? clsi_no_memory(error) : CLS_OK;
+}
+
+/* slot[k] for results that a later stage reads. */
+static size_t find_slots(const cls_program *p, uint32_t *slot) {
+    size_t base = p->n_constants + p->n_inputs, n = 0;
+    unsigned char stage = 0;
+    for (size_t k = 0; k < p->n_instructions; k++) slot[k] = UINT32_MAX;
+    for (size_t k = 0; k < p->n_instructions; k++) {
+        while (k >= p->end[stage]) stage++;
+        size_t begin = stage ? p->end[stage - 1] : 0;
+        const clsi_instruction *in = &p->code[k];
+        uint32_t from[] = {in->a, in->b};
+        for (int i = 0; i < (clsi_is_unary(in) ? 1 : 2); i++)
+            if (from[i] >= base && from[i] - base < begin) slot[from[i] - base] = 0;
+    }
+    for (size_t k = 0; k < p->n_outputs; k++) {
+        size_t begin = p->end[k < p->n_first_outputs ? CLSI_STAGE_EARLY : CLSI_STAGE_FIRST];
+        if (p->outputs[k] >= base && p->outputs[k] - base < begin) slot[p->outputs[k] - base] = 0;
+    }
+    for (size_t k = 0; k < p->n_instructions; k++)
+        if (slot[k] == 0) slot[k] = (uint32_t)n++;
+    return n;
+}
+
+cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi_text *out,
+                                    size_t *n_kept, cls_error *error) {
+    static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
+    uint32_t *slot = clsi_calloc(p->n_instructions, sizeof *slot);
+    unsigned char *need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    *n_kept = 0;
+    for (int s = 0; slot && need && s < CLSI_STAGES; s++) {
+        if (s == 0) *n_kept = find_slots(p, slot);
+        piece e = {p, s ? p->end[s - 1] : 0, p->end[s], 0, 0, slot, need};
+        if (s == CLSI_STAGE_FIRST) e.last_output = p->n_first_outputs;
+        if (s == CLSI_STAGE_REST) e.first_output = p->n_first_outputs;
+        if (s == CLSI_STAGE_REST) e.last_output = p->n_outputs;
+        clsi_text_printf(out, "static void %s_%s(const double *in, double *keep, double *out) {\n",
+                         name, stages[s]);
+        clsi_text_append(out, "    (void)keep;\n    (void)out;\n");
+        append_piece(out, &e);
+        clsi_text_append(out, "\n");
+    }
+    int failed = !slot || !need || out->failed;
+    free(slot);
+    free(need);
+    return failed ? clsi_no_memory(error) : CLS_OK;
 }

@@ -13,8 +13,8 @@
  * so that a potential of them brings its torque by itself. Both have length one: the brackets keep
  * the length, the simulator takes away what round-off adds, and a start must have it. Statements
  * are read twice: for the names first, for the brackets when all names are known. */
+#include "system/dense.h"
 #include "system/language.h"
-#include <float.h>
 #include <math.h>
 
 /* ---- names ---- */
@@ -177,14 +177,8 @@ static double square(const clsi_unit *u, const double *state) {
 /* Twice is enough to come within the bound; within it nothing changes, so that a motion that is
  * taken up again keeps its bits. */
 void clsi_system_normalise(const cls_system *s, double *state) {
-    for (size_t k = 0; k < s->n_units; k++) {
-        const clsi_unit *u = &s->units[k];
-        for (int times = 0; times < 2; times++) {
-            double sum = square(u, state);
-            if (fabs(sum - 1) < 3 * DBL_EPSILON) break;
-            for (size_t i = 0; i < u->count; i++) state[u->first + i] /= sqrt(sum);
-        }
-    }
+    for (size_t k = 0; k < s->n_units; k++)
+        clsi_normalise(s->units[k].count, state + s->units[k].first);
 }
 
 cls_status clsi_system_check_units(const cls_system *s, double *state, cls_error *error) {

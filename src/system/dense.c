@@ -1,5 +1,6 @@
 /* LU factors: dense.inc compiled here, and what only the library asks of them. */
 #include "system/dense.h"
+#include <float.h>
 #include <math.h>
 
 #define CLSI_DENSE /* seen by other files */

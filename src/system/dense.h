@@ -12,4 +12,7 @@ void clsi_lu_solve(size_t n, const double *lu, const size_t *pivot, double *b);
 /* The smallest ratio of a pivot to the largest one: 0 for a singular matrix. */
 double clsi_lu_quality(size_t n, const double *lu);
 
+/* Divides x by its length, where that is not one to round-off. */
+void clsi_normalise(size_t n, double *x);
+
 #endif

@@ -1,0 +1,80 @@
+/* clausius export: a system or a learned model as C source, as a JavaScript module, as an FMU. */
+#include "cli.h"
+#include <string.h>
+
+static cls_status check_target(const char *target, cls_error *error) {
+    const char *names[8];
+    size_t n = cls_export_target_count();
+    for (size_t i = 0; i < n && i < 8; i++) {
+        names[i] = cls_export_target_name(i);
+        if (!strcmp(target, names[i])) return CLS_OK;
+    }
+    return cli_unknown(error, CLS_USAGE, "kind of export", target, n, names);
+}
+
+static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_error *error) {
+    const char *out = cli_value(a, "output");
+    cls_export_options o = cls_export_defaults();
+    cls_export_info info;
+    o.scheme = cli_value(a, "scheme");
+    o.prefix = cli_value(a, "prefix");
+    o.source = a->words[1];
+    o.start = m->state;
+    cls_status status = o.scheme ? cli_check_scheme(o.scheme, error) : CLS_OK;
+    if (!status) status = cli_positive(a, "h", &o.h, error);
+    if (!status) status = cls_export(a->words[0], m->system, m->model, &o, out, &info, error);
+    if (status) return status;
+    if (cli_given(a, "json"))
+        return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "target", a->words[0],
+                                        "output", out, "prefix", info.prefix, "scheme", info.scheme,
+                                        "files", (json_int_t)info.files, "bytes",
+                                        (json_int_t)info.bytes),
+                              error);
+    if (!cli_given(a, "quiet"))
+        fprintf(stderr, "%s by %s as %s: %s, %zu file%s, %zu bytes\n", a->words[1], info.scheme,
+                a->words[0], out, info.files, info.files == 1 ? "" : "s", info.bytes);
+    return CLS_OK;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    cli_motion m = {0};
+    cls_status status = check_target(a->words[0], error);
+    if (!status && !cli_value(a, "output"))
+        status = cli_fail(error, CLS_USAGE, "say where it goes: -o %s",
+                          !strcmp(a->words[0], "c")    ? "DIR"
+                          : !strcmp(a->words[0], "js") ? "FILE.mjs"
+                                                       : "FILE.fmu");
+    if (!status)
+        status = cli_motion_load(a->words[1], cli_value(a, "set"), cli_value(a, "start"), NULL, &m,
+                                 error);
+    if (!status) status = write_it(a, &m, error);
+    cli_motion_free(&m);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"output", 'o', "PATH", "a directory for c, a file .mjs for js"},
+    {"scheme", 0, "NAME", "the scheme of the step (default: as simulate takes)"},
+    {"h", 0, "H", "the default step"},
+    {"prefix", 0, "NAME", "what all names in C begin with (default: the system's name)"},
+    {"set", 0, "LIST", "parameter values, \"m=2, k=1\""},
+    {"start", 0, "LIST", "the default start, \"x=0, v.x=-0.5\""},
+    {"json", 0, NULL, "one JSON object: target, output, prefix, scheme, files, bytes"},
+    {"quiet", 0, NULL, "nothing on stderr"},
+    {0},
+};
+
+const cli_command cli_export = {
+    .name = "export",
+    .doc = "a system or a model as C source or as a JavaScript module",
+    .usage = "c|js SYSTEM|MODEL -o PATH [options]",
+    .examples = "  clausius export c adiabatic-piston -o piston\n"
+                "  clausius export c learned.safetensors -o learned --prefix gas\n",
+    .notes = "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
+             "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
+             "same bits as simulate.\n",
+    .options = options,
+    .min_words = 2,
+    .max_words = 2,
+    .run = run,
+};

@@ -1,0 +1,187 @@
+/* What is exported: the compiled step of a scheme, its names, a default start, and what it did when
+ * it was tried. The table of targets. */
+#include "export/export.h"
+#include "expr/program.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const clsi_target *const targets[] = {&clsi_target_c};
+enum { n_targets = sizeof targets / sizeof *targets };
+
+cls_export_options cls_export_defaults(void) {
+    return (cls_export_options){.size = sizeof(cls_export_options)};
+}
+
+size_t cls_export_target_count(void) {
+    return n_targets;
+}
+
+const char *cls_export_target_name(size_t i) {
+    return i < n_targets ? targets[i]->name : NULL;
+}
+
+const char *cls_export_target_doc(size_t i) {
+    return i < n_targets ? targets[i]->doc : NULL;
+}
+
+/* ---- names ---- */
+
+static const char *unit_in(size_t n, const clsi_variable *list, const char *name) {
+    for (size_t k = 0; k < n; k++)
+        if (!strcmp(list[k].name, name)) return list[k].unit;
+    return NULL;
+}
+
+static const char *unit_of(const cls_system *s, const char *name) {
+    const char *unit = unit_in(s->nq, s->coordinate, name);
+    if (!unit) unit = unit_in(s->n, s->momentum, name);
+    if (!unit) unit = unit_in(s->m, s->entropy, name);
+    if (!unit) unit = unit_in(s->m, s->temperature, name);
+    return strcmp(name, "time") ? unit : "s";
+}
+
+static int label_all(const cls_system *s, size_t n, const char *(*name)(const cls_system *, size_t),
+                     clsi_label *labels) {
+    for (size_t k = 0; k < n; k++) {
+        labels[k].name = name(s, k);
+        labels[k].unit = unit_of(s, labels[k].name);
+        labels[k].ident = clsi_identifier(labels[k].name, k, labels);
+        if (!labels[k].ident) return 0;
+    }
+    return 1;
+}
+
+static cls_status name_all(clsi_export *e, cls_error *error) {
+    e->n_state = cls_system_state_count(e->s);
+    e->n_columns = cls_system_column_count(e->s);
+    e->states = clsi_calloc(e->n_state, sizeof *e->states);
+    e->columns = clsi_calloc(e->n_columns, sizeof *e->columns);
+    if (!e->states || !e->columns ||
+        !label_all(e->s, e->n_state, cls_system_state_name, e->states) ||
+        !label_all(e->s, e->n_columns, cls_system_column, e->columns))
+        return clsi_no_memory(error);
+    const char *wanted = e->options.prefix;
+    if (wanted) {
+        cls_status status = clsi_check_prefix(wanted, error);
+        if (status != CLS_OK) return status;
+    }
+    char *prefix = wanted ? clsi_strdup(wanted) : clsi_identifier(cls_system_name(e->s), 0, NULL);
+    if (!prefix) return clsi_no_memory(error);
+    snprintf(e->prefix, 48, "%s", prefix);
+    free(prefix);
+    for (size_t k = 0; e->prefix[k]; k++) e->upper[k] = (char)toupper((unsigned char)e->prefix[k]);
+    /* the prefix itself is the struct: it must differ from its own capitals */
+    if (!strcmp(e->prefix, e->upper)) snprintf(e->upper, sizeof e->upper, "%s_", e->prefix);
+    return CLS_OK;
+}
+
+/* ---- the step ---- */
+
+static cls_status check_scheme(const cls_system *s, const char *name, cls_error *error) {
+    const clsi_scheme *scheme = clsi_scheme_find(name);
+    if (!scheme) return cls_scheme_applies(name, s, error);
+    if (scheme->build && !scheme->estimate) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE, "the scheme %s cannot be exported: %s; take %s", name,
+                     scheme->build ? "it chooses its own steps" : "it is a solution by CVODE",
+                     strcmp(name, "discrete-gradient-adaptive") ? cls_scheme_default(s)
+                                                                : "discrete-gradient-4");
+}
+
+static cls_status compile(clsi_export *e, cls_error *error) {
+    cls_simulate_options o = cls_simulate_defaults();
+    o.scheme = e->options.scheme ? e->options.scheme : cls_scheme_default(e->s);
+    o.h = e->options.h > 0 ? e->options.h : cls_system_default_step(e->s);
+    cls_status status = check_scheme(e->s, o.scheme, error);
+    return status == CLS_OK ? clsi_stepper_create(e->s, &o, &e->sp, error) : status;
+}
+
+static cls_status begin(clsi_export *e, cls_error *error) {
+    e->start = clsi_calloc(e->n_state, sizeof *e->start);
+    if (!e->start) return clsi_no_memory(error);
+    if (!e->options.start) return cls_system_start(e->s, NULL, e->start, error);
+    memcpy(e->start, e->options.start, e->n_state * sizeof *e->start);
+    return CLS_OK;
+}
+
+enum { TRIED = 10000 }; /* steps at most: a fraction of a second */
+
+/* A motion from the default start, for what Newton costs and what the laws say. One that fails is
+ * told, not refused: a user may start elsewhere. */
+static cls_status try_it(clsi_export *e, cls_error *error) {
+    cls_simulator *sim = NULL;
+    double steps = ceil(cls_system_default_until(e->s) / e->sp->options.h);
+    cls_status status = clsi_simulator_attach(e->sp, &sim, error);
+    if (status == CLS_OK) status = cls_simulator_start(sim, 0, e->start, error);
+    if (status == CLS_OK) {
+        (void)cls_simulator_advance(sim, (uint64_t)fmax(1, fmin(steps, TRIED)), NULL);
+        cls_simulate_info info = cls_simulator_info(sim);
+        e->tried_steps = info.steps;
+        e->worst_iterations = info.newton_max_iterations;
+        e->deepest_halving = info.deepest_halving;
+        e->energy_error = info.energy_relative;
+        e->entropy_min_step = info.entropy_min_step;
+        e->entropy_falls = info.entropy_falls;
+    }
+    cls_simulator_free(&sim);
+    return status;
+}
+
+cls_status clsi_export_create(const cls_system *s, const cls_model *model,
+                              const cls_export_options *options, clsi_export **out,
+                              cls_error *error) {
+    *out = NULL;
+    clsi_export *e = clsi_calloc(1, sizeof *e);
+    if (!e) return clsi_no_memory(error);
+    e->s = s;
+    e->model = model;
+    e->options = options ? *options : cls_export_defaults();
+    e->source = e->options.source ? e->options.source : cls_system_name(s);
+    cls_status status = name_all(e, error);
+    if (status == CLS_OK) status = compile(e, error);
+    if (status == CLS_OK) status = begin(e, error);
+    if (status == CLS_OK) status = try_it(e, error);
+    if (status == CLS_OK)
+        *out = e;
+    else
+        clsi_export_free(&e);
+    return status;
+}
+
+static void free_labels(size_t n, clsi_label *labels) {
+    for (size_t k = 0; labels && k < n; k++) free(labels[k].ident);
+    free(labels);
+}
+
+void clsi_export_free(clsi_export **export) {
+    clsi_export *e = *export;
+    if (!e) return;
+    free_labels(e->n_state, e->states);
+    free_labels(e->n_columns, e->columns);
+    clsi_stepper_free(&e->sp);
+    free(e->start);
+    free(e);
+    *export = NULL;
+}
+
+/* ---- the public side ---- */
+
+cls_status cls_export(const char *target, const cls_system *s, const cls_model *model,
+                      const cls_export_options *options, const char *path, cls_export_info *info,
+                      cls_error *error) {
+    const clsi_target *to = NULL;
+    cls_export_info own;
+    for (size_t k = 0; k < n_targets; k++)
+        if (!strcmp(target, targets[k]->name)) to = targets[k];
+    if (!to) return clsi_fail(error, CLS_USAGE, "there is no export target '%.40s'", target);
+    clsi_export *e;
+    cls_status status = clsi_export_create(s, model, options, &e, error);
+    if (status != CLS_OK) return status;
+    if (!info) info = &own;
+    *info = (cls_export_info){.scheme = e->sp->scheme->info.name};
+    memcpy(info->prefix, e->prefix, sizeof info->prefix);
+    status = to->write(e, path, info, error);
+    clsi_export_free(&e);
+    return status;
+}

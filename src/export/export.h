@@ -1,0 +1,92 @@
+/* export, inside: what is exported, and the files that come of it. */
+#ifndef CLSI_EXPORT_H
+#define CLSI_EXPORT_H
+
+#include "base/base.h"
+#include "simulate/simulator.h"
+#include <clausius/export.h>
+
+/* A name of the system and the identifier that stands for it. */
+typedef struct clsi_label {
+    const char *name; /* borrowed from the system */
+    const char *unit; /* borrowed; NULL for none */
+    char *ident;
+} clsi_label;
+
+/* The counts behind the arrays of the exported struct. */
+typedef struct clsi_export {
+    const cls_system *s;
+    const cls_model *model;
+    cls_export_options options;
+    clsi_stepper *sp;
+    char prefix[64], upper[72];
+    const char *source;
+    size_t n_state, n_columns;
+    clsi_label *states, *columns; /* (n_state), (n_columns) */
+    double *start;                /* (n_state) */
+    size_t n_kept, n_guard_kept;  /* results that cross the stages of residual and guard */
+    uint64_t tried_steps;         /* of the system's own motion, for what Newton cost there */
+    int worst_iterations, deepest_halving;
+    double energy_error, entropy_min_step;
+    uint64_t entropy_falls;
+} clsi_export;
+
+cls_status clsi_export_create(const cls_system *s, const cls_model *model,
+                              const cls_export_options *options, clsi_export **out,
+                              cls_error *error);
+void clsi_export_free(clsi_export **e);
+
+/* ---- names.c ---- */
+
+/* `name` as an identifier of C, JavaScript and C++: letters, digits and _, no word that is taken;
+ * different from the n given ones. The caller's; NULL: no memory. */
+char *clsi_identifier(const char *name, size_t n, const clsi_label *others);
+/* The prefix that a user may give: letters, digits, _, beginning with a letter. */
+cls_status clsi_check_prefix(const char *prefix, cls_error *error);
+
+/* ---- files.c: several files that appear together or not at all ---- */
+
+typedef struct clsi_output {
+    char *name; /* relative to the directory; no further directories */
+    clsi_text text;
+} clsi_output;
+
+typedef struct clsi_outputs {
+    clsi_output *list;
+    size_t n, capacity;
+    clsi_text lost; /* taken where there is no memory for another */
+    int failed;
+} clsi_outputs;
+
+/* Valid until the next is added. */
+clsi_text *clsi_output_add(clsi_outputs *o, const char *name);
+/* Makes the directory where it is not there; counts files and bytes in *info. */
+cls_status clsi_outputs_write(const clsi_outputs *o, const char *directory, cls_export_info *info,
+                              cls_error *error);
+void clsi_outputs_clear(clsi_outputs *o);
+
+/* ---- c.c ---- */
+
+/* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
+void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
+void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
+cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
+/* Counts what the header needs: to be called first. */
+cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error);
+/* ---- host.c: what newton.inc and step.inc ask for, as macros ---- */
+void clsi_append_host(clsi_text *out, const clsi_export *e);
+/* ---- card.c: what is in it, for a person ---- */
+cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *error);
+
+/* A target is one const descriptor; export.c has the table. */
+typedef struct clsi_target {
+    const char *name, *doc;
+    cls_status (*write)(clsi_export *e, const char *path, cls_export_info *info, cls_error *error);
+} clsi_target;
+extern const clsi_target clsi_target_c;
+
+/* Texts (embedded by CMake). */
+extern const char clsi_dense_text[], clsi_newton_text[], clsi_step_text[], clsi_export_model_text[],
+    clsi_export_main_text[];
+
+#endif

@@ -1,0 +1,134 @@
+/* What newton.inc and step.inc ask of where they are compiled, as macros with the numbers of one
+ * exported model in them. The library's answers are in simulate/host.h: keep both in step. */
+#include "export/export.h"
+#include "expr/program.h"
+#include "simulate/host.h"
+#include <math.h>
+
+static void define(clsi_text *out, const char *macro, const char *argument, size_t value) {
+    clsi_text_printf(out, "#define %s(%s) ((void)(%s), %zu)\n", macro, argument, argument, value);
+}
+
+void clsi_append_number(clsi_text *out, double value) {
+    if (isnan(value))
+        clsi_text_append(out, "NAN");
+    else if (isinf(value))
+        clsi_text_append(out, value < 0 ? "-INFINITY" : "INFINITY");
+    else
+        clsi_text_printf(out, "%a", value);
+}
+
+static void append_sizes(clsi_text *out, const clsi_export *e) {
+    const clsi_stepper *sp = e->sp;
+    const clsi_newton nw = {.sp = sp};
+    define(out, "CLSI_UNKNOWNS", "nw", sp->n_unknowns);
+    define(out, "CLSI_STATES", "nw", sp->nz);
+    define(out, "CLSI_BASE", "nw", sp->n_base);
+    define(out, "CLSI_POSITIVE", "nw", sp->n_positive);
+    define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
+    define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
+    define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
+    define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
+    define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
+    define(out, "CLSI_STATE_COUNT", "sim", e->n_state);
+    define(out, "CLSI_HAS_WORK", "sim", sp->s->has_work != 0);
+    define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);
+    define(out, "CLSI_STAGES_OF", "sim", sp->scheme->n_composition);
+    define(out, "CLSI_CARRIES", "sim", sp->scheme->carries != 0);
+    clsi_text_append(out, "#define CLSI_TOLERANCE(nw) ((void)(nw), ");
+    clsi_append_number(out, sp->options.tolerance);
+    clsi_text_append(out, ")\n#define CLSI_GUARDED_STATE(nw, k) ((void)(nw), clsi_guarded[k])\n"
+                          "#define CLSI_LOW(nw, k) ((void)(nw), clsi_low[k])\n"
+                          "#define CLSI_HIGH(nw, k) ((void)(nw), clsi_high[k])\n"
+                          "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n"
+                          "#define CLSI_STAGE_OF(sim, i) ((void)(sim), clsi_stages[i])\n"
+                          "#define CLSI_STEP(sim) ((sim)->h)\n"
+                          "#define CLSI_TIME(sim) ((sim)->t0 + (double)(sim)->steps * (sim)->h)\n");
+}
+
+/* A table of at least one entry; ISO C has none without. */
+static void append_tables(clsi_text *out, const clsi_export *e) {
+    const clsi_stepper *sp = e->sp;
+    const clsi_newton nw = {.sp = sp};
+    clsi_text_append(out, "\nstatic const int clsi_of_state[] = {");
+    for (size_t k = 0; k < sp->n_unknowns; k++)
+        clsi_text_printf(out, "%d, ", CLSI_OF_STATE(&nw, (int)k));
+    clsi_text_append(out, "0};\nstatic const int clsi_guarded[] = {");
+    for (size_t k = 0; k < sp->n_guarded; k++) clsi_text_printf(out, "%zu, ", sp->guarded[k]);
+    for (int high = 0; high < 2; high++) {
+        clsi_text_append(out, high ? "0};\nstatic const double clsi_high[] = {"
+                                   : "0};\nstatic const double clsi_low[] = {");
+        for (size_t k = 0; k < sp->n_guarded; k++) {
+            clsi_append_number(out, high ? CLSI_HIGH(&nw, k) : CLSI_LOW(&nw, k));
+            clsi_text_append(out, ", ");
+        }
+    }
+    clsi_text_append(out, "0};\nstatic const double clsi_stages[] = {");
+    for (size_t k = 0; k < sp->scheme->n_composition; k++) {
+        clsi_append_number(out, sp->scheme->composition[k]);
+        clsi_text_append(out, ", ");
+    }
+    clsi_text_append(out, "0};\n");
+}
+
+static void append_runs(clsi_text *out, const clsi_export *e) {
+    if (e->sp->guard)
+        clsi_text_append(out,
+                         "\n#define CLSI_RUN_GUARD(nw) \\\n"
+                         "    (clsi_guard_first((nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
+                         "     clsi_guard_rest((nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
+                         "#define CLSI_RUN_EARLY(nw) \\\n"
+                         "    (clsi_guard_early((nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
+                         "     clsi_residual_early((nw)->in, (nw)->keep, (nw)->out))\n");
+    else
+        clsi_text_append(out, "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
+                              "#define CLSI_RUN_EARLY(nw) "
+                              "clsi_residual_early((nw)->in, (nw)->keep, (nw)->out)\n");
+    clsi_text_append(
+        out,
+        "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) clsi_residual_first((nw)->in, (nw)->keep, to)\n"
+        "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_residual_rest((nw)->in, (nw)->keep, to)\n"
+        "#define CLSI_RUN_GUESS(sim) \\\n"
+        "    clsi_guess((sim)->newton.in, (sim)->newton.in + CLSI_BASE(&(sim)->newton))\n"
+        "#define CLSI_RUN_NEXT(sim) clsi_next((sim)->newton.in, (sim)->next_out)\n"
+        "#define CLSI_RUN_MONITOR(sim, to) \\\n"
+        "    (clsi_place(sim, (sim)->row_in), clsi_monitor((sim)->row_in, to))\n"
+        "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
+}
+
+/* Directions and attitudes of bodies, and programs over (z, work, t). */
+static void append_functions(clsi_text *out, const clsi_export *e) {
+    const cls_system *s = e->s;
+    clsi_text_append(out,
+                     "\nstatic void clsi_normalise_all(cls_simulator *sim) {\n    (void)sim;\n");
+    for (size_t k = 0; k < s->n_units; k++)
+        clsi_text_printf(out, "    clsi_normalise(%zu, sim->state + %zu);\n", s->units[k].count,
+                         s->units[k].first);
+    clsi_text_append(out, "}\n\n/* z, work, t: what programs about one state read. */\n"
+                          "static void clsi_place(const cls_simulator *sim, double *in) {\n"
+                          "    int nz = CLSI_STATES(&sim->newton);\n"
+                          "    for (int i = 0; i < nz; i++) in[i] = sim->state[i];\n"
+                          "    in[nz] = CLSI_HAS_WORK(sim) ? sim->state[nz] : 0;\n"
+                          "    in[nz + 1] = CLSI_TIME(sim);\n}\n");
+}
+
+void clsi_append_host(clsi_text *out, const clsi_export *e) {
+    clsi_text_printf(out, "#define cls_simulator %s\n#define clsi_newton %s_newton\n", e->prefix,
+                     e->prefix);
+    clsi_text_printf(out, "#define CLSI_HISTORY %d\n", (int)CLSI_HISTORY);
+    clsi_text_append(out, "\ntypedef enum clsi_trouble {\n");
+#define NAME(name, sentence) clsi_text_append(out, "    CLSI_" #name ",\n");
+    CLSI_TROUBLES(NAME)
+#undef NAME
+    clsi_text_printf(out,
+                     "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
+                     "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
+                     "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n"
+                     "    CLSI_MONITOR_INVARIANTS = %d\n};\n\n",
+                     CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY,
+                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS);
+    append_sizes(out, e);
+    append_tables(out, e);
+    append_runs(out, e);
+    append_functions(out, e);
+}

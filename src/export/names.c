@@ -1,0 +1,64 @@
+/* Names of physics as identifiers: v.x becomes v_x, p.theta' p_theta_, a name that C has taken gets
+ * a _ at its end, and two that would be the same get numbers. The header keeps the map. */
+#include "export/export.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const taken[] = {
+    /* C, C++ and JavaScript; and what <math.h> and the texts bring */
+    "auto",     "break",    "case",   "char",      "class",   "const",    "continue", "default",
+    "delete",   "do",       "double", "else",      "enum",    "export",   "extern",   "float",
+    "for",      "function", "goto",   "if",        "import",  "in",       "inline",   "int",
+    "let",      "long",     "main",   "namespace", "new",     "operator", "private",  "public",
+    "register", "restrict", "return", "short",     "signed",  "sizeof",   "static",   "struct",
+    "switch",   "template", "this",   "throw",     "try",     "typedef",  "typename", "typeof",
+    "union",    "unsigned", "using",  "var",       "virtual", "void",     "volatile", "while",
+    "with",     "yield",    "NAN",    "INFINITY",  "exp",     "log",      "sin",      "cos",
+    "tan",      "sqrt",     "pow",    "fabs",      "erf",     "math"};
+
+static int is_taken(const char *word) {
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++)
+        if (!strcmp(word, taken[k])) return 1;
+    return 0;
+}
+
+static int is_used(const char *word, size_t n, const clsi_label *others) {
+    for (size_t k = 0; k < n; k++)
+        if (others[k].ident && !strcmp(word, others[k].ident)) return 1;
+    return 0;
+}
+
+char *clsi_identifier(const char *name, size_t n, const clsi_label *others) {
+    clsi_text text = {0};
+    if (!isalpha((unsigned char)name[0])) clsi_text_append(&text, "x");
+    for (const char *c = name; *c; c++) {
+        /* one _ for each foreign character; of UTF-8 only the first byte counts */
+        if (((unsigned char)*c & 0xc0) == 0x80) continue;
+        clsi_text_append_n(&text, isalnum((unsigned char)*c) && !(*c & 0x80) ? c : "_", 1);
+    }
+    char *ident = clsi_text_take(&text);
+    if (!ident) return NULL;
+    if (!is_taken(ident) && !is_used(ident, n, others)) return ident;
+    for (int k = is_taken(ident) ? 1 : 2;; k++) {
+        clsi_text_printf(&text, k == 1 ? "%s_" : "%s_%d", ident, k);
+        char *other = clsi_text_take(&text);
+        if (other && is_used(other, n, others)) {
+            free(other);
+            continue;
+        }
+        free(ident);
+        return other;
+    }
+}
+
+cls_status clsi_check_prefix(const char *prefix, cls_error *error) {
+    size_t n = strspn(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (isalpha((unsigned char)prefix[0]) && !prefix[n] && n < 48 && !is_taken(prefix) &&
+        strncmp(prefix, "clsi_", 5) != 0)
+        return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "--prefix %.60s: a prefix is a letter, then letters, digits and _, at most 47 "
+                     "of them, and no word of C",
+                     prefix);
+}

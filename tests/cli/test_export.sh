@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# clausius export: what is written, what it prints, what is refused.
+. "$(dirname "$0")/../cli/lib.sh"
+
+compile() { gcc -std=c99 -O1 -ffp-contract=off -fno-math-errno "$1"/*.c -lm -o "$1/main"; }
+
+test_c_prints_what_simulate_prints() {
+    run "$CLAUSIUS" export c adiabatic-piston -o piston --start "x=0.5, v.x=1"
+    expect_ok
+    expect_no_stdout
+    expect_stderr 'adiabatic-piston by discrete-gradient as c: piston, 5 files'
+    for f in adiabatic_piston.h adiabatic_piston.c main.c CMakeLists.txt README.md; do expect_file piston/$f; done
+    expect compile piston
+    piston/main 300 0.02 >exported.csv
+    "$CLAUSIUS" simulate adiabatic-piston --start "x=0.5, v.x=1" --steps 300 --h 0.02 --quiet -o simulated.csv
+    expect cmp <(grep -v '^#' exported.csv) <(grep -v '^#' simulated.csv)
+    run "$CLAUSIUS" audit exported.csv
+    expect_ok
+    expect_stdout 'laws hold'
+}
+
+test_names_are_mapped() {
+    run "$CLAUSIUS" export c pendulum -o p --prefix swing --quiet
+    expect_ok
+    expect_no_stderr
+    expect_in_file 'SWING_COLUMN_v_q.*/\* v\.q \*/' p/swing.h
+}
+
+test_what_cannot_be_exported_is_refused() {
+    run "$CLAUSIUS" export c pendulum -o p --scheme bdf
+    expect_exit 2
+    expect_stderr 'bdf cannot be exported: .*take discrete-gradient'
+    expect test ! -e p
+    run "$CLAUSIUS" export cc pendulum -o p
+    expect_exit 2
+    expect_stderr "'cc' is no kind of export; there are c"
+    run "$CLAUSIUS" export c pendulum
+    expect_exit 2
+    expect_stderr 'say where it goes: -o DIR'
+    run "$CLAUSIUS" export c pendulum -o p --prefix 'a b'
+    expect_exit 2
+    expect_stderr 'prefix'
+    expect test ! -e p
+}
+
+test_places_that_cannot_be_written_stay_clean() {
+    run "$CLAUSIUS" export c pendulum -o no/such/place
+    expect_exit 5
+    expect_stderr 'no/such/place: cannot write'
+    : >file
+    run "$CLAUSIUS" export c pendulum -o file
+    expect_exit 5
+    expect test ! -s file
+}
+
+run_tests

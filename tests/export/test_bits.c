@@ -1,0 +1,164 @@
+/* Exported C computes the bits of the library: every built-in system by its default scheme, every
+ * scheme that can be exported on some system; it compiles without a word. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/export/exported.h"
+
+enum { STEPS = 2000 };
+
+/* Compiles fast; the long test has -O3. */
+#define FAST "gcc -std=c99 -O0"
+
+static void every_system(void **unused) {
+    (void)unused;
+    assert_true(cls_builtin_count() >= 14);
+    for (size_t k = 0; k < cls_builtin_count(); k++) {
+        cls_system *s;
+        cls_error error = {0};
+        exported x;
+        if (cls_system_load(cls_builtin_name(k), NULL, &s, &error) != CLS_OK)
+            fail_msg("%s", error.message);
+        exported_open(&x, s, NULL, NULL, FAST);
+        assert_int_equal(exported_compare(&x, s, NULL, STEPS, 1), STEPS);
+        exported_close(&x);
+        cls_system_free(&s);
+    }
+}
+
+/* The first built-in system that a scheme makes sense for. */
+static cls_system *system_for(const char *scheme) {
+    for (size_t k = 0; k < cls_builtin_count(); k++) {
+        cls_system *s;
+        assert_int_equal(cls_system_load(cls_builtin_name(k), NULL, &s, NULL), CLS_OK);
+        if (cls_scheme_applies(scheme, s, NULL) == CLS_OK) return s;
+        cls_system_free(&s);
+    }
+    fail_msg("no system for %s", scheme);
+    return NULL;
+}
+
+static void every_scheme(void **unused) {
+    (void)unused;
+    size_t done = 0;
+    for (size_t k = 0; k < cls_scheme_count(); k++) {
+        const char *scheme = cls_scheme_at(k)->name;
+        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme)) continue;
+        cls_system *s = system_for(scheme);
+        exported x;
+        exported_open(&x, s, NULL, scheme, FAST);
+        exported_compare(&x, s, scheme, 500, 1);
+        exported_close(&x);
+        cls_system_free(&s);
+        done++;
+    }
+    assert_true(done >= 14);
+}
+
+static void schemes_that_stay(void **unused) {
+    (void)unused;
+    cls_system *s;
+    assert_int_equal(cls_system_load("pendulum", NULL, &s, NULL), CLS_OK);
+    static const char *const names[] = {"bdf", "discrete-gradient-adaptive"};
+    for (size_t k = 0; k < 2; k++) {
+        cls_error error = {0};
+        cls_export_options o = cls_export_defaults();
+        o.scheme = names[k];
+        assert_int_equal(cls_export("c", s, NULL, &o, "/tmp/clausius-never", NULL, &error),
+                         CLS_USAGE);
+        assert_non_null(strstr(error.message, "cannot be exported"));
+        assert_non_null(strstr(error.message, "take discrete-gradient"));
+        assert_int_not_equal(access("/tmp/clausius-never", F_OK), 0);
+    }
+    cls_system_free(&s);
+}
+
+static int has_command(const char *word) {
+    char command[64];
+    snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", word);
+    return system(command) == 0;
+}
+
+/* What the header promises to compile silently, by the compilers that are there. */
+static void without_a_word(void **unused) {
+    (void)unused;
+    static const char *const compilers[][2] = {
+        {"gcc", "gcc -std=c99 -O2"}, {"clang", "clang -std=c99 -O1"}, {"g++", "g++ -x c++ -O1"}};
+    static const char *const systems[] = {"rlc-circuit", "rigid-body"};
+    for (size_t c = 0; c < 3; c++) {
+        if (!has_command(compilers[c][0])) continue;
+        for (size_t k = 0; k < 2; k++) {
+            cls_system *s;
+            exported x;
+            char command[160];
+            snprintf(command, sizeof command,
+                     "%s -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror", compilers[c][1]);
+            assert_int_equal(cls_system_load(systems[k], NULL, &s, NULL), CLS_OK);
+            exported_open(&x, s, NULL, NULL, command);
+            assert_int_equal(exported_compare(&x, s, NULL, 100, 1), 100);
+            exported_close(&x);
+            cls_system_free(&s);
+        }
+    }
+}
+
+/* A start is refused or taken, a step is refused, and each time a sentence says why. */
+static void refusals(void **unused) {
+    (void)unused;
+    cls_system *s;
+    exported x;
+    double row[32], kept[32];
+    assert_int_equal(cls_system_load("adiabatic-piston", NULL, &s, NULL), CLS_OK);
+    exported_open(&x, s, NULL, NULL, FAST);
+    assert_int_not_equal(x.start(x.motion, 0, (double[]){0, 0, 1, NAN}), 0);
+    assert_int_not_equal(x.start(x.motion, 0, (double[]){3, 0, 1, 1}), 0); /* x in (-2, 2) */
+    assert_int_not_equal(x.start(x.motion, 0, (double[]){0, 0, -1, 1}), 0);
+    assert_int_equal(x.start(x.motion, 5, (double[]){1.99, 40, 1, 1}), 0);
+    x.row(x.motion, kept);
+    int status = x.step(x.motion, 100);
+    assert_int_not_equal(status, 0);
+    assert_true(strlen(x.reason(status)) > 10);
+    x.row(x.motion, row);
+    assert_memory_equal(row, kept, cls_system_column_count(s) * sizeof *row);
+    assert_int_not_equal(x.step(x.motion, 0), 0);
+    assert_int_not_equal(x.step(x.motion, NAN), 0);
+    assert_true(row[0] == 5);
+    exported_close(&x);
+    cls_system_free(&s);
+}
+
+/* A copy of the struct goes on like the original; steps of changing h keep the energy. */
+static void copies_and_steps(void **unused) {
+    (void)unused;
+    cls_system *s;
+    exported x;
+    double row[32], other[32];
+    assert_int_equal(cls_system_load("ideal-gas-piston", NULL, &s, NULL), CLS_OK);
+    exported_open(&x, s, NULL, NULL, FAST);
+    void *copy = malloc(x.size());
+    assert_non_null(copy);
+    for (int k = 0; k < 100; k++) assert_int_equal(x.step(x.motion, 0.001 * (1 + k % 7)), 0);
+    memcpy(copy, x.motion, x.size());
+    for (int k = 0; k < 100; k++) assert_int_equal(x.step(x.motion, 0.001 * (1 + k % 5)), 0);
+    for (int k = 0; k < 100; k++) assert_int_equal(x.step(copy, 0.001 * (1 + k % 5)), 0);
+    x.row(x.motion, row);
+    x.row(copy, other);
+    assert_memory_equal(row, other, cls_system_column_count(s) * sizeof *row);
+    double error = x.energy_error(x.motion);
+    if (!(fabs(error) <= 1e-13 * 4)) fail_msg("the energy is off by %g", error);
+    free(copy);
+    exported_close(&x);
+    cls_system_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_system),      cmocka_unit_test(every_scheme),
+        cmocka_unit_test(schemes_that_stay), cmocka_unit_test(without_a_word),
+        cmocka_unit_test(refusals),          cmocka_unit_test(copies_and_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
