@@ -78,7 +78,9 @@ clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     size_t n = st->n, m = st->m;
     cls_node *friction = clsi_nodes(st, m * n), *kappa = clsi_nodes(st, m * m);
     cls_node *external = clsi_nodes(st, n), *more = clsi_nodes(st, n + m);
-    clsi_flows flows = {clsi_nodes(st, n), clsi_nodes(st, m), CLS_NO_NODE};
+    clsi_flows flows = {clsi_nodes(st, n), clsi_nodes(st, m), CLS_NO_NODE,
+                        clsi_nodes(st, m), more,              more + n,
+                        kappa};
     clsi_place_at(s, at, m * n, s->bound.friction, friction);
     clsi_place_at(s, at, m * m, s->bound.conductance, kappa);
     clsi_place_at(s, at, n, s->bound.force, external);
@@ -95,7 +97,8 @@ clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
             flows.force[j] = cls_add(g, flows.force[j], friction[i * n + j]);
     }
     for (size_t i = 0; i < m; i++) {
-        flows.heat[i] = cls_sub(g, more[n + i], clsi_dot(st, n, friction + i * n, at->v));
+        flows.own[i] = cls_neg(g, clsi_dot(st, n, friction + i * n, at->v));
+        flows.heat[i] = cls_add(g, more[n + i], flows.own[i]);
         for (size_t k = 0; k < m; k++) {
             cls_node drop = cls_sub(g, at->T[k], at->T[i]);
             flows.heat[i] = cls_add(g, flows.heat[i], cls_mul(g, kappa[i * m + k], drop));

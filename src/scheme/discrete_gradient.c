@@ -149,7 +149,7 @@ static void build(clsi_step *st) {
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
-        projected_brackets(st, &middle, &star, D, rate_q, against, flows.heat);
+        projected_brackets(st, &middle, &star, D, rate_q, against, flows.own);
     else
         clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
     for (size_t j = 0; j < nq; j++) {
@@ -161,10 +161,11 @@ static void build(clsi_step *st) {
         cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }
+    cls_node *dS = clsi_nodes(st, m), *row = clsi_nodes(st, m);
+    for (size_t i = 0; i < m; i++) dS[i] = cls_sub(g, next->S[i], start->S[i]);
+    if (clsi_heat_balances(st, &flows, &middle, dS, share, row) != CLS_OK) st->exhausted = 1;
     for (size_t i = 0; i < m; i++) {
-        cls_node dS = cls_sub(g, next->S[i], start->S[i]);
-        cls_node heat = cls_add(g, cls_mul(g, st->h, flows.heat[i]), share);
-        clsi_equation(st, cls_sub(g, cls_mul(g, star.T[i], dS), heat));
+        clsi_equation(st, row[i]);
         /* With the correction T* may come near 0 although both ends are warm; where there is little
          * friction that is a root too, on which dS is anything. */
         cls_node ends = cls_add(g, start->T[i], next->T[i]);

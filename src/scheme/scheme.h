@@ -98,11 +98,18 @@ void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const
 void clsi_finish_work(clsi_step *st, cls_node power);
 
 /* Forces at a place given piece by piece (discrete velocities, discrete temperatures, ...):
- * force[j] = sum of frictions and external forces, heat[i] = T_i S_i', power of external forces. */
+ * force[j] = sum of frictions and external forces, heat[i] = T_i S_i', power of external forces.
+ * The pieces of heat[i]: own[i] of frictions, operator_heat[i] of a friction operator (whose force
+ * is operator_force), and of conduction sum_k kappa[i, k] (T_k - T_i). */
 typedef struct clsi_flows {
     cls_node *force, *heat, power;
+    cls_node *own, *operator_force, *operator_heat, *kappa; /* (m), (n), (m), (m, m) */
 } clsi_flows;
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at);
+/* The m heat balances with dS the changes of the entropies at the place's temperatures, each flow
+ * between entropies in one place; `share` is given to every entropy (balance.c). */
+cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
+                              const cls_node *dS, cls_node share, cls_node *row);
 
 /* a + c b and (a + b)/2, component by component. */
 cls_node *clsi_axpy(clsi_step *st, size_t n, const cls_node *a, cls_node c, const cls_node *b);

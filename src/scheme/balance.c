@@ -1,0 +1,119 @@
+/* Heat balances written so that what leaves one entropy enters the other to the last bit.
+ *
+ * Problem: the entropies of a step of discrete-gradient satisfy T_i* dS_i = h (own_i + exchanged_i),
+ * where exchanged_i is what conduction and a friction operator bring. With a stiff conduction,
+ * kappa (T_j* - T_i*) is a large number times the round-off of a temperature: solved for dS_i in one
+ * balance and computed anew in the other, the two differ by h kappa eps T, which is energy from
+ * nowhere. So each flow is written once. The entropies that exchange heat are a graph; along a
+ * spanning tree of it
+ *
+ *     row of i    = balance of all entropies below i and i itself: only what crosses the border
+ *     row of root = balance of the whole tree: nothing is exchanged with anyone
+ *
+ * These are sums of the rows as they stand in docs/laws.md (1), so the solution is the same; but the
+ * total contains no conductance at all, and its round-off does not know how stiff the system is.
+ * Reservoirs come first as roots: their entropy is then solved on paper (presolve.c) from the total.
+ *
+ * The total of a friction operator is -force.v, since M dE = 0 (docs/laws.md, 19). */
+#include "scheme/scheme.h"
+#include "base/base.h"
+#include <stdlib.h>
+
+typedef struct tree {
+    clsi_step *st;
+    const clsi_flows *flows;
+    const cls_node *T;
+    size_t *parent, *order, *root; /* (m): itself for roots; parents before children */
+    cls_node *below;               /* (m) sum of T dS - h own - share over the subtree */
+} tree;
+
+/* 1 when heat may go from i to k. */
+static int exchange(const tree *b, size_t i, size_t k) {
+    const cls_graph *g = b->st->g;
+    if (!cls_is_constant(g, b->flows->kappa[i * b->st->m + k], 0)) return 1;
+    return !cls_is_constant(g, b->flows->operator_heat[i], 0) &&
+           !cls_is_constant(g, b->flows->operator_heat[k], 0);
+}
+
+static int is_reservoir(const tree *b, size_t i) {
+    return !cls_depends(b->st->g, b->T[i], b->st->n_unknowns, b->st->unknown);
+}
+
+/* All that can be reached from `root`, breadth first; returns the number of entropies placed. */
+static size_t grow(tree *b, size_t root, size_t placed) {
+    size_t m = b->st->m;
+    b->parent[root] = b->root[root] = root;
+    b->order[placed++] = root;
+    for (size_t at = placed - 1; at < placed; at++)
+        for (size_t k = 0; k < m; k++) {
+            size_t i = b->order[at];
+            if (b->parent[k] != m || !exchange(b, i, k)) continue;
+            b->parent[k] = i;
+            b->root[k] = root;
+            b->order[placed++] = k;
+        }
+    return placed;
+}
+
+static void span(tree *b) {
+    size_t m = b->st->m, placed = 0;
+    for (size_t i = 0; i < m; i++) b->parent[i] = m; /* nobody yet */
+    for (size_t i = 0; i < m; i++)
+        if (b->parent[i] == m && is_reservoir(b, i)) placed = grow(b, i, placed);
+    for (size_t i = 0; i < m; i++)
+        if (b->parent[i] == m) placed = grow(b, i, placed);
+}
+
+/* 1 when k is i or below it. */
+static int is_below(const tree *b, size_t i, size_t k) {
+    while (k != i && b->parent[k] != k) k = b->parent[k];
+    return k == i;
+}
+
+/* Heat per time into the entropies at and below i from those that are not. */
+static cls_node crossing(const tree *b, size_t i) {
+    cls_graph *g = b->st->g;
+    size_t m = b->st->m;
+    cls_node sum = cls_constant(g, 0);
+    for (size_t a = 0; a < m; a++) {
+        if (!is_below(b, i, a)) continue;
+        sum = cls_add(g, sum, b->flows->operator_heat[a]);
+        for (size_t k = 0; k < m; k++) {
+            if (is_below(b, i, k)) continue;
+            cls_node drop = cls_sub(g, b->T[k], b->T[a]);
+            sum = cls_add(g, sum, cls_mul(g, b->flows->kappa[a * m + k], drop));
+        }
+    }
+    return sum;
+}
+
+/* What a friction operator brings to all entropies together, for the tree that has it. */
+static cls_node brought(const tree *b, size_t root, const cls_node *v) {
+    cls_graph *g = b->st->g;
+    for (size_t i = 0; i < b->st->m; i++)
+        if (b->root[i] == root && !cls_is_constant(g, b->flows->operator_heat[i], 0))
+            return cls_neg(g, clsi_dot(b->st, b->st->n, b->flows->operator_force, v));
+    return cls_constant(g, 0);
+}
+
+cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
+                              const cls_node *dS, cls_node share, cls_node *row) {
+    cls_graph *g = st->g;
+    size_t m = st->m, *block = clsi_calloc(3 * m, sizeof *block);
+    if (!block) return CLS_MEMORY;
+    tree b = {st, flows, at->T, block, block + m, block + 2 * m, clsi_nodes(st, m)};
+    span(&b);
+    for (size_t i = 0; i < m; i++) {
+        cls_node heat = cls_add(g, cls_mul(g, st->h, flows->own[i]), share);
+        b.below[i] = cls_sub(g, cls_mul(g, at->T[i], dS[i]), heat);
+    }
+    for (size_t k = m; k-- > 0;) { /* children before parents */
+        size_t i = b.order[k], parent = b.parent[i];
+        int top = parent == i;
+        if (!top) b.below[parent] = cls_add(g, b.below[parent], b.below[i]);
+        cls_node heat = top ? brought(&b, i, at->v) : crossing(&b, i);
+        row[i] = cls_sub(g, b.below[i], cls_mul(g, st->h, heat));
+    }
+    free(block);
+    return CLS_OK;
+}
