@@ -3,13 +3,34 @@
  * An equation r_k = 0 that is affine in its own unknown u_k, with a coefficient free of unknowns,
  * gives u_k = -r_k(u_k = 0) / coefficient; put into everything else, the system is smaller by one.
  * Explicit schemes lose all their unknowns this way, and the discrete gradient of a mass on a
- * gas spring goes from three unknowns to two. Newton is invariant under it, so only time changes.
- */
+ * gas spring goes from three unknowns to two. Newton is invariant under it, so only time changes;
+ * but solving on paper is elimination without pivoting and without a second iteration. Two masses
+ * with a stiff friction k between them need each other: with one eliminated, the coefficient of the
+ * other is k - k + ..., and h k eps of it is wrong. So a coefficient that is more than the
+ * unknown's own (proportional to h) is divided by only where no other equation looks back. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include "expr/graph.h"
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether the coefficient is c h or c: nothing acts back on the unknown within the step. */
+static int is_plain(clsi_step *st, cls_node slope) {
+    cls_graph *g = st->g;
+    cls_node by_h = cls_derivative(g, slope, st->h);
+    cls_node rest = clsi_simplify_written(g, cls_sub(g, slope, cls_mul(g, st->h, by_h)));
+    return cls_is_constant(g, rest, 0) ||
+           cls_is_constant(g, clsi_simplify_written(g, by_h), 0);
+}
+
+/* Whether another equation contains u_k, and its unknown stands in equation k. */
+static int is_mutual(const clsi_step *st, size_t k) {
+    for (size_t j = 0; j < st->n_unknowns; j++)
+        if (j != k && cls_depends(st->g, st->residual[j], 1, &st->unknown[k]) &&
+            cls_depends(st->g, st->residual[k], 1, &st->unknown[j]))
+            return 1;
+    return 0;
+}
 
 /* u_k from its own equation, or CLS_NO_NODE when that equation is not of the kind. */
 static cls_node solve_alone(clsi_step *st, size_t k) {
@@ -18,6 +39,7 @@ static cls_node solve_alone(clsi_step *st, size_t k) {
     cls_node slope = clsi_simplify_written(g, cls_derivative(g, st->residual[k], st->unknown[k]));
     if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return CLS_NO_NODE;
     if (cls_depends(g, slope, st->n_unknowns, st->unknown)) return CLS_NO_NODE;
+    if (is_mutual(st, k) && !is_plain(st, slope)) return CLS_NO_NODE;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
     cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
     return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
