@@ -78,8 +78,12 @@ clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     size_t n = st->n, m = st->m;
     cls_node *friction = clsi_nodes(st, m * n), *kappa = clsi_nodes(st, m * m);
     cls_node *external = clsi_nodes(st, n), *more = clsi_nodes(st, n + m);
-    clsi_flows flows = {clsi_nodes(st, n), clsi_nodes(st, m), CLS_NO_NODE,
-                        clsi_nodes(st, m), more,              more + n,
+    clsi_flows flows = {clsi_nodes(st, n),
+                        clsi_nodes(st, m),
+                        CLS_NO_NODE,
+                        clsi_nodes(st, m),
+                        more,
+                        more + n,
                         kappa};
     clsi_place_at(s, at, m * n, s->bound.friction, friction);
     clsi_place_at(s, at, m * m, s->bound.conductance, kappa);

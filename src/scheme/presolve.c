@@ -19,8 +19,7 @@ static int is_plain(clsi_step *st, cls_node slope) {
     cls_graph *g = st->g;
     cls_node by_h = cls_derivative(g, slope, st->h);
     cls_node rest = clsi_simplify_written(g, cls_sub(g, slope, cls_mul(g, st->h, by_h)));
-    return cls_is_constant(g, rest, 0) ||
-           cls_is_constant(g, clsi_simplify_written(g, by_h), 0);
+    return cls_is_constant(g, rest, 0) || cls_is_constant(g, clsi_simplify_written(g, by_h), 0);
 }
 
 /* Whether another equation contains u_k, and its unknown stands in equation k. */

@@ -43,25 +43,27 @@ static const struct {
      "resistive couple(i, entropy h, entropy c): matrix {i, i} = k, {i, h} = 0.1*k, {h, h} = k\n"
      "connect coil.i, couple.i\nconnect hot.s_h, couple.h\nconnect air.s_c, couple.c\n"
      "start i = 1, s_h = 1, s_c = 0.5\n"},
-    {"heat exchange", "coordinate x\nentropy S1, S2\nparameter k = 1\nhamiltonian p.x^2/2 + x^2/2 + exp(S1) + 2*exp(S2/2)\n"
+    {"heat exchange", "coordinate x\nentropy S1, S2\nparameter k = 1\nhamiltonian p.x^2/2 + x^2/2 "
+                      "+ exp(S1) + 2*exp(S2/2)\n"
                       "heat exchange T1 <-> T2: k\nstart x = 1, p.x = 0, S1 = 1, S2 = 0.3\n"},
-    {"a chain of four", "coordinate x\nentropy S1, S2, S3, S4\nparameter k = 1\n"
-                        "hamiltonian p.x^2/2 + x^2/2 + exp(S1) + 2*exp(S2/2) + exp(S3) + 3*exp(S4/3)\n"
-                        "heat exchange T1 <-> T2: k\nheat exchange T2 <-> T3: 0.01*k\n"
-                        "heat exchange T3 <-> T4: 30*k\n"
-                        "start x = 1, p.x = 0, S1 = 1, S2 = 0.3, S3 = 0.5, S4 = 0\n"},
-    {"a ring of three", "coordinate x\nentropy S1, S2, S3\nparameter k = 1\n"
-                        "hamiltonian p.x^2/2 + x^2/2 + exp(S1) + 2*exp(S2/2) + exp(S3)\n"
-                        "heat exchange T1 <-> T2: k\nheat exchange T2 <-> T3: 0.01*k\n"
-                        "heat exchange T3 <-> T1: 3*k\nstart x = 1, p.x = 0, S1 = 1, S2 = 0.3, S3 = 0.5\n"},
+    {"a chain of four",
+     "coordinate x\nentropy S1, S2, S3, S4\nparameter k = 1\n"
+     "hamiltonian p.x^2/2 + x^2/2 + exp(S1) + 2*exp(S2/2) + exp(S3) + 3*exp(S4/3)\n"
+     "heat exchange T1 <-> T2: k\nheat exchange T2 <-> T3: 0.01*k\n"
+     "heat exchange T3 <-> T4: 30*k\n"
+     "start x = 1, p.x = 0, S1 = 1, S2 = 0.3, S3 = 0.5, S4 = 0\n"},
+    {"a ring of three",
+     "coordinate x\nentropy S1, S2, S3\nparameter k = 1\n"
+     "hamiltonian p.x^2/2 + x^2/2 + exp(S1) + 2*exp(S2/2) + exp(S3)\n"
+     "heat exchange T1 <-> T2: k\nheat exchange T2 <-> T3: 0.01*k\n"
+     "heat exchange T3 <-> T1: 3*k\nstart x = 1, p.x = 0, S1 = 1, S2 = 0.3, S3 = 0.5\n"},
     {"friction", "coordinate x\nentropy S\nparameter k = 1\n"
                  "hamiltonian p.x^2/2 + x^2/2 + exp(S)\nfriction on S: x <- -k*v.x\n"
                  "start x = 1, p.x = 0.5, S = 0.2\n"},
-    {"friction between two masses",
-     "coordinate x, y\nentropy S\nparameter k = 1\n"
-     "hamiltonian p.x^2/2 + p.y^2 + x^2/2 + (x - y)^2 + exp(S)\n"
-     "friction on S: x <- -k*(v.x - v.y), y <- -k*(v.y - v.x)\n"
-     "start x = 1, y = 0, p.x = 0.5, p.y = 0, S = 0.2\n"},
+    {"friction between two masses", "coordinate x, y\nentropy S\nparameter k = 1\n"
+                                    "hamiltonian p.x^2/2 + p.y^2 + x^2/2 + (x - y)^2 + exp(S)\n"
+                                    "friction on S: x <- -k*(v.x - v.y), y <- -k*(v.y - v.x)\n"
+                                    "start x = 1, y = 0, p.x = 0.5, p.y = 0, S = 0.2\n"},
     {"friction that grows with the speed",
      "coordinate x\nentropy S1, S2\nparameter k = 1\n"
      "hamiltonian p.x^2/2 + x^4/4 + exp(S1) + exp(S2)\nfriction on S1: x <- -k*v.x^3\n"
