@@ -177,9 +177,10 @@ static cls_status print_json(const verdict *v, cls_error *error) {
     json_t *laws = json_array();
     for (size_t i = 0; laws && i < cls_audit_count(v->audit); i++) {
         const cls_law *l = cls_audit_law(v->audit, i);
-        json_array_append_new(laws, json_pack("{s:s, s:b, s:o, s:o, s:s}", "name", l->name,
-                                              "passed", l->passed, "value", cli_json_real(l->value),
-                                              "limit", cli_json_real(l->limit), "text", l->text));
+        json_array_append_new(laws, json_pack("{s:s, s:b, s:b, s:o, s:o, s:s}", "name", l->name,
+                                              "passed", l->passed, "finding", l->finding, "value",
+                                              cli_json_real(l->value), "limit",
+                                              cli_json_real(l->limit), "text", l->text));
     }
     json_t *o = json_pack("{s:b, s:s, s:s?, s:o}", "passed", cls_audit_passed(v->audit), "system",
                           v->system, "scheme", v->scheme, "laws", laws);
@@ -192,17 +193,19 @@ static cls_status print_table(const verdict *v, cls_error *error) {
     int colour = cli_colour(stdout);
     const char *good = colour ? CLI_GREEN : "", *bad = colour ? CLI_RED : "",
                *plain = colour ? CLI_PLAIN : "";
-    size_t n = cls_audit_count(v->audit), broken = 0;
+    size_t n = cls_audit_count(v->audit), broken = 0, findings = 0;
     cli_grid g;
     cli_grid_begin(&g, "llrrl");
     for (size_t i = 0; i < n; i++) {
         const cls_law *l = cls_audit_law(v->audit, i);
-        cli_grid_cell(&g, "%s%s%s", l->passed ? good : bad, l->passed ? "ok" : "FAIL", plain);
+        const char *word = l->passed ? l->finding ? "--" : "ok" : "FAIL";
+        cli_grid_cell(&g, "%s%s%s", l->passed ? good : bad, word, plain);
         cli_grid_cell(&g, "%s", l->name);
         cli_grid_cell(&g, "%.3g", l->value);
         cli_grid_cell(&g, "(%.3g)", l->limit);
         cli_grid_cell(&g, "%s", l->text);
         broken += !l->passed;
+        findings += l->finding && l->passed;
     }
     printf("%s%s%s: value, (limit), what was seen\n", v->system, v->scheme ? " by " : "",
            v->scheme ? v->scheme : "");
@@ -214,9 +217,16 @@ static cls_status print_table(const verdict *v, cls_error *error) {
     else if (finer)
         printf("no step from h = %g down to %g shows the order\n", v->h, v->order_step);
     if (broken)
-        printf("%s%zu of %zu laws are broken%s\n", bad, broken, n, plain);
+        printf("%s%zu of %zu laws are broken%s\n", bad, broken, n - findings, plain);
+    else if (n == findings)
+        printf("no law was judged: the system promises none\n");
     else
-        printf("%sall %zu laws hold%s\n", good, n, plain);
+        printf("%sall %zu laws hold%s", good, n - findings, plain);
+    if (!broken && n > findings)
+        printf(findings == 0   ? "\n"
+               : findings == 1 ? ", 1 finding\n"
+                               : ", %zu findings\n",
+               findings);
     return status;
 }
 

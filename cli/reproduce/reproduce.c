@@ -184,7 +184,8 @@ static void print_cell(cli_grid *g, const cli_cell *c, int colour) {
 
 static cls_status print_table(const cli_item *item, const cli_findings *f, cls_error *error) {
     static const char *const heads[] = {"row", "column", "paper", "expected", "ours", "verdict"};
-    size_t bad = failures(f);
+    size_t bad = failures(f), judged = 0;
+    for (size_t i = 0; i < f->n; i++) judged += f->cells[i].expected != NULL;
     cli_grid g;
     printf("%s: %s\n\n%s\n", item->name, item->doc, item->text);
     cli_grid_begin(&g, "llrrrl");
@@ -192,9 +193,9 @@ static cls_status print_table(const cli_item *item, const cli_findings *f, cls_e
     for (size_t i = 0; i < f->n; i++) print_cell(&g, &f->cells[i], cli_colour(stdout));
     cls_status status = cli_grid_end(&g, stdout, error);
     if (bad)
-        printf("\n%zu of %zu cells are out of tolerance\n", bad, f->n);
+        printf("\n%zu of %zu cells are out of tolerance; %zu shown\n", bad, judged, f->n - judged);
     else
-        printf("\nall %zu cells are within tolerance\n", f->n);
+        printf("\n%zu cells judged, all within tolerance; %zu shown\n", judged, f->n - judged);
     return status;
 }
 

@@ -14,6 +14,7 @@ extern "C" {
 typedef struct cls_law {
     char name[64]; /* "energy", "entropy", "invariant g", "dissipation", ... */
     int passed;
+    int finding;    /* measured and reported, never judged: it counts as no law */
     double value;   /* what was measured */
     double limit;   /* what it may be at most (or at least: see `text`) */
     char text[256]; /* a sentence for a person: what was measured and where the worst is */
@@ -36,8 +37,8 @@ CLS_API cls_audit_options cls_audit_defaults(void);
 /* Judges a trajectory: the table needs time and the system's state columns (any complete set:
  * q with v.q or p.q, S or T). Laws along the path: energy, entropy, invariants, domain; laws of the
  * definition over the data's range and beyond it: dissipation sign, heat exchange sign, momentum at
- * rest, mass matrix positive, heat capacity positive, temperature positive. "convexity" is told
- * (and passes always) where there are momenta and entropies: `value` is the smallest eigenvalue
+ * rest, mass matrix positive, heat capacity positive, temperature positive. "momentum
+ * at rest" and "convexity" are findings: they are reported and judge nothing. Convexity is reported where there are momenta and entropies: `value` is the smallest eigenvalue
  * over the data of a thermal lagrangian's Hessian in (v, T), of a hamiltonian's in (p, S). */
 CLS_API cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
                                         const cls_audit_options *options, cls_audit **out,
