@@ -69,10 +69,12 @@ const cli_command cli_export = {
     .doc = "a system or a model as C source or as a JavaScript module",
     .usage = "c|js SYSTEM|MODEL -o PATH [options]",
     .examples = "  clausius export c adiabatic-piston -o piston\n"
-                "  clausius export c learned.safetensors -o learned --prefix gas\n",
+                "  clausius export c learned.safetensors -o learned --prefix gas\n"
+                "  clausius export js pendulum -o pendulum.mjs\n",
     .notes = "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
              "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
-             "same bits as simulate.\n",
+             "same bits as simulate. js writes one ES module without imports: `info`, and a class\n"
+             "`Model` with start, step, row.\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

@@ -202,25 +202,28 @@ static int column_of(const clsi_export *e, const char *name) {
     return -1;
 }
 
-/* Limits of a start: of coordinates, and of temperatures where these are states. */
-static cls_status append_limits(clsi_text *out, const clsi_export *e, cls_error *error) {
+double clsi_state_limit(const clsi_export *e, size_t k, int high) {
     const cls_system *s = e->s;
-    size_t nz = e->sp->nz, heat = s->nq + s->n;
-    double *low = clsi_calloc(2 * nz + 1, sizeof *low), *high = low + nz;
-    if (!low) return clsi_no_memory(error);
-    for (size_t k = 0; k < nz; k++) {
-        const clsi_variable *x = k < s->nq ? &s->coordinate[k] : NULL;
-        if (k >= heat && s->form->kind == CLSI_FORM_THERMAL) x = &s->temperature[k - heat];
-        low[k] = x ? x->low : -INFINITY;
-        high[k] = x ? x->high : INFINITY;
-    }
-    append_numbers(out, "clsi_start_low", nz, low);
-    append_numbers(out, "clsi_start_high", nz, high);
-    free(low);
-    return CLS_OK;
+    size_t heat = s->nq + s->n;
+    const clsi_variable *x = k < s->nq ? &s->coordinate[k] : NULL;
+    if (k >= heat && k < e->sp->nz && s->form->kind == CLSI_FORM_THERMAL)
+        x = &s->temperature[k - heat];
+    return high ? (x ? x->high : INFINITY) : (x ? x->low : -INFINITY);
 }
 
-static cls_status append_tables(clsi_text *out, const clsi_export *e, cls_error *error) {
+static void append_limits(clsi_text *out, const clsi_export *e) {
+    for (int high = 0; high < 2; high++) {
+        clsi_text_append(out, high ? "static const double clsi_start_high[] = {"
+                                   : "static const double clsi_start_low[] = {");
+        for (size_t k = 0; k < e->sp->nz; k++) {
+            clsi_append_number(out, clsi_state_limit(e, k, high));
+            clsi_text_append(out, ", ");
+        }
+        clsi_text_append(out, "0};\n");
+    }
+}
+
+static void append_tables(clsi_text *out, const clsi_export *e) {
     const char *const texts[] = {e->source, e->sp->scheme->info.name,
                                  e->options.version ? e->options.version : cls_version()};
     static const char *const names[] = {"system", "scheme", "version"};
@@ -247,7 +250,7 @@ static cls_status append_tables(clsi_text *out, const clsi_export *e, cls_error 
     append_numbers(out, "clsi_default_start", e->n_state, e->start);
     clsi_text_printf(out, "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
                      column_of(e, "energy"), column_of(e, "entropy"));
-    return append_limits(out, e, error);
+    append_limits(out, e);
 }
 
 static void append_unit_check(clsi_text *out, const clsi_export *e) {
@@ -302,8 +305,8 @@ cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) 
     clsi_text_append(out, "\n#define CLSI_DENSE CLSI_KERNEL\n");
     clsi_text_append(out, clsi_dense_text);
     clsi_text_append(out, "\n");
-    cls_status status = append_tables(out, e, error);
-    if (status == CLS_OK) status = append_programs(out, e, error);
+    append_tables(out, e);
+    cls_status status = append_programs(out, e, error);
     if (status != CLS_OK) return status;
     clsi_append_host(out, e);
     append_unit_check(out, e);

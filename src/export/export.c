@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const clsi_target *const targets[] = {&clsi_target_c};
+static const clsi_target *const targets[] = {&clsi_target_c, &clsi_target_js};
 enum { n_targets = sizeof targets / sizeof *targets };
 
 cls_export_options cls_export_defaults(void) {

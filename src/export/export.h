@@ -69,6 +69,10 @@ void clsi_outputs_clear(clsi_outputs *o);
 
 /* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
+/* Where a start may lie: of coordinates, and of temperatures where these are states. */
+double clsi_state_limit(const clsi_export *e, size_t k, int high);
+/* The whole module as text; renames the export. */
+cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error);
 void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
 cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
 /* Counts what the header needs: to be called first. */
@@ -83,10 +87,10 @@ typedef struct clsi_target {
     const char *name, *doc;
     cls_status (*write)(clsi_export *e, const char *path, cls_export_info *info, cls_error *error);
 } clsi_target;
-extern const clsi_target clsi_target_c;
+extern const clsi_target clsi_target_c, clsi_target_js;
 
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_newton_text[], clsi_step_text[], clsi_export_model_text[],
-    clsi_export_main_text[];
+    clsi_export_main_text[], clsi_export_prelude_text[];
 
 #endif

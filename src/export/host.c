@@ -88,8 +88,7 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
         out,
         "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) clsi_residual_first((nw)->in, (nw)->keep, to)\n"
         "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_residual_rest((nw)->in, (nw)->keep, to)\n"
-        "#define CLSI_RUN_GUESS(sim) \\\n"
-        "    clsi_guess((sim)->newton.in, (sim)->newton.in + CLSI_BASE(&(sim)->newton))\n"
+        "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
         "#define CLSI_RUN_NEXT(sim) clsi_next((sim)->newton.in, (sim)->next_out)\n"
         "#define CLSI_RUN_MONITOR(sim, to) \\\n"
         "    (clsi_place(sim, (sim)->row_in), clsi_monitor((sim)->row_in, to))\n"
@@ -102,14 +101,18 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out,
                      "\nstatic void clsi_normalise_all(cls_simulator *sim) {\n    (void)sim;\n");
     for (size_t k = 0; k < s->n_units; k++)
-        clsi_text_printf(out, "    clsi_normalise(%zu, sim->state + %zu);\n", s->units[k].count,
-                         s->units[k].first);
+        clsi_text_printf(out,
+                         "    double *x%zu = sim->state + %zu;\n    clsi_normalise(%zu, x%zu);\n",
+                         k, s->units[k].first, s->units[k].count, k);
     clsi_text_append(out, "}\n\n/* z, work, t: what programs about one state read. */\n"
                           "static void clsi_place(const cls_simulator *sim, double *in) {\n"
                           "    int nz = CLSI_STATES(&sim->newton);\n"
                           "    for (int i = 0; i < nz; i++) in[i] = sim->state[i];\n"
                           "    in[nz] = CLSI_HAS_WORK(sim) ? sim->state[nz] : 0;\n"
-                          "    in[nz + 1] = CLSI_TIME(sim);\n}\n");
+                          "    in[nz + 1] = CLSI_TIME(sim);\n}\n\n"
+                          "static void clsi_run_guess(cls_simulator *sim) {\n"
+                          "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
+                          "    clsi_guess(sim->newton.in, u);\n}\n");
 }
 
 void clsi_append_host(clsi_text *out, const clsi_export *e) {

@@ -19,6 +19,20 @@ test_c_prints_what_simulate_prints() {
     expect_stdout 'laws hold'
 }
 
+test_js_follows_the_library() {
+    command -v node >/dev/null || skip "no node"
+    local s n=0
+    for s in $("$CLAUSIUS" systems | cut -d' ' -f1); do
+        n=$((n + 1))
+        "$CLAUSIUS" export js "$s" -o m.mjs --quiet || fail "export js $s"
+        "$CLAUSIUS" simulate "$s" --steps 200 --quiet -o rows.csv || fail "simulate $s"
+        run node "$SOURCE/tests/export/check.mjs" m.mjs rows.csv
+        expect_ok
+        expect_stdout ': 201 rows'
+    done
+    expect test $n -ge 14
+}
+
 test_names_are_mapped() {
     run "$CLAUSIUS" export c pendulum -o p --prefix swing --quiet
     expect_ok
@@ -33,7 +47,7 @@ test_what_cannot_be_exported_is_refused() {
     expect test ! -e p
     run "$CLAUSIUS" export cc pendulum -o p
     expect_exit 2
-    expect_stderr "'cc' is no kind of export; there are c"
+    expect_stderr "'cc' is no kind of export; there are c, js"
     run "$CLAUSIUS" export c pendulum
     expect_exit 2
     expect_stderr 'say where it goes: -o DIR'

@@ -1,0 +1,142 @@
+/* The target `js`: one ES module, the exported C translated word by word (translate.c) and a class
+ * around it. Browsers and node have their own exp and log: paths agree with the library's to about
+ * 1e-12, laws hold to round-off. */
+#include "export/export.h"
+#include "export/translate.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void append_string(clsi_text *out, const char *text) {
+    clsi_text_append(out, "\"");
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c < 32 || *c == '"' || *c == '\\' || *c == '<') /* "</script>" may stand in a page */
+            clsi_text_printf(out, "\\x%02x", *c);
+        else
+            clsi_text_append_n(out, (const char *)c, 1);
+    clsi_text_append(out, "\"");
+}
+
+static void append_value(clsi_text *out, const char *key, double value) {
+    char text[32];
+    clsi_format_double(value, text);
+    clsi_text_printf(out, ", %s: %s", key,
+                     isfinite(value) ? text
+                     : value > 0     ? "Infinity"
+                                     : "-Infinity");
+}
+
+static void append_label(clsi_text *out, const clsi_label *l) {
+    clsi_text_append(out, "{ name: ");
+    append_string(out, l->name);
+    clsi_text_append(out, ", unit: ");
+    append_string(out, l->unit ? l->unit : "");
+}
+
+static void append_info(clsi_text *out, const clsi_export *e) {
+    const struct {
+        const char *key, *value;
+    } texts[] = {{"system", e->source},
+                 {"title", cls_system_title(e->s)},
+                 {"scheme", e->sp->scheme->info.name},
+                 {"keeps", e->sp->scheme->info.keeps},
+                 {"version", e->options.version ? e->options.version : cls_version()}};
+    clsi_text_append(out, "\nexport const info = {");
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        clsi_text_printf(out, "%s %s: ", k ? "," : "", texts[k].key);
+        append_string(out, texts[k].value);
+    }
+    append_value(out, "h", e->sp->options.h);
+    append_value(out, "until", cls_system_default_until(e->s));
+    clsi_text_append(out, ",\n  states: [");
+    for (size_t k = 0; k < e->n_state; k++) {
+        clsi_text_append(out, k ? ",\n    " : "\n    ");
+        append_label(out, &e->states[k]);
+        append_value(out, "start", e->start[k]);
+        append_value(out, "low", clsi_state_limit(e, k, 0));
+        append_value(out, "high", clsi_state_limit(e, k, 1));
+        clsi_text_append(out, " }");
+    }
+    clsi_text_append(out, "],\n  columns: [");
+    for (size_t k = 0; k < e->n_columns; k++) {
+        clsi_text_append(out, k ? ",\n    " : "\n    ");
+        append_label(out, &e->columns[k]);
+        clsi_text_append(out, " }");
+    }
+    clsi_text_append(out, "],\n  parameters: [], inputs: [] };\n");
+}
+
+static const char class_text[] =
+    "\n// One motion. start, step and set return '' or a sentence that says why they were "
+    "refused;\n"
+    "// the motion then stays where it was.\n"
+    "export class Model {\n"
+    "  constructor() { this.m = new model(); model_defaults(this.m); }\n"
+    "  start(values = {}, time = 0) {\n"
+    "    const state = Float64Array.from(info.states, s => s.start);\n"
+    "    for (const [name, value] of Object.entries(values)) {\n"
+    "      const k = info.states.findIndex(s => s.name === name);\n"
+    "      if (k < 0) return `no state is called ${name}; there are `\n"
+    "        + info.states.map(s => s.name).join(', ');\n"
+    "      state[k] = value;\n"
+    "    }\n"
+    "    const kept = structuredClone(this.m.state), status = model_start(this.m, time, state);\n"
+    "    if (status) this.m.state.set(kept);\n"
+    "    return status ? model_reason(status) : '';\n"
+    "  }\n"
+    "  step(h = info.h) {\n"
+    "    const status = model_step(this.m, h);\n"
+    "    return status ? model_reason(status) : '';\n"
+    "  }\n"
+    "  get time() { return model_time(this.m); }\n"
+    "  get state() { return this.m.state.slice(); }\n"
+    "  row() { const row = new Float64Array(info.columns.length); model_row(this.m, row); return "
+    "row; }\n"
+    "  get(name) { return this.row()[info.columns.findIndex(c => c.name === name)]; }\n"
+    "  energy() { return model_energy(this.m); }\n"
+    "  entropy() { return model_entropy(this.m); }\n"
+    "  work() { return model_work(this.m); }\n"
+    "  energyError() { return model_energy_error(this.m); }\n"
+    "}\n";
+
+cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error) {
+    clsi_text header = {0}, source = {0};
+    snprintf(e->prefix, sizeof e->prefix, "model"); /* a module has a scope of its own */
+    snprintf(e->upper, sizeof e->upper, "MODEL");
+    cls_status status = clsi_export_source(e, &source, error);
+    if (status == CLS_OK) status = clsi_export_header(e, &header, error);
+    clsi_text_printf(out, "// %s by %s, written by clausius %s. An ES module without imports.\n",
+                     e->source, e->sp->scheme->info.name, cls_version());
+    clsi_text_append(out, clsi_export_prelude_text);
+    clsi_text_append_n(&header, source.data ? source.data : "", source.length);
+    if (status == CLS_OK && (header.failed || source.failed)) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_translate(header.data, out, error);
+    append_info(out, e);
+    clsi_text_append(out, class_text);
+    clsi_text_clear(&header);
+    clsi_text_clear(&source);
+    return status;
+}
+
+static cls_status write_js(clsi_export *e, const char *path, cls_export_info *info,
+                           cls_error *error) {
+    clsi_text text = {0};
+    clsi_file file;
+    cls_status status = clsi_export_module(e, &text, error);
+    if (status == CLS_OK && text.failed) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_file_open(&file, path, error);
+    if (status == CLS_OK) {
+        fwrite(text.data, 1, text.length, file.stream);
+        status = clsi_file_commit(&file, error);
+    }
+    info->files = 1;
+    info->bytes = text.length;
+    clsi_text_clear(&text);
+    return status;
+}
+
+const clsi_target clsi_target_js = {
+    .name = "js",
+    .doc = "one ES module without imports, for pages and node",
+    .write = write_js,
+};
