@@ -16,6 +16,11 @@ typedef struct cls_table cls_table;
 
 CLS_API cls_status cls_table_create(size_t n_columns, const char *const *names, cls_table **out,
                                     cls_error *error);
+/* A table over columns of the caller, `rows` numbers each, which outlive it: nothing is copied, and
+ * no row can be appended. */
+CLS_API cls_status cls_table_borrow(size_t n_columns, const char *const *names, size_t rows,
+                                    const double *const *columns, cls_table **out,
+                                    cls_error *error);
 /* `path` "-" reads standard input. Errors name file, line, column and what was expected. */
 CLS_API cls_status cls_table_read(const char *path, cls_table **out, cls_error *error);
 CLS_API cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error);

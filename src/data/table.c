@@ -75,13 +75,24 @@ cls_status cls_table_create(size_t n_columns, const char *const *names, cls_tabl
     return CLS_OK;
 }
 
+cls_status cls_table_borrow(size_t n_columns, const char *const *names, size_t rows,
+                            const double *const *columns, cls_table **out, cls_error *error) {
+    cls_status status = cls_table_create(n_columns, names, out, error);
+    if (status) return status;
+    (*out)->borrowed = 1;
+    (*out)->rows = (*out)->room = rows;
+    /* Only append writes to columns, and it refuses these. */
+    for (size_t i = 0; i < n_columns; i++) (*out)->columns[i] = (double *)columns[i];
+    return CLS_OK;
+}
+
 void cls_table_free(cls_table **table) {
     cls_table *t = *table;
     *table = NULL;
     if (!t) return;
     for (size_t i = 0; i < t->n_columns; i++) {
         if (t->names) free(t->names[i]);
-        if (t->columns) free(t->columns[i]);
+        if (t->columns && !t->borrowed) free(t->columns[i]);
     }
     for (size_t i = 0; i < t->n_notes; i++) {
         free(t->notes[i].key);
@@ -127,6 +138,8 @@ static int more_room(cls_table *t) {
 }
 
 cls_status cls_table_append(cls_table *t, const double *row, cls_error *error) {
+    if (t->borrowed)
+        return clsi_fail(error, CLS_USAGE, "rows cannot be added to columns that are borrowed");
     if (t->rows == t->room && !more_room(t)) return clsi_no_memory(error);
     for (size_t i = 0; i < t->n_columns; i++) t->columns[i][t->rows] = row[i];
     t->rows++;

@@ -19,6 +19,7 @@ struct cls_table {
     double **columns;
     clsi_note *notes;
     size_t n_notes, notes_room;
+    int borrowed; /* the columns are somebody else's */
 };
 
 /* Names are not empty, differ from each other, stay on one line and are at most 4096. */

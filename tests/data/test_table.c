@@ -300,6 +300,24 @@ static void test_reading_fails(void **state) {
     assert_null(t);
 }
 
+/* A table over columns of somebody else: the same pointers, nothing freed, no rows appended. */
+static void test_borrowed(void **state) {
+    (void)state;
+    const char *names[] = {"time", "q"};
+    double time[] = {0, 1, 2}, q[] = {3, 4, 5}, row[] = {3, 6};
+    const double *columns[] = {time, q};
+    cls_table *t;
+    cls_error error = {0};
+    assert_int_equal(cls_table_borrow(2, names, 3, columns, &t, &error), CLS_OK);
+    assert_int_equal(cls_table_rows(t), 3);
+    assert_ptr_equal(cls_table_column(t, 1), q);
+    assert_int_equal(cls_table_append(t, row, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "borrowed"));
+    cls_table_free(&t);
+    assert_null(t);
+    assert_true(q[2] == 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits_survive),
@@ -313,6 +331,7 @@ int main(void) {
         cmocka_unit_test(test_writing_fails),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_reading_fails),
+        cmocka_unit_test(test_borrowed),
     };
     return cmocka_run_group_tests(tests, make_folder, clear_folder);
 }

@@ -1,0 +1,413 @@
+"""Systems and learned models: what both can do."""
+import contextlib
+import html
+import logging
+import os
+import re
+import tempfile
+import warnings
+
+import numpy as np
+
+from . import _core
+from ._audit import Audit
+from ._data import Data, data as as_data
+from ._errors import Interrupted, LearnWarning, OutsideWarning, UsageError
+from ._options import checked, describe
+from ._progress import Learning, Walking
+from ._run import Run, Runs
+
+log = logging.getLogger("clausius")
+SUMMARY, EQUATIONS, PARTS, LATEX, SOURCE = 1, 2, 4, 8, 16
+SCHEMES = {row[0]: dict(zip(("doc", "order", "implicit", "keeps", "source", "adaptive"), row[1:])) for row in _core.schemes()}
+
+
+class Facts:
+    """Attributes that come from the C object, read once."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        facts = self.__dict__.get("facts")
+        if facts is None:
+            facts = self.__dict__["facts"] = self._facts()
+        try:
+            return facts[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no attribute '{name}'") from None
+
+
+class Dynamics(Facts):
+    """What System and Model share.
+
+    Attributes: name, title, text, formalism, states (names), columns (of a run), parameters, set, step, until, coordinates, momenta,
+    entropies, has_entropy, scheme (the default).
+    """
+
+    # ---- motions ----
+
+    def start(self, given=None, **more):
+        """A complete start as an array: any of q, v.q or p.q, S or T by name; what is not given comes from the system's file."""
+        return self._start({**(given or {}), **more})
+
+    def _begin(self, start):
+        """Time and state of whatever a start can be."""
+        if start is None or isinstance(start, dict):
+            return 0.0, self._start(start or {})
+        if isinstance(start, Run):
+            return self._start_row(start.table(), -1, "the run")
+        if isinstance(start, Data):
+            return self._start_row(start.tables[0], -1, start.names[0])
+        state = np.ascontiguousarray(start, float)
+        if state.shape != (len(self.states),):
+            raise UsageError(f"a start is a dict, a run, or the {len(self.states)} numbers {', '.join(self.states)}; got shape {state.shape}")
+        return 0.0, state
+
+    def _settings(self, options, h):
+        options = checked({**options, "h": h}, "simulate")
+        scheme = options.get("scheme")
+        if scheme is None:
+            options["scheme"] = scheme = self.scheme
+        self._applies(scheme)
+        if not options.get("h"):
+            options["h"] = self.step
+        if not options["h"] > 0:
+            raise UsageError(f"h is a step and above zero, got {options['h']}")
+        if scheme == "bdf" and "tolerance" in options:
+            options["reference_tolerance"] = options.pop("tolerance")
+        return options
+
+    def _steps(self, time, h, steps, until):
+        if steps is not None and until is not None:
+            raise UsageError("steps and until both say how long; give one")
+        if steps is not None:
+            return int(steps)
+        until = time + self.until if until is None else float(until)
+        exact = (until - time) / h
+        if not exact >= 0:
+            raise UsageError(f"until {until:g} is before the start at time {time:g}")
+        n = round(exact)
+        if abs(exact - n) > 1e-9 * max(1, n):
+            warnings.warn(f"time {until:g} is not a whole number of steps of {h:g}: {n} steps, the last time is {time + n * h!r}", stacklevel=4)
+        return n
+
+    def _notes(self, options):
+        notes = {"system": self.source}
+        if self.set:
+            notes["set"] = ", ".join(f"{k}={_shortest(v)}" for k, v in self.set.items())
+        return {**notes, "scheme": options["scheme"], "h": _shortest(options["h"]), "version": _core.version}
+
+    @describe("simulate")
+    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, starts=None, threads=0, progress=None, **options):
+        """Simulates one motion (a Run) or, with `starts`, many (Runs).
+
+        `start` is a dict of any of q, v.q or p.q, S or T by name (the rest comes from the system's file), the numbers of a state, or a
+        Run, whose last row it then is. `starts` is an array (members, state variables), a list of dicts or a dict of arrays; members
+        are shared out to `threads` (0: all cores), the result does not depend on how many. A row is kept every `every` steps, and the
+        last one. `progress` is True, False or a function of (done, total) whose true answer stops; by default a bar on terminals.
+
+        >>> import clausius as cl
+        >>> run = cl.system("pendulum").simulate(start={"q": 1.0}, until=5, h=0.01)
+        >>> float(abs(run.energy - run.energy[0]).max()) < 1e-14
+        True
+        """
+        options = self._settings(options, h)
+        if starts is not None:
+            if start is not None:
+                raise UsageError("start is one start and starts are many; give one")
+            return self._many(starts, until, steps, every, threads, progress, options)
+        time, state = self._begin(start)
+        n = self._steps(time, options["h"], steps, until)
+        rows = n // every + (n % every != 0) + 1
+        values = np.empty((len(self.columns), rows))
+        watch = Walking(progress)
+        try:
+            info, made, stopped = self._simulate(state, time, n, every, values, options, watch)
+        finally:
+            watch.close()
+        if made < rows:
+            values = values[:, :made].copy()
+            if stopped == 1:
+                warnings.warn(f"interrupted: {made} of {rows} rows were made", stacklevel=2)
+        run = Run(self.columns, values, self, info, self._notes(options))
+        self._warn_outside(run)
+        return run
+
+    def _starts(self, starts):
+        if hasattr(starts, "items"):
+            n = max(np.size(v) for v in starts.values())
+            columns = {k: np.broadcast_to(np.asarray(v, float), (n,)) for k, v in starts.items()}
+            starts = [{k: float(v[i]) for k, v in columns.items()} for i in range(n)]
+        if isinstance(starts, Run):
+            return starts.states
+        if isinstance(starts, (list, tuple)) and starts and hasattr(starts[0], "items"):
+            return np.stack([self._start(s) for s in starts])
+        starts = np.ascontiguousarray(starts, float)
+        if starts.ndim != 2 or starts.shape[1] != len(self.states):
+            raise UsageError(f"starts are (members, {len(self.states)}): {', '.join(self.states)}; got shape {starts.shape}")
+        return starts
+
+    def _many(self, starts, until, steps, every, threads, progress, options):
+        states = self._starts(starts)
+        n = self._steps(0.0, options["h"], steps, until)
+        if n % every:
+            raise UsageError(f"{n} steps are no multiple of every={every}")
+        values = np.empty((len(states), n // every + 1, len(self.columns)))
+        watch = Walking(progress, "motions")
+        try:
+            self._ensemble(states, n, every, threads, values, options, watch)
+        finally:
+            watch.close()
+        return Runs(self.columns, values, self, self._notes(options))
+
+    def _warn_outside(self, run):
+        """Models only: where a motion leaves the range of the data."""
+
+    # ---- laws ----
+
+    @describe("audit")
+    def audit(self, start=None, *, h=None, steps=1000, scheme=None, **options):
+        """Simulates a motion at h, h/2, h/4, ... and lets the judge recompute all laws and the order of the scheme.
+
+        >>> import clausius as cl
+        >>> bool(cl.system("pendulum").audit(steps=100))
+        True
+        """
+        limits = checked(options, "audit")
+        settings = self._settings({"scheme": scheme}, h)
+        time, state = self._begin(start)
+        info = SCHEMES[settings["scheme"]]
+        limits.setdefault("order_expected", float(info["order"]))
+        tables = []
+
+        def motion(factor):
+            run = np.empty((len(self.columns), steps + 1))
+            self._simulate(state, time, factor * steps, factor, run, {**settings, "h": settings["h"] / factor}, None)
+            return _core.Table.borrow(self.columns, list(run))
+
+        tables = [motion(1)]
+        if info["order"] <= 0 or info["adaptive"]:
+            return Audit(*self._audit(tables[0], limits, None), self.name)
+        tables.append(motion(2))
+        for k in range(8):  # the order is what is seen when h is small
+            tables.append(motion(4 << k))
+            verdict = Audit(*self._audit(tables[0], limits, tuple(tables[k:k + 3])), self.name)
+            if verdict.laws[-1].passed:
+                break
+        return verdict
+
+    # ---- text ----
+
+    def show(self, equations=False, parts=False, latex=False, source=False):
+        """The system as text: what it has, its laws, its equations of motion."""
+        what = EQUATIONS * equations + PARTS * parts + LATEX * latex + SOURCE * source
+        return self._show(what or SUMMARY)
+
+    def latex(self):
+        """The equations of motion as LaTeX."""
+        return self._show(LATEX)
+
+    @property
+    def equations(self):
+        """The equations of motion as text."""
+        return self._show(EQUATIONS)
+
+    @property
+    def parts(self):
+        """Names that `unknown` can take."""
+        return [line.split()[0] for line in self._show(PARTS).splitlines() if line.strip()]
+
+    def __str__(self):
+        return self._show(SUMMARY | EQUATIONS)
+
+    def _repr_html_(self):
+        try:
+            lines = [line for line in self.latex().splitlines() if line.strip()]
+        except Exception:  # a system without formulas still has a summary
+            lines = []
+        body = "".join(f"<div>$${html.escape(line)}$$</div>" for line in lines)
+        return f"<h4>{html.escape(self.title or self.name)}</h4>{body}<pre>{html.escape(self._show(SUMMARY))}</pre>"
+
+
+def _shortest(value):
+    """As the program writes a number: the shortest that reads back, in the style of %g."""
+    for digits in range(1, 18):
+        text = f"{value:.{digits}g}"
+        if float(text) == value:
+            return text
+    return repr(value)
+
+
+class System(Dynamics, _core.Dynamics):
+    """A physical system, from its text: see docs/language.md. Made by `clausius.system`."""
+
+    source = ""
+
+    def __repr__(self):
+        return f"<System {self.name}: {self.formalism}, state {', '.join(self.states)}>"
+
+    def __reduce__(self):
+        return _system_again, (self.text, self.source, self.set)
+
+    @describe("learn", "identify")
+    def learn(self, data, unknown=None, **options):
+        """`clausius.learn` with this system."""
+        return learn(self, data, unknown, **options)
+
+
+def _system_again(text, source, set):
+    out = System._parse(text, source, set)
+    out.source = source
+    return out
+
+
+def system(source, set=None):
+    """A system: a built-in name (see `clausius.systems`), the path of a .clausius file, or the text itself.
+
+    `set` gives parameters other values than the file does.
+
+    >>> import clausius as cl
+    >>> cl.system("adiabatic-piston", set={"m": 2})
+    <System adiabatic-piston: thermal lagrangian, state x, v.x, T1, T2>
+    """
+    source = os.fspath(source)
+    if "\n" in source:
+        out = System._parse(source, "text", set)
+        out.source = "text"
+        return out
+    if source.endswith(".safetensors"):
+        raise UsageError(f"{source} is a model: clausius.load reads it")
+    out = System._load(source, set)
+    out.source = source
+    if out._facts()["is_model"]:
+        out.__class__ = Model
+        out.info = {}
+    return out
+
+
+class Model(Dynamics, _core.Dynamics):
+    """A system of which parts were learned. Made by `clausius.learn`, read by `clausius.load`."""
+
+    source = "model"
+    info: dict = {}
+
+    @property
+    def theta(self):
+        """All learned parameters, one array."""
+        return self._theta()
+
+    @property
+    def null_space(self):
+        """How many combinations of parameters the data could not tell."""
+        return self.info.get("null_space", 0)
+
+    def save(self, path):
+        """A .safetensors file, the same to the byte as the program writes."""
+        self._write(os.fspath(path))
+
+    def extract(self, component, path):
+        """A learned component alone in a file, for `use "FILE" as NAME`."""
+        self._extract(component, os.fspath(path))
+
+    def __reduce__(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.safetensors")
+            self._write(path)
+            with open(path, "rb") as file:
+                return _model_again, (file.read(), self.info, self.source)
+
+    def _warn_outside(self, run):
+        found = self._outside(np.ascontiguousarray(run.states)) if len(run) else None
+        if found:
+            rows, first, part, name, value, low, high = found
+            warnings.warn(OutsideWarning(f"from time {run['time'][first]:g} on the motion leaves the range that '{part}' was learned in: {name} = {value:.8g}, "
+                                         f"seen from {low:.6g} to {high:.6g}; {rows} rows are outside"), stacklevel=3)
+
+    def __repr__(self):
+        i = self.info
+        return f"<Model of {self.name}: {len(self.theta)} parameters" + (f", loss {i['loss']:.3g} by {i['optimizer']}" if i else "") + ">"
+
+    def __str__(self):
+        return self._model_text()
+
+
+def _model_again(content, info, source):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.safetensors")
+        with open(path, "wb") as file:
+            file.write(content)
+        out = Model._read(path)
+    out.info, out.source = info, source
+    return out
+
+
+def load(path):
+    """Reads a model file.
+
+    The file is what `clausius learn` and `Model.save` write.
+    """
+    out = Model._read(os.fspath(path))
+    out.info, out.source = {}, os.fspath(path)
+    return out
+
+
+def _words(names):
+    if names is None:
+        return ()
+    return tuple(w.strip() for w in names.split(",")) if isinstance(names, str) else tuple(names)
+
+
+@describe("learn", "identify")
+def learn(system, data, unknown=None, *, start_from=None, progress=None, **options):
+    """Learns parts of a system from trajectories; the model keeps the laws whatever was learned.
+
+    `system` is a System, its name, path or text. `data` is what `clausius.data` takes, or what `clausius.read` gives. `unknown` names
+    the parts (system.parts lists them); without it, those that the system's file calls unknown. Iterations begin at the parameters of
+    `start_from`, a Model. Ctrl-C ends learning with the best so far; so does a true answer of `progress`, a function of a dict.
+
+    >>> import clausius as cl
+    >>> piston = cl.system("adiabatic-piston")
+    >>> truth = piston.simulate(until=20, h=0.05, scheme="bdf")
+    >>> model = cl.learn(piston, truth, unknown="F1", validate=0)
+    >>> bool(model.audit(steps=100))
+    True
+    """
+    if not isinstance(system, _core.Dynamics):
+        system = globals()["system"](system)
+    if not isinstance(data, Data):
+        data = as_data(data)
+    parts = _words(unknown)
+    if len(set(parts)) != len(parts):
+        raise UsageError(f"unknown: a name is given twice in {', '.join(parts)}")
+    options = checked(options, "learn", "identify")
+    if options.get("optimizer") != "qp":
+        for name in ("dictionary", "symmetry", "rates", "sparse"):
+            if options.get(name):
+                raise UsageError(f"{name} belongs to optimizer='qp'")
+    watch = Learning(progress)
+    try:
+        model, info, stopped = Model._learn(system, data.tables, data.names, parts, options, start_from, watch)
+    finally:
+        watch.close()
+    if model is None:
+        raise Interrupted("interrupted before there was a model")
+    model.info, model.source = info, system.source
+    if stopped == 1:
+        warnings.warn(LearnWarning("interrupted: the model is the best so far"), stacklevel=2)
+    if info["rollout"] == float("inf"):
+        warnings.warn(LearnWarning("the model cannot be simulated along the validation data; more data, another field, or anchors may help"), stacklevel=2)
+    if info["isothermal"]:
+        warnings.warn(LearnWarning("no temperature changes along the data: they cannot tell the heat capacity at rest; a large one was taken"), stacklevel=2)
+    log.info("%s learned of %s: %d parameters by %s, loss %.3g, null space %d, %.2f s", ", ".join(parts) or "the unknown parts", system.name, info["parameters"],
+             info["optimizer"], info["loss"], info["null_space"], info["seconds"])
+    return model
+
+
+def systems():
+    """{name: title} of the built-in systems."""
+    return dict(_core.builtins())
+
+
+def schemes():
+    """{name: what it is} of the schemes: doc, order, implicit, keeps, source, adaptive."""
+    return {name: dict(info) for name, info in SCHEMES.items()}

@@ -1,0 +1,52 @@
+"""Keywords of functions, made from the library's tables of options: same names, same defaults, same texts."""
+import difflib
+import inspect
+
+from . import _core
+from ._errors import UsageError
+
+TABLES = _core.options()
+WORDS = {"rates": ("auto", "measured", "weak", "local"), "first_step": ("momentum", "paper")}
+
+
+def rows(*tables):
+    """(name, kind, default, doc) of the options in some tables."""
+    return [row for table in tables for row in TABLES[table]]
+
+
+def checked(options, *tables):
+    """The options with words made numbers; a name that is none is refused with the nearest one."""
+    known = {row[0]: row for row in rows(*tables)}
+    out = {}
+    for name, value in options.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise TypeError(f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "; there are " + ", ".join(known)))
+        if name in WORDS and isinstance(value, str):
+            if value not in WORDS[name]:
+                raise UsageError(f"{name} is one of {', '.join(WORDS[name])}, got '{value}'")
+            value = WORDS[name].index(value)
+        if value is not None or known[name][1] == "str":
+            out[name] = value
+    return out
+
+
+def default(row):
+    """The default of an option as a keyword has it."""
+    return WORDS[row[0]][row[2]] if row[0] in WORDS else row[2]
+
+
+def describe(*tables):
+    """Decorates a function that takes **options: its signature and docstring name them all."""
+
+    def decorate(function):
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        names = {p.name for p in own}
+        more = [inspect.Parameter(row[0], inspect.Parameter.KEYWORD_ONLY, default=default(row)) for row in rows(*tables) if row[0] not in names]
+        function.__signature__ = signature.replace(parameters=own + more)
+        lines = [f"    {row[0]} = {default(row)!r}: {row[3]}" for row in rows(*tables) if row[0] not in names]
+        function.__doc__ = inspect.cleandoc(function.__doc__) + "\n\nOptions:\n" + "\n".join(lines) + "\n"
+        return function
+
+    return decorate

@@ -1,0 +1,130 @@
+/* The Python module, inside: what its files share. Limited API of Python 3.11 only; arrays come in
+ * through the buffer protocol and go out as numpy arrays that numpy made, so that numpy is needed
+ * when the module runs and not when it is built. */
+#ifndef CLAUSIUS_PYTHON_CORE_H
+#define CLAUSIUS_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <clausius/audit.h>
+#include <clausius/identify.h>
+#include <clausius/learn.h>
+#include <clausius/model.h>
+#include <clausius/scheme.h>
+#include <clausius/simulate.h>
+#include <clausius/start.h>
+#include <clausius/system.h>
+#include <clausius/table.h>
+
+/* What the module holds; filled when it is imported, read only after that. */
+typedef struct core_module {
+    PyObject *numpy_empty, *numpy_contiguous, *numpy_float64;
+    PyObject *fail; /* clausius._errors.fail(status, message, line, column) -> exception */
+    PyObject *dynamics, *table, *column, *stepper; /* the types */
+} core_module;
+extern core_module core;
+
+/* Sets the exception of a status; returns NULL. */
+PyObject *core_fail(const cls_error *error);
+PyObject *core_usage(const char *format, ...) CLS_PRINTF(1, 2);
+
+/* ---- arrays.c ---- */
+
+/* Numbers of somebody else's array, C-contiguous doubles; converted (one copy) if they are not. */
+typedef struct core_array {
+    Py_buffer view;
+    const double *data;
+    Py_ssize_t n; /* numbers */
+} core_array;
+int core_array_take(PyObject *o, core_array *a); /* 0: an exception is set */
+/* The same where the numbers are written; nothing is converted. */
+int core_array_fill(PyObject *o, core_array *a, double **data);
+void core_array_release(core_array *a);
+/* A new numpy array of doubles; `data` points into it. NULL: an exception is set. */
+PyObject *core_array_new(Py_ssize_t n_dimensions, const Py_ssize_t *shape, double **data);
+/* A list of texts; the pointers live as long as `owner`, which is the caller's to release. */
+const char **core_texts(PyObject *sequence, Py_ssize_t *n, PyObject **owner);
+/* {"m": 2.0} or None as assignments; released by core_assignments_release. */
+typedef struct core_assignments {
+    cls_assignments list;
+    PyObject *owner;
+} core_assignments;
+int core_assignments_take(PyObject *dict, core_assignments *a);
+void core_assignments_release(core_assignments *a);
+
+/* ---- work.c ---- */
+
+/* Long work is done without the interpreter's lock. `check` is called by the work now and then; it
+ * takes the lock, lets signals be handled and calls `report`, a Python function or NULL, at most
+ * twenty times a second. Non-zero: stop. */
+typedef struct core_work {
+    void (*run)(struct core_work *work);
+    void *job;
+    PyObject *progress; /* called with the arguments of `describe`; NULL: nobody */
+    PyObject *(*describe)(struct core_work *work); /* a tuple, made with the lock held */
+    double last;
+    int stop;         /* 1: Ctrl-C, 2: progress said so, 3: an exception of progress is kept */
+    PyObject *raised; /* of that kind */
+} core_work;
+void core_work_do(core_work *work);
+int core_work_check(core_work *work);
+/* 0, or -1 with the exception that progress raised set. */
+int core_work_end(core_work *work);
+int core_work_init(void);
+/* True in a child of a process that had used several threads (fork): see work.c. */
+int core_forked(void);
+
+/* ---- options.c ---- */
+
+typedef enum core_kind {
+    CORE_TEXT,
+    CORE_REAL,
+    CORE_INT,
+    CORE_COUNT,
+    CORE_WIDE,
+    CORE_FLAG
+} core_kind;
+typedef struct core_option {
+    const char *name;
+    core_kind kind;
+    size_t offset;
+    const char *doc;
+} core_option;
+extern const core_option core_learn_options[], core_identify_options[], core_simulate_options[],
+    core_audit_options[];
+/* Sets the members of *options that the dict names; others stay. Texts live as long as the dict. */
+int core_options_set(const core_option *list, PyObject *dict, void *options);
+/* {"learn": [(name, kind, default, doc), ...], ...} */
+PyObject *core_options_tables(PyObject *self, PyObject *unused);
+
+/* ---- the types ---- */
+
+typedef struct core_table {
+    PyObject_HEAD cls_table *table;
+    PyObject *owner; /* of borrowed columns */
+    Py_buffer *views;
+    Py_ssize_t n_views;
+} core_table;
+int core_table_type(PyObject *module);
+
+/* A system, or a learned model: with parameters, a start, motions. */
+typedef struct core_dynamics {
+    PyObject_HEAD cls_system *own; /* NULL for a model */
+    cls_model *model;
+    const cls_system *system;
+    cls_starter *starter;
+    size_t n_set; /* parameter values that replace the file's */
+    char **set_names;
+    double *set_values;
+} core_dynamics;
+int core_dynamics_type(PyObject *module);
+/* A new object of `type`; takes over system or model also when it fails. */
+PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *model,
+                            const cls_assignments *set);
+PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_ensemble(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_audit(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n);
+
+#endif

@@ -1,0 +1,317 @@
+/* A system or a learned model as a Python object: how it is made, what it says of itself, starts.
+ * The classes System and Model of the package derive from it. */
+#include "core.h"
+#include <clausius/graph.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making ---- */
+
+static int keep_set(core_dynamics *self, const cls_assignments *set) {
+    size_t n = set ? set->n : 0;
+    self->set_names = calloc(n + 1, sizeof *self->set_names);
+    self->set_values = calloc(n + 1, sizeof *self->set_values);
+    if (!self->set_names || !self->set_values) return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(self->set_names[i] = strdup(set->names[i]))) return 0;
+        self->set_values[i] = set->values[i];
+        self->n_set = i + 1;
+    }
+    return 1;
+}
+
+PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *model,
+                            const cls_assignments *set) {
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    core_dynamics *self = (core_dynamics *)allocate(type, 0);
+    cls_error error = {0};
+    if (!self) {
+        cls_system_free(&system);
+        cls_model_free(&model);
+        return NULL;
+    }
+    self->own = system;
+    self->model = model;
+    self->system = model ? cls_model_system(model) : system;
+    if (!keep_set(self, set))
+        PyErr_NoMemory();
+    else if (cls_starter_create(self->system, model, &self->starter, &error))
+        core_fail(&error);
+    if (PyErr_Occurred()) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void dynamics_free(PyObject *o) {
+    core_dynamics *self = (core_dynamics *)o;
+    PyTypeObject *type = Py_TYPE(o);
+    cls_starter_free(&self->starter);
+    cls_system_free(&self->own);
+    cls_model_free(&self->model);
+    for (size_t i = 0; i < self->n_set; i++) free(self->set_names[i]);
+    free(self->set_names);
+    free(self->set_values);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(o);
+    Py_DECREF(type);
+}
+
+/* load(name or path, {"m": 2} or None) */
+static PyObject *load(PyObject *type, PyObject *args) {
+    const char *name;
+    PyObject *dict, *self = NULL;
+    core_assignments set;
+    cls_system *system = NULL;
+    cls_model *model = NULL;
+    cls_error error = {0};
+    if (!PyArg_ParseTuple(args, "sO", &name, &dict)) return NULL;
+    if (!core_assignments_take(dict, &set)) return NULL;
+    if (cls_model_compose(name, &set.list, &system, &model, &error))
+        core_fail(&error);
+    else
+        self = core_dynamics_new((PyTypeObject *)type, system, model, &set.list);
+    core_assignments_release(&set);
+    return self;
+}
+
+/* parse(text, name of the file, {"m": 2} or None) */
+static PyObject *parse(PyObject *type, PyObject *args) {
+    const char *text, *file;
+    PyObject *dict, *self = NULL;
+    core_assignments set;
+    cls_system *system = NULL;
+    cls_error error = {0};
+    if (!PyArg_ParseTuple(args, "ssO", &text, &file, &dict)) return NULL;
+    if (!core_assignments_take(dict, &set)) return NULL;
+    if (cls_system_parse(text, file, &set.list, &system, &error))
+        core_fail(&error);
+    else
+        self = core_dynamics_new((PyTypeObject *)type, system, NULL, &set.list);
+    core_assignments_release(&set);
+    return self;
+}
+
+static PyObject *read_model(PyObject *type, PyObject *path) {
+    const char *text = PyUnicode_AsUTF8AndSize(path, NULL);
+    cls_model *model = NULL;
+    cls_error error = {0};
+    if (!text) return NULL;
+    if (cls_model_read(text, &model, &error)) return core_fail(&error);
+    return core_dynamics_new((PyTypeObject *)type, NULL, model, NULL);
+}
+
+/* ---- what it is ---- */
+
+static PyObject *names_of(const cls_system *s, size_t n,
+                          const char *(*name)(const cls_system *, size_t)) {
+    PyObject *out = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; out && i < n; i++)
+        PyTuple_SetItem(out, (Py_ssize_t)i, PyUnicode_FromString(name(s, i)));
+    return out;
+}
+
+static PyObject *parameters(const cls_system *s) {
+    PyObject *out = PyDict_New();
+    for (size_t i = 0; out && i < cls_system_parameter_count(s); i++) {
+        PyObject *value = PyFloat_FromDouble(cls_system_parameter(s, i));
+        if (!value || PyDict_SetItemString(out, cls_system_parameter_name(s, i), value) < 0)
+            Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    return out;
+}
+
+static PyObject *given_set(const core_dynamics *self) {
+    PyObject *out = PyDict_New();
+    for (size_t i = 0; out && i < self->n_set; i++) {
+        PyObject *value = PyFloat_FromDouble(self->set_values[i]);
+        if (!value || PyDict_SetItemString(out, self->set_names[i], value) < 0) Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    return out;
+}
+
+static PyObject *facts(PyObject *o, PyObject *unused) {
+    const core_dynamics *self = (core_dynamics *)o;
+    const cls_system *s = self->system;
+    (void)unused;
+    return Py_BuildValue(
+        "{s:s,s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:d,s:d,s:n,s:n,s:n,s:O,s:O,s:s}", "name",
+        cls_system_name(s), "title", cls_system_title(s), "text", cls_system_text(s), "formalism",
+        cls_formalism_name(cls_system_formalism(s)), "states",
+        names_of(s, cls_system_state_count(s), cls_system_state_name), "columns",
+        names_of(s, cls_system_column_count(s), cls_system_column), "parameters", parameters(s),
+        "set", given_set(self), "step", cls_system_default_step(s), "until",
+        cls_system_default_until(s), "coordinates", (Py_ssize_t)cls_system_coordinate_count(s),
+        "momenta", (Py_ssize_t)cls_system_momentum_count(s), "entropies",
+        (Py_ssize_t)cls_system_entropy_count(s), "has_entropy",
+        cls_system_has_entropy(s) ? Py_True : Py_False, "is_model",
+        self->model ? Py_True : Py_False, "scheme", cls_scheme_default(s));
+}
+
+static PyObject *show(PyObject *o, PyObject *what) {
+    unsigned long flags = PyLong_AsUnsignedLong(what);
+    char *text = NULL;
+    cls_error error = {0};
+    if (PyErr_Occurred()) return NULL;
+    if (cls_system_show(((core_dynamics *)o)->system, (unsigned)flags, &text, &error))
+        return core_fail(&error);
+    PyObject *out = PyUnicode_FromString(text);
+    cls_text_free(&text);
+    return out;
+}
+
+/* ---- starts ---- */
+
+static PyObject *start(PyObject *o, PyObject *dict) {
+    core_dynamics *self = (core_dynamics *)o;
+    core_assignments given;
+    cls_error error = {0};
+    double *state;
+    if (!core_assignments_take(dict, &given)) return NULL;
+    Py_ssize_t n = (Py_ssize_t)cls_system_state_count(self->system);
+    PyObject *out = core_array_new(1, &n, &state);
+    if (out && cls_starter_state(self->starter, &given.list, state, &error)) {
+        Py_CLEAR(out);
+        core_fail(&error);
+    }
+    core_assignments_release(&given);
+    return out;
+}
+
+/* start_row(table, row or -1 for the last, name) -> time, state */
+static PyObject *start_row(PyObject *o, PyObject *args) {
+    core_dynamics *self = (core_dynamics *)o;
+    PyObject *table;
+    Py_ssize_t row;
+    const char *name;
+    double time = 0, *state;
+    cls_error error = {0};
+    if (!PyArg_ParseTuple(args, "O!ns", core.table, &table, &row, &name)) return NULL;
+    Py_ssize_t n = (Py_ssize_t)cls_system_state_count(self->system);
+    PyObject *out = core_array_new(1, &n, &state);
+    if (!out) return NULL;
+    if (!cls_starter_row(self->starter, ((core_table *)table)->table,
+                         row < 0 ? SIZE_MAX : (size_t)row, name, &time, state, &error))
+        return Py_BuildValue("(dN)", time, out);
+    Py_DECREF(out);
+    return core_fail(&error);
+}
+
+static PyObject *applies(PyObject *o, PyObject *name) {
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    cls_error error = {0};
+    if (!text) return NULL;
+    if (!cls_scheme_find(text))
+        return core_usage("there is no scheme '%s': see clausius.schemes()", text);
+    if (cls_scheme_applies(text, ((core_dynamics *)o)->system, &error)) return core_fail(&error);
+    Py_RETURN_NONE;
+}
+
+/* ---- of models only ---- */
+
+static cls_model *model_of(PyObject *o) {
+    cls_model *m = ((core_dynamics *)o)->model;
+    if (!m) core_usage("this is a system, and nothing of it was learned");
+    return m;
+}
+
+static PyObject *theta(PyObject *o, PyObject *unused) {
+    const cls_model *m = model_of(o);
+    double *data;
+    (void)unused;
+    if (!m) return NULL;
+    Py_ssize_t n = (Py_ssize_t)cls_model_parameter_count(m);
+    PyObject *out = core_array_new(1, &n, &data);
+    if (out) memcpy(data, cls_model_parameters(m), (size_t)n * sizeof *data);
+    return out;
+}
+
+static PyObject *write_model(PyObject *o, PyObject *path) {
+    const cls_model *m = model_of(o);
+    const char *text = m ? PyUnicode_AsUTF8AndSize(path, NULL) : NULL;
+    cls_error error = {0};
+    if (!text) return NULL;
+    if (cls_model_write(m, text, &error)) return core_fail(&error);
+    Py_RETURN_NONE;
+}
+
+static PyObject *model_text(PyObject *o, PyObject *unused) {
+    const cls_model *m = model_of(o);
+    char *text = NULL;
+    cls_error error = {0};
+    (void)unused;
+    if (!m) return NULL;
+    if (cls_model_show(m, &text, &error)) return core_fail(&error);
+    PyObject *out = PyUnicode_FromString(text);
+    cls_text_free(&text);
+    return out;
+}
+
+static PyObject *extract(PyObject *o, PyObject *args) {
+    const char *component, *path;
+    const cls_model *m = model_of(o);
+    cls_error error = {0};
+    if (!m || !PyArg_ParseTuple(args, "ss", &component, &path)) return NULL;
+    if (cls_model_extract(m, component, path, &error)) return core_fail(&error);
+    Py_RETURN_NONE;
+}
+
+/* outside(states (n, state count)): how many leave the range of the data, and where the first one
+ * does so most: (rows, first, part, input, value, low, high), or None. */
+static PyObject *outside(PyObject *o, PyObject *states) {
+    const cls_model *m = model_of(o);
+    core_array a;
+    cls_range *range = NULL;
+    cls_error error = {0};
+    cls_outside here, first = {0};
+    if (!m || !core_array_take(states, &a)) return NULL;
+    Py_ssize_t width = (Py_ssize_t)cls_system_state_count(cls_model_system(m)), rows = 0, at = -1;
+    if (cls_range_create(m, &range, &error)) {
+        core_array_release(&a);
+        return core_fail(&error);
+    }
+    for (Py_ssize_t i = 0; i < a.n / width; i++)
+        if (cls_range_check(range, a.data + i * width, &here)) {
+            if (!rows++) first = here, at = i;
+        }
+    cls_range_free(&range);
+    core_array_release(&a);
+    if (!rows) Py_RETURN_NONE;
+    return Py_BuildValue("(nnssddd)", rows, at, first.part, first.input, first.value, first.low,
+                         first.high);
+}
+
+static PyMethodDef methods[] = {
+    {"_load", load, METH_VARARGS | METH_CLASS, "a built-in system, or that of a file"},
+    {"_parse", parse, METH_VARARGS | METH_CLASS, "a system from its text"},
+    {"_read", read_model, METH_O | METH_CLASS, "a model file"},
+    {"_learn", (PyCFunction)(void (*)(void))core_learn, METH_FASTCALL | METH_CLASS,
+     "a model from data"},
+    {"_facts", facts, METH_NOARGS, "what it is, as a dict"},
+    {"_show", show, METH_O, "as text"},
+    {"_start", start, METH_O, "a complete start"},
+    {"_start_row", start_row, METH_VARARGS, "a start from a row of a table"},
+    {"_applies", applies, METH_O, "raises when a scheme makes no sense here"},
+    {"_simulate", (PyCFunction)(void (*)(void))core_simulate, METH_FASTCALL, "one motion"},
+    {"_ensemble", (PyCFunction)(void (*)(void))core_ensemble, METH_FASTCALL, "many motions"},
+    {"_audit", (PyCFunction)(void (*)(void))core_audit, METH_FASTCALL, "the laws along a motion"},
+    {"_theta", theta, METH_NOARGS, "the learned parameters"},
+    {"_write", write_model, METH_O, "the model as a file"},
+    {"_model_text", model_text, METH_NOARGS, "what was learned"},
+    {"_extract", extract, METH_VARARGS, "a learned component alone in a file"},
+    {"_outside", outside, METH_O, "where states leave the range of the data"},
+    {0},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dynamics_free},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)"a system or a learned model"},
+    {0},
+};
+static PyType_Spec spec = {
+    "clausius._core.Dynamics", sizeof(core_dynamics), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+int core_dynamics_type(PyObject *module) {
+    core.dynamics = PyType_FromModuleAndSpec(module, &spec, NULL);
+    return core.dynamics ? PyModule_AddObjectRef(module, "Dynamics", core.dynamics) : -1;
+}
