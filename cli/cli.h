@@ -96,12 +96,13 @@ typedef struct cli_assignments {
     char *text;           /* owns the names */
     char **names;
     double *values;
+    const char **formulas; /* of t, where a value is one (--set of inputs); else NULL */
 } cli_assignments;
 /* text NULL gives an empty list. `what` ("--start") begins the error message. */
 cls_status cli_assignments_parse(const char *what, const char *text, cli_assignments *out,
                                  cls_error *error);
 void cli_assignments_free(cli_assignments *a);
-/* The list as text that parses back to the same numbers. free() it; NULL when out of memory. */
+/* The list as text that parses back to the same values. free() it; NULL when out of memory. */
 char *cli_assignments_text(const cli_assignments *a);
 /* The scheme of this name, or CLS_USAGE and the nearest one. */
 cls_status cli_check_scheme(const char *name, cls_error *error);
@@ -173,6 +174,11 @@ cls_status cli_motion_load(const char *system, const char *set, const char *star
 /* The same in two parts: the system alone, then the start. */
 cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error);
 cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, cls_error *error);
+/* The start in a row of a file: `row` is first, last or a number from 1 on; NULL: the last of a file
+ * that clausius wrote, the first of any other. *taken: its number. What the file lacks is completed:
+ * heat from the system's start, velocities from neighbouring positions. */
+cls_status cli_motion_from(cli_motion *m, const char *path, const char *row, size_t *taken,
+                           cls_error *error);
 void cli_motion_free(cli_motion *m);
 /* The names of a system's columns, cls_system_column_count of them; free() the array only. */
 const char **cli_columns(const cls_system *s);
@@ -184,6 +190,30 @@ cls_status cli_walk(const cls_system *s, cls_simulator *sim, uint64_t steps, uin
 /* The same as a table in memory. */
 cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *options,
                             uint64_t steps, uint64_t every, cls_table **out, cls_error *error);
+
+/* ---- motions that follow a file (driven.c) ---- */
+
+/* Samples of a system's inputs; n 0: none. */
+typedef struct cli_inputs {
+    size_t n;
+    double *times, *values; /* (n), (inputs, n) */
+    cls_hold hold;
+} cli_inputs;
+/* From --inputs PATH and --hold WORD, both of which may be NULL. */
+cls_status cli_inputs_read(const cls_system *s, const char *path, const char *hold, cli_inputs *out,
+                           cls_error *error);
+/* From a table that has been read; `path` is for messages. */
+cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path, cls_hold hold,
+                           cli_inputs *out, cls_error *error);
+void cli_inputs_free(cli_inputs *inputs);
+cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_error *error);
+/* Are they known over the whole run? */
+cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, cls_error *error);
+/* The rising times of a file with one trajectory; free() them. */
+cls_status cli_times_read(const char *path, size_t *n, double **times, cls_error *error);
+/* A row at each of these times that is not before the simulator's own. */
+cls_status cli_walk_at(const cls_system *s, cls_simulator *sim, size_t n, const double *times,
+                       cli_take take, void *to, cli_progress *p, cls_error *error);
 
 /* Reads trajectory files. A model among them is simulated: from the first row of the first file,
  * with its steps. `out` (n) begins with NULLs; what was made is the caller's also after a failure.

@@ -110,14 +110,17 @@ static int column(const cls_system *s, const char *name) {
     return -1;
 }
 
-/* Energy (less the work done from outside) and entropy along one member's rows. */
+/* Energy (less work and heat from outside) and entropy along one member's rows. */
 static void watch(ensemble *e, const double *rows) {
     const cls_system *s = e->job->motion.system;
-    int energy = column(s, "energy"), entropy = column(s, "entropy"), work = column(s, "work");
+    int energy = column(s, "energy"), entropy = column(s, "entropy");
+    int work = column(s, "work"), heat = column(s, "heat");
     double scale = energy < 0 ? 0 : fabs(rows[energy]); /* an ode has neither */
     for (size_t r = 1; r < e->n_rows && energy >= 0; r++) {
         const double *row = rows + r * e->n_columns, *before = row - e->n_columns;
-        double error = fabs(row[energy] - rows[energy] - (work < 0 ? 0 : row[work] - rows[work]));
+        double received =
+            (work < 0 ? 0 : row[work] - rows[work]) + (heat < 0 ? 0 : row[heat] - rows[heat]);
+        double error = fabs(row[energy] - rows[energy] - received);
         double step = row[entropy] - before[entropy];
         e->energy_error = fmax(e->energy_error, error);
         e->energy_relative = fmax(e->energy_relative, scale > 0 ? error / scale : error);

@@ -1,8 +1,8 @@
 /* A motion: a system or a learned model with its parameters, a complete start, and the walk along
  * it. Shared by show, simulate, audit and reproduce.
  *
- * A start comes from --start (any of q, v.q or p.q, S or T) or from the last row of a file
- * (--from); the library completes it. */
+ * A start comes from --start (any of q, v.q or p.q, S or T) or from a row of a file (--from, --row);
+ * the library completes it. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
@@ -54,10 +54,34 @@ cls_status cli_motion_open(const char *system, const char *set, cli_motion *out,
     return status;
 }
 
-static cls_status start_from(const char *path, cli_motion *m, cls_error *error) {
+static cls_status find_row(const cls_table *t, const char *path, const char *word, size_t *row,
+                           cls_error *error) {
+    size_t rows = cls_table_rows(t);
+    int own = cls_table_note(t, "scheme") != NULL; /* clausius wrote it: go on where it ends */
+    double number;
+    *row = 0;
+    if (!rows || (word && !strcmp(word, "first"))) return CLS_OK;
+    *row = rows - 1;
+    if (word ? !strcmp(word, "last") : own) return CLS_OK;
+    *row = 0;
+    if (!word) return CLS_OK;
+    if (cli_evaluate("--row", word, &number, error))
+        return cli_fail(error, CLS_USAGE, "--row is first, last or a number, got '%s'", word);
+    if (!(number >= 1 && number <= (double)rows && number == floor(number)))
+        return cli_fail(error, CLS_USAGE, "--row %s: %s has rows 1 to %zu", word, path, rows);
+    *row = (size_t)number - 1;
+    return CLS_OK;
+}
+
+cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, size_t *taken,
+                           cls_error *error) {
     cls_table *t = NULL;
-    cls_status status = cls_table_read(path, &t, error);
-    if (!status) status = cls_starter_row(m->starter, t, SIZE_MAX, path, &m->time, m->state, error);
+    size_t row = 0;
+    m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
+    cls_status status = m->state ? cls_table_read(path, &t, error) : cli_no_memory(error);
+    if (!status) status = find_row(t, path, word, &row, error);
+    if (!status) status = cls_starter_row(m->starter, t, row, path, &m->time, m->state, error);
+    if (taken) *taken = row + 1;
     cls_table_free(&t);
     return status;
 }
@@ -66,12 +90,12 @@ cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, 
     cli_assignments given;
     if (start && from)
         return cli_fail(error, CLS_USAGE, "--start and --from both say where to start; give one");
-    m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
-    if (!m->state) return cli_no_memory(error);
     cls_status status = CLS_OK;
     if (!m->starter) status = cls_starter_create(m->system, m->model, &m->starter, error);
     if (status) return status;
-    if (from) return start_from(from, m, error);
+    if (from) return cli_motion_from(m, from, NULL, NULL, error);
+    m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
+    if (!m->state) return cli_no_memory(error);
     status = cli_assignments_parse("--start", start, &given, error);
     if (!status) status = cls_starter_state(m->starter, &given.list, m->state, error);
     cli_assignments_free(&given);

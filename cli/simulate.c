@@ -14,12 +14,15 @@ static cls_status read_steps(cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     double h = job->options.h, start = job->motion.time;
     double until = start + cls_system_default_until(job->motion.system);
+    if (job->inputs.n) until = job->inputs.times[job->inputs.n - 1];
+    if (cli_given(a, "at")) return CLS_OK;
     if (cli_given(a, "steps") && cli_given(a, "until"))
         return cli_fail(error, CLS_USAGE, "--steps and --until both say how long; give one");
     if (cli_given(a, "steps")) return cli_integer(a, "steps", 0, &job->steps, error);
     cls_status status = cli_real(a, "until", &until, error);
     if (status) return status;
     double exact = (until - start) / h, n = round(exact);
+    if (job->inputs.n && !cli_given(a, "until") && n > exact) n = floor(exact + 1e-9);
     if (!(exact >= 0))
         return cli_fail(error, CLS_USAGE, "--until %g is before the start at time %g", until,
                         start);
@@ -65,6 +68,27 @@ static cls_status read_numbers(cli_job *job, cls_error *error) {
     return status;
 }
 
+/* Inputs and times from files. A run without --from begins at the first time of either. */
+static cls_status read_drive(cli_job *job, cls_error *error) {
+    const cli_arguments *a = job->a;
+    static const char *const other[] = {"steps", "until", "every", "samples"};
+    cls_status status = cli_inputs_read(job->motion.system, cli_value(a, "inputs"),
+                                        cli_value(a, "hold"), &job->inputs, error);
+    for (size_t i = 0; !status && cli_given(a, "at") && i < 4; i++)
+        if (cli_given(a, other[i]))
+            status = cli_fail(error, CLS_USAGE, "--at says where the rows are; leave out --%s",
+                              other[i]);
+    if (!status && job->inputs.n && cli_given(a, "samples"))
+        status = cli_fail(error, CLS_USAGE,
+                          "--inputs drive one motion; leave out --samples, or "
+                          "give the inputs as formulas with --set");
+    if (!status && cli_given(a, "at"))
+        status = cli_times_read(cli_value(a, "at"), &job->n_times, &job->times, error);
+    if (!status && !cli_given(a, "from") && (job->inputs.n || job->n_times))
+        job->motion.time = job->n_times ? job->times[0] : job->inputs.times[0];
+    return status;
+}
+
 /* What can be judged without loading anything comes first: a wrong flag is told at once. */
 static cls_status check_flags(const cli_job *job, cls_error *error) {
     static const char *const ensemble[] = {"sample", "seed", "threads"};
@@ -74,6 +98,8 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
     if (status) return status;
     if (job->json && job->output && !strcmp(job->output, "-"))
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
+    if (cli_given(a, "row") && !cli_given(a, "from"))
+        return cli_fail(error, CLS_USAGE, "--row needs --from FILE");
     for (size_t i = 0; i < 3 && !cli_given(a, "samples"); i++)
         if (cli_given(a, ensemble[i]))
             return cli_fail(error, CLS_USAGE, "--%s needs --samples N", ensemble[i]);
@@ -89,8 +115,12 @@ static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *erro
     cls_status status = check_flags(job, error);
     if (!job->output && !job->json) job->output = "-";
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
-    if (!status && !cli_given(a, "samples")) /* an ensemble has many starts: ensemble.c */
+    if (!status && cli_given(a, "from") && !cli_given(a, "start") && !cli_given(a, "samples"))
+        status = cli_motion_from(&job->motion, cli_value(a, "from"), cli_value(a, "row"), &job->row,
+                                 error);
+    else if (!status && !cli_given(a, "samples")) /* an ensemble has many starts: ensemble.c */
         status = cli_motion_begin(&job->motion, cli_value(a, "start"), cli_value(a, "from"), error);
+    if (!status) status = read_drive(job, error);
     if (!status) status = read_scheme(job, error);
     if (!status) status = read_numbers(job, error);
     return status;
@@ -228,8 +258,15 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
 
 static void print_summary(const cli_job *job, const cls_simulate_info *i, double time,
                           double seconds) {
-    fprintf(stderr, "%s by %s, %llu steps of %g to time %g\n", job->a->words[0], i->scheme,
-            (unsigned long long)i->steps, i->h, time);
+    fprintf(stderr, "%s by %s, %llu steps of %s%g to time %g\n", job->a->words[0], i->scheme,
+            (unsigned long long)i->steps, job->n_times ? "at most " : "", i->h, time);
+    if (job->row)
+        fprintf(stderr, "  start      row %zu of %s, time %g\n", job->row,
+                cli_value(job->a, "from"), job->motion.time);
+    if (job->inputs.n)
+        fprintf(stderr, "  inputs     %zu samples of %s, %s\n", job->inputs.n,
+                cli_value(job->a, "inputs"),
+                job->inputs.hold == CLS_HOLD_ZERO ? "each held until the next" : "joined by lines");
     if (cls_system_formalism(job->motion.system) == CLS_ODE)
         fprintf(stderr, "  laws       none is promised by ordinary differential equations\n");
     else
@@ -260,9 +297,12 @@ static cls_status walk(const cli_job *job, cls_simulator *sim, sink *to, cls_err
     cli_progress progress;
     /* Without rows to write there is nothing to stop for. */
     uint64_t every = to->writer || to->range || !job->steps ? job->every : job->steps;
-    cli_progress_begin(&progress, "simulate", "steps", (double)job->steps, job->quiet);
-    cls_status status =
-        cli_walk(job->motion.system, sim, job->steps, every, put, to, &progress, error);
+    cli_progress_begin(&progress, "simulate", job->n_times ? "rows" : "steps",
+                       job->n_times ? (double)job->n_times : (double)job->steps, job->quiet);
+    cls_status status = job->n_times ? cli_walk_at(job->motion.system, sim, job->n_times,
+                                                   job->times, put, to, &progress, error)
+                                     : cli_walk(job->motion.system, sim, job->steps, every, put, to,
+                                                &progress, error);
     cli_progress_end(&progress);
     return status;
 }
@@ -284,7 +324,11 @@ static cls_status report(const cli_job *job, cls_simulator *sim, const sink *to,
 static cls_status single(const cli_job *job, cls_error *error) {
     cls_simulator *sim = NULL;
     sink to = {.time = NAN};
-    cls_status status = cls_simulator_create(job->motion.system, &job->options, &sim, error);
+    double end = job->n_times ? job->times[job->n_times - 1]
+                              : job->motion.time + (double)job->steps * job->options.h;
+    cls_status status = cli_inputs_reach(&job->inputs, job->motion.time, end, error);
+    if (!status) status = cls_simulator_create(job->motion.system, &job->options, &sim, error);
+    if (!status) status = cli_inputs_set(&job->inputs, sim, error);
     if (!status) status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
     if (!status && job->motion.model)
         status = cls_range_create(job->motion.model, &to.range, error);
@@ -309,13 +353,21 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
         snprintf(error->message + n, sizeof error->message - n, "; %s was not written", job.output);
     }
     cli_motion_free(&job.motion);
+    cli_inputs_free(&job.inputs);
+    free(job.times);
     return status;
 }
 
 static const cli_option options[] = {
     {"start", 0, "LIST", "the start: positions, velocities or momenta, entropies or temperatures"},
-    {"from", 0, "FILE", "start from the last row of a trajectory file; time continues"},
-    {"set", 0, "LIST", "parameter values, \"m=2, k=2/3\""},
+    {"from", 0, "FILE", "start from a row of a file; time continues"},
+    {"row", 0, "WHICH",
+     "first, last or a number; else the last of a file that clausius wrote, the first of "
+     "measurements"},
+    {"set", 0, "LIST", "values of parameters and inputs, \"m=2, k=2/3, u=0.3*sin(t)\""},
+    {"inputs", 0, "FILE", "columns with the values of the system's inputs"},
+    {"hold", 0, "KIND", "inputs between their samples: zero (the last value, default) or linear"},
+    {"at", 0, "FILE", "rows at the times of this file, in whole steps of at most h"},
     {"scheme", 0, "NAME", "the scheme (see `clausius schemes`); else the system's default"},
     {"h", 0, "H", "the step; else the system's"},
     {"steps", 0, "N", "how many steps; 0 gives the start"},

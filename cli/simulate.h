@@ -9,6 +9,10 @@ typedef struct cli_job {
     cli_motion motion;
     cls_simulate_options options; /* scheme and h are filled in */
     uint64_t steps, every;
+    cli_inputs inputs;
+    size_t n_times; /* --at: rows at these times instead of every so many steps */
+    double *times;
+    size_t row;         /* of --from, from 1 on */
     const char *output; /* "-" is stdout; NULL: no rows are wanted (--json without -o) */
     int json, quiet;
 } cli_job;

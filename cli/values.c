@@ -153,6 +153,15 @@ cls_status cli_words(const char *what, const char *text, size_t *n, char ***word
 
 /* ---- assignments ---- */
 
+/* Has it the time in it? Then it is a formula, which only inputs can be. */
+static int has_time(const char *text) {
+    for (const char *at = text; (at = strchr(at, 't')); at++) {
+        int before = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        if (!before && !isalnum((unsigned char)at[1]) && at[1] != '_' && at[1] != '.') return 1;
+    }
+    return 0;
+}
+
 static cls_status assign(const char *what, char *item, cli_assignments *out, cls_error *error) {
     char *equals = strchr(item, '='), where[128];
     if (!equals || equals == item)
@@ -164,7 +173,13 @@ static cls_status assign(const char *what, char *item, cli_assignments *out, cls
             return cli_fail(error, CLS_USAGE, "%s: %s is given twice", what, name);
     snprintf(where, sizeof where, "%s: %.80s", what, name);
     out->names[out->list.n] = name;
-    return cli_evaluate(where, cli_trim(equals + 1), &out->values[out->list.n++], error);
+    char *value = cli_trim(equals + 1);
+    if (!strcmp(what, "--set") && has_time(value)) {
+        out->values[out->list.n] = 0;
+        out->formulas[out->list.n++] = value;
+        return CLS_OK;
+    }
+    return cli_evaluate(where, value, &out->values[out->list.n++], error);
 }
 
 cls_status cli_assignments_parse(const char *what, const char *text, cli_assignments *out,
@@ -178,10 +193,12 @@ cls_status cli_assignments_parse(const char *what, const char *text, cli_assignm
     out->text = (char *)items;
     out->names = malloc(n * sizeof *out->names);
     out->values = malloc(n * sizeof *out->values);
-    if (!out->names || !out->values) status = cli_no_memory(error);
+    out->formulas = calloc(n, sizeof *out->formulas);
+    if (!out->names || !out->values || !out->formulas) status = cli_no_memory(error);
     for (size_t i = 0; !status && i < n; i++) status = assign(what, items[i], out, error);
     out->list.names = (const char *const *)out->names;
     out->list.values = out->values;
+    out->list.formulas = out->formulas;
     if (status) cli_assignments_free(out);
     return status;
 }
@@ -190,18 +207,20 @@ void cli_assignments_free(cli_assignments *a) {
     free(a->text);
     free(a->names);
     free(a->values);
+    free(a->formulas);
     *a = (cli_assignments){0};
 }
 
 char *cli_assignments_text(const cli_assignments *a) {
     size_t length = 1, used = 0;
-    for (size_t i = 0; i < a->list.n; i++) length += strlen(a->names[i]) + 36;
+    for (size_t i = 0; i < a->list.n; i++)
+        length += strlen(a->names[i]) + 36 + (a->formulas[i] ? strlen(a->formulas[i]) : 0);
     char *text = calloc(length, 1);
     for (size_t i = 0; text && i < a->list.n; i++) {
         char number[32];
         cli_format(a->values[i], number);
         used += (size_t)snprintf(text + used, length - used, "%s%s=%s", i ? ", " : "", a->names[i],
-                                 number);
+                                 a->formulas[i] ? a->formulas[i] : number);
     }
     return text;
 }

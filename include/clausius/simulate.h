@@ -43,7 +43,7 @@ typedef struct cls_simulate_info {
     const char *scheme;
     double h;
     uint64_t steps;
-    double energy_initial, energy_max_error, energy_relative; /* energy minus work done on it */
+    double energy_initial, energy_max_error, energy_relative; /* energy minus work and heat */
     double entropy_initial, entropy_final, entropy_min_step;
     uint64_t entropy_falls; /* steps with dS < -1e-14 sum |S_i| */
     uint64_t newton_iterations;
@@ -69,6 +69,19 @@ CLS_API cls_status cls_simulator_start(cls_simulator *sim, double time, const do
  * given. Paper 004 (11) for discrete-gradient. */
 CLS_API cls_status cls_simulator_aim(cls_simulator *sim, double time, const double *target,
                                      double *state, cls_error *error);
+/* What an input is between the times of its samples. */
+typedef enum cls_hold {
+    CLS_HOLD_ZERO,  /* the last value (zero-order hold) */
+    CLS_HOLD_LINEAR /* the line to the next */
+} cls_hold;
+/* The values of the system's inputs: n rising times, values (input count, n) with those of one input
+ * side by side, in the order of cls_system_input_name. Copied. A value that is not a number is a
+ * gap. Inputs that have a formula keep it. Between samples a step sees exactly the hold; a step
+ * over several samples its mean (and slope). To be called before cls_simulator_start. */
+CLS_API cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
+                                        const double *values, cls_hold hold, cls_error *error);
+/* To `time` in whole equal steps, as long as possible and not longer than h. */
+CLS_API cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error);
 /* n steps of h. On failure the simulator stays at the last good step; the error names step, time,
  * state and the term that became non-finite. */
 CLS_API cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error);

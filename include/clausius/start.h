@@ -26,7 +26,8 @@ CLS_API void cls_starter_free(cls_starter **starter);
 CLS_API cls_status cls_starter_state(const cls_starter *starter, const cls_assignments *given,
                                      double *state, cls_error *error);
 /* Row `row` of a table, or the last one when there are fewer, as a start; `name` is the table's in
- * messages. The native state is taken bit for bit when the table has it, else it is completed. A
+ * messages. The native state is taken bit for bit when the table has it, else it is completed: heat
+ * that it does not have from the system's own start, velocities from neighbouring positions. A
  * table that has positions but neither velocities nor momenta gives the momentum that leads from
  * this row to the next (at the end: from the one before) in one step of the default scheme. */
 CLS_API cls_status cls_starter_row(const cls_starter *starter, const cls_table *t, size_t row,

@@ -4,8 +4,9 @@
  * may have momenta without a coordinate (a rigid body) and positions without a momentum. Its state
  * is native to its formalism: (q, p, S), (q, v, S) or (q, v, T); everything else is derived. A row
  * of output has cls_system_column_count columns: time, the state, the derived p.*, v.*, S*, T*,
- * energy, entropy, then work (only with external forces that have no potential), the declared
- * invariants and the declared outputs. */
+ * energy, entropy, then work (only with external forces that have no potential), heat and
+ * entropy.outside (only with heat sources or reservoirs), the inputs, the declared invariants and
+ * the declared outputs. energy - work - heat is constant; entropy includes that of the outside. */
 #ifndef CLAUSIUS_SYSTEM_H
 #define CLAUSIUS_SYSTEM_H
 
@@ -30,6 +31,9 @@ typedef struct cls_assignments {
     size_t n;
     const char *const *names;
     const double *values;
+    /* NULL, or for each name a formula of t and parameters in the place of the number (NULL: the
+     * number); only inputs take one. */
+    const char *const *formulas;
 } cls_assignments;
 
 /* A built-in name, or a path (it contains '/' or ends in .clausius). */
@@ -60,10 +64,20 @@ CLS_API double cls_system_parameter(const cls_system *s, size_t i);
 CLS_API double cls_system_default_step(const cls_system *s);  /* `step` of the file, else 0.01 */
 CLS_API double cls_system_default_until(const cls_system *s); /* `until` of the file, else 10 */
 
+/* Inputs: functions of time from outside. Their values come from data (cls_simulator_inputs), except
+ * where the file or --set gives a formula. */
+CLS_API size_t cls_system_input_count(const cls_system *s);
+CLS_API const char *cls_system_input_name(const cls_system *s, size_t i);
+CLS_API int cls_system_input_is_given(const cls_system *s, size_t i); /* by a formula */
+
 /* State: positions, momenta (or velocities), entropies (or temperatures), plus one for `work` where
- * there are external forces without potential. */
+ * there are external forces without potential, plus two for `heat` and `entropy.outside` where
+ * there are heat sources or reservoirs. */
 CLS_API size_t cls_system_state_count(const cls_system *s);
 CLS_API const char *cls_system_state_name(const cls_system *s, size_t i);
+/* The last ones of the state that count what crossed the boundary (work, heat, entropy.outside); a
+ * start has 0 there. */
+CLS_API size_t cls_system_account_count(const cls_system *s);
 CLS_API size_t cls_system_column_count(const cls_system *s);
 CLS_API const char *cls_system_column(const cls_system *s, size_t i);
 
@@ -73,9 +87,12 @@ CLS_API const char *cls_system_column(const cls_system *s, size_t i);
  * solution. */
 CLS_API cls_status cls_system_start(const cls_system *s, const cls_assignments *given,
                                     double *state, cls_error *error);
-/* A complete row from a state. `row` has cls_system_column_count numbers. */
+/* A complete row from a state. `row` has cls_system_column_count numbers. Inputs without a formula
+ * are 0, or as given (cls_system_input_count numbers). */
 CLS_API cls_status cls_system_row(const cls_system *s, double time, const double *state,
                                   double *row, cls_error *error);
+CLS_API cls_status cls_system_row_driven(const cls_system *s, double time, const double *state,
+                                         const double *inputs, double *row, cls_error *error);
 
 /* What to show; or-ed. */
 enum {

@@ -48,11 +48,12 @@ cls_status clsi_audit_program(const cls_system *s, size_t count, const cls_node 
     cls_status status = cls_graph_status(s->g, error);
     if (status) return status;
     size_t nz = s->form->nz;
-    cls_node *inputs = clsi_calloc(nz + 1, sizeof *inputs);
+    cls_node *inputs = clsi_calloc(nz + 1 + s->nu, sizeof *inputs);
     if (!inputs) return clsi_no_memory(error);
     memcpy(inputs, s->form->z, nz * sizeof *inputs);
     inputs[nz] = s->t;
-    status = cls_program_create(s->g, nz + 1, inputs, count, nodes, out, error);
+    for (size_t k = 0; k < s->nu; k++) inputs[nz + 1 + k] = s->u[k];
+    status = cls_program_create(s->g, nz + 1 + s->nu, inputs, count, nodes, out, error);
     free(inputs);
     return status;
 }

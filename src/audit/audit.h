@@ -25,9 +25,11 @@ typedef struct clsi_states {
     size_t *row;   /* (rows) row of the table this came from */
     size_t *first; /* (parts + 1) where each trajectory begins */
     double *id;    /* (parts) its number; 0 without a trajectory column */
-    double *z;     /* (nz + 1, rows): z and then the time, the inputs of every program here */
-    double *work;  /* (rows), NULL when the system has none */
-    int numbered;  /* the table has a trajectory column */
+    size_t nu;     /* inputs of the system */
+    double *z;     /* (nz + 1 + nu, rows): z, the time, inputs: what every program here takes */
+    double *account[CLSI_ACCOUNTS]; /* (rows) each, NULL where the system has none */
+    double *received;               /* (rows) work and heat together, NULL without both */
+    int numbered;                   /* the table has a trajectory column */
 } clsi_states;
 
 cls_status clsi_states_read(const cls_system *s, const cls_table *t, clsi_states *out,
@@ -41,10 +43,10 @@ typedef struct clsi_where {
 } clsi_where;
 clsi_where clsi_states_where(const clsi_states *st, size_t k);
 
-/* The program that computes `count` nodes from (z, t). */
+/* The program that computes `count` nodes from (z, t, u). */
 cls_status clsi_audit_program(const cls_system *s, size_t count, const cls_node *nodes,
                               cls_program **out, cls_error *error);
-/* Nodes over q,v,p,S,T,t rewritten over (z, t). */
+/* Nodes over q,v,p,S,T,t,u rewritten over (z, t, u). */
 cls_status clsi_audit_native(const cls_system *s, size_t count, const cls_node *nodes,
                              cls_node *out, cls_error *error);
 

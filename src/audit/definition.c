@@ -34,7 +34,7 @@ typedef struct sampler {
     cls_audit *a;
     const cls_system *s;
     const clsi_states *st;
-    double *low, *high, *stride; /* (nz + 1) the box, and the R_d sequence */
+    double *low, *high, *stride; /* (nz + 1 + nu) the box, and the R_d sequence */
     double *in, *out;            /* blocks, structure of arrays */
     double *matrix;              /* room for an eigenvalue problem */
     size_t out_capacity;
@@ -79,8 +79,8 @@ static void box_side(sampler *b, size_t i) {
     if (low > high) low = high = 0;
     double centre = low / 2 + high / 2, half = high / 2 - low / 2;
     /* A variable that did not move gets a tenth of its value, so that the box has an inside. */
-    if (half == 0) half = centre != 0 ? fabs(centre) / 10 : 0.1;
-    double wider = i < b->st->nz ? b->a->options.beyond : 1; /* time stays in the data */
+    if (half == 0 && i <= b->st->nz) half = centre != 0 ? fabs(centre) / 10 : 0.1;
+    double wider = i < b->st->nz ? b->a->options.beyond : 1; /* time and inputs stay in the data */
     const clsi_variable *domain = variable(b->s, i);
     b->low[i] = fmax(centre - wider * half, domain->low);
     b->high[i] = fmin(centre + wider * half, domain->high);
@@ -93,7 +93,7 @@ static void sequence(double *stride, size_t d) {
 }
 
 static cls_status sampler_create(sampler *b, cls_error *error) {
-    size_t d = b->st->nz + 1;
+    size_t d = b->st->nz + 1 + b->st->nu;
     b->low = clsi_calloc(d, sizeof *b->low);
     b->high = clsi_calloc(d, sizeof *b->high);
     b->stride = clsi_calloc(d, sizeof *b->stride);
@@ -118,7 +118,7 @@ static void sampler_clear(sampler *b) {
 static size_t fill_block(sampler *b, size_t begin) {
     size_t rows = b->st->rows, total = rows + b->a->options.samples;
     size_t count = total - begin < BLOCK ? total - begin : BLOCK;
-    for (size_t i = 0; i <= b->st->nz; i++)
+    for (size_t i = 0; i <= b->st->nz + b->st->nu; i++)
         for (size_t c = 0; c < count; c++) {
             size_t k = begin + c;
             double u = 0.5 + (double)(k - rows + 1) * b->stride[i];
@@ -249,7 +249,8 @@ static cls_status judge_dissipation(sampler *b, size_t i, cls_node *nodes, cls_e
     finding f;
     status = try_probe(b, &p, &f, error);
     if (status) return status;
-    return conclude(b, "dissipation", s->m > 1 ? s->entropy[i].name : NULL, &f,
+    const char *heated = i < s->m ? s->entropy[i].name : s->reservoir[i - s->m];
+    return conclude(b, "dissipation", s->m + s->nr > 1 ? heated : NULL, &f,
                     relative(&f) >= -NOTHING, relative(&f), -NOTHING,
                     "-F.v, as part of its largest value, is at least", error);
 }
@@ -273,6 +274,31 @@ static cls_status judge_exchange(sampler *b, size_t i, size_t j, cls_error *erro
     snprintf(pair, sizeof pair, "%.28s %.28s", s->entropy[i].name, s->entropy[j].name);
     return conclude(b, "heat exchange", s->m > 2 ? pair : NULL, &f, relative(&f) >= -NOTHING,
                     f.least, 0, "the conductance is at least", error);
+}
+
+static cls_status judge_bath(sampler *b, size_t i, size_t k, cls_error *error) {
+    const cls_system *s = b->s;
+    cls_node kappa;
+    cls_status status = clsi_audit_native(s, 1, &s->bound.bath[i * s->nr + k], &kappa, error);
+    if (status || cls_is_constant(s->g, kappa, 0)) return status;
+    probe p = {.count = 1, .nodes = &kappa, .value = only};
+    finding f;
+    status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    char pair[64];
+    snprintf(pair, sizeof pair, "%.28s %.28s", s->entropy[i].name, s->reservoir[k]);
+    return conclude(b, "heat exchange", pair, &f, relative(&f) >= -NOTHING, f.least, 0,
+                    "the conductance is at least", error);
+}
+
+static cls_status judge_reservoir(sampler *b, size_t k, cls_error *error) {
+    const cls_system *s = b->s;
+    probe p = {.count = 1, .nodes = &s->bound.reservoir[k], .value = only};
+    finding f;
+    cls_status status = try_probe(b, &p, &f, error);
+    if (status) return status;
+    return conclude(b, "reservoir positive", s->reservoir[k], &f, f.least > 0, f.least, 0,
+                    "the temperature is at least", error);
 }
 
 /* The first half at rest, the second half as it is (for the scale). */
@@ -418,10 +444,13 @@ static cls_status judge_operator(sampler *b, cls_node *nodes, cls_error *error) 
 static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
     const cls_system *s = b->s;
     cls_status status = CLS_OK;
-    for (size_t i = 0; i < s->m && s->n && !status; i++)
+    for (size_t i = 0; i < s->m + s->nr && s->n && !status; i++)
         status = judge_dissipation(b, i, nodes, error);
     for (size_t i = 0; i < s->m; i++)
         for (size_t j = i + 1; j < s->m && !status; j++) status = judge_exchange(b, i, j, error);
+    for (size_t i = 0; i < s->m * s->nr && !status; i++)
+        status = judge_bath(b, i / s->nr, i % s->nr, error);
+    for (size_t k = 0; k < s->nr && !status; k++) status = judge_reservoir(b, k, error);
     if (!status) status = judge_operator(b, nodes, error);
     /* with a total entropy momenta may be anything, such as internal energies */
     if (s->n && !s->has_entropy && !status) status = judge_rest(b, nodes, error);

@@ -1,9 +1,11 @@
 /* Laws along the path: energy, work, entropy, invariants, domain, temperature, honest columns.
  *
  * Everything is recomputed from the states (quantity.c); what a file says about its own energy is
- * itself judged. With W the work of the external forces (0 without them):
+ * itself judged. With W the work of the external forces and the heat from outside (0 without them),
+ * R the entropy that the outside has gained:
  *     energy      |E_k - E_0 - (W_k - W_0)| <= limit * scale        for every row k
- *     entropy     S_k+1 - S_k >= -limit * scale                     for every step
+ *     entropy     (S + R)_k+1 - (S + R)_k >= -limit * scale         for every step
+ *     work, heat, entropy.outside: against the integral of their rates
  *     invariant   |I_k - I_0| <= limit * scale                      for every row k
  * each trajectory by itself, with the scale of quantity.c. Not promised: anything between rows. */
 #include "audit/quantity.h"
@@ -68,9 +70,13 @@ static cls_status drift_law(const judged *j, const char *kind, const char *subje
 }
 
 static cls_status judge_energy(const judged *j, cls_error *error) {
-    drift d = drift_of(j->st, first_of(j, CLSI_OF_ENERGY), j->st->work);
-    return drift_law(j, "energy", NULL, &d, j->a->options.energy_limit,
-                     j->st->work ? " (after the work of external forces)" : "", error);
+    const clsi_states *st = j->st;
+    drift d = drift_of(st, first_of(j, CLSI_OF_ENERGY), st->received);
+    const char *after = !st->received             ? ""
+                        : !st->account[CLSI_HEAT] ? " (after the work of external forces)"
+                        : !st->account[CLSI_WORK] ? " (after the heat from outside)"
+                                                  : " (after the work and heat from outside)";
+    return drift_law(j, "energy", NULL, &d, j->a->options.energy_limit, after, error);
 }
 
 static cls_status judge_invariants(const judged *j, cls_error *error) {
@@ -84,44 +90,64 @@ static cls_status judge_invariants(const judged *j, cls_error *error) {
     return CLS_OK;
 }
 
-/* The trapezoidal integral of the power on one trajectory against its work. The same integral over
- * every second row tells how far the first one can be trusted. */
-static void work_of(const clsi_states *st, const double *power, size_t part, drift *d,
-                    double *trust) {
+/* The trapezoidal integral of the power on one trajectory against its account. The same integral
+ * over every second row tells how far the first one can be trusted. held: the power at the end of
+ * each step as a zero-order hold of the inputs has it, NULL: as it is. */
+static void work_of(const clsi_states *st, const double *account, const double *power,
+                    const double *held, size_t part, drift *d, double *trust) {
+    const double *after = held ? held : power;
     size_t begin = st->first[part], end = st->first[part + 1];
     double sum = 0, absolute = 0, coarse = 0, doubt = 0, largest = 0;
     size_t worst = begin;
     for (size_t k = begin + 1; k < end; k++) {
         double h = clsi_states_time(st, k) - clsi_states_time(st, k - 1);
-        sum += h * (power[k] + power[k - 1]) / 2;
-        absolute += h * (fabs(power[k]) + fabs(power[k - 1])) / 2;
+        sum += h * (after[k] + power[k - 1]) / 2;
+        absolute += h * (fabs(after[k]) + fabs(power[k - 1])) / 2;
         if ((k - begin) % 2 == 0) {
             double two = clsi_states_time(st, k) - clsi_states_time(st, k - 2);
-            coarse += two * (power[k] + power[k - 2]) / 2;
+            coarse += two * (after[k] + power[k - 2]) / 2;
             doubt = fmax(doubt, fabs(sum - coarse));
         }
-        double off = st->work[k] - st->work[begin] - sum;
+        double off = account[k] - account[begin] - sum;
         if (!isfinite(off)) drift_see(d, off, 1, k);
         if (fabs(off) > largest) largest = fabs(off), worst = k;
     }
-    absolute = fmax(absolute, fabs(st->work[end - 1] - st->work[begin]));
+    absolute = fmax(absolute, fabs(account[end - 1] - account[begin]));
     if (!(absolute > 0)) absolute = 1;
     drift_see(d, largest, absolute, worst);
     if (isfinite(doubt)) *trust = fmax(*trust, doubt / absolute);
 }
 
-static cls_status judge_work(const judged *j, cls_error *error) {
-    const clsi_quantity *power = first_of(j, CLSI_OF_POWER);
-    if (!power) return CLS_OK;
+/* Inputs may have been held or joined by lines: the better of the two counts. */
+static cls_status judge_account(const judged *j, const clsi_quantity *power, cls_error *error) {
+    static const char *const rate[CLSI_ACCOUNTS] = {"force times velocity", "the heat flows",
+                                                    "the heat flows over their temperatures"};
     drift d = {0};
-    double trust = 0;
-    for (size_t part = 0; part < j->st->parts; part++)
-        work_of(j->st, power->value, part, &d, &trust);
-    double limit = WORK_LIMIT + trust;
-    return clsi_law_add(j->a, "work", NULL, !d.bad && d.worst <= limit, d.worst, limit, error,
-                        "the work column differs from the trapezoidal integral of force times "
-                        "velocity by at most %.3g of %.6g, worst at %s; %zu rows not finite",
-                        d.worst, d.scale, clsi_states_where(j->st, d.at).text, d.bad);
+    double limit = 0;
+    for (int held = 0; held < (power->held ? 2 : 1); held++) {
+        drift own = {0};
+        double trust = 0;
+        for (size_t part = 0; part < j->st->parts; part++)
+            work_of(j->st, j->st->account[power->index], power->value, held ? power->held : NULL,
+                    part, &own, &trust);
+        if (held && !(own.worst - trust < d.worst - limit + WORK_LIMIT)) continue;
+        d = own;
+        limit = WORK_LIMIT + trust;
+    }
+    const char *name = clsi_account_name((clsi_account)power->index);
+    return clsi_law_add(j->a, name, NULL, !d.bad && d.worst <= limit, d.worst, limit, error,
+                        "the column %s differs from the trapezoidal integral of %s by at most "
+                        "%.3g of %.6g, worst at %s; %zu rows not finite",
+                        name, rate[power->index], d.worst, d.scale,
+                        clsi_states_where(j->st, d.at).text, d.bad);
+}
+
+static cls_status judge_work(const judged *j, cls_error *error) {
+    const clsi_quantity *power = NULL;
+    cls_status status = CLS_OK;
+    while (!status && (power = clsi_quantity_next(j->list, j->n, CLSI_OF_POWER, power)))
+        status = judge_account(j, power, error);
+    return status;
 }
 
 typedef struct falls {

@@ -68,6 +68,40 @@ static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quant
     return status;
 }
 
+/* The same with the inputs of the row before: what a zero-order hold has at the end of a step. */
+static cls_status measure_held(const cls_system *s, const clsi_states *st, clsi_quantity *x,
+                               cls_error *error) {
+    size_t rows = st->rows, inputs = (st->nz + 1) * rows;
+    double *z = clsi_calloc(inputs + st->nu * rows, sizeof *z);
+    cls_program *program = NULL;
+    x->held = clsi_calloc(rows, sizeof *x->held);
+    cls_status status = z && x->held ? CLS_OK : clsi_no_memory(error);
+    if (!status) {
+        memcpy(z, st->z, (inputs + st->nu * rows) * sizeof *z);
+        for (size_t k = 0; k < st->nu; k++)
+            memcpy(z + inputs + k * rows + 1, st->z + inputs + k * rows, (rows - 1) * sizeof *z);
+        status = clsi_audit_program(s, 1, &x->node, &program, error);
+    }
+    if (!status && cls_program_run_many(program, rows, rows, z, x->held))
+        status = clsi_no_memory(error);
+    cls_program_free(&program);
+    free(z);
+    return status;
+}
+
+/* What the outside adds to a quantity, and to the size of its terms: its entropy, and the energy
+ * that came in. */
+static void add_outside(const clsi_states *st, clsi_quantity *x) {
+    const double *more = x->kind == CLSI_OF_ENTROPY  ? st->account[CLSI_OUTSIDE]
+                         : x->kind == CLSI_OF_ENERGY ? st->received
+                                                     : NULL;
+    for (size_t part = 0; more && part < st->parts; part++)
+        for (size_t k = st->first[part]; k < st->first[part + 1]; k++) {
+            if (x->kind == CLSI_OF_ENTROPY) x->value[k] += more[k];
+            if (isfinite(more[k])) x->scale[part] = fmax(x->scale[part], fabs(more[k]));
+        }
+}
+
 static void put(clsi_quantity **end, clsi_quantity_kind kind, size_t index, cls_node node,
                 const char *prefix, const char *name) {
     clsi_quantity *x = (*end)++;
@@ -75,12 +109,16 @@ static void put(clsi_quantity **end, clsi_quantity_kind kind, size_t index, cls_
     snprintf(x->name, sizeof x->name, "%s%s", prefix, name);
 }
 
-/* Sum of force times velocity, over (q,v,p,S,T,t). */
-static cls_node power(const cls_system *s) {
-    cls_node sum = cls_constant(s->g, 0);
-    for (size_t j = 0; j < s->n; j++)
-        sum = cls_add(s->g, sum, cls_mul(s->g, s->bound.force[j], s->v[j]));
-    return sum;
+/* Rates of what crosses the boundary, over (q,v,p,S,T,t,u). */
+static void put_powers(const cls_system *s, clsi_quantity **end) {
+    cls_node rates[CLSI_ACCOUNTS];
+    const clsi_physics *b = &s->bound;
+    const clsi_crossing at = {b->force, b->friction, b->source, b->bath, b->reservoir, s->v, s->T};
+    clsi_account_rates(s, &at, rates);
+    for (size_t k = 0; k < clsi_account_count(s); k++) {
+        clsi_account a = clsi_account_at(s, k);
+        put(end, CLSI_OF_POWER, a, rates[a], "rate of ", clsi_account_name(a));
+    }
 }
 
 /* Writes the list (value and scale still empty) and returns its length. */
@@ -88,7 +126,7 @@ static size_t describe(const cls_system *s, clsi_quantity *list) {
     const clsi_form *f = s->form;
     clsi_quantity *end = list;
     put(&end, CLSI_OF_ENERGY, 0, f->energy, "", "energy");
-    if (s->m || s->has_entropy) put(&end, CLSI_OF_ENTROPY, 0, f->entropy, "", "entropy");
+    if (cls_system_has_entropy(s)) put(&end, CLSI_OF_ENTROPY, 0, f->entropy, "", "entropy");
     for (size_t i = 0; i < s->n; i++) {
         put(&end, CLSI_OF_VELOCITY, i, f->v[i], "", cls_node_name(s->g, s->v[i]));
         put(&end, CLSI_OF_MOMENTUM, i, f->p[i], "", cls_node_name(s->g, s->p[i]));
@@ -102,13 +140,13 @@ static size_t describe(const cls_system *s, clsi_quantity *list) {
             s->bound.invariants[i].name);
     for (size_t i = 0; i < s->n_outputs; i++)
         put(&end, CLSI_OF_OUTPUT, i, s->bound.outputs[i].node, "", s->bound.outputs[i].name);
-    if (s->has_work) put(&end, CLSI_OF_POWER, 0, power(s), "", "power of external forces");
+    put_powers(s, &end);
     return (size_t)(end - list);
 }
 
 cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, clsi_quantity **out,
                                   size_t *n, cls_error *error) {
-    size_t most = 3 + 2 * s->n + 2 * s->m + s->n_invariants + s->n_outputs;
+    size_t most = 2 + CLSI_ACCOUNTS + 2 * s->n + 2 * s->m + s->n_invariants + s->n_outputs;
     clsi_quantity *list = clsi_calloc(most, sizeof *list);
     terms *scratch = clsi_calloc(1, sizeof *scratch);
     cls_status status = list && scratch ? CLS_OK : clsi_no_memory(error);
@@ -119,6 +157,8 @@ cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, cl
             status = clsi_audit_native(s, 1, &x->node, &x->node, error);
         if (!status) status = cls_graph_status(s->g, error);
         if (!status) status = measure(s, st, x, scratch, error);
+        if (!status) add_outside(st, x);
+        if (!status && x->kind == CLSI_OF_POWER && s->nu) status = measure_held(s, st, x, error);
     }
     free(scratch);
     if (status) clsi_quantities_free(&list, *n);
@@ -130,6 +170,7 @@ void clsi_quantities_free(clsi_quantity **list, size_t n) {
     if (!*list) return;
     for (size_t i = 0; i < n; i++) {
         free((*list)[i].value);
+        free((*list)[i].held);
         free((*list)[i].scale);
     }
     free(*list);

@@ -13,7 +13,7 @@ typedef enum clsi_quantity_kind {
     CLSI_OF_TEMPERATURE,
     CLSI_OF_INVARIANT,
     CLSI_OF_OUTPUT,
-    CLSI_OF_POWER /* of the external forces without potential */
+    CLSI_OF_POWER /* rate of an account: work, heat, entropy of the outside */
 } clsi_quantity_kind;
 
 typedef struct clsi_quantity {
@@ -22,6 +22,7 @@ typedef struct clsi_quantity {
     size_t index; /* which velocity, entropy, ... */
     cls_node node;
     double *value; /* (rows) */
+    double *held;  /* (rows), of powers: with the inputs of the row before; NULL without inputs */
     double *scale; /* (parts) largest size of any additive term of the formula; never 0 */
 } clsi_quantity;
 

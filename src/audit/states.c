@@ -17,7 +17,8 @@ typedef struct source {
     char (*name)[NAME]; /* (nz) the column used */
     int *column;        /* (nz) */
     int *other;         /* (nz) 1 when it is not the native variable */
-    int time, trajectory, work;
+    int time, trajectory, account[CLSI_ACCOUNTS];
+    int *input; /* (nu), -1 where the input has a formula */
     size_t n_other;
 } source;
 
@@ -25,6 +26,7 @@ static void source_clear(source *from) {
     free(from->name);
     free(from->column);
     free(from->other);
+    free(from->input);
 }
 
 /* The name of variable i of z (native), or of the one that can stand in for it; i >= nq. */
@@ -55,7 +57,10 @@ static cls_status missing(const cls_system *s, const cls_table *t, const char *w
         variable_name(s, i, 1, other);
         clsi_text_printf(&need, ", %s or %s", native, other);
     }
-    if (s->has_work) clsi_text_append(&need, ", work");
+    for (size_t k = 0; k < clsi_account_count(s); k++)
+        clsi_text_printf(&need, ", %s", clsi_account_name(clsi_account_at(s, k)));
+    for (size_t k = 0; k < s->nu; k++)
+        if (!cls_system_input_is_given(s, k)) clsi_text_printf(&need, ", %s", s->input[k].name);
     for (size_t i = 0; i < cls_table_columns(t); i++)
         clsi_text_printf(&have, "%s%s", i ? ", " : "", cls_table_name(t, i));
     cls_status status =
@@ -89,27 +94,44 @@ static cls_status find_variable(const cls_system *s, const cls_table *t, size_t 
     return from->column[i] >= 0 ? CLS_OK : missing(s, t, both, error);
 }
 
+/* Inputs, and what crossed the boundary. */
+static cls_status find_boundary(const cls_system *s, const cls_table *t, source *from,
+                                cls_error *error) {
+    for (size_t k = 0; k < s->nu; k++) {
+        from->input[k] = cls_table_find(t, s->input[k].name);
+        if (from->input[k] < 0 && !cls_system_input_is_given(s, k))
+            return missing(s, t, s->input[k].name, error);
+    }
+    for (int a = 0; a < CLSI_ACCOUNTS; a++) from->account[a] = -1;
+    for (size_t k = 0; k < clsi_account_count(s); k++) {
+        clsi_account a = clsi_account_at(s, k);
+        char why[160];
+        from->account[a] = cls_table_find(t, clsi_account_name(a));
+        snprintf(why, sizeof why, "%s, and %s: without it the laws cannot be judged",
+                 clsi_account_name(a),
+                 a == CLSI_WORK ? "the external forces of this system have no potential"
+                                : "this system takes heat from outside");
+        if (from->account[a] < 0) return missing(s, t, why, error);
+    }
+    return CLS_OK;
+}
+
 static cls_status find_columns(const cls_system *s, const cls_table *t, source *from,
                                cls_error *error) {
     size_t nz = s->form->nz;
     from->name = clsi_calloc(nz, sizeof *from->name);
     from->column = clsi_calloc(nz, sizeof *from->column);
     from->other = clsi_calloc(nz, sizeof *from->other);
-    if (!from->name || !from->column || !from->other) return clsi_no_memory(error);
+    from->input = clsi_calloc(s->nu, sizeof *from->input);
+    if (!from->name || !from->column || !from->other || !from->input) return clsi_no_memory(error);
     from->time = cls_table_find(t, "time");
     from->trajectory = cls_table_find(t, "trajectory");
-    from->work = s->has_work ? cls_table_find(t, "work") : -1;
     if (from->time < 0) return missing(s, t, "time", error);
     for (size_t i = 0; i < nz; i++) {
         cls_status status = find_variable(s, t, i, from, error);
         if (status) return status;
     }
-    if (s->has_work && from->work < 0)
-        return missing(s, t,
-                       "work, and the external forces of this system have no potential: without "
-                       "the work they did its energy cannot be judged",
-                       error);
-    return CLS_OK;
+    return find_boundary(s, t, from, error);
 }
 
 typedef struct place {
@@ -234,20 +256,39 @@ static int has_closed_form(const cls_system *s, const source *from) {
     return from->n_other == s->n;
 }
 
+static cls_status fill_boundary(const cls_system *s, const cls_table *t, const source *from,
+                                clsi_states *st, cls_error *error) {
+    for (size_t k = 0; k < s->nu; k++)
+        if (from->input[k] >= 0)
+            gather(st, cls_table_column(t, (size_t)from->input[k]),
+                   st->z + (st->nz + 1 + k) * st->rows);
+    if (!clsi_account_count(s)) return CLS_OK;
+    st->received = clsi_calloc(st->rows, sizeof *st->received);
+    if (!st->received) return clsi_no_memory(error);
+    for (int a = 0; a < CLSI_ACCOUNTS; a++) {
+        if (from->account[a] < 0) continue;
+        st->account[a] = clsi_calloc(st->rows, sizeof(double));
+        if (!st->account[a]) return clsi_no_memory(error);
+        gather(st, cls_table_column(t, (size_t)from->account[a]), st->account[a]);
+        for (size_t k = 0; k < st->rows && a != CLSI_OUTSIDE; k++)
+            st->received[k] += st->account[a][k];
+    }
+    return CLS_OK;
+}
+
 static cls_status fill(const cls_system *s, const cls_table *t, const source *from, clsi_states *st,
                        cls_error *error) {
     const double *id = from->trajectory >= 0 ? cls_table_column(t, (size_t)from->trajectory) : NULL;
     st->numbered = id != NULL;
     cls_status status = split(st, id, error);
     if (status) return status;
-    st->z = clsi_calloc((st->nz + 1) * st->rows, sizeof *st->z);
-    if (s->has_work) st->work = clsi_calloc(st->rows, sizeof *st->work);
-    if (!st->z || (s->has_work && !st->work)) return clsi_no_memory(error);
+    st->z = clsi_calloc((st->nz + 1 + st->nu) * st->rows, sizeof *st->z);
+    if (!st->z) return clsi_no_memory(error);
     for (size_t i = 0; i < st->nz; i++)
         gather(st, cls_table_column(t, (size_t)from->column[i]), st->z + i * st->rows);
     gather(st, cls_table_column(t, (size_t)from->time), st->z + st->nz * st->rows);
-    if (s->has_work) gather(st, cls_table_column(t, (size_t)from->work), st->work);
-    status = check_times(st, error);
+    status = fill_boundary(s, t, from, st, error);
+    if (!status) status = check_times(st, error);
     if (status || !from->n_other) return status;
     if (has_closed_form(s, from)) return momenta_from_velocities(s, st, error);
     return states_by_start(s, from, st, error);
@@ -255,7 +296,7 @@ static cls_status fill(const cls_system *s, const cls_table *t, const source *fr
 
 cls_status clsi_states_read(const cls_system *s, const cls_table *t, clsi_states *out,
                             cls_error *error) {
-    *out = (clsi_states){.nz = s->form->nz, .rows = cls_table_rows(t)};
+    *out = (clsi_states){.nz = s->form->nz, .nu = s->nu, .rows = cls_table_rows(t)};
     source from = {0};
     cls_status status = find_columns(s, t, &from, error);
     if (!status && out->rows < 2)
@@ -273,7 +314,8 @@ void clsi_states_clear(clsi_states *st) {
     free(st->first);
     free(st->id);
     free(st->z);
-    free(st->work);
+    free(st->received);
+    for (int a = 0; a < CLSI_ACCOUNTS; a++) free(st->account[a]);
     *st = (clsi_states){0};
 }
 

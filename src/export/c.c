@@ -114,7 +114,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "    double saved[%zu], history[%zu];\n    int history_length[%zu];\n"
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
         e->prefix, e->n_state, e->upper, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
-        CLSI_MONITOR_INVARIANTS + e->s->n_invariants, e->n_state, sp->nz + 2,
+        CLSI_MONITOR_INVARIANTS + e->s->n_invariants, e->n_state, sp->nz + 2 + sp->nu,
         (size_t)(sp->options.max_halvings + 3) * e->n_state, stages * CLSI_HISTORY * one, stages,
         e->prefix, e->prefix, e->prefix);
 }
@@ -159,9 +159,10 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
         "#ifndef $$_H\n#define $$_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     clsi_text_printf(out,
-                     "enum {\n    %s_STATES = %zu,\n    %s_COLUMNS = %zu,\n    %s_STAGES = %zu,\n"
+                     "enum {\n    %s_STATES = %zu,\n    %s_INPUTS = %zu,\n    %s_COLUMNS = %zu,\n"
+                     "    %s_STAGES = %zu,\n"
                      "    %s_MONITORS = %zu,\n    %s_DEFAULT_STEPS = %.0f\n};\n",
-                     e->upper, e->n_state, e->upper, e->n_columns, e->upper,
+                     e->upper, e->n_state, e->upper, sp->nu, e->upper, e->n_columns, e->upper,
                      at_least(sp->scheme->n_composition, 1), e->upper,
                      CLSI_MONITOR_INVARIANTS + e->s->n_invariants, e->upper,
                      fmin(ceil(cls_system_default_until(e->s) / sp->options.h - 1e-9), 1e9));

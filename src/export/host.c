@@ -32,6 +32,9 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
     define(out, "CLSI_STATE_COUNT", "sim", e->n_state);
     define(out, "CLSI_HAS_WORK", "sim", sp->s->has_work != 0);
+    define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);
+    define(out, "CLSI_RECEIVERS", "sim", (size_t)(sp->s->has_work != 0) + (sp->s->has_heat != 0));
+    define(out, "CLSI_INPUTS", "sim", sp->nu);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);
     define(out, "CLSI_STAGES_OF", "sim", sp->scheme->n_composition);
     define(out, "CLSI_CARRIES", "sim", sp->scheme->carries != 0);
@@ -90,12 +93,13 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
         "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_residual_rest((nw)->in, (nw)->keep, to)\n"
         "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
         "#define CLSI_RUN_NEXT(sim) clsi_next((sim)->newton.in, (sim)->next_out)\n"
-        "#define CLSI_RUN_MONITOR(sim, to) \\\n"
-        "    (clsi_place(sim, (sim)->row_in), clsi_monitor((sim)->row_in, to))\n"
+        "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
+        "#define CLSI_SET_INPUTS(sim, t, h) ((void)(sim))\n" /* all have formulas */
+        "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
         "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
 }
 
-/* Directions and attitudes of bodies, and programs over (z, work, t). */
+/* Directions and attitudes of bodies, and programs over (z, received, t, u). */
 static void append_functions(clsi_text *out, const clsi_export *e) {
     const cls_system *s = e->s;
     clsi_text_append(out,
@@ -104,12 +108,30 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         clsi_text_printf(out,
                          "    double *x%zu = sim->state + %zu;\n    clsi_normalise(%zu, x%zu);\n",
                          k, s->units[k].first, s->units[k].count, k);
-    clsi_text_append(out, "}\n\n/* z, work, t: what programs about one state read. */\n"
+    clsi_text_append(out, "}\n\n/* Work and heat that came in. */\n"
+                          "static double clsi_received(const cls_simulator *sim) {\n"
+                          "    double sum = 0;\n"
+                          "    for (int k = 0; k < CLSI_RECEIVERS(sim); k++)\n"
+                          "        sum += sim->state[CLSI_STATES(&sim->newton) + k];\n"
+                          "    return sum;\n}\n"
+                          "\n/* z, what was received, t, inputs: what programs about one state "
+                          "read. */\n"
                           "static void clsi_place(const cls_simulator *sim, double *in) {\n"
                           "    int nz = CLSI_STATES(&sim->newton);\n"
                           "    for (int i = 0; i < nz; i++) in[i] = sim->state[i];\n"
-                          "    in[nz] = CLSI_HAS_WORK(sim) ? sim->state[nz] : 0;\n"
-                          "    in[nz + 1] = CLSI_TIME(sim);\n}\n\n"
+                          "    in[nz] = clsi_received(sim);\n"
+                          "    in[nz + 1] = CLSI_TIME(sim);\n"
+                          "    for (int k = 0; k < CLSI_INPUTS(sim); k++) in[nz + 2 + k] = 0;\n}\n"
+                          "\n/* The entropy is that of the system and of the outside. */\n"
+                          "static void clsi_run_monitor(cls_simulator *sim, double *in, double "
+                          "*out) {\n"
+                          "    double outside = CLSI_HAS_HEAT(sim) ? sim->state[CLSI_STATE_COUNT("
+                          "sim) - 1] : 0;\n"
+                          "    double received = clsi_received(sim);\n"
+                          "    clsi_place(sim, in);\n    clsi_monitor(in, out);\n"
+                          "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
+                          "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
+                          "    sim->energy_scale = fmax(sim->energy_scale, fabs(received));\n}\n\n"
                           "static void clsi_run_guess(cls_simulator *sim) {\n"
                           "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
                           "    clsi_guess(sim->newton.in, u);\n}\n");

@@ -186,12 +186,13 @@ static int is_smooth(size_t k, const double *const *last) {
 /* u of step n by extrapolation of the last five or three of its kind; 0 when there are fewer with
  * its own h. */
 static int predict(const clsi_target *t, const path *w, size_t n) {
-    size_t c = stages(t), k = t->motion->k, at = t->nz + 2, found = 0;
-    double *u = record_of(t, w, n) + at, h = u[-1];
+    size_t c = stages(t), k = t->motion->k, at = clsi_record_unknowns(t->motion), found = 0;
+    double *u = record_of(t, w, n) + at, h = record_of(t, w, n)[t->nz + 1];
     const double *last[MOST_LAST];
     for (; found < MOST_LAST && n >= (found + 1) * c; found++) {
         last[found] = record_of(t, w, n - (found + 1) * c) + at;
-        if (!(fabs(last[found][-1] - h) <= 1e-6 * fabs(h))) break;
+        double its = record_of(t, w, n - (found + 1) * c)[t->nz + 1];
+        if (!(fabs(its - h) <= 1e-6 * fabs(h))) break;
     }
     if (found < 3) return 0;
     if (found == MOST_LAST && is_smooth(k, last))

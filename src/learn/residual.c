@@ -38,6 +38,10 @@ static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *err
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
+    if (s->has_heat || s->nu)
+        return clsi_fail(error, CLS_USAGE,
+                         "the residual of neighbouring rows knows no inputs, heat sources and "
+                         "reservoirs: take --loss shooting");
     cls_node F = cls_sub(g, s->bound.formula, s->bound.potential);
     if (!thermal) F = cls_add(g, s->bound.formula, s->bound.potential);
     cls_node *all = clsi_calloc(s->nq + 3 * n + 2 * m + n * m + m * m, sizeof *all);

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include <clausius/simulate.h>
 #include <clausius/start.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +41,17 @@ static double value(const cls_table *t, size_t row, int column) {
     return cls_table_column(t, (size_t)column)[row];
 }
 
-/* Copies the state when the file has all of it; `work` of foreign data begins at 0. */
+/* Work, heat, entropy.outside: the last ones of a state. */
+static int is_account(const cls_system *s, size_t i) {
+    return i + cls_system_account_count(s) >= cls_system_state_count(s);
+}
+
+/* Copies the state when the file has all of it; accounts of foreign data begin at 0. */
 static int copy_state(const cls_system *s, const cls_table *t, size_t row, double *state) {
     for (size_t i = 0; i < cls_system_state_count(s); i++) {
         const char *name = cls_system_state_name(s, i);
         int k = cls_table_find(t, name);
-        if (k < 0 && strcmp(name, "work")) return 0;
+        if (k < 0 && !is_account(s, i)) return 0;
         state[i] = k < 0 ? 0 : value(t, row, k);
     }
     return 1;
@@ -64,7 +70,7 @@ static const char *partner(const cls_system *s, size_t i) {
     if (i < nq || i >= nq + cls_system_momentum_count(s) + cls_system_entropy_count(s)) return NULL;
     for (size_t c = 1; c < cls_system_column_count(s); c++) {
         const char *name = cls_system_column(s, c);
-        if (is_state(s, name) || !strcmp(name, "work")) continue;
+        if (is_state(s, name)) continue;
         if (derived++ == i - nq) return name;
     }
     return NULL;
@@ -80,28 +86,55 @@ static cls_status no_column(const cls_table *t, const char *path, const char *na
                      other ? " and no `" : "", other ? other : "", other ? "`" : "", list);
 }
 
-/* Lets the library complete the start from what the file has of each state or its partner. */
-static cls_status complete_state(const cls_system *s, const cls_table *t, size_t row,
+/* The velocity of coordinate j from its positions in `row` and the next row (at the end: the one
+ * before); NAN where there is one row or no position. */
+static double velocity_at(const cls_system *s, const cls_table *t, size_t row, size_t j) {
+    int q = cls_table_find(t, cls_system_state_name(s, j)), c = cls_table_find(t, "time");
+    size_t a = row + 1 < cls_table_rows(t) ? row : row - 1;
+    if (q < 0 || cls_table_rows(t) < 2) return NAN;
+    return (value(t, a + 1, q) - value(t, a, q)) / (value(t, a + 1, c) - value(t, a, c));
+}
+
+/* The one of two names that is a velocity's, or NULL. */
+static const char *velocity_name(const char *name, const char *other) {
+    if (strncmp(name, "v.", 2) == 0) return name;
+    return other && strncmp(other, "v.", 2) == 0 ? other : NULL;
+}
+
+/* Completes the start from what the file has of each state or its partner. A file of measurements
+ * need not have all: heat is then that of the system's own start, and a velocity what two
+ * neighbouring positions say. */
+static cls_status complete_state(const cls_starter *p, const cls_table *t, size_t row,
                                  const char *path, double *state, cls_error *error) {
-    size_t n = 0, states = cls_system_state_count(s);
+    const cls_system *s = p->system;
+    size_t n = 0, states = cls_system_state_count(s), nq = cls_system_coordinate_count(s);
+    size_t heat = nq + cls_system_momentum_count(s);
     const char **names = clsi_calloc(states + 1, sizeof *names);
     double *values = clsi_calloc(states + 1, sizeof *values);
     cls_status status = names && values ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; !status && i < states; i++) {
         const char *name = cls_system_state_name(s, i), *other = partner(s, i);
         const char *found = cls_table_find(t, name) >= 0 ? name : other;
-        if (!strcmp(name, "work")) continue;
-        if (!found || cls_table_find(t, found) < 0) {
-            status = no_column(t, path, name, other, error);
-        } else {
+        double v = i >= nq && i < 2 * nq && velocity_name(name, other)
+                       ? velocity_at(s, t, row, i - nq)
+                       : NAN;
+        if (is_account(s, i)) continue;
+        if (found && cls_table_find(t, found) >= 0) {
             names[n] = found;
             values[n++] = value(t, row, cls_table_find(t, found));
+        } else if (isfinite(v)) {
+            names[n] = velocity_name(name, other);
+            values[n++] = v;
+        } else if (i < heat) {
+            status = no_column(t, path, name, other, error);
         }
     }
     cls_assignments given = {n, names, values};
-    if (!status) {
-        status = cls_system_start(s, &given, state, error);
+    if (!status && n) {
+        status = cls_starter_state(p, &given, state, error);
         if (status) prefix(error, path);
+    } else if (!status) { /* heat alone, and none of it is there */
+        status = no_column(t, path, cls_system_state_name(s, 0), partner(s, 0), error);
     }
     free(names);
     free(values);
@@ -120,6 +153,13 @@ static int only_positions(const cls_system *s, const cls_table *t) {
         if (other && cls_table_find(t, other) >= 0) return 0;
     }
     return n > 0;
+}
+
+/* By inputs that come from data: a step needs their values. */
+static int is_driven(const cls_system *s) {
+    for (size_t k = 0; k < cls_system_input_count(s); k++)
+        if (!cls_system_input_is_given(s, k)) return 1;
+    return 0;
 }
 
 /* The momentum that leads from row `from` to the next in one step of the default scheme; heat as in
@@ -236,7 +276,7 @@ cls_status cls_starter_state(const cls_starter *p, const cls_assignments *given,
         values[i] = given->values[i];
     }
     for (size_t i = 0; !status && p->known && i < states; i++)
-        if (strcmp(cls_system_state_name(s, i), "work") && !names_state(s, given, i)) {
+        if (!is_account(s, i) && !names_state(s, given, i)) {
             names[n] = cls_system_state_name(s, i);
             values[n++] = p->state[i];
         }
@@ -253,10 +293,10 @@ cls_status cls_starter_row(const cls_starter *p, const cls_table *t, size_t row,
     if (status) return status;
     if (row >= cls_table_rows(t)) row = cls_table_rows(t) - 1;
     *time = value(t, row, cls_table_find(t, "time"));
-    if (only_positions(p->system, t) && cls_table_rows(t) > 1) {
+    if (only_positions(p->system, t) && cls_table_rows(t) > 1 && !is_driven(p->system)) {
         int last = row + 1 == cls_table_rows(t);
         return aim(p->system, t, last ? row - 1 : row, last, name, state, error);
     }
     if (copy_state(p->system, t, row, state)) return CLS_OK;
-    return complete_state(p->system, t, row, name, state, error);
+    return complete_state(p, t, row, name, state, error);
 }

@@ -145,7 +145,8 @@ static int is_thermal(char letter, const char *name) {
 }
 
 static int is_known(const char *name) {
-    static const char *const known[] = {"trajectory", "energy", "entropy", "work"};
+    static const char *const known[] = {"trajectory", "energy", "entropy",
+                                        "work",       "heat",   "entropy.outside"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return 1;
     return is_thermal('S', name) || is_thermal('T', name) || strncmp(name, "v.", 2) == 0 ||
@@ -166,11 +167,20 @@ static size_t gather(const cls_table *t, char kind, const char **names) {
     return n;
 }
 
-/* The energy without the work done on the system, relative to its start or (E0 = 0) not. */
-static void fill_drift(clsi_curve *c, const double *energy, const double *work, int relative) {
+/* The columns of an energy balance; work and heat may be NULL. */
+typedef struct balance {
+    const double *energy, *work, *heat;
+} balance;
+
+static double kept(const balance *b, size_t i) {
+    return b->energy[i] - (b->work ? b->work[i] : 0) - (b->heat ? b->heat[i] : 0);
+}
+
+/* The energy without the work and heat that came in, relative to its start or (E0 = 0) not. */
+static void fill_drift(clsi_curve *c, const balance *b, int relative) {
     double start = NAN;
     for (size_t i = 0; i < c->n; i++) {
-        double e = energy[i] - (work ? work[i] : 0);
+        double e = kept(b, i);
         if (isnan(start) || (i && c->trajectory && c->trajectory[i] != c->trajectory[i - 1]))
             start = e;
         c->owned[i] = (e - start) / (relative ? fabs(start) : 1);
@@ -178,10 +188,10 @@ static void fill_drift(clsi_curve *c, const double *energy, const double *work, 
 }
 
 /* An energy that starts at zero, to rounding, gives no scale. */
-static int energy_has_scale(const clsi_curve *c, const double *energy, const double *work) {
+static int energy_has_scale(const clsi_curve *c, const balance *b) {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < c->n; i++) {
-        double e = fabs(energy[i] - (work ? work[i] : 0));
+        double e = fabs(kept(b, i));
         if (!i || (c->trajectory && c->trajectory[i] != c->trajectory[i - 1]))
             least = fmin(least, e);
         most = fmax(most, e);
@@ -200,16 +210,18 @@ static cls_status add_drift(const source *s, cls_error *error) {
     for (int fill = 0; fill < 2; fill++) /* first decide, then fill: one scale for all tables */
         for (size_t i = 0, k = 0; i < s->n; i++) {
             const cls_table *t = s->tables[i];
-            int e = cls_table_find(t, "energy"), w = cls_table_find(t, "work");
+            int e = cls_table_find(t, "energy"), w = cls_table_find(t, "work"),
+                q = cls_table_find(t, "heat");
             if (e < 0) continue;
-            const double *energy = t->columns[e], *work = w < 0 ? NULL : t->columns[w];
+            const balance b = {t->columns[e], w < 0 ? NULL : t->columns[w],
+                               q < 0 ? NULL : t->columns[q]};
             clsi_curve *c = fill ? &p->curves[k++] : new_curve(p, t, i, 0);
             if (!c) return clsi_no_memory(error);
-            if (!fill) relative &= energy_has_scale(c, energy, work);
+            if (!fill) relative &= energy_has_scale(c, &b);
             if (!fill && !(c->owned = clsi_calloc(c->n, sizeof *c->owned)))
                 return clsi_no_memory(error);
             c->y = c->owned;
-            if (fill) fill_drift(c, energy, work, relative);
+            if (fill) fill_drift(c, &b, relative);
         }
     if (!relative) p->names[0] = absolute_name;
     return CLS_OK;

@@ -1,7 +1,8 @@
 /* Heat balances written so that what leaves one entropy enters the other to the last bit.
  *
  * Problem: the entropies of a step of discrete-gradient satisfy T_i* dS_i = h (own_i + exchanged_i),
- * where exchanged_i is what conduction and a friction operator bring. With a stiff conduction,
+ * where exchanged_i is what conduction and a friction operator bring (own_i: frictions, and what
+ * comes from outside). With a stiff conduction,
  * kappa (T_j* - T_i*) is a large number times the round-off of a temperature: solved for dS_i in one
  * balance and computed anew in the other, the two differ by h kappa eps T, which is energy from
  * nowhere. So each flow is written once. The entropies that exchange heat are a graph; along a
@@ -104,7 +105,8 @@ cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi
     tree b = {st, flows, at->T, block, block + m, block + 2 * m, clsi_nodes(st, m)};
     span(&b);
     for (size_t i = 0; i < m; i++) {
-        cls_node heat = cls_add(g, cls_mul(g, st->h, flows->own[i]), share);
+        cls_node given = cls_add(g, flows->own[i], flows->outside[i]);
+        cls_node heat = cls_add(g, cls_mul(g, st->h, given), share);
         b.below[i] = cls_sub(g, cls_mul(g, at->T[i], dS[i]), heat);
     }
     for (size_t k = m; k-- > 0;) { /* children before parents */

@@ -75,17 +75,22 @@ cls_node clsi_dot(clsi_step *st, size_t n, const cls_node *a, const cls_node *b)
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     const cls_system *s = st->s;
     cls_graph *g = st->g;
-    size_t n = st->n, m = st->m;
-    cls_node *friction = clsi_nodes(st, m * n), *kappa = clsi_nodes(st, m * m);
+    size_t n = st->n, m = st->m, nr = s->nr;
+    cls_node *friction = clsi_nodes(st, (m + nr) * n), *kappa = clsi_nodes(st, m * m);
     cls_node *external = clsi_nodes(st, n), *more = clsi_nodes(st, n + m);
-    clsi_flows flows = {clsi_nodes(st, n),
-                        clsi_nodes(st, m),
-                        CLS_NO_NODE,
-                        clsi_nodes(st, m),
-                        more,
-                        more + n,
-                        kappa};
-    clsi_place_at(s, at, m * n, s->bound.friction, friction);
+    cls_node *bath = clsi_nodes(st, m * nr), *Tr = clsi_nodes(st, nr), *source = clsi_nodes(st, m);
+    clsi_flows flows = {.force = clsi_nodes(st, n),
+                        .heat = clsi_nodes(st, m),
+                        .own = clsi_nodes(st, m),
+                        .outside = clsi_nodes(st, m),
+                        .operator_force = more,
+                        .operator_heat = more + n,
+                        .kappa = kappa,
+                        .reservoir = Tr};
+    clsi_place_at(s, at, m, s->bound.source, source);
+    clsi_place_at(s, at, m * nr, s->bound.bath, bath);
+    clsi_place_at(s, at, nr, s->bound.reservoir, Tr);
+    clsi_place_at(s, at, (m + nr) * n, s->bound.friction, friction);
     clsi_place_at(s, at, m * m, s->bound.conductance, kappa);
     clsi_place_at(s, at, n, s->bound.force, external);
     clsi_place_at(s, at, n, s->bound.operator_force, more);
@@ -97,7 +102,7 @@ clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     }
     for (size_t j = 0; j < n; j++) {
         flows.force[j] = cls_add(g, external[j], more[j]);
-        for (size_t i = 0; i < m; i++)
+        for (size_t i = 0; i < m + nr; i++)
             flows.force[j] = cls_add(g, flows.force[j], friction[i * n + j]);
     }
     for (size_t i = 0; i < m; i++) {
@@ -107,8 +112,18 @@ clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
             cls_node drop = cls_sub(g, at->T[k], at->T[i]);
             flows.heat[i] = cls_add(g, flows.heat[i], cls_mul(g, kappa[i * m + k], drop));
         }
+        flows.outside[i] = source[i];
+        for (size_t k = 0; k < nr; k++) {
+            cls_node drop = cls_sub(g, Tr[k], at->T[i]);
+            flows.outside[i] = cls_add(g, flows.outside[i], cls_mul(g, bath[i * nr + k], drop));
+        }
+        flows.heat[i] = cls_add(g, flows.heat[i], flows.outside[i]);
     }
-    flows.power = clsi_dot(st, n, external, at->v);
+    flows.escaped = cls_constant(g, 0);
+    for (size_t k = 0; k < nr; k++)
+        flows.escaped = cls_sub(g, flows.escaped, clsi_dot(st, n, friction + (m + k) * n, at->v));
+    const clsi_crossing crossing = {external, friction, source, bath, Tr, at->v, at->T};
+    clsi_account_rates(s, &crossing, flows.account);
     return flows;
 }
 
@@ -124,7 +139,24 @@ static clsi_point *new_point(clsi_step *st) {
     return &st->points[st->n_points++];
 }
 
-clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, cls_node t) {
+cls_node clsi_time(clsi_step *st, double c) {
+    if (c == 0) return st->t;
+    return cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, c), st->h));
+}
+
+cls_node *clsi_inputs(clsi_step *st, double c) {
+    cls_graph *g = st->g;
+    cls_node *u = clsi_nodes(st, st->s->nu);
+    for (size_t k = 0; k < st->s->nu; k++)
+        u[k] = c == 0   ? st->u0[k]
+               : c == 1 ? st->u1[k]
+                        : cls_add(g, cls_mul(g, cls_constant(g, 1 - c), st->u0[k]),
+                                  cls_mul(g, cls_constant(g, c), st->u1[k]));
+    return u;
+}
+
+clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
+    cls_node t = clsi_time(st, c);
     const clsi_form *f = st->f;
     cls_graph *g = st->g;
     size_t nq = st->nq, n = st->n, m = st->m, count = 2 * nq + 2 * n + 2 * m;
@@ -150,17 +182,17 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, cls_node t) {
     pt->rate_q = clsi_nodes(st, nq);
     pt->rate_p = clsi_nodes(st, n);
     pt->rate_S = clsi_nodes(st, m);
-    clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t};
+    clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t, clsi_inputs(st, c)};
     clsi_flows flows = clsi_flows_at(st, &here);
     clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
     for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
     for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
-    pt->power = flows.power;
+    memcpy(pt->account, flows.account, sizeof pt->account);
     return pt;
 }
 
 clsi_point *clsi_point_start(clsi_step *st) {
-    return clsi_point_of_state(st, st->z0, st->t);
+    return clsi_point_of_state(st, st->z0, 0);
 }
 
 /* Native state with y given; unknown u with z = z0 + h u, T = T0 exp(h u). */
@@ -200,30 +232,30 @@ static void demand(clsi_step *st, const clsi_point *pt, const cls_node *q, const
 }
 
 /* A point whose state is unknown. */
-static clsi_point *unknown_point(clsi_step *st, cls_node t) {
+static clsi_point *unknown_point(clsi_step *st, double c) {
     size_t first = st->n_unknowns;
     cls_node *z = unknown_state(st, guessed_rates(st));
-    clsi_point *pt = clsi_point_of_state(st, z, t);
+    clsi_point *pt = clsi_point_of_state(st, z, c);
     pt->first_unknown = st->exhausted ? 0 : first;
     return pt;
 }
 
 clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p, const cls_node *S,
-                            cls_node t) {
+                            double c) {
     if (st->f->kind == CLSI_FORM_PHASE) {
         cls_node *z = clsi_nodes(st, st->nz);
         memcpy(z, q, st->nq * sizeof *z);
         memcpy(z + st->nq, p, st->n * sizeof *z);
         memcpy(z + st->nq + st->n, S, st->m * sizeof *z);
-        return clsi_point_of_state(st, z, t);
+        return clsi_point_of_state(st, z, c);
     }
-    clsi_point *pt = unknown_point(st, t);
+    clsi_point *pt = unknown_point(st, c);
     demand(st, pt, q, p, S);
     return pt;
 }
 
 clsi_point *clsi_point_next(clsi_step *st) {
-    clsi_point *next = unknown_point(st, cls_add(st->g, st->t, st->h));
+    clsi_point *next = unknown_point(st, 1);
     memcpy(st->next, next->z, st->nz * sizeof *next->z);
     return next;
 }
@@ -233,15 +265,16 @@ void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const
     demand(st, next, q, p, S);
 }
 
-void clsi_finish_work(clsi_step *st, cls_node power) {
-    if (!st->s->has_work) return;
-    st->next_work = cls_add(st->g, st->work0, cls_mul(st->g, st->h, power));
+void clsi_finish_accounts(clsi_step *st, const cls_node *moving, const cls_node *thermal) {
+    for (int k = 0; k < CLSI_ACCOUNTS; k++)
+        st->gain[k] = cls_mul(st->g, st->h, (k == CLSI_WORK ? moving : thermal)[k]);
 }
 
 /* ---- the step ---- */
 
 static cls_status allocate(clsi_step *st) {
-    size_t nz = st->nz, size = nz + st->n * st->m + st->m * st->m + 4;
+    size_t nz = st->nz, nr = st->s->nr,
+           size = nz + st->n * st->m + st->m * st->m + 4 + st->s->nu + nr * (1 + st->n + st->m);
     st->slab_size = 512 * size; /* rk4 on a thermal system uses the most, about 200 */
     st->capacity = 8 * nz;
     st->slab = clsi_calloc(st->slab_size, sizeof(cls_node));
@@ -256,6 +289,14 @@ static cls_status allocate(clsi_step *st) {
     st->z0 = clsi_nodes(st, nz);
     st->next = clsi_nodes(st, nz);
     memcpy(st->z0, st->f->z, nz * sizeof *st->z0);
+    st->u0 = st->s->u;
+    st->u1 = clsi_nodes(st, st->s->nu);
+    for (size_t k = 0; k < st->s->nu; k++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s'1", st->s->input[k].name);
+        st->u1[k] = cls_symbol(st->g, name);
+    }
+    for (int k = 0; k < CLSI_ACCOUNTS; k++) st->gain[k] = cls_constant(st->g, 0);
     return CLS_OK;
 }
 
@@ -264,7 +305,7 @@ static cls_status build(clsi_step *st, const clsi_scheme *scheme, cls_error *err
     st->t = st->s->t;
     st->h = cls_symbol(st->g, "h'");
     st->defect = cls_symbol(st->g, "defect'");
-    st->work0 = cls_symbol(st->g, "work'");
+    st->received = cls_symbol(st->g, "received'");
     scheme->build(st);
     cls_status status = cls_graph_status(st->g, error);
     if (status != CLS_OK) return status;
@@ -284,14 +325,8 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
     if (status != CLS_OK) return status;
     clsi_step *st = clsi_calloc(1, sizeof *st);
     if (!st) return clsi_no_memory(error);
-    *st = (clsi_step){.s = s,
-                      .f = s->form,
-                      .g = s->g,
-                      .nq = s->nq,
-                      .n = s->n,
-                      .m = s->m,
-                      .nz = s->form->nz,
-                      .next_work = CLS_NO_NODE};
+    *st = (clsi_step){
+        .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
     status = build(st, scheme, error);
     if (status == CLS_OK)
         *out = st;

@@ -113,9 +113,8 @@ static void step(clsi_step *st, int symmetric) {
     for (size_t i = 0; i < st->m; i++)
         clsi_equation(
             st, cls_sub(g, cls_sub(g, next->S[i], start->S[i]), cls_mul(g, st->h, rate_S[i])));
-    cls_node power = next->power;
-    if (symmetric) power = cls_mul(g, cls_constant(g, 0.5), cls_add(g, start->power, next->power));
-    clsi_finish_work(st, power);
+    cls_node *mean = clsi_mean(st, CLSI_ACCOUNTS, start->account, next->account);
+    clsi_finish_accounts(st, symmetric ? mean : next->account, symmetric ? mean : start->account);
 }
 
 static void build(clsi_step *st) {

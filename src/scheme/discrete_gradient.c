@@ -129,16 +129,36 @@ static void projected_brackets(clsi_step *st, const clsi_place *middle, const gr
         heat[i] = cls_sub(g, heat[i], cls_mul(g, star->T[i], cls_mul(g, made, D[nq + n + i])));
 }
 
+/* The heat that came in, from what the entropies have: sum T* dS without what frictions, the
+ * friction operator and the defect gave. With a stiff conduction to a reservoir h kappa (T_r - T*)
+ * is a large number times the round-off of T*; this is not, and keeps E - W - Q as it is. What the
+ * two differ by goes with the first reservoir's heat. */
+static void exact_heat(clsi_step *st, const clsi_flows *flows, const clsi_place *middle,
+                       const cls_node *dS) {
+    cls_graph *g = st->g;
+    if (!st->s->nr || st->s->coupled) return;
+    cls_node brought = clsi_dot(st, st->n, flows->operator_force, middle->v), sum = flows->escaped;
+    for (size_t i = 0; i < st->m; i++) sum = cls_add(g, sum, flows->own[i]);
+    cls_node inside = cls_mul(g, st->h, cls_sub(g, sum, brought));
+    cls_node heat = cls_sub(g, clsi_dot(st, st->m, middle->T, dS), cls_add(g, inside, st->defect));
+    cls_node more = cls_div(g, cls_sub(g, heat, st->gain[CLSI_HEAT]), flows->reservoir[0]);
+    st->gain[CLSI_OUTSIDE] = cls_sub(g, st->gain[CLSI_OUTSIDE], more);
+    st->gain[CLSI_HEAT] = heat;
+}
+
 static void build(clsi_step *st) {
     cls_graph *g = st->g;
     size_t nq = st->nq, n = st->n, m = st->m;
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     int phase = st->f->kind == CLSI_FORM_PHASE;
     gradient star = phase ? of_hamiltonian(st, next) : in_observables(st, start, next);
-    cls_node half = cls_constant(g, 0.5);
-    clsi_place middle = {
-        clsi_mean(st, nq, start->q, next->q), star.v, clsi_mean(st, n, start->p, next->p),
-        clsi_mean(st, m, start->S, next->S),  star.T, cls_add(g, st->t, cls_mul(g, half, st->h))};
+    clsi_place middle = {clsi_mean(st, nq, start->q, next->q),
+                         star.v,
+                         clsi_mean(st, n, start->p, next->p),
+                         clsi_mean(st, m, start->S, next->S),
+                         star.T,
+                         clsi_time(st, 0.5),
+                         clsi_inputs(st, 0.5)};
     cls_node *D = clsi_nodes(st, st->nz);
     if (st->s->has_entropy) {
         cls_discrete_gradient(g, st->f->entropy, st->nz, st->z0, next->z, st->z0, D);
@@ -172,7 +192,8 @@ static void build(clsi_step *st) {
         cls_node least = cls_mul(g, cls_constant(g, phase ? 0 : 1e-3), ends);
         clsi_keep_positive(st, cls_sub(g, star.T[i], least));
     }
-    clsi_finish_work(st, flows.power);
+    clsi_finish_accounts(st, flows.account, flows.account);
+    exact_heat(st, &flows, &middle, dS);
 }
 
 const clsi_scheme clsi_scheme_discrete_gradient = {

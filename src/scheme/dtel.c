@@ -75,7 +75,7 @@ static middle at_middle(clsi_step *st, const clsi_point *start, const cls_node *
         from_thermal(st, start, q, v, &mid);
     else
         from_lagrangian(st, q, v, start->S, &mid);
-    clsi_place at = {q, v, mid.momentum, mid.S, mid.T, cls_add(g, st->t, half_h)};
+    clsi_place at = {q, v, mid.momentum, mid.S, mid.T, clsi_time(st, 0.5), clsi_inputs(st, 0.5)};
     mid.flows = clsi_flows_at(st, &at);
     return mid;
 }
@@ -116,7 +116,7 @@ static void build(clsi_step *st) {
     q1 = clsi_axpy(st, n, start->q, st->h, v);
     clsi_point *next = clsi_point_next(st);
     clsi_finish(st, next, q1, p1, S1);
-    clsi_finish_work(st, mid.flows.power);
+    clsi_finish_accounts(st, mid.flows.account, mid.flows.account);
 }
 
 static cls_status applies(const cls_system *s, cls_error *error) {

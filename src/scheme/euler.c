@@ -11,7 +11,7 @@ static void one_sided(clsi_step *st, int implicit) {
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, at->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, at->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, at->rate_S));
-    clsi_finish_work(st, at->power);
+    clsi_finish_accounts(st, at->account, at->account);
 }
 
 static void build_explicit(clsi_step *st) {

@@ -5,17 +5,16 @@
 
 static void build(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
-    cls_node middle_time = cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
     /* the equations of `next` come first, in the order of its unknowns; those of the middle follow
      */
     cls_node *q = clsi_mean(st, st->nq, start->q, next->q);
     cls_node *p = clsi_mean(st, st->n, start->p, next->p);
     cls_node *S = clsi_mean(st, st->m, start->S, next->S);
-    clsi_point *middle = clsi_point_of_y(st, q, p, S, middle_time);
+    clsi_point *middle = clsi_point_of_y(st, q, p, S, 0.5);
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, middle->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, middle->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, middle->rate_S));
-    clsi_finish_work(st, middle->power);
+    clsi_finish_accounts(st, middle->account, middle->account);
 }
 
 const clsi_scheme clsi_scheme_implicit_midpoint = {.info = {"implicit-midpoint",

@@ -59,8 +59,7 @@ static void put_in(clsi_step *st, cls_node unknown, cls_node value) {
     cls_substitute(g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
     cls_substitute(g, st->nz, st->next, 1, &unknown, &value, st->next);
     cls_substitute(g, st->n_positive, st->positive, 1, &unknown, &value, st->positive);
-    if (st->next_work != CLS_NO_NODE)
-        cls_substitute(g, 1, &st->next_work, 1, &unknown, &value, &st->next_work);
+    cls_substitute(g, CLSI_ACCOUNTS, st->gain, 1, &unknown, &value, st->gain);
 }
 
 cls_status clsi_step_presolve(clsi_step *st, cls_error *error) {

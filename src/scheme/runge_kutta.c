@@ -9,8 +9,7 @@ static clsi_point *stage(clsi_step *st, const clsi_point *start, double c, const
     cls_node ch = cls_mul(st->g, cls_constant(st->g, c), st->h);
     return clsi_point_of_y(st, clsi_axpy(st, st->nq, start->q, ch, at->rate_q),
                            clsi_axpy(st, st->n, start->p, ch, at->rate_p),
-                           clsi_axpy(st, st->m, start->S, ch, at->rate_S),
-                           cls_add(st->g, st->t, ch));
+                           clsi_axpy(st, st->m, start->S, ch, at->rate_S), c);
 }
 
 static void build_rk2(clsi_step *st) {
@@ -19,7 +18,7 @@ static void build_rk2(clsi_step *st) {
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, middle->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, middle->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, middle->rate_S));
-    clsi_finish_work(st, middle->power);
+    clsi_finish_accounts(st, middle->account, middle->account);
 }
 
 /* (a + 2 b + 2 c + d)/6 */
@@ -45,7 +44,9 @@ static void build_rk4(clsi_step *st) {
     clsi_finish(st, next, clsi_axpy(st, st->nq, a->q, st->h, rate_q),
                 clsi_axpy(st, st->n, a->p, st->h, rate_p),
                 clsi_axpy(st, st->m, a->S, st->h, rate_S));
-    clsi_finish_work(st, weighted(st->g, a->power, b->power, c->power, d->power));
+    cls_node *rates =
+        weighted_all(st, CLSI_ACCOUNTS, a->account, b->account, c->account, d->account);
+    clsi_finish_accounts(st, rates, rates);
 }
 
 const clsi_scheme clsi_scheme_rk2 = {

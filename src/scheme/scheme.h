@@ -16,7 +16,7 @@ typedef struct clsi_point {
     cls_node *z;                        /* (nz) native state */
     cls_node *q, *v, *p, *S, *T;        /* (nq), (n), (n), (m), (m) */
     cls_node *rate_q, *rate_p, *rate_S; /* (nq), (n), (m): q', p' and S' */
-    cls_node power;                     /* rate of `work`: external forces without potential */
+    cls_node account[CLSI_ACCOUNTS];    /* rates of work, heat and entropy of the outside */
     cls_node t;
     size_t first_unknown; /* its own unknowns begin here (where it has any) */
 } clsi_point;
@@ -26,15 +26,16 @@ typedef struct clsi_step {
     const clsi_form *f;
     cls_graph *g;
     size_t nq, n, m, nz;
-    cls_node *z0;         /* (nz) symbols, those of the form */
-    cls_node work0, t, h; /* symbols */
-    cls_node defect;      /* symbol: energy missing from earlier steps' round-off (carry) */
+    cls_node *z0;            /* (nz) symbols, those of the form */
+    cls_node received, t, h; /* symbols; received: work and heat so far, for monitors */
+    cls_node *u0, *u1;       /* (nu) symbols: inputs at the start and at the end of the step */
+    cls_node defect;         /* symbol: energy missing from earlier steps' round-off (carry) */
     size_t n_unknowns, capacity;
     cls_node *unknown, *residual, *guess; /* (n_unknowns): symbol, equation, cold guess over z0 */
-    size_t *of_state;   /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
-    cls_node *next;     /* (nz) z1 over z0, t, h, unknowns */
-    cls_node next_work; /* the same for work; CLS_NO_NODE when there is none */
-    size_t n_positive;  /* expressions that must stay positive (discrete temperatures) */
+    size_t *of_state; /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
+    cls_node *next;   /* (nz) z1 over z0, t, h, unknowns */
+    cls_node gain[CLSI_ACCOUNTS]; /* what the step adds to each account */
+    size_t n_positive;            /* expressions that must stay positive (discrete temperatures) */
     cls_node *positive;
     cls_node *paper_start; /* dtel: (nz) z0 as the paper's first step has it, else NULL */
     cls_node *slab;        /* node arrays of the builders are carved from here */
@@ -80,30 +81,38 @@ cls_node clsi_unknown(clsi_step *st, cls_node guess, size_t of_state);
 void clsi_equation(clsi_step *st, cls_node residual);
 void clsi_keep_positive(clsi_step *st, cls_node a);
 
-/* The point with native state z at time t. */
-clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, cls_node t);
+/* The time t + c h, and the inputs (nu) there: u(t + c h) = (1 - c) u0 + c u1. */
+cls_node clsi_time(clsi_step *st, double c);
+cls_node *clsi_inputs(clsi_step *st, double c);
+
+/* The point with native state z at time t + c h. */
+clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c);
 /* The point at the start of the step: z0, t. */
 clsi_point *clsi_point_start(clsi_step *st);
 /* The point with given y = (q, p, S): for PHASE that is the state itself; otherwise z is unknown
  * and y(z) = y are equations (the Legendre transform, solved numerically with the rest). */
 clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p, const cls_node *S,
-                            cls_node t);
+                            double c);
 /* The end of the step, z1 = z0 + h u (temperatures T1 = T0 exp(h u)), u unknown, guessed from the
  * motion at z0; becomes step->next. The caller owes nz equations. */
 clsi_point *clsi_point_next(clsi_step *st);
 /* The nz equations  y(next) = (q, p, S). */
 void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const cls_node *p,
                  const cls_node *S);
-/* work1 = work0 + h power. */
-void clsi_finish_work(clsi_step *st, cls_node power);
+/* Every account gains h times its rate: that of the work from `moving`, those of heat and entropy
+ * from `thermal`, so that they belong to the place where the forces, and where the heats, are taken.
+ */
+void clsi_finish_accounts(clsi_step *st, const cls_node *moving, const cls_node *thermal);
 
 /* Forces at a place given piece by piece (discrete velocities, discrete temperatures, ...):
- * force[j] = sum of frictions and external forces, heat[i] = T_i S_i', power of external forces.
- * The pieces of heat[i]: own[i] of frictions, operator_heat[i] of a friction operator (whose force
- * is operator_force), and of conduction sum_k kappa[i, k] (T_k - T_i). */
+ * force[j] = sum of frictions and external forces, heat[i] = T_i S_i', rates of the accounts.
+ * The pieces of heat[i]: own[i] of frictions, outside[i] of heat sources and reservoirs,
+ * operator_heat[i] of a friction operator (whose force is operator_force), and of conduction
+ * sum_k kappa[i, k] (T_k - T_i). What frictions give to reservoirs is `escaped`. */
 typedef struct clsi_flows {
-    cls_node *force, *heat, power;
-    cls_node *own, *operator_force, *operator_heat, *kappa; /* (m), (n), (m), (m, m) */
+    cls_node *force, *heat, account[CLSI_ACCOUNTS], escaped;
+    cls_node *own, *outside, *operator_force, *operator_heat, *kappa; /* (m, m, n, m, m^2) */
+    cls_node *reservoir;                                              /* (nr) temperatures */
 } clsi_flows;
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at);
 /* The m heat balances with dS the changes of the entropies at the place's temperatures, each flow

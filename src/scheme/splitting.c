@@ -13,37 +13,37 @@
 
 static void build_symplectic_euler(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
-    clsi_point *mixed = clsi_point_of_y(st, start->q, next->p, start->S, st->t);
+    clsi_point *mixed = clsi_point_of_y(st, start->q, next->p, start->S, 0);
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, mixed->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, mixed->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, mixed->rate_S));
-    clsi_finish_work(st, mixed->power);
+    clsi_finish_accounts(st, mixed->account, mixed->account);
 }
 
 static void build_leapfrog(clsi_step *st) {
     cls_graph *g = st->g;
     cls_node half_h = cls_mul(g, cls_constant(g, 0.5), st->h);
-    cls_node middle_time = cls_add(g, st->t, half_h);
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     cls_node *p = clsi_axpy(st, st->n, start->p, half_h, start->rate_p);
     cls_node *S = clsi_axpy(st, st->m, start->S, half_h, start->rate_S);
-    clsi_point *before = clsi_point_of_y(st, start->q, p, S, middle_time);
-    clsi_point *after = clsi_point_of_y(st, next->q, p, S, middle_time);
+    clsi_point *before = clsi_point_of_y(st, start->q, p, S, 0.5);
+    clsi_point *after = clsi_point_of_y(st, next->q, p, S, 0.5);
     cls_node *drift = clsi_mean(st, st->nq, before->rate_q, after->rate_q);
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, drift),
                 clsi_axpy(st, st->n, p, half_h, next->rate_p),
                 clsi_axpy(st, st->m, S, half_h, next->rate_S));
-    clsi_finish_work(st, cls_mul(g, cls_constant(g, 0.5), cls_add(g, start->power, next->power)));
+    cls_node *rates = clsi_mean(st, CLSI_ACCOUNTS, start->account, next->account);
+    clsi_finish_accounts(st, rates, rates);
 }
 
 static void build_generic_euler(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     cls_node *p = clsi_axpy(st, st->n, start->p, st->h, start->rate_p);
-    clsi_point *kicked = clsi_point_of_y(st, start->q, p, start->S, st->t);
+    clsi_point *kicked = clsi_point_of_y(st, start->q, p, start->S, 0);
     cls_node *q = clsi_axpy(st, st->nq, start->q, st->h, kicked->rate_q);
-    clsi_point *moved = clsi_point_of_y(st, q, p, start->S, st->t);
+    clsi_point *moved = clsi_point_of_y(st, q, p, start->S, 0);
     clsi_finish(st, next, q, p, clsi_axpy(st, st->m, start->S, st->h, moved->rate_S));
-    clsi_finish_work(st, kicked->power);
+    clsi_finish_accounts(st, kicked->account, moved->account);
 }
 
 const clsi_scheme clsi_scheme_symplectic_euler = {

@@ -12,7 +12,7 @@ static void build(clsi_step *st) {
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, start->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, next->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, start->rate_S));
-    clsi_finish_work(st, next->power);
+    clsi_finish_accounts(st, next->account, start->account);
 }
 
 const clsi_scheme clsi_scheme_vnots = {.info = {"vnots", "scheme (25) in observables, as published",

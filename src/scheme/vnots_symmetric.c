@@ -9,13 +9,11 @@
 
 static void build(clsi_step *st) {
     clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
-    cls_node middle_time = cls_add(st->g, st->t, cls_mul(st->g, cls_constant(st->g, 0.5), st->h));
-    clsi_point *middle =
-        clsi_point_of_state(st, clsi_mean(st, st->nz, start->z, next->z), middle_time);
+    clsi_point *middle = clsi_point_of_state(st, clsi_mean(st, st->nz, start->z, next->z), 0.5);
     clsi_finish(st, next, clsi_axpy(st, st->nq, start->q, st->h, middle->rate_q),
                 clsi_axpy(st, st->n, start->p, st->h, middle->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, middle->rate_S));
-    clsi_finish_work(st, middle->power);
+    clsi_finish_accounts(st, middle->account, middle->account);
 }
 
 static cls_status applies(const cls_system *s, cls_error *error) {

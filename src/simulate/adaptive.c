@@ -150,7 +150,7 @@ static double estimate(const cls_simulator *sim) {
 static void probe(cls_simulator *sim) {
     clsi_adaptive *a = &sim->adaptive;
     double *start = a->states, *whole = start + sim->n_state;
-    double h = fmin(sim->stepper->options.h, 10 * cls_system_default_step(sim->stepper->s));
+    double h = fmin(sim->h, 10 * cls_system_default_step(sim->stepper->s));
     memcpy(start, sim->state, sim->n_state * sizeof(double));
     for (int tries = 0; tries < MAX_PROBES; tries++, h *= 0.1) {
         clsi_trouble trouble = clsi_simulator_solve(sim, now(sim), h, 0, 0);
@@ -166,7 +166,7 @@ static void probe(cls_simulator *sim) {
         if (trouble != CLSI_FINE || error > 0.1) continue;
         double change = cbrt(fmax(error, 1e-12)),
                fine = pow(sim->stepper->options.accuracy, 1.0 / 7);
-        a->h = fmin(sim->stepper->options.h, h * fmin(0.3 * fine / change, 5));
+        a->h = fmin(sim->h, h * fmin(0.3 * fine / change, 5));
         return;
     }
 }
@@ -243,7 +243,7 @@ static int attempt(cls_simulator *sim, double h, int shrunk) {
 static clsi_trouble internal_step(cls_simulator *sim) {
     const cls_simulate_options *o = &sim->stepper->options;
     clsi_adaptive *a = &sim->adaptive;
-    double least = 16 * DBL_EPSILON * fmax(o->h, fabs(now(sim))), left = o->h - a->inner;
+    double least = 16 * DBL_EPSILON * fmax(sim->h, fabs(now(sim))), left = sim->h - a->inner;
     for (int tries = 0, falls = 0;; tries++) {
         double parts = ceil(left / a->h), h = left / parts;
         int made = attempt(sim, h, tries > 0);
@@ -255,7 +255,7 @@ static clsi_trouble internal_step(cls_simulator *sim) {
         }
         if (!made && a->h > least) continue;
         if (!made) return a->reason;
-        if (parts == 1) a->inner = o->h;
+        if (parts == 1) a->inner = sim->h;
         return clsi_simulator_balance(sim);
     }
 }
@@ -269,7 +269,7 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim) {
     memcpy(saved, sim->state, sim->n_state * sizeof(double));
     a->output_entropy = entropy;
     if (a->h == 0) probe(sim);
-    while (a->inner < sp->options.h && trouble == CLSI_FINE) trouble = internal_step(sim);
+    while (a->inner < sim->h && trouble == CLSI_FINE) trouble = internal_step(sim);
     a->inner = 0;
     if (trouble != CLSI_FINE) {
         memcpy(sim->state, saved, sim->n_state * sizeof(double));

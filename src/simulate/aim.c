@@ -36,7 +36,7 @@ static cls_status guess(aim *a) {
     cls_status status = names && values ? CLS_OK : clsi_no_memory(a->error);
     for (size_t k = 0; k < states && status == CLS_OK; k++) {
         const char *name = cls_system_state_name(a->s, k);
-        if (strcmp(name, "work") == 0) continue;
+        if (k >= a->s->form->nz) continue; /* accounts begin at 0 */
         int moving = k >= n && k < 2 * n;
         names[count] = moving ? cls_node_name(a->s->g, a->s->v[k - n]) : name;
         values[count++] = moving ? (a->target[k - n] - a->state[k - n]) / h : a->state[k];

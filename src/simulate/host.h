@@ -6,6 +6,7 @@
 
 #include "expr/program.h"
 #include "simulate/simulator.h"
+#include <math.h>
 
 /* instructions of a Jacobian that is not computed where an old one does */
 #define CLSI_COSTLY_LENGTH 2000
@@ -13,7 +14,7 @@
 /* ---- of Newton's method ---- */
 
 #define CLSI_UNKNOWNS(nw)         ((int)(nw)->sp->n_unknowns)
-#define CLSI_STATES(nw)           ((int)(nw)->sp->nz) /* without work */
+#define CLSI_STATES(nw)           ((int)(nw)->sp->nz) /* without accounts */
 #define CLSI_BASE(nw)             ((int)(nw)->sp->n_base)
 #define CLSI_POSITIVE(nw)         ((int)(nw)->sp->n_positive)
 #define CLSI_GUARDED(nw)          ((int)(nw)->sp->n_guarded)
@@ -51,19 +52,26 @@ static inline void clsi_run_early(clsi_newton *nw) {
 
 /* ---- of a motion ---- */
 
-#define CLSI_STATE_COUNT(sim)  ((int)(sim)->n_state) /* with work */
-#define CLSI_HAS_WORK(sim)     ((sim)->stepper->s->has_work)
-#define CLSI_TIME(sim)         cls_simulator_time(sim)
-#define CLSI_STEP(sim)         ((sim)->stepper->options.h)
-#define CLSI_MAX_HALVINGS(sim) ((sim)->stepper->options.max_halvings)
-#define CLSI_STAGES_OF(sim)    ((int)(sim)->stepper->scheme->n_composition)
-#define CLSI_STAGE_OF(sim, i)  ((sim)->stepper->scheme->composition[i])
-#define CLSI_CARRIES(sim)      ((sim)->stepper->scheme->carries)
-#define CLSI_NORMALISE(sim)    clsi_system_normalise((sim)->stepper->s, (sim)->state)
-#define CLSI_RUN_GUESS(sim)    clsi_run_guess(sim)
-#define CLSI_RUN_NEXT(sim)     clsi_run_next(sim)
-#define CLSI_RUN_MONITOR(s, to)                                                                    \
-    clsi_run_here(s, (s)->stepper->monitor, (s)->newton.work_monitor, to)
+#define CLSI_STATE_COUNT(sim) ((int)(sim)->n_state) /* with accounts: work, heat, ... */
+/* work and heat that came in so far; inputs over [t, t + h] into the base inputs */
+#define CLSI_RECEIVED(sim)         clsi_received((sim)->stepper->s, (sim)->state)
+#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim, t, h)
+#define CLSI_TIME(sim)             cls_simulator_time(sim)
+#define CLSI_STEP(sim)             ((sim)->h)
+#define CLSI_MAX_HALVINGS(sim)     ((sim)->stepper->options.max_halvings)
+#define CLSI_STAGES_OF(sim)        ((int)(sim)->stepper->scheme->n_composition)
+#define CLSI_STAGE_OF(sim, i)      ((sim)->stepper->scheme->composition[i])
+#define CLSI_CARRIES(sim)          ((sim)->stepper->scheme->carries)
+#define CLSI_NORMALISE(sim)        clsi_system_normalise((sim)->stepper->s, (sim)->state)
+#define CLSI_RUN_GUESS(sim)        clsi_run_guess(sim)
+#define CLSI_RUN_NEXT(sim)         clsi_run_next(sim)
+#define CLSI_RUN_MONITOR(s, to)    clsi_run_monitor(s, to)
+
+static inline void clsi_set_inputs(cls_simulator *sim, double t, double h) {
+    const clsi_stepper *sp = sim->stepper;
+    double *u = sim->newton.in + sp->nz + 4;
+    if (sim->signal) clsi_signal_over(sim->signal, t, h, u, u + sp->nu);
+}
 
 static inline void clsi_run_guess(cls_simulator *sim) {
     double *in = sim->newton.in;
@@ -76,15 +84,28 @@ static inline void clsi_run_next(cls_simulator *sim) {
     clsi_program_late(sim->stepper->next, nw->work_next, nw->in, sim->next_out);
 }
 
-/* A program over (z, work, t) at the present state. */
+/* A program over (z, received, t, inputs) at the present state. */
 static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, double *work,
                                  double *out) {
     const clsi_stepper *sp = sim->stepper;
     double *in = sim->row_in;
     for (size_t i = 0; i < sp->nz; i++) in[i] = sim->state[i];
-    in[sp->nz] = sp->s->has_work ? sim->state[sp->nz] : 0;
+    in[sp->nz] = clsi_received(sp->s, sim->state);
     in[sp->nz + 1] = cls_simulator_time(sim);
+    if (sim->signal) clsi_signal_at(sim->signal, in[sp->nz + 1], in + sp->nz + 2);
     cls_program_run(p, work, in, out);
+}
+
+/* The entropy is that of the system and of the outside. Energies that came in are part of what the
+ * round-off of the energy is measured by. */
+static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
+    const cls_system *s = sim->stepper->s;
+    clsi_run_here(sim, sim->stepper->monitor, sim->newton.work_monitor, out);
+    if (!sim->n_accounts) return;
+    double outside = clsi_outside(s, sim->state);
+    out[CLSI_MONITOR_ENTROPY] += outside;
+    out[CLSI_MONITOR_SIZE] += fabs(outside);
+    sim->energy_scale = fmax(sim->energy_scale, fabs(clsi_received(s, sim->state)));
 }
 
 #endif

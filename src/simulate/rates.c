@@ -12,7 +12,6 @@
 
 static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
-    if (st->s->has_work) st->next_work = st->work0;
 }
 
 /* The defects (nz) over z, t and the symbols `dot`. */

@@ -19,8 +19,13 @@ struct clsi_reference {
     size_t nz, n_state;
     int identity; /* z = y */
     double tolerance;
-    cls_program *rates; /* z, t -> y' (nz), power; then dy/dz (nz, nz) unless identity */
-    cls_program *slope; /* z, t -> d(y', power)/dz, for identity */
+    size_t nu, n_accounts;
+    cls_program
+        *rates; /* z, t, u -> y' (nz), rates of accounts; then dy/dz (nz, nz) unless identity */
+    cls_program *slope;        /* z, t, u -> d(y', accounts)/dz, for identity */
+    const clsi_signal *signal; /* NULL: the inputs have formulas */
+    double begin, end;         /* between these times the inputs are linear, from u0 to u1 (nu) */
+    double *u0, *u1;
     double *in, *out, *work_rates, *slope_out, *work_slope;
     size_t *pivot;
     SUNContext context;
@@ -32,14 +37,21 @@ struct clsi_reference {
 
 /* ---- the right-hand side ---- */
 
+static void put_inputs(const clsi_reference *r, double t) {
+    double part = isfinite(r->end) ? (t - r->begin) / (r->end - r->begin) : 0;
+    r->in[r->nz] = t;
+    for (size_t k = 0; k < r->nu && r->signal; k++)
+        r->in[r->nz + 1 + k] = r->u0[k] + part * (r->u1[k] - r->u0[k]);
+}
+
 static int right_hand_side(realtype t, N_Vector y, N_Vector dy, void *data) {
     clsi_reference *r = data;
     memcpy(r->in, N_VGetArrayPointer(y), r->nz * sizeof(double));
-    r->in[r->nz] = t;
+    put_inputs(r, t);
     cls_program_run(r->rates, r->work_rates, r->in, r->out);
     double *rate = N_VGetArrayPointer(dy);
     if (!r->identity) {
-        double *matrix = r->out + r->nz + 1;
+        double *matrix = r->out + r->nz + r->n_accounts;
         if (clsi_lu_factor(r->nz, matrix, r->pivot)) return 1;
         clsi_lu_solve(r->nz, matrix, r->pivot, r->out);
     }
@@ -54,7 +66,7 @@ static int jacobian(realtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data
     (void)fy, (void)a, (void)b, (void)c;
     clsi_reference *r = data;
     memcpy(r->in, N_VGetArrayPointer(y), r->nz * sizeof(double));
-    r->in[r->nz] = t;
+    put_inputs(r, t);
     cls_program_run(r->slope, r->work_slope, r->in, r->slope_out);
     SUNMatZero(J);
     for (size_t i = 0; i < r->n_state; i++)
@@ -69,32 +81,34 @@ static void silent(int code, const char *module, const char *function, char *tex
 
 /* ---- creation ---- */
 
-/* Nodes y' (nz), power, dy/dz (nz, nz) over z, through a step's point at the start. */
+/* Nodes y' (nz), rates of accounts, dy/dz (nz, nz) over z, through a step's point at the start. */
 static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
-    size_t nz = r->nz;
+    size_t nz = r->nz, all = r->nz + r->n_accounts;
     cls_graph *g = st->g;
     clsi_point *pt = clsi_point_start(st);
-    cls_node *nodes = clsi_calloc(nz + 1 + nz * nz, sizeof *nodes);
-    cls_node *slopes = clsi_calloc((nz + 1) * nz, sizeof *slopes);
-    cls_node *y = clsi_calloc(2 * nz + 1, sizeof *y), *inputs = y ? y + nz : NULL;
+    cls_node *nodes = clsi_calloc(all + nz * nz, sizeof *nodes);
+    cls_node *slopes = clsi_calloc(all * nz, sizeof *slopes);
+    cls_node *y = clsi_calloc(2 * nz + 1 + r->nu, sizeof *y), *inputs = y ? y + nz : NULL;
     cls_status status = CLS_MEMORY;
     if (nodes && slopes && y) {
         memcpy(nodes, pt->rate_q, st->nq * sizeof *nodes);
         memcpy(nodes + st->nq, pt->rate_p, st->n * sizeof *nodes);
         memcpy(nodes + st->nq + st->n, pt->rate_S, st->m * sizeof *nodes);
-        nodes[nz] = pt->power;
+        for (size_t k = 0; k < r->n_accounts; k++)
+            nodes[nz + k] = pt->account[clsi_account_at(r->s, k)];
         memcpy(y, pt->q, st->nq * sizeof *y);
         memcpy(y + st->nq, pt->p, st->n * sizeof *y);
         memcpy(y + st->nq + st->n, pt->S, st->m * sizeof *y);
         memcpy(inputs, st->z0, nz * sizeof *y);
         inputs[nz] = st->t;
-        status = cls_jacobian(g, nz, y, nz, st->z0, nodes + nz + 1);
-        if (status == CLS_OK) status = cls_jacobian(g, nz + 1, nodes, nz, st->z0, slopes);
-        size_t count = r->identity ? nz + 1 : nz + 1 + nz * nz;
+        for (size_t k = 0; k < r->nu; k++) inputs[nz + 1 + k] = st->u0[k];
+        status = cls_jacobian(g, nz, y, nz, st->z0, nodes + all);
+        if (status == CLS_OK) status = cls_jacobian(g, all, nodes, nz, st->z0, slopes);
+        size_t count = r->identity ? all : all + nz * nz, n_in = nz + 1 + r->nu;
         if (status == CLS_OK)
-            status = cls_program_create(g, nz + 1, inputs, count, nodes, &r->rates, error);
+            status = cls_program_create(g, n_in, inputs, count, nodes, &r->rates, error);
         if (status == CLS_OK && r->identity)
-            status = cls_program_create(g, nz + 1, inputs, (nz + 1) * nz, slopes, &r->slope, error);
+            status = cls_program_create(g, n_in, inputs, all * nz, slopes, &r->slope, error);
     }
     free(nodes);
     free(slopes);
@@ -104,18 +118,20 @@ static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
 
 static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
-    if (st->s->has_work) st->next_work = st->work0;
 }
 
 static cls_status allocate(clsi_reference *r, cls_error *error) {
     size_t nz = r->nz;
-    r->in = clsi_calloc(nz + 1, sizeof(double));
-    r->out = clsi_calloc(nz + 1 + nz * nz, sizeof(double));
+    r->in = clsi_calloc(nz + 1 + r->nu, sizeof(double));
+    r->u0 = clsi_calloc(2 * r->nu, sizeof(double));
+    r->u1 = r->u0 ? r->u0 + r->nu : NULL;
+    r->out = clsi_calloc(r->n_state + nz * nz, sizeof(double));
     r->work_rates = clsi_calloc(cls_program_work_size(r->rates), sizeof(double));
-    r->slope_out = clsi_calloc((nz + 1) * nz, sizeof(double));
+    r->slope_out = clsi_calloc(r->n_state * nz, sizeof(double));
     r->work_slope = clsi_calloc(r->slope ? cls_program_work_size(r->slope) : 1, sizeof(double));
     r->pivot = clsi_calloc(nz, sizeof *r->pivot);
-    if (!r->in || !r->out || !r->work_rates || !r->slope_out || !r->work_slope || !r->pivot)
+    if (!r->in || !r->out || !r->u0 || !r->work_rates || !r->slope_out || !r->work_slope ||
+        !r->pivot)
         return clsi_no_memory(error);
     cls_program_prepare(r->rates, r->work_rates);
     if (r->slope) cls_program_prepare(r->slope, r->work_slope);
@@ -137,7 +153,9 @@ cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options
     if (!r) return clsi_no_memory(error);
     r->s = s;
     r->nz = s->form->nz;
-    r->n_state = r->nz + (s->has_work ? 1 : 0);
+    r->nu = s->nu;
+    r->n_accounts = clsi_account_count(s);
+    r->n_state = r->nz + r->n_accounts;
     r->identity = s->form->kind == CLSI_FORM_PHASE;
     r->tolerance = options->reference_tolerance;
     static const clsi_scheme nothing = {.info = {.name = "bdf"}, .build = build_nothing};
@@ -165,6 +183,7 @@ void clsi_reference_free(clsi_reference **reference) {
     cls_program_free(&r->rates);
     cls_program_free(&r->slope);
     free(r->in);
+    free(r->u0);
     free(r->out);
     free(r->work_rates);
     free(r->slope_out);
@@ -185,8 +204,21 @@ static cls_status cvode_failed(int flag, double t, cls_error *error) {
     return status;
 }
 
+/* The piece of the signal that begins at time t. */
+static void enter_piece(clsi_reference *r, double t) {
+    r->begin = t;
+    r->end = r->signal ? clsi_signal_corner(r->signal, t) : INFINITY;
+    if (!r->signal) return;
+    if (isfinite(r->end))
+        clsi_signal_over(r->signal, t, r->end - t, r->u0, r->u1);
+    else
+        clsi_signal_at(r->signal, t, r->u0);
+}
+
 cls_status clsi_reference_start(clsi_reference *r, double time, const double *state,
-                                cls_error *error) {
+                                const clsi_signal *signal, cls_error *error) {
+    r->signal = signal;
+    enter_piece(r, time);
     double *y = N_VGetArrayPointer(r->y), *absolute = N_VGetArrayPointer(r->absolute), largest = 0;
     for (size_t i = 0; i < r->n_state; i++) {
         y[i] = state[i];
@@ -208,9 +240,19 @@ cls_status clsi_reference_start(clsi_reference *r, double time, const double *st
 }
 
 cls_status clsi_reference_advance(clsi_reference *r, double time, double *state, cls_error *error) {
-    double reached;
-    int flag = CVode(r->cvode, time, r->y, &reached, CV_NORMAL);
-    if (flag < 0) return cvode_failed(flag, reached, error);
+    double reached = r->begin;
+    for (int whole = 0; !whole;) {
+        /* where the inputs have a corner the integrator begins anew */
+        whole = !(r->end < time);
+        double to = whole ? time : r->end;
+        int flag = isfinite(r->end) ? CVodeSetStopTime(r->cvode, r->end) : 0;
+        if (!flag) flag = CVode(r->cvode, to, r->y, &reached, CV_NORMAL);
+        if (flag >= 0 && to == r->end) {
+            enter_piece(r, to);
+            flag = CVodeReInit(r->cvode, to, r->y);
+        }
+        if (flag < 0) return cvode_failed(flag, reached, error);
+    }
     memcpy(state, N_VGetArrayPointer(r->y), r->n_state * sizeof(double));
     return CLS_OK;
 }

@@ -46,8 +46,9 @@ static cls_status compile_tangent(clsi_sensitive *s, const clsi_step *st, const 
     }
     size_t n_in = s->stepper->n_base + k;
     if (status == CLS_OK)
-        status = clsi_program_create_open(st->g, (clsi_parameters){nz + 4, s->n_theta}, n_in, n_in,
-                                          inputs, n, n, all, &s->tangent, error);
+        status =
+            clsi_program_create_open(st->g, (clsi_parameters){s->stepper->first_free, s->n_theta},
+                                     n_in, n_in, inputs, n, n, all, &s->tangent, error);
     free(memory);
     return status;
 }
@@ -68,8 +69,9 @@ static cls_status compile_reverse(clsi_sensitive *s, const clsi_step *st, size_t
     if (status != CLS_OK) cls_graph_status(g, error);
     size_t n_in = at + k + nz;
     if (status == CLS_OK)
-        status = clsi_program_create_open(g, (clsi_parameters){nz + 4, n_theta}, n_in, n_in, inputs,
-                                          n_theta, n_theta, slopes, &s->reverse, error);
+        status =
+            clsi_program_create_open(g, (clsi_parameters){s->stepper->first_free, n_theta}, n_in,
+                                     n_in, inputs, n_theta, n_theta, slopes, &s->reverse, error);
     free(slopes);
     return status;
 }
@@ -80,11 +82,13 @@ static cls_status compile(clsi_sensitive *s, const clsi_step *st, size_t n_theta
     cls_node *inputs = clsi_calloc(n_base + 2 * s->k + nz, sizeof *inputs);
     if (!inputs) return clsi_no_memory(error);
     memcpy(inputs, st->z0, nz * sizeof *inputs);
-    inputs[nz] = st->work0;
+    inputs[nz] = st->received;
     inputs[nz + 1] = st->t;
     inputs[nz + 2] = st->h;
     inputs[nz + 3] = st->defect;
-    memcpy(inputs + nz + 4, theta, n_theta * sizeof *inputs);
+    if (s->nu) memcpy(inputs + nz + 4, st->u0, s->nu * sizeof *inputs);
+    if (s->nu) memcpy(inputs + nz + 4 + s->nu, st->u1, s->nu * sizeof *inputs);
+    memcpy(inputs + s->stepper->first_free, theta, n_theta * sizeof *inputs);
     memcpy(inputs + n_base, st->unknown, s->k * sizeof *inputs);
     cls_status status = compile_tangent(s, st, inputs, error);
     if (status == CLS_OK) status = compile_reverse(s, st, n_theta, theta, inputs, error);
@@ -113,6 +117,7 @@ cls_status clsi_sensitive_create(const cls_system *system, const char *scheme, s
         clsi_stepper_create_open(system, &o, n_theta, theta, &s->stepper, &st, error);
     if (status == CLS_OK) {
         s->nz = s->stepper->nz;
+        s->nu = s->stepper->nu;
         s->k = s->stepper->n_unknowns;
         s->n_theta = n_theta;
         s->n_stages = found->composition ? found->n_composition : 1;
@@ -137,8 +142,12 @@ void clsi_sensitive_free(clsi_sensitive **sensitive) {
     *sensitive = NULL;
 }
 
+size_t clsi_record_unknowns(const clsi_sensitive *s) {
+    return s->nz + 2 + 2 * s->nu;
+}
+
 size_t clsi_record_size(const clsi_sensitive *s) {
-    return s->nz + 2 + s->k;
+    return clsi_record_unknowns(s) + s->k;
 }
 
 /* ---- scratch ---- */
@@ -151,7 +160,7 @@ struct clsi_stride {
     const cls_program *program[PROGRAMS];
     double *lanes[PROGRAMS]; /* work of each program */
     double *base, *least;    /* (n_base), (k): of one lane */
-    double *next;            /* (nz + 1): the end of one step, and its work */
+    double *next;            /* (nz + CLSI_ACCOUNTS): the end of one step, and its gains */
     double *u, *size;        /* (CLSI_LANES, k), (CLSI_LANES): Newton's unknowns, last updates */
     double *J, *d;           /* (k, k), (k) */
     size_t *pivot;
@@ -206,8 +215,8 @@ cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **
     *d = (clsi_stride){.s = s,
                        .alone = alone,
                        .program = {sp->guess, sp->residual, sp->next, s->tangent, s->reverse}};
-    size_t k = s->k,
-           size = newton_size(sp) + sp->n_base + k + CLSI_LANES * (k + 1) + k * k + k + s->nz + 1;
+    size_t k = s->k, size = newton_size(sp) + sp->n_base + k + CLSI_LANES * (k + 1) + k * k + k +
+                            s->nz + CLSI_ACCOUNTS;
     for (int i = 0; i < PROGRAMS; i++) size += clsi_lanes_size(d->program[i]);
     d->block = clsi_calloc(size, sizeof(double));
     d->pivot = clsi_calloc(k, sizeof *d->pivot);
@@ -221,7 +230,7 @@ cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **
     prepare_newton(sp, &d->newton);
     d->base = carve(&at, sp->n_base);
     d->least = carve(&at, k);
-    d->next = carve(&at, s->nz + 1);
+    d->next = carve(&at, s->nz + CLSI_ACCOUNTS);
     d->u = carve(&at, CLSI_LANES * k);
     d->size = carve(&at, CLSI_LANES);
     d->J = carve(&at, k * k);
@@ -265,16 +274,18 @@ static void put(clsi_stride *d, int p, size_t at, size_t n, const double *const 
     for (size_t i = 0; i < n; i++) row[i] = record[i][from];
 }
 
-/* z0, t and h of the records into program p (work and defect stay zero). */
+/* z0, t, h and inputs of the records into program p (what was received and defect stay zero). */
 static void put_base(clsi_stride *d, int p, size_t n, const double *const *record) {
     for (size_t j = 0; j < d->s->nz; j++) put(d, p, j, n, record, j);
     put(d, p, d->s->nz + 1, n, record, d->s->nz);
     put(d, p, d->s->nz + 2, n, record, d->s->nz + 1);
+    for (size_t j = 0; j < 2 * d->s->nu; j++)
+        put(d, p, d->s->nz + 4 + j, n, record, d->s->nz + 2 + j);
 }
 
 static void put_unknowns(clsi_stride *d, int p, size_t n, const double *const *record) {
     for (size_t j = 0; j < d->s->k; j++)
-        put(d, p, d->s->stepper->n_base + j, n, record, d->s->nz + 2 + j);
+        put(d, p, d->s->stepper->n_base + j, n, record, clsi_record_unknowns(d->s) + j);
 }
 
 static double output(const clsi_stride *d, int p, size_t k, size_t lane) {
@@ -289,7 +300,7 @@ enum { MOST_ITERATIONS = 10, BUSY = 0, SOLVED = 1, LOST = 2 };
 static int update(clsi_stride *d, size_t i, double *record) {
     const clsi_stepper *sp = d->s->stepper;
     size_t k = d->s->k;
-    double size = 0, *u = record + d->s->nz + 2;
+    double size = 0, *u = record + clsi_record_unknowns(d->s);
     for (size_t e = 0; e < k; e++) d->d[e] = output(d, RESIDUAL, e, i);
     for (size_t e = 0; e < k * k; e++) d->J[e] = output(d, RESIDUAL, k + sp->n_positive + e, i);
     for (size_t e = 0; e < sp->n_positive; e++)
@@ -320,12 +331,13 @@ static int solve_alone(clsi_stride *d, double *record, int warm) {
     memcpy(nw->in, record, nz * sizeof(double));
     nw->in[nz + 1] = record[nz];
     nw->in[nz + 2] = record[nz + 1];
+    memcpy(nw->in + nz + 4, record + nz + 2, 2 * d->s->nu * sizeof(double));
     if (warm)
-        memcpy(nw->in + sp->n_base, record + nz + 2, size);
+        memcpy(nw->in + sp->n_base, record + clsi_record_unknowns(d->s), size);
     else
         cls_program_run(sp->guess, nw->work_guess, nw->in, nw->in + sp->n_base);
     if (clsi_newton_solve(sp, nw) != CLSI_FINE) return 0;
-    memcpy(record + nz + 2, nw->in + sp->n_base, size);
+    memcpy(record + clsi_record_unknowns(d->s), nw->in + sp->n_base, size);
     return 1;
 }
 
@@ -370,7 +382,7 @@ static void guess(clsi_stride *d, size_t n, double *const *record, const int *wa
     clsi_lanes_late(d->program[GUESS], n, d->lanes[GUESS]);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d->s->k && !warm[i]; j++)
-            record[i][d->s->nz + 2 + j] = output(d, GUESS, j, i);
+            record[i][clsi_record_unknowns(d->s) + j] = output(d, GUESS, j, i);
 }
 
 static void step_alone(clsi_stride *d, double *record, int warm, double *next, int *fine) {

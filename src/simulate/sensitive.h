@@ -9,9 +9,9 @@
  * const once created, shared by all threads. */
 typedef struct clsi_sensitive {
     struct clsi_stepper *stepper; /* n_free = n_theta */
-    size_t n_stages;       /* a step of the scheme is a composition of so many (often one) ... */
-    const double *stage;   /* (n_stages) ... of these fractions of h */
-    size_t nz, k, n_theta; /* k unknowns */
+    size_t n_stages;     /* a step of the scheme is a composition of so many (often one) ... */
+    const double *stage; /* (n_stages) ... of these fractions of h */
+    size_t nz, nu, k, n_theta; /* k unknowns */
     cls_program *tangent; /* base | u -> r_u (k, k), r_z (k, nz), next_u (nz, k), next_z (nz, nz) */
     cls_program *reverse; /* base | u | lambda (k), mu (nz) -> d(lambda.r + mu.next)/dtheta */
 } clsi_sensitive;
@@ -22,8 +22,10 @@ cls_status clsi_sensitive_create(const cls_system *s, const char *scheme, size_t
 void clsi_sensitive_free(clsi_sensitive **s);
 
 /* A step that was made: where it began and what solved it. Records are arrays of
- * clsi_record_size() doubles: z0 (nz), t, h, u (k). */
+ * clsi_record_size() doubles: z0 (nz), t, h, inputs at the start and at the end (nu each, see
+ * clsi_signal_over), u (k) from clsi_record_unknowns() on. */
 size_t clsi_record_size(const clsi_sensitive *s);
+size_t clsi_record_unknowns(const clsi_sensitive *s);
 
 /* Scratch of one thread. alone: steps are made one by one, which is faster when there are few at a
  * time; the two ways may differ in the last bits. */
@@ -33,7 +35,7 @@ cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **
 void clsi_stride_free(clsi_stride **stride);
 void clsi_stride_set(clsi_stride *d, const double *theta);
 
-/* One step for each of n <= CLSI_LANES records with z0, t, h set, and u too where warm[i]. Fills u
+/* One step for each of n <= CLSI_LANES records with z0, t, h and inputs set, and u too where warm[i]. Fills u
  * and next[i] (nz). fine[i] = 0 where the step has no solution in the domain. What a record becomes
  * does not depend on its neighbours. */
 void clsi_stride_step(clsi_stride *d, size_t n, double *const *record, const int *warm,

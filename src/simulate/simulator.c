@@ -34,6 +34,11 @@ static size_t substeps(const clsi_stepper *sp) {
     return sp->scheme->n_composition ? sp->scheme->n_composition : 1;
 }
 
+/* Room for the inputs of the row program and of what clsi_run_here runs. */
+static size_t row_inputs(const clsi_stepper *sp) {
+    return sp->nz + CLSI_ACCOUNTS + 4 + sp->nu;
+}
+
 static void carve_all(cls_simulator *sim, double *at) {
     const clsi_stepper *sp = sim->stepper;
     clsi_newton *nw = &sim->newton;
@@ -43,7 +48,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     sim->state = carve(&at, sim->n_state);
     sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_state);
     sim->history = carve(&at, substeps(sp) * CLSI_HISTORY * k);
-    sim->row_in = carve(&at, sp->nz + 2);
+    sim->row_in = carve(&at, row_inputs(sp));
     sim->monitor_out = carve(&at, n_monitor);
     sim->monitor_start = carve(&at, n_monitor);
     sim->next_out = carve(&at, sim->n_state);
@@ -86,15 +91,17 @@ static size_t block_size(const cls_simulator *sim) {
                           ? (substeps(sp) + 1) * sim->n_state + sp->nz + substeps(sp) * (k + 1)
                           : 0;
     return sim->n_state * (size_t)(sp->options.max_halvings + 5) + adaptive +
-           substeps(sp) * CLSI_HISTORY * k + sp->nz + 2 + 2 * n_monitor + sp->n_base + k + 2 * out +
-           k * k + 5 * k + sp->n_guarded + sp->work_size +
+           substeps(sp) * CLSI_HISTORY * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
+           2 * out + k * k + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
 }
 
 static cls_status allocate(cls_simulator *sim, cls_error *error) {
     const clsi_stepper *sp = sim->stepper;
     size_t n_invariants = sp->s->n_invariants;
-    sim->n_state = sp->nz + (sp->s->has_work ? 1 : 0);
+    sim->n_accounts = clsi_account_count(sp->s);
+    sim->n_state = sp->nz + sim->n_accounts;
+    sim->h = sp->options.h;
     sim->block = clsi_calloc(block_size(sim), sizeof(double));
     sim->history_length = clsi_calloc(substeps(sp), sizeof *sim->history_length);
     sim->invariants = clsi_calloc(n_invariants, sizeof *sim->invariants);
@@ -169,6 +176,7 @@ void cls_simulator_free(cls_simulator **simulator) {
     if (!sim) return;
     if (sim->owns_stepper) clsi_stepper_free(&sim->stepper);
     clsi_reference_free(&sim->reference);
+    clsi_signal_free(&sim->signal);
     free(sim->block);
     free(sim->history_length);
     free(sim->invariants);
@@ -253,13 +261,15 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
                                cls_error *error) {
     const clsi_stepper *sp = sim->stepper;
     cls_status status = check_start(sp->s, state, error);
+    if (status == CLS_OK && !sim->signal) status = clsi_inputs_known(sp->s, error);
     if (status != CLS_OK) return status;
     if (!isfinite(time)) return clsi_fail(error, CLS_USAGE, "the start time is %g", time);
     memcpy(sim->state, state, sim->n_state * sizeof(double));
     status = clsi_system_check_units(sp->s, sim->state, error);
     if (status != CLS_OK) return status;
     sim->t0 = time;
-    sim->steps = 0;
+    sim->steps = sim->first = 0;
+    sim->h = sp->options.h;
     sim->defect = sim->step_entropy = 0;
     sim->paper_pending = sp->options.first_step == CLS_FIRST_PAPER;
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
@@ -270,7 +280,8 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     if (!isfinite(sim->monitor_start[CLSI_MONITOR_ENERGY]))
         return clsi_fail(error, CLS_USAGE,
                          "the energy at the start is not a finite number; choose another start");
-    return sim->reference ? clsi_reference_start(sim->reference, time, state, error) : CLS_OK;
+    if (!sim->reference) return CLS_OK;
+    return clsi_reference_start(sim->reference, time, state, sim->signal, error);
 }
 
 /* ---- stepping ---- */
@@ -281,7 +292,7 @@ static clsi_trouble whole_step(cls_simulator *sim) {
 
 static void make_paper_start(cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
-    step_set_base(sim, sim->t0, sp->options.h, 0);
+    step_set_base(sim, sim->t0, sim->h, 0);
     double *work = sim->newton.work_paper;
     cls_program_run(sp->paper, work, sim->newton.in, sim->next_out);
     memcpy(sim->state, sim->next_out, sp->nz * sizeof(double));
@@ -327,7 +338,7 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
         clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
                          sim->adaptive.h);
     else if (trouble != CLSI_RUNAWAY)
-        clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->stepper->options.h,
+        clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->h,
                          sim->stepper->options.max_halvings);
     clsi_text_printf(&text, ": take a %s, or look at the system's formulas there",
                      adaptive ? "larger accuracy" : "smaller h");
@@ -340,7 +351,7 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
 /* ---- the public side ---- */
 
 static cls_status reference_step(cls_simulator *sim, cls_error *error) {
-    double t = sim->t0 + (double)(sim->steps + 1) * sim->stepper->options.h;
+    double t = sim->t0 + (double)(sim->steps - sim->first + 1) * sim->h;
     cls_status status = clsi_reference_advance(sim->reference, t, sim->state, error);
     clsi_system_normalise(sim->stepper->s, sim->state);
     return status;
@@ -365,8 +376,45 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
     return CLS_OK;
 }
 
+/* From here on in steps of h. Solutions of other steps foretell nothing. */
+static void change_step(cls_simulator *sim, double h) {
+    sim->t0 = cls_simulator_time(sim);
+    sim->first = sim->steps;
+    if (!(fabs(h - sim->h) <= 1e-9 * h))
+        memset(sim->history_length, 0, substeps(sim->stepper) * sizeof *sim->history_length);
+    sim->h = h;
+}
+
+cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
+    double left = time - cls_simulator_time(sim), h = sim->stepper->options.h;
+    if (!isfinite(time) || left < 0)
+        return clsi_fail(error, CLS_USAGE, "time %.17g is before the present time %.17g", time,
+                         cls_simulator_time(sim));
+    if (left == 0) return CLS_OK;
+    double n = fmax(ceil(left / h - 1e-9), 1);
+    if (n > 0x1p53)
+        return clsi_fail(error, CLS_USAGE, "%.3g steps to time %g are too many", n, time);
+    change_step(sim, left / n);
+    cls_status status = cls_simulator_advance(sim, (uint64_t)n, error);
+    if (status != CLS_OK) return status;
+    sim->t0 = time; /* not by round-off beside it */
+    sim->first = sim->steps;
+    return CLS_OK;
+}
+
+cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
+                                const double *values, cls_hold hold, cls_error *error) {
+    clsi_signal *signal;
+    cls_status status =
+        clsi_signal_create(sim->stepper->nu, n, times, values, hold, &signal, error);
+    if (status != CLS_OK) return status;
+    clsi_signal_free(&sim->signal);
+    sim->signal = signal;
+    return CLS_OK;
+}
+
 double cls_simulator_time(const cls_simulator *sim) {
-    return sim->t0 + (double)sim->steps * sim->stepper->options.h;
+    return sim->t0 + (double)(sim->steps - sim->first) * sim->h;
 }
 
 const double *cls_simulator_state(const cls_simulator *sim) {
@@ -378,8 +426,8 @@ cls_status cls_simulator_row(cls_simulator *sim, double *row, cls_error *error) 
     (void)error;
     double *in = sim->row_in;
     in[0] = cls_simulator_time(sim);
-    memcpy(in + 1, sim->state, sp->nz * sizeof(double));
-    in[sp->nz + 1] = sp->s->has_work ? sim->state[sp->nz] : 0;
+    memcpy(in + 1, sim->state, sim->n_state * sizeof(double));
+    if (sim->signal) clsi_signal_at(sim->signal, in[0], in + 1 + sim->n_state);
     cls_program_run(clsi_system_row_program(sp->s), sim->newton.work_row, in, row);
     return CLS_OK;
 }

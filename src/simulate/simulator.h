@@ -24,8 +24,11 @@ typedef struct clsi_adaptive {
 struct cls_simulator {
     clsi_stepper *stepper;
     int owns_stepper;
-    clsi_reference *reference; /* bdf only */
-    size_t n_state;
+    clsi_reference *reference;  /* bdf only */
+    size_t n_state, n_accounts; /* accounts are the last of the state */
+    clsi_signal *signal;        /* values of the inputs; NULL where all have formulas */
+    double h;                   /* the present step: options.h, or shorter (cls_simulator_go) */
+    uint64_t first;             /* the time is t0 + (steps - first) h */
     double t0, defect, step_entropy, energy_scale;
     uint64_t steps;
     int paper_pending;   /* the paper's first step is still to be made */

@@ -17,7 +17,7 @@ typedef struct compiler {
 
 static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
                           cls_program **out) {
-    clsi_parameters free = {c->sp->nz + 4, c->sp->n_free};
+    clsi_parameters free = {c->sp->first_free, c->sp->n_free};
     cls_status status = clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs,
                                                  n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
@@ -50,12 +50,13 @@ static cls_status compile_guard(compiler *c) {
 
 static cls_status compile_next(compiler *c) {
     size_t n = c->st->nz;
+    const cls_system *s = c->sp->s;
     memcpy(c->outputs, c->st->next, n * sizeof(cls_node));
-    if (c->sp->s->has_work) c->outputs[n++] = c->st->next_work;
+    for (size_t k = 0; k < clsi_account_count(s); k++)
+        c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
     return compile(c, c->sp->n_base + c->sp->n_unknowns, n, n, &c->sp->next);
 }
 
-/* Energy minus work, mean 1/T, entropy, the size of its parts and invariants over z. */
 static cls_node absolute(cls_graph *g, cls_node a) {
     return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
 }
@@ -73,13 +74,14 @@ static cls_status compile_monitor(compiler *c) {
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
-    cls_node work = cls_symbol(g, "work'"), beta = cls_constant(g, 0), size = beta;
+    cls_node received = cls_symbol(g, "received'"), beta = cls_constant(g, 0), size = beta;
     for (size_t i = 0; i < s->m && !s->has_entropy; i++)
         size = cls_add(g, size, absolute(g, f->S[i]));
     if (s->has_entropy) size = size_of(g, f->entropy);
     for (size_t i = 0; i < s->m; i++)
         beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
-    c->outputs[CLSI_MONITOR_ENERGY] = s->has_work ? cls_sub(g, f->energy, work) : f->energy;
+    c->outputs[CLSI_MONITOR_ENERGY] =
+        clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
     c->outputs[CLSI_MONITOR_SIZE] = size;
@@ -89,9 +91,9 @@ static cls_status compile_monitor(compiler *c) {
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return cls_graph_status(g, c->error);
     }
-    cls_status status =
-        cls_program_create(g, f->nz + 2, c->inputs, CLSI_MONITOR_INVARIANTS + s->n_invariants,
-                           c->outputs, &sp->monitor, c->error);
+    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu, c->inputs,
+                                           CLSI_MONITOR_INVARIANTS + s->n_invariants, c->outputs,
+                                           &sp->monitor, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
     return status;
 }
@@ -108,7 +110,7 @@ static cls_status compile_scale(compiler *c) {
         sum = cls_add(g, sum, cls_pow(g, cls_mul(g, f->T[i], f->S[i]), two));
     sum = cls_apply(g, CLS_FN_SQRT, sum);
     cls_status status =
-        cls_program_create(g, f->nz + 2, c->inputs, 1, &sum, &c->sp->scale, c->error);
+        cls_program_create(g, f->nz + 2 + c->sp->nu, c->inputs, 1, &sum, &c->sp->scale, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(c->sp->scale);
     return status;
 }
@@ -117,14 +119,19 @@ static cls_status compile_all(compiler *c) {
     clsi_stepper *sp = c->sp;
     clsi_step *st = c->st;
     memcpy(c->inputs, sp->s->form->z, sp->nz * sizeof(cls_node));
-    c->inputs[sp->nz] = cls_symbol(sp->s->g, "work'");
+    c->inputs[sp->nz] = cls_symbol(sp->s->g, "received'");
     c->inputs[sp->nz + 1] = sp->s->t;
+    for (size_t k = 0; k < sp->nu; k++) c->inputs[sp->nz + 2 + k] = sp->s->u[k];
     cls_status status = sp->n_free ? CLS_OK : compile_monitor(c);
     if (status == CLS_OK && !sp->n_free) status = compile_scale(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
-    for (size_t i = 0; i < sp->n_free; i++) c->inputs[sp->nz + 4 + i] = c->symbols[i];
+    for (size_t k = 0; k < sp->nu; k++) {
+        c->inputs[sp->nz + 4 + k] = st->u0[k];
+        c->inputs[sp->nz + 4 + sp->nu + k] = st->u1[k];
+    }
+    for (size_t i = 0; i < sp->n_free; i++) c->inputs[sp->first_free + i] = c->symbols[i];
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
@@ -142,7 +149,9 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
                          cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
     sp->nz = sp->s->form->nz;
-    sp->n_base = sp->nz + 4 + sp->n_free;
+    sp->nu = sp->s->nu;
+    sp->first_free = sp->nz + 4 + 2 * sp->nu;
+    sp->n_base = sp->first_free + sp->n_free;
     sp->n_unknowns = k;
     sp->n_positive = st ? st->n_positive : 0;
     size_t room = k + k * k + sp->nz + sp->s->m + sp->s->n_invariants + 8;

@@ -3,23 +3,26 @@
 #define CLSI_STEPPER_H
 
 #include "scheme/scheme.h"
+#include "simulate/signal.h"
 #include <clausius/simulate.h>
 
-/* Base inputs of every program of a step: z0 (nz), work, t, h, defect, free symbols of the system
- * (parameters that are being learned); unknowns follow. */
+/* Base inputs of every program of a step: z0 (nz), work and heat received so far, t, h, defect,
+ * inputs at the start and at the end of the step (nu each), free symbols of the system (parameters
+ * that are being learned); unknowns follow. */
 typedef struct clsi_stepper {
     const cls_system *s;
     const clsi_scheme *scheme;
     cls_simulate_options options;
-    size_t nz, n_free, n_base, n_unknowns, n_positive, n_guarded;
+    size_t nz, nu, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;
     cls_program *guess; /* base -> cold guess of the unknowns */
     cls_program
         *residual; /* base | unknowns -> r (k), quantities that must be positive; then J (k, k) */
-    cls_program *next;  /* base | unknowns -> z1, work1 */
+    cls_program *next;  /* base | unknowns -> z1, gains of the accounts */
     cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
     /* NULL when there are free symbols: */
-    cls_program *monitor; /* z, work, t -> energy - work, mean of 1/T, entropy, invariants */
-    cls_program *scale;   /* z, work, t -> the size of the energies involved */
+    cls_program *monitor; /* z, received, t, inputs -> energy - received, mean of 1/T, entropy of
+                             the system, invariants */
+    cls_program *scale;   /* z, received, t, inputs -> the size of the energies involved */
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
     size_t *guarded;      /* (n_guarded) which coordinates */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
@@ -90,8 +93,9 @@ typedef struct clsi_reference clsi_reference;
 cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options *options,
                                  clsi_reference **out, cls_error *error);
 void clsi_reference_free(clsi_reference **r);
+/* `signal`: the inputs' values, NULL where all have formulas. */
 cls_status clsi_reference_start(clsi_reference *r, double time, const double *state,
-                                cls_error *error);
+                                const clsi_signal *signal, cls_error *error);
 cls_status clsi_reference_advance(clsi_reference *r, double time, double *state, cls_error *error);
 
 #endif

@@ -144,20 +144,27 @@ static size_t count_of(const cls_system *s, clsi_kind kind) {
     return kind == CLSI_COORDINATE ? s->nq : kind == CLSI_MOMENTUM ? s->n : s->m;
 }
 
-/* [unit], for every variable from `first` on that has none yet. */
-static cls_status read_unit(clsi_reader *r, clsi_cursor *c, clsi_kind kind, size_t first,
-                            size_t last) {
+cls_status clsi_read_unit(clsi_reader *r, clsi_cursor *c, char **unit) {
     const char *end = memchr(r->clean + c->at, ']', c->end - c->at);
     if (!end) return clsi_at(r, c->at, "the unit has no closing `]`");
     size_t length = (size_t)(end - (r->clean + c->at));
     if (length > 40) return clsi_at(r, c->at, "the unit is longer than 40 letters");
-    for (size_t i = first; i < last; i++) {
-        clsi_variable *v = variable_of(r->s, kind, i);
-        if (v->unit) continue;
-        if (!(v->unit = clsi_strndup(r->clean + c->at, length))) return clsi_no_memory(r->error);
-    }
+    if (!(*unit = clsi_strndup(r->clean + c->at, length))) return clsi_no_memory(r->error);
     c->at += length + 1;
     return CLS_OK;
+}
+
+/* [unit], for every variable from `first` on that has none yet. */
+static cls_status read_unit(clsi_reader *r, clsi_cursor *c, clsi_kind kind, size_t first,
+                            size_t last) {
+    char *unit = NULL;
+    cls_status status = clsi_read_unit(r, c, &unit);
+    for (size_t i = first; i < last && status == CLS_OK; i++) {
+        clsi_variable *v = variable_of(r->s, kind, i);
+        if (!v->unit && !(v->unit = clsi_strdup(unit))) status = clsi_no_memory(r->error);
+    }
+    free(unit);
+    return status;
 }
 
 static cls_status read_domain(clsi_reader *r, clsi_cursor *c, clsi_kind kind, size_t first,
@@ -412,13 +419,32 @@ static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size
     c->at = end;
     char *part = clsi_strndup(r->clean + where, length), *text = clsi_text_take(&list);
     if (!part || !text ||
-        !clsi_grow(&s->inputs, &r->inputs_capacity, s->n_inputs + 1, sizeof *s->inputs)) {
+        !clsi_grow(&s->part_inputs, &r->part_inputs_capacity, s->n_part_inputs + 1,
+                   sizeof *s->part_inputs)) {
         free(part);
         free(text);
         return clsi_no_memory(r->error);
     }
-    s->inputs[s->n_inputs++] = (clsi_part_inputs){part, text};
+    s->part_inputs[s->n_part_inputs++] = (clsi_part_inputs){part, text};
     return CLS_OK;
+}
+
+cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_expression *e) {
+    cls_system *s = r->s;
+    size_t k = s->n_lets;
+    if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
+    char *name = clsi_strndup(r->clean + where, length);
+    if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||
+        !clsi_grow(&r->let_symbol, &r->let_symbol_capacity, k + 1, sizeof(cls_node)) ||
+        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node))) {
+        free(name);
+        return clsi_no_memory(r->error);
+    }
+    s->lets[k] = (clsi_named){name, e->written};
+    r->let_symbol[k] = cls_symbol(s->g, name);
+    r->let_raw[k] = e->raw;
+    s->n_lets++;
+    return clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
 }
 
 typedef enum let_kind { LET, PART, COEFFICIENT, COUPLING } let_kind;
@@ -426,12 +452,11 @@ typedef enum let_kind { LET, PART, COEFFICIENT, COUPLING } let_kind;
 static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     cls_system *s = r->s;
     static const char *const words[] = {"`let`", "`part`", "`coefficient`", "`coupling`"};
-    size_t length, k = s->n_lets, where;
+    size_t length, where;
     int is_part = kind != LET;
     cls_status status = expected_name(r, &c, words[kind], &length);
     if (status != CLS_OK) return status;
     where = c.at;
-    if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
     c.at += length;
     if (is_part && clsi_accept_word(r, &c, "of")) status = read_inputs(r, &c, where, length);
     if (status == CLS_OK) status = clsi_expect(r, &c, "=", "the name");
@@ -446,22 +471,13 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
         status = is_part && clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
                                                   : clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;
-    char *name = clsi_strndup(r->clean + where, length);
-    if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||
-        !clsi_grow(&r->let_symbol, &r->let_symbol_capacity, k + 1, sizeof(cls_node)) ||
-        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node))) {
-        free(name);
-        return clsi_no_memory(r->error);
-    }
-    s->lets[k] = (clsi_named){name, e.written};
-    r->let_symbol[k] = cls_symbol(s->g, name);
+    const char *name = r->clean + where;
     clsi_replacement *other = is_part ? clsi_replacement_of(r, name, length) : NULL;
     clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT
                         : kind == COUPLING  ? CLSI_PART_COUPLING
                                             : CLSI_PART_LET;
-    r->let_raw[k] = other ? other->node(other->owner, s, as, 0) : e.raw;
-    s->n_lets++;
-    status = clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
+    if (other) e.raw = other->node(other->owner, s, as, 0);
+    status = clsi_add_let(r, where, length, &e);
     return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;
 }
 

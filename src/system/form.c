@@ -27,7 +27,7 @@ static size_t collect(size_t n, const cls_node *symbols, const cls_node *at, siz
 
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out) {
-    size_t room = s->nq + 2 * s->n + 2 * s->m + 1, used = 0;
+    size_t room = s->nq + 2 * s->n + 2 * s->m + 1 + s->nu, used = 0;
     cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;
     if (!from) return CLS_MEMORY;
     used = collect(s->nq, s->q, at->q, used, from, to);
@@ -35,6 +35,7 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
     used = collect(s->n, s->p, at->p, used, from, to);
     used = collect(s->m, s->S, at->S, used, from, to);
     used = collect(s->m, s->T, at->T, used, from, to);
+    used = collect(s->nu, s->u, at->u, used, from, to);
     if (at->t != CLS_NO_NODE && at->t != s->t) {
         from[used] = s->t;
         to[used++] = at->t;

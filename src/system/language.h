@@ -6,6 +6,7 @@
  *   algebra.c   algebra
  *   body.c      rigid body, vertical, attitude
  *   statements.c  formulas, friction, heat, external, invariant, output, start, step, until
+ *   boundary.c  input, reservoir, heat source
  *   anchor.c    anchor
  *   parse.c     the table of statements and the order of reading */
 #ifndef CLSI_LANGUAGE_H
@@ -24,6 +25,7 @@ typedef enum clsi_kind {
     CLSI_TIME = 32,
     CLSI_PARAMETER = 64,
     CLSI_LET = 128,
+    CLSI_INPUT = 512,
     CLSI_LABEL = 256 /* names a part, an invariant or an output; not usable in formulas */
 } clsi_kind;
 
@@ -75,7 +77,8 @@ typedef struct clsi_reader {
         let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
         unknown_field_capacity, unknown_of_capacity, unknown_positive_capacity, invariants_capacity,
         raw_invariants_capacity, outputs_capacity, raw_outputs_capacity, anchors_capacity,
-        units_capacity, inputs_capacity;
+        units_capacity, part_inputs_capacity, input_capacity, u_capacity, formula_capacity,
+        reservoir_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_rate *rates;
     size_t n_rates, rates_capacity;
@@ -140,6 +143,8 @@ const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]);
 cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what);
 /* Reads an entropy or its temperature by either name. */
 cls_status clsi_read_entropy(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
+/* The same, or a reservoir by the name of its temperature: m + its number. */
+cls_status clsi_read_heat_place(clsi_reader *r, clsi_cursor *c, const char *after, size_t *index);
 /* What a force acts on, as the place of its momentum: a coordinate, or a momentum without one. */
 cls_status clsi_read_coordinate(clsi_reader *r, clsi_cursor *c, size_t *index);
 /* `unknown [dissipative|positive] [FIELD] [of FORMULA, ...]` in the place of a formula: 1 when it
@@ -211,6 +216,16 @@ cls_status clsi_read_until(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_anchor(clsi_reader *r, clsi_cursor c);
 cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
                              size_t where);
+
+/* ---- boundary.c ---- */
+cls_status clsi_read_inputs(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_reservoir(clsi_reader *r, clsi_cursor c); /* the name; formula with set_ */
+cls_status clsi_set_reservoir(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_source(clsi_reader *r, clsi_cursor c);
+/* A let of this name and value (declare.c). */
+cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_expression *e);
+/* The unit behind a `[`, and the `]`; the text is the caller's. */
+cls_status clsi_read_unit(clsi_reader *r, clsi_cursor *c, char **unit);
 
 /* ---- ode.c ---- */
 cls_status clsi_read_ode(clsi_reader *r, clsi_cursor c);

@@ -11,6 +11,7 @@ static const char *const reserved[] = {"time",
                                        "energy",
                                        "entropy",
                                        "work",
+                                       "heat",
                                        "trajectory",
                                        "t",
                                        "pi",
@@ -37,6 +38,7 @@ static const char *kind_text(clsi_kind kind) {
     case CLSI_TIME: return "the time";
     case CLSI_PARAMETER: return "a parameter";
     case CLSI_LET: return "a let";
+    case CLSI_INPUT: return "an input";
     case CLSI_LABEL: return "the name of a part, an invariant or an output";
     }
     return "a name";
@@ -148,6 +150,11 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
                        "%s must not depend on the time t, its energy would not be kept: write an "
                        "`external force`",
                        what);
+    if (n->kind == CLSI_INPUT && (kinds & CLSI_COORDINATE))
+        return clsi_at(r, where,
+                       "%s must not depend on the input `%s`, its energy would not be kept: write "
+                       "an `external force`, a `heat source` or a `reservoir`",
+                       what, n->name);
     if (kinds == CLSI_PARAMETER)
         return clsi_at(r, where, "%s is made of numbers and parameters, but `%s` is %s", what,
                        n->name, kind_text(n->kind));

@@ -38,7 +38,8 @@ static cls_status read_rate(clsi_reader *r, const clsi_rate *rate) {
                        s->momentum[rate->state].name);
     cls_status status = clsi_read_expression(r, rate->formula.at, rate->formula.end, &e);
     if (status == CLS_OK)
-        status = clsi_allow(r, &e, CLSI_MOMENTUM | CLSI_PARAMETER | CLSI_TIME, "a rate of an ode");
+        status = clsi_allow(r, &e, CLSI_MOMENTUM | CLSI_PARAMETER | CLSI_TIME | CLSI_INPUT,
+                            "a rate of an ode");
     if (status != CLS_OK) return status;
     s->raw.force[rate->state] = e.written; /* for reading: with the names of unknown parts */
     s->bound.force[rate->state] = e.bound;

@@ -30,6 +30,8 @@ static const keyword keywords[] = {
     {"entropy", NULL, DECLARE, clsi_read_entropies, NULL},
     {"temperature", NULL, DECLARE, clsi_read_temperatures, NULL},
     {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL},
+    {"input", NULL, PARAMETER, clsi_read_inputs, NULL},
+    {"reservoir", NULL, DECLARE, clsi_read_reservoir, clsi_set_reservoir},
     {"let", NULL, LET, clsi_read_let, NULL},
     {"part", NULL, LET, clsi_read_part, NULL},
     {"total", "entropy", LET, clsi_read_total_entropy, NULL},
@@ -49,6 +51,7 @@ static const keyword keywords[] = {
     {"friction", NULL, PHYSICS, clsi_read_friction, NULL},
     {"dissipation", NULL, PHYSICS, clsi_read_dissipation, NULL},
     {"heat", "exchange", PHYSICS, clsi_read_heat, NULL},
+    {"heat", "source", PHYSICS, clsi_read_source, NULL},
     {"external", "force", PHYSICS, clsi_read_external_force, NULL},
     {"external", "potential", PHYSICS, clsi_read_external_potential, NULL},
     {"invariant", NULL, PHYSICS, clsi_read_invariant, NULL},
@@ -88,7 +91,7 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
                    "entropy, temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
                    "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
                    "attitude, poisson, algebra, friction, heat "
-                   "exchange, external, invariant, output, "
+                   "exchange, heat source, reservoir, input, external, invariant, output, "
                    "start, step, until, anchor, ode, or storage, resistive and the other "
                    "components",
                    word);
@@ -108,7 +111,9 @@ static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
             *out = (statement){k, rest};
             return CLS_OK;
         }
-        wanted = wanted && strcmp(k->second, "potential") == 0 ? "force` or `potential" : k->second;
+        wanted = !wanted                               ? k->second
+                 : strcmp(k->second, "potential") == 0 ? "force` or `potential"
+                                                       : "exchange` or `source";
         where = rest.at;
     }
     if (!wanted) return unknown_statement(r, where, length);
@@ -167,8 +172,12 @@ static int make_physics(const cls_system *s, clsi_physics *p) {
     p->kinematics = zeros(g, s->nq * n);
     p->poisson = zeros(g, n * n);
     p->force = zeros(g, n);
-    p->friction = zeros(g, m * n);
+    p->friction = zeros(g, (m + s->nr) * n);
     p->conductance = zeros(g, m * m);
+    p->source = zeros(g, m);
+    p->bath = zeros(g, m * s->nr);
+    p->reservoir = zeros(g, s->nr);
+    if (!p->source || !p->bath || !p->reservoir) return 0;
     p->friction_operator = zeros(g, (n + m) * (n + m));
     p->operator_force = zeros(g, n);
     p->operator_heat = zeros(g, m);
@@ -181,10 +190,10 @@ static int make_physics(const cls_system *s, clsi_physics *p) {
 static cls_status make_symbols(clsi_reader *r) {
     cls_system *s = r->s;
     size_t slots = s->nq + 2 * s->n + 2 * s->m;
-    if (s->n == 0 && !(s->m && r->ports)) /* heat alone can move between components */
+    if (s->n == 0 && s->m == 0)
         return clsi_at(r, r->length,
-                       "no coordinate: a system needs at least one, for example "
-                       "`coordinate x`");
+                       "nothing moves here: a system needs a coordinate, `coordinate x`, or a "
+                       "temperature, `temperature T`");
     s->q = clsi_calloc(s->nq, sizeof(cls_node));
     s->v = clsi_calloc(s->n, sizeof(cls_node));
     s->p = clsi_calloc(s->n, sizeof(cls_node));
@@ -213,15 +222,24 @@ static cls_status check_set(clsi_reader *r) {
     char near[96], list[256];
     for (size_t i = 0; r->set && i < r->set->n; i++) {
         const char *name = r->set->names[i];
-        if (!isfinite(r->set->values[i]))
+        int both = CLSI_PARAMETER | CLSI_INPUT;
+        if (r->set->formulas && r->set->formulas[i]) {
+            if (clsi_lookup(r, name, strlen(name), CLSI_INPUT)) continue;
+            if (clsi_lookup(r, name, strlen(name), CLSI_PARAMETER))
+                return clsi_fail(r->error, CLS_USAGE,
+                                 "parameter %s cannot be set to '%.200s': it must be a number "
+                                 "(only an input can be a formula of t)",
+                                 name, r->set->formulas[i]);
+        } else if (!isfinite(r->set->values[i]))
             return clsi_fail(r->error, CLS_USAGE,
                              "parameter %s cannot be set to %g: it must be a "
                              "finite number",
                              name, r->set->values[i]);
-        if (clsi_lookup(r, name, strlen(name), CLSI_PARAMETER)) continue;
-        clsi_list_names(r, CLSI_PARAMETER, list);
-        return clsi_fail(r->error, CLS_USAGE, "%s has no parameter `%s`%s; %s%s", r->file, name,
-                         clsi_suggest(r, name, strlen(name), CLSI_PARAMETER, near),
+        if (clsi_lookup(r, name, strlen(name), both)) continue;
+        clsi_list_names(r, both, list);
+        return clsi_fail(r->error, CLS_USAGE, "%s has no parameter%s `%s`%s; %s%s", r->file,
+                         r->s->nu ? " or input" : "", name,
+                         clsi_suggest(r, name, strlen(name), both, near),
                          list[0] ? "it has " : "it has no parameters", list);
     }
     return CLS_OK;

@@ -1,7 +1,8 @@
 /* Rows: a state becomes the columns of a trajectory file.
  *
  * Order: time, the native state, then p.*, v.*, S*, T* where they are not in the state, energy,
- * entropy, work (only with external forces that have no potential), invariants, outputs. One
+ * entropy, work (only with external forces that have no potential), heat and entropy.outside (only
+ * with heat sources or reservoirs), inputs, invariants, outputs. One
  * program computes all of them; it is made once, when the system is read. A row allocates nothing
  * unless the system is very large. */
 #include "base/base.h"
@@ -31,8 +32,9 @@ static void add_symbols(columns *c, const cls_system *s, size_t n, const cls_nod
         if (symbols[i] != nodes[i]) add(c, cls_node_name(s->g, symbols[i]), nodes[i]);
 }
 
-static void add_all(columns *c, const cls_system *s, cls_node work) {
+static void add_all(columns *c, const cls_system *s, const cls_node *accounts) {
     const clsi_form *f = s->form;
+    size_t n_accounts = clsi_account_count(s);
     const clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     add(c, "time", s->t);
     for (size_t i = 0; i < f->nz; i++) add(c, cls_node_name(s->g, f->z[i]), f->z[i]);
@@ -42,9 +44,14 @@ static void add_all(columns *c, const cls_system *s, cls_node work) {
         add_symbols(c, s, s->m, s->S, f->S);
         add_symbols(c, s, s->m, s->T, f->T);
         add(c, "energy", f->energy);
-        add(c, "entropy", f->entropy);
+        add(c, "entropy",
+            s->has_heat ? cls_add(s->g, f->entropy, accounts[n_accounts - 1]) : f->entropy);
     }
-    if (s->has_work) add(c, "work", work);
+    for (size_t k = 0; k < n_accounts; k++)
+        add(c, clsi_account_name(clsi_account_at(s, k)), accounts[k]);
+    for (size_t k = 0; k < s->nu; k++)
+        add(c, s->input[k].name,
+            s->input_formula[k] == CLS_NO_NODE ? s->u[k] : s->input_formula[k]);
     for (size_t i = 0; i < s->n_invariants + s->n_outputs; i++) {
         const clsi_named *named =
             i < s->n_invariants ? &s->bound.invariants[i] : &s->bound.outputs[i - s->n_invariants];
@@ -56,21 +63,25 @@ static void add_all(columns *c, const cls_system *s, cls_node work) {
 
 cls_status clsi_system_build_rows(cls_system *s, cls_error *error) {
     const clsi_form *f = s->form;
-    size_t room = 4 + 2 * s->n + 2 * s->m + f->nz + s->n_invariants + s->n_outputs;
+    size_t n_accounts = clsi_account_count(s), n_inputs = 1 + f->nz + n_accounts + s->nu;
+    size_t room =
+        3 + 2 * s->n + 2 * s->m + f->nz + n_accounts + s->nu + s->n_invariants + s->n_outputs;
     columns c = {clsi_calloc(room, sizeof(char *)), clsi_calloc(room, sizeof(cls_node)), 0, 0};
-    cls_node *inputs = clsi_calloc(f->nz + 2, sizeof *inputs);
+    cls_node *inputs = clsi_calloc(n_inputs, sizeof *inputs);
     cls_status status = CLS_MEMORY;
     if (c.names && c.nodes && inputs) {
-        cls_node work = cls_fresh_symbol(s->g, "work");
+        cls_node *accounts = inputs + 1 + f->nz;
         inputs[0] = s->t;
         memcpy(inputs + 1, f->z, f->nz * sizeof *inputs);
-        inputs[f->nz + 1] = work;
-        add_all(&c, s, work);
+        for (size_t k = 0; k < n_accounts; k++)
+            accounts[k] = cls_fresh_symbol(s->g, clsi_account_name(clsi_account_at(s, k)));
+        for (size_t k = 0; k < s->nu; k++) accounts[n_accounts + k] = s->u[k];
+        add_all(&c, s, accounts);
         status = cls_graph_status(s->g, error);
         if (status == CLS_OK && c.failed) status = CLS_MEMORY;
         if (status == CLS_OK)
             status =
-                cls_program_create(s->g, f->nz + 2, inputs, c.n, c.nodes, &s->row_program, error);
+                cls_program_create(s->g, n_inputs, inputs, c.n, c.nodes, &s->row_program, error);
     }
     s->columns = c.names;
     s->n_columns = c.n;
@@ -94,18 +105,24 @@ static cls_status check_row(const cls_system *s, const double *row, cls_error *e
 
 cls_status cls_system_row(const cls_system *s, double time, const double *state, double *row,
                           cls_error *error) {
+    return cls_system_row_driven(s, time, state, NULL, row, error);
+}
+
+cls_status cls_system_row_driven(const cls_system *s, double time, const double *state,
+                                 const double *inputs, double *row, cls_error *error) {
     double small_work[STACK_WORK], small_in[STACK_INPUTS], *work = small_work, *in = small_in;
-    size_t size = cls_program_work_size(s->row_program), nz = s->form->nz;
+    size_t size = cls_program_work_size(s->row_program), n_state = cls_system_state_count(s);
+    size_t n_inputs = 1 + n_state + s->nu;
     double *heap = NULL;
-    if (size > STACK_WORK || nz + 2 > STACK_INPUTS) {
-        heap = clsi_calloc(size + nz + 2, sizeof *heap);
+    if (size > STACK_WORK || n_inputs > STACK_INPUTS) {
+        heap = clsi_calloc(size + n_inputs, sizeof *heap);
         if (!heap) return clsi_no_memory(error);
         work = heap;
         in = heap + size;
     }
     in[0] = time;
-    memcpy(in + 1, state, nz * sizeof *in);
-    in[nz + 1] = s->has_work ? state[nz] : 0;
+    memcpy(in + 1, state, n_state * sizeof *in);
+    for (size_t k = 0; k < s->nu; k++) in[1 + n_state + k] = inputs ? inputs[k] : 0;
     cls_program_prepare(s->row_program, work);
     cls_program_run(s->row_program, work, in, row);
     free(heap);

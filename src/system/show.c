@@ -77,6 +77,13 @@ static void put_variables(page *p) {
         put_variable(p, &s->temperature[i], " with temperature ", 0);
         clsi_text_append(&p->text, "\n");
     }
+    if (s->nu) clsi_text_append(&p->text, "\n  inputs\n");
+    for (size_t i = 0; i < s->nu; i++) {
+        put_variable(p, &s->input[i], "    ", 11);
+        clsi_text_append(&p->text, s->input_formula[i] == CLS_NO_NODE ? "   (from data)" : " = ");
+        if (s->input_formula[i] != CLS_NO_NODE) put_node(p, s->input_formula[i]);
+        clsi_text_append(&p->text, "\n");
+    }
     if (s->n_parameters) clsi_text_append(&p->text, "\n  parameters\n");
     for (size_t i = 0; i < s->n_parameters; i++) {
         clsi_text_printf(&p->text, "    %-11s = ", s->parameter[i].name);
@@ -89,13 +96,14 @@ static void put_variables(page *p) {
 static void put_friction(page *p) {
     const cls_system *s = p->s;
     const char *title = "\n  friction\n";
-    for (size_t i = 0; i < s->m; i++)
+    for (size_t i = 0; i < s->m + s->nr; i++)
         for (size_t j = 0; j < s->n; j++) {
             cls_node F = s->raw.friction[i * s->n + j];
             if (is_zero(p, F)) continue;
             clsi_text_printf(&p->text, "%s    %s <- ", title, clsi_force_on(s, j));
             put_node(p, F);
-            clsi_text_printf(&p->text, "   (heats %s)\n", s->entropy[i].name);
+            clsi_text_printf(&p->text, "   (heats %s)\n",
+                             i < s->m ? s->entropy[i].name : s->reservoir[i - s->m]);
             title = "";
         }
 }
@@ -113,6 +121,22 @@ static void put_heat(page *p) {
             clsi_text_append(&p->text, "\n");
             title = "";
         }
+    for (size_t i = 0; i < s->m * s->nr; i++) {
+        if (is_zero(p, s->raw.bath[i])) continue;
+        clsi_text_printf(&p->text, "%s    %s <-> %s: ", title, s->temperature[i / s->nr].name,
+                         s->reservoir[i % s->nr]);
+        put_node(p, s->raw.bath[i]);
+        clsi_text_append(&p->text, "\n");
+        title = "";
+    }
+    title = "\n  heat sources\n";
+    for (size_t i = 0; i < s->m; i++) {
+        if (is_zero(p, s->raw.source[i])) continue;
+        clsi_text_printf(&p->text, "%s    %s: ", title, s->temperature[i].name);
+        put_node(p, s->raw.source[i]);
+        clsi_text_append(&p->text, "\n");
+        title = "";
+    }
 }
 
 /* M over momenta and entropies, the upper triangle. */
@@ -164,9 +188,15 @@ static void put_laws(page *p) {
                                    "entropy in ordinary differential equations\n");
     else
         clsi_text_printf(&p->text, "\n  laws\n    energy      %s\n",
-                         s->has_work ? "constant but for the work of the external forces"
-                                     : "constant");
-    if (s->m) clsi_text_append(&p->text, "    entropy     never falls\n");
+                         s->has_work && s->has_heat
+                             ? "constant but for the work and the heat from outside"
+                         : s->has_work ? "constant but for the work of the external forces"
+                         : s->has_heat ? "constant but for the heat from outside"
+                                       : "constant");
+    if (s->has_heat)
+        clsi_text_append(&p->text, "    entropy     of system and outside never falls\n");
+    else if (s->m)
+        clsi_text_append(&p->text, "    entropy     never falls\n");
     for (size_t i = 0; i < s->n_invariants; i++) {
         clsi_text_printf(&p->text, "    %-11s = ", s->raw.invariants[i].name);
         put_node(p, s->raw.invariants[i].node);
@@ -294,7 +324,8 @@ static cls_node with_entropy(const cls_system *s, cls_node a) {
 static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
     const cls_system *s = p->s;
     cls_node sum = cls_neg(s->g, against);
-    for (size_t i = 0; i < s->m; i++) sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
+    for (size_t i = 0; i < s->m + s->nr; i++)
+        sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
     sum = cls_add(s->g, sum, with_entropy(s, s->raw.operator_force[j]));
     return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
 }
@@ -309,7 +340,11 @@ static cls_node heat_into(const page *p, size_t i) {
         sum = cls_add(
             s->g, sum,
             cls_mul(s->g, s->raw.conductance[i * s->m + j], cls_sub(s->g, s->T[j], s->T[i])));
-    return sum;
+    for (size_t k = 0; k < s->nr; k++)
+        sum = cls_add(
+            s->g, sum,
+            cls_mul(s->g, s->raw.bath[i * s->nr + k], cls_sub(s->g, s->raw.reservoir[k], s->T[i])));
+    return cls_add(s->g, sum, s->raw.source[i]);
 }
 
 static cls_status put_rates(page *p, const clsi_form *f) {

@@ -210,6 +210,10 @@ static cls_status expand(clsi_reader *r, clsi_expression *e) {
     if (status == CLS_OK)
         status = cls_substitute(s->g, 1, &e->raw, s->n_parameters, s->parameter_symbol,
                                 r->parameter_constant, &e->bound);
+    for (size_t i = 0; i < s->nu && status == CLS_OK; i++)
+        if (s->input_formula[i] != CLS_NO_NODE)
+            status =
+                cls_substitute(s->g, 1, &e->bound, 1, &s->u[i], &s->input_formula[i], &e->bound);
     if (status == CLS_OK && e->bound != CLS_NO_NODE) return CLS_OK;
     if (cls_graph_status(s->g, &inner) == CLS_MEMORY) return clsi_no_memory(r->error);
     return clsi_at(r, e->begin, "this expression is too large: %s", inner.message);

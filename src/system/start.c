@@ -86,7 +86,7 @@ static size_t rival_of(const cls_system *s, size_t slot) {
 }
 
 static cls_status merge(const cls_system *s, const cls_assignments *given, double *slots,
-                        double *work, cls_error *error) {
+                        double *accounts, cls_error *error) {
     size_t count = s->nq + 2 * s->n + 2 * s->m;
     double *mine = slots + count; /* only what was given here, to find contradictions */
     for (size_t i = 0; i < count; i++) mine[i] = NAN;
@@ -97,11 +97,14 @@ static cls_status merge(const cls_system *s, const cls_assignments *given, doubl
         if (!isfinite(value))
             return clsi_fail(error, CLS_USAGE, "start: %s is %g, it must be a finite number", name,
                              value);
-        if (s->has_work && strcmp(name, "work") == 0) {
-            *work = value;
+        size_t slot = 0, account = 0, n_accounts = clsi_account_count(s);
+        while (account < n_accounts &&
+               strcmp(name, clsi_account_name(clsi_account_at(s, account))) != 0)
+            account++;
+        if (account < n_accounts) {
+            accounts[account] = value;
             continue;
         }
-        size_t slot = 0;
         const char *flat = clsi_port_momentum(s, name); /* a storage's own name of a momentum */
         while (slot < count && strcmp(slot_name(s, slot), flat ? flat : name) != 0) slot++;
         if (slot == count) return unknown_name(s, name, error);
@@ -357,7 +360,7 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     size_t work = cls_program_work_size(s->dual_program);
     double *block = clsi_calloc(2 * slots + 2 * nz + 3 * k + 2 * k * k + work, sizeof *block);
     size_t *index = clsi_calloc(2 * k, sizeof *index);
-    double energy_in = 0;
+    double accounts[CLSI_ACCOUNTS] = {0};
     cls_status status = CLS_MEMORY;
     if (!block || !index) {
         clsi_no_memory(error);
@@ -378,7 +381,7 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     p.out = p.b + k;
     p.A = p.out + k + k * k;
     p.work = p.A + k * k;
-    status = merge(s, given, block, &energy_in, error);
+    status = merge(s, given, block, accounts, error);
     if (status == CLS_OK) status = check_complete(s, block, error);
     if (status == CLS_OK) status = check_domains(s, block, error);
     if (status != CLS_OK) goto done;
@@ -389,7 +392,7 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     memcpy(state, p.z, nz * sizeof *state);
     status = clsi_system_check_units(s, state, error);
     if (status != CLS_OK) goto done;
-    if (s->has_work) state[nz] = energy_in;
+    memcpy(state + nz, accounts, clsi_account_count(s) * sizeof *state);
     status = check_state(s, state, error);
 done:
     free(index);

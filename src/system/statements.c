@@ -55,7 +55,7 @@ static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
     clsi_text text = {0};
     cls_status status = CLS_OK;
     int any = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE |
-              CLSI_PARAMETER;
+              CLSI_PARAMETER | CLSI_INPUT;
     do {
         clsi_expression e;
         size_t end = clsi_item_end(r, &c);
@@ -282,7 +282,7 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     size_t i, where, length = 0;
     clsi_skip_space(r, &c);
     where = c.at;
-    if (r->s->m == 0)
+    if (r->s->m + r->s->nr == 0)
         return clsi_at(r, where,
                        "friction makes heat: declare `entropy S` so that the heat has a "
                        "place to go");
@@ -293,10 +293,12 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
             return clsi_at(r, c.at,
                            "expected `on` and the entropy that takes the heat: `friction "
                            "on %s: ...`; there are %s",
-                           r->s->entropy[0].name, clsi_list_names(r, CLSI_ENTROPY, list));
+                           r->s->m ? r->s->entropy[0].name : r->s->reservoir[0],
+                           clsi_list_names(r, CLSI_ENTROPY, list));
     }
-    cls_status status = clsi_read_entropy(r, &c, "`on`", &i);
+    cls_status status = clsi_read_heat_place(r, &c, "`on`", &i);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the entropy");
+    if (status == CLS_OK && i >= r->s->m) r->s->has_heat = 1;
     if (status == CLS_OK) status = clsi_name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
     if (status == CLS_OK)
@@ -324,14 +326,16 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
     } else {
         length = 0;
     }
-    cls_status status = clsi_read_entropy(r, &c, "`heat exchange`", &i);
+    cls_status status = clsi_read_heat_place(r, &c, "`heat exchange`", &i);
     if (status == CLS_OK) status = clsi_expect(r, &c, "<->", "the temperature");
-    if (status == CLS_OK) status = clsi_read_entropy(r, &c, "`<->`", &j);
+    if (status == CLS_OK) status = clsi_read_heat_place(r, &c, "`<->`", &j);
     if (status == CLS_OK && i == j)
         status = clsi_at(r, c.at,
                          "heat flows between two different temperatures, this is `%s` "
                          "twice",
-                         s->temperature[i].name);
+                         i < s->m ? s->temperature[i].name : s->reservoir[i - s->m]);
+    if (status == CLS_OK && i >= s->m && j >= s->m)
+        status = clsi_at(r, c.at, "heat between two reservoirs changes nothing in the system");
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the second temperature");
     if (status == CLS_OK) status = clsi_name_part(r, where, length);
     clsi_expression e = {.raw = cls_constant(s->g, 0), .bound = cls_constant(s->g, 0)};
@@ -341,6 +345,13 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
     if (status != CLS_OK) return status;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
     if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);
+    if (i >= s->m || j >= s->m) {
+        size_t place = i < j ? i * s->nr + j - s->m : j * s->nr + i - s->m;
+        add_to(s->g, &s->raw.bath[place], e.raw);
+        add_to(s->g, &s->bound.bath[place], e.bound);
+        s->has_heat = 1;
+        return CLS_OK;
+    }
     const size_t both[2] = {i * s->m + j, j * s->m + i};
     for (int k = 0; k < 2; k++) {
         add_to(s->g, &s->raw.conductance[both[k]], e.raw);
@@ -353,7 +364,8 @@ static cls_status take_external(clsi_reader *r, size_t unused, size_t j, const c
     cls_system *s = r->s;
     cls_node any;
     (void)unused;
-    if (j >= s->paired || cls_symbols_of(s->g, 1, &e->bound, 1, &any) > 0) {
+    if (j >= s->paired || cls_symbols_of(s->g, 1, &e->bound, 1, &any) > 0 ||
+        cls_depends(s->g, e->raw, s->nu, s->u)) {
         add_to(s->g, &s->raw.force[j], e->raw);
         add_to(s->g, &s->bound.force[j], e->bound);
         s->has_work = 1;

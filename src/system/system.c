@@ -28,6 +28,9 @@ static void free_physics(const cls_system *s, clsi_physics *p) {
     free(p->force);
     free(p->friction);
     free(p->conductance);
+    free(p->source);
+    free(p->bath);
+    free(p->reservoir);
     free(p->friction_operator);
     free(p->operator_force);
     free(p->operator_heat);
@@ -51,11 +54,13 @@ void cls_system_free(cls_system **system) {
     free_strings(s->unknown_of, s->n_unknown);
     free(s->unknown_positive);
     free_strings(s->columns, s->n_columns);
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        free(s->inputs[i].part);
-        free(s->inputs[i].list);
+    for (size_t i = 0; i < s->n_part_inputs; i++) {
+        free(s->part_inputs[i].part);
+        free(s->part_inputs[i].list);
     }
-    free(s->inputs);
+    free(s->part_inputs);
+    free_variables(s->input, s->nu);
+    free_strings(s->reservoir, s->nr);
     clsi_ports_free(&s->ports);
     for (size_t i = 0; i < s->n_anchors; i++) free(s->anchors[i].state);
     free(s->anchors);
@@ -65,7 +70,8 @@ void cls_system_free(cls_system **system) {
     clsi_form_free(&s->form);
     cls_program_free(&s->row_program);
     cls_program_free(&s->dual_program);
-    cls_node *const nodes[] = {s->q, s->v, s->p, s->S, s->T, s->parameter_symbol};
+    cls_node *const nodes[] = {
+        s->q, s->v, s->p, s->S, s->T, s->u, s->input_formula, s->parameter_symbol};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free(nodes[i]);
     free(s->parameter_value);
     free(s->dS);
@@ -80,8 +86,8 @@ void cls_system_free(cls_system **system) {
 }
 
 const char *clsi_part_inputs_of(const cls_system *s, const char *part) {
-    for (size_t i = 0; i < s->n_inputs; i++)
-        if (strcmp(s->inputs[i].part, part) == 0) return s->inputs[i].list;
+    for (size_t i = 0; i < s->n_part_inputs; i++)
+        if (strcmp(s->part_inputs[i].part, part) == 0) return s->part_inputs[i].list;
     return NULL;
 }
 
@@ -125,7 +131,7 @@ size_t cls_system_momentum_count(const cls_system *s) {
 }
 
 int cls_system_has_entropy(const cls_system *s) {
-    return s->m > 0 || s->has_entropy;
+    return s->m > 0 || s->has_entropy || s->has_heat;
 }
 
 size_t cls_system_entropy_count(const cls_system *s) {
@@ -153,12 +159,29 @@ double cls_system_default_until(const cls_system *s) {
 }
 
 size_t cls_system_state_count(const cls_system *s) {
-    return s->form->nz + (s->has_work ? 1 : 0);
+    return s->form->nz + clsi_account_count(s);
 }
 
 const char *cls_system_state_name(const cls_system *s, size_t i) {
+    size_t nz = s->form->nz;
     if (i >= cls_system_state_count(s)) return NULL;
-    return i < s->form->nz ? s->columns[1 + i] : "work";
+    return i < nz ? s->columns[1 + i] : clsi_account_name(clsi_account_at(s, i - nz));
+}
+
+size_t cls_system_account_count(const cls_system *s) {
+    return clsi_account_count(s);
+}
+
+size_t cls_system_input_count(const cls_system *s) {
+    return s->nu;
+}
+
+const char *cls_system_input_name(const cls_system *s, size_t i) {
+    return i < s->nu ? s->input[i].name : NULL;
+}
+
+int cls_system_input_is_given(const cls_system *s, size_t i) {
+    return i < s->nu && s->input_formula[i] != CLS_NO_NODE;
 }
 
 size_t cls_system_column_count(const cls_system *s) {

@@ -10,7 +10,11 @@
  *
  * K = 1 and P = 0 unless the file says otherwise: then the system is canonical. A formula of the
  * user is an expression over the symbols. `raw` keeps the parameters as symbols (for printing);
- * `bound` has them replaced by their values (for numbers). */
+ * `bound` has them replaced by their values (for numbers).
+ *
+ * What crosses the boundary (boundary.c): inputs u (nu), functions of time that come from data or
+ * from a formula of t; external forces, whose work is counted; heat sources and reservoirs, whose
+ * heat is counted and with it the entropy of the reservoirs. */
 #ifndef CLSI_SYSTEM_H
 #define CLSI_SYSTEM_H
 
@@ -47,8 +51,12 @@ typedef struct clsi_physics {
     cls_node *kinematics;  /* (nq, n) K, over q, p, S */
     cls_node *poisson;     /* (n, n) P, over q, p, S */
     cls_node *force;       /* (n) external forces without potential, over q,v,p,S,T,t */
-    cls_node *friction;    /* (m, n) F_ij: force on coordinate j that heats entropy i */
+    cls_node *friction;    /* (m + nr, n) F_ij: force on coordinate j that heats entropy i, or for
+                              i >= m reservoir i - m */
     cls_node *conductance; /* (m, m) symmetric, zero diagonal: heat kappa_ij (T_j - T_i) into i */
+    cls_node *source;      /* (m) heat from sources into entropy i, over q,v,p,S,T,t,u */
+    cls_node *bath;        /* (m, nr) heat bath_ir (T_r - T_i) from reservoir r into entropy i */
+    cls_node *reservoir;   /* (nr) temperatures T_r, over t and u */
     /* Metriplectic (operator.c): M over (p, S) for showing and judging, and what it does: forces
      * (n) and heats T S' (m) over q,v,p,S,T, whose work and heat cancel for any v and T. */
     cls_node *friction_operator, *operator_force, *operator_heat;
@@ -83,8 +91,13 @@ struct cls_system {
     char **unknown_field; /* the field the file wants for each, NULL for none */
     char **unknown_of;    /* formulas it is a function of, "a; b", NULL: those of its kind */
     unsigned char *unknown_positive; /* a part whose values are positive */
-    size_t n_inputs;
-    clsi_part_inputs *inputs;
+    size_t n_part_inputs;
+    clsi_part_inputs *part_inputs;
+    size_t nu, nr;            /* inputs; reservoirs */
+    clsi_variable *input;     /* (nu) */
+    cls_node *u;              /* (nu) symbols */
+    cls_node *input_formula;  /* (nu) over t, bound; CLS_NO_NODE: its values come from data */
+    char **reservoir;         /* (nr) names */
     struct clsi_ports *ports; /* the components it was made from, or NULL */
     size_t n_anchors;
     clsi_anchor *anchors;
@@ -97,6 +110,7 @@ struct cls_system {
     cls_node *entropy_slope;  /* (nq + n + m) its gradient, bound; the same again raw */
     int ode;      /* no structure at all: rates are forces, the hamiltonian is zero (ode.c) */
     int has_work; /* external forces without potential: the state carries `work` */
+    int has_heat; /* heat sources or reservoirs: the state carries `heat` and `entropy.outside` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
      */
     double *start;
@@ -107,7 +121,7 @@ struct cls_system {
     cls_node written;   /* the formula with lets as symbols */
     size_t n_columns;
     char **columns;            /* (n_columns) names; column 1 + i is state i for i < nq + n + m */
-    cls_program *row_program;  /* inputs t, z, work; outputs the columns */
+    cls_program *row_program;  /* inputs t, z, accounts, u; outputs the columns */
     cls_program *dual_program; /* see start.c: conjugate variables and their Jacobian over z */
 };
 
@@ -139,14 +153,38 @@ typedef struct clsi_form {
     cls_node lagrangian;
 } clsi_form;
 
-/* Expressions written over q,v,p,S,T,t rewritten with the given nodes in their place (NULL keeps
+/* Expressions written over q,v,p,S,T,t,u rewritten with the given nodes in their place (NULL keeps
  * the symbols). */
 typedef struct clsi_place {
     const cls_node *q, *v, *p, *S, *T; /* (nq), (n), (n), (m), (m) */
     cls_node t;
+    const cls_node *u; /* (nu) */
 } clsi_place;
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
+
+/* What crossed the boundary so far; the state carries these behind z, in this order. */
+typedef enum clsi_account {
+    CLSI_WORK,   /* of the external forces without potential */
+    CLSI_HEAT,   /* from heat sources and reservoirs */
+    CLSI_OUTSIDE /* entropy that the outside has gained */
+} clsi_account;
+enum { CLSI_ACCOUNTS = 3 };
+size_t clsi_account_count(const cls_system *s);
+/* Account number k of the state (k < clsi_account_count), and its name. */
+clsi_account clsi_account_at(const cls_system *s, size_t k);
+const char *clsi_account_name(clsi_account a);
+/* Energy that came in, and entropy that the outside gained, of a state. */
+double clsi_received(const cls_system *s, const double *state);
+double clsi_outside(const cls_system *s, const double *state);
+/* Rates of all CLSI_ACCOUNTS accounts at a place where forces, frictions (m + nr, n), sources (m),
+ * conductances to reservoirs (m, nr) and temperatures of reservoirs (nr) have been put in. */
+typedef struct clsi_crossing {
+    const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
+} clsi_crossing;
+void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
+/* Fails with a sentence when an input has neither formula nor data. */
+cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
 
 /* The name that a force on momentum j is written with: its coordinate, or itself. */
 const char *clsi_force_on(const cls_system *s, size_t j);
@@ -206,8 +244,8 @@ cls_node clsi_anchor_variable(const cls_system *s, size_t slot);
 struct clsi_text;
 void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, struct clsi_text *out);
 
-/* A row as a program, for callers that bring their own work array: inputs (t, z (nz), work), the
- * last one always there (0 where the system has no work), outputs the columns in order. */
+/* A row as a program, for callers that bring their own work array: inputs t, z (nz), accounts
+ * (clsi_account_count), u (nu); outputs the columns in order. */
 const cls_program *clsi_system_row_program(const cls_system *s);
 
 /* Divides directions and attitudes by their lengths: round-off adds to them. */

@@ -1,0 +1,176 @@
+/* Inputs from samples: zero-order and linear hold, and what a step sees of them.
+ *
+ * A scheme takes inputs as linear functions of time within a step. Between two samples that is what
+ * the hold is, so that a run whose steps end at the samples has no error from the inputs. A longer
+ * step gets the projection of the hold onto linear functions: with x the time from the middle of
+ * the step, |x| <= h/2,
+ *
+ *     u(x) = M0/h + 12 M1/h^3 x,      M0 = integral of u dx,  M1 = integral of u x dx,
+ *
+ * integrated exactly piece by piece. The mean is kept always, so that an impulse or an amount of
+ * heat does not depend on how steps and samples lie; the slope is made smaller where an end would
+ * leave the range of the hold (a heater that is never negative stays so). Samples are found by
+ * bisection; cost: the samples inside the step. */
+#include "simulate/signal.h"
+#include "base/base.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct clsi_signal {
+    size_t nu, n;
+    cls_hold hold;
+    double *time, *value; /* (n), (nu, n) */
+};
+
+/* ---- creation ---- */
+
+static cls_status check_times(size_t n, const double *times, cls_error *error) {
+    if (n == 0) return clsi_fail(error, CLS_DATA, "the inputs have no samples");
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(times[i]) || (i && !(times[i] > times[i - 1])))
+            return clsi_fail(error, CLS_DATA,
+                             "inputs: time %.17g in row %zu does not rise; samples of inputs must "
+                             "be ordered by time, each time once",
+                             times[i], i + 1);
+    return CLS_OK;
+}
+
+/* Gaps: the last value (zero), or the line between the neighbours (linear); at the ends the nearest
+ * value. Zero when there is none at all. */
+static int fill_gaps(const clsi_signal *s, double *value) {
+    size_t first = 0, before;
+    while (first < s->n && !isfinite(value[first])) first++;
+    if (first == s->n) return 0;
+    for (size_t i = 0; i < first; i++) value[i] = value[first];
+    before = first;
+    for (size_t i = first + 1; i < s->n; i++) {
+        if (!isfinite(value[i])) continue;
+        for (size_t k = before + 1; k < i; k++) {
+            double part = (s->time[k] - s->time[before]) / (s->time[i] - s->time[before]);
+            value[k] = s->hold == CLS_HOLD_ZERO ? value[before]
+                                                : (1 - part) * value[before] + part * value[i];
+        }
+        before = i;
+    }
+    for (size_t i = before + 1; i < s->n; i++) value[i] = value[before];
+    return 1;
+}
+
+cls_status clsi_signal_create(size_t nu, size_t n, const double *times, const double *values,
+                              cls_hold hold, clsi_signal **out, cls_error *error) {
+    *out = NULL;
+    cls_status status = check_times(n, times, error);
+    if (status != CLS_OK) return status;
+    clsi_signal *s = clsi_calloc(1, sizeof *s);
+    if (!s) return clsi_no_memory(error);
+    *s = (clsi_signal){.nu = nu, .n = n, .hold = hold};
+    s->time = clsi_calloc(n * (nu + 1), sizeof *s->time);
+    if (!s->time) {
+        clsi_signal_free(&s);
+        return clsi_no_memory(error);
+    }
+    s->value = s->time + n;
+    memcpy(s->time, times, n * sizeof *times);
+    if (nu) memcpy(s->value, values, nu * n * sizeof *values);
+    for (size_t k = 0; k < nu && status == CLS_OK; k++)
+        if (!fill_gaps(s, s->value + k * n))
+            status = clsi_fail(error, CLS_DATA, "input %zu has no value that is a number", k + 1);
+    if (status == CLS_OK)
+        *out = s;
+    else
+        clsi_signal_free(&s);
+    return status;
+}
+
+void clsi_signal_free(clsi_signal **signal) {
+    clsi_signal *s = *signal;
+    if (!s) return;
+    free(s->time);
+    free(s);
+    *signal = NULL;
+}
+
+/* ---- values ---- */
+
+/* The last sample at or before t; 0 when t is before all of them. */
+static size_t sample_before(const clsi_signal *s, double t) {
+    size_t low = 0, high = s->n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (s->time[middle] <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* On the piece that begins at sample i (for the last: goes on for ever), at time t. */
+static double value_on(const clsi_signal *s, const double *value, size_t i, double t) {
+    if (s->hold == CLS_HOLD_ZERO || i + 1 >= s->n || t <= s->time[i]) return value[i];
+    if (t >= s->time[i + 1]) return value[i + 1];
+    double part = (t - s->time[i]) / (s->time[i + 1] - s->time[i]);
+    return (1 - part) * value[i] + part * value[i + 1];
+}
+
+void clsi_signal_at(const clsi_signal *s, double t, double *u) {
+    size_t i = sample_before(s, t);
+    for (size_t k = 0; k < s->nu; k++) u[k] = value_on(s, s->value + k * s->n, i, t);
+}
+
+/* The line with the mean M0/h and the slope 12 M1/h^3, made flatter where it leaves [low, high]. */
+static void line(double h, double M0, double M1, double low, double high, double *u0, double *u1) {
+    double mean = fmin(fmax(M0 / h, low), high), half = 6 * M1 / (h * h);
+    double room = fmin(high - mean, mean - low);
+    half = fmin(fmax(half, -room), room);
+    *u0 = mean - half;
+    *u1 = mean + half;
+}
+
+/* [a, b], a < b, with samples first + 1 .. last inside. */
+static void project(const clsi_signal *s, const double *value, double a, double b, size_t first,
+                    size_t last, double *u0, double *u1) {
+    double M0 = 0, M1 = 0, low = INFINITY, high = -INFINITY, middle = a + (b - a) / 2;
+    for (size_t i = first; i <= last; i++) {
+        double from = i == first ? a : s->time[i], to = i == last ? b : s->time[i + 1];
+        double x = value_on(s, value, i, from), y = value_on(s, value, i, to), h = to - from;
+        /* u = mean + slope (t - centre) on the piece */
+        double mean = (x + y) / 2, centre = from + h / 2 - middle;
+        M0 += h * mean;
+        M1 += h * (mean * centre + (y - x) * h / 12);
+        low = fmin(low, fmin(x, y));
+        high = fmax(high, fmax(x, y));
+    }
+    line(b - a, M0, M1, low, high, u0, u1);
+}
+
+/* Times that differ by less than this part of a step are the same. */
+static const double SAME = 1e-9;
+
+void clsi_signal_over(const clsi_signal *s, double t, double h, double *u0, double *u1) {
+    double a = fmin(t, t + h), b = fmax(t, t + h), near = SAME * fabs(h);
+    size_t first = sample_before(s, a + near), last = sample_before(s, b - near);
+    if (last < first) last = first;
+    double *begin = h < 0 ? u1 : u0, *end = h < 0 ? u0 : u1;
+    for (size_t k = 0; k < s->nu; k++) {
+        const double *value = s->value + k * s->n;
+        if (first == last && !(a < s->time[0] && s->hold == CLS_HOLD_LINEAR && b > s->time[0])) {
+            begin[k] = value_on(s, value, first, a);
+            end[k] = value_on(s, value, first, b);
+        } else {
+            project(s, value, a, b, first, last, &begin[k], &end[k]);
+        }
+    }
+}
+
+double clsi_signal_corner(const clsi_signal *s, double t) {
+    size_t i = sample_before(s, t);
+    if (t < s->time[0]) return s->time[0];
+    return i + 1 < s->n ? s->time[i + 1] : INFINITY;
+}
+
+void clsi_signal_span(const clsi_signal *s, double *first, double *last) {
+    *first = s->time[0];
+    *last = s->time[s->n - 1];
+}
