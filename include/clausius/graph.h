@@ -63,7 +63,11 @@ typedef enum cls_op {
      * (1,1) is (f(a)-f(b))/(a-b), its derivative in a is (2,1), and so on; equal to
      * f^(i+j-1)(a)/(i+j-1)! at a = b, accurate at any distance. Arguments a, b, and for
      * CLS_FN_POWER the exponent as a third, constant one. */
-    CLS_OP_QUOTIENT
+    CLS_OP_QUOTIENT,
+    /* A learned function (or a derivative, or a component of its discrete gradient between two
+     * points) applied to its inputs, evaluated by a kernel: models have them. Arguments: the
+     * inputs, of a discrete gradient those of both points. */
+    CLS_OP_FIELD
 } cls_op;
 
 /* Limits that keep hostile text harmless; zero means the default. */

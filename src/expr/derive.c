@@ -106,6 +106,7 @@ static void slopes(cls_graph *g, cls_node k, cls_node *out) {
     case CLS_OP_POW: power_slopes(g, k, a, b, out); break;
     case CLS_OP_FUNCTION: out[0] = clsi_function_derivative(g, (cls_function)n.function, a); break;
     case CLS_OP_QUOTIENT: quotient_slopes(g, &n, out); break;
+    case CLS_OP_FIELD: clsi_field_slopes(g, k, out); break;
     }
 }
 
@@ -158,6 +159,7 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
         clsi_graph_fail(g, CLS_USAGE, "the discrete derivative of a difference quotient");
         out[0] = out[1] = out[2] = CLS_NO_NODE;
         break;
+    case CLS_OP_FIELD: clsi_field_discrete_slopes(g, k, u, w, out); break;
     default: slopes(g, k, out); break; /* linear operations */
     }
 }
@@ -170,7 +172,7 @@ void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach
     for (size_t k = 0; k < top; k++) {
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < args; i++) active[k] |= active[g->nodes[k].arg[i]];
+        for (size_t i = 0; i < args; i++) active[k] |= active[clsi_arg(g, k, i)];
     }
 }
 
@@ -199,9 +201,9 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
     for (size_t i = 0; i < n; i++) map[from[i]] = to[i];
     for (size_t k = 0; k < size; k++) {
         if (!reach[k] || !active[k] || g->nodes[k].op == CLS_OP_SYMBOL) continue;
-        cls_node args[3] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+        cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
         size_t n_args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < n_args; i++) args[i] = map[g->nodes[k].arg[i]];
+        for (size_t i = 0; i < n_args; i++) args[i] = map[clsi_arg(g, k, i)];
         map[k] = clsi_rebuild(g, (cls_node)k, args);
     }
     for (size_t i = 0; i < count; i++)
@@ -214,11 +216,11 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
 /* d node k / d symbol from the tangents of what it is made of. */
 static cls_node tangent_of(cls_graph *g, size_t k, const unsigned char *active,
                            const cls_node *tangent) {
-    cls_node slope[3], sum = cls_constant(g, 0);
+    cls_node slope[CLSI_NODE_ARGS], sum = cls_constant(g, 0);
     slopes(g, (cls_node)k, slope);
     size_t args = cls_node_arg_count(g, (cls_node)k);
     for (size_t i = 0; i < args; i++) {
-        cls_node arg = g->nodes[k].arg[i];
+        cls_node arg = clsi_arg(g, k, i);
         if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
     }
     return sum;
@@ -292,18 +294,18 @@ static cls_status reverse(cls_graph *g, cls_node a, size_t n, const cls_node *sy
     adjoint[a] = cls_constant(g, 1);
     for (size_t k = size; k-- > 0;) {
         if (!reach[k] || !active[k] || active[k] == LEAF || adjoint[k] == zero) continue;
-        cls_node slope[3], u[3], w[3];
+        cls_node slope[CLSI_NODE_ARGS], u[CLSI_NODE_ARGS], w[CLSI_NODE_ARGS];
         size_t args = cls_node_arg_count(g, (cls_node)k);
         for (size_t i = 0; at_u && i < args; i++) {
-            u[i] = at_u[g->nodes[k].arg[i]];
-            w[i] = at_w[g->nodes[k].arg[i]];
+            u[i] = at_u[clsi_arg(g, k, i)];
+            w[i] = at_w[clsi_arg(g, k, i)];
         }
         if (at_u)
             discrete_slopes(g, (cls_node)k, u, w, slope);
         else
             slopes(g, (cls_node)k, slope);
         for (size_t i = 0; i < args; i++) {
-            cls_node arg = g->nodes[k].arg[i];
+            cls_node arg = clsi_arg(g, k, i);
             if (!active[arg]) continue;
             adjoint[arg] = cls_add(g, adjoint[arg], cls_mul(g, adjoint[k], slope[i]));
         }

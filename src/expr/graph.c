@@ -52,6 +52,7 @@ void cls_graph_free(cls_graph **graph) {
     if (!g) return;
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
     free(g->names);
+    clsi_graph_drop_fields(g);
     free(g->nodes);
     free(g->table);
     free(g);
@@ -87,8 +88,7 @@ static int grow_table(cls_graph *g) {
     return 1;
 }
 
-/* The one place where nodes are made. */
-static cls_node intern(cls_graph *g, const clsi_node *key) {
+cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
     size_t mask = g->table_size - 1, slot = hash_node(key) & mask;
     while (g->table[slot]) {
         uint32_t found = g->table[slot] - 1;
@@ -115,7 +115,7 @@ static cls_node intern(cls_graph *g, const clsi_node *key) {
 
 static cls_node make(cls_graph *g, cls_op op, cls_node a, cls_node b) {
     clsi_node key = {.op = (uint8_t)op, .arg = {a, b, CLS_NO_NODE}};
-    return intern(g, &key);
+    return clsi_intern(g, &key);
 }
 
 /* ---- looking ---- */
@@ -135,12 +135,16 @@ size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
     case CLS_OP_NEG:
     case CLS_OP_FUNCTION: return 1;
     case CLS_OP_QUOTIENT: return g->nodes[a].function == CLS_FN_POWER ? 3 : 2;
+    case CLS_OP_FIELD: {
+        size_t d = g->points[g->nodes[a].arg[0]].n;
+        return g->nodes[a].arg[1] == CLS_NO_NODE ? d : 2 * d;
+    }
     default: return 2;
     }
 }
 
 cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
-    return g->nodes[a].arg[i];
+    return clsi_arg(g, a, i);
 }
 
 double cls_node_value(const cls_graph *g, cls_node a) {
@@ -192,7 +196,7 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
     for (size_t k = top; k-- > 0;) {
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < args; i++) reach[g->nodes[k].arg[i]] = 1;
+        for (size_t i = 0; i < args; i++) reach[clsi_arg(g, k, i)] = 1;
     }
 }
 
@@ -242,7 +246,7 @@ cls_node cls_constant(cls_graph *g, double value) {
     clsi_node key = {.op = CLS_OP_CONSTANT,
                      .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
                      .value = value == 0 ? 0 : value};
-    return intern(g, &key);
+    return clsi_intern(g, &key);
 }
 
 static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
@@ -251,7 +255,7 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     for (size_t k = 0; k < g->n_names; k++) {
         if (strcmp(g->names[k], name) != 0) continue;
         key.arg[0] = (cls_node)k;
-        return intern(g, &key);
+        return clsi_intern(g, &key);
     }
     char *copy = clsi_strdup(name);
     if (!copy || !clsi_grow(&g->names, &g->names_capacity, g->n_names + 1, sizeof *g->names)) {
@@ -260,7 +264,7 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     }
     key.arg[0] = (cls_node)g->n_names;
     g->names[g->n_names++] = copy;
-    return intern(g, &key);
+    return clsi_intern(g, &key);
 }
 
 cls_node cls_symbol(cls_graph *g, const char *name) {
@@ -440,7 +444,7 @@ cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
         return x.arg[0];
     clsi_node key = {
         .op = CLS_OP_FUNCTION, .function = (uint8_t)f, .arg = {a, CLS_NO_NODE, CLS_NO_NODE}};
-    return intern(g, &key);
+    return clsi_intern(g, &key);
 }
 
 /* f^(k)(a) / k!, through a symbol of its own so that any order works. */
@@ -518,7 +522,7 @@ cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cl
                      .i = (uint8_t)i,
                      .j = (uint8_t)j,
                      .arg = {a, b, c}};
-    return intern(g, &key);
+    return clsi_intern(g, &key);
 }
 
 cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args) {
@@ -536,6 +540,7 @@ cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args) {
     case CLS_OP_QUOTIENT:
         return cls_quotient(g, (cls_function)n.function, n.i, n.j, args[0], args[1],
                             n.arg[2] == CLS_NO_NODE ? 0 : g->nodes[n.arg[2]].value);
+    case CLS_OP_FIELD: return clsi_field_rebuild(g, a, args);
     }
     return CLS_NO_NODE;
 }

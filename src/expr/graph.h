@@ -5,13 +5,21 @@
 #ifndef CLSI_GRAPH_H
 #define CLSI_GRAPH_H
 
+#include "expr/fields.h"
 #include <clausius/graph.h>
 
 typedef struct clsi_node {
     uint8_t op, function, i, j; /* i, j: orders of a quotient; i = 1: a SYMBOL that is learned */
-    uint32_t arg[3]; /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0] */
-    double value;    /* CONSTANT */
+    /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0], a FIELD other numbers
+     * (fields.c): its arguments are had by clsi_arg */
+    uint32_t arg[3];
+    double value; /* CONSTANT */
 } clsi_node;
+
+/* The inputs of a field: n nodes from `first` on. */
+typedef struct clsi_point_list {
+    uint32_t first, n;
+} clsi_point_list;
 
 struct cls_graph {
     clsi_node *nodes;
@@ -20,6 +28,12 @@ struct cls_graph {
     size_t table_size;
     char **names;
     size_t n_names, names_capacity;
+    clsi_graph_field **fields;
+    size_t n_fields, fields_capacity;
+    clsi_point_list *points;
+    size_t n_points, points_capacity;
+    cls_node *point_nodes;
+    size_t n_point_nodes, point_nodes_capacity;
     unsigned fresh; /* counter for cls_fresh_symbol */
     cls_graph_limits limits;
     cls_error error; /* the first failure; status CLS_OK while all is well */
@@ -28,6 +42,16 @@ struct cls_graph {
 /* A symbol for a number that is learned. Constants do not float past it: w (2 x) stays what it is,
  * the product of a coefficient with what a layer is given, and layers can be seen as matrices. */
 cls_node clsi_parameter_symbol(cls_graph *g, const char *name);
+/* The one place where nodes are made; all bytes of the key count. */
+cls_node clsi_intern(cls_graph *g, const clsi_node *key);
+/* Argument i of node k, any operation. */
+static inline cls_node clsi_arg(const cls_graph *g, size_t k, size_t i) {
+    const clsi_node *n = &g->nodes[k];
+    if (n->op != CLS_OP_FIELD) return n->arg[i];
+    size_t d = g->points[n->arg[0]].n;
+    if (i < d) return clsi_point_node(g, n->arg[0], i);
+    return n->arg[1] == CLS_NO_NODE ? CLS_NO_NODE : clsi_point_node(g, n->arg[1], i - d);
+}
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);

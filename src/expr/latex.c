@@ -3,6 +3,7 @@
  * Unlike cls_print it need not read back, so a + (b + c) loses its parentheses and a + (-3)x is
  * written a - 3x. Names: theta_a is \theta_{a}, T1 is T_{1}, v.x is \dot{x}, p.x is p_{x}, other
  * words are upright. Same limits and cost as cls_print. */
+#include "expr/graph.h"
 #include "expr/writer.h"
 #include <math.h>
 #include <stdlib.h>
@@ -222,6 +223,20 @@ static void write_quotient(clsi_writer *w, cls_node a) {
     CLSI_PUSH(w, CLSI_TEXT(function_text(cls_node_function(g, a))));
 }
 
+/* \phi_1(x, y), \partial_{1} \phi_1, and between two points \overline\partial_{1} \phi_1(u; w). */
+static void write_field(clsi_writer *w, cls_node a) {
+    clsi_field_view v = clsi_view_field(w->graph, a);
+    int pair = v.w != CLS_NO_NODE;
+    if (pair && v.order > 1)
+        clsi_text_printf(&w->out, "\\partial_{%c_{%d}} ", v.pass == CLSI_PASS_PAIR_U ? 'u' : 'w',
+                         v.index[1] + 1);
+    if (pair) clsi_text_printf(&w->out, "\\overline{\\partial}_{%d} ", v.index[0] + 1);
+    for (size_t k = 0; !pair && k < v.order; k++)
+        clsi_text_printf(&w->out, "\\partial_{%d} ", v.index[k] + 1);
+    clsi_text_printf(&w->out, "\\phi_{%u}", v.which + 1);
+    clsi_write_points(w, a, "\\left(", ";\\, ", "\\right)");
+}
+
 static void write_node(clsi_writer *w, const clsi_piece *piece) {
     const cls_graph *g = w->graph;
     cls_node a = piece->node;
@@ -252,6 +267,7 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
     case CLS_OP_POW: write_power(w, a); return;
     case CLS_OP_FUNCTION: write_function(w, a); return;
     case CLS_OP_QUOTIENT: write_quotient(w, a); return;
+    case CLS_OP_FIELD: write_field(w, a); return;
     }
 }
 

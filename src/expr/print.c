@@ -9,6 +9,7 @@
  *
  * Cost: linear in the text. The text repeats shared subexpressions and may be exponentially longer
  * than the graph, so it stops at a megabyte. Depth costs heap, not stack. */
+#include "expr/graph.h"
 #include "expr/writer.h"
 #include <math.h>
 #include <stdio.h>
@@ -125,6 +126,40 @@ static void write_quotient(clsi_writer *w, cls_node node) {
         CLSI_PUSH(w, CLSI_TEXT(k ? ", " : ""), CLSI_NODE(cls_node_arg(g, node, k), CLSI_SUM));
 }
 
+void clsi_write_points(clsi_writer *w, cls_node node, const char *open, const char *between,
+                       const char *close) {
+    const cls_graph *g = w->graph;
+    size_t n = cls_node_arg_count(g, node), d = clsi_view_field(g, node).field->d;
+    CLSI_PUSH(w, CLSI_TEXT(close));
+    for (size_t k = n; k-- > 0;)
+        CLSI_PUSH(w, CLSI_TEXT(k == 0 ? open : k == d ? between : ", "),
+                  CLSI_NODE(cls_node_arg(g, node, k), CLSI_SUM));
+}
+
+/* phi1(x, y), phi1[1, 0](x, y) with the orders of derivatives in the inputs, phi1[1]<x, y; a, b> a
+ * component of the discrete gradient, phi1[1, u2]<x, y; a, b> its derivative in an input of u. A
+ * field has no text that could be parsed. */
+static void write_field(clsi_writer *w, cls_node node) {
+    clsi_field_view v = clsi_view_field(w->graph, node);
+    clsi_text_printf(&w->out, "phi%u", v.which + 1);
+    if (v.w != CLS_NO_NODE) {
+        clsi_text_printf(&w->out, "[%d", v.index[0] + 1);
+        if (v.order > 1)
+            clsi_text_printf(&w->out, ", %c%d", v.pass == CLSI_PASS_PAIR_U ? 'u' : 'w',
+                             v.index[1] + 1);
+        clsi_text_append(&w->out, "]");
+    } else if (v.order) {
+        for (size_t i = 0; i < v.field->d; i++) {
+            int count = 0;
+            for (size_t k = 0; k < v.order; k++) count += v.index[k] == i;
+            clsi_text_printf(&w->out, "%s%d", i ? ", " : "[", count);
+        }
+        clsi_text_append(&w->out, "]");
+    }
+    int pair = v.w != CLS_NO_NODE;
+    clsi_write_points(w, node, pair ? "<" : "(", "; ", pair ? ">" : ")");
+}
+
 static void write_binary(clsi_writer *w, cls_node node, clsi_binding left, const char *sign,
                          clsi_binding right) {
     cls_node a = cls_node_arg(w->graph, node, 0), b = cls_node_arg(w->graph, node, 1);
@@ -167,6 +202,7 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
                   CLSI_NODE(cls_node_arg(g, a, 0), CLSI_SUM), CLSI_TEXT(")"));
         return;
     case CLS_OP_QUOTIENT: write_quotient(w, a); return;
+    case CLS_OP_FIELD: write_field(w, a); return;
     }
 }
 

@@ -34,8 +34,11 @@ static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *r
     static const uint8_t codes[] = {
         [CLS_OP_ADD] = CLSI_ADD,          [CLS_OP_SUB] = CLSI_SUB, [CLS_OP_MUL] = CLSI_MUL,
         [CLS_OP_DIV] = CLSI_DIV,          [CLS_OP_NEG] = CLSI_NEG, [CLS_OP_FUNCTION] = CLSI_CALL,
-        [CLS_OP_QUOTIENT] = CLSI_QUOTIENT};
+        [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
     const clsi_node *n = &g->nodes[k];
+    if (n->op == CLS_OP_FIELD)
+        return (clsi_instruction){
+            .code = CLSI_FIELD, .a = reg[clsi_arg(g, k, 0)], .b = reg[clsi_arg(g, k, 0)]};
     clsi_instruction in = {.function = n->function, .i = n->i, .j = n->j};
     if (n->op == CLS_OP_POW)
         encode_power(g, n, &in);
@@ -56,7 +59,7 @@ static void mark_stages(const cls_graph *g, const unsigned char *reach, const cl
     for (size_t k = 0; k < g->n; k++) {
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < args; i++) stage[k] |= stage[g->nodes[k].arg[i]];
+        for (size_t i = 0; i < args; i++) stage[k] |= stage[clsi_arg(g, k, i)];
     }
     for (size_t k = 0; k < g->n; k++)
         if (first[k] && stage[k]) stage[k] = CLSI_STAGE_FIRST;
@@ -93,7 +96,7 @@ void clsi_find_pairs(clsi_instruction *code, size_t n) {
     for (size_t k = 0; k < n; k++) code[k].jump = code[k].code;
     for (size_t k = 0; k + 1 < n; k++) {
         if (code[k].code > CLSI_MUL || code[k + 1].code > CLSI_MUL) continue;
-        code[k].jump = (uint8_t)(CLSI_QUOTIENT + 1 + 3 * code[k].code + code[k + 1].code);
+        code[k].jump = (uint8_t)(CLSI_FIELD + 1 + 3 * code[k].code + code[k + 1].code);
         k++;
     }
 }
@@ -187,7 +190,8 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
     p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
     if (!p->constants || !p->code || !p->node || !p->outputs) return clsi_no_memory(error);
     fill(g, reach, reg, outputs, p);
-    status = clsi_plan_create(p, &p->plan, error);
+    status = clsi_program_plan_fields(g, reach, stage, reg, p, error);
+    if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
     return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
 }
 
@@ -250,6 +254,7 @@ void cls_program_free(cls_program **program) {
     free(p->node);
     free(p->outputs);
     clsi_plan_free(&p->plan);
+    clsi_program_drop_fields(p);
     free(p);
     *program = NULL;
 }
@@ -273,7 +278,7 @@ static size_t plain_size(const cls_program *p) {
 }
 
 size_t cls_program_work_size(const cls_program *p) {
-    if (!p->plan) return plain_size(p);
+    if (!p->plan) return plain_size(p) + (p->n_takes ? p->n_state + CLSI_PLAN_LANES : 0);
     size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
     return p->plan->n_registers + CLSI_PLAN_LANES + own;
 }
@@ -324,7 +329,7 @@ double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
 void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end) {
     static const void *const to[] = {&&add,     &&sub,     &&mul,     &&divide,  &&negate,
-                                     &&square,  &&slow,    &&power,   &&slow,    &&slow,
+                                     &&square,  &&slow,    &&power,   &&slow,    &&slow, &&field,
                                      &&add_add, &&add_sub, &&add_mul, &&sub_add, &&sub_sub,
                                      &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
 #define A work[in->a]
@@ -346,6 +351,7 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
     DO(square, A * A);
     DO(power, pow(A, B));
     DO(slow, clsi_slow_instruction(in, A, B));
+    DO(field, clsi_run_take(in->take, work));
     DO_BOTH(add_add, +, +);
     DO_BOTH(add_sub, +, -);
     DO_BOTH(add_mul, +, *);
@@ -388,10 +394,16 @@ static void run_stages(const cls_program *p, double *work, int first, int last) 
                      p->code + p->end[last]);
 }
 
+/* The early stage ends with what is early of the fields. */
+static void run_early(const cls_program *p, double *work) {
+    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+    clsi_run_early_calls(p, work);
+}
+
 void clsi_program_early(const cls_program *p, double *work, const double *in) {
     work = registers(p, work);
     read_inputs(p, 0, p->n_early_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+    run_early(p, work);
 }
 
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
@@ -415,13 +427,18 @@ void clsi_program_late(const cls_program *p, double *work, const double *in, dou
 }
 
 size_t clsi_program_rest_length(const cls_program *p) {
-    return p->end[CLSI_STAGE_REST] - p->end[CLSI_STAGE_FIRST];
+    return p->end[CLSI_STAGE_REST] - p->end[CLSI_STAGE_FIRST] + p->field_cost[CLSI_STAGE_REST];
 }
 
 void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, 0, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);
+    if (p->n_early_calls) {
+        run_early(p, work);
+        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+    } else {
+        run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);
+    }
     read_outputs(p, 0, p->n_outputs, work, out);
 }
 
@@ -430,6 +447,11 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
 static void run_plain(const cls_program *p, double *work, const double *in) {
     memcpy(work, p->constants, p->n_constants * sizeof *work);
     if (p->n_inputs) memcpy(work + p->n_constants, in, p->n_inputs * sizeof *work);
+    if (p->n_takes) {
+        run_early(p, work);
+        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+        return;
+    }
     clsi_run_scalars(work, work + p->n_constants + p->n_inputs, p->code,
                      p->code + p->n_instructions);
 }
@@ -439,11 +461,24 @@ void clsi_program_run_plain(const cls_program *p, double *work, const double *in
     for (size_t k = 0; k < p->n_outputs; k++) out[k] = work[p->outputs[k]];
 }
 
+/* Of the points that a field node passes through; those passed before have been looked at. */
+static int finite_inputs(const cls_program *p, const clsi_instruction *c, const double *work) {
+    if (c->code != CLSI_FIELD) return 1;
+    for (uint32_t k = c->take->first; k < c->take->first + c->take->n; k++) {
+        const clsi_field_call *call = &p->calls[k];
+        for (size_t i = 0; call->pass == CLSI_PASS_VALUE && i < p->fields[call->field]->d; i++)
+            if (!isfinite(work[p->field_inputs[call->x + i]])) return 0;
+    }
+    return 1;
+}
+
 static cls_node nonfinite_in(const cls_program *p, const double *work) {
     const double *r = work + p->n_constants + p->n_inputs;
     for (size_t k = 0; k < p->n_instructions; k++) {
         const clsi_instruction *c = &p->code[k];
-        if (!isfinite(r[k]) && isfinite(work[c->a]) && isfinite(work[c->b])) return p->node[k];
+        if (!isfinite(r[k]) && isfinite(work[c->a]) && isfinite(work[c->b]) &&
+            finite_inputs(p, c, work))
+            return p->node[k];
     }
     return CLS_NO_NODE;
 }
@@ -470,21 +505,26 @@ static size_t block_for(size_t most) {
     return most < BLOCK ? (most + SHORT - 1) / SHORT * SHORT : BLOCK;
 }
 
+/* Samples one after the other: a plan and the kernels of fields fill the vectors with one. */
+static int is_single(const cls_program *p) {
+    return p->plan || p->n_takes;
+}
+
 size_t clsi_many_size(const cls_program *p, size_t most) {
-    if (p->plan) return cls_program_work_size(p) + p->n_inputs + p->n_outputs;
+    if (is_single(p)) return cls_program_work_size(p) + p->n_inputs + p->n_outputs;
     return plain_size(p) * block_for(most) + 1;
 }
 
 void clsi_many_prepare(const cls_program *p, size_t most, double *work) {
     size_t block = block_for(most);
-    if (p->plan) {
+    if (is_single(p)) {
         cls_program_prepare(p, work);
         return;
     }
     for (size_t k = 0; k < p->n_constants * block; k++) work[k] = p->constants[k / block];
 }
 
-/* A plan fills the vectors with one sample, and its registers stay in the cache. */
+/* Registers, and weights, stay in the cache. */
 static void run_planned(const cls_program *p, double *work, size_t n, size_t stride,
                         const double *in, double *out) {
     double *x = work + cls_program_work_size(p), *y = x + p->n_inputs;
@@ -498,7 +538,7 @@ static void run_planned(const cls_program *p, double *work, size_t n, size_t str
 
 void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, size_t stride,
                    const double *in, double *out) {
-    if (p->plan) {
+    if (is_single(p)) {
         run_planned(p, work, n, stride, in, out);
         return;
     }

@@ -6,6 +6,7 @@
 #ifndef CLSI_PROGRAM_H
 #define CLSI_PROGRAM_H
 
+#include "expr/fields.h"
 #include <clausius/graph.h>
 
 /* Program operations: name, C text of the result from a, b (registers), x (exponent register). The
@@ -20,15 +21,33 @@ typedef enum clsi_code {
     CLSI_POWI,    /* a^power by repeated multiplication: clsi_powi(a, power) */
     CLSI_POW,     /* pow(a, b) */
     CLSI_CALL,    /* clsi_function_value: function of a */
-    CLSI_QUOTIENT /* clsi_quotient_value(function, i, j, a, b, exponent) */
+    CLSI_QUOTIENT, /* clsi_quotient_value(function, i, j, a, b, exponent) */
+    CLSI_FIELD     /* clsi_run_take: a number out of the state of a field's point */
 } clsi_code;
+
+/* Passes that are run before a number is taken: calls first .. first + n. */
+typedef struct clsi_field_take {
+    const cls_program *p;
+    uint32_t first, n;
+    size_t at; /* in the states */
+} clsi_field_take;
+
+typedef struct clsi_field_call {
+    uint32_t field; /* of the program */
+    uint32_t x;     /* VALUE: where the registers of its inputs begin in field_inputs */
+    uint8_t pass;   /* clsi_field_pass */
+    size_t own, u, w; /* in the states */
+} clsi_field_call;
 
 typedef struct clsi_instruction {
     uint8_t code, function, i, j;
     int16_t power;   /* POWI */
     uint8_t jump;    /* for the evaluator: code, or the pair of codes that begins here */
     uint32_t a, b;   /* registers */
-    double exponent; /* QUOTIENT of CLS_FN_POWER */
+    union {
+        double exponent;             /* QUOTIENT of CLS_FN_POWER */
+        const clsi_field_take *take; /* FIELD */
+    };
 } clsi_instruction;
 
 /* Instructions stand in the order of these. */
@@ -101,6 +120,14 @@ struct cls_program {
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
     clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
+    size_t n_fields, n_calls, n_takes, n_field_inputs; /* field_calls.c; then there is no plan */
+    clsi_graph_field **fields;
+    clsi_field_call *calls;
+    clsi_field_take *takes;
+    uint32_t *field_inputs;
+    size_t early_calls, n_early_calls; /* at the end of the early stage */
+    size_t n_state;                    /* doubles of states, behind the registers */
+    size_t field_cost[CLSI_STAGES];    /* in instructions */
 };
 
 /* Like cls_program_create, for a program that is run again and again with the first n_early_inputs
@@ -147,6 +174,14 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name, stru
                                     size_t *n_kept, cls_error *error);
 
 /* ---- between the files of the program ---- */
+
+/* The calls of all field nodes; nothing where there are none. */
+cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *reach,
+                                    const unsigned char *stage, const uint32_t *reg, cls_program *p,
+                                    cls_error *error);
+void clsi_program_drop_fields(cls_program *p);
+double clsi_run_take(const clsi_field_take *take, double *work);
+void clsi_run_early_calls(const cls_program *p, double *work);
 
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);

@@ -144,7 +144,7 @@ static size_t weight_of(simplifier *x, cls_node a) {
     if (a == CLS_NO_NODE) return SIZE_MAX;
     size_t old = x->stamp_capacity, count = 0, n = 0;
     if (!clsi_grow(&x->stamp, &x->stamp_capacity, g->n, sizeof *x->stamp) ||
-        !clsi_grow(&x->stack, &x->stack_capacity, 3 * g->n + 1, sizeof *x->stack))
+        !clsi_grow(&x->stack, &x->stack_capacity, 1, sizeof *x->stack))
         return SIZE_MAX;
     memset(x->stamp + old, 0, (x->stamp_capacity - old) * sizeof *x->stamp);
     x->now++;
@@ -155,7 +155,8 @@ static size_t weight_of(simplifier *x, cls_node a) {
         x->stamp[k] = x->now;
         count++;
         size_t args = cls_node_arg_count(g, k);
-        for (size_t i = 0; i < args; i++) x->stack[n++] = g->nodes[k].arg[i];
+        if (!clsi_grow(&x->stack, &x->stack_capacity, n + args, sizeof *x->stack)) return SIZE_MAX;
+        for (size_t i = 0; i < args; i++) x->stack[n++] = clsi_arg(g, k, i);
     }
     return count;
 }
@@ -247,9 +248,9 @@ static void simplify_all(simplifier *self, cls_node a, const unsigned char *reac
     cls_graph *g = self->g;
     for (size_t k = 0; k <= a; k++) {
         if (!reach[k]) continue;
-        cls_node args[3] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+        cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
         size_t n = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < n; i++) args[i] = map[g->nodes[k].arg[i]];
+        for (size_t i = 0; i < n; i++) args[i] = map[clsi_arg(g, k, i)];
         cls_node b = clsi_rebuild(g, (cls_node)k, args);
         if (b == CLS_NO_NODE) return;
         switch (cls_node_op(g, b)) {

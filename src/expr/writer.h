@@ -38,6 +38,10 @@ void clsi_writer_push(clsi_writer *w, size_t n, const clsi_piece *pieces);
 char *clsi_writer_run(const cls_graph *g, cls_node a,
                       void (*write)(clsi_writer *w, const clsi_piece *piece));
 
+/* The inputs of a field node: both points where it has two. The texts are literals. */
+void clsi_write_points(clsi_writer *w, cls_node node, const char *open, const char *between,
+                       const char *close);
+
 /* The number as text: "2/3" when it is exactly that division and its decimals are long (then 1 is
  * returned: the text is a division), its shortest decimals otherwise. */
 int clsi_format_number(double value, char out[32]);

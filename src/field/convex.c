@@ -37,6 +37,7 @@
  * maxima of affine functions are; the mean over v and -v does not raise the distance to an even
  * function. */
 #include "field/convex.h"
+#include "field/network_node.h"
 #include "base/base.h"
 #include <ctype.h>
 #include <math.h>
@@ -265,7 +266,11 @@ static cls_node positive_node(cls_graph *g, cls_node theta, double floor) {
     return floor > 0 ? cls_add(g, y, cls_constant(g, floor)) : y;
 }
 
-static cls_node body_node(const clsi_convex *c, cls_graph *g, const cls_node *x,
+/* How the networks inside are written: as formulas or as nodes of the graph. */
+typedef cls_node (*writer)(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const cls_node *theta);
+
+static cls_node body_node(const clsi_convex *c, cls_graph *g, writer write, const cls_node *x,
                           const cls_node *theta) {
     size_t n = c->body->n_parameters, d = c->body->d;
     cls_node *W = clsi_calloc(n, sizeof *W), other[CLSI_FIELD_MAX_INPUTS];
@@ -273,11 +278,11 @@ static cls_node body_node(const clsi_convex *c, cls_graph *g, const cls_node *x,
     for (size_t k = 0; k < n; k++) W[k] = cls_constant(g, 0);
     for (size_t k = 0; k < c->n_weights; k++)
         W[c->at[k]] = c->positive[k] ? positive_node(g, theta[k], 0) : theta[k];
-    cls_node sum = c->body->kind->expression(c->body, g, x, W);
+    cls_node sum = write(c->body, g, x, W);
     if (c->even) {
         memcpy(other, x, d * sizeof *other);
         for (size_t k = 0; k < c->even; k++) other[c->free + k] = cls_neg(g, x[c->free + k]);
-        sum = cls_add(g, sum, c->body->kind->expression(c->body, g, other, W));
+        sum = cls_add(g, sum, write(c->body, g, other, W));
         sum = cls_mul(g, cls_constant(g, 0.5), sum);
     }
     free(W);
@@ -314,14 +319,14 @@ static cls_node gas_node(const clsi_convex *c, cls_graph *g, size_t j, cls_node 
     return cls_mul(g, cls_div(g, C, alpha), rise);
 }
 
-static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
-                           const cls_node *theta) {
+static cls_node written(const clsi_field *f, cls_graph *g, writer write, const cls_node *x,
+                        const cls_node *theta) {
     const clsi_convex *c = f->data;
     const cls_node *bent = x + c->free + c->even, *warm = bent + c->bent, *rising = warm + c->warm;
-    cls_node u[CLSI_CONVEX_PARTS], sum = body_node(c, g, x, theta);
+    cls_node u[CLSI_CONVEX_PARTS], sum = body_node(c, g, write, x, theta);
     if (sum == CLS_NO_NODE) return sum;
     for (size_t j = 0; j < c->n_parts; j++) {
-        u[j] = c->part[j]->kind->expression(c->part[j], g, x, theta + c->part_at[j]);
+        u[j] = write(c->part[j], g, x, theta + c->part_at[j]);
         if (j <= c->bent) sum = cls_add(g, sum, j ? cls_mul(g, bent[j - 1], u[j]) : u[j]);
     }
     if (c->order)
@@ -338,6 +343,20 @@ static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
     return sum;
 }
 
+static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const cls_node *theta) {
+    return written(f, g, clsi_network_expression, x, theta);
+}
+
+static cls_node node(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta) {
+    cls_node *constants = clsi_calloc(f->n_parameters, sizeof *constants), phi = CLS_NO_NODE;
+    for (size_t k = 0; constants && k < f->n_parameters; k++)
+        constants[k] = cls_constant(g, theta[k]);
+    if (constants) phi = written(f, g, clsi_network_node_of, x, constants);
+    free(constants);
+    return phi;
+}
+
 const clsi_field_kind clsi_field_convex = {
     .name = "convex",
     .doc =
@@ -350,5 +369,6 @@ const clsi_field_kind clsi_field_convex = {
     .reverse = clsi_convex_reverse,
     .scratch = clsi_convex_scratch,
     .expression = expression,
+    .node = node,
     .blocks = &clsi_convex_blocks,
 };

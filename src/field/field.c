@@ -136,6 +136,11 @@ cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node
     return phi;
 }
 
+cls_node clsi_field_node(const clsi_field *f, cls_graph *g, const cls_node *x,
+                         const double *theta) {
+    return f->kind->node ? f->kind->node(f, g, x, theta) : clsi_field_expression(f, g, x, theta);
+}
+
 /* ---- second derivatives ---- */
 
 double clsi_field_second(const clsi_field *f, const double *theta, const double *x, size_t i,

@@ -90,6 +90,9 @@ typedef struct clsi_field_kind {
      * where the motion is differentiated in them. */
     cls_node (*expression)(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const cls_node *theta);
+    /* phi at x with known parameters, evaluated by kernels: networks in it are field nodes of the
+     * graph (expr/fields.h). NULL: as an expression. */
+    cls_node (*node)(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta);
     const clsi_field_blocks *blocks; /* or NULL */
     const clsi_field_pairs *pairs;   /* or NULL */
 } clsi_field_kind;
@@ -125,6 +128,9 @@ int clsi_field_convex_inputs(const clsi_field *f, size_t count[CLSI_CONVEX_INPUT
 /* kind->expression with the parameters as constants. */
 cls_node clsi_field_expression(const clsi_field *f, cls_graph *g, const cls_node *x,
                                const double *theta);
+
+/* kind->node, or the expression where the kind has none. */
+cls_node clsi_field_node(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta);
 
 /* d2 value / (dx_i dx_j) at one x, for linear kinds that have second_rows. row: n_parameters
  * numbers of scratch. */

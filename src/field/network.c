@@ -23,6 +23,7 @@
  * 1 and 2 twice, 8 products instead of 6; in stages (clsi_field_blocks) it is 6. There a and delta
  * of CLSI_NETWORK_SAMPLES samples are kept from passes 1 and 2 to the others; e and adot are of the
  * block at hand. */
+#include "field/network_node.h"
 #include "field/network_kernels.h"
 #include "base/base.h"
 #include <math.h>
@@ -491,6 +492,10 @@ static void pass_close(const double *pass, double *out) {
     if (!r->fresh) move_sums(r, r->net->kernel->add, out);
 }
 
+static cls_node node(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta) {
+    return clsi_network_node(f, g, x, theta, NULL);
+}
+
 static const clsi_field_blocks blocks = {.samples = CLSI_NETWORK_SAMPLES,
                                          .size = pass_size,
                                          .open = pass_open,
@@ -511,6 +516,7 @@ const clsi_field_kind clsi_field_network = {
     .reverse = reverse,
     .scratch = scratch_size,
     .expression = clsi_network_expression,
+    .node = node,
     .blocks = &blocks,
     .pairs = &clsi_network_pairs,
 };

@@ -617,6 +617,8 @@ static TARGET void add(size_t n, double *from, double *out, size_t step) {
     for (; i < n; i++) out[i * step] += from[i];
 }
 
+#include "field/network_node_body.h"
+
 const clsi_network_kernel NAME = {.name = NAME_TEXT,
                                   .panel = PANEL,
                                   .supported = supported,
@@ -626,4 +628,6 @@ const clsi_network_kernel NAME = {.name = NAME_TEXT,
                                   .row = row,
                                   .sum = sum,
                                   .add = add,
-                                  .activate = activate};
+                                  .activate = activate,
+                                  .node_panel = NODE_PANEL,
+                                  .node = clsi_n_run};

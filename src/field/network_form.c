@@ -18,6 +18,10 @@ static const struct {
     [CLSI_ACTIVATION_SIN] = {"sin", CLS_FN_SIN, 1.5},
 };
 
+cls_function clsi_network_function(clsi_activation activation) {
+    return activations[activation].function;
+}
+
 static const clsi_network_kernel *const kernels[] = {&clsi_network_avx512, &clsi_network_avx2,
                                                      &clsi_network_portable};
 

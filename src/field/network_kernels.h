@@ -5,6 +5,8 @@
 
 #include "field/field.h"
 
+struct clsi_n_network;
+
 enum {
     CLSI_NETWORK_MAX_WIDTH = 512,
     /* Samples that go through the layers together: 48 with their tangents, twice as many without
@@ -87,6 +89,10 @@ typedef struct clsi_network_kernel {
     void (*add)(size_t n, double *from, double *out, size_t step);
     /* a = f(z), s = f'(z) (NULL: not wanted, tanh only); n a multiple of CLSI_NETWORK_LANES. */
     void (*activate)(clsi_activation activation, size_t n, const double *z, double *a, double *s);
+    size_t node_panel; /* columns of the panels of `node` */
+    /* a pass at one point or between two (network_node.inc), the same bits in all tables */
+    void (*node)(const struct clsi_n_network *f, int pass, const double *x, double *own, double *u,
+                 double *w);
 } clsi_network_kernel;
 
 /* Columns of the next panel when `left` are left, a multiple of CLSI_NETWORK_LANES: about as many
@@ -138,6 +144,7 @@ cls_status clsi_network_create(clsi_field *f, const char *arguments, cls_error *
 void clsi_network_initialise(const clsi_field *f, cls_random *random, double *theta);
 cls_node clsi_network_expression(const clsi_field *f, cls_graph *g, const cls_node *x,
                                  const cls_node *theta);
+cls_function clsi_network_function(clsi_activation activation);
 
 /* network_pairs.c */
 extern const clsi_field_pairs clsi_network_pairs;

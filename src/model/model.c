@@ -168,6 +168,7 @@ typedef struct place {
     const cls_model *model;
     const clsi_learned *first;
     int open;          /* parameters are symbols */
+    int written;       /* as formulas, beside parts whose parameters are symbols */
     const char *wrong; /* why the part cannot be put in, or NULL */
 } place;
 
@@ -190,8 +191,10 @@ static cls_node open_field(const clsi_learned *l, const cls_system *s, const cls
 static cls_node value_of(const place *p, const clsi_learned *l, const cls_system *s) {
     cls_node x[CLSI_FIELD_MAX_INPUTS];
     if (clsi_learned_inputs(l, s, x) != CLS_OK) return CLS_NO_NODE;
-    cls_node phi = p->open ? open_field(l, s, x)
-                           : clsi_field_expression(l->field, s->g, x, p->model->theta + l->offset);
+    const double *theta = p->model->theta + l->offset;
+    cls_node phi = p->open      ? open_field(l, s, x)
+                   : p->written ? clsi_field_expression(l->field, s->g, x, theta)
+                                : clsi_field_node(l->field, s->g, x, theta);
     return clsi_learned_value(l, s->g, phi);
 }
 
@@ -262,12 +265,12 @@ static int is_replaced(size_t n, const clsi_replacement *list, const char *part)
 }
 
 /* One replacement for each part of m that is not in the list. */
-static void add_places(const cls_model *m, int open, place *places, clsi_replacement *list,
-                       size_t *n) {
+static void add_places(const cls_model *m, int open, int written, place *places,
+                       clsi_replacement *list, size_t *n) {
     size_t k = 0, before = *n;
     for (size_t i = 0; i < m->n_learned; i++) {
         if (m->learned[i].slot || is_replaced(before, list, m->learned[i].part)) continue;
-        places[k] = (place){m, &m->learned[i], open, NULL};
+        places[k] = (place){m, &m->learned[i], open, written, NULL};
         list[(*n)++] = (clsi_replacement){m->learned[i].part, put_in, &places[k], 0};
         k++;
     }
@@ -276,7 +279,7 @@ static void add_places(const cls_model *m, int open, place *places, clsi_replace
 cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **owner) {
     *owner = clsi_calloc(m->n_learned + 1, sizeof(place));
     if (!*owner) return CLS_MEMORY;
-    add_places(m, 0, *owner, list, n);
+    add_places(m, 0, 1, *owner, list, n);
     return CLS_OK;
 }
 
@@ -316,8 +319,8 @@ static cls_status parse_model(const cls_model *m, int open, cls_system **out, cl
     cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) {
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
-        add_places(m, open, places, list, &n);
-        if (m->given) add_places(m->given, 0, places + m->n_learned, list, &n);
+        add_places(m, open, open, places, list, &n);
+        if (m->given) add_places(m->given, 0, open, places + m->n_learned, list, &n);
         status = clsi_system_parse_with(m->text, m->name, &set, n, list, open, out, error);
         status = check_places(n, list, status, error);
     }

@@ -102,6 +102,7 @@ static double naive(const cls_graph *g, cls_node k, const cls_node *s, const dou
     case CLS_OP_QUOTIENT:
         cls_node_orders(g, k, &i, &j);
         return clsi_quotient_value((int)cls_node_function(g, k), i, j, x[0], x[1], x[2]);
+    case CLS_OP_FIELD: break; /* tests/field/test_node.c */
     }
     return NAN;
 }

@@ -1,0 +1,235 @@
+/* Field nodes in programs: which passes of which kernels run, where, and when.
+ *
+ * Every field node is an instruction that takes one number out of the state of its point (or pair
+ * of points). The passes that bring it there are run by the first instruction that needs them, so
+ * that nodes which share a point share its passes, and a pass that only the last stage needs is not
+ * run before. A point whose inputs are all early is passed through at the end of the early stage,
+ * although nobody asks before: a discrete gradient has one end that stays during all of Newton's
+ * iterations. States stand behind the registers, each on a cache line. Nothing is allocated. */
+#include "expr/graph.h"
+#include "expr/program.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A point of a field, or a pair of points. */
+typedef struct place {
+    uint32_t which, u, w; /* w CLS_NO_NODE: a point */
+    unsigned passes;      /* that somebody needs */
+    unsigned done;
+    size_t state; /* where it is, in doubles */
+} place;
+
+typedef struct planner {
+    const cls_graph *g;
+    const uint32_t *reg;
+    cls_program *p;
+    place *places;
+    size_t n_places, places_room, calls_room, inputs_room;
+    int stage, failed;
+} planner;
+
+/* ---- what is needed ---- */
+
+static size_t find(planner *s, uint32_t which, uint32_t u, uint32_t w) {
+    for (size_t k = 0; k < s->n_places; k++) {
+        const place *a = &s->places[k];
+        if (a->which == which && a->u == u && a->w == w) return k;
+    }
+    if (!clsi_grow(&s->places, &s->places_room, s->n_places + 1, sizeof *s->places)) {
+        s->failed = 1;
+        return 0;
+    }
+    s->places[s->n_places] = (place){.which = which, .u = u, .w = w};
+    return s->n_places++;
+}
+
+/* Which passes come before. */
+static unsigned before(clsi_field_pass pass) {
+    enum { VALUE = 1u << CLSI_PASS_VALUE, GRADIENT = 1u << CLSI_PASS_GRADIENT,
+           TANGENT = 1u << CLSI_PASS_TANGENT, CURVATURE = 1u << CLSI_PASS_CURVATURE,
+           PAIR = 1u << CLSI_PASS_PAIR };
+    switch (pass) {
+    case CLSI_PASS_GRADIENT:
+    case CLSI_PASS_TANGENT: return VALUE;
+    case CLSI_PASS_CURVATURE: return VALUE | GRADIENT | TANGENT;
+    case CLSI_PASS_THIRD: return VALUE | GRADIENT | TANGENT | CURVATURE;
+    case CLSI_PASS_PAIR_U:
+    case CLSI_PASS_PAIR_W: return PAIR;
+    default: return 0;
+    }
+}
+
+/* What a pass of a pair needs of its points. */
+static clsi_field_pass end_pass(clsi_field_pass pass, int is_u) {
+    int moves = pass == (is_u ? CLSI_PASS_PAIR_U : CLSI_PASS_PAIR_W);
+    return moves ? CLSI_PASS_TANGENT : CLSI_PASS_VALUE;
+}
+
+static void need(planner *s, uint32_t which, uint32_t u, uint32_t w, clsi_field_pass pass) {
+    size_t k = find(s, which, u, w);
+    if (s->failed) return;
+    s->places[k].passes |= 1u << pass | before(pass);
+    if (w == CLS_NO_NODE) return;
+    need(s, which, u, CLS_NO_NODE, end_pass(pass, 1));
+    need(s, which, w, CLS_NO_NODE, end_pass(pass, 0));
+}
+
+static void lay_out(planner *s) {
+    size_t line = 64 / sizeof(double), at = 0;
+    for (size_t k = 0; k < s->n_places; k++) {
+        place *a = &s->places[k];
+        const clsi_graph_field *f = s->g->fields[a->which];
+        int last = CLSI_PASSES - 1;
+        while (!(a->passes >> last)) last--;
+        a->state = at;
+        at += (f->kind->size(f, (clsi_field_pass)last) + line - 1) / line * line;
+    }
+    s->p->n_state = at;
+}
+
+/* ---- calls ---- */
+
+static void call(planner *s, size_t k, clsi_field_pass pass);
+
+static void call_before(planner *s, size_t k, clsi_field_pass pass) {
+    for (int one = 0; one < CLSI_PASSES; one++)
+        if (before(pass) >> one & 1) call(s, k, (clsi_field_pass)one);
+    uint32_t which = s->places[k].which, u = s->places[k].u, w = s->places[k].w;
+    if (w == CLS_NO_NODE) return;
+    call(s, find(s, which, u, CLS_NO_NODE), end_pass(pass, 1));
+    call(s, find(s, which, w, CLS_NO_NODE), end_pass(pass, 0));
+}
+
+static uint32_t inputs_of(planner *s, const place *a, size_t d) {
+    cls_program *p = s->p;
+    if (!clsi_grow(&p->field_inputs, &s->inputs_room, p->n_field_inputs + d,
+                   sizeof *p->field_inputs)) {
+        s->failed = 1;
+        return 0;
+    }
+    uint32_t first = (uint32_t)p->n_field_inputs;
+    for (size_t i = 0; i < d; i++)
+        p->field_inputs[first + i] = s->reg[clsi_point_node(s->g, a->u, i)];
+    p->n_field_inputs += d;
+    return first;
+}
+
+static void call(planner *s, size_t k, clsi_field_pass pass) {
+    cls_program *p = s->p;
+    if (s->failed || s->places[k].done >> pass & 1) return;
+    call_before(s, k, pass);
+    place *a = &s->places[k];
+    if (!clsi_grow(&p->calls, &s->calls_room, p->n_calls + 1, sizeof *p->calls)) s->failed = 1;
+    if (s->failed) return;
+    const clsi_graph_field *f = p->fields[a->which];
+    clsi_field_call c = {.field = a->which, .pass = (uint8_t)pass, .own = a->state};
+    if (pass == CLSI_PASS_VALUE) c.x = inputs_of(s, a, f->d);
+    if (a->w != CLS_NO_NODE) {
+        c.u = s->places[find(s, a->which, a->u, CLS_NO_NODE)].state;
+        c.w = s->places[find(s, a->which, a->w, CLS_NO_NODE)].state;
+    }
+    p->calls[p->n_calls++] = c;
+    p->field_cost[s->stage] += f->kind->cost(f, pass);
+    a->done |= 1u << pass;
+}
+
+static int is_early(const planner *s, const place *a, const unsigned char *stage) {
+    for (size_t i = 0; i < s->g->points[a->u].n; i++)
+        if (stage[clsi_point_node(s->g, a->u, i)] != CLSI_STAGE_EARLY) return 0;
+    return 1;
+}
+
+/* All that points need whose inputs are early. */
+static void call_early(planner *s, const unsigned char *stage) {
+    s->p->early_calls = s->p->n_calls;
+    for (size_t k = 0; k < s->n_places; k++) {
+        place *a = &s->places[k];
+        if (a->w != CLS_NO_NODE || !is_early(s, a, stage)) continue;
+        for (int pass = 0; pass < CLSI_PASSES; pass++)
+            if (a->passes >> pass & 1) call(s, k, (clsi_field_pass)pass);
+    }
+    s->p->n_early_calls = s->p->n_calls - s->p->early_calls;
+}
+
+static void take(planner *s, size_t k) {
+    cls_program *p = s->p;
+    clsi_field_view v = clsi_view_field(s->g, (cls_node)k);
+    size_t at = find(s, v.which, v.u, v.w), first = p->n_calls;
+    call(s, at, v.pass);
+    if (s->failed) return;
+    size_t k_code = s->reg[k] - p->n_constants - p->n_inputs;
+    p->takes[p->n_takes] = (clsi_field_take){
+        p, (uint32_t)first, (uint32_t)(p->n_calls - first), s->places[at].state + clsi_field_offset(&v)};
+    p->code[k_code].take = &p->takes[p->n_takes++];
+}
+
+/* ---- the whole ---- */
+
+static int keep_fields(const cls_graph *g, cls_program *p) {
+    p->fields = clsi_calloc(g->n_fields, sizeof(clsi_graph_field *));
+    if (!p->fields) return 0;
+    p->n_fields = g->n_fields;
+    for (size_t k = 0; k < g->n_fields; k++) {
+        p->fields[k] = g->fields[k];
+        clsi_graph_field_keep(p->fields[k]);
+    }
+    return 1;
+}
+
+cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *reach,
+                                    const unsigned char *stage, const uint32_t *reg, cls_program *p,
+                                    cls_error *error) {
+    planner s = {.g = g, .reg = reg, .p = p};
+    size_t n = 0;
+    for (size_t k = 0; k < g->n; k++) n += reach[k] && g->nodes[k].op == CLS_OP_FIELD;
+    if (!n) return CLS_OK;
+    p->takes = clsi_calloc(n, sizeof *p->takes);
+    s.failed = !p->takes || !keep_fields(g, p);
+    for (size_t k = 0; k < g->n && !s.failed; k++) {
+        if (!reach[k] || g->nodes[k].op != CLS_OP_FIELD) continue;
+        clsi_field_view v = clsi_view_field(g, (cls_node)k);
+        need(&s, v.which, v.u, v.w, v.pass);
+    }
+    if (!s.failed) lay_out(&s);
+    for (s.stage = 0; s.stage < CLSI_STAGES && !s.failed; s.stage++) {
+        for (size_t k = 0; k < g->n && !s.failed; k++)
+            if (reach[k] && stage[k] == s.stage && g->nodes[k].op == CLS_OP_FIELD) take(&s, k);
+        if (s.stage == CLSI_STAGE_EARLY && !s.failed) call_early(&s, stage);
+    }
+    free(s.places);
+    return s.failed ? clsi_no_memory(error) : CLS_OK;
+}
+
+static void run_calls(const cls_program *p, size_t first, size_t n, const double *work,
+                      double *state) {
+    double x[CLSI_NODE_INPUTS];
+    for (const clsi_field_call *c = p->calls + first, *end = c + n; c < end; c++) {
+        const clsi_graph_field *f = p->fields[c->field];
+        if (c->pass == CLSI_PASS_VALUE)
+            for (size_t i = 0; i < f->d; i++) x[i] = work[p->field_inputs[c->x + i]];
+        f->kind->run(f, (clsi_field_pass)c->pass, x, state + c->own, state + c->u, state + c->w);
+    }
+}
+
+static double *state_of(const cls_program *p, double *work) {
+    return clsi_on_cache_line(work + p->n_constants + p->n_inputs + p->n_instructions);
+}
+
+double clsi_run_take(const clsi_field_take *take, double *work) {
+    double *state = state_of(take->p, work);
+    if (take->n) run_calls(take->p, take->first, take->n, work, state);
+    return state[take->at];
+}
+
+void clsi_run_early_calls(const cls_program *p, double *work) {
+    if (p->n_early_calls)
+        run_calls(p, p->early_calls, p->n_early_calls, work, state_of(p, work));
+}
+
+void clsi_program_drop_fields(cls_program *p) {
+    for (size_t k = 0; k < p->n_fields; k++) clsi_graph_field_release(&p->fields[k]);
+    free(p->fields);
+    free(p->calls);
+    free(p->takes);
+    free(p->field_inputs);
+}

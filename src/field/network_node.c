@@ -1,0 +1,240 @@
+/* Networks with known weights as nodes of a graph: weights in panels for the passes at one point
+ * (network_node.inc), as formulas where a kernel does not reach, as C.
+ *
+ * A node owns its weights, three times: as they are (to emit, to compare, to write out), and by
+ * panels for products forwards and backwards. One pass over (512, 512) weights reads 2 MB, so what
+ * a step takes is mostly how often it reads them: tangents in all inputs go through together. */
+#include "field/network_node.h"
+#include "expr/kernels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr/kernels.inc"
+
+#define clsi_k_function_value clsi_function_value
+#define clsi_k_quotient_value clsi_quotient_value
+#include "field/network_node.inc"
+
+_Static_assert((int)CLSI_N_INPUTS == (int)CLSI_FIELD_MAX_INPUTS, "inputs");
+_Static_assert((int)CLSI_N_INPUTS == (int)CLSI_NODE_INPUTS, "inputs");
+_Static_assert((int)CLSI_N_LAYERS == (int)CLSI_FIELD_MAX_LAYERS, "layers");
+_Static_assert((int)CLSI_N_THIRD == (int)CLSI_PASS_THIRD, "passes");
+_Static_assert((int)CLSI_N_PAIR_W == (int)CLSI_PASS_PAIR_W, "passes");
+_Static_assert(CLSI_N_PAD(1) == (int)CLSI_NETWORK_LANES, "padding");
+
+extern const char clsi_network_node_text[];
+
+typedef struct node_data {
+    clsi_n_network net;
+    const clsi_network_kernel *kernel;
+    clsi_field *field;  /* of its own, for expand */
+    size_t n;           /* parameters */
+    double *theta;      /* (n) */
+    double *memory;     /* panels and padded biases, on a cache line */
+} node_data;
+
+/* ---- making ---- */
+
+static size_t padded(size_t n) {
+    return (size_t)CLSI_N_PAD(n);
+}
+
+/* W (k, n), element (a, b) at from[a*row + b*column], by panels of `panel` columns, padded. */
+static double *pack(size_t k, size_t n, size_t row, size_t column, const double *from, size_t panel,
+                    double *to) {
+    for (size_t first = 0, all = padded(n); first < all; first += panel) {
+        size_t lanes = all - first < panel ? all - first : panel;
+        for (size_t a = 0; a < k; a++)
+            for (size_t b = first; b < first + lanes; b++)
+                *to++ = b < n ? from[a * row + b * column] : 0;
+    }
+    return to;
+}
+
+static size_t packed_size(const clsi_network *net) {
+    size_t size = 0;
+    for (size_t l = 0; l + 1 < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        size += padded(w->out) * (w->in + 1) + w->out * padded(w->in);
+    }
+    return size;
+}
+
+static void fill(const clsi_network *net, node_data *data) {
+    clsi_n_network *to = &data->net;
+    double *at = data->memory;
+    size_t panel = data->kernel->node_panel;
+    to->hidden = (int)net->n_layers - 1;
+    to->d = (int)net->layer[0].in;
+    to->activation = (int)clsi_network_function(net->activation);
+    for (size_t l = 0; l + 1 < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        to->width[l] = (int)w->out;
+        to->weight[l] = data->theta + w->weight;
+        to->forward[l] = at;
+        at = pack(w->in, w->out, 1, w->in, to->weight[l], panel, at);
+        to->backward[l] = at;
+        at = pack(w->out, w->in, w->in, 1, to->weight[l], panel, at);
+        to->bias[l] = at;
+        at = pack(1, w->out, 0, 1, data->theta + w->bias, panel, at);
+    }
+    to->last = data->theta + net->layer[net->n_layers - 1].weight;
+}
+
+static void clear_data(node_data *data) {
+    if (!data) return;
+    clsi_field_free(&data->field);
+    free(data->theta);
+    free(data->memory);
+    free(data);
+}
+
+static node_data *make_data(const clsi_field *f, const double *theta,
+                            const clsi_network_kernel *kernel) {
+    const clsi_network *net = f->data;
+    node_data *data = clsi_calloc(1, sizeof *data);
+    if (!data) return NULL;
+    size_t line = 64 / sizeof(double), size = (packed_size(net) + line - 1) / line * line;
+    data->n = f->n_parameters;
+    data->kernel = kernel ? kernel : net->kernel;
+    data->theta = clsi_calloc(data->n, sizeof *data->theta);
+    data->memory = aligned_alloc(64, (size + line) * sizeof(double));
+    if (!data->theta || !data->memory ||
+        clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
+        clear_data(data);
+        return NULL;
+    }
+    memcpy(data->theta, theta, data->n * sizeof *theta);
+    fill(net, data);
+    return data;
+}
+
+cls_node clsi_network_node(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const double *theta, const clsi_network_kernel *kernel) {
+    node_data *data = make_data(f, theta, kernel);
+    return data ? clsi_graph_apply(g, &clsi_network_node_kind, f->d, data, x) : CLS_NO_NODE;
+}
+
+cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node *x,
+                              const cls_node *theta) {
+    double *numbers = clsi_calloc(f->n_parameters, sizeof *numbers);
+    if (!numbers) return CLS_NO_NODE;
+    for (size_t k = 0; k < f->n_parameters; k++) numbers[k] = cls_node_value(g, theta[k]);
+    cls_node phi = clsi_network_node(f, g, x, numbers, NULL);
+    free(numbers);
+    return phi;
+}
+
+static void clear(clsi_graph_field *f) {
+    clear_data(f->data);
+    f->data = NULL;
+}
+
+static int equal(const clsi_graph_field *f, const clsi_graph_field *other) {
+    const node_data *a = f->data, *b = other->data;
+    return a->n == b->n && a->kernel == b->kernel && a->net.hidden == b->net.hidden &&
+           a->net.activation == b->net.activation &&
+           memcmp(a->net.width, b->net.width, sizeof a->net.width) == 0 &&
+           memcmp(a->theta, b->theta, a->n * sizeof *a->theta) == 0;
+}
+
+/* ---- running ---- */
+
+static size_t size(const clsi_graph_field *f, clsi_field_pass last) {
+    const node_data *data = f->data;
+    size_t d = f->d, units = (size_t)clsi_n_units(&data->net, data->net.hidden);
+    if (last >= CLSI_PASS_PAIR)
+        return padded(clsi_field_pair_results(d)) +
+               (last == CLSI_PASS_PAIR ? 3 : 5 + 2 * d) * units;
+    static const size_t once[] = {4, 6, 6, 6, 11}, each[] = {0, 0, 2, 4, 4};
+    return padded(clsi_field_point_results(d)) + (once[last] + each[last] * d) * units;
+}
+
+static void run(const clsi_graph_field *f, clsi_field_pass pass, const double *x, double *own,
+                double *u, double *w) {
+    const node_data *data = f->data;
+    data->kernel->node(&data->net, (int)pass, x, own, u, w);
+}
+
+void clsi_network_node_plain(const clsi_graph_field *f, clsi_field_pass pass, const double *x,
+                             double *own, double *u, double *w) {
+    const node_data *data = f->data;
+    clsi_n_run(&data->net, (int)pass, x, own, u, w);
+}
+
+/* Four products of a weight take about as long as one instruction. */
+static size_t cost(const clsi_graph_field *f, clsi_field_pass pass) {
+    const node_data *data = f->data;
+    size_t d = f->d, columns = 1;
+    if (pass == CLSI_PASS_THIRD)
+        columns = d * (d + 1);
+    else if (pass == CLSI_PASS_TANGENT || pass == CLSI_PASS_CURVATURE || pass > CLSI_PASS_PAIR)
+        columns = d;
+    return columns * data->n / 4;
+}
+
+static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *x) {
+    const node_data *data = f->data;
+    cls_node *theta = clsi_calloc(data->n, sizeof *theta), phi = CLS_NO_NODE;
+    for (size_t k = 0; theta && k < data->n; k++) theta[k] = cls_constant(g, data->theta[k]);
+    if (theta) phi = clsi_network_expression(data->field, g, x, theta);
+    free(theta);
+    return phi;
+}
+
+/* ---- as C ---- */
+
+static void emit_numbers(const char *name, const char *suffix, int l, size_t n, const double *from,
+                         clsi_text *out) {
+    clsi_text_printf(out, "static const double %s_%s%d[%zu] = {", name, suffix, l, n);
+    for (size_t k = 0; k < n; k++)
+        clsi_text_printf(out, "%s%s%a", k ? "," : "", k % 6 ? "" : "\n", from[k]);
+    clsi_text_append(out, "};\n");
+}
+
+static void emit_names(const char *name, const char *suffix, int n, clsi_text *out) {
+    clsi_text_append(out, ", {");
+    for (int l = 0; l < CLSI_N_LAYERS; l++) {
+        if (l) clsi_text_append(out, ", ");
+        if (suffix && l < n)
+            clsi_text_printf(out, "%s_%s%d", name, suffix, l);
+        else
+            clsi_text_append(out, "0");
+    }
+    clsi_text_append(out, "}");
+}
+
+static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
+    const node_data *data = f->data;
+    const clsi_n_network *net = &data->net;
+    int n = net->hidden;
+    for (int l = 0; l < n; l++) {
+        size_t in = (size_t)(l ? net->width[l - 1] : net->d), width = (size_t)net->width[l];
+        emit_numbers(name, "w", l, in * width, net->weight[l], out);
+        emit_numbers(name, "b", l, width, net->bias[l], out);
+    }
+    emit_numbers(name, "w", n, (size_t)net->width[n - 1], net->last, out);
+    clsi_text_printf(out, "static const clsi_n_network %s = {%d, %d, %d, {", name, net->d, n,
+                     net->activation);
+    for (int l = 0; l < CLSI_N_LAYERS; l++)
+        clsi_text_printf(out, "%s%d", l ? ", " : "", net->width[l]);
+    clsi_text_append(out, "}");
+    emit_names(name, "w", n, out);
+    emit_names(name, "b", n, out);
+    clsi_text_printf(out, ", %s_w%d", name, n);
+    emit_names(name, NULL, n, out);
+    emit_names(name, NULL, n, out);
+    clsi_text_append(out, "};\n\n");
+}
+
+const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
+                                                      .size = size,
+                                                      .run = run,
+                                                      .cost = cost,
+                                                      .expand = expand,
+                                                      .equal = equal,
+                                                      .clear = clear,
+                                                      .text = clsi_network_node_text,
+                                                      .emit = emit,
+                                                      .call = "clsi_n_run"};

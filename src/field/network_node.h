@@ -1,0 +1,20 @@
+/* Networks with known weights as field nodes of a graph (expr/fields.h). */
+#ifndef CLSI_NETWORK_NODE_H
+#define CLSI_NETWORK_NODE_H
+
+#include "expr/fields.h"
+#include "field/network_kernels.h"
+
+/* phi(x) as one node of the graph; theta (n_parameters) are numbers. `kernel` NULL: the machine's
+ * best. */
+cls_node clsi_network_node(const clsi_field *f, cls_graph *g, const cls_node *x,
+                           const double *theta, const clsi_network_kernel *kernel);
+/* The same for parameters that are constants of the graph. */
+cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node *x,
+                              const cls_node *theta);
+/* The passes by the plain loops of emitted C, for tests: arguments as those of `run`. */
+void clsi_network_node_plain(const clsi_graph_field *f, clsi_field_pass pass, const double *x,
+                             double *own, double *u, double *w);
+extern const clsi_graph_field_kind clsi_network_node_kind;
+
+#endif
