@@ -280,6 +280,9 @@ static cls_status append_programs(clsi_text *out, clsi_export *e, cls_error *err
                  {"clsi_monitor", sp->monitor},
                  {"clsi_scale", sp->scale},
                  {"clsi_row", clsi_system_row_program(e->s)}};
+    const cls_program *all[sizeof whole / sizeof *whole + 2] = {sp->residual, sp->guard};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) all[k + 2] = whole[k].program;
+    clsi_programs_emit_fields(sizeof all / sizeof *all, all, out);
     cls_status status = CLS_OK;
     for (size_t k = 0; k < sizeof whole / sizeof *whole && status == CLS_OK; k++) {
         status = clsi_program_emit_function(whole[k].program, whole[k].name, out, error);

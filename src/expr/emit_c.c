@@ -20,8 +20,16 @@ typedef struct piece {
     const cls_program *p;
     size_t first, last, first_output, last_output;
     const uint32_t *slot; /* where registers that cross from piece to piece are kept; or NULL */
+    size_t n_slots;       /* the states of fields stand behind them */
+    int early;            /* the piece ends, or goes through, the early stage */
     unsigned char *need;  /* of all registers in this piece */
 } piece;
+
+static piece whole(const cls_program *p) {
+    piece e = {.p = p, .last = p->n_instructions, .last_output = p->n_outputs, .early = 1};
+    e.need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    return e;
+}
 
 /* ---- the name ---- */
 
@@ -58,19 +66,35 @@ static int is_opaque(const clsi_instruction *in) {
     return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT;
 }
 
+/* The registers that n passes from `first` on read. */
+static void mark_calls(const cls_program *p, size_t first, size_t n, unsigned char *need) {
+    for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--)
+        for (size_t i = 0; c->pass == CLSI_PASS_VALUE && i < p->fields[c->field]->d; i++)
+            need[p->field_inputs[c->x + i]] |= USED;
+}
+
+/* The registers that instruction k reads, `how` as USED and OPAQUE. */
+static void mark_instruction(const cls_program *p, size_t k, unsigned char *need) {
+    const clsi_instruction *in = &p->code[k];
+    unsigned char how = is_opaque(in) ? USED | OPAQUE : USED;
+    if (in->code == CLSI_FIELD) {
+        mark_calls(p, in->take->first, in->take->n, need);
+        return;
+    }
+    need[in->a] |= how;
+    if (!clsi_is_unary(in)) need[in->b] |= how;
+}
+
 static void mark(const piece *e) {
     const cls_program *p = e->p;
     memset(e->need, 0, p->n_constants + p->n_inputs + p->n_instructions);
-    for (size_t k = e->first; k < e->last; k++) {
-        const clsi_instruction *in = &p->code[k];
-        unsigned char how = is_opaque(in) ? USED | OPAQUE : USED;
-        e->need[in->a] |= how;
-        if (!clsi_is_unary(in)) e->need[in->b] |= how;
-    }
+    for (size_t k = e->first; k < e->last; k++) mark_instruction(p, k, e->need);
+    if (e->early) mark_calls(p, p->early_calls, p->n_early_calls, e->need);
     for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] |= USED;
 }
 
 static int needs_kernels(const cls_program *p) {
+    if (p->n_takes) return 1;
     for (size_t k = 0; k < p->n_instructions; k++) {
         uint8_t code = p->code[k].code;
         if (code == CLSI_CALL || code == CLSI_POWI || code == CLSI_QUOTIENT) return 1;
@@ -101,9 +125,70 @@ static void append_register(clsi_text *out, const cls_program *p, uint32_t reg, 
         append_literal(out, p->constants[reg]);
 }
 
+/* ---- fields ---- */
+
+static void append_calls(clsi_text *out, const cls_program *p, size_t first, size_t n) {
+    for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--) {
+        const clsi_graph_field *f = p->fields[c->field];
+        int point = c->pass == CLSI_PASS_VALUE;
+        if (point) {
+            clsi_text_append(out, "    {\n        const double point[] = {");
+            for (size_t i = 0; i < f->d; i++) {
+                if (i) clsi_text_append(out, ", ");
+                append_register(out, p, p->field_inputs[c->x + i], 0);
+            }
+            clsi_text_append(out, "};\n    ");
+        }
+        clsi_text_printf(
+            out, "    %s(&clsi_field%u, %d, %s, state + %zu, state + %zu, state + %zu);\n%s",
+            f->kind->call, (unsigned)c->field, c->pass, point ? "point" : "0", c->own, c->u, c->w,
+            point ? "    }\n" : "");
+    }
+}
+
+static int uses_field(const cls_program *p, size_t field) {
+    for (size_t k = 0; k < p->n_calls; k++)
+        if (p->calls[k].field == field) return 1;
+    return 0;
+}
+
+/* Among programs before `last`. */
+static int is_written(size_t last, const cls_program *const *programs, size_t field,
+                      const clsi_graph_field_kind *kind) {
+    for (size_t i = 0; i < last; i++)
+        for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
+            uint32_t one = programs[i]->calls[k].field;
+            if (kind ? programs[i]->fields[one]->kind == kind : one == field) return 1;
+        }
+    return 0;
+}
+
+void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *out) {
+    for (size_t i = 0; i < n; i++) {
+        const cls_program *p = programs[i];
+        for (size_t k = 0; p && k < p->n_fields; k++) {
+            const clsi_graph_field_kind *kind = p->fields[k]->kind;
+            char name[32];
+            if (!uses_field(p, k) || is_written(i, programs, k, NULL)) continue;
+            int first = !is_written(i, programs, 0, kind);
+            for (size_t j = 0; j < k; j++) first &= !uses_field(p, j) || p->fields[j]->kind != kind;
+            if (first) clsi_text_printf(out, "%s\n", kind->text);
+            snprintf(name, sizeof name, "clsi_field%zu", k);
+            kind->emit(p->fields[k], name, out);
+        }
+    }
+}
+
+/* ---- instructions ---- */
+
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_instruction(clsi_text *out, const cls_program *p, size_t k) {
     const clsi_instruction *in = &p->code[k];
+    if (in->code == CLSI_FIELD) {
+        append_calls(out, p, in->take->first, in->take->n);
+        clsi_text_printf(out, "    const double r%zu = state[%zu];\n", k, in->take->at);
+        return;
+    }
     static const char *const between[] = {
         [CLSI_ADD] = " + ",    [CLSI_SUB] = " - ", [CLSI_MUL] = " * ",    [CLSI_DIV] = " / ",
         [CLSI_SQUARE] = " * ", [CLSI_POW] = ", ",  [CLSI_QUOTIENT] = ", "};
@@ -170,6 +255,7 @@ static void append_head(clsi_text *out, const cls_program *p, const char *name) 
         clsi_text_append(out, clsi_kernels_text);
         clsi_text_append(out, "\n");
     }
+    clsi_programs_emit_fields(1, &p, out);
 }
 
 /* What the piece reads: inputs, and results of earlier pieces. */
@@ -191,9 +277,16 @@ static void append_reads(clsi_text *out, const piece *e) {
 static void append_piece(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     mark(e);
+    if (p->n_takes && e->slot)
+        clsi_text_printf(out, "    double *const state = keep + %zu;\n", e->n_slots);
+    else if (p->n_takes)
+        clsi_text_printf(out, "    double state[%zu];\n", p->n_state);
     append_constants(out, e);
     append_reads(out, e);
-    for (size_t k = e->first; k < e->last; k++) {
+    for (size_t k = e->first; k <= e->last; k++) {
+        if (e->early && k == p->end[CLSI_STAGE_EARLY])
+            append_calls(out, p, p->early_calls, p->n_early_calls);
+        if (k == e->last) break;
         append_instruction(out, p, k);
         if (e->slot && e->slot[k] != UINT32_MAX)
             clsi_text_printf(out, "    keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
@@ -221,8 +314,7 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
     if (status != CLS_OK) return status;
     clsi_text text = {0};
     append_head(&text, p, name);
-    piece e = {p, 0, p->n_instructions, 0, p->n_outputs, NULL, NULL};
-    e.need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    piece e = whole(p);
     if (!e.need) {
         clsi_text_clear(&text);
         return clsi_no_memory(error);
@@ -237,8 +329,7 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
 
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error) {
-    piece e = {p, 0, p->n_instructions, 0, p->n_outputs, NULL, NULL};
-    e.need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    piece e = whole(p);
     if (!e.need) return clsi_no_memory(error);
     clsi_text_printf(out, "static void %s(const double *in, double *out) {\n", name);
     if (!p->n_outputs) clsi_text_append(out, "    (void)out;\n");
@@ -247,18 +338,16 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, cl
     return out->failed ? clsi_no_memory(error) : CLS_OK;
 }
 
-/* slot[k] for results that a later stage reads. */
-static size_t find_slots(const cls_program *p, uint32_t *slot) {
+/* slot[k] for results that a later stage reads; `need` is scratch, for all registers. */
+static size_t find_slots(const cls_program *p, uint32_t *slot, unsigned char *need) {
     size_t base = p->n_constants + p->n_inputs, n = 0;
-    unsigned char stage = 0;
     for (size_t k = 0; k < p->n_instructions; k++) slot[k] = UINT32_MAX;
-    for (size_t k = 0; k < p->n_instructions; k++) {
-        while (k >= p->end[stage]) stage++;
+    for (int stage = 0; stage < CLSI_STAGES; stage++) {
         size_t begin = stage ? p->end[stage - 1] : 0;
-        const clsi_instruction *in = &p->code[k];
-        uint32_t from[] = {in->a, in->b};
-        for (int i = 0; i < (clsi_is_unary(in) ? 1 : 2); i++)
-            if (from[i] >= base && from[i] - base < begin) slot[from[i] - base] = 0;
+        memset(need, 0, base + p->n_instructions);
+        for (size_t k = begin; k < p->end[stage]; k++) mark_instruction(p, k, need);
+        for (size_t k = 0; k < begin; k++)
+            if (need[base + k]) slot[k] = 0;
     }
     for (size_t k = 0; k < p->n_outputs; k++) {
         size_t begin = p->end[k < p->n_first_outputs ? CLSI_STAGE_EARLY : CLSI_STAGE_FIRST];
@@ -274,10 +363,16 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi
     static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
     uint32_t *slot = clsi_calloc(p->n_instructions, sizeof *slot);
     unsigned char *need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
-    *n_kept = 0;
+    size_t n_slots = 0;
     for (int s = 0; slot && need && s < CLSI_STAGES; s++) {
-        if (s == 0) *n_kept = find_slots(p, slot);
-        piece e = {p, s ? p->end[s - 1] : 0, p->end[s], 0, 0, slot, need};
+        if (s == 0) n_slots = find_slots(p, slot, need);
+        piece e = {.p = p,
+                   .first = s ? p->end[s - 1] : 0,
+                   .last = p->end[s],
+                   .slot = slot,
+                   .n_slots = n_slots,
+                   .early = s == CLSI_STAGE_EARLY,
+                   .need = need};
         if (s == CLSI_STAGE_FIRST) e.last_output = p->n_first_outputs;
         if (s == CLSI_STAGE_REST) e.first_output = p->n_first_outputs;
         if (s == CLSI_STAGE_REST) e.last_output = p->n_outputs;
@@ -287,6 +382,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi
         append_piece(out, &e);
         clsi_text_append(out, "\n");
     }
+    *n_kept = n_slots + p->n_state;
     int failed = !slot || !need || out->failed;
     free(slot);
     free(need);

@@ -164,13 +164,14 @@ void clsi_program_run_plain(const cls_program *p, double *work, const double *in
 
 /* ---- as C for a larger file that brings <math.h>, kernels.inc and contraction off ---- */
 
-struct clsi_text;
+/* The fields of n programs of one graph (NULL ones are left out), each once: before them. */
+void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *out);
 /* static void name(const double *in, double *out) */
-cls_status clsi_program_emit_function(const cls_program *p, const char *name, struct clsi_text *out,
+cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;
  * `keep` has n_kept numbers, results of one that another reads. Inputs are read by all. */
-cls_status clsi_program_emit_stages(const cls_program *p, const char *name, struct clsi_text *out,
+cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi_text *out,
                                     size_t *n_kept, cls_error *error);
 
 /* ---- between the files of the program ---- */
