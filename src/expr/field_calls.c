@@ -45,9 +45,13 @@ static size_t find(planner *s, uint32_t which, uint32_t u, uint32_t w) {
 
 /* Which passes come before. */
 static unsigned before(clsi_field_pass pass) {
-    enum { VALUE = 1u << CLSI_PASS_VALUE, GRADIENT = 1u << CLSI_PASS_GRADIENT,
-           TANGENT = 1u << CLSI_PASS_TANGENT, CURVATURE = 1u << CLSI_PASS_CURVATURE,
-           PAIR = 1u << CLSI_PASS_PAIR };
+    enum {
+        VALUE = 1u << CLSI_PASS_VALUE,
+        GRADIENT = 1u << CLSI_PASS_GRADIENT,
+        TANGENT = 1u << CLSI_PASS_TANGENT,
+        CURVATURE = 1u << CLSI_PASS_CURVATURE,
+        PAIR = 1u << CLSI_PASS_PAIR
+    };
     switch (pass) {
     case CLSI_PASS_GRADIENT:
     case CLSI_PASS_TANGENT: return VALUE;
@@ -158,8 +162,8 @@ static void take(planner *s, size_t k) {
     call(s, at, v.pass);
     if (s->failed) return;
     size_t k_code = s->reg[k] - p->n_constants - p->n_inputs;
-    p->takes[p->n_takes] = (clsi_field_take){
-        p, (uint32_t)first, (uint32_t)(p->n_calls - first), s->places[at].state + clsi_field_offset(&v)};
+    p->takes[p->n_takes] = (clsi_field_take){p, (uint32_t)first, (uint32_t)(p->n_calls - first),
+                                             s->places[at].state + clsi_field_offset(&v)};
     p->code[k_code].take = &p->takes[p->n_takes++];
 }
 
@@ -222,8 +226,7 @@ double clsi_run_take(const clsi_field_take *take, double *work) {
 }
 
 void clsi_run_early_calls(const cls_program *p, double *work) {
-    if (p->n_early_calls)
-        run_calls(p, p->early_calls, p->n_early_calls, work, state_of(p, work));
+    if (p->n_early_calls) run_calls(p, p->early_calls, p->n_early_calls, work, state_of(p, work));
 }
 
 void clsi_program_drop_fields(cls_program *p) {

@@ -26,8 +26,8 @@ typedef struct clsi_graph_field clsi_graph_field;
 /* Passes of a point, in the order of what they need; then those of a pair. */
 typedef enum clsi_field_pass {
     CLSI_PASS_VALUE,
-    CLSI_PASS_GRADIENT, /* needs the value */
-    CLSI_PASS_TANGENT,  /* needs the value; has no results */
+    CLSI_PASS_GRADIENT,  /* needs the value */
+    CLSI_PASS_TANGENT,   /* needs the value; has no results */
     CLSI_PASS_CURVATURE, /* needs gradient and tangent */
     CLSI_PASS_THIRD,     /* needs the curvature */
     CLSI_PASS_PAIR,      /* needs the values of u and w */
@@ -82,10 +82,10 @@ void clsi_graph_field_release(clsi_graph_field **f);
 /* What a field node says. */
 typedef struct clsi_field_view {
     clsi_graph_field *field;
-    clsi_field_pass pass;  /* that computes it: never TANGENT */
-    uint32_t u, w;         /* points: numbers of lists of nodes; w CLS_NO_NODE when there is none */
-    uint32_t which;        /* number of the field in the graph */
-    size_t order;          /* indices that are used: of a derivative sorted, of a pair component first */
+    clsi_field_pass pass; /* that computes it: never TANGENT */
+    uint32_t u, w;        /* points: numbers of lists of nodes; w CLS_NO_NODE when there is none */
+    uint32_t which;       /* number of the field in the graph */
+    size_t order; /* indices that are used: of a derivative sorted, of a pair component first */
     uint8_t index[CLSI_NODE_ORDER];
 } clsi_field_view;
 

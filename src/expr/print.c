@@ -132,7 +132,10 @@ void clsi_write_points(clsi_writer *w, cls_node node, const char *open, const ch
     size_t n = cls_node_arg_count(g, node), d = clsi_view_field(g, node).field->d;
     CLSI_PUSH(w, CLSI_TEXT(close));
     for (size_t k = n; k-- > 0;)
-        CLSI_PUSH(w, CLSI_TEXT(k == 0 ? open : k == d ? between : ", "),
+        CLSI_PUSH(w,
+                  CLSI_TEXT(k == 0   ? open
+                            : k == d ? between
+                                     : ", "),
                   CLSI_NODE(cls_node_arg(g, node, k), CLSI_SUM));
 }
 

@@ -32,8 +32,9 @@ int clsi_is_unary(const clsi_instruction *in) {
 
 static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
     static const uint8_t codes[] = {
-        [CLS_OP_ADD] = CLSI_ADD,          [CLS_OP_SUB] = CLSI_SUB, [CLS_OP_MUL] = CLSI_MUL,
-        [CLS_OP_DIV] = CLSI_DIV,          [CLS_OP_NEG] = CLSI_NEG, [CLS_OP_FUNCTION] = CLSI_CALL,
+        [CLS_OP_ADD] = CLSI_ADD,           [CLS_OP_SUB] = CLSI_SUB,
+        [CLS_OP_MUL] = CLSI_MUL,           [CLS_OP_DIV] = CLSI_DIV,
+        [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
         [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
     const clsi_node *n = &g->nodes[k];
     if (n->op == CLS_OP_FIELD)
@@ -329,9 +330,9 @@ double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
 void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end) {
     static const void *const to[] = {&&add,     &&sub,     &&mul,     &&divide,  &&negate,
-                                     &&square,  &&slow,    &&power,   &&slow,    &&slow, &&field,
-                                     &&add_add, &&add_sub, &&add_mul, &&sub_add, &&sub_sub,
-                                     &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
+                                     &&square,  &&slow,    &&power,   &&slow,    &&slow,
+                                     &&field,   &&add_add, &&add_sub, &&add_mul, &&sub_add,
+                                     &&sub_sub, &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
 #define A work[in->a]
 #define B work[in->b]
 #define NEXT                                                                                       \

@@ -17,10 +17,10 @@ typedef enum clsi_code {
     CLSI_MUL,
     CLSI_DIV,
     CLSI_NEG,
-    CLSI_SQUARE,  /* a*a */
-    CLSI_POWI,    /* a^power by repeated multiplication: clsi_powi(a, power) */
-    CLSI_POW,     /* pow(a, b) */
-    CLSI_CALL,    /* clsi_function_value: function of a */
+    CLSI_SQUARE,   /* a*a */
+    CLSI_POWI,     /* a^power by repeated multiplication: clsi_powi(a, power) */
+    CLSI_POW,      /* pow(a, b) */
+    CLSI_CALL,     /* clsi_function_value: function of a */
     CLSI_QUOTIENT, /* clsi_quotient_value(function, i, j, a, b, exponent) */
     CLSI_FIELD     /* clsi_run_take: a number out of the state of a field's point */
 } clsi_code;
@@ -33,17 +33,17 @@ typedef struct clsi_field_take {
 } clsi_field_take;
 
 typedef struct clsi_field_call {
-    uint32_t field; /* of the program */
-    uint32_t x;     /* VALUE: where the registers of its inputs begin in field_inputs */
-    uint8_t pass;   /* clsi_field_pass */
+    uint32_t field;   /* of the program */
+    uint32_t x;       /* VALUE: where the registers of its inputs begin in field_inputs */
+    uint8_t pass;     /* clsi_field_pass */
     size_t own, u, w; /* in the states */
 } clsi_field_call;
 
 typedef struct clsi_instruction {
     uint8_t code, function, i, j;
-    int16_t power;   /* POWI */
-    uint8_t jump;    /* for the evaluator: code, or the pair of codes that begins here */
-    uint32_t a, b;   /* registers */
+    int16_t power; /* POWI */
+    uint8_t jump;  /* for the evaluator: code, or the pair of codes that begins here */
+    uint32_t a, b; /* registers */
     union {
         double exponent;             /* QUOTIENT of CLS_FN_POWER */
         const clsi_field_take *take; /* FIELD */

@@ -28,10 +28,10 @@ extern const char clsi_network_node_text[];
 typedef struct node_data {
     clsi_n_network net;
     const clsi_network_kernel *kernel;
-    clsi_field *field;  /* of its own, for expand */
-    size_t n;           /* parameters */
-    double *theta;      /* (n) */
-    double *memory;     /* panels and padded biases, on a cache line */
+    clsi_field *field; /* of its own, for expand */
+    size_t n;          /* parameters */
+    double *theta;     /* (n) */
+    double *memory;    /* panels and padded biases, on a cache line */
 } node_data;
 
 /* ---- making ---- */

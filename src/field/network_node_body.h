@@ -116,7 +116,7 @@ TARGET static void node_slope_all(int n, const double *u, const double *w, doubl
 #define clsi_k_function_value clsi_function_value
 #define clsi_k_quotient_value clsi_quotient_value
 #define CLSI_N_OWN_LOOPS
-#define CLSI_N_FUNCTION TARGET static
+#define CLSI_N_FUNCTION     TARGET static
 #define clsi_n_before(f, l) ((l) ? (f)->width[(l)-1] : (f)->d)
 #define clsi_n_times(f, l, biased, columns, x, x_step, y, y_step)                                  \
     node_times(clsi_n_before(f, l), CLSI_N_PAD((f)->width[l]), (f)->forward[l],                    \
