@@ -1,0 +1,214 @@
+/* What the page reports of a subject: its default motion, the laws along it, and its free runs
+ * against the trajectories of the data.
+ *
+ * A free run begins at the first row of a trajectory and sees nothing of the rest but the inputs; it
+ * is made at the data's own times, in whole equal steps between them. Persistence, the trivial
+ * model, keeps the first row. */
+#include "data/table.h"
+#include "page/page.h"
+#include <clausius/start.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STEPS = 20000, MOST_ROWS = 2000 };
+
+/* ---- the default motion ---- */
+
+static cls_status column_names(const cls_system *s, const char ***out, size_t *n, cls_error *error) {
+    *n = cls_system_column_count(s);
+    *out = clsi_calloc(*n, sizeof **out);
+    if (!*out) return clsi_no_memory(error);
+    for (size_t i = 0; i < *n; i++) (*out)[i] = cls_system_column(s, i);
+    return CLS_OK;
+}
+
+static cls_status new_table(const cls_system *s, cls_table **out, double **row, cls_error *error) {
+    const char **names = NULL;
+    size_t n = 0;
+    *out = NULL, *row = NULL;
+    cls_status status = column_names(s, &names, &n, error);
+    if (!status) status = cls_table_create(n, names, out, error);
+    if (!status && !(*row = clsi_calloc(n, sizeof **row))) status = clsi_no_memory(error);
+    free(names);
+    return status;
+}
+
+static cls_status walk(clsi_subject *s, cls_simulator *sim, double *row, cls_error *error) {
+    double h = cls_simulator_info(sim).h, until = cls_system_default_until(s->system);
+    uint64_t steps = (uint64_t)fmin(fmax(1, round(until / h)), MOST_STEPS);
+    uint64_t every = (steps + MOST_ROWS - 1) / MOST_ROWS;
+    for (uint64_t done = 0;; done += every) {
+        cls_status status = cls_simulator_row(sim, row, error);
+        if (!status) status = cls_table_append(s->own, row, error);
+        if (status || done >= steps) return status;
+        if (cls_simulator_advance(sim, done + every <= steps ? every : steps - done, &s->stopped)) return CLS_OK;
+    }
+}
+
+static cls_status simulate(clsi_subject *s, cls_error *error) {
+    cls_simulator *sim = NULL;
+    cls_starter *starter = NULL;
+    double *row = NULL, *state = clsi_calloc(cls_system_state_count(s->system), sizeof *state);
+    cls_simulate_options o = cls_simulate_defaults();
+    if (!state) return clsi_no_memory(error);
+    cls_status status = cls_simulator_create(s->system, &o, &sim, &s->stopped);
+    if (!status && s->given->start)
+        memcpy(state, s->given->start, cls_system_state_count(s->system) * sizeof *state);
+    else if (!status &&
+             !(status = cls_starter_create(s->given->model ? NULL : s->system, s->given->model, &starter, &s->stopped)))
+        status = cls_starter_state(starter, NULL, state, &s->stopped);
+    if (!status) status = cls_simulator_start(sim, 0, state, &s->stopped);
+    if (status) {
+        status = status == CLS_NO_MEMORY ? clsi_no_memory(error) : CLS_OK; /* the page says why */
+    } else {
+        status = new_table(s->system, &s->own, &row, error);
+        if (!status) status = walk(s, sim, row, error);
+        s->laws = cls_simulator_info(sim);
+        s->laws.invariants = NULL; /* the simulator's */
+        s->simulated = 1;
+        s->motion = s->own;
+    }
+    cls_simulator_free(&sim);
+    cls_starter_free(&starter);
+    free(row), free(state);
+    return status;
+}
+
+/* ---- free runs ---- */
+
+static double cell(const cls_table *t, const char *name, size_t row) {
+    int k = cls_table_find(t, name);
+    return k < 0 ? NAN : cls_table_column(t, (size_t)k)[row];
+}
+
+static cls_status give_inputs(const clsi_subject *s, const clsi_trial *trial, cls_simulator *sim, cls_error *error) {
+    size_t n = cls_system_input_count(s->system);
+    if (!n) return CLS_OK;
+    double *values = clsi_calloc(n * trial->rows, sizeof *values);
+    if (!values) return clsi_no_memory(error);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < trial->rows; k++)
+            values[i * trial->rows + k] = cell(trial->data, cls_system_input_name(s->system, i), trial->first + k);
+    const double *time = cls_table_column(trial->data, (size_t)cls_table_find(trial->data, "time")) + trial->first;
+    cls_status status = cls_simulator_inputs(sim, trial->rows, time, values, CLS_HOLD_ZERO, error);
+    free(values);
+    return status;
+}
+
+static cls_status follow(const clsi_subject *s, const cls_starter *starter, clsi_trial *trial, cls_error *error) {
+    cls_simulator *sim = NULL;
+    cls_simulate_options o = cls_simulate_defaults();
+    double *row = NULL, *state = clsi_calloc(cls_system_state_count(s->system), sizeof *state), start;
+    if (!state) return clsi_no_memory(error);
+    cls_status status = cls_simulator_create(s->system, &o, &sim, &trial->why);
+    if (!status) status = give_inputs(s, trial, sim, &trial->why);
+    if (!status)
+        status = cls_starter_row(starter, trial->data, trial->first, trial->file, &start, state, &trial->why);
+    if (!status) status = cls_simulator_start(sim, start, state, &trial->why);
+    if (!status) status = new_table(s->system, &trial->run, &row, &trial->why);
+    for (size_t k = 0; k < trial->rows && !status; k++) {
+        if (k) status = cls_simulator_go(sim, cell(trial->data, "time", trial->first + k), &trial->why);
+        if (!status) status = cls_simulator_row(sim, row, &trial->why);
+        if (!status) status = cls_table_append(trial->run, row, &trial->why);
+    }
+    cls_simulator_free(&sim);
+    free(row), free(state);
+    return status == CLS_NO_MEMORY ? clsi_no_memory(error) : CLS_OK;
+}
+
+/* The trajectories of a table: rows with one number in the column `trajectory`. */
+static cls_status add_trials(clsi_subject *s, const cls_table *t, const char *name, cls_error *error) {
+    size_t rows = cls_table_rows(t);
+    int column = cls_table_find(t, "trajectory");
+    const double *which = column < 0 ? NULL : cls_table_column(t, (size_t)column);
+    for (size_t first = 0, end; first < rows; first = end) {
+        for (end = first + 1; end < rows && (!which || which[end] == which[first]); end++) {}
+        if (end - first < 2) continue;
+        clsi_trial *more = realloc(s->trials, (s->n_trials + 1) * sizeof *more);
+        if (!more) return clsi_no_memory(error);
+        s->trials = more;
+        s->trials[s->n_trials++] = (clsi_trial){.file = name, .first = first, .rows = end - first, .data = t};
+    }
+    return CLS_OK;
+}
+
+static void score(const clsi_subject *s, clsi_channel *c) {
+    double sum = 0, square = 0, off = 0, still = 0;
+    size_t n = 0, rows = 0;
+    for (size_t i = 0; i < s->n_trials; i++) {
+        const clsi_trial *t = &s->trials[i];
+        double first = cell(t->data, c->name, t->first);
+        size_t got = t->run ? cls_table_rows(t->run) : 0;
+        for (size_t k = 1; k < t->rows; k++) {
+            double y = cell(t->data, c->name, t->first + k), ours = k < got ? cell(t->run, c->name, k) : NAN;
+            if (!isfinite(y)) continue;
+            n++, sum += y, square += y * y;
+            if (isfinite(first)) still += (y - first) * (y - first);
+            if (!isfinite(ours)) continue;
+            rows++, off += (ours - y) * (ours - y);
+        }
+    }
+    c->rows = rows;
+    c->rmse = rows == n && n ? sqrt(off / (double)n) : NAN;
+    c->persistence = n ? sqrt(still / (double)n) : NAN;
+    c->spread = n ? sqrt(fmax(0, square / (double)n - sum / (double)n * sum / (double)n)) : NAN;
+}
+
+static cls_status make_channels(clsi_subject *s, const cls_table *t, cls_error *error) {
+    s->channels = clsi_calloc(cls_table_columns(t), sizeof *s->channels);
+    if (!s->channels) return clsi_no_memory(error);
+    for (size_t k = 0; k < cls_table_columns(t); k++) {
+        const char *name = cls_table_name(t, k);
+        int known = 0;
+        for (size_t i = 1; i < cls_system_column_count(s->system); i++)
+            known |= !strcmp(cls_system_column(s->system, i), name);
+        for (size_t i = 0; i < cls_system_input_count(s->system); i++)
+            known &= strcmp(cls_system_input_name(s->system, i), name) != 0;
+        if (!known || !strcmp(name, "energy") || !strcmp(name, "entropy")) continue;
+        s->channels[s->n_channels].name = name;
+        score(s, &s->channels[s->n_channels++]);
+    }
+    return CLS_OK;
+}
+
+static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const *data, const char *const *names,
+                          cls_error *error) {
+    cls_starter *starter = NULL;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n_data && !status; i++) {
+        if (cls_table_find(data[i], "time") < 0)
+            return clsi_fail(error, CLS_DATA, "%s: there is no column `time`", names[i]);
+        status = add_trials(s, data[i], names[i], error);
+    }
+    if (!status)
+        status = cls_starter_create(s->given->model ? NULL : s->system, s->given->model, &starter, error);
+    for (size_t i = 0; i < s->n_trials && !status; i++) status = follow(s, starter, &s->trials[i], error);
+    if (!status && s->n_trials) status = make_channels(s, data[0], error);
+    cls_starter_free(&starter);
+    return status;
+}
+
+/* ---- together ---- */
+
+cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given, size_t n_data,
+                                const cls_table *const *data, const char *const *names, cls_error *error) {
+    *s = (clsi_subject){.given = given, .system = given->system, .motion = given->trajectory};
+    cls_status status = CLS_OK;
+    if (!s->system) return CLS_OK;
+    if (!s->motion) status = simulate(s, error);
+    if (!status && s->motion) {
+        cls_audit_options o = cls_audit_defaults();
+        cls_status judged = cls_audit_trajectory(s->system, s->motion, &o, &s->audit, &s->unjudged);
+        if (judged == CLS_NO_MEMORY) status = clsi_no_memory(error);
+    }
+    if (!status && !given->trajectory) status = compare(s, n_data, data, names, error);
+    return status;
+}
+
+void clsi_subject_clear(clsi_subject *s) {
+    for (size_t i = 0; i < s->n_trials; i++) cls_table_free(&s->trials[i].run);
+    free(s->trials), free(s->channels);
+    cls_table_free(&s->own);
+    cls_audit_free(&s->audit);
+}
