@@ -41,7 +41,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_systems, cli_schemes, cli_extract, cli_show, cli_simulate, cli_audit,
-    cli_compare, cli_plot, cli_new, cli_data, cli_learn, cli_export;
+    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export;
 extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
 
 #define CLI_MAX_OPTIONS 48

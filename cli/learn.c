@@ -430,6 +430,12 @@ static cls_status finish_literal(const lesson *l, cls_error *error) {
 static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
     if (!model) return finish_literal(l, error);
     cls_status status = write_results(l, model, error);
+    if (!status && cli_value(l->a, "report")) {
+        cls_report_subject subject = {
+            .name = l->model, .system = cls_model_system(model), .model = model};
+        status = cls_report_write(1, &subject, l->n_tables, (const cls_table *const *)l->tables,
+                                  l->a->words + 1, NULL, cli_value(l->a, "report"), error);
+    }
     if (status) return status;
     if (l->json) return print_json(l, error);
     if (!l->quiet) print_summary(l);
@@ -510,6 +516,7 @@ static const cli_option options[] = {
     {"resume", 0, NULL, "go on from MODEL.checkpoint, bit for bit"},
     {"time-limit", 0, "SECONDS", "stop then with the best there is"},
     {"threads", 0, "N", "threads, the result does not depend on it; else all cores"},
+    {"report", 0, "FILE", "also write a page about the model, .html (see clausius report)"},
     {"quiet", 0, NULL, "no summary, notices and progress on stderr"},
     {"json", 0, NULL, "one JSON object instead of the summary"},
     {0},

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_systems, &cli_schemes, &cli_show, &cli_simulate, &cli_learn,     &cli_extract, &cli_audit,
-    &cli_compare, &cli_plot,    &cli_new,  &cli_data,     &cli_reproduce, &cli_export,
+    &cli_systems, &cli_schemes, &cli_show,   &cli_simulate, &cli_learn, &cli_extract,   &cli_audit,
+    &cli_compare, &cli_plot,    &cli_report, &cli_new,      &cli_data,  &cli_reproduce, &cli_export,
 };
 enum { n_commands = sizeof commands / sizeof *commands };
 

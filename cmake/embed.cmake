@@ -31,3 +31,6 @@ embed_text(export clsi_step_text src/simulate/step.inc)
 embed_text(export clsi_export_model_text src/export/templates/model.c.in)
 embed_text(export clsi_export_main_text src/export/templates/main.c.in)
 embed_text(export clsi_export_prelude_text src/export/templates/prelude.mjs.in)
+# What a report brings along.
+embed_text(page clsi_page_css src/page/page.css)
+embed_text(page clsi_page_try src/page/try.js)

@@ -9,6 +9,7 @@
 #include <clausius/model.h>
 #include <clausius/plot.h>
 #include <clausius/random.h>
+#include <clausius/report.h>
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
 #include <clausius/start.h>

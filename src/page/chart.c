@@ -62,18 +62,23 @@ static void axes(const view *v) {
     double dx = tick(v->x1 - v->x0, 7), dy = tick(v->y1 - v->y0, v->height > 180 ? 5 : 3);
     if (v->c->logarithmic && dy < 1) dy = 1;
     for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx) {
-        clsi_text_printf(t, "<path class=\"axis\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+        clsi_text_printf(t,
+                         "<path class=\"axis\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
+                         "text-anchor=\"middle\">",
                          px(v, x), TOP, v->height - BOTTOM, px(v, x), v->height - BOTTOM + 14);
         put_label(t, x, dx, 0);
         clsi_text_append(t, "</text>");
     }
     for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y += dy) {
-        clsi_text_printf(t, "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+        clsi_text_printf(t,
+                         "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
+                         "text-anchor=\"end\">",
                          LEFT, py(v, y), WIDTH - RIGHT, LEFT - 5, py(v, y) + 4);
         put_label(t, y, dy, v->c->logarithmic);
         clsi_text_append(t, "</text>");
     }
-    clsi_text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT, v->height - 4);
+    clsi_text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT,
+                     v->height - 4);
     clsi_html(t, v->c->x_label, CLSI_HTML_NAME);
     clsi_text_append(t, "</text>");
 }
@@ -81,11 +86,13 @@ static void axes(const view *v) {
 static void shade(const view *v) {
     double from = v->c->shade_from, to = v->c->shade_to;
     if (!(from <= to)) return;
-    double a = fmin(fmax(px(v, from), LEFT), WIDTH - RIGHT), b = fmin(fmax(px(v, to), LEFT), WIDTH - RIGHT);
-    clsi_text_printf(v->t, "<rect class=\"shade\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", LEFT, TOP,
-                     a - LEFT, v->height - TOP - BOTTOM);
-    clsi_text_printf(v->t, "<rect class=\"shade\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", b, TOP,
-                     WIDTH - RIGHT - b, v->height - TOP - BOTTOM);
+    double a = fmin(fmax(px(v, from), LEFT), WIDTH - RIGHT),
+           b = fmin(fmax(px(v, to), LEFT), WIDTH - RIGHT);
+    clsi_text_printf(v->t, "<rect class=\"shade\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
+                     LEFT, TOP, a - LEFT, v->height - TOP - BOTTOM);
+    clsi_text_printf(v->t,
+                     "<rect class=\"shade\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", b,
+                     TOP, WIDTH - RIGHT - b, v->height - TOP - BOTTOM);
 }
 
 static int shown(const view *v, const clsi_series *s, size_t k) {
@@ -99,7 +106,7 @@ static void point(const view *v, const clsi_series *s, size_t k, int *pen) {
     }
     double x = px(v, s->x[k]), y = py(v, value(v, s->y[k]));
     if (s->mark == CLSI_POINTS)
-        clsi_text_printf(v->t, "M%.1f %.1fm-1.6 0a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0-3.2 0", x, y);
+        clsi_text_printf(v->t, "M%.1f %.1fh0", x, y); /* a round cap: a dot */
     else
         clsi_text_printf(v->t, "%c%.1f %.1f", *pen ? 'L' : 'M', x, y);
     *pen = 1;
@@ -108,8 +115,9 @@ static void point(const view *v, const clsi_series *s, size_t k, int *pen) {
 /* All points, or the least and the largest of each slice in the order they have. */
 static void curve(const view *v, const clsi_series *s) {
     int pen = 0;
-    clsi_text_printf(v->t, s->mark == CLSI_POINTS ? "<path class=\"p f%d\" d=\"" : "<path class=\"l s%d\" d=\"",
-                     s->style % 6);
+    clsi_text_printf(
+        v->t, s->mark == CLSI_POINTS ? "<path class=\"d s%d\" d=\"" : "<path class=\"l s%d\" d=\"",
+        s->style % 6);
     size_t slice = (s->n + COLUMNS - 1) / COLUMNS;
     for (size_t first = 0; first < s->n; first += slice) {
         size_t end = first + slice < s->n ? first + slice : s->n, low = first, high = first;
@@ -130,16 +138,20 @@ static void curve(const view *v, const clsi_series *s) {
 }
 
 static void legend(const clsi_chart *c, clsi_text *t) {
-    static const char *const words[] = {"solid", "dashed", "dotted", "dash-dot", "long dashes", "fine dots"};
+    static const char *const words[] = {"solid",    "dashed",      "dotted",
+                                        "dash-dot", "long dashes", "fine dots"};
     for (size_t i = 0; i < c->n; i++) {
         clsi_text_append(t, i ? "; " : " ");
         clsi_html(t, c->series[i].label, CLSI_HTML_NAME);
-        clsi_text_printf(t, " (%s)", c->series[i].mark == CLSI_POINTS ? "points" : words[c->series[i].style % 6]);
+        clsi_text_printf(t, " (%s)",
+                         c->series[i].mark == CLSI_POINTS ? "points"
+                                                          : words[c->series[i].style % 6]);
     }
 }
 
 static void table(const clsi_chart *c, clsi_text *t) {
-    clsi_text_append(t, "<details><summary>The numbers</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
+    clsi_text_append(t, "<details><summary>The numbers</summary><div class=\"scroll\" "
+                        "tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
     clsi_html(t, c->title, CLSI_HTML_NAME);
     clsi_text_append(t, "\">");
     for (size_t i = 0; i < c->n; i++) {
@@ -154,7 +166,8 @@ static void table(const clsi_chart *c, clsi_text *t) {
         clsi_html(t, c->y_label, CLSI_HTML_NAME);
         clsi_text_append(t, "</th></tr></thead><tbody>");
         for (size_t k = 0; k < s->n; k += step)
-            clsi_text_printf(t, "<tr><td class=\"n\">%.6g</td><td class=\"n\">%.6g</td></tr>", s->x[k], s->y[k]);
+            clsi_text_printf(t, "<tr><td class=\"n\">%.6g</td><td class=\"n\">%.6g</td></tr>",
+                             s->x[k], s->y[k]);
         clsi_text_append(t, "</tbody></table>");
     }
     clsi_text_append(t, "</div></details>");

@@ -10,9 +10,11 @@
 /* The length of the UTF-8 character at s and its code; 0: these bytes are none. */
 static size_t character(const char *s, uint32_t *code) {
     const unsigned char *b = (const unsigned char *)s;
-    size_t n = b[0] < 0x80 ? 1 : b[0] >= 0xC2 && b[0] < 0xE0 ? 2 : b[0] >= 0xE0 && b[0] < 0xF0 ? 3
-             : b[0] >= 0xF0 && b[0] < 0xF5                   ? 4
-                                                             : 0;
+    size_t n = b[0] < 0x80                   ? 1
+               : b[0] >= 0xC2 && b[0] < 0xE0 ? 2
+               : b[0] >= 0xE0 && b[0] < 0xF0 ? 3
+               : b[0] >= 0xF0 && b[0] < 0xF5 ? 4
+                                             : 0;
     if (!n) return 0;
     *code = n == 1 ? b[0] : b[0] & (0xFFu >> (n + 1));
     for (size_t k = 1; k < n; k++) {

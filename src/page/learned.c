@@ -9,7 +9,8 @@
 enum { POINTS = 121 };
 
 /* The value of the part for scaled inputs x: scale, and the form that makes it positive. */
-static double value_of(const clsi_learned *l, const double *theta, const double *x, double *scratch) {
+static double value_of(const clsi_learned *l, const double *theta, const double *x,
+                       double *scratch) {
     double phi = NAN;
     l->field->kind->evaluate(l->field, theta + l->offset, 1, x, &phi, NULL, scratch);
     double u = l->scale * phi;
@@ -17,7 +18,8 @@ static double value_of(const clsi_learned *l, const double *theta, const double 
     return l->floor > 0 ? (u + sqrt(u * u + l->floor * l->floor)) / 2 : u;
 }
 
-static void curve(clsi_text *t, const clsi_learned *l, const double *theta, size_t k, double *scratch) {
+static void curve(clsi_text *t, const clsi_learned *l, const double *theta, size_t k,
+                  double *scratch) {
     double x[POINTS], y[POINTS], point[CLSI_FIELD_MAX_INPUTS], width = l->high[k] - l->low[k];
     for (size_t i = 0; i < l->d; i++) {
         double middle = clsi_has_range(l, i) ? (l->low[i] + l->high[i]) / 2 : l->center[i];
@@ -29,7 +31,8 @@ static void curve(clsi_text *t, const clsi_learned *l, const double *theta, size
         y[i] = value_of(l, theta, point, scratch);
     }
     clsi_text title = {0};
-    clsi_text_printf(&title, "%s%s as a function of %s", l->part, l->slot ? " (another entry)" : "", l->input[k]);
+    clsi_text_printf(&title, "%s%s as a function of %s", l->part, l->slot ? " (another entry)" : "",
+                     l->input[k]);
     clsi_series s = {l->part, CLSI_LINE, POINTS, x, y, 0};
     clsi_chart c = {.title = title.data ? title.data : l->part,
                     .x_label = l->input[k],

@@ -16,12 +16,13 @@ typedef struct reader {
 
 static const struct {
     const char *name, *utf8;
-} greek[] = {{"alpha", "α"},   {"beta", "β"},   {"gamma", "γ"},   {"delta", "δ"}, {"epsilon", "ε"}, {"zeta", "ζ"},
-             {"eta", "η"},     {"theta", "θ"},  {"iota", "ι"},    {"kappa", "κ"}, {"lambda", "λ"},  {"mu", "μ"},
-             {"nu", "ν"},      {"xi", "ξ"},     {"pi", "π"},      {"rho", "ρ"},   {"sigma", "σ"},   {"tau", "τ"},
-             {"upsilon", "υ"}, {"phi", "φ"},    {"chi", "χ"},     {"psi", "ψ"},   {"omega", "ω"},   {"Gamma", "Γ"},
-             {"Delta", "Δ"},   {"Theta", "Θ"},  {"Lambda", "Λ"},  {"Xi", "Ξ"},    {"Pi", "Π"},      {"Sigma", "Σ"},
-             {"Upsilon", "Υ"}, {"Phi", "Φ"},    {"Psi", "Ψ"},     {"Omega", "Ω"}, {"infty", "∞"}};
+} greek[] = {{"alpha", "α"},   {"beta", "β"},   {"gamma", "γ"}, {"delta", "δ"},   {"epsilon", "ε"},
+             {"zeta", "ζ"},    {"eta", "η"},    {"theta", "θ"}, {"iota", "ι"},    {"kappa", "κ"},
+             {"lambda", "λ"},  {"mu", "μ"},     {"nu", "ν"},    {"xi", "ξ"},      {"pi", "π"},
+             {"rho", "ρ"},     {"sigma", "σ"},  {"tau", "τ"},   {"upsilon", "υ"}, {"phi", "φ"},
+             {"chi", "χ"},     {"psi", "ψ"},    {"omega", "ω"}, {"Gamma", "Γ"},   {"Delta", "Δ"},
+             {"Theta", "Θ"},   {"Lambda", "Λ"}, {"Xi", "Ξ"},    {"Pi", "Π"},      {"Sigma", "Σ"},
+             {"Upsilon", "Υ"}, {"Phi", "Φ"},    {"Psi", "Ψ"},   {"Omega", "Ω"},   {"infty", "∞"}};
 
 static void row(reader *r, const char *stop);
 

@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 20000, MOST_ROWS = 2000 };
+enum { MOST_STEPS = 20000, MOST_ROWS = 2000, MOST_FOLLOWED = 40 };
 
 /* ---- the default motion ---- */
 
-static cls_status column_names(const cls_system *s, const char ***out, size_t *n, cls_error *error) {
+static cls_status column_names(const cls_system *s, const char ***out, size_t *n,
+                               cls_error *error) {
     *n = cls_system_column_count(s);
     *out = clsi_calloc(*n, sizeof **out);
     if (!*out) return clsi_no_memory(error);
@@ -42,7 +43,8 @@ static cls_status walk(clsi_subject *s, cls_simulator *sim, double *row, cls_err
         cls_status status = cls_simulator_row(sim, row, error);
         if (!status) status = cls_table_append(s->own, row, error);
         if (status || done >= steps) return status;
-        if (cls_simulator_advance(sim, done + every <= steps ? every : steps - done, &s->stopped)) return CLS_OK;
+        if (cls_simulator_advance(sim, done + every <= steps ? every : steps - done, &s->stopped))
+            return CLS_OK;
     }
 }
 
@@ -55,12 +57,12 @@ static cls_status simulate(clsi_subject *s, cls_error *error) {
     cls_status status = cls_simulator_create(s->system, &o, &sim, &s->stopped);
     if (!status && s->given->start)
         memcpy(state, s->given->start, cls_system_state_count(s->system) * sizeof *state);
-    else if (!status &&
-             !(status = cls_starter_create(s->given->model ? NULL : s->system, s->given->model, &starter, &s->stopped)))
+    else if (!status && !(status = cls_starter_create(s->given->model ? NULL : s->system,
+                                                      s->given->model, &starter, &s->stopped)))
         status = cls_starter_state(starter, NULL, state, &s->stopped);
     if (!status) status = cls_simulator_start(sim, 0, state, &s->stopped);
     if (status) {
-        status = status == CLS_NO_MEMORY ? clsi_no_memory(error) : CLS_OK; /* the page says why */
+        status = status == CLS_MEMORY ? clsi_no_memory(error) : CLS_OK; /* the page says why */
     } else {
         status = new_table(s->system, &s->own, &row, error);
         if (!status) status = walk(s, sim, row, error);
@@ -82,53 +84,94 @@ static double cell(const cls_table *t, const char *name, size_t row) {
     return k < 0 ? NAN : cls_table_column(t, (size_t)k)[row];
 }
 
-static cls_status give_inputs(const clsi_subject *s, const clsi_trial *trial, cls_simulator *sim, cls_error *error) {
+static cls_status give_inputs(const clsi_subject *s, const clsi_trial *trial, cls_simulator *sim,
+                              cls_error *error) {
     size_t n = cls_system_input_count(s->system);
     if (!n) return CLS_OK;
     double *values = clsi_calloc(n * trial->rows, sizeof *values);
     if (!values) return clsi_no_memory(error);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < trial->rows; k++)
-            values[i * trial->rows + k] = cell(trial->data, cls_system_input_name(s->system, i), trial->first + k);
-    const double *time = cls_table_column(trial->data, (size_t)cls_table_find(trial->data, "time")) + trial->first;
+            values[i * trial->rows + k] =
+                cell(trial->data, cls_system_input_name(s->system, i), trial->first + k);
+    const double *time =
+        cls_table_column(trial->data, (size_t)cls_table_find(trial->data, "time")) + trial->first;
     cls_status status = cls_simulator_inputs(sim, trial->rows, time, values, CLS_HOLD_ZERO, error);
     free(values);
     return status;
 }
 
-static cls_status follow(const clsi_subject *s, const cls_starter *starter, clsi_trial *trial, cls_error *error) {
+/* The first rows of a trial as a table of their own: starts are read from files of one trajectory. */
+static cls_status first_rows(const clsi_trial *trial, cls_table **out, cls_error *error) {
+    size_t n = cls_table_columns(trial->data), kept = 0;
+    const char **names = clsi_calloc(n, sizeof *names);
+    const double **columns = clsi_calloc(n, sizeof *columns);
+    double *row = clsi_calloc(n, sizeof *row);
+    cls_status status = names && columns && row ? CLS_OK : clsi_no_memory(error);
+    *out = NULL;
+    for (size_t k = 0; k < n && !status; k++) {
+        if (!strcmp(cls_table_name(trial->data, k), "trajectory")) continue;
+        names[kept] = cls_table_name(trial->data, k);
+        columns[kept++] = cls_table_column(trial->data, k) + trial->first;
+    }
+    if (!status) status = cls_table_create(kept, names, out, error);
+    for (size_t r = 0; r < 2 && r < trial->rows && !status; r++) {
+        for (size_t k = 0; k < kept; k++) row[k] = columns[k][r];
+        status = cls_table_append(*out, row, error);
+    }
+    free(names), free(columns), free(row);
+    return status;
+}
+
+static cls_status start_state(const cls_starter *starter, const clsi_trial *trial, double *time, double *state,
+                              cls_error *error) {
+    cls_table *rows = NULL;
+    cls_status status = first_rows(trial, &rows, error);
+    if (!status) status = cls_starter_row(starter, rows, 0, trial->file, time, state, error);
+    cls_table_free(&rows);
+    return status;
+}
+
+static cls_status follow(const clsi_subject *s, const cls_starter *starter, clsi_trial *trial,
+                         cls_error *error) {
     cls_simulator *sim = NULL;
     cls_simulate_options o = cls_simulate_defaults();
-    double *row = NULL, *state = clsi_calloc(cls_system_state_count(s->system), sizeof *state), start;
+    double *row = NULL, *state = clsi_calloc(cls_system_state_count(s->system), sizeof *state),
+           start;
     if (!state) return clsi_no_memory(error);
     cls_status status = cls_simulator_create(s->system, &o, &sim, &trial->why);
     if (!status) status = give_inputs(s, trial, sim, &trial->why);
     if (!status)
-        status = cls_starter_row(starter, trial->data, trial->first, trial->file, &start, state, &trial->why);
+        status = start_state(starter, trial, &start, state, &trial->why);
     if (!status) status = cls_simulator_start(sim, start, state, &trial->why);
     if (!status) status = new_table(s->system, &trial->run, &row, &trial->why);
     for (size_t k = 0; k < trial->rows && !status; k++) {
-        if (k) status = cls_simulator_go(sim, cell(trial->data, "time", trial->first + k), &trial->why);
+        if (k)
+            status =
+                cls_simulator_go(sim, cell(trial->data, "time", trial->first + k), &trial->why);
         if (!status) status = cls_simulator_row(sim, row, &trial->why);
         if (!status) status = cls_table_append(trial->run, row, &trial->why);
     }
     cls_simulator_free(&sim);
     free(row), free(state);
-    return status == CLS_NO_MEMORY ? clsi_no_memory(error) : CLS_OK;
+    return status == CLS_MEMORY ? clsi_no_memory(error) : CLS_OK;
 }
 
 /* The trajectories of a table: rows with one number in the column `trajectory`. */
-static cls_status add_trials(clsi_subject *s, const cls_table *t, const char *name, cls_error *error) {
+static cls_status add_trials(clsi_subject *s, const cls_table *t, const char *name,
+                             cls_error *error) {
     size_t rows = cls_table_rows(t);
     int column = cls_table_find(t, "trajectory");
     const double *which = column < 0 ? NULL : cls_table_column(t, (size_t)column);
     for (size_t first = 0, end; first < rows; first = end) {
-        for (end = first + 1; end < rows && (!which || which[end] == which[first]); end++) {}
+        for (end = first + 1; end < rows && (!which || which[end] == which[first]); end++) {
+        }
         if (end - first < 2) continue;
         clsi_trial *more = realloc(s->trials, (s->n_trials + 1) * sizeof *more);
         if (!more) return clsi_no_memory(error);
         s->trials = more;
-        s->trials[s->n_trials++] = (clsi_trial){.file = name, .first = first, .rows = end - first, .data = t};
+        s->trials[s->n_trials++] =
+            (clsi_trial){.file = name, .first = first, .rows = end - first, .data = t};
     }
     return CLS_OK;
 }
@@ -141,7 +184,8 @@ static void score(const clsi_subject *s, clsi_channel *c) {
         double first = cell(t->data, c->name, t->first);
         size_t got = t->run ? cls_table_rows(t->run) : 0;
         for (size_t k = 1; k < t->rows; k++) {
-            double y = cell(t->data, c->name, t->first + k), ours = k < got ? cell(t->run, c->name, k) : NAN;
+            double y = cell(t->data, c->name, t->first + k),
+                   ours = k < got ? cell(t->run, c->name, k) : NAN;
             if (!isfinite(y)) continue;
             n++, sum += y, square += y * y;
             if (isfinite(first)) still += (y - first) * (y - first);
@@ -172,8 +216,8 @@ static cls_status make_channels(clsi_subject *s, const cls_table *t, cls_error *
     return CLS_OK;
 }
 
-static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const *data, const char *const *names,
-                          cls_error *error) {
+static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const *data,
+                          const char *const *names, cls_error *error) {
     cls_starter *starter = NULL;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n_data && !status; i++) {
@@ -181,9 +225,17 @@ static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const
             return clsi_fail(error, CLS_DATA, "%s: there is no column `time`", names[i]);
         status = add_trials(s, data[i], names[i], error);
     }
+    s->n_found = s->n_trials;
+    if (s->n_trials > MOST_FOLLOWED) { /* spread evenly */
+        for (size_t i = 0; i < MOST_FOLLOWED; i++)
+            s->trials[i] = s->trials[i * s->n_trials / MOST_FOLLOWED];
+        s->n_trials = MOST_FOLLOWED;
+    }
     if (!status)
-        status = cls_starter_create(s->given->model ? NULL : s->system, s->given->model, &starter, error);
-    for (size_t i = 0; i < s->n_trials && !status; i++) status = follow(s, starter, &s->trials[i], error);
+        status = cls_starter_create(s->given->model ? NULL : s->system, s->given->model, &starter,
+                                    error);
+    for (size_t i = 0; i < s->n_trials && !status; i++)
+        status = follow(s, starter, &s->trials[i], error);
     if (!status && s->n_trials) status = make_channels(s, data[0], error);
     cls_starter_free(&starter);
     return status;
@@ -192,7 +244,8 @@ static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const
 /* ---- together ---- */
 
 cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given, size_t n_data,
-                                const cls_table *const *data, const char *const *names, cls_error *error) {
+                                const cls_table *const *data, const char *const *names,
+                                cls_error *error) {
     *s = (clsi_subject){.given = given, .system = given->system, .motion = given->trajectory};
     cls_status status = CLS_OK;
     if (!s->system) return CLS_OK;
@@ -200,7 +253,7 @@ cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given
     if (!status && s->motion) {
         cls_audit_options o = cls_audit_defaults();
         cls_status judged = cls_audit_trajectory(s->system, s->motion, &o, &s->audit, &s->unjudged);
-        if (judged == CLS_NO_MEMORY) status = clsi_no_memory(error);
+        if (judged == CLS_MEMORY) status = clsi_no_memory(error);
     }
     if (!status && !given->trajectory) status = compare(s, n_data, data, names, error);
     return status;

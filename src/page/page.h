@@ -13,6 +13,7 @@
 #include <clausius/audit.h>
 #include <clausius/report.h>
 #include <clausius/simulate.h>
+#include "page/pending.h"
 
 /* ---- html.c ---- */
 
@@ -53,15 +54,15 @@ void clsi_mathml(clsi_text *t, const char *latex, size_t n);
 /* ---- measure.c ---- */
 
 typedef struct clsi_channel {
-    const char *name;                /* borrowed from the data table */
+    const char *name;                 /* borrowed from the data table */
     double rmse, persistence, spread; /* over all rows of all trajectories */
     size_t rows;
 } clsi_channel;
 
 /* A trajectory of the data and the free run of a subject at its times. */
 typedef struct clsi_trial {
-    const char *file;    /* borrowed */
-    size_t first, rows;  /* in the table */
+    const char *file;   /* borrowed */
+    size_t first, rows; /* in the table */
     const cls_table *data;
     cls_table *run; /* NULL: it could not be made */
     cls_error why;  /* then */
@@ -70,14 +71,14 @@ typedef struct clsi_trial {
 typedef struct clsi_subject {
     const cls_report_subject *given;
     const cls_system *system;
-    cls_table *own; /* simulated here */
+    cls_table *own;          /* simulated here */
     const cls_table *motion; /* own, or the trajectory that was given */
     cls_simulate_info laws;
     int simulated;
     cls_error stopped; /* .message[0]: why the simulation ended early */
     cls_audit *audit;
-    cls_error unjudged; /* .message[0]: why there is no audit */
-    size_t n_trials;
+    cls_error unjudged;       /* .message[0]: why there is no audit */
+    size_t n_trials, n_found; /* followed, of so many in the data */
     clsi_trial *trials;
     size_t n_channels;
     clsi_channel *channels;

@@ -12,7 +12,7 @@
 
 extern const char clsi_page_css[], clsi_page_try[];
 
-enum { MOST_TRIALS = 4, MOST_EQUATIONS = 30000, MOST_SCRIPT = 300000 };
+enum { MOST_TRIALS = 3, MOST_CHANNELS = 6, MOST_FORMULA = 4000, MOST_SCRIPT = 300000 };
 
 typedef struct page {
     clsi_text t;
@@ -37,7 +37,8 @@ static void name(page *p, const char *s) {
 }
 
 static void open_section(page *p, const char *id, const char *title) {
-    clsi_text_printf(&p->t, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>\n", id, id, id, title);
+    clsi_text_printf(&p->t, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>\n",
+                     id, id, id, title);
 }
 
 static void close_section(page *p) {
@@ -76,21 +77,27 @@ static void verdict(page *p, const clsi_subject *s) {
     else if (!laws)
         put(p, "<strong>Do not trust it:</strong> a law of physics is broken.");
     else if (s->n_channels && !beats_persistence(s))
-        put(p, "<strong>Lawful, but not useful:</strong> for at least one channel, keeping the first value predicts better.");
+        put(p, "<strong>Lawful, but not useful:</strong> for at least one channel, keeping the "
+               "first value predicts better.");
     else if (s->n_channels)
-        put(p, "<strong>Usable:</strong> it follows the measurements better than the trivial model and keeps energy and entropy as physics asks.");
+        put(p, "<strong>Usable:</strong> it follows the measurements better than the trivial model "
+               "and keeps energy and entropy as physics asks.");
     else
-        put(p, "<strong>Lawful:</strong> it keeps energy and entropy as physics asks. No measurements were given to compare with.");
+        put(p, "<strong>Lawful:</strong> it keeps energy and entropy as physics asks. No "
+               "measurements were given to compare with.");
     put(p, "</p>\n<p class=\"soft\">For an expert: ");
     if (s->simulated)
-        clsi_text_printf(&p->t, "%llu steps of %g by %s, largest energy error %.2g (relative %.1g), %llu entropy falls. ",
-                         (unsigned long long)s->laws.steps, s->laws.h, s->laws.scheme, s->laws.energy_max_error,
-                         s->laws.energy_relative, (unsigned long long)s->laws.entropy_falls);
+        clsi_text_printf(&p->t,
+                         "%llu steps of %g by %s, largest energy error %.2g (relative %.1g), %llu "
+                         "entropy falls. ",
+                         (unsigned long long)s->laws.steps, s->laws.h, s->laws.scheme,
+                         s->laws.energy_max_error, s->laws.energy_relative,
+                         (unsigned long long)s->laws.entropy_falls);
     for (size_t i = 0; i < s->n_channels; i++) {
         put(p, "RMSE of ");
         name(p, s->channels[i].name);
-        clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ", s->channels[i].rmse,
-                         s->channels[i].persistence, s->channels[i].spread);
+        clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ",
+                         s->channels[i].rmse, s->channels[i].persistence, s->channels[i].spread);
     }
     if (s->stopped.message[0]) {
         put(p, "The simulation ended: ");
@@ -108,13 +115,22 @@ static void verdict(page *p, const clsi_subject *s) {
 static void laws(page *p, const clsi_subject *s) {
     if (!s->audit) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"laws\"><table><thead><tr><th scope=\"col\">verdict</th><th scope=\"col\">law</th><th scope=\"col\" class=\"n\">value</th><th scope=\"col\" class=\"n\">limit</th><th scope=\"col\">what was seen</th></tr></thead><tbody>\n");
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+           "aria-label=\"laws\"><table><thead><tr><th scope=\"col\">verdict</th><th "
+           "scope=\"col\">law</th><th scope=\"col\" class=\"n\">value</th><th scope=\"col\" "
+           "class=\"n\">limit</th><th scope=\"col\">what was seen</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < cls_audit_count(s->audit); i++) {
         const cls_law *l = cls_audit_law(s->audit, i);
-        clsi_text_printf(&p->t, "<tr><td class=\"%s\">%s</td><td>", !l->passed ? "broken" : l->finding ? "soft" : "ok",
-                         !l->passed ? "broken" : l->finding ? "finding" : "holds");
+        clsi_text_printf(&p->t, "<tr><td class=\"%s\">%s</td><td>",
+                         !l->passed   ? "broken"
+                         : l->finding ? "soft"
+                                      : "ok",
+                         !l->passed   ? "broken"
+                         : l->finding ? "finding"
+                                      : "holds");
         name(p, l->name);
-        clsi_text_printf(&p->t, "</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td><td>", l->value, l->limit);
+        clsi_text_printf(&p->t, "</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td><td>",
+                         l->value, l->limit);
         clsi_html(&p->t, l->text, 0);
         put(p, "</td></tr>\n");
     }
@@ -123,8 +139,8 @@ static void laws(page *p, const clsi_subject *s) {
 
 /* ---- measured and simulated ---- */
 
-static void residual_chart(page *p, const clsi_trial *t, const char *channel, const double *time, const double *y,
-                           const double *ours, size_t rows) {
+static void residual_chart(page *p, const clsi_trial *t, const char *channel, const double *time,
+                           const double *y, const double *ours, size_t rows) {
     double *off = clsi_calloc(rows, sizeof *off);
     if (!off) {
         p->t.failed = 1;
@@ -134,8 +150,14 @@ static void residual_chart(page *p, const clsi_trial *t, const char *channel, co
     clsi_series s = {"measured minus simulated", CLSI_POINTS, rows, time, off, 4};
     clsi_text title = {0};
     clsi_text_printf(&title, "Residual of %s", channel);
-    clsi_chart c = {.title = title.data ? title.data : channel, .x_label = "time", .y_label = channel, .n = 1,
-                    .series = &s, .shade_from = NAN, .shade_to = NAN, .height = 120};
+    clsi_chart c = {.title = title.data ? title.data : channel,
+                    .x_label = "time",
+                    .y_label = channel,
+                    .n = 1,
+                    .series = &s,
+                    .shade_from = NAN,
+                    .shade_to = NAN,
+                    .height = 120};
     clsi_chart_write(&p->t, &c);
     clsi_text_clear(&title);
     free(off);
@@ -145,21 +167,32 @@ static void residual_chart(page *p, const clsi_trial *t, const char *channel, co
 /* One channel of one trajectory: the data as points, every subject as a line. */
 static void channel_chart(page *p, const char *channel, size_t trial) {
     const clsi_trial *t = &p->subjects[0].trials[trial];
-    const double *time = column(t->data, "time") + t->first, *y = column(t->data, channel) + t->first;
+    const double *time = column(t->data, "time") + t->first,
+                 *y = column(t->data, channel) + t->first;
     clsi_series s[7] = {{"measured", CLSI_POINTS, t->rows, time, y, 5}};
     size_t n = 1;
     for (size_t i = 0; i < p->n && n < 7; i++) {
         if (trial >= p->subjects[i].n_trials || !p->subjects[i].trials[trial].run) continue;
         const cls_table *run = p->subjects[i].trials[trial].run;
         if (!column(run, channel)) continue;
-        s[n] = (clsi_series){p->n > 1 ? p->subjects[i].given->name : "simulated, free run", CLSI_LINE,
-                             cls_table_rows(run), column(run, "time"), column(run, channel), (int)n - 1};
+        s[n] = (clsi_series){p->n > 1 ? p->subjects[i].given->name : "simulated, free run",
+                             CLSI_LINE,
+                             cls_table_rows(run),
+                             column(run, "time"),
+                             column(run, channel),
+                             (int)n - 1};
         n++;
     }
     clsi_text title = {0};
     clsi_text_printf(&title, "%s, trajectory %zu", channel, trial + 1);
-    clsi_chart c = {.title = title.data ? title.data : channel, .x_label = "time", .y_label = channel,
-                    .note = t->file, .n = n, .series = s, .shade_from = NAN, .shade_to = NAN};
+    clsi_chart c = {.title = title.data ? title.data : channel,
+                    .x_label = "time",
+                    .y_label = channel,
+                    .note = t->file,
+                    .n = n,
+                    .series = s,
+                    .shade_from = NAN,
+                    .shade_to = NAN};
     clsi_chart_write(&p->t, &c);
     clsi_text_clear(&title);
     if (n > 1) residual_chart(p, t, channel, time, y, s[1].y, s[1].n < t->rows ? s[1].n : t->rows);
@@ -169,7 +202,8 @@ static void comparison(page *p) {
     const clsi_subject *s = &p->subjects[0];
     if (!s->n_channels) return;
     open_section(p, "measured", "Measured and simulated");
-    put(p, "<p>Each free run begins at the first row of a trajectory and sees nothing of the rest but the inputs.</p>\n");
+    put(p, "<p>Each free run begins at the first row of a trajectory and sees nothing of the rest "
+           "but the inputs.</p>\n");
     size_t trials = s->n_trials < MOST_TRIALS ? s->n_trials : MOST_TRIALS;
     for (size_t k = 0; k < trials; k++) {
         for (size_t i = 0; i < p->n; i++)
@@ -180,10 +214,18 @@ static void comparison(page *p) {
                 clsi_html(&p->t, p->subjects[i].trials[k].why.message, 1000);
                 put(p, "</p>\n");
             }
-        for (size_t c = 0; c < s->n_channels; c++) channel_chart(p, s->channels[c].name, k);
+        for (size_t c = 0; c < s->n_channels && c < MOST_CHANNELS; c++)
+            channel_chart(p, s->channels[c].name, k);
     }
-    if (trials < s->n_trials)
-        clsi_text_printf(&p->t, "<p>%zu of %zu trajectories are drawn; the scores are over all of them.</p>\n", trials, s->n_trials);
+    if (s->n_channels > MOST_CHANNELS)
+        clsi_text_printf(&p->t,
+                         "<p>%d of %zu channels are drawn; the table of scores has all.</p>\n",
+                         MOST_CHANNELS, s->n_channels);
+    if (trials < s->n_found)
+        clsi_text_printf(&p->t,
+                         "<p>%zu of %zu trajectories are drawn; the scores are over %zu of them, "
+                         "spread evenly.</p>\n",
+                         trials, s->n_found, s->n_trials);
     close_section(p);
 }
 
@@ -191,13 +233,15 @@ static void scores(page *p) {
     const clsi_subject *first = &p->subjects[0];
     if (!first->n_channels) return;
     open_section(p, "scores", "Scores beside the trivial model");
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+           "aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
     for (size_t i = 0; i < p->n; i++) {
         put(p, "<th scope=\"col\" class=\"n\">RMSE, ");
         name(p, p->subjects[i].given->name);
         put(p, "</th>");
     }
-    put(p, "<th scope=\"col\" class=\"n\">persistence</th><th scope=\"col\" class=\"n\">spread of the data</th></tr></thead><tbody>\n");
+    put(p, "<th scope=\"col\" class=\"n\">persistence</th><th scope=\"col\" class=\"n\">spread of "
+           "the data</th></tr></thead><tbody>\n");
     for (size_t c = 0; c < first->n_channels; c++) {
         put(p, "<tr><td>");
         name(p, first->channels[c].name);
@@ -209,8 +253,8 @@ static void scores(page *p) {
             else
                 put(p, "<td class=\"n broken\">does not run to the end</td>");
         }
-        clsi_text_printf(&p->t, "<td class=\"n\">%.4g</td><td class=\"n\">%.4g</td></tr>\n", first->channels[c].persistence,
-                         first->channels[c].spread);
+        clsi_text_printf(&p->t, "<td class=\"n\">%.4g</td><td class=\"n\">%.4g</td></tr>\n",
+                         first->channels[c].persistence, first->channels[c].spread);
     }
     put(p, "</tbody></table></div>\n");
     close_section(p);
@@ -221,18 +265,24 @@ static void scores(page *p) {
 static void equations(page *p, const cls_system *s) {
     char *latex = NULL;
     if (cls_system_show(s, CLS_SHOW_EQUATIONS | CLS_SHOW_LATEX, &latex, NULL)) return;
-    if (strlen(latex) > MOST_EQUATIONS) {
-        put(p, "<p class=\"soft\">The formulas are too long to be typeset here; <code>clausius show</code> prints them.</p>\n");
-    } else {
-        for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
-            end = line + strcspn(line, "\n");
-            if (memchr(line, '&', (size_t)(end - line))) {
-                put(p, "<div class=\"eq\" tabindex=\"0\" role=\"region\" aria-label=\"equation\">");
-                clsi_mathml(&p->t, line, (size_t)(end - line));
-                put(p, "</div>\n");
-            }
+    size_t long_ones = 0;
+    for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        if (!memchr(line, '&', (size_t)(end - line))) continue;
+        if (end - line > MOST_FORMULA) {
+            long_ones++;
+            continue;
         }
+        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"region\" aria-label=\"equation\">");
+        clsi_mathml(&p->t, line, (size_t)(end - line));
+        put(p, "</div>\n");
     }
+    if (long_ones)
+        clsi_text_printf(
+            &p->t,
+            "<p class=\"soft\">%zu formulas with learned parts are too long to be typeset here; "
+            "<code>clausius show --equations</code> prints them.</p>\n",
+            long_ones);
     cls_text_free(&latex);
 }
 
@@ -251,21 +301,22 @@ static void found(page *p, const clsi_subject *s) {
 
 /* A picture that another room writes to a file, as inline SVG. */
 static void bond_graph(page *p, const cls_system *s) {
-    char path[] = "/tmp/clausius-bond-XXXXXX.svg", *svg = NULL;
-    int file = mkstemps(path, 4);
+    char folder[] = "/tmp/clausius-page-XXXXXX", path[64], *svg = NULL;
     size_t length;
-    if (file < 0) return;
-    close(file);
+    if (!mkdtemp(folder)) return;
+    snprintf(path, sizeof path, "%s/bonds.svg", folder);
     if (!cls_bond_graph(s, path, NULL) && !clsi_read_file(path, 1 << 20, &svg, &length, NULL)) {
         const char *at = strstr(svg, "<svg");
         if (at) {
-            put(p, "<h3>Bond graph</h3><figure role=\"img\" aria-label=\"bond graph of the components\">");
+            put(p, "<h3>Bond graph</h3><figure role=\"img\" aria-label=\"bond graph of the "
+                   "components\">");
             put(p, at);
             put(p, "</figure>\n");
         }
     }
     free(svg);
     unlink(path);
+    rmdir(folder);
 }
 
 static void system_section(page *p) {
@@ -287,7 +338,8 @@ static void system_section(page *p) {
 
 /* ---- energy and entropy ---- */
 
-static void series_chart(page *p, const cls_table *t, const char *word, const char *title, int style, int drift) {
+static void series_chart(page *p, const cls_table *t, const char *word, const char *title,
+                         int style, int drift) {
     const double *x = column(t, "time"), *y = column(t, word);
     size_t n = cls_table_rows(t);
     if (!x || !y || !n) return;
@@ -305,27 +357,42 @@ static void series_chart(page *p, const cls_table *t, const char *word, const ch
         if (heat) z[k] -= heat[k] - heat[0];
     }
     clsi_series s = {word, CLSI_LINE, n, x, z, style};
-    clsi_chart c = {.title = title, .x_label = "time", .y_label = word, .n = 1, .series = &s, .shade_from = NAN,
-                    .shade_to = NAN, .height = 180};
+    clsi_chart c = {.title = title,
+                    .x_label = "time",
+                    .y_label = word,
+                    .n = 1,
+                    .series = &s,
+                    .shade_from = NAN,
+                    .shade_to = NAN,
+                    .height = 180};
     clsi_chart_write(&p->t, &c);
     free(z);
 }
 
 /* Where the energy went: what came in as work and heat, and what is stored. */
 static void balance(page *p, const cls_table *t) {
-    const double *energy = column(t, "energy"), *work = column(t, "work"), *heat = column(t, "heat");
+    const double *energy = column(t, "energy"), *work = column(t, "work"),
+                 *heat = column(t, "heat");
     size_t n = cls_table_rows(t);
     if (!energy || !n) return;
-    double parts[3] = {work ? work[n - 1] - work[0] : 0, heat ? heat[n - 1] - heat[0] : 0, energy[n - 1] - energy[0]};
-    static const char *const words[] = {"work done on it", "heat given to it", "change of its energy"};
+    double parts[3] = {work ? work[n - 1] - work[0] : 0, heat ? heat[n - 1] - heat[0] : 0,
+                       energy[n - 1] - energy[0]};
+    static const char *const words[] = {"work done on it", "heat given to it",
+                                        "change of its energy"};
     double most = fmax(fabs(parts[0]), fmax(fabs(parts[1]), fabs(parts[2])));
-    put(p, "<figure><svg viewBox=\"0 0 720 96\" role=\"img\"><title>Where the energy went</title><desc>bars of work, heat and stored energy</desc>");
+    put(p, "<figure><svg viewBox=\"0 0 720 96\" role=\"img\"><title>Where the energy "
+           "went</title><desc>bars of work, heat and stored energy</desc>");
     for (int i = 0; i < 3; i++) {
         double length = most > 0 ? 220 * parts[i] / most : 0;
-        clsi_text_printf(&p->t, "<text x=\"0\" y=\"%d\">%s</text><rect class=\"p f%d\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"16\"/><text x=\"640\" y=\"%d\">%.4g</text>",
-                         22 + 30 * i, words[i], i, length < 0 ? 400 + length : 400, 10 + 30 * i, fmax(1, fabs(length)), 22 + 30 * i, parts[i]);
+        clsi_text_printf(
+            &p->t,
+            "<text x=\"0\" y=\"%d\">%s</text><rect class=\"p f%d\" x=\"%.1f\" y=\"%d\" "
+            "width=\"%.1f\" height=\"16\"/><text x=\"640\" y=\"%d\">%.4g</text>",
+            22 + 30 * i, words[i], i, length < 0 ? 400 + length : 400, 10 + 30 * i,
+            fmax(1, fabs(length)), 22 + 30 * i, parts[i]);
     }
-    put(p, "</svg><figcaption><strong>Where the energy went</strong>: work and heat that came in, and what is stored at the end.</figcaption></figure>\n");
+    put(p, "</svg><figcaption><strong>Where the energy went</strong>: work and heat that came in, "
+           "and what is stored at the end.</figcaption></figure>\n");
 }
 
 static void energy(page *p, const clsi_subject *s) {
@@ -336,7 +403,8 @@ static void energy(page *p, const clsi_subject *s) {
         if (strcmp(word, "energy") && strcmp(word, "entropy") && strcmp(word, "trajectory"))
             series_chart(p, s->motion, word, word, 0, 0);
     }
-    series_chart(p, s->motion, "energy", "Energy error: E minus its first value, less work and heat", 4, 1);
+    series_chart(p, s->motion, "energy",
+                 "Energy error: E minus its first value, less work and heat", 4, 1);
     series_chart(p, s->motion, "entropy", "Entropy of everything", 2, 0);
     balance(p, s->motion);
 }
@@ -350,7 +418,8 @@ static void provenance(page *p, const clsi_subject *s) {
     json_t *value;
     if (!o) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"provenance\"><table><tbody>\n");
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+           "aria-label=\"provenance\"><table><tbody>\n");
     json_object_foreach(o, key, value) {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
         put(p, "<tr><th scope=\"row\">");
@@ -374,10 +443,14 @@ static void data_section(page *p) {
         name(p, p->names[i]);
         clsi_text_printf(&p->t, ": %zu rows", cls_table_rows(p->data[i]));
         if (!cls_table_inspect_time(p->data[i], &f, NULL) && f.known) {
-            clsi_text_printf(&p->t, " in %zu trajector%s, every %.4g from %.4g to %.4g", f.trajectories,
-                             f.trajectories == 1 ? "y" : "ies", f.spacing, f.first, f.last);
-            if (f.gaps) clsi_text_printf(&p->t, "; <strong>%zu gaps</strong>, the widest %.4g after %.4g", f.gaps, f.widest, f.widest_after);
-            if (f.duplicates) clsi_text_printf(&p->t, "; <strong>%zu repeated times</strong>", f.duplicates);
+            clsi_text_printf(&p->t, " in %zu trajector%s, every %.4g from %.4g to %.4g",
+                             f.trajectories, f.trajectories == 1 ? "y" : "ies", f.spacing, f.first,
+                             f.last);
+            if (f.gaps)
+                clsi_text_printf(&p->t, "; <strong>%zu gaps</strong>, the widest %.4g after %.4g",
+                                 f.gaps, f.widest, f.widest_after);
+            if (f.duplicates)
+                clsi_text_printf(&p->t, "; <strong>%zu repeated times</strong>", f.duplicates);
             if (f.jitter > 0.01 * f.spacing) clsi_text_printf(&p->t, "; jitter %.2g", f.jitter);
         }
         for (size_t k = 0; k < cls_table_columns(p->data[i]); k++) {
@@ -411,19 +484,16 @@ static void source(page *p) {
 
 /* The module's text with its exports made local and nothing that could end a script element. */
 static int script_of(const clsi_subject *s, char **out) {
-    char path[] = "/tmp/clausius-page-XXXXXX.mjs";
     cls_export_options o = cls_export_defaults();
-    cls_export_info info;
-    size_t length = 0;
-    int file = mkstemps(path, 4);
-    *out = NULL;
-    if (file < 0) return 0;
-    close(file);
+    clsi_export *e = NULL;
+    clsi_text text = {0};
     o.start = s->given->start;
-    int made = !cls_export("js", s->system, s->given->model, &o, path, &info, NULL) &&
-               !clsi_read_file(path, MOST_SCRIPT, out, &length, NULL);
-    unlink(path);
-    if (!made) return 0;
+    int made = !clsi_export_create(s->system, s->given->model, &o, &e, NULL) &&
+               !clsi_export_module(e, &text, NULL) && text.length < MOST_SCRIPT;
+    clsi_export_free(&e);
+    *out = made ? clsi_text_take(&text) : NULL;
+    clsi_text_clear(&text);
+    if (!*out) return 0;
     for (char *at = *out; (at = strstr(at, "export ")) != NULL; at += 7)
         if (at == *out || at[-1] == '\n') memset(at, ' ', 7);
     for (char *at = *out; (at = strstr(at, "</")) != NULL; at += 2) at[1] = ' ';
@@ -457,10 +527,14 @@ static void try_it(page *p) {
     }
     open_section(p, "try-it", "Try it");
     put(p, "<noscript><p>The model can be run in this page when JavaScript is on.</p></noscript>\n"
-           "<div id=\"try\" class=\"try\" hidden><div class=\"controls\"></div><p class=\"warn\" role=\"status\"></p>"
-           "<p><button type=\"button\" class=\"run\">Run</button> <label for=\"try-what\" style=\"display:inline\">shown: </label><select id=\"try-what\"></select></p>"
-           "<canvas role=\"img\" aria-label=\"the motion that was run\"></canvas><p class=\"laws\" role=\"status\"></p>"
-           "<p class=\"soft\">The step is the exported one; functions of a browser differ from libm in the last digits.</p></div>\n");
+           "<div id=\"try\" class=\"try\" hidden><div class=\"controls\"></div><p class=\"warn\" "
+           "role=\"status\"></p>"
+           "<p><button type=\"button\" class=\"run\">Run</button> <label for=\"try-what\" "
+           "style=\"display:inline\">shown: </label><select id=\"try-what\"></select></p>"
+           "<canvas role=\"img\" aria-label=\"the motion that was run\"></canvas><p class=\"laws\" "
+           "role=\"status\"></p>"
+           "<p class=\"soft\">The step is the exported one; functions of a browser differ from "
+           "libm in the last digits.</p></div>\n");
     ranges(p, p->subjects[0].given->model);
     put(p, "<script type=\"module\">\n");
     put(p, script);
@@ -485,8 +559,10 @@ static void title(page *p) {
 }
 
 static void head(page *p) {
-    put(p, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<title>");
+    put(p, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+           "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+           "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<title>");
     title(p);
     put(p, " - clausius report</title>\n<style>\n");
     put(p, clsi_page_css);
@@ -501,15 +577,26 @@ static void head(page *p) {
             break;
         }
     put(p, "<nav aria-label=\"sections\"><ul>");
-    static const char *const links[][2] = {{"verdict", "Verdict"}, {"laws", "Laws"}, {"measured", "Measured"}, {"scores", "Scores"}, {"found", "Found"}, {"system", "System"},
-                                           {"energy", "Energy and entropy"}, {"data", "Data"}, {"made", "How it was made"}, {"try-it", "Try it"}};
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) clsi_text_printf(&p->t, "<!--%s--><li><a href=\"#%s\">%s</a></li><!--%s-->", links[i][0], links[i][0], links[i][1], links[i][0]);
+    static const char *const links[][2] = {{"verdict", "Verdict"},
+                                           {"laws", "Laws"},
+                                           {"measured", "Measured"},
+                                           {"scores", "Scores"},
+                                           {"found", "Found"},
+                                           {"system", "System"},
+                                           {"energy", "Energy and entropy"},
+                                           {"data", "Data"},
+                                           {"made", "How it was made"},
+                                           {"try-it", "Try it"}};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        clsi_text_printf(&p->t, "<!--%s--><li><a href=\"#%s\">%s</a></li><!--%s-->", links[i][0],
+                         links[i][0], links[i][1], links[i][0]);
     put(p, "</ul></nav></header>\n<main>\n");
 }
 
 /* Links of sections that are not there are taken out again. */
 static void prune_links(page *p) {
-    static const char *const ids[] = {"measured", "scores", "found", "data", "try-it", "laws", "energy", "system"};
+    static const char *const ids[] = {"measured", "scores", "found",  "data",
+                                      "try-it",   "laws",   "energy", "system"};
     if (p->t.failed) return;
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         char section[48], mark[32];
@@ -517,11 +604,14 @@ static void prune_links(page *p) {
         snprintf(mark, sizeof mark, "<!--%s-->", ids[i]);
         if (strstr(p->t.data, section)) continue;
         char *from = strstr(p->t.data, mark), *to = from ? strstr(from + 1, mark) : NULL;
-        if (to) memmove(from, to, p->t.length - (size_t)(to - p->t.data) + 1), p->t.length -= (size_t)(to - from);
+        if (to)
+            memmove(from, to, p->t.length - (size_t)(to - p->t.data) + 1),
+                p->t.length -= (size_t)(to - from);
     }
 }
 
-static void each(page *p, const char *id, const char *words, void (*what)(page *, const clsi_subject *)) {
+static void each(page *p, const char *id, const char *words,
+                 void (*what)(page *, const clsi_subject *)) {
     size_t before = p->t.length;
     open_section(p, id, words);
     size_t opened = p->t.length;
@@ -563,16 +653,20 @@ static void body(page *p) {
     source(p);
     close_section(p);
     try_it(p);
-    put(p, "</main>\n<footer><p class=\"soft\">One file, no network. Numbers behind each picture are in its table.</p></footer></body></html>\n");
+    put(p, "</main>\n<footer><p class=\"soft\">One file, no network. Numbers behind each picture "
+           "are in its table.</p></footer></body></html>\n");
 }
 
 static cls_status measure(page *p, size_t n, const cls_report_subject *subjects, cls_error *error) {
-    if (!n) return clsi_fail(error, CLS_USAGE, "a report is about at least one system, model or trajectory");
+    if (!n)
+        return clsi_fail(error, CLS_USAGE,
+                         "a report is about at least one system, model or trajectory");
     p->subjects = clsi_calloc(n, sizeof *p->subjects);
     if (!p->subjects) return clsi_no_memory(error);
     cls_status status = CLS_OK;
     for (; p->n < n && !status; p->n++)
-        status = clsi_subject_measure(&p->subjects[p->n], &subjects[p->n], p->n_data, p->data, p->names, error);
+        status = clsi_subject_measure(&p->subjects[p->n], &subjects[p->n], p->n_data, p->data,
+                                      p->names, error);
     return status;
 }
 
@@ -584,8 +678,9 @@ static cls_status finish(page *p, cls_status status, char **out, cls_error *erro
     return status || *out ? status : clsi_no_memory(error);
 }
 
-cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t n_data, const cls_table *const *data,
-                           const char *const *names, const cls_report_options *options, char **html, cls_error *error) {
+cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t n_data,
+                           const cls_table *const *data, const char *const *names,
+                           const cls_report_options *options, char **html, cls_error *error) {
     cls_report_options defaults = cls_report_defaults();
     page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
     *html = NULL;
@@ -601,13 +696,17 @@ cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t 
 static void subject_json(page *p, const clsi_subject *s) {
     put(p, "{\"name\": ");
     clsi_json_string(&p->t, s->given->name);
-    clsi_text_printf(&p->t, ", \"passed\": %s", !s->audit ? "null" : cls_audit_passed(s->audit) ? "true" : "false");
+    clsi_text_printf(&p->t, ", \"passed\": %s",
+                     !s->audit                    ? "null"
+                     : cls_audit_passed(s->audit) ? "true"
+                                                  : "false");
     put(p, ", \"laws\": [");
     for (size_t i = 0; s->audit && i < cls_audit_count(s->audit); i++) {
         const cls_law *l = cls_audit_law(s->audit, i);
         put(p, i ? ", {\"name\": " : "{\"name\": ");
         clsi_json_string(&p->t, l->name);
-        clsi_text_printf(&p->t, ", \"passed\": %s, \"finding\": %s, \"value\": ", l->passed ? "true" : "false", l->finding ? "true" : "false");
+        clsi_text_printf(&p->t, ", \"passed\": %s, \"finding\": %s, \"value\": ",
+                         l->passed ? "true" : "false", l->finding ? "true" : "false");
         clsi_json_number(&p->t, l->value);
         put(p, ", \"limit\": ");
         clsi_json_number(&p->t, l->limit);
@@ -633,13 +732,15 @@ static void subject_json(page *p, const clsi_subject *s) {
         clsi_json_number(&p->t, s->laws.energy_max_error);
         put(p, ", \"relative\": ");
         clsi_json_number(&p->t, s->laws.energy_relative);
-        clsi_text_printf(&p->t, "}, \"entropy\": {\"falls\": %llu}", (unsigned long long)s->laws.entropy_falls);
+        clsi_text_printf(&p->t, "}, \"entropy\": {\"falls\": %llu}",
+                         (unsigned long long)s->laws.entropy_falls);
     }
     put(p, "}");
 }
 
-cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t n_data, const cls_table *const *data,
-                           const char *const *names, const cls_report_options *options, char **json, cls_error *error) {
+cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t n_data,
+                           const cls_table *const *data, const char *const *names,
+                           const cls_report_options *options, char **json, cls_error *error) {
     cls_report_options defaults = cls_report_defaults();
     page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
     *json = NULL;
@@ -655,9 +756,9 @@ cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t 
     return finish(&p, status, json, error);
 }
 
-cls_status cls_report_write(size_t n, const cls_report_subject *subjects, size_t n_data, const cls_table *const *data,
-                            const char *const *names, const cls_report_options *options, const char *path,
-                            cls_error *error) {
+cls_status cls_report_write(size_t n, const cls_report_subject *subjects, size_t n_data,
+                            const cls_table *const *data, const char *const *names,
+                            const cls_report_options *options, const char *path, cls_error *error) {
     char *html;
     clsi_file f;
     cls_status status = cls_report_html(n, subjects, n_data, data, names, options, &html, error);

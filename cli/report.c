@@ -1,0 +1,128 @@
+/* clausius report: one self-contained HTML page about systems, models and trajectories. */
+#include "cli.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { max_subjects = 6, max_data = 64 };
+
+typedef struct work {
+    size_t n, n_data;
+    cls_report_subject subjects[max_subjects];
+    cli_motion motions[max_subjects];
+    cls_table *trajectories[max_subjects], *data[max_data];
+    const char *names[max_data];
+} work;
+
+static int is_system(const char *word) {
+    if (cls_model_is_path(word)) return 1;
+    for (size_t i = 0; i < cls_builtin_count(); i++)
+        if (!strcmp(cls_builtin_name(i), word)) return 1;
+    size_t n = strlen(word);
+    return n > 9 && !strcmp(word + n - 9, ".clausius");
+}
+
+/* A trajectory that clausius wrote names its system; any other is shown and not judged. */
+static cls_status open_trajectory(const cli_arguments *a, const char *path, cli_motion *m,
+                                  cls_table **t, cls_report_subject *s, cls_error *error) {
+    cls_status status = cls_table_read(path, t, error);
+    const char *system = status ? NULL : cls_table_note(*t, "system");
+    (void)a;
+    if (system && !cli_motion_open(system, cls_table_note(*t, "set"), m, NULL))
+        s->system = m->system, s->model = NULL;
+    s->trajectory = *t;
+    return status;
+}
+
+static cls_status open_subject(const cli_arguments *a, work *w, const char *word,
+                               cls_error *error) {
+    cls_report_subject *s = &w->subjects[w->n];
+    cli_motion *m = &w->motions[w->n];
+    cls_status status;
+    s->name = word;
+    if (is_system(word)) {
+        status = cli_motion_load(word, cli_value(a, "set"), cli_value(a, "start"), NULL, m, error);
+        if (!status) s->system = m->system, s->model = m->model, s->start = m->state;
+    } else {
+        status = open_trajectory(a, word, m, &w->trajectories[w->n], s, error);
+    }
+    w->n++;
+    return status;
+}
+
+static cls_status open_data(const cli_arguments *a, work *w, cls_error *error) {
+    char **files = NULL;
+    size_t n = 0;
+    if (!cli_given(a, "data")) return CLS_OK;
+    cls_status status = cli_words("--data", cli_value(a, "data"), &n, &files, error);
+    if (!status && n > max_data)
+        status = cli_fail(error, CLS_USAGE, "--data takes at most %d files", max_data);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = cls_table_read(files[i], &w->data[i], error);
+        w->names[i] = files[i];
+        w->n_data = i + 1;
+    }
+    if (status) free(files), w->n_data = w->n_data ? w->n_data : 0;
+    /* on success the names stay in use until the program ends the command */
+    return status;
+}
+
+static cls_status write_page(const cli_arguments *a, const work *w, cls_error *error) {
+    cls_report_options o = cls_report_defaults();
+    const cls_table *const *data = (const cls_table *const *)w->data;
+    o.title = cli_value(a, "title");
+    if (cli_given(a, "json")) {
+        char *json;
+        cls_status status =
+            cls_report_json(w->n, w->subjects, w->n_data, data, w->names, &o, &json, error);
+        if (!status) puts(json);
+        cls_text_free(&json);
+        if (status || !cli_value(a, "output")) return status;
+    }
+    cls_status status = cls_report_write(w->n, w->subjects, w->n_data, data, w->names, &o,
+                                         cli_value(a, "output"), error);
+    if (!status && !cli_given(a, "json")) fprintf(stderr, "written %s\n", cli_value(a, "output"));
+    return status;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    work w = {0};
+    cls_status status = CLS_OK;
+    if (!cli_value(a, "output") && !cli_given(a, "json"))
+        return cli_fail(error, CLS_USAGE, "say where the page goes: -o OUT.html");
+    cli_catch_signals();
+    for (size_t i = 0; i < a->n_words && !status; i++)
+        status = open_subject(a, &w, a->words[i], error);
+    if (!status) status = open_data(a, &w, error);
+    if (!status) status = write_page(a, &w, error);
+    for (size_t i = 0; i < w.n; i++)
+        cls_table_free(&w.trajectories[i]), cli_motion_free(&w.motions[i]);
+    for (size_t i = 0; i < w.n_data; i++) cls_table_free(&w.data[i]);
+    return status;
+}
+
+static const cli_option option_table[] = {
+    {"output", 'o', "FILE", "the page, .html"},
+    {"data", 0, "FILES",
+     "measured trajectories, separated by commas: each is followed in a free run"},
+    {"start", 0, "VALUES", "start of the motion that is shown: \"x=0, v.x=-0.5\""},
+    {"set", 0, "VALUES", "parameters of a system: \"m=2\""},
+    {"title", 0, "TEXT", "instead of the names"},
+    {"json", 0, NULL, "the numbers of the page as one JSON object on stdout"},
+    {0},
+};
+
+const cli_command cli_report = {
+    .name = "report",
+    .doc = "one self-contained page: verdict, laws, comparison, what was found, the model to try",
+    .usage = "SYSTEM|MODEL|TRAJECTORY... -o OUT.html [options]",
+    .examples = "  clausius report learned.safetensors --data test.csv -o report.html\n"
+                "  clausius report a.safetensors b.safetensors --data test.csv -o both.html\n"
+                "  clausius report thermal-oscillator -o oscillator.html\n",
+    .notes = "Several subjects stand side by side. The page needs no network and no JavaScript; "
+             "with it, the first\n"
+             "subject can be run in the page. The same inputs give the same bytes.\n",
+    .options = option_table,
+    .min_words = 1,
+    .max_words = max_subjects,
+    .run = run,
+};

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# clausius report, from outside.
+. "$(dirname "$0")/../cli/lib.sh"
+
+test_report_of_a_system() {
+    run "$CLAUSIUS" report thermal-oscillator -o page.html
+    expect_ok
+    expect_file page.html
+    expect_in_file 'id="laws"' page.html
+    expect_in_file 'Bond graph' page.html
+    run "$CLAUSIUS" report thermal-oscillator -o again.html
+    expect_same page.html again.html
+}
+
+test_report_of_a_model_with_data() {
+    run "$CLAUSIUS" simulate mass-spring --samples 20 --sample "q~U(-1,1), v.q~U(-1,1)" --seed 1 --steps 20 --quiet -o train.csv
+    expect_ok
+    run "$CLAUSIUS" learn mass-spring train.csv --unknown V -o m.safetensors --report learned.html
+    expect_ok
+    expect_file learned.html
+    run "$CLAUSIUS" report m.safetensors --data train.csv -o page.html
+    expect_ok
+    expect_in_file 'Scores beside the trivial model' page.html
+    expect_in_file 'What was found' page.html
+    run "$CLAUSIUS" report m.safetensors mass-spring --data train.csv --json
+    expect_ok
+    expect_json 'len(d["subjects"]) == 2 and d["subjects"][0]["passed"] and d["subjects"][0]["channels"][0]["rmse"] < 1e-3'
+}
+
+test_report_of_a_file() {
+    printf 'time,a<b>\n0,1\n1,2\n2,4\n' >x.csv
+    run "$CLAUSIUS" report x.csv -o x.html
+    expect_ok
+    expect_in_file 'shown, not judged' x.html
+    expect_in_file 'a&lt;b&gt;' x.html
+}
+
+test_report_says_what_is_missing() {
+    run "$CLAUSIUS" report pendulum
+    expect_exit 2
+    expect_stderr 'OUT.html'
+    run "$CLAUSIUS" report pendulum -o nowhere/x.html
+    expect_exit 5
+    expect_no_file nowhere
+    run "$CLAUSIUS" report pendulum --data absent.csv -o x.html
+    expect_exit 5
+    expect_no_file x.html
+}
+
+# No scroll sideways, no message on the console, every picture has a size: as Chromium sees it.
+test_report_in_a_browser() {
+    local browser
+    browser=$(command -v chromium || command -v chromium-browser) || skip 'no Chromium here'
+    run "$CLAUSIUS" report adiabatic-piston -o page.html
+    expect_ok
+    sed 's#</body>#<script>onload = () => setTimeout(() => { const bad = [...document.querySelectorAll("svg,canvas")].filter(x => !x.closest("details") \&\& x.getBoundingClientRect().width < 50).length; document.title = "wide " + (document.documentElement.scrollWidth > innerWidth + 1) + " empty " + bad + " laws " + document.querySelector(".laws").textContent; }, 1500);</script></body>#' page.html >probe.html
+    for width in 390 1280; do
+        run "$browser" --headless --no-sandbox --disable-gpu --virtual-time-budget=6000 --window-size=$width,900 --dump-dom "file://$PWD/probe.html"
+        expect_stdout '<title>wide false empty 0 laws [0-9]+ steps of'
+        expect_no_stderr 'CONSOLE'
+    done
+}
+
+run_tests

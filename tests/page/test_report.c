@@ -1,0 +1,153 @@
+/* The page: hostile names are text, the same inputs give the same bytes, every picture has a title,
+ * its numbers stand beside it, and formulas become MathML. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "page/page.h"
+#include <clausius/graph.h>
+#include <clausius/report.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *page_of(const char *system, size_t n_data, const cls_table *const *data,
+                     const char *const *names) {
+    cls_system *s = NULL;
+    cls_error error = {0};
+    char *html = NULL;
+    if (cls_system_load(system, NULL, &s, &error)) fail_msg("%s", error.message);
+    cls_report_subject subject = {.name = system, .system = s};
+    if (cls_report_html(1, &subject, n_data, data, names, NULL, &html, &error))
+        fail_msg("%s", error.message);
+    cls_system_free(&s);
+    return html;
+}
+
+static size_t count(const char *text, const char *word) {
+    size_t n = 0;
+    for (; (text = strstr(text, word)) != NULL; text += strlen(word)) n++;
+    return n;
+}
+
+static void same_bytes(void **unused) {
+    (void)unused;
+    char *a = page_of("thermal-oscillator", 0, NULL, NULL),
+         *b = page_of("thermal-oscillator", 0, NULL, NULL);
+    assert_string_equal(a, b);
+    assert_true(strlen(a) < 500000);
+    cls_text_free(&a), cls_text_free(&b);
+}
+
+/* Every section that a link names is there; every picture has a title and a table of its numbers. */
+static void page_is_whole(void **unused) {
+    (void)unused;
+    char *html = page_of("adiabatic-piston", 0, NULL, NULL);
+    for (const char *at = html; (at = strstr(at, "href=\"#")) != NULL; at++) {
+        char id[64];
+        snprintf(id, sizeof id, "id=\"%.*s\"", (int)strcspn(at + 7, "\""), at + 7);
+        if (!strstr(html, id)) fail_msg("no section %s", id);
+    }
+    assert_int_equal(count(html, "<svg"), count(html, "</title><desc>"));
+    assert_true(count(html, "<figure>") >= 4);
+    assert_true(count(html, "<math") >= 5);
+    assert_int_equal(count(html, "<section"), count(html, "</section>"));
+    assert_int_equal(count(html, "http://") + count(html, "https://"),
+                     count(html, "http://www.w3.org"));
+    assert_non_null(strstr(html, "Lawful:"));
+    cls_text_free(&html);
+}
+
+static const char hostile[] = "<script>alert(1)</script>\"'&\x1b[31m\xe2\x80\xae\x7f\xff";
+
+static void hostile_names_are_text(void **unused) {
+    (void)unused;
+    char *longer = malloc(10001);
+    memset(longer, 'x', 10000), longer[10000] = 0;
+    const char *names[] = {"time", "x", hostile, longer};
+    cls_table *t = NULL;
+    cls_error error = {0};
+    assert_int_equal(cls_table_create(4, names, &t, &error), CLS_OK);
+    for (int k = 0; k < 5; k++) {
+        double row[] = {0.01 * k, 0.001 * k, k, k};
+        assert_int_equal(cls_table_append(t, row, &error), CLS_OK);
+    }
+    cls_report_subject subject = {.name = hostile, .trajectory = t};
+    char *html = NULL;
+    assert_int_equal(cls_report_html(1, &subject, 0, NULL, NULL, NULL, &html, &error), CLS_OK);
+    assert_null(strstr(html, "<script>alert"));
+    assert_null(strchr(html, 0x1b));
+    assert_null(strstr(html, "\xe2\x80\xae"));
+    assert_null(strchr(html, '\xff'));
+    assert_non_null(strstr(html, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+    assert_true(strlen(html) < 100000);
+    cls_text_free(&html);
+    cls_table_free(&t);
+    free(longer);
+}
+
+/* A model that follows its own data exactly beats keeping the first value. */
+static void free_run_is_scored(void **unused) {
+    (void)unused;
+    cls_system *s = NULL;
+    cls_error error = {0};
+    cls_simulator *sim = NULL;
+    cls_table *t = NULL;
+    char *json = NULL;
+    const char *columns[] = {"time", "q", "v.q"};
+    assert_int_equal(cls_system_load("pendulum", NULL, &s, &error), CLS_OK);
+    cls_simulate_options o = cls_simulate_defaults();
+    double state[2], row[3];
+    assert_int_equal(cls_simulator_create(s, &o, &sim, &error), CLS_OK);
+    assert_int_equal(cls_system_start(s, NULL, state, &error), CLS_OK);
+    assert_int_equal(cls_simulator_start(sim, 0, state, &error), CLS_OK);
+    assert_int_equal(cls_table_create(3, columns, &t, &error), CLS_OK);
+    for (int k = 0; k < 50; k++) {
+        const double *z = cls_simulator_state(sim);
+        row[0] = cls_simulator_time(sim), row[1] = z[0], row[2] = z[1];
+        assert_int_equal(cls_table_append(t, row, &error), CLS_OK);
+        assert_int_equal(cls_simulator_advance(sim, 1, &error), CLS_OK);
+    }
+    const cls_table *data[] = {t};
+    const char *names[] = {"run.csv"};
+    cls_report_subject subject = {.name = "pendulum", .system = s};
+    if (cls_report_json(1, &subject, 1, data, names, NULL, &json, &error))
+        fail_msg("%s", error.message);
+    const char *rmse = strstr(json, "\"rmse\": "), *still = strstr(json, "\"persistence\": ");
+    assert_non_null(rmse), assert_non_null(still);
+    assert_true(strtod(rmse + 8, NULL) <= 1e-9);
+    assert_true(strtod(still + 15, NULL) >= 1e-3);
+    cls_text_free(&json);
+    cls_table_free(&t);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
+static void formulas_are_mathml(void **unused) {
+    (void)unused;
+    clsi_text t = {0};
+    const char *latex = "p_{x} &= \\frac{m \\, \\dot{x}^{2}}{2} - \\sqrt{\\alpha_{1}} "
+                        "\\left(\\log\\left(T\\right)\\right)";
+    clsi_mathml(&t, latex, strlen(latex));
+    assert_string_equal(
+        t.data,
+        "<math display=\"block\"><mrow><msub><mi>p</mi><mrow><mi>x</mi></mrow></msub><mo>=</mo>"
+        "<mfrac><mrow><mi>m</mi><msup><mover><mrow><mi>x</mi></mrow><mo>˙</mo></mover><mrow><mn>2</"
+        "mn></mrow></msup></mrow>"
+        "<mrow><mn>2</mn></mrow></mfrac><mo>−</mo><msqrt><mrow><msub><mi>α</mi><mrow><mn>1</mn></"
+        "mrow></msub></mrow></msqrt>"
+        "<mo>(</mo><mi>log</mi><mo>(</mo><mi>T</mi><mo>)</mo><mo>)</mo></mrow></math>");
+    clsi_text_clear(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_bytes),
+        cmocka_unit_test(page_is_whole),
+        cmocka_unit_test(hostile_names_are_text),
+        cmocka_unit_test(free_run_is_scored),
+        cmocka_unit_test(formulas_are_mathml),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
