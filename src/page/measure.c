@@ -123,8 +123,8 @@ static cls_status first_rows(const clsi_trial *trial, cls_table **out, cls_error
     return status;
 }
 
-static cls_status start_state(const cls_starter *starter, const clsi_trial *trial, double *time, double *state,
-                              cls_error *error) {
+static cls_status start_state(const cls_starter *starter, const clsi_trial *trial, double *time,
+                              double *state, cls_error *error) {
     cls_table *rows = NULL;
     cls_status status = first_rows(trial, &rows, error);
     if (!status) status = cls_starter_row(starter, rows, 0, trial->file, time, state, error);
@@ -141,8 +141,7 @@ static cls_status follow(const clsi_subject *s, const cls_starter *starter, clsi
     if (!state) return clsi_no_memory(error);
     cls_status status = cls_simulator_create(s->system, &o, &sim, &trial->why);
     if (!status) status = give_inputs(s, trial, sim, &trial->why);
-    if (!status)
-        status = start_state(starter, trial, &start, state, &trial->why);
+    if (!status) status = start_state(starter, trial, &start, state, &trial->why);
     if (!status) status = cls_simulator_start(sim, start, state, &trial->why);
     if (!status) status = new_table(s->system, &trial->run, &row, &trial->why);
     for (size_t k = 0; k < trial->rows && !status; k++) {

@@ -13,7 +13,6 @@
 #include <clausius/audit.h>
 #include <clausius/report.h>
 #include <clausius/simulate.h>
-#include "page/pending.h"
 
 /* ---- html.c ---- */
 
