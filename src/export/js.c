@@ -89,7 +89,7 @@ static const char class_text[] =
     "    return status ? model_reason(status) : '';\n"
     "  }\n"
     "  get time() { return model_time(this.m); }\n"
-    "  get state() { return this.m.state.slice(); }\n"
+    "  get state() { return this.m.state.slice(0, info.states.length); }\n"
     "  row() { const row = new Float64Array(info.columns.length); model_row(this.m, row); return "
     "row; }\n"
     "  get(name) { return this.row()[info.columns.findIndex(c => c.name === name)]; }\n"

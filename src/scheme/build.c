@@ -257,6 +257,8 @@ clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p,
 clsi_point *clsi_point_next(clsi_step *st) {
     clsi_point *next = unknown_point(st, 1);
     memcpy(st->next, next->z, st->nz * sizeof *next->z);
+    for (size_t k = 0; k < st->nz && !st->exhausted; k++)
+        st->change[k] = cls_mul(st->g, st->h, st->unknown[next->first_unknown + k]);
     return next;
 }
 
@@ -288,6 +290,8 @@ static cls_status allocate(clsi_step *st) {
     st->guess = st->residual + st->capacity;
     st->z0 = clsi_nodes(st, nz);
     st->next = clsi_nodes(st, nz);
+    st->change = clsi_nodes(st, nz);
+    for (size_t k = 0; k < nz; k++) st->change[k] = cls_constant(st->g, 0);
     memcpy(st->z0, st->f->z, nz * sizeof *st->z0);
     st->u0 = st->s->u;
     st->u1 = clsi_nodes(st, st->s->nu);

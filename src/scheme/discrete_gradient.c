@@ -173,16 +173,18 @@ static void build(clsi_step *st) {
     else
         clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
     for (size_t j = 0; j < nq; j++) {
-        cls_node dq = cls_sub(g, next->q[j], start->q[j]);
-        clsi_equation(st, cls_sub(g, dq, cls_mul(g, st->h, rate_q[j])));
+        clsi_equation(st, cls_sub(g, st->change[j], cls_mul(g, st->h, rate_q[j])));
     }
     for (size_t j = 0; j < n; j++) {
-        cls_node dp = cls_sub(g, next->p[j], start->p[j]);
+        /* what is added to a state is not computed from the sum, which is rounded */
+        cls_node dp = phase ? st->change[nq + j] : cls_sub(g, next->p[j], start->p[j]);
         cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }
     cls_node *dS = clsi_nodes(st, m), *row = clsi_nodes(st, m);
-    for (size_t i = 0; i < m; i++) dS[i] = cls_sub(g, next->S[i], start->S[i]);
+    int thermal = st->f->kind == CLSI_FORM_THERMAL;
+    for (size_t i = 0; i < m; i++)
+        dS[i] = thermal ? cls_sub(g, next->S[i], start->S[i]) : st->change[nq + n + i];
     if (clsi_heat_balances(st, &flows, &middle, dS, share, row) != CLS_OK) st->exhausted = 1;
     for (size_t i = 0; i < m; i++) {
         clsi_equation(st, row[i]);

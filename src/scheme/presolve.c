@@ -58,6 +58,7 @@ static void put_in(clsi_step *st, cls_node unknown, cls_node value) {
     cls_graph *g = st->g;
     cls_substitute(g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
     cls_substitute(g, st->nz, st->next, 1, &unknown, &value, st->next);
+    cls_substitute(g, st->nz, st->change, 1, &unknown, &value, st->change);
     cls_substitute(g, st->n_positive, st->positive, 1, &unknown, &value, st->positive);
     cls_substitute(g, CLSI_ACCOUNTS, st->gain, 1, &unknown, &value, st->gain);
 }

@@ -34,6 +34,7 @@ typedef struct clsi_step {
     cls_node *unknown, *residual, *guess; /* (n_unknowns): symbol, equation, cold guess over z0 */
     size_t *of_state; /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
     cls_node *next;   /* (nz) z1 over z0, t, h, unknowns */
+    cls_node *change; /* (nz) z1 - z0, where next is the sum of the two */
     cls_node gain[CLSI_ACCOUNTS]; /* what the step adds to each account */
     size_t n_positive;            /* expressions that must stay positive (discrete temperatures) */
     cls_node *positive;

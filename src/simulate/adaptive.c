@@ -90,14 +90,14 @@ static double now(const cls_simulator *sim) {
 }
 
 static void go_back(cls_simulator *sim) {
-    memcpy(sim->state, sim->adaptive.states, sim->n_state * sizeof(double));
+    memcpy(sim->state, sim->adaptive.states, sim->n_kept * sizeof(double));
 }
 
 /* All stages of a step of h; leaves the states between them for the estimate. */
 static clsi_trouble stages(cls_simulator *sim, double h) {
     const clsi_scheme *scheme = sim->stepper->scheme;
     double *state = sim->adaptive.states, t = now(sim);
-    memcpy(state, sim->state, sim->n_state * sizeof(double));
+    memcpy(state, sim->state, sim->n_kept * sizeof(double));
     for (size_t i = 0; i < scheme->n_composition; i++) {
         double part = scheme->composition[i] * h, middle = t + part / 2;
         int warm = predict(sim, middle);
@@ -105,8 +105,8 @@ static clsi_trouble stages(cls_simulator *sim, double h) {
         if (trouble != CLSI_FINE) return trouble;
         remember(sim, middle);
         t += part;
-        state += sim->n_state;
-        memcpy(state, sim->state, sim->n_state * sizeof(double));
+        state += sim->n_kept;
+        memcpy(state, sim->state, sim->n_kept * sizeof(double));
     }
     return CLSI_FINE;
 }
@@ -132,7 +132,7 @@ static double estimate(const cls_simulator *sim) {
     for (size_t i = 0; i < sim->stepper->nz; i++) {
         double first = 0, second = 0, scale = scale_of(sim, i, rest);
         for (size_t j = 0; j < n; j++) {
-            double moved = states[j * sim->n_state + i] - states[i];
+            double moved = states[j * sim->n_kept + i] - states[i];
             first += high[j] * moved;
             second += low[j] * moved;
         }
@@ -149,12 +149,12 @@ static double estimate(const cls_simulator *sim) {
  * looking. */
 static void probe(cls_simulator *sim) {
     clsi_adaptive *a = &sim->adaptive;
-    double *start = a->states, *whole = start + sim->n_state;
+    double *start = a->states, *whole = start + sim->n_kept;
     double h = fmin(sim->h, 10 * cls_system_default_step(sim->stepper->s));
-    memcpy(start, sim->state, sim->n_state * sizeof(double));
+    memcpy(start, sim->state, sim->n_kept * sizeof(double));
     for (int tries = 0; tries < MAX_PROBES; tries++, h *= 0.1) {
         clsi_trouble trouble = clsi_simulator_solve(sim, now(sim), h, 0, 0);
-        memcpy(whole, sim->state, sim->n_state * sizeof(double));
+        memcpy(whole, sim->state, sim->n_kept * sizeof(double));
         go_back(sim);
         for (int half = 0; half < 2 && trouble == CLSI_FINE; half++)
             trouble = clsi_simulator_solve(sim, now(sim) + half * h / 2, h / 2, 0, 0);
@@ -263,16 +263,16 @@ static clsi_trouble internal_step(cls_simulator *sim) {
 clsi_trouble clsi_adaptive_step(cls_simulator *sim) {
     clsi_adaptive *a = &sim->adaptive;
     const clsi_stepper *sp = sim->stepper;
-    double *saved = sim->saved + (size_t)(sp->options.max_halvings + 2) * sim->n_state;
+    double *saved = sim->saved + (size_t)(sp->options.max_halvings + 2) * sim->n_kept;
     double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY];
     clsi_trouble trouble = CLSI_FINE;
-    memcpy(saved, sim->state, sim->n_state * sizeof(double));
+    memcpy(saved, sim->state, sim->n_kept * sizeof(double));
     a->output_entropy = entropy;
     if (a->h == 0) probe(sim);
     while (a->inner < sim->h && trouble == CLSI_FINE) trouble = internal_step(sim);
     a->inner = 0;
     if (trouble != CLSI_FINE) {
-        memcpy(sim->state, saved, sim->n_state * sizeof(double));
+        memcpy(sim->state, saved, sim->n_kept * sizeof(double));
         sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
         a->n_known = a->newest = 0;
         sim->defect = 0;

@@ -61,6 +61,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 #define CLSI_MAX_HALVINGS(sim)     ((sim)->stepper->options.max_halvings)
 #define CLSI_STAGES_OF(sim)        ((int)(sim)->stepper->scheme->n_composition)
 #define CLSI_STAGE_OF(sim, i)      ((sim)->stepper->scheme->composition[i])
+#define CLSI_BOOKS(sim)            ((sim)->stepper->books)
 #define CLSI_CARRIES(sim)          ((sim)->stepper->scheme->carries)
 #define CLSI_NORMALISE(sim)        clsi_system_normalise((sim)->stepper->s, (sim)->state)
 #define CLSI_RUN_GUESS(sim)        clsi_run_guess(sim)

@@ -45,15 +45,15 @@ static void carve_all(cls_simulator *sim, double *at) {
     nw->sp = sp;
     size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
-    sim->state = carve(&at, sim->n_state);
-    sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_state);
+    sim->state = carve(&at, sim->n_kept);
+    sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_kept);
     sim->history = carve(&at, substeps(sp) * CLSI_HISTORY * k);
     sim->row_in = carve(&at, row_inputs(sp));
     sim->monitor_out = carve(&at, n_monitor);
     sim->monitor_start = carve(&at, n_monitor);
-    sim->next_out = carve(&at, sim->n_state);
+    sim->next_out = carve(&at, sim->n_kept);
     if (sp->scheme->estimate) {
-        sim->adaptive.states = carve(&at, (substeps(sp) + 1) * sim->n_state);
+        sim->adaptive.states = carve(&at, (substeps(sp) + 1) * sim->n_kept);
         sim->adaptive.largest = carve(&at, sp->nz);
         sim->adaptive.middle = carve(&at, substeps(sp));
         sim->adaptive.rate = carve(&at, substeps(sp) * k);
@@ -88,9 +88,9 @@ static size_t block_size(const cls_simulator *sim) {
     size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     size_t adaptive = sp->scheme->estimate
-                          ? (substeps(sp) + 1) * sim->n_state + sp->nz + substeps(sp) * (k + 1)
+                          ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
-    return sim->n_state * (size_t)(sp->options.max_halvings + 5) + adaptive +
+    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
            substeps(sp) * CLSI_HISTORY * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
            2 * out + k * k + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
@@ -101,6 +101,7 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     size_t n_invariants = sp->s->n_invariants;
     sim->n_accounts = clsi_account_count(sp->s);
     sim->n_state = sp->nz + sim->n_accounts;
+    sim->n_kept = 2 * sim->n_state;
     sim->h = sp->options.h;
     sim->block = clsi_calloc(block_size(sim), sizeof(double));
     sim->history_length = clsi_calloc(substeps(sp), sizeof *sim->history_length);
@@ -264,6 +265,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     if (status == CLS_OK && !sim->signal) status = clsi_inputs_known(sp->s, error);
     if (status != CLS_OK) return status;
     if (!isfinite(time)) return clsi_fail(error, CLS_USAGE, "the start time is %g", time);
+    memset(sim->state, 0, sim->n_kept * sizeof(double));
     memcpy(sim->state, state, sim->n_state * sizeof(double));
     status = clsi_system_check_units(sp->s, sim->state, error);
     if (status != CLS_OK) return status;

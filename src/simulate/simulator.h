@@ -11,7 +11,7 @@ typedef struct clsi_adaptive {
     double h;        /* of the next internal step; 0 at the start of a motion */
     double error;    /* of the last one, in units of the accuracy */
     double inner;    /* time since the last output */
-    double *states;  /* (n_composition + 1, n_state) before, between and after the stages */
+    double *states;  /* (n_composition + 1, n_kept) before, between and after the stages */
     double *largest; /* (nz) size of each component so far */
     double *middle;  /* (n_composition) middles of the last stages, a ring ... */
     double *rate;    /* (n_composition, unknowns) ... and what solved them */
@@ -26,6 +26,7 @@ struct cls_simulator {
     int owns_stepper;
     clsi_reference *reference;  /* bdf only */
     size_t n_state, n_accounts; /* accounts are the last of the state */
+    size_t n_kept;              /* 2 n_state: the state, then what each of its sums still owes */
     clsi_signal *signal;        /* values of the inputs; NULL where all have formulas */
     double h;                   /* the present step: options.h, or shorter (cls_simulator_go) */
     uint64_t first;             /* the time is t0 + (steps - first) h */
@@ -33,8 +34,8 @@ struct cls_simulator {
     uint64_t steps;
     int paper_pending;   /* the paper's first step is still to be made */
     double *block;       /* everything below is carved from here */
-    double *state;       /* (n_state) */
-    double *saved;       /* (max_halvings + 3, n_state) states to return to */
+    double *state;       /* (n_kept) */
+    double *saved;       /* (max_halvings + 3, n_kept) states to return to */
     double *history;     /* (substeps, CLSI_HISTORY, unknowns), newest first */
     int *history_length; /* (substeps) */
     double *row_in, *monitor_out, *monitor_start, *next_out;

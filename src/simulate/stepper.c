@@ -51,7 +51,9 @@ static cls_status compile_guard(compiler *c) {
 static cls_status compile_next(compiler *c) {
     size_t n = c->st->nz;
     const cls_system *s = c->sp->s;
-    memcpy(c->outputs, c->st->next, n * sizeof(cls_node));
+    /* temperatures are products, and the state follows the entropies computed from it */
+    c->sp->books &= c->sp->scheme->carries && s->form->kind != CLSI_FORM_THERMAL;
+    memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
     for (size_t k = 0; k < clsi_account_count(s); k++)
         c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
     return compile(c, c->sp->n_base + c->sp->n_unknowns, n, n, &c->sp->next);
@@ -174,10 +176,14 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     return status;
 }
 
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int books,
+                             size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                             clsi_step **step, cls_error *error);
+
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error) {
     clsi_step *st;
-    cls_status status = clsi_stepper_create_open(s, options, 0, NULL, out, &st, error);
+    cls_status status = create_any(s, options, 1, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -185,6 +191,12 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
+    return create_any(s, options, 0, n_free, symbols, out, step, error);
+}
+
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int books,
+                             size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                             clsi_step **step, cls_error *error) {
     *out = NULL;
     *step = NULL;
     if (s->n_unknown)
@@ -202,6 +214,7 @@ cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_opti
     sp->options = *options;
     sp->options.scheme = sp->scheme->info.name;
     sp->n_free = n_free;
+    sp->books = books;
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, error);

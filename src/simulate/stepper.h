@@ -26,6 +26,7 @@ typedef struct clsi_stepper {
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
     size_t *guarded;      /* (n_guarded) which coordinates */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
+    int books;            /* states are sums that keep what rounding takes (step.inc) */
     size_t work_size;     /* doubles of scratch that one motion needs for all programs */
 } clsi_stepper;
 
