@@ -115,8 +115,8 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
         e->prefix, 2 * e->n_state, e->upper, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, 2 * e->n_state, sp->nz + 2 + sp->nu,
-        (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one, stages,
-        e->prefix, e->prefix, e->prefix);
+        (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one,
+        stages, e->prefix, e->prefix, e->prefix);
 }
 
 static void append_statuses(clsi_text *out, const clsi_export *e) {
