@@ -223,7 +223,7 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     cls_error why;
     status = clsi_model_build(m, &why);
     if (status != CLS_OK) return in_file(path, status, &why, error);
-    if (m->n_start && m->n_start != cls_system_state_count(m->system))
+    if (m->n_start && m->n_start != m->system->form->nz) /* work and heat begin at 0 */
         return bad(path, "its start is not of its system", error);
     return CLS_OK;
 }

@@ -205,7 +205,8 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
                          "`clausius learn %s DATA`",
                          s->unknown[0], s->name, s->name);
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
-    cls_status status = cls_scheme_applies(name, s, error);
+    cls_status status = clsi_parameters_known(s, error);
+    if (status == CLS_OK) status = cls_scheme_applies(name, s, error);
     if (status != CLS_OK) return status;
     clsi_stepper *sp = clsi_calloc(1, sizeof *sp);
     if (!sp) return clsi_no_memory(error);

@@ -191,8 +191,7 @@ cls_status clsi_read_source(clsi_reader *r, clsi_cursor c) {
     }
     cls_status status = clsi_read_entropy(r, &c, "`on`", &i);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the temperature");
-    if (status == CLS_OK && length)
-        status = clsi_declare(r, r->clean + where, length, CLSI_LABEL, 0, CLS_NO_NODE, where);
+    if (status == CLS_OK) status = clsi_name_label(r, where, length, "a heat source");
     clsi_expression e;
     if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;

@@ -336,15 +336,33 @@ static const double *value_set(const clsi_reader *r, const char *name) {
     return found;
 }
 
-static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, double value,
+/* What a file says of a parameter. */
+typedef struct worth {
+    double value, low, high; /* the guess, and bounds, of an unknown one */
+    int unknown;
+    cls_node bound; /* the value with what is learned as symbols; CLS_NO_NODE: the number */
+} worth;
+
+/* The node in its place: what is learned, the formula of what is learned, or the number. */
+static cls_node parameter_node(clsi_reader *r, const char *name, const worth *w) {
+    clsi_replacement *other = clsi_replacement_of(r, name, strlen(name));
+    cls_node any;
+    if (other) return other->node(other->owner, r->s, CLSI_PART_PARAMETER, 0);
+    if (w->bound != CLS_NO_NODE && cls_symbols_of(r->s->g, 1, &w->bound, 1, &any) > 0)
+        return w->bound;
+    return cls_constant(r->s->g, w->value);
+}
+
+static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, worth w,
                                 size_t unit_begin, size_t unit_end) {
     cls_system *s = r->s;
     size_t k = s->n_parameters;
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), r->clean + where);
     const double *given = value_set(r, name);
-    if (given) value = *given;
-    if (!clsi_grow(&s->parameter, &r->parameter_capacity, k + 1, sizeof *s->parameter) ||
+    if (given) w = (worth){*given, -INFINITY, INFINITY, 0, CLS_NO_NODE};
+    if (!clsi_grow(&s->parameter_unknown, &r->unknown_parameter_capacity, k + 1, 1) ||
+        !clsi_grow(&s->parameter, &r->parameter_capacity, k + 1, sizeof *s->parameter) ||
         !clsi_grow(&s->parameter_value, &r->value_capacity, k + 1, sizeof(double)) ||
         !clsi_grow(&s->parameter_symbol, &r->symbol_capacity, k + 1, sizeof(cls_node)) ||
         !clsi_grow(&r->parameter_constant, &r->constant_capacity, k + 1, sizeof(cls_node)))
@@ -352,16 +370,62 @@ static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, dou
     cls_node symbol = cls_symbol(s->g, name);
     cls_status status = clsi_declare(r, name, length, CLSI_PARAMETER, k, symbol, where);
     if (status != CLS_OK) return status;
-    s->parameter[k] = (clsi_variable){clsi_strdup(name), NULL, -INFINITY, INFINITY};
-    s->parameter_value[k] = value;
+    s->parameter[k] = (clsi_variable){clsi_strdup(name), NULL, w.low, w.high};
+    s->parameter_value[k] = w.value;
     s->parameter_symbol[k] = symbol;
-    r->parameter_constant[k] = cls_constant(s->g, value);
+    r->parameter_constant[k] = parameter_node(r, name, &w);
+    s->parameter_unknown[k] = w.unknown && !clsi_replacement_of(r, name, strlen(name));
     s->n_parameters++;
     if (unit_end > unit_begin)
         s->parameter[k].unit = clsi_strndup(r->clean + unit_begin, unit_end - unit_begin);
     if (!s->parameter[k].name || (unit_end > unit_begin && !s->parameter[k].unit))
         return clsi_no_memory(r->error);
     return CLS_OK;
+}
+
+static cls_status read_bound(clsi_reader *r, size_t begin, size_t end, double *out);
+
+/* The middle of an interval: by logarithms where both ends are positive. */
+static double middle_of(double low, double high) {
+    if (isinf(low) && isinf(high)) return 1;
+    if (isinf(high)) return low < 1 ? 1 : 2 * low;
+    if (isinf(low)) return high > 1 ? 1 : 2 * high - 1;
+    return low > 0 ? sqrt(low * high) : (low + high) / 2;
+}
+
+/* unknown [near VALUE] [in (low, high)] */
+static cls_status read_unknown_parameter(clsi_reader *r, clsi_cursor c, worth *w) {
+    size_t near = clsi_find_word(r, c.at, c.end, "near"), in = clsi_find_word(r, c.at, c.end, "in");
+    cls_status status = CLS_OK;
+    *w = (worth){NAN, -INFINITY, INFINITY, 1, CLS_NO_NODE};
+    clsi_accept_word(r, &c, "unknown");
+    if (clsi_accept_word(r, &c, "near")) {
+        size_t end = in > near ? in : c.end;
+        status = clsi_read_number(r, c.at, end, "the value that a parameter is near to", &w->value);
+        c.at = end;
+    }
+    if (status == CLS_OK && clsi_accept_word(r, &c, "in")) {
+        status = clsi_expect(r, &c, "(", "`in`");
+        size_t end = c.end, comma;
+        while (end > c.at && r->clean[end - 1] != ')') end--;
+        clsi_cursor inside = {c.at, end ? end - 1 : 0};
+        if (status == CLS_OK && end == c.at)
+            status = clsi_at(r, c.at, "the interval has no closing `)`: write `in (low, high)`");
+        comma = status == CLS_OK ? clsi_item_end(r, &inside) : 0;
+        if (status == CLS_OK && comma == inside.end)
+            status = clsi_at(r, c.at, "expected two bounds: write `in (low, high)`");
+        if (status == CLS_OK) status = read_bound(r, inside.at, comma, &w->low);
+        if (status == CLS_OK) status = read_bound(r, comma + 1, inside.end, &w->high);
+        if (status == CLS_OK && !(w->low < w->high))
+            status = clsi_at(r, inside.at, "the interval is empty: low %g must be below high %g",
+                             w->low, w->high);
+        c.at = end;
+    }
+    if (status == CLS_OK) status = clsi_expect_end(r, &c);
+    if (status == CLS_OK && isnan(w->value)) w->value = middle_of(w->low, w->high);
+    if (status == CLS_OK && !(w->value > w->low && w->value < w->high))
+        status = clsi_at(r, near, "the value %g is not in (%g, %g)", w->value, w->low, w->high);
+    return status;
 }
 
 static cls_status read_parameter(clsi_reader *r, clsi_cursor *c) {
@@ -386,9 +450,16 @@ static cls_status read_parameter(clsi_reader *r, clsi_cursor *c) {
         if (unit_end - value_end > 41)
             return clsi_at(r, value_end, "the unit is longer than 40 letters");
     }
-    double value;
-    status = clsi_read_number(r, c->at, value_end, "the value of a parameter", &value);
-    if (status == CLS_OK) status = add_parameter(r, where, length, value, value_end + 1, unit_end);
+    worth w = {0, -INFINITY, INFINITY, 0, CLS_NO_NODE};
+    clsi_expression e;
+    if (clsi_is_unknown(r, *c)) {
+        status = read_unknown_parameter(r, (clsi_cursor){c->at, value_end}, &w);
+    } else {
+        status = clsi_read_number(r, c->at, value_end, "the value of a parameter", &w.value);
+        if (status == CLS_OK) status = clsi_read_expression(r, c->at, value_end, &e);
+        if (status == CLS_OK) w.bound = e.bound;
+    }
+    if (status == CLS_OK) status = add_parameter(r, where, length, w, value_end + 1, unit_end);
     c->at = end;
     return status;
 }
@@ -476,7 +547,7 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT
                         : kind == COUPLING  ? CLSI_PART_COUPLING
                                             : CLSI_PART_LET;
-    if (other) e.raw = other->node(other->owner, s, as, 0);
+    if (other) e.written = e.raw = other->node(other->owner, s, as, 0);
     status = clsi_add_let(r, where, length, &e);
     return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;
 }

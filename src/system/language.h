@@ -73,12 +73,12 @@ typedef struct clsi_reader {
     clsi_domain *domains;
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
-        parameter_capacity, value_capacity, symbol_capacity, constant_capacity, lets_capacity,
-        let_symbol_capacity, let_raw_capacity, parts_capacity, unknown_capacity,
-        unknown_field_capacity, unknown_of_capacity, unknown_positive_capacity, invariants_capacity,
-        raw_invariants_capacity, outputs_capacity, raw_outputs_capacity, anchors_capacity,
-        units_capacity, part_inputs_capacity, input_capacity, u_capacity, formula_capacity,
-        reservoir_capacity;
+        parameter_capacity, value_capacity, unknown_parameter_capacity, symbol_capacity,
+        constant_capacity, lets_capacity, let_symbol_capacity, let_raw_capacity, parts_capacity,
+        unknown_capacity, unknown_field_capacity, unknown_of_capacity, unknown_positive_capacity,
+        invariants_capacity, raw_invariants_capacity, outputs_capacity, raw_outputs_capacity,
+        anchors_capacity, units_capacity, part_inputs_capacity, input_capacity, u_capacity,
+        formula_capacity, reservoir_capacity, labels_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_rate *rates;
     size_t n_rates, rates_capacity;
@@ -158,6 +158,9 @@ cls_status clsi_add_part(clsi_reader *r, const char *name, size_t length);
 size_t clsi_optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where);
 /* A name for a part: one namespace with everything else; length 0: nothing. */
 cls_status clsi_name_part(clsi_reader *r, size_t where, size_t length);
+
+/* A name for something that cannot be unknown; length 0: nothing. */
+cls_status clsi_name_label(clsi_reader *r, size_t where, size_t length, const char *what);
 
 /* ---- brackets.c and algebra.c ---- */
 /* A position or a momentum by its name. */

@@ -380,6 +380,12 @@ cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_repl
                                   cls_error *error) {
     for (size_t i = 0; i < n; i++) {
         if (list[i].used) continue;
+        if (clsi_label_of(s, list[i].part))
+            return clsi_fail(
+                error, CLS_USAGE,
+                "'%s' of %s is %s, which cannot be unknown as a whole: write `part m = "
+                "unknown` or `parameter k = unknown` and use it in its formula",
+                list[i].part, s->name, clsi_label_of(s, list[i].part));
         const char *near =
             cls_nearest_word(list[i].part, s->n_parts, (const char *const *)s->parts);
         return clsi_fail(error, CLS_USAGE,

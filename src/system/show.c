@@ -86,8 +86,17 @@ static void put_variables(page *p) {
     }
     if (s->n_parameters) clsi_text_append(&p->text, "\n  parameters\n");
     for (size_t i = 0; i < s->n_parameters; i++) {
-        clsi_text_printf(&p->text, "    %-11s = ", s->parameter[i].name);
+        const clsi_variable *x = &s->parameter[i];
+        clsi_text_printf(&p->text, "    %-11s = ", x->name);
+        if (s->parameter_unknown[i]) clsi_text_append(&p->text, "unknown, near ");
         put_number(p, s->parameter_value[i]);
+        if (s->parameter_unknown[i] && (isfinite(x->low) || isfinite(x->high))) {
+            clsi_text_append(&p->text, " in (");
+            put_number(p, x->low);
+            clsi_text_append(&p->text, ", ");
+            put_number(p, x->high);
+            clsi_text_append(&p->text, ")");
+        }
         if (s->parameter[i].unit) clsi_text_printf(&p->text, " [%s]", s->parameter[i].unit);
         clsi_text_append(&p->text, "\n");
     }
@@ -106,6 +115,16 @@ static void put_friction(page *p) {
                              i < s->m ? s->entropy[i].name : s->reservoir[i - s->m]);
             title = "";
         }
+}
+
+static void put_unknowns(page *p) {
+    const cls_system *s = p->s;
+    if (s->n_unknown) clsi_text_append(&p->text, "\n  unknown parts\n");
+    for (size_t i = 0; i < s->n_unknown; i++)
+        clsi_text_printf(&p->text, "    %-11s = unknown%s%s%s%s%s\n", s->unknown[i],
+                         s->unknown_positive[i] ? " positive" : "", s->unknown_field[i] ? " " : "",
+                         s->unknown_field[i] ? s->unknown_field[i] : "",
+                         s->unknown_of[i] ? " of " : "", s->unknown_of[i] ? s->unknown_of[i] : "");
 }
 
 static void put_heat(page *p) {
@@ -272,6 +291,7 @@ static void put_summary(page *p) {
                      cls_formalism_name(cls_system_formalism(s)));
     put_formula(p);
     put_variables(p);
+    put_unknowns(p);
     put_friction(p);
     put_heat(p);
     put_operator(p);

@@ -249,7 +249,15 @@ cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char
     if (status == CLS_OK) status = clsi_allow(r, &e, CLSI_PARAMETER, what);
     if (status != CLS_OK) return status;
     cls_program *program = NULL;
-    status = cls_program_create(r->s->g, 0, NULL, 1, &e.bound, &program, r->error);
+    cls_node number = e.raw;
+    for (size_t i = 0; i < r->s->n_parameters && status == CLS_OK; i++) {
+        /* not e.bound: a parameter that is being learned has a symbol there */
+        cls_node known = cls_constant(r->s->g, r->s->parameter_value[i]);
+        status =
+            cls_substitute(r->s->g, 1, &number, 1, &r->s->parameter_symbol[i], &known, &number);
+    }
+    if (status != CLS_OK) return cls_graph_status(r->s->g, r->error);
+    status = cls_program_create(r->s->g, 0, NULL, 1, &number, &program, r->error);
     if (status != CLS_OK) return status;
     double *work = clsi_calloc(cls_program_work_size(program), sizeof *work);
     if (work) {

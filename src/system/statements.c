@@ -44,6 +44,21 @@ cls_status clsi_name_part(clsi_reader *r, size_t where, size_t length) {
     return status == CLS_OK ? clsi_add_part(r, r->clean + where, length) : status;
 }
 
+cls_status clsi_name_label(clsi_reader *r, size_t where, size_t length, const char *what) {
+    cls_system *s = r->s;
+    size_t k = s->n_labels;
+    if (!length) return CLS_OK;
+    cls_status status =
+        clsi_declare(r, r->clean + where, length, CLSI_LABEL, k, CLS_NO_NODE, where);
+    if (status != CLS_OK) return status;
+    if (!clsi_grow(&s->labels, &r->labels_capacity, k + 1, sizeof *s->labels) ||
+        !(s->labels[k].name = clsi_strndup(r->clean + where, length)))
+        return clsi_no_memory(r->error);
+    s->labels[k].what = what;
+    s->n_labels++;
+    return CLS_OK;
+}
+
 /* ---- unknown parts ---- */
 
 int clsi_is_unknown(const clsi_reader *r, clsi_cursor c) {
@@ -380,7 +395,7 @@ cls_status clsi_read_external_force(clsi_reader *r, clsi_cursor c) {
     size_t length = clsi_word_length(r, &c, 0), where = c.at;
     c.at += length;
     cls_status status = clsi_expect(r, &c, ":", length ? "the name" : "`external force`");
-    if (status == CLS_OK) status = clsi_name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_label(r, where, length, "an external force");
     return status == CLS_OK ? read_forces(r, c, 0, take_external) : status;
 }
 
@@ -391,7 +406,7 @@ cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c) {
     cls_status status = clsi_read_expression(r, c.at, c.end, &e);
     if (status == CLS_OK)
         status = clsi_allow(r, &e, CLSI_COORDINATE | CLSI_PARAMETER, "an external potential");
-    if (status == CLS_OK) status = clsi_name_part(r, where, length);
+    if (status == CLS_OK) status = clsi_name_label(r, where, length, "an external potential");
     if (status != CLS_OK) return status;
     add_to(s->g, &s->raw.potential, e.raw);
     add_to(s->g, &s->bound.potential, e.bound);

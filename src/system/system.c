@@ -49,6 +49,8 @@ void cls_system_free(cls_system **system) {
     free_variables(s->parameter, s->n_parameters);
     free_named(s->lets, s->n_lets);
     free_strings(s->parts, s->n_parts);
+    for (size_t i = 0; i < s->n_labels; i++) free(s->labels[i].name);
+    free(s->labels);
     free_strings(s->unknown, s->n_unknown);
     free_strings(s->unknown_field, s->n_unknown);
     free_strings(s->unknown_of, s->n_unknown);
@@ -74,6 +76,7 @@ void cls_system_free(cls_system **system) {
         s->q, s->v, s->p, s->S, s->T, s->u, s->input_formula, s->parameter_symbol};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free(nodes[i]);
     free(s->parameter_value);
+    free(s->parameter_unknown);
     free(s->dS);
     free(s->entropy_slope);
     free(s->start);
@@ -88,6 +91,12 @@ void cls_system_free(cls_system **system) {
 const char *clsi_part_inputs_of(const cls_system *s, const char *part) {
     for (size_t i = 0; i < s->n_part_inputs; i++)
         if (strcmp(s->part_inputs[i].part, part) == 0) return s->part_inputs[i].list;
+    return NULL;
+}
+
+const char *clsi_label_of(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < s->n_labels; i++)
+        if (strcmp(s->labels[i].name, name) == 0) return s->labels[i].what;
     return NULL;
 }
 
@@ -148,6 +157,32 @@ const char *cls_system_parameter_name(const cls_system *s, size_t i) {
 
 double cls_system_parameter(const cls_system *s, size_t i) {
     return i < s->n_parameters ? s->parameter_value[i] : 0;
+}
+
+int cls_system_parameter_is_unknown(const cls_system *s, size_t i) {
+    return i < s->n_parameters && s->parameter_unknown[i];
+}
+
+void cls_system_parameter_range(const cls_system *s, size_t i, double *low, double *high) {
+    *low = i < s->n_parameters ? s->parameter[i].low : 0;
+    *high = i < s->n_parameters ? s->parameter[i].high : 0;
+}
+
+size_t clsi_parameter_find(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < s->n_parameters; i++)
+        if (strcmp(s->parameter[i].name, name) == 0) return i;
+    return SIZE_MAX;
+}
+
+cls_status clsi_parameters_known(const cls_system *s, cls_error *error) {
+    for (size_t i = 0; i < s->n_parameters; i++)
+        if (s->parameter_unknown[i])
+            return clsi_fail(
+                error, CLS_SYSTEM,
+                "the parameter '%s' of '%s' is unknown: learn it from data first, with "
+                "`clausius learn %s DATA`, or give it a value (--set \"%s=1\")",
+                s->parameter[i].name, s->name, s->name, s->parameter[i].name);
+    return CLS_OK;
 }
 
 double cls_system_default_step(const cls_system *s) {

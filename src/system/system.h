@@ -64,6 +64,12 @@ typedef struct clsi_physics {
     clsi_named *invariants, *outputs;
 } clsi_physics;
 
+/* Something that has a name and cannot be unknown: "an external force". */
+typedef struct clsi_tag {
+    char *name;
+    const char *what;
+} clsi_tag;
+
 /* What a part is a function of, where the file says so: "v.x; log(T)". */
 typedef struct clsi_part_inputs {
     char *part, *list;
@@ -80,12 +86,15 @@ struct cls_system {
     clsi_variable *momentum;    /* (n) */
     clsi_variable *entropy;     /* (m) */
     clsi_variable *temperature; /* (m); low is 0 unless the file says otherwise */
-    clsi_variable *parameter;
-    double *parameter_value;
+    clsi_variable *parameter;   /* low, high: of an unknown one, where the file says so */
+    double *parameter_value;    /* of an unknown one: the guess to begin with */
+    unsigned char *parameter_unknown;
     cls_node *parameter_symbol;
     cls_node *q, *v, *p, *S, *T, t; /* symbols: (nq), (n), (n), (m), (m) */
     clsi_named *lets;               /* raw definitions, for printing */
     char **parts;                   /* names that --unknown can take */
+    size_t n_labels;
+    clsi_tag *labels;     /* names that it cannot take */
     size_t n_unknown;     /* parts that the file calls unknown (and nothing has replaced) */
     char **unknown;       /* their names */
     char **unknown_field; /* the field the file wants for each, NULL for none */
@@ -183,6 +192,9 @@ typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
 } clsi_crossing;
 void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
+/* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
+size_t clsi_parameter_find(const cls_system *s, const char *name);
+cls_status clsi_parameters_known(const cls_system *s, cls_error *error);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
 
@@ -201,7 +213,8 @@ typedef enum clsi_part_kind {
     CLSI_PART_FRICTION, /* the node is the force on momentum j */
     CLSI_PART_HEAT,     /* the node is a conductance or another coefficient, >= 0 */
     CLSI_PART_LET,      /* `part NAME = ...`: the node is its value */
-    CLSI_PART_COUPLING  /* `coupling NAME = ...`: a coefficient of either sign */
+    CLSI_PART_COUPLING, /* `coupling NAME = ...`: a coefficient of either sign */
+    CLSI_PART_PARAMETER /* a parameter: the node stands in its place in every bound formula */
 } clsi_part_kind;
 
 typedef struct clsi_replacement {
@@ -234,6 +247,8 @@ const char *clsi_part_inputs_of(const cls_system *s, const char *part);
 cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
                                   size_t n, clsi_replacement *replacements, int skeleton,
                                   cls_system **out, cls_error *error);
+/* What the system has under this name that cannot be unknown, or NULL. */
+const char *clsi_label_of(const cls_system *s, const char *name);
 /* Were all of them found? If not, says which part the system does not have. */
 cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
                                   cls_error *error);

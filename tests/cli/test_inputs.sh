@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Inputs from files and formulas, rows at given times, starts in rows of measurements.
+. "$(dirname "$0")/../cli/lib.sh"
+
+rows() { grep -vc '^[#a-z]' "$1"; }
+
+write_rooms() {
+    cat >rooms.clausius <<'END'
+system "two heated bodies in a room"
+input Q1 [%], Q2 [%]
+temperature T1, T2 [K]
+parameter C = 5, k = 0.3, ka = 0.1, a = 0.04
+reservoir Troom [K] = 293
+thermal lagrangian C*T1*(log(T1) - 1) + C*T2*(log(T2) - 1)
+heat exchange T1 <-> T2: k
+heat exchange T1 <-> Troom: ka
+heat exchange T2 <-> Troom: ka
+heat source heater1 on T1: a*Q1
+heat source heater2 on T2: a*Q2
+output warmer = T1 - T2
+start T1 = 293, T2 = 293
+step 0.5
+END
+    printf 'time,Q1,Q2\n0,0,0\n10,50,0\n40,50,80\n70,0,80\n100,0,0\n' >u.csv
+}
+
+test_a_thermal_system_follows_its_inputs() {
+    write_rooms
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv -o run.csv
+    expect_ok
+    expect_stderr 'inputs .*5 samples of u.csv, each held until the next'
+    expect_stderr '200 steps of 0.5 to time 100'
+    expect_stderr ' 0 falls'
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    expect_stdout 'ok .*energy .*after the heat from outside'
+    expect_stdout 'ok .*heat .*the heat flows'
+    expect_stdout 'ok .*entropy.outside'
+    expect_stdout 'ok .*reservoir positive Troom'
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv --hold linear --json
+    expect_json 'd["energy"]["relative"] < 1e-14 and d["entropy"]["falls"] == 0'
+    expect_json '{"heat", "entropy.outside", "Q1", "Q2", "warmer"} <= set(d["final"])'
+}
+
+test_a_false_account_is_found() {
+    write_rooms
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv -o run.csv
+    python3 - <<'END'
+lines = open("run.csv").read().split("\n")
+head = next(i for i, x in enumerate(lines) if x.startswith("time"))
+column = lines[head].split(",").index("entropy.outside")
+for i in range(head + 1, len(lines)):
+    cells = lines[i].split(",")
+    if len(cells) > column:
+        cells[column] = repr(float(cells[column]) * 0.5)
+        lines[i] = ",".join(cells)
+open("run.csv", "w").write("\n".join(lines))
+END
+    run "$CLAUSIUS" audit run.csv
+    expect_exit 1
+    expect_stdout 'FAILED .*entropy.outside|entropy.outside .*FAILED|broken'
+}
+
+test_inputs_may_be_numbers_and_formulas() {
+    write_rooms
+    run "$CLAUSIUS" simulate rooms.clausius --set "Q1=20*(1 + sin(0.1*t)), Q2=0, k=0.2" --steps 20 -o run.csv
+    expect_ok
+    expect grep -q '^# set: Q1=20\*(1 + sin(0.1\*t)), Q2=0, k=0.2' run.csv
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    run "$CLAUSIUS" simulate rooms.clausius --set "k=sin(t)"
+    expect_exit 2
+    expect_stderr 'parameter k cannot be set to .sin\(t\).'
+    run "$CLAUSIUS" simulate rooms.clausius --steps 1
+    expect_exit 2
+    expect_stderr 'the input Q1 of rooms has no values'
+}
+
+test_inputs_that_do_not_fit_are_refused() {
+    write_rooms
+    cut -d, -f1,2 u.csv >less.csv
+    run "$CLAUSIUS" simulate rooms.clausius --inputs less.csv
+    expect_exit 3
+    expect_stderr 'less.csv has no column .Q2., an input of rooms; it has time, Q1'
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv --until 500
+    expect_exit 2
+    expect_stderr 'known from time 0 to 100'
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv --hold cubic
+    expect_exit 2
+    expect_stderr 'zero or linear'
+    run "$CLAUSIUS" simulate pendulum --inputs u.csv
+    expect_exit 2
+    expect_stderr 'has no inputs'
+}
+
+test_rows_at_the_times_of_a_file() {
+    write_rooms
+    printf 'time,T1,T2,Q1,Q2\n3,293,294,0,0\n3.125,293,294,5,0\n4.5,293,294,0,7\n4.75,293,294,0,0\n9,293,294,0,1\n' >data.csv
+    run "$CLAUSIUS" simulate rooms.clausius --inputs data.csv --at data.csv --from data.csv -o run.csv
+    expect_ok
+    expect_stderr 'start .*row 1 of data.csv, time 3'
+    expect test "$(grep -v '^#' run.csv | cut -d, -f1 | tr '\n' ' ')" = "time 3 3.125 4.5 4.75 9 "
+    run "$CLAUSIUS" simulate rooms.clausius --inputs data.csv --at data.csv --from data.csv --steps 4
+    expect_exit 2
+}
+
+test_rows_to_start_from() {
+    printf 'time,q,v.q\n0,0.5,0.1\n0.125,0.51,0.09\n0.25,0.52,0.08\n' >data.csv
+    run "$CLAUSIUS" simulate pendulum --from data.csv --steps 1
+    expect_stdout '^0,0.5,0.1'
+    run "$CLAUSIUS" simulate pendulum --from data.csv --row 2 --steps 1
+    expect_stdout '^0.125,0.51'
+    run "$CLAUSIUS" simulate pendulum --from data.csv --row last --steps 1
+    expect_stdout '^0.25,0.52'
+    run "$CLAUSIUS" simulate pendulum --from data.csv --row 4
+    expect_exit 2
+    expect_stderr 'rows 1 to 3'
+    run "$CLAUSIUS" simulate pendulum --row 4
+    expect_exit 2
+    expect_stderr '--row needs --from'
+    run "$CLAUSIUS" simulate pendulum --steps 3 -o run.csv
+    run "$CLAUSIUS" simulate pendulum --from run.csv --steps 1
+    expect_stderr 'row 4 of run.csv'
+}
+
+# More data must never give less: positions alone, positions with velocities, both without heat.
+test_measurements_without_heat_start_a_motion() {
+    printf 'time,x\n0,0.5\n0.01,0.501\n0.02,0.502\n' >positions.csv
+    printf 'time,x,v.x\n0,0.5,0.1\n0.01,0.501,0.1\n0.02,0.502,0.1\n' >both.csv
+    run "$CLAUSIUS" simulate ideal-gas-piston --from positions.csv --row first --steps 1
+    expect_ok
+    run "$CLAUSIUS" simulate ideal-gas-piston --from both.csv --row first --steps 1
+    expect_ok
+    expect_stdout '^0,0.5,'
+}
+
+test_a_model_of_a_driven_system_can_be_read() {
+    cat >driven.clausius <<'END'
+system "a driven oscillator"
+coordinate q
+entropy S
+hamiltonian p.q^2/2 + q^2/2 + exp(S)
+friction F on S: q <- -0.2*p.q
+external force motor: q <- 0.3*sin(t)
+start q = 1, p.q = 0, S = 0
+END
+    run "$CLAUSIUS" simulate driven.clausius --until 10 --quiet -o train.csv
+    run "$CLAUSIUS" learn driven.clausius train.csv --unknown F --quiet -o model.safetensors
+    expect_ok
+    run "$CLAUSIUS" simulate model.safetensors --until 5 -o run.csv
+    expect_ok
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    run "$CLAUSIUS" learn driven.clausius train.csv --unknown motor
+    expect_exit 2
+    expect_stderr "'motor' of driven is an external force"
+    run "$CLAUSIUS" show driven.clausius --parts
+    expect test "$(cat "$out")" = F
+}
+
+run_tests
