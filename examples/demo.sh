@@ -60,6 +60,9 @@ for ending in svg png; do # not the energy: a learned one has an origin of its o
         --title "Two gas chambers and a piston" -o "piston.$ending"
 done
 
+say "7. Show around: one page with the verdict, the laws, the comparison and the model to try"
+run report learned.safetensors --data "bdf.csv" -o report.html 2>&1 | grep -v '^written'
+
 say "The result: 20,000 steps of h = 0.01"
 row() { # the mean errors, then energy drift and entropy falls as the audit saw them
     awk -v scheme="$2" -v formulas="$3" '
@@ -77,3 +80,4 @@ row discrete-gradient discrete-gradient known
 row learned discrete-gradient learned
 echo
 echo "Model: $PWD/learned.safetensors; pictures: piston.svg and piston.png beside it"
+echo "Page:  $PWD/report.html"

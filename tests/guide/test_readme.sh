@@ -10,7 +10,7 @@ for s in json.load(sys.stdin)["schemes"]:
     kind = "implicit" if s["implicit"] else "explicit"
     name, order, keeps, doc = s["name"], s["order"], s["keeps"] or "-", s["doc"]
     print(f"| `{name}` | {order} | {kind} | {keeps} | {doc} |")' >rows || fail "no schemes"
-    grep '^| `' "$SOURCE/README.md" >shown
+    grep '^| `' "$SOURCE/docs/schemes.md" >shown
     expect_same rows shown
 }
 
