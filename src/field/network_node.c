@@ -146,7 +146,7 @@ static size_t size(const clsi_graph_field *f, clsi_field_pass last) {
     size_t d = f->d, units = (size_t)clsi_n_units(&data->net, data->net.hidden);
     if (last >= CLSI_PASS_PAIR)
         return padded(clsi_field_pair_results(d)) +
-               (last == CLSI_PASS_PAIR ? 3 : 5 + 2 * d) * units;
+               (last == CLSI_PASS_PAIR ? 4 : 5 + 2 * d) * units;
     static const size_t once[] = {4, 6, 6, 6, 11}, each[] = {0, 0, 2, 4, 4};
     return padded(clsi_field_point_results(d)) + (once[last] + each[last] * d) * units;
 }

@@ -91,12 +91,10 @@ INLINE vd node_tanh_over(vd d) {
     return pick(zero, SPLAT(1), node_tanh(d)) / pick(zero, SPLAT(1), d);
 }
 
-INLINE vd node_tanh_over_slope(vd d) {
-    d = d + 0.0;
-    vd t = node_tanh(d), series = node_sum15(clsi_k_tanh_terms, d * d);
+INLINE vd node_tanh_over_slope(vd d, vd over) {
+    vd t = over * d, series = node_sum15(clsi_k_tanh_terms, d * d);
     vi near = (vd)((vi)d & ~(vi)SPLAT(-0.0)) < SPLAT(0.4);
-    vd s = pick(near, SPLAT(1), d);
-    return pick(near, series * d, ((1 - t * t) - t / s) / s);
+    return pick(near, series * d, ((1 - t * t) - over) / pick(near, SPLAT(1), d));
 }
 
 TARGET static void node_tanh_all(int n, const double *z, double *a) {
@@ -107,9 +105,10 @@ TARGET static void node_over_all(int n, const double *u, const double *w, double
     for (int i = 0; i < n; i += V) store(over + i, node_tanh_over(load(u + i) - load(w + i)));
 }
 
-TARGET static void node_slope_all(int n, const double *u, const double *w, double *slope) {
+TARGET static void node_slope_all(int n, const double *u, const double *w, const double *over,
+                                  double *slope) {
     for (int i = 0; i < n; i += V)
-        store(slope + i, node_tanh_over_slope(load(u + i) - load(w + i)));
+        store(slope + i, node_tanh_over_slope(load(u + i) - load(w + i), load(over + i)));
 }
 
 /* One copy of the rarer kernels will do. */
