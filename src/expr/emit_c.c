@@ -127,22 +127,24 @@ static void append_register(clsi_text *out, const cls_program *p, uint32_t reg, 
 
 /* ---- fields ---- */
 
+/* Pointers into the states are declared: src/export makes JavaScript of this text. */
 static void append_calls(clsi_text *out, const cls_program *p, size_t first, size_t n) {
     for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--) {
         const clsi_graph_field *f = p->fields[c->field];
-        int point = c->pass == CLSI_PASS_VALUE;
-        if (point) {
-            clsi_text_append(out, "    {\n        const double point[] = {");
-            for (size_t i = 0; i < f->d; i++) {
-                if (i) clsi_text_append(out, ", ");
-                append_register(out, p, p->field_inputs[c->x + i], 0);
-            }
-            clsi_text_append(out, "};\n    ");
+        int point = c->pass == CLSI_PASS_VALUE, pair = c->pass >= CLSI_PASS_PAIR;
+        clsi_text_printf(out, "    {\n        double *own = state + %zu;\n", c->own);
+        if (pair)
+            clsi_text_printf(out, "        double *u = state + %zu, *w = state + %zu;\n", c->u,
+                             c->w);
+        for (size_t i = 0; point && i < f->d; i++) {
+            clsi_text_append(out, i ? ", " : "        const double point[] = {");
+            append_register(out, p, p->field_inputs[c->x + i], 0);
         }
-        clsi_text_printf(
-            out, "    %s(&clsi_field%u, %d, %s, state + %zu, state + %zu, state + %zu);\n%s",
-            f->kind->call, (unsigned)c->field, c->pass, point ? "point" : "0", c->own, c->u, c->w,
-            point ? "    }\n" : "");
+        if (point) clsi_text_append(out, "};\n");
+        clsi_text_printf(out,
+                         "        %s(clsi_field%u_shape, clsi_field%u, %d, %s, own, %s);\n    }\n",
+                         f->kind->call, (unsigned)c->field, (unsigned)c->field, c->pass,
+                         point ? "point" : "own", pair ? "u, w" : "own, own");
     }
 }
 
@@ -278,7 +280,7 @@ static void append_piece(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     mark(e);
     if (p->n_takes && e->slot)
-        clsi_text_printf(out, "    double *const state = keep + %zu;\n", e->n_slots);
+        clsi_text_printf(out, "    double *state = keep + %zu;\n", e->n_slots);
     else if (p->n_takes)
         clsi_text_printf(out, "    double state[%zu];\n", p->n_state);
     append_constants(out, e);

@@ -5,7 +5,11 @@
 
 #include "field/field.h"
 
-struct clsi_n_network;
+enum { /* the library's part of the shape of a network at a point (network_node.inc) */
+       CLSI_NODE_FORWARD = 29,
+       CLSI_NODE_BACKWARD = 37,
+       CLSI_NODE_SHAPE = 45
+};
 
 enum {
     CLSI_NETWORK_MAX_WIDTH = 512,
@@ -91,8 +95,8 @@ typedef struct clsi_network_kernel {
     void (*activate)(clsi_activation activation, size_t n, const double *z, double *a, double *s);
     size_t node_panel; /* columns of the panels of `node` */
     /* a pass at one point or between two (network_node.inc), the same bits in all tables */
-    void (*node)(const struct clsi_n_network *f, int pass, const double *x, double *own, double *u,
-                 double *w);
+    void (*node)(const int *f, const double *theta, int pass, const double *x, double *own,
+                 double *u, double *w);
 } clsi_network_kernel;
 
 /* Columns of the next panel when `left` are left, a multiple of CLSI_NETWORK_LANES: about as many

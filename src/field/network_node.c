@@ -25,13 +25,14 @@ _Static_assert(CLSI_N_PAD(1) == (int)CLSI_NETWORK_LANES, "padding");
 
 extern const char clsi_network_node_text[];
 
+_Static_assert((int)CLSI_NODE_FORWARD == (int)CLSI_N_SHAPE, "shape");
+
 typedef struct node_data {
-    clsi_n_network net;
+    int shape[CLSI_NODE_SHAPE];
     const clsi_network_kernel *kernel;
     clsi_field *field; /* of its own, for expand */
     size_t n;          /* parameters */
-    double *theta;     /* (n) */
-    double *memory;    /* panels and padded biases, on a cache line */
+    double *theta;     /* the parameters, then panels and padded biases; on a cache line */
 } node_data;
 
 /* ---- making ---- */
@@ -52,41 +53,41 @@ static double *pack(size_t k, size_t n, size_t row, size_t column, const double 
     return to;
 }
 
-static size_t packed_size(const clsi_network *net) {
-    size_t size = 0;
+static size_t packed_size(const clsi_network *net, size_t n) {
+    size_t size = padded(n);
     for (size_t l = 0; l + 1 < net->n_layers; l++) {
         const clsi_network_shape *w = &net->layer[l];
         size += padded(w->out) * (w->in + 1) + w->out * padded(w->in);
     }
-    return size;
+    return padded(size);
 }
 
 static void fill(const clsi_network *net, node_data *data) {
-    clsi_n_network *to = &data->net;
-    double *at = data->memory;
-    size_t panel = data->kernel->node_panel;
-    to->hidden = (int)net->n_layers - 1;
-    to->d = (int)net->layer[0].in;
-    to->activation = (int)clsi_network_function(net->activation);
-    for (size_t l = 0; l + 1 < net->n_layers; l++) {
+    int *f = data->shape;
+    double *theta = data->theta, *at = theta + padded(data->n);
+    size_t panel = data->kernel->node_panel, hidden = net->n_layers - 1;
+    f[CLSI_N_D] = (int)net->layer[0].in;
+    f[CLSI_N_HIDDEN] = (int)hidden;
+    f[CLSI_N_ACTIVATION] = (int)clsi_network_function(net->activation);
+    for (size_t l = 0; l < hidden; l++) {
         const clsi_network_shape *w = &net->layer[l];
-        to->width[l] = (int)w->out;
-        to->weight[l] = data->theta + w->weight;
-        to->forward[l] = at;
-        at = pack(w->in, w->out, 1, w->in, to->weight[l], panel, at);
-        to->backward[l] = at;
-        at = pack(w->out, w->in, w->in, 1, to->weight[l], panel, at);
-        to->bias[l] = at;
-        at = pack(1, w->out, 0, 1, data->theta + w->bias, panel, at);
+        f[CLSI_N_UNITS] += (int)padded(w->out);
+        f[CLSI_N_WIDTH + l] = (int)w->out;
+        f[CLSI_N_WEIGHT + l] = (int)w->weight;
+        f[CLSI_NODE_FORWARD + l] = (int)(at - theta);
+        at = pack(w->in, w->out, 1, w->in, theta + w->weight, panel, at);
+        f[CLSI_NODE_BACKWARD + l] = (int)(at - theta);
+        at = pack(w->out, w->in, w->in, 1, theta + w->weight, panel, at);
+        f[CLSI_N_BIAS + l] = (int)(at - theta);
+        at = pack(1, w->out, 0, 1, theta + w->bias, panel, at);
     }
-    to->last = data->theta + net->layer[net->n_layers - 1].weight;
+    f[CLSI_N_WEIGHT + hidden] = (int)net->layer[hidden].weight;
 }
 
 static void clear_data(node_data *data) {
     if (!data) return;
     clsi_field_free(&data->field);
     free(data->theta);
-    free(data->memory);
     free(data);
 }
 
@@ -95,13 +96,10 @@ static node_data *make_data(const clsi_field *f, const double *theta,
     const clsi_network *net = f->data;
     node_data *data = clsi_calloc(1, sizeof *data);
     if (!data) return NULL;
-    size_t line = 64 / sizeof(double), size = (packed_size(net) + line - 1) / line * line;
     data->n = f->n_parameters;
     data->kernel = kernel ? kernel : net->kernel;
-    data->theta = clsi_calloc(data->n, sizeof *data->theta);
-    data->memory = aligned_alloc(64, (size + line) * sizeof(double));
-    if (!data->theta || !data->memory ||
-        clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
+    data->theta = aligned_alloc(64, packed_size(net, data->n) * sizeof *data->theta);
+    if (!data->theta || clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
         clear_data(data);
         return NULL;
     }
@@ -133,9 +131,8 @@ static void clear(clsi_graph_field *f) {
 
 static int equal(const clsi_graph_field *f, const clsi_graph_field *other) {
     const node_data *a = f->data, *b = other->data;
-    return a->n == b->n && a->kernel == b->kernel && a->net.hidden == b->net.hidden &&
-           a->net.activation == b->net.activation &&
-           memcmp(a->net.width, b->net.width, sizeof a->net.width) == 0 &&
+    return a->n == b->n && a->kernel == b->kernel &&
+           memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
            memcmp(a->theta, b->theta, a->n * sizeof *a->theta) == 0;
 }
 
@@ -143,7 +140,7 @@ static int equal(const clsi_graph_field *f, const clsi_graph_field *other) {
 
 static size_t size(const clsi_graph_field *f, clsi_field_pass last) {
     const node_data *data = f->data;
-    size_t d = f->d, units = (size_t)clsi_n_units(&data->net, data->net.hidden);
+    size_t d = f->d, units = (size_t)data->shape[CLSI_N_UNITS];
     if (last >= CLSI_PASS_PAIR)
         return padded(clsi_field_pair_results(d)) +
                (last == CLSI_PASS_PAIR ? 4 : 5 + 2 * d) * units;
@@ -154,13 +151,13 @@ static size_t size(const clsi_graph_field *f, clsi_field_pass last) {
 static void run(const clsi_graph_field *f, clsi_field_pass pass, const double *x, double *own,
                 double *u, double *w) {
     const node_data *data = f->data;
-    data->kernel->node(&data->net, (int)pass, x, own, u, w);
+    data->kernel->node(data->shape, data->theta, (int)pass, x, own, u, w);
 }
 
 void clsi_network_node_plain(const clsi_graph_field *f, clsi_field_pass pass, const double *x,
                              double *own, double *u, double *w) {
     const node_data *data = f->data;
-    clsi_n_run(&data->net, (int)pass, x, own, u, w);
+    clsi_n_run(data->shape, data->theta, (int)pass, x, own, u, w);
 }
 
 /* Four products of a weight take about as long as one instruction. */
@@ -185,46 +182,18 @@ static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *
 
 /* ---- as C ---- */
 
-static void emit_numbers(const char *name, const char *suffix, int l, size_t n, const double *from,
-                         clsi_text *out) {
-    clsi_text_printf(out, "static const double %s_%s%d[%zu] = {", name, suffix, l, n);
-    for (size_t k = 0; k < n; k++)
-        clsi_text_printf(out, "%s%s%a", k ? "," : "", k % 6 ? "" : "\n", from[k]);
-    clsi_text_append(out, "};\n");
-}
-
-static void emit_names(const char *name, const char *suffix, int n, clsi_text *out) {
-    clsi_text_append(out, ", {");
-    for (int l = 0; l < CLSI_N_LAYERS; l++) {
-        if (l) clsi_text_append(out, ", ");
-        if (suffix && l < n)
-            clsi_text_printf(out, "%s_%s%d", name, suffix, l);
-        else
-            clsi_text_append(out, "0");
-    }
-    clsi_text_append(out, "}");
-}
-
 static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
     const node_data *data = f->data;
-    const clsi_n_network *net = &data->net;
-    int n = net->hidden;
-    for (int l = 0; l < n; l++) {
-        size_t in = (size_t)(l ? net->width[l - 1] : net->d), width = (size_t)net->width[l];
-        emit_numbers(name, "w", l, in * width, net->weight[l], out);
-        emit_numbers(name, "b", l, width, net->bias[l], out);
+    const clsi_network *net = data->field->data;
+    clsi_text_printf(out, "static const double %s[%zu] = {", name, data->n);
+    for (size_t k = 0; k < data->n; k++)
+        clsi_text_printf(out, "%s%s%a", k ? "," : "", k % 6 ? "" : "\n", data->theta[k]);
+    clsi_text_printf(out, "};\nstatic const int %s_shape[%d] = {", name, (int)CLSI_N_SHAPE);
+    for (int k = 0; k < CLSI_N_SHAPE; k++) {
+        int l = k - CLSI_N_BIAS, own = data->shape[k];
+        if (l >= 0 && l < data->shape[CLSI_N_HIDDEN]) own = (int)net->layer[l].bias;
+        clsi_text_printf(out, "%s%d", k ? ", " : "", own);
     }
-    emit_numbers(name, "w", n, (size_t)net->width[n - 1], net->last, out);
-    clsi_text_printf(out, "static const clsi_n_network %s = {%d, %d, %d, {", name, net->d, n,
-                     net->activation);
-    for (int l = 0; l < CLSI_N_LAYERS; l++)
-        clsi_text_printf(out, "%s%d", l ? ", " : "", net->width[l]);
-    clsi_text_append(out, "}");
-    emit_names(name, "w", n, out);
-    emit_names(name, "b", n, out);
-    clsi_text_printf(out, ", %s_w%d", name, n);
-    emit_names(name, NULL, n, out);
-    emit_names(name, NULL, n, out);
     clsi_text_append(out, "};\n\n");
 }
 

@@ -115,14 +115,16 @@ TARGET static void node_slope_all(int n, const double *u, const double *w, const
 #define clsi_k_function_value clsi_function_value
 #define clsi_k_quotient_value clsi_quotient_value
 #define CLSI_N_OWN_LOOPS
-#define CLSI_N_FUNCTION     TARGET static
-#define clsi_n_before(f, l) ((l) ? (f)->width[(l)-1] : (f)->d)
-#define clsi_n_times(f, l, biased, columns, x, x_step, y, y_step)                                  \
-    node_times(clsi_n_before(f, l), CLSI_N_PAD((f)->width[l]), (f)->forward[l],                    \
-               (biased) ? (f)->bias[l] : NULL, columns, x, x_step, y, y_step)
-#define clsi_n_back(f, l, columns, e, e_step, y, y_step)                                           \
-    node_times((f)->width[l], CLSI_N_PAD(clsi_n_before(f, l)), (f)->backward[l], NULL, columns, e, \
-               e_step, y, y_step)
+#define CLSI_N_FUNCTION TARGET static
+/* behind CLSI_N_SHAPE the library's shape has where the panels begin */
+#define clsi_n_before(f, l) ((l) ? (f)[CLSI_N_WIDTH + (l)-1] : (f)[CLSI_N_D])
+#define clsi_n_times(f, theta, l, biased, columns, x, x_step, y, y_step)                           \
+    node_times(clsi_n_before(f, l), CLSI_N_PAD((f)[CLSI_N_WIDTH + (l)]),                           \
+               (theta) + (f)[CLSI_NODE_FORWARD + (l)],                                             \
+               (biased) ? (theta) + (f)[CLSI_N_BIAS + (l)] : NULL, columns, x, x_step, y, y_step)
+#define clsi_n_back(f, theta, l, columns, e, e_step, y, y_step)                                    \
+    node_times((f)[CLSI_N_WIDTH + (l)], CLSI_N_PAD(clsi_n_before(f, l)),                           \
+               (theta) + (f)[CLSI_NODE_BACKWARD + (l)], NULL, columns, e, e_step, y, y_step)
 #define clsi_n_tanh            node_tanh_all
 #define clsi_n_tanh_over       node_over_all
 #define clsi_n_tanh_over_slope node_slope_all

@@ -33,6 +33,25 @@ test_js_follows_the_library() {
     expect test $n -ge 14
 }
 
+test_networks_are_arrays_and_loops() {
+    "$CLAUSIUS" simulate adiabatic-piston --steps 60 --quiet -o data.csv
+    "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --field "network(24, 20)" --optimizer adam \
+        --epochs 3 --threads 1 --quiet -o m.safetensors
+    "$CLAUSIUS" simulate m.safetensors --steps 200 --h 0.01 --quiet -o simulated.csv
+    run "$CLAUSIUS" export c m.safetensors -o c --quiet
+    expect_ok
+    expect_in_file 'static const double clsi_field0\[' c/adiabatic_piston.c
+    expect test "$(grep -c 'const double r[0-9]* = ' c/adiabatic_piston.c)" -lt 1500
+    expect compile c
+    c/main 200 0.01 >exported.csv
+    expect cmp <(grep -v '^#' exported.csv) <(grep -v '^#' simulated.csv)
+    command -v node >/dev/null || return 0
+    "$CLAUSIUS" export js m.safetensors -o m.mjs --quiet
+    run node "$SOURCE/tests/export/check.mjs" m.mjs simulated.csv
+    expect_ok
+    expect_stdout ': 201 rows'
+}
+
 test_names_are_mapped() {
     run "$CLAUSIUS" export c pendulum -o p --prefix swing --quiet
     expect_ok
