@@ -31,7 +31,7 @@ find_library(STATIC_BLAS libblas.a NO_CACHE NO_DEFAULT_PATH
 target_link_libraries(clausius_python PRIVATE ${STATIC_CVODE} ${STATIC_NVECSERIAL} ${STATIC_JANSSON} ${STATIC_MD}
                       ${STATIC_LAPACKE} ${STATIC_LAPACK} ${STATIC_BLAS} OpenMP::OpenMP_C m)
 # Only PyInit__core is seen from outside: another BLAS in the process never meets this one.
-target_link_options(clausius_python PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections -s -Wl,--wrap=stdin
+target_link_options(clausius_python PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections -s -Wl,-z,now -Wl,--wrap=stdin
                     -Wl,--version-script=${CMAKE_SOURCE_DIR}/python/src/exports.map)
 set_target_properties(clausius_python PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/python/src/exports.map)
 install(TARGETS clausius_python LIBRARY DESTINATION clausius COMPONENT python)

@@ -4,6 +4,7 @@
 
 #include <clausius/audit.h>
 #include <clausius/export.h>
+#include <clausius/flow.h>
 #include <clausius/graph.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
@@ -14,6 +15,7 @@
 #include <clausius/simulate.h>
 #include <clausius/start.h>
 #include <clausius/status.h>
+#include <clausius/steps.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
 

@@ -18,10 +18,11 @@ from ._data import Check, Data, data, read
 from ._dynamics import Model, System, learn, load, schemes, system, systems
 from ._errors import (CheckError, DataError, Error, FileError, Interrupted, LearnWarning, NoMemoryError, NumericError, OutsideWarning,
                       SystemTextError, UsageError)
+from ._learner import Learner
 from ._run import Run, Runs
 
 _logging.getLogger("clausius").addHandler(_logging.NullHandler())
 
-__all__ = ["Audit", "Check", "CheckError", "Data", "DataError", "Error", "FileError", "Interrupted", "Law", "LearnWarning", "Model", "NoMemoryError",
+__all__ = ["Audit", "Check", "CheckError", "Data", "DataError", "Error", "FileError", "Interrupted", "Law", "LearnWarning", "Learner", "Model", "NoMemoryError",
            "NumericError", "OutsideWarning", "Run", "Runs", "System", "SystemTextError", "UsageError", "data", "learn", "load", "new", "read",
            "schemes", "system", "systems"]

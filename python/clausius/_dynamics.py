@@ -1,18 +1,17 @@
 """Systems and learned models: what both can do."""
-import contextlib
 import html
 import logging
 import os
-import re
 import tempfile
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._audit import Audit
 from ._data import Data, data as as_data
-from ._errors import Interrupted, LearnWarning, OutsideWarning, UsageError
+from ._errors import DataError, Interrupted, LearnWarning, OutsideWarning, UsageError
 from ._options import checked, describe
 from ._progress import Learning, Walking
 from ._run import Run, Runs
@@ -37,10 +36,19 @@ class Facts:
             raise AttributeError(f"{type(self).__name__} has no attribute '{name}'") from None
 
 
+class Shot(NamedTuple):
+    """A loss and its gradients."""
+
+    loss: float
+    grad: np.ndarray
+    grad_starts: np.ndarray
+    starts: np.ndarray
+
+
 class Dynamics(Facts):
     """What System and Model share.
 
-    Attributes: name, title, text, formalism, states (names), columns (of a run), parameters, set, step, until, coordinates, momenta,
+    Attributes: name, title, text, formalism, states (names), columns (of a run), parameters, set, until, coordinates, momenta,
     entropies, has_entropy, scheme (the default).
     """
 
@@ -70,7 +78,7 @@ class Dynamics(Facts):
             options["scheme"] = scheme = self.scheme
         self._applies(scheme)
         if not options.get("h"):
-            options["h"] = self.step
+            options["h"] = self.step_size
         if not options["h"] > 0:
             raise UsageError(f"h is a step and above zero, got {options['h']}")
         if scheme == "bdf" and "tolerance" in options:
@@ -162,6 +170,79 @@ class Dynamics(Facts):
 
     def _warn_outside(self, run):
         """Models only: where a motion leaves the range of the data."""
+
+    # ---- derivatives ----
+
+    @property
+    def variables(self):
+        """The state without `work`: what `rates`, `step` and `shoot` are about."""
+        return tuple(n for n in self.states if n != "work")
+
+    def step(self, states, h=None, t=0.0, theta=None, scheme=None):
+        """One step of h from each of the states (..., variables), with other parameters `theta` if given.
+
+        The same bits as a first step of `simulate`; `step_vjp` is its exact derivative.
+        """
+        return self._step(states, h or self.step_size, t, theta, scheme, None)
+
+    def step_vjp(self, states, seeds, h=None, t=0.0, theta=None, scheme=None):
+        """What a change of the states and of theta does to seeds . step: (states_bar, theta_bar), by the implicit function theorem.
+
+        >>> import clausius as cl, numpy as np
+        >>> s = cl.system("pendulum")
+        >>> z, a, d = np.array([1.0, 0.5]), np.array([1.0, 0.0]), np.array([0.0, 1e-6])
+        >>> bar, _ = s.step_vjp(z, a, h=0.1)
+        >>> bool(abs(bar[1] - (a @ s.step(z + d, 0.1) - a @ s.step(z - d, 0.1)) / 2e-6) < 1e-8)
+        True
+        """
+        return self._step(states, h or self.step_size, t, theta, scheme, seeds)
+
+    @property
+    def step_size(self):
+        """The step that the system's file names."""
+        return self._facts()["step"]
+
+    def shoot(self, data, theta=None, starts=None, *, substeps=1, scheme=None, scale=None):
+        """Simulates along measured trajectories: the mean square error and its gradients, exact by the discrete adjoint.
+
+        Returns a Shot: loss, grad (in theta), grad_starts, starts. Errors count in units of `scale`, by default the standard deviation of
+        each variable in the data. `starts` (trajectories, variables) are the first rows unless given; numbers that are NaN, and variables
+        that are no column, were not measured.
+        """
+        lengths, time, states = self._measured(data)
+        if starts is None:
+            first = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(int)
+            starts = states[first]
+            if np.isnan(starts).any():
+                raise UsageError(f"a variable of {', '.join(self.variables)} is not in the first rows: give starts=")
+        starts = np.ascontiguousarray(starts, float)
+        if scale is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # columns that are not there
+                scale = np.nanstd(states, axis=0)
+            scale = np.where(scale > 0, scale, 1.0)
+        loss, grad, grad_starts = self._shoot(lengths, time, states, np.ascontiguousarray(scale, float), starts, substeps, theta, scheme)
+        return Shot(loss, grad, grad_starts, starts)
+
+    def _measured(self, data):
+        """Lengths, times and states (NaN: not measured) of all trajectories."""
+        data = data if isinstance(data, Data) else as_data(data)
+        lengths, times, states = [], [], []
+        for table in data.tables:
+            if not any(n in table.names for n in self.variables):
+                raise DataError(f"none of {', '.join(self.variables)} is a column; there are {', '.join(table.names)}")
+            t = np.asarray(table.column("time"))
+            z = np.stack([np.asarray(table.column(n)) if n in table.names else np.full(len(t), np.nan) for n in self.variables], axis=1)
+            if "trajectory" in table.names:
+                identity = np.asarray(table.column("trajectory"))
+                order = np.argsort(identity, kind="stable")
+                t, z, identity = t[order], z[order], identity[order]
+                lengths += np.diff(np.concatenate([[0], np.flatnonzero(np.diff(identity)) + 1, [len(t)]])).tolist()
+            else:
+                lengths.append(len(t))
+            times.append(t)
+            states.append(z)
+        return lengths, np.concatenate(times), np.ascontiguousarray(np.concatenate(states))
 
     # ---- laws ----
 
@@ -295,6 +376,14 @@ class Model(Dynamics, _core.Dynamics):
     def theta(self):
         """All learned parameters, one array."""
         return self._theta()
+
+    @property
+    def coefficients(self):
+        """{part: {term: coefficient}} of a model found by optimizer="qp"; of others the parameters in `theta` are all there is."""
+        out = {}
+        for part, term, value in self.info.get("terms", ()):
+            out.setdefault(part, {})[term] = value
+        return out
 
     @property
     def null_space(self):

@@ -6,14 +6,17 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <pthread.h>
 
 #include <clausius/audit.h>
+#include <clausius/flow.h>
 #include <clausius/identify.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
 #include <clausius/start.h>
+#include <clausius/steps.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
 
@@ -108,6 +111,13 @@ typedef struct core_table {
 } core_table;
 int core_table_type(PyObject *module);
 
+/* Steps of a scheme, kept once they were made. */
+typedef struct core_steps {
+    const char *scheme;
+    cls_steps *steps;
+    struct core_steps *next;
+} core_steps;
+
 /* A system, or a learned model: with parameters, a start, motions. */
 typedef struct core_dynamics {
     PyObject_HEAD cls_system *own; /* NULL for a model */
@@ -117,7 +127,21 @@ typedef struct core_dynamics {
     size_t n_set; /* parameter values that replace the file's */
     char **set_names;
     double *set_values;
+    /* Compiling a scheme writes to the system's graph: one thread at a time holds this. */
+    pthread_mutex_t making;
+    cls_flow *flow; /* NULL until it is asked for */
+    double *work;   /* for one state, used with the interpreter's lock held */
+    core_steps *steps;
 } core_dynamics;
+void core_dynamics_lock(core_dynamics *self);
+void core_dynamics_unlock(core_dynamics *self);
+void core_evaluate_clear(core_dynamics *self);
+PyObject *core_energy(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_entropy(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_rates(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_jacobian(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_step(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_shoot(PyObject *self, PyObject *const *args, Py_ssize_t n);
 int core_dynamics_type(PyObject *module);
 /* A new object of `type`; takes over system or model also when it fails. */
 PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *model,

@@ -30,6 +30,7 @@ PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *m
         cls_model_free(&model);
         return NULL;
     }
+    pthread_mutex_init(&self->making, NULL);
     self->own = system;
     self->model = model;
     self->system = model ? cls_model_system(model) : system;
@@ -41,9 +42,22 @@ PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *m
     return (PyObject *)self;
 }
 
+/* Waits without the interpreter's lock, which the holder may want. */
+void core_dynamics_lock(core_dynamics *self) {
+    if (!pthread_mutex_trylock(&self->making)) return;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->making);
+    Py_END_ALLOW_THREADS
+}
+
+void core_dynamics_unlock(core_dynamics *self) {
+    pthread_mutex_unlock(&self->making);
+}
+
 static void dynamics_free(PyObject *o) {
     core_dynamics *self = (core_dynamics *)o;
     PyTypeObject *type = Py_TYPE(o);
+    core_evaluate_clear(self);
+    pthread_mutex_destroy(&self->making);
     cls_starter_free(&self->starter);
     cls_system_free(&self->own);
     cls_model_free(&self->model);
@@ -294,6 +308,19 @@ static PyMethodDef methods[] = {
     {"_simulate", (PyCFunction)(void (*)(void))core_simulate, METH_FASTCALL, "one motion"},
     {"_ensemble", (PyCFunction)(void (*)(void))core_ensemble, METH_FASTCALL, "many motions"},
     {"_audit", (PyCFunction)(void (*)(void))core_audit, METH_FASTCALL, "the laws along a motion"},
+    {"energy", (PyCFunction)(void (*)(void))core_energy, METH_FASTCALL,
+     "energy(states, t=0)\n\nThe energy at states (..., state variables); a float for one state."},
+    {"entropy", (PyCFunction)(void (*)(void))core_entropy, METH_FASTCALL,
+     "entropy(states, t=0)\n\nThe entropy at states (..., state variables); a float for one "
+     "state."},
+    {"rates", (PyCFunction)(void (*)(void))core_rates, METH_FASTCALL,
+     "rates(states, t=0)\n\nThe rates of the motion in continuous time, of the shape of the "
+     "states."},
+    {"jacobian", (PyCFunction)(void (*)(void))core_jacobian, METH_FASTCALL,
+     "jacobian(states, t=0)\n\nThe derivatives of the rates, (..., state variables, state "
+     "variables)."},
+    {"_step", (PyCFunction)(void (*)(void))core_step, METH_FASTCALL, "a step, or its derivatives"},
+    {"_shoot", (PyCFunction)(void (*)(void))core_shoot, METH_FASTCALL, "loss and gradients"},
     {"_theta", theta, METH_NOARGS, "the learned parameters"},
     {"_write", write_model, METH_O, "the model as a file"},
     {"_model_text", model_text, METH_NOARGS, "what was learned"},

@@ -58,8 +58,7 @@ static void summarise(lesson *l) {
                                .optimizer = "qp"};
 }
 
-static void learn(core_work *w) {
-    lesson *l = w->job;
+static void learn_alone(lesson *l) {
     if (l->qp) {
         l->status = cls_identify(l->system->system, &l->set, (size_t)l->n, l->tables, l->names,
                                  &l->identify, &l->identified, &l->identify_info, &l->error);
@@ -69,6 +68,13 @@ static void learn(core_work *w) {
     }
     l->status = cls_learn(l->system->system, &l->set, (size_t)l->n, l->tables, l->names,
                           &l->options, &l->model, &l->info, &l->error);
+}
+
+static void learn(core_work *w) {
+    lesson *l = w->job;
+    pthread_mutex_lock(&((core_dynamics *)l->system)->making);
+    learn_alone(l);
+    pthread_mutex_unlock(&((core_dynamics *)l->system)->making);
 }
 
 static PyObject *terms_of(const cls_identified *id) {

@@ -10,6 +10,7 @@ enum { CHUNK = 256 };
 
 typedef struct motion {
     core_work work;
+    core_dynamics *owner;
     const cls_system *system;
     cls_simulate_options options;
     cls_simulator *sim;
@@ -43,7 +44,9 @@ static void advance(motion *m, uint64_t to) {
 
 static void walk(core_work *w) {
     motion *m = w->job;
+    pthread_mutex_lock(&m->owner->making);
     m->status = cls_simulator_create(m->system, &m->options, &m->sim, &m->error);
+    pthread_mutex_unlock(&m->owner->making);
     if (!m->status) m->status = cls_simulator_start(m->sim, m->time, m->state, &m->error);
     while (!m->status) {
         put_row(m);
@@ -84,7 +87,9 @@ static int arguments(Py_ssize_t n, Py_ssize_t wanted, const char *name) {
 /* (state, time, steps, every, out (columns, rows), options, progress or None) -> info, rows made.
  * An interrupted motion has fewer rows than asked. */
 PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    motion m = {.system = ((core_dynamics *)self)->system, .options = cls_simulate_defaults()};
+    motion m = {.owner = (core_dynamics *)self,
+                .system = ((core_dynamics *)self)->system,
+                .options = cls_simulate_defaults()};
     core_array state, out;
     PyObject *result = NULL;
     if (!arguments(n, 7, "_simulate") ||
@@ -134,6 +139,7 @@ PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 
 typedef struct crowd {
     core_work work;
+    core_dynamics *owner;
     const cls_system *system;
     cls_simulate_options options;
     const double *starts;
@@ -160,6 +166,7 @@ static void run_crowd(core_work *w) {
         c->status =
             cls_ensemble_run(c->system, &c->options, n, c->starts + c->done * c->n_state, c->steps,
                              c->every, c->threads, c->out + c->done * c->stride, &c->error);
+        pthread_mutex_unlock(&c->owner->making);
         c->done += n;
         if (!c->status && core_work_check(w)) c->status = CLS_INTERRUPTED;
     }
@@ -168,7 +175,9 @@ static void run_crowd(core_work *w) {
 /* (starts (members, states), steps, every, threads, out (members, rows, columns), options,
  * progress) */
 PyObject *core_ensemble(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    crowd c = {.system = ((core_dynamics *)self)->system, .options = cls_simulate_defaults()};
+    crowd c = {.owner = (core_dynamics *)self,
+               .system = ((core_dynamics *)self)->system,
+               .options = cls_simulate_defaults()};
     core_array starts, out;
     PyObject *result = NULL;
     if (!arguments(n, 7, "_ensemble") ||
@@ -226,8 +235,10 @@ PyObject *core_audit(PyObject *self, PyObject *const *args, Py_ssize_t n) {
             return core_usage("a table is needed");
         t[i] = ((core_table *)o)->table;
     }
+    core_dynamics_lock((core_dynamics *)self);
     cls_status status = cls_audit_trajectory(s, t[0], &options, &audit, &error);
     if (!status && t[1]) status = cls_audit_order(audit, s, t[1], t[2], t[3], &error);
+    core_dynamics_unlock((core_dynamics *)self);
     PyObject *out = status ? core_fail(&error) : PyList_New(0);
     for (size_t i = 0; out && i < cls_audit_count(audit); i++) {
         const cls_law *law = cls_audit_law(audit, i);

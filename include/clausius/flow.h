@@ -1,0 +1,42 @@
+/* What a system does at given states, many at a time: the rates of the motion in continuous time,
+ * their Jacobian, energy and entropy. The state is that of cls_system_state_name without `work`. */
+#ifndef CLAUSIUS_FLOW_H
+#define CLAUSIUS_FLOW_H
+
+#include <clausius/status.h>
+#include <clausius/system.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Const once created; the system outlives it. Creating one writes to the system's graph: one thread
+ * at a time. */
+typedef struct cls_flow cls_flow;
+
+CLS_API cls_status cls_flow_create(const cls_system *system, cls_flow **out, cls_error *error);
+CLS_API void cls_flow_free(cls_flow **flow);
+CLS_API size_t cls_flow_count(const cls_flow *flow); /* variables */
+
+/* states (n, stride) of which the first cls_flow_count numbers of each row are read, at the times
+ * t (n; NULL: 0). rates (n, count), jacobian (n, count, count), either may be NULL. Where there is
+ * no rate (a mass matrix without inverse, a state outside a function's domain) it is not finite.
+ * threads 0: all cores; the bits do not depend on it. */
+CLS_API cls_status cls_flow_rates(const cls_flow *flow, size_t n, size_t stride,
+                                  const double *states, const double *t, int threads, double *rates,
+                                  double *jacobian, cls_error *error);
+/* Energy and entropy, (n) each, either may be NULL. Systems of plain equations have neither. */
+CLS_API cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride,
+                                 const double *states, const double *t, int threads, double *energy,
+                                 double *entropy, cls_error *error);
+/* The same for one state, without allocating: `work` has cls_flow_work_size numbers and was filled
+ * by cls_flow_prepare. laws: energy, entropy. */
+CLS_API size_t cls_flow_work_size(const cls_flow *flow);
+CLS_API void cls_flow_prepare(const cls_flow *flow, double *work);
+CLS_API void cls_flow_laws_one(const cls_flow *flow, double *work, double t, const double *state,
+                               double laws[2]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
