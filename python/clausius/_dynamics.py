@@ -48,7 +48,8 @@ class Shot(NamedTuple):
 class Dynamics(Facts):
     """What System and Model share.
 
-    Attributes: name, title, text, formalism, states (names), columns (of a run), parameters, set, until, coordinates, momenta,
+    Attributes: name, title, text, formalism, states (names), variables (the states without
+    accounts such as work: what `rates`, `step` and `shoot` are about), columns (of a run), inputs, parameters, set, step_size, until, coordinates, momenta,
     entropies, has_entropy, scheme (the default).
     """
 
@@ -173,11 +174,6 @@ class Dynamics(Facts):
 
     # ---- derivatives ----
 
-    @property
-    def variables(self):
-        """The state without `work`: what `rates`, `step` and `shoot` are about."""
-        return tuple(n for n in self.states if n != "work")
-
     def step(self, states, h=None, t=0.0, theta=None, scheme=None):
         """One step of h from each of the states (..., variables), with other parameters `theta` if given.
 
@@ -196,11 +192,6 @@ class Dynamics(Facts):
         True
         """
         return self._step(states, h or self.step_size, t, theta, scheme, seeds)
-
-    @property
-    def step_size(self):
-        """The step that the system's file names."""
-        return self._facts()["step"]
 
     def shoot(self, data, theta=None, starts=None, *, substeps=1, scheme=None, scale=None):
         """Simulates along measured trajectories: the mean square error and its gradients, exact by the discrete adjoint.

@@ -146,14 +146,17 @@ static PyObject *given_set(const core_dynamics *self) {
 static PyObject *facts(PyObject *o, PyObject *unused) {
     const core_dynamics *self = (core_dynamics *)o;
     const cls_system *s = self->system;
+    size_t states = cls_system_state_count(s), accounts = cls_system_account_count(s);
     (void)unused;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:d,s:d,s:n,s:n,s:n,s:O,s:O,s:s}", "name",
+        "{s:s,s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:d,s:d,s:n,s:n,s:n,s:O,s:O,s:s}", "name",
         cls_system_name(s), "title", cls_system_title(s), "text", cls_system_text(s), "formalism",
         cls_formalism_name(cls_system_formalism(s)), "states",
-        names_of(s, cls_system_state_count(s), cls_system_state_name), "columns",
-        names_of(s, cls_system_column_count(s), cls_system_column), "parameters", parameters(s),
-        "set", given_set(self), "step", cls_system_default_step(s), "until",
+        names_of(s, states, cls_system_state_name), "variables",
+        names_of(s, states - accounts, cls_system_state_name), "columns",
+        names_of(s, cls_system_column_count(s), cls_system_column), "inputs",
+        names_of(s, cls_system_input_count(s), cls_system_input_name), "parameters", parameters(s),
+        "set", given_set(self), "step_size", cls_system_default_step(s), "until",
         cls_system_default_until(s), "coordinates", (Py_ssize_t)cls_system_coordinate_count(s),
         "momenta", (Py_ssize_t)cls_system_momentum_count(s), "entropies",
         (Py_ssize_t)cls_system_entropy_count(s), "has_entropy",
