@@ -61,7 +61,7 @@ static void prepare(const cls_system *s, const cls_table *data, training *t) {
     cls_learn_options o = cls_learn_defaults();
     o.n_unknown = s->n_unknown;
     o.unknown = (const char *const *)s->unknown;
-    if (clsi_points_create(s, 1, &data, &name, CLSI_PAIRS, 0, 0, &t->points, &error) ||
+    if (clsi_points_create(s, 1, &data, &name, &clsi_rule_pairs, 0, 0, &t->points, &error) ||
         clsi_unknowns_create(s, NULL, &o, t->points, &t->unknowns, &error) ||
         clsi_residual_create(t->points, t->unknowns, &t->residual, &error))
         die(error.message);

@@ -91,11 +91,10 @@ static void open_problem(size_t width, size_t windows, int continuous, problem *
     o.n_unknown = 1;
     o.field = field;
     check(clsi_points_create(p->system, 1, (const cls_table *const *)&p->table, &name,
-                             CLSI_QUADRATURE, 0, 0, &p->points, &e),
+                             &clsi_rule_quadrature, 0, 0, &p->points, &e),
           &e);
     check(clsi_unknowns_create(p->system, NULL, &o, p->points, &p->unknowns, &e), &e);
-    check(clsi_motion_create(p->system, NULL, p->unknowns, "implicit-midpoint", &p->motion, &e),
-          &e);
+    check(clsi_motion_create(p->unknowns, "implicit-midpoint", &p->motion, &e), &e);
     if (continuous) check(clsi_motion_flow(&p->motion, p->unknowns->n_theta, &e), &e);
     clsi_shooting_options w = {.intervals = 0, .continuous = p->motion.flow};
     check(clsi_shooting_create(p->points, p->motion.step, &w, 0, &p->shooting, &e), &e);

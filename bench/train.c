@@ -115,8 +115,8 @@ static training *create(const char *size, size_t pairs, const char *layout) {
     o.unknown = parts;
     o.n_unknown = 3;
     if (cls_system_parse(source, "piston", NULL, &t->system, &error)) die("system", &error);
-    if (clsi_points_create(t->system, 1, (const cls_table *const *)&table, &name, CLSI_VNOTS, 0,
-                           pairs, &t->points, &error))
+    if (clsi_points_create(t->system, 1, (const cls_table *const *)&table, &name, &clsi_rule_vnots,
+                           0, pairs, &t->points, &error))
         die("points", &error);
     if (clsi_unknowns_create(t->system, NULL, &o, t->points, &t->unknowns, &error))
         die("unknowns", &error);

@@ -477,10 +477,11 @@ static const cli_option options[] = {
      "residual, shooting (windows simulated and compared: for noisy data) or derivative; "
      "else residual"},
     {"scheme", 0, "NAME",
-     "the residual: quadrature (order 4), vnots-symmetric, vnots, discrete-gradient, "
-     "implicit-midpoint (hamiltonians); else quadrature; of positions alone: weak (order 8), "
-     "discrete-gradient, leapfrog, euler; else weak. With shooting the scheme that simulates; else "
-     "the system's default"},
+     "the residual: quadrature (order 4), or the step of any scheme with fixed steps that "
+     "simulates "
+     "the system (data that it made are learned back exactly); else quadrature; of positions "
+     "alone: weak (order 8), discrete-gradient, leapfrog, euler; else weak. With shooting the "
+     "scheme that simulates; else the system's default"},
     {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
     {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
     {"adjoint", 0, "NAME",

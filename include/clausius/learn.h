@@ -32,8 +32,9 @@ typedef struct cls_learn_options {
     size_t n_unknown; /* parts to learn; 0: those that the system's file calls unknown */
     const char *const *unknown;
     const char *field; /* "chebyshev(8)", "network(32, 32)"; NULL: auto */
-    /* of the residual: "quadrature" (NULL), "vnots-symmetric", "vnots", "discrete-gradient"; for
-     * hamiltonians also "implicit-midpoint" */
+    /* of the residual: "quadrature" (NULL), or the step of any scheme with fixed steps that
+     * simulates the system; of positions alone: "weak" (NULL), "discrete-gradient", "leapfrog",
+     * "symplectic-euler", "euler" */
     const char *scheme;
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":

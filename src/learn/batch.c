@@ -7,9 +7,7 @@
  * quantities to field symbols by the adjoint program, symbols to parameters by the fields. Fields
  * with blocks (clsi_field_blocks) go on from where the evaluation stopped, and those of which only
  * the value occurs (frictions) are never differentiated in their inputs: for V-NOTS 6 matrix units
- * a point for G and 3 for a friction, where evaluate and reverse would be 8 and 8. Rules whose rows
- * are expressions over whole windows share the points and fields, and go from residuals to field
- * symbols by the derivatives of these rows.
+ * a point for G and 3 for a friction, where evaluate and reverse would be 8 and 8.
  *
  * Shards are added in their own order, each when it is done and those before it are added: the same
  * bits for any number of threads. Memory is kept from call to call in the residual, so that one
@@ -65,9 +63,7 @@ const clsi_field_blocks *clsi_batch_blocks(const clsi_learned *l) {
 static const cls_program *program_of(const clsi_residual *r, clsi_batch_program which) {
     const cls_program *all[CLSI_BATCH_PROGRAMS] = {[CLSI_BATCH_VALUES] = r->values,
                                                    [CLSI_BATCH_SLOPES] = r->slopes,
-                                                   [CLSI_BATCH_ADJOINT] = r->adjoint,
-                                                   [CLSI_BATCH_WINDOW_VALUES] = r->window_values,
-                                                   [CLSI_BATCH_WINDOW_SLOPES] = r->window_slopes};
+                                                   [CLSI_BATCH_ADJOINT] = r->adjoint};
     return all[which];
 }
 
@@ -92,13 +88,9 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
     size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
-    size_t scratch = 0, passes = 0, before = 0, behind = 0, programs = 0;
+    size_t scratch = 0, passes = 0, programs = 0;
     size_t weights = 2 * POINTS * r->points->width;
     b->most = us->n_theta > LARGE ? FEW_POINTS : POINTS;
-    if (r->window_values) {
-        before = 3 * (r->points->nz + 1 + K) * POINTS;
-        behind = r->n_equations * (1 + 3 * K) * POINTS;
-    }
     for (size_t k = 0; k < us->n; k++) {
         const clsi_field *f = us->list[k].learned.field;
         size_t need = f->kind->scratch(f, POINTS);
@@ -109,14 +101,12 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     }
     for (clsi_batch_program i = 0; i < CLSI_BATCH_PROGRAMS; i++) programs += work_size(r, i);
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
-    size_t own = inputs + outputs + before + behind + POINTS * (1 + 2 * d) + weights;
+    size_t own = inputs + outputs + POINTS * (1 + 2 * d) + weights;
     b->block = clsi_calloc(own + scratch + us->n_theta + programs + passes, sizeof(double));
     if (!b->block || !b->pass) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
-    b->window_in = b->out + outputs;
-    b->window_out = b->window_in + before;
-    b->value = b->window_out + behind;
+    b->value = b->out + outputs;
     b->slope = b->value + POINTS;
     b->x = b->slope + POINTS * d;
     b->weights = b->x + POINTS * d;
@@ -162,12 +152,12 @@ static void weigh_window(clsi_batch *b, size_t w) {
     double *momenta = clsi_batch_weights(b, w, 0), *rest = clsi_batch_weights(b, w, 1),
            t[CLSI_MOST_WIDTH];
     for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
-    if (p->rule == CLSI_QUADRATURE) {
+    if (p->rule.composite) {
         clsi_window_weights(n, t, momenta);
         for (size_t k = 0; k < n; k++) rest[k] = momenta[k];
     } else { /* three points */
         double h = t[2] - t[0];
-        int split = p->rule == CLSI_VNOTS;
+        int split = p->rule.split;
         momenta[0] = rest[2] = 0;
         momenta[1] = rest[1] = split ? 0 : h;
         momenta[2] = rest[0] = split ? h : 0;
@@ -176,7 +166,7 @@ static void weigh_window(clsi_batch *b, size_t w) {
 
 int clsi_batch_add(clsi_batch *b, size_t w) {
     const clsi_points *p = b->r->points;
-    int middle = p->rule != CLSI_VNOTS; /* which has no use for it */
+    int middle = !p->rule.split; /* which has no use for it */
     size_t at[CLSI_MOST_WIDTH], width = p->width, *slot = b->slot[b->n];
     if (b->n == b->most || b->n_points + width - !middle > b->most) return 0;
     clsi_window_points(p, w, at);
@@ -244,20 +234,4 @@ void clsi_batch_evaluate(clsi_batch *b, int with_slopes) {
     fill(b);
     clsi_batch_run(b, with_slopes ? CLSI_BATCH_SLOPES : CLSI_BATCH_VALUES, b->n_points, b->in,
                    b->out);
-}
-
-void clsi_batch_evaluate_rows(clsi_batch *b, int with_slopes) {
-    const clsi_residual *r = b->r;
-    size_t I = r->points->nz + 1 + r->unknowns->n_symbols;
-    if (!clsi_batch_whole(b)) {
-        clsi_batch_evaluate(b, with_slopes);
-        return;
-    }
-    fill(b);
-    for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; i < I; i++)
-            for (size_t w = 0; w < b->n; w++)
-                b->window_in[(k * I + i) * POINTS + w] = b->in[i * POINTS + b->slot[w][k]];
-    clsi_batch_run(b, with_slopes ? CLSI_BATCH_WINDOW_SLOPES : CLSI_BATCH_WINDOW_VALUES, b->n,
-                   b->window_in, b->window_out);
 }

@@ -11,8 +11,6 @@ typedef enum clsi_batch_program {
     CLSI_BATCH_VALUES,
     CLSI_BATCH_SLOPES,
     CLSI_BATCH_ADJOINT,
-    CLSI_BATCH_WINDOW_VALUES,
-    CLSI_BATCH_WINDOW_SLOPES,
     CLSI_BATCH_PROGRAMS
 } clsi_batch_program;
 
@@ -28,8 +26,7 @@ typedef struct clsi_batch {
     double *weights; /* (POINTS, 2, width) of the rates, by window: for momenta, for the others */
     double *in;      /* (nz + 1 + K + Q, POINTS): states, time, symbols, coefficients */
     double *out;     /* (Q [+ Q K], POINTS) */
-    double *window_in, *window_out; /* (3 (nz + 1 + K), POINTS), (E [+ 3 E K], POINTS), by window */
-    double *value, *slope, *x;      /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
+    double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
     double *work[CLSI_BATCH_PROGRAMS];
     double *part;  /* (n_theta) a shard's gradient of the fields that have no pass */
@@ -53,18 +50,11 @@ void clsi_batch_run(clsi_batch *b, clsi_batch_program which, size_t n, const dou
                     double *out);
 /* The quantities at the points. */
 void clsi_batch_evaluate(clsi_batch *b, int with_slopes);
-/* What the rows are made of: the quantities, or the rows of whole windows. */
-void clsi_batch_evaluate_rows(clsi_batch *b, int with_slopes);
 
 /* The weights of the rates in a window; scheme (25) has other ones for momenta than for the rest.
  */
 static inline double *clsi_batch_weights(const clsi_batch *b, size_t w, int rest) {
     return b->weights + (2 * w + (size_t)rest) * b->r->points->width;
-}
-
-/* Are the rows expressions over whole windows? */
-static inline int clsi_batch_whole(const clsi_batch *b) {
-    return b->r->window_values && !b->r->plain;
 }
 
 #endif

@@ -16,7 +16,6 @@ static double weight_of(const clsi_batch *b, size_t w, size_t e) {
 
 /* Equation e of window w of the batch: how much y_e grows, less its rate times the weights. */
 static inline double residual_of(const clsi_batch *b, size_t w, size_t e) {
-    if (clsi_batch_whole(b)) return weight_of(b, w, e) * b->window_out[e * POINTS + w];
     const double *y = b->out + e * POINTS, *rate = y + b->r->n_equations * POINTS;
     const double *weights = clsi_batch_weights(b, w, e >= b->r->n);
     size_t n = b->r->points->width;
@@ -24,14 +23,6 @@ static inline double residual_of(const clsi_batch *b, size_t w, size_t e) {
     double sum = y[slot[n - 1]] - y[slot[0]];
     for (size_t k = 0; k < n; k++) sum -= weights[k] * rate[slot[k]];
     return weight_of(b, w, e) * sum;
-}
-
-/* The derivatives of equation e of whole window w, unweighted, in the field symbols from `symbol`
- * on at its point k: POINTS numbers apart. */
-static const double *window_slopes(const clsi_batch *b, size_t w, size_t e, size_t k,
-                                   size_t symbol) {
-    size_t K = b->r->unknowns->n_symbols;
-    return b->window_out + (b->r->n_equations + (3 * e + k) * K + symbol) * POINTS + w;
 }
 
 /* f times a row of derivatives in the value and d slopes; is any of them not zero? */
@@ -53,13 +44,9 @@ static int symbol_slopes(const clsi_batch *b, const clsi_unknown *u, size_t w, s
                          double *s) {
     size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
     size_t n = b->r->points->width;
-    int any = 0, whole = clsi_batch_whole(b);
+    int any = 0;
     memset(a, 0, n * sizeof *a);
     memset(s, 0, n * d * sizeof *s);
-    for (size_t k = 0; k < 3 && whole; k++)
-        any |= add_slopes(weight_of(b, w, e), window_slopes(b, w, e, k, u->symbol), d, a + k,
-                          s + k * d);
-    if (whole) return any;
     const double *weights = clsi_batch_weights(b, w, e >= b->r->n);
     double scale = weight_of(b, w, e);
     for (size_t k = 0; k < n; k++) {
@@ -165,7 +152,7 @@ static void rows_of_shard(clsi_batch *b, size_t first, const size_t *list, size_
     row_list m;
     for (size_t at = begin; at < end;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
-        clsi_batch_evaluate_rows(b, J != NULL);
+        clsi_batch_evaluate(b, J != NULL);
         for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i]);
         m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
         if (J) jacobian_rows(b, &m);
@@ -195,6 +182,7 @@ static int is_long(const clsi_residual *r, size_t count) {
 cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J) {
     if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
+    if (r->step) return clsi_step_rows_values(r, theta, first, count, list, out, J);
     size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
     int failed = 0;
     if (!clsi_batches_ready(r)) return CLS_MEMORY;
@@ -233,22 +221,6 @@ static void residuals_back(clsi_batch *b, const row_list *m, double share, doubl
         y[b->slot[w][n - 1]] += f;
         y[b->slot[w][0]] -= f;
         for (size_t k = 0; k < n; k++) rate[b->slot[w][k]] -= f * weights[k];
-    }
-}
-
-/* From residuals of whole windows to dLoss/d symbols, in `out`. */
-static void windows_back(clsi_batch *b, const row_list *m, double share, double *sum) {
-    size_t K = b->r->unknowns->n_symbols;
-    memset(b->out, 0, K * POINTS * sizeof *b->out);
-    for (size_t i = 0; i < m->n; i++) {
-        size_t w = m->w[i], e = m->e[i];
-        double value = residual_of(b, w, e), f = share * value * weight_of(b, w, e);
-        *sum += value * value;
-        for (size_t k = 0; k < 3; k++) {
-            const double *row = window_slopes(b, w, e, k, 0);
-            for (size_t q = 0; q < K; q++)
-                b->out[q * POINTS + b->slot[w][k]] += f * row[q * POINTS];
-        }
     }
 }
 
@@ -293,13 +265,7 @@ static void sums_add(clsi_batch *b) {
 
 /* The rows of a batch: their squares into sum, their share of the gradient into the sums. */
 static void add_rows(clsi_batch *b, const row_list *m, double share, double *sum) {
-    int whole = clsi_batch_whole(b);
-    clsi_batch_evaluate_rows(b, whole);
-    if (whole) {
-        windows_back(b, m, share, sum);
-        fields_back(b);
-        return;
-    }
+    clsi_batch_evaluate(b, 0);
     residuals_back(b, m, share, sum);
     sums_add(b);
 }
@@ -332,6 +298,7 @@ static double gradient_of_shard(clsi_batch *b, const size_t *list, size_t begin,
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
     if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
+    if (r->step) return clsi_step_rows_gradient(r, theta, count, list, loss, gradient);
     size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
     double share = 1 / (double)(count ? count : 1), total = 0;
     int failed = 0;

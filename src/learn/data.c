@@ -12,6 +12,11 @@
 
 /* ---- columns ---- */
 
+const char *clsi_point_name(const cls_system *s, size_t k) {
+    int velocity = s->formalism == CLS_LAGRANGIAN && k >= s->nq && k < s->nq + s->n;
+    return velocity ? cls_node_name(s->g, s->v[k - s->nq]) : cls_system_state_name(s, k);
+}
+
 static cls_status check_column(const char *file, const char *name, size_t rows,
                                const double *values, int positive, cls_error *error) {
     for (size_t i = 0; i < rows; i++)
@@ -58,7 +63,7 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     cls_status status = check_column(file, "time", rows, time, 0, error);
     if (status == CLS_OK) status = check_times(file, rows, time, number, error);
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
-        const char *name = cls_system_state_name(s, k);
+        const char *name = clsi_point_name(s, k);
         int c = cls_table_find(t, name);
         /* what the first table has, all have; a coordinate at least has to be there */
         if (c < 0 && partial && k > 0 && (at == 0 || !p->observed[k])) continue;
@@ -112,7 +117,7 @@ static cls_status copy_rates(const cls_system *s, size_t n_tables, const cls_tab
     int found[2] = {0, 0}; /* missing, there */
     for (size_t i = 0; i < n_tables; i++)
         for (size_t k = 0; k < p->nz; k++) {
-            snprintf(name, sizeof name, "d.%s", cls_system_state_name(s, k));
+            snprintf(name, sizeof name, "d.%s", clsi_point_name(s, k));
             found[cls_table_find(tables[i], name) >= 0]++;
         }
     if (found[0] || !found[1]) return CLS_OK;
@@ -121,7 +126,7 @@ static cls_status copy_rates(const cls_system *s, size_t n_tables, const cls_tab
     for (size_t i = 0, at = 0; i < n_tables && status == CLS_OK; at += cls_table_rows(tables[i++]))
         for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
             size_t rows = cls_table_rows(tables[i]);
-            snprintf(name, sizeof name, "d.%s", cls_system_state_name(s, k));
+            snprintf(name, sizeof name, "d.%s", clsi_point_name(s, k));
             const double *values =
                 cls_table_column(tables[i], (size_t)cls_table_find(tables[i], name));
             status = check_column(names[i], name, rows, values, 0, error);
@@ -176,7 +181,7 @@ double clsi_points_noise(const clsi_points *p, size_t k) {
 void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDTH]) {
     size_t i = p->window[w];
     for (size_t k = 0; k < p->width; k++) at[k] = i + k;
-    if (p->rule == CLSI_QUADRATURE) return;
+    if (!p->rule.means) return;
     at[1] = p->n_data + i;
     at[2] = i + 1;
 }
@@ -196,14 +201,9 @@ typedef struct group {
     int held;          /* for validation */
 } group;
 
-/* Three neighbours, not two. */
-static int by_three(clsi_rule rule) {
-    return rule == CLSI_QUADRATURE || clsi_is_position_rule(rule);
-}
-
 /* Neighbours that a window needs. */
 static size_t points_of(const clsi_points *p) {
-    return p->rule == CLSI_QUADRATURE ? p->width : by_three(p->rule) ? 3 : 2;
+    return p->rule.composite ? p->width : p->rule.neighbours;
 }
 
 /* Runs of points of one trajectory with increasing time. */
@@ -215,7 +215,7 @@ static size_t find_groups(const clsi_points *p, const double *trajectory, const 
                    trajectory[i] == trajectory[i - 1] && p->time[i] > p->time[i - 1];
         joined[i - 1] = (unsigned char)same;
         if (same) continue;
-        size_t margin = clsi_position_margin(p->rule, i - begin);
+        size_t margin = clsi_position_margin(&p->rule, i - begin);
         if (i - begin >= least) out[n++] = (group){begin + margin, i - least + 1 - margin, 0};
         begin = i;
     }
@@ -299,7 +299,7 @@ static size_t windows_of(size_t n_groups, const group *groups, size_t intervals)
 /* width from the intervals asked for, or from the noise; no longer than the shortest trajectory. */
 static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, const group *groups,
                                cls_error *error) {
-    if (p->rule != CLSI_QUADRATURE || window == 1 || window == 2) return CLS_OK;
+    if (!p->rule.composite || window == 1 || window == 2) return CLS_OK;
     size_t shortest = SIZE_MAX, intervals = window;
     p->trained = clsi_calloc(2 * n_groups + 1, sizeof *p->trained);
     if (!p->trained) return clsi_no_memory(error);
@@ -363,7 +363,7 @@ static void add_means(clsi_points *p) {
 }
 
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, clsi_rule rule, double validate,
+                              const char *const *names, const clsi_rule *rule, double validate,
                               uint64_t max_windows, clsi_points **out, cls_error *error) {
     return clsi_points_create_wide(s, n_tables, tables, names, rule, validate, max_windows, 0, 0,
                                    out, error);
@@ -371,17 +371,17 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
 
 cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const cls_table *const *tables, const char *const *names,
-                                   clsi_rule rule, double validate, uint64_t max_windows,
+                                   const clsi_rule *rule, double validate, uint64_t max_windows,
                                    size_t window, int partial, clsi_points **out,
                                    cls_error *error) {
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
-    p->nz = clsi_is_position_rule(rule) ? cls_system_coordinate_count(s) : s->form->nz;
-    p->rule = rule;
+    p->nz = rule->positions ? cls_system_coordinate_count(s) : s->form->nz;
+    p->rule = *rule;
     p->width = 3;
     for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
-    p->n = by_three(rule) || !p->n_data ? p->n_data : 2 * p->n_data - 1;
+    p->n = !rule->means || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
     p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
     p->observed = clsi_calloc(p->nz, 1);
@@ -398,11 +398,10 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
     }
     if (status == CLS_OK && partial) status = guess_missing(s, table, trajectory, p, error);
     if (status == CLS_OK) status = copy_rates(s, n_tables, tables, names, p, error);
-    if (status == CLS_OK && !by_three(rule)) add_means(p);
+    if (status == CLS_OK && rule->means) add_means(p);
     if (status == CLS_OK)
         status = make_windows(p, trajectory, table, joined, validate, max_windows, window, error);
-    if (status == CLS_OK && clsi_is_position_rule(rule))
-        status = clsi_points_expand(p, p->nz, joined, error);
+    if (status == CLS_OK && rule->positions) status = clsi_points_expand(p, p->nz, joined, error);
     free(trajectory);
     free(table);
     free(joined);

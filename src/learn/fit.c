@@ -191,8 +191,7 @@ cls_status clsi_lesson_derive(clsi_lesson *w) {
     cls_status status = theta && what ? CLS_OK : clsi_no_memory(w->error);
     if (theta) d.place = theta + P;
     w->residual->scale_free = w->info->normalised;
-    if (status == CLS_OK)
-        status = clsi_motion_rates(w->system, w->set, w->unknowns, &motion, &d.rates, w->error);
+    if (status == CLS_OK) status = clsi_motion_rates(w->unknowns, &motion, &d.rates, w->error);
     if (status == CLS_OK)
         status = clsi_derivative_create(w->points, d.rates, w->residual, 0, MOST_POINTS, &d.trained,
                                         w->error);

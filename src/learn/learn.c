@@ -16,59 +16,6 @@ cls_learn_options cls_learn_defaults(void) {
                                .checkpoint_every = 10};
 }
 
-/* ---- rules ---- */
-
-/* The implicit midpoint rule averages (q, p, S), which for a thermal lagrangian are not data. */
-static cls_status find_midpoint(const cls_system *system, clsi_rule *rule, cls_error *error) {
-    *rule = CLSI_SYMMETRIC;
-    if (system->formalism == CLS_HAMILTONIAN) return CLS_OK;
-    return clsi_fail(error, CLS_USAGE,
-                     "implicit-midpoint averages momenta and entropies, and the data of '%s' are "
-                     "velocities and temperatures; use vnots-symmetric, the same rule in these",
-                     system->name);
-}
-
-/* Data without velocities, or a rule that has no use for them. */
-static int find_position_rule(const char *name, int only_positions, clsi_rule *rule) {
-    static const struct {
-        const char *name;
-        clsi_rule rule;
-    } rules[] = {{"weak", CLSI_WEAK},
-                 {"leapfrog", CLSI_LEAPFROG},
-                 {"symplectic-euler", CLSI_LEAPFROG},
-                 {"euler", CLSI_EULER},
-                 {"discrete-gradient", CLSI_PAIRS}};
-    if (!name && only_positions) name = "weak";
-    for (size_t i = 0; name && i < sizeof rules / sizeof *rules; i++) {
-        if (strcmp(name, rules[i].name) != 0) continue;
-        *rule = rules[i].rule;
-        return only_positions || rules[i].rule != CLSI_PAIRS;
-    }
-    return 0;
-}
-
-static cls_status find_rule(const cls_system *system, const char *name, clsi_rule *rule,
-                            cls_error *error) {
-    static const char *const names[] = {[CLSI_QUADRATURE] = "quadrature",
-                                        [CLSI_VNOTS] = "vnots",
-                                        [CLSI_SYMMETRIC] = "vnots-symmetric",
-                                        [CLSI_DISCRETE_GRADIENT] = "discrete-gradient"};
-    *rule = CLSI_QUADRATURE;
-    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *rule = (clsi_rule)i;
-        return CLS_OK;
-    }
-    if (!name) return CLS_OK;
-    if (strcmp(name, "implicit-midpoint") == 0) return find_midpoint(system, rule, error);
-    return clsi_fail(
-        error, CLS_USAGE,
-        "no residual is made from the scheme '%s'; there are quadrature (the default), "
-        "vnots-symmetric, vnots, discrete-gradient and implicit-midpoint, and for positions alone "
-        "weak (the default), discrete-gradient, leapfrog, symplectic-euler and euler",
-        name);
-}
-
 /* A solve sees each window once. Iterations see them often, and networks have few parameters. */
 static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
     int network = o->field && strncmp(o->field, "network", 7) == 0;
@@ -116,34 +63,34 @@ static cls_status check_anchors(const clsi_lesson *w, const cls_system *system) 
                      system->name);
 }
 
-/* All states of a lagrangian are q, v, S, and no residual is made of these. */
-static cls_status refuse_lagrangian(const clsi_lesson *w, const cls_system *system) {
-    const char *other = system->m ? "write it as one of the first two"
-                                  : "call it a `thermal lagrangian`, which without temperatures is "
-                                    "the same";
-    if (clsi_is_loss(w, "shooting"))
-        return clsi_fail(w->error, CLS_USAGE,
-                         "the loss shooting is for thermal lagrangians and hamiltonians: %s, or "
-                         "take the loss residual",
-                         other);
-    return clsi_fail(w->error, CLS_USAGE,
-                     "this version learns parts of a thermal lagrangian (from q, v, T), of a "
-                     "hamiltonian (from q, p, S), or of any of them from positions alone: %s, or "
-                     "leave the velocities out (--scheme weak does)",
-                     other);
+/* Losses that simulate or take rates need native states, which a lagrangian's data are not. */
+static cls_status check_lagrangian(const clsi_lesson *w, const cls_system *system, int positions) {
+    if (system->formalism != CLS_LAGRANGIAN || positions || clsi_is_loss(w, "residual"))
+        return CLS_OK;
+    return clsi_fail(
+        w->error, CLS_USAGE,
+        "the loss %s is for thermal lagrangians and hamiltonians: %s, or take the loss "
+        "residual",
+        w->o->loss,
+        system->m ? "write it as one of these"
+                  : "call it a `thermal lagrangian`, which without temperatures is "
+                    "the same");
 }
 
 static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
     const cls_learn_options *o = w->o;
-    clsi_rule rule = CLSI_QUADRATURE;
-    /* the scheme of shooting is what simulates; its residual has the default rule */
-    const char *scheme = clsi_is_loss(w, "shooting") ? NULL : o->scheme;
-    /* shooting simulates all states, and guesses those that are not there */
-    int positions =
-        system->canonical && system->n && !clsi_is_loss(w, "shooting") &&
-        find_position_rule(scheme, clsi_only_positions(system, n_tables, tables), &rule);
+    clsi_rule rule;
+    /* shooting simulates all states with its scheme, and guesses those that are not there: its
+     * residual has the default rule */
+    int shooting = clsi_is_loss(w, "shooting");
+    int only = !shooting && system->n && clsi_only_positions(system, n_tables, tables);
+    cls_status status = check_loss(w);
+    if (status == CLS_OK)
+        status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, &rule, w->error);
+    if (status != CLS_OK) return status;
+    int positions = rule.positions != NULL;
     if (positions && system->has_operator)
         return clsi_fail(w->error, CLS_USAGE,
                          "'%s' has a friction operator (dissipation), which is not learned from "
@@ -153,17 +100,15 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         return clsi_fail(w->error, CLS_USAGE,
                          "'%s' has a total entropy: only `--optimizer qp` learns such systems",
                          system->name);
-    if (system->formalism == CLS_LAGRANGIAN && !positions) return refuse_lagrangian(w, system);
-    cls_status status = check_loss(w);
+    status = check_lagrangian(w, system, positions);
     if (status == CLS_OK) status = check_adjoint(w);
     if (status == CLS_OK) status = check_anchors(w, system);
     if (status == CLS_OK && positions && !clsi_is_loss(w, "residual") &&
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
-    if (status == CLS_OK && !positions) status = find_rule(system, scheme, &rule, w->error);
     if (status == CLS_OK)
-        status = clsi_points_create_wide(system, n_tables, tables, names, rule, o->validate,
+        status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);

@@ -6,20 +6,40 @@
 #include "model/model.h"
 #include <clausius/learn.h>
 
-/* ---- data.c: points and windows ---- */
+/* ---- rules.c: how windows become equations ---- */
 
-/* How windows become equations (residual.c). */
-typedef enum clsi_rule {
-    CLSI_QUADRATURE,        /* three neighbours, order 4 */
-    CLSI_VNOTS,             /* two neighbours, scheme (25) as published */
-    CLSI_SYMMETRIC,         /* two neighbours and the mean of their states, order 2 */
-    CLSI_DISCRETE_GRADIENT, /* the same with the energy's discrete gradient; not affine */
-    /* of positions alone (positions.c), three neighbours */
-    CLSI_WEAK,     /* weak form along an interpolation through eight positions */
-    CLSI_PAIRS,    /* the discrete gradient, Deep DTLM (12) */
-    CLSI_LEAPFROG, /* (13); symplectic Euler in positions is the same */
-    CLSI_EULER     /* (19) */
+enum { CLSI_MAX_NODES = 3 };
+
+/* Of positions alone (positions.c): the nodes of an interval, and what they say about its ends. */
+typedef struct clsi_interval_rule {
+    size_t nodes;
+    int paired;                   /* forces of potentials are discrete gradients between the ends */
+    int at_ends;                  /* the nodes are the ends, which neighbouring intervals share */
+    int interpolated;             /* along the polynomial through eight positions; else straight */
+    double place[CLSI_MAX_NODES]; /* where in the interval, 0 to 1 */
+    double share[CLSI_MAX_NODES], right[CLSI_MAX_NODES], left[CLSI_MAX_NODES];
+    const char *rollout; /* the scheme that such models are judged by; NULL: the default */
+} clsi_interval_rule;
+
+struct clsi_scheme;
+typedef struct clsi_rule {
+    const char *name;
+    size_t neighbours; /* rows of the data in a window */
+    int composite;     /* windows may be longer, where there is noise */
+    int means;         /* the means of two neighbouring states are points too */
+    int split;         /* momenta by the rate at the end, the others by that at the beginning */
+    const clsi_interval_rule *positions; /* NULL: of whole states */
+    const struct clsi_scheme *scheme;    /* rows are the step of a scheme; NULL: weighted rates */
 } clsi_rule;
+
+extern const clsi_rule clsi_rule_quadrature, clsi_rule_midpoint, clsi_rule_vnots;
+extern const clsi_rule clsi_rule_weak, clsi_rule_pairs, clsi_rule_leapfrog, clsi_rule_euler;
+clsi_rule clsi_rule_of_scheme(const struct clsi_scheme *scheme);
+/* The rule that --scheme NAME (NULL: the default) means for these data, or why there is none. */
+cls_status clsi_rule_find(const cls_system *s, const char *name, int only_positions, clsi_rule *out,
+                          cls_error *error);
+
+/* ---- data.c: points and windows ---- */
 
 typedef struct clsi_points {
     clsi_rule rule;
@@ -41,8 +61,6 @@ typedef struct clsi_points {
 
 /* ---- positions.c: what is measured are positions, from interval to interval ---- */
 
-enum { CLSI_MAX_NODES = 3 };
-
 /* Between two neighbouring positions a rule gives the momentum at both ends,
  *     right = sum share_k p_k + h right_k f_k,     left = sum share_k p_k - h left_k f_k,
  * of the momenta p and the forces f (p' = f) at its nodes; a window's equation is: right end of one
@@ -58,7 +76,6 @@ typedef struct clsi_intervals {
     double *time, *q; /* (n_data), (dimension, n_data): the data */
 } clsi_intervals;
 
-int clsi_is_position_rule(clsi_rule rule);
 /* The tables have positions but neither velocities nor momenta. */
 int clsi_only_positions(const cls_system *s, size_t n_tables, const cls_table *const *tables);
 /* Nodes in the place of the data. joined[i]: datum i + 1 follows i in the same trajectory. */
@@ -66,17 +83,19 @@ cls_status clsi_points_expand(clsi_points *p, size_t dimension, const unsigned c
                               cls_error *error);
 void clsi_intervals_free(clsi_intervals **intervals);
 /* Windows lose this many points at each end of a trajectory, where interpolation is one-sided. */
-size_t clsi_position_margin(clsi_rule rule, size_t length);
+size_t clsi_position_margin(const clsi_rule *rule, size_t length);
 
+/* Column k of whole states: the native state, but (q, v, S) for every lagrangian. */
+const char *clsi_point_name(const cls_system *s, size_t k);
 cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, clsi_rule rule, double validate,
+                              const char *const *names, const clsi_rule *rule, double validate,
                               uint64_t max_windows, clsi_points **out, cls_error *error);
 /* The same with so many intervals in a window of the quadrature; 0, and above: two, or more where
  * there is noise. partial: states may be missing from the data; they are guessed (v and p by
  * differences of q, the others by the system's start) and not `observed`. */
 cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const cls_table *const *tables, const char *const *names,
-                                   clsi_rule rule, double validate, uint64_t max_windows,
+                                   const clsi_rule *rule, double validate, uint64_t max_windows,
                                    size_t window, int partial, clsi_points **out, cls_error *error);
 void clsi_points_free(clsi_points **points);
 enum { CLSI_MOST_WIDTH = 41 };
@@ -111,6 +130,8 @@ typedef struct clsi_unknown {
 } clsi_unknown;
 
 typedef struct clsi_unknowns {
+    const cls_system *system; /* the original, loaded with `set` (may be NULL) */
+    const cls_assignments *set;
     cls_system *s; /* skeleton: formulas with the symbols of the unknown parts */
     int linear;    /* the formula is linear in all unknown parts together */
     size_t n, n_symbols, n_theta;
@@ -131,6 +152,10 @@ cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assign
                                       const cls_learn_options *o, const clsi_points *points,
                                       size_t halved, clsi_unknowns **out, cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
+/* The system with the parameters of the unknown parts as symbols, and these (n_theta, to be freed).
+ */
+cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
+                              cls_error *error);
 /* A formula or a term of one: not a coefficient. */
 int clsi_is_energy(const clsi_unknown *u);
 /* One more input, a formula in the language. */
@@ -203,12 +228,8 @@ typedef struct clsi_residual {
     cls_program *values;      /* z, t, field symbols -> the quantities */
     cls_program *slopes;  /* the same -> the quantities, then their derivatives in the symbols */
     cls_program *adjoint; /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
-    /* Rules whose rows are expressions over all three points (NULL otherwise): three times z, t,
-     * field symbols -> the rows, and the rows, then their derivatives in the symbols */
-    cls_program *window_values, *window_slopes;
-    int plain; /* set: rows of vnots-symmetric all the same; they are affine when `start_affine` */
-    int start_affine;
-    double *weight;            /* (n_equations, windows) */
+    struct clsi_step_rows *step; /* rows are the step of a scheme; NULL: weighted rates */
+    double *weight;              /* (n_equations, windows) */
     unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value, */
     unsigned char *valued;     /* and this one occurs as well */
     unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
@@ -277,12 +298,22 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
                     void *owner);
 
-/* ---- discrete_gradient.c ---- */
+/* ---- step_rows.c: rows that are the step of a scheme between two neighbours ---- */
 
-/* The unweighted rows (n + m) of a window. `own`: z, t and the field symbols of the skeleton;
- * `copies`: the same three times, for its three points. */
-cls_status clsi_discrete_gradient_rows(const clsi_unknowns *us, const cls_node *own,
-                                       const cls_node *copies, cls_node *out, cls_error *error);
+typedef struct clsi_step_rows clsi_step_rows;
+cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns *us,
+                                 clsi_step_rows **out, cls_error *error);
+void clsi_step_rows_free(clsi_step_rows **rows);
+size_t clsi_step_rows_count(const clsi_step_rows *s); /* of a window */
+int clsi_step_rows_affine(const clsi_step_rows *s);   /* in the parameters */
+/* The state component whose equation row e is: positions, momenta, entropies. */
+size_t clsi_step_rows_state(const clsi_step_rows *s, size_t e);
+/* clsi_residual_rows and clsi_residual_gradient of such a residual. Rows of a window in which the
+ * step has no solution are INFINITY. */
+cls_status clsi_step_rows_values(const clsi_residual *r, const double *theta, size_t first,
+                                 size_t count, const size_t *list, double *out, double *J);
+cls_status clsi_step_rows_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                   const size_t *list, double *loss, double *gradient);
 
 /* ---- anchors.c: what is known at chosen states ---- */
 

@@ -20,6 +20,7 @@ typedef struct clsi_lesson {
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    int started_affine; /* theta was solved for by a rule that is affine, before iterations */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;

@@ -66,15 +66,14 @@ static cls_status find_lagrangian(form *f, cls_error *error) {
 /* Friction and external forces at (q, v). */
 static cls_status add_forces(const form *f, cls_node *force) {
     const cls_system *s = f->s;
-    size_t n = s->n, m = s->m;
-    cls_node *flows = clsi_calloc(n * m + n, sizeof *flows);
-    if (!flows) return CLS_MEMORY;
-    clsi_place at = {NULL, NULL, f->y, NULL, NULL, s->t};
-    cls_status status = clsi_place_at(s, &at, n * m, s->bound.friction, flows);
-    if (status == CLS_OK) status = clsi_place_at(s, &at, n, s->bound.force, flows + n * m);
-    for (size_t k = 0; k < n * m + n && status == CLS_OK; k++)
-        force[k % n] = cls_add(f->g, force[k % n], flows[k]);
-    free(flows);
+    clsi_flows flows;
+    cls_node *room = clsi_calloc(clsi_flows_size(s), sizeof *room);
+    if (!room) return CLS_MEMORY;
+    clsi_place at = {.p = f->y, .t = s->t};
+    cls_status status = clsi_flows_of(s, &at, NULL, room, &flows);
+    for (size_t k = 0; k < s->n && status == CLS_OK; k++)
+        force[k] = cls_add(f->g, force[k], flows.force[k]);
+    free(room);
     return status;
 }
 

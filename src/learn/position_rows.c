@@ -186,7 +186,7 @@ static size_t slot_of(block *b, size_t interval) {
 /* The ends of an interval are data, which its neighbours have too. */
 static int is_shared(const block *b, size_t node, size_t other) {
     size_t n = b->r->points->intervals->nodes;
-    return b->r->points->rule == CLSI_LEAPFROG &&
+    return b->r->points->rule.positions->at_ends &&
            b->interval[node / n] + node % n == b->interval[other / n] + other % n;
 }
 

@@ -82,7 +82,7 @@ cls_status clsi_points_of_positions(const clsi_points *p, const cls_system *mode
     clsi_points *to = clsi_calloc(1, sizeof *to);
     guess g = {.all = p->intervals, .model = model, .n = p->intervals->dimension};
     if (!to) return clsi_no_memory(error);
-    to->rule = CLSI_QUADRATURE;
+    to->rule = clsi_rule_quadrature;
     to->n = to->n_data = p->intervals->n_data;
     to->nz = model->form->nz;
     cls_status status = copy_windows(p, to, error);

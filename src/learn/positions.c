@@ -24,10 +24,6 @@
 
 enum { STENCIL = 8 };
 
-int clsi_is_position_rule(clsi_rule rule) {
-    return rule >= CLSI_WEAK;
-}
-
 int clsi_only_positions(const cls_system *s, size_t n_tables, const cls_table *const *tables) {
     if (!s->canonical) return 0;
     for (size_t i = 0; i < n_tables; i++)
@@ -42,45 +38,10 @@ int clsi_only_positions(const cls_system *s, size_t n_tables, const cls_table *c
     return n_tables > 0;
 }
 
-size_t clsi_position_margin(clsi_rule rule, size_t length) {
-    return rule == CLSI_WEAK && length >= 2 * STENCIL ? STENCIL / 2 - 1 : 0;
-}
-
-/* ---- the rules ---- */
-
-static void set_rule(clsi_intervals *all, clsi_rule rule) {
-    static const double gauss[] = {0.11270166537925831148, 0.5, 0.88729833462074168852};
-    static const double weight[] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
-    switch (rule) {
-    case CLSI_WEAK:
-        all->nodes = 3;
-        for (size_t k = 0; k < 3; k++) {
-            all->share[k] = weight[k];
-            all->right[k] = weight[k] * gauss[k];
-            all->left[k] = weight[k] * (1 - gauss[k]);
-        }
-        break;
-    case CLSI_LEAPFROG:
-        all->nodes = 2;
-        all->share[0] = all->share[1] = all->right[1] = all->left[0] = 0.5;
-        break;
-    case CLSI_EULER:
-        all->nodes = 1;
-        all->share[0] = all->right[0] = 1;
-        break;
-    default:
-        all->nodes = 1;
-        all->paired = 1;
-        all->share[0] = 1;
-        all->right[0] = all->left[0] = 0.5;
-    }
-}
-
-/* Where in the interval node k lies. */
-static double place_of(const clsi_intervals *all, clsi_rule rule, size_t k) {
-    if (rule == CLSI_WEAK) return all->right[k] / all->share[k];
-    if (rule == CLSI_LEAPFROG) return (double)k;
-    return rule == CLSI_EULER ? 0 : 0.5;
+size_t clsi_position_margin(const clsi_rule *rule, size_t length) {
+    return rule->positions && rule->positions->interpolated && length >= 2 * STENCIL
+               ? STENCIL / 2 - 1
+               : 0;
 }
 
 /* ---- interpolation ---- */
@@ -145,9 +106,9 @@ static void fill_nodes(clsi_points *p, const clsi_intervals *all, const unsigned
     double t0 = all->time[i], h = all->h[i];
     for (size_t k = 0; k < all->nodes; k++) {
         size_t at = i * all->nodes + k;
-        double s = place_of(all, p->rule, k), *q = p->z + at, *v = q + all->dimension * p->n;
+        double s = p->rule.positions->place[k], *q = p->z + at, *v = q + all->dimension * p->n;
         p->time[at] = t0 + s * h;
-        if (p->rule == CLSI_WEAK && joined[i]) {
+        if (p->rule.positions->interpolated && joined[i]) {
             interpolate(p, all, joined, i, p->time[at], q, v);
             continue;
         }
@@ -171,7 +132,12 @@ static void fill_ends(clsi_points *p, const clsi_intervals *all) {
 
 static cls_status take_data(clsi_points *p, size_t dimension, clsi_intervals *all,
                             cls_error *error) {
-    set_rule(all, p->rule);
+    const clsi_interval_rule *rule = p->rule.positions;
+    all->nodes = rule->nodes;
+    all->paired = rule->paired;
+    memcpy(all->share, rule->share, sizeof all->share);
+    memcpy(all->right, rule->right, sizeof all->right);
+    memcpy(all->left, rule->left, sizeof all->left);
     all->dimension = dimension;
     all->n_data = p->n_data;
     all->n = p->n_data ? p->n_data - 1 : 0;

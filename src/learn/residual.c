@@ -2,12 +2,8 @@
  *
  *     y(z2) - y(z0) = sum_k w_k y'(z_k),      y = (p, S)
  *
- * over three points, with the weights of a rule (docs/physics/vnots.md):
- *   quadrature       three neighbours, the parabola's weights; order 4, the default
- *   vnots-symmetric  two neighbours and the mean of their states: all weight in the middle; order 2
- *   vnots            scheme (25) as published: p' at the end, S' at the beginning; order 1, which
- *                    puts a bias of order h into what is learned
- *   discrete-gradient  rows that are expressions over all three points (discrete_gradient.c)
+ * over the points of a window, with the weights of a rule (rules.c), or the step of a scheme between
+ * two neighbours (step_rows.c).
  * p = G_v, S = G_T and the rates p' = G_q + sum F,
  * S_i' = heat_i / T_i are expressions in the data and in the field symbols (phi and its slopes);
  * for bases they are affine in these, so that a row over the parameters is a sum of basis
@@ -30,56 +26,51 @@ static cls_node total(const clsi_unknowns *us, cls_node a, cls_node symbol, doub
     return sign < 0 ? cls_neg(us->s->g, d) : d;
 }
 
-/* y = (p, S), then y'. For a thermal lagrangian from G; for a hamiltonian p and S are data, and
- * where H_p is unknown the positions join: y = (p, S, q). */
+/* The formula without its external potential has the sign of a lagrangian. */
+static cls_node formula_of(const cls_system *s) {
+    return s->formalism == CLS_HAMILTONIAN ? cls_add(s->g, s->bound.formula, s->bound.potential)
+                                           : cls_sub(s->g, s->bound.formula, s->bound.potential);
+}
+
+/* y = (p, S), then y'. From G(q, v, T): p = G_v, S = G_T. From L(q, v, S): p = L_v, T = -L_S. From
+ * H(q, p, S): v = H_p, T = H_S, and where H_p is unknown the positions join: y = (p, S, q). */
 static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
     const cls_system *s = us->s;
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
-    if (s->has_heat || s->nu)
+    if (s->nu)
         return clsi_fail(error, CLS_USAGE,
-                         "the residual of neighbouring rows knows no inputs, heat sources and "
-                         "reservoirs: take --loss shooting");
-    cls_node F = cls_sub(g, s->bound.formula, s->bound.potential);
-    if (!thermal) F = cls_add(g, s->bound.formula, s->bound.potential);
-    cls_node *all = clsi_calloc(s->nq + 3 * n + 2 * m + n * m + m * m, sizeof *all);
+                         "the residual of neighbouring rows knows no inputs: take --loss shooting");
+    int moving = s->formalism != CLS_HAMILTONIAN; /* velocities are data */
+    cls_node F = formula_of(s);
+    cls_node *all = clsi_calloc(s->nq + n + m + clsi_flows_size(s), sizeof *all);
     if (!all) return clsi_no_memory(error);
-    cls_node *v = all, *T = v + n, *friction = T + m, *kappa = friction + n * m;
-    cls_node *force = kappa + m * m, *slope = force + n, *rate = y + r->n_equations;
-    cls_node *more = slope + s->nq, *heat = more + n; /* of the friction operator */
+    cls_node *v = all, *T = v + n, *slope = T + m, *room = slope + s->nq;
+    clsi_flows flows;
+    cls_node *rate = y + r->n_equations;
     int positions = r->n_equations > n + m;
     for (size_t j = 0; j < n; j++) {
-        y[j] = thermal ? total(us, F, s->v[j], 1) : s->p[j];
-        v[j] = thermal ? s->v[j] : total(us, F, s->p[j], 1);
+        y[j] = moving ? total(us, F, s->v[j], 1) : s->p[j];
+        v[j] = moving ? s->v[j] : total(us, F, s->p[j], 1);
     }
-    for (size_t j = 0; j < s->nq; j++) slope[j] = total(us, F, s->q[j], thermal ? -1 : 1);
+    for (size_t j = 0; j < s->nq; j++) slope[j] = total(us, F, s->q[j], moving ? -1 : 1);
     for (size_t i = 0; i < m; i++) {
         y[n + i] = thermal ? total(us, F, s->T[i], 1) : s->S[i];
-        T[i] = thermal ? s->T[i] : total(us, F, s->S[i], 1);
+        T[i] = thermal ? s->T[i] : total(us, F, s->S[i], moving ? -1 : 1);
     }
-    clsi_place at = {NULL, v, y, y + n, T, s->t};
-    clsi_place_at(s, &at, n * m, s->bound.friction, friction);
-    clsi_place_at(s, &at, m * m, s->bound.conductance, kappa);
-    clsi_place_at(s, &at, n, s->bound.force, force);
-    clsi_place_at(s, &at, n, s->bound.operator_force, more);
-    clsi_place_at(s, &at, m, s->bound.operator_heat, heat);
+    clsi_place at = {.v = v, .p = y, .S = y + n, .T = T, .t = s->t};
+    cls_status status = clsi_flows_of(s, &at, NULL, room, &flows);
     for (size_t i = 0; i < s->nq && positions; i++) y[n + m + i] = s->q[i];
-    clsi_brackets_at(s, &s->bound, &at, slope, positions ? rate + n + m : NULL, rate);
-    for (size_t j = 0; j < n; j++) {
-        rate[j] = cls_add(g, cls_sub(g, force[j], rate[j]), more[j]);
-        for (size_t i = 0; i < m; i++) rate[j] = cls_add(g, rate[j], friction[i * n + j]);
-    }
-    for (size_t i = 0; i < m; i++) {
-        for (size_t j = 0; j < n; j++)
-            heat[i] = cls_sub(g, heat[i], cls_mul(g, friction[i * n + j], v[j]));
-        for (size_t k = 0; k < m; k++)
-            heat[i] = cls_add(g, heat[i], cls_mul(g, kappa[i * m + k], cls_sub(g, T[k], T[i])));
-        rate[n + i] = cls_div(g, heat[i], T[i]);
-    }
+    if (status == CLS_OK)
+        status = clsi_brackets_at(s, &s->bound, &at, slope, positions ? rate + n + m : NULL, rate);
+    for (size_t j = 0; j < n && status == CLS_OK; j++)
+        rate[j] = cls_sub(g, flows.force[j], rate[j]);
+    for (size_t i = 0; i < m && status == CLS_OK; i++)
+        rate[n + i] = cls_div(g, flows.heat[i], T[i]);
     free(all);
-    return cls_graph_status(g, error);
+    return status == CLS_OK ? cls_graph_status(g, error) : clsi_no_memory(error);
 }
 
 /* ---- compiled ---- */
@@ -117,39 +108,6 @@ static cls_status compile_adjoint(clsi_residual *r, size_t before, const cls_nod
         status = cls_program_create(g, before + Q, all, K, slopes, &r->adjoint, error);
     if (status == CLS_OK) mark_sloped(r, slopes);
     free(all);
-    return status;
-}
-
-/* Fresh symbols for z, t and the field symbols at the three points of a window. */
-static void name_copies(cls_graph *g, size_t I, cls_node *copies) {
-    char name[64];
-    for (size_t i = 0; i < 3 * I; i++) {
-        snprintf(name, sizeof name, "'%zu'%zu", i / I, i % I);
-        copies[i] = cls_symbol(g, name);
-    }
-}
-
-static cls_status compile_window(clsi_residual *r, const cls_node *own, cls_error *error) {
-    const clsi_unknowns *us = r->unknowns;
-    size_t E = r->n_equations, K = us->n_symbols, nz = r->points->nz, I = nz + 1 + K;
-    cls_graph *g = us->s->g;
-    cls_node *rows = clsi_calloc(E + 3 * E * K + 3 * I + 3 * K, sizeof *rows);
-    if (!rows) return clsi_no_memory(error);
-    cls_node *slopes = rows + E, *copies = slopes + 3 * E * K, *symbols = copies + 3 * I;
-    name_copies(g, I, copies);
-    for (size_t k = 0; k < 3; k++)
-        memcpy(symbols + k * K, copies + k * I + nz + 1, K * sizeof *symbols);
-    cls_status status = clsi_discrete_gradient_rows(us, own, copies, rows, error);
-    if (status == CLS_OK) status = cls_jacobian(g, E, rows, 3 * K, symbols, slopes);
-    for (size_t i = 0; i < 3 * E && status == CLS_OK; i++) mark_sloped(r, slopes + i * K);
-    if (status == CLS_OK)
-        status = cls_program_create(g, 3 * I, copies, E, rows, &r->window_values, error);
-    if (status == CLS_OK)
-        status =
-            cls_program_create(g, 3 * I, copies, E + 3 * E * K, rows, &r->window_slopes, error);
-    r->start_affine = r->affine;
-    r->affine = 0;
-    free(rows);
     return status;
 }
 
@@ -204,20 +162,36 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
+    int moving = s->formalism != CLS_HAMILTONIAN;
     if (r->points->intervals) return clsi_position_compile(r, error);
     cls_node *y = clsi_calloc(Q + nz + 1 + K, sizeof *y), *inputs = y ? y + Q : NULL;
     if (!y) return clsi_no_memory(error);
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *y);
-    memcpy(inputs + s->nq, thermal ? s->v : s->p, s->n * sizeof *y);
+    memcpy(inputs + s->nq, moving ? s->v : s->p, s->n * sizeof *y);
     memcpy(inputs + s->nq + s->n, thermal ? s->T : s->S, s->m * sizeof *y);
     inputs[nz] = s->t;
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
     cls_status status = quantities(r, y, error);
     if (status == CLS_OK) status = clsi_residual_compile(r, nz + 1 + K, inputs, y, error);
-    if (status == CLS_OK && r->points->rule == CLSI_DISCRETE_GRADIENT)
-        status = compile_window(r, inputs, error);
     free(y);
     return status;
+}
+
+/* Rows of the scheme's own step take the place of those of weighted rates; the quantities stay, for
+ * the scale. */
+static cls_status use_step(clsi_residual *r, cls_error *error) {
+    if (!r->points->rule.scheme) return CLS_OK;
+    cls_status status = clsi_step_rows_create(r->points, r->unknowns, &r->step, error);
+    if (status != CLS_OK) return status;
+    r->n_equations = clsi_step_rows_count(r->step);
+    r->affine = clsi_step_rows_affine(r->step);
+    return CLS_OK;
+}
+
+/* What equation e is about: 0 positions and momenta, 1 entropies. */
+static int is_entropy_row(const clsi_residual *r, size_t e) {
+    if (r->step) return clsi_step_rows_state(r->step, e) >= r->unknowns->s->nq + r->n;
+    return e >= r->n && e < r->n + r->m;
 }
 
 static cls_status set_weights(clsi_residual *r, cls_error *error) {
@@ -244,10 +218,7 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
                 v2 += v * v / (double)(last - 1);
             }
         for (size_t e = 0; e < r->n_equations; e++) {
-            double weight = 1 / length /
-                            (s->ode                         ? 1
-                             : e < r->n || e >= r->n + r->m ? sqrt(v2)
-                                                            : v2);
+            double weight = 1 / length / (s->ode ? 1 : is_entropy_row(r, e) ? v2 : sqrt(v2));
             if (!(weight > 0) || !isfinite(weight))
                 return clsi_fail(error, CLS_DATA,
                                  "the data from time %g to %g cannot be weighed: step %g, squared "
@@ -263,7 +234,7 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
 static size_t position_equations(const clsi_points *points, const clsi_unknowns *us) {
     const cls_system *s = us->s;
     int plain = s->formalism == CLS_HAMILTONIAN && !s->ode && !points->intervals &&
-                points->rule != CLSI_DISCRETE_GRADIENT; /* which has it in its defect */
+                !points->rule.scheme; /* whose step has its own */
     for (size_t j = 0; j < s->n && plain; j++)
         if (clsi_is_hidden(us, s->p[j], NULL)) return s->nq;
     return 0;
@@ -278,7 +249,7 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     *r = (clsi_residual){.points = points, .unknowns = unknowns, .n = s->n, .m = s->m};
     r->n_equations = s->n + (points->intervals ? 0 : s->m) + position_equations(points, unknowns);
     r->n_quantities = 2 * r->n_equations;
-    r->weight = clsi_calloc(r->n_equations * points->n_windows, sizeof(double));
+    r->weight = clsi_calloc((s->nq + s->n + s->m) * points->n_windows, sizeof(double));
     r->sloped = clsi_calloc(unknowns->n, 1);
     r->valued = clsi_calloc(unknowns->n, 1);
     r->paired = clsi_calloc(unknowns->n, 1);
@@ -288,6 +259,7 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     int whole = r->weight && r->sloped && r->valued && r->paired && r->only_force && r->memory &&
                 r->position_memory;
     cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
+    if (status == CLS_OK) status = use_step(r, error);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK) clsi_convex_balance(r);
     if (status == CLS_OK)
@@ -303,8 +275,7 @@ void clsi_residual_free(clsi_residual **residual) {
     cls_program_free(&r->values);
     cls_program_free(&r->slopes);
     cls_program_free(&r->adjoint);
-    cls_program_free(&r->window_values);
-    cls_program_free(&r->window_slopes);
+    clsi_step_rows_free(&r->step);
     clsi_residual_memory_free(r->memory);
     clsi_position_memory_free(r->position_memory);
     free(r->weight);

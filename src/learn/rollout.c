@@ -12,6 +12,7 @@
 #include <clausius/simulate.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A model that needs many halvings of a step of the data is not worth the time they take. */
 enum { MOST = 4, POINTS = 100, HALVINGS = 2 };
@@ -59,19 +60,59 @@ static cls_status prepare(comparison *c, double h) {
     return cls_simulator_create(c->s, &o, &c->simulator, NULL);
 }
 
+/* Data of a lagrangian are (q, v, S), whatever its state is. */
+static int by_velocities(const comparison *c) {
+    return c->s->formalism == CLS_LAGRANGIAN && c->s->form->kind == CLSI_FORM_PHASE;
+}
+
+enum { MOST_STATES = 64 };
+
+/* The state at point i of the data. */
+static cls_status state_at(comparison *c, size_t i) {
+    const clsi_points *p = c->p;
+    const char *names[MOST_STATES];
+    for (size_t k = 0; k < p->nz; k++) c->state[k] = p->z[k * p->n + i];
+    if (!by_velocities(c)) return CLS_OK;
+    if (p->nz > MOST_STATES) return CLS_USAGE;
+    double values[MOST_STATES];
+    for (size_t k = 0; k < p->nz; k++) {
+        names[k] = clsi_point_name(c->s, k);
+        values[k] = c->state[k];
+    }
+    return cls_system_start(c->s, &(cls_assignments){p->nz, names, values}, c->state, NULL);
+}
+
+/* The state of the simulator as the data have it, in c->state. */
+static cls_status observe(comparison *c) {
+    const cls_system *s = c->s;
+    const double *z = cls_simulator_state(c->simulator);
+    memcpy(c->state, z, c->p->nz * sizeof *c->state);
+    if (!by_velocities(c)) return CLS_OK;
+    size_t columns = cls_system_column_count(s);
+    double *row = clsi_calloc(columns, sizeof *row);
+    cls_status status =
+        row ? cls_system_row(s, cls_simulator_time(c->simulator), z, row, NULL) : CLS_MEMORY;
+    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
+        for (size_t k = 0; k < columns; k++)
+            if (strcmp(cls_system_column(s, k), clsi_point_name(s, s->nq + j)) == 0)
+                c->state[s->nq + j] = row[k];
+    free(row);
+    return status;
+}
+
 /* One trajectory. */
 static cls_status follow(comparison *c, size_t begin, size_t end) {
     const clsi_points *p = c->p;
     cls_status status = prepare(c, p->time[begin + 1] - p->time[begin]);
     end = equal_steps(p, begin, end);
-    for (size_t k = 0; k < p->nz; k++) c->state[k] = p->z[k * p->n + begin];
+    if (status == CLS_OK) status = state_at(c, begin);
     if (status == CLS_OK)
         status = cls_simulator_start(c->simulator, p->time[begin], c->state, NULL);
     for (size_t i = begin + 1; i < end && status == CLS_OK; i++) {
         status = advance(c);
-        const double *z = cls_simulator_state(c->simulator);
+        if (status == CLS_OK) status = observe(c);
         for (size_t k = 0; k < p->nz; k++, c->count++) {
-            double difference = (z[k] - p->z[k * p->n + i]) / c->spread[k];
+            double difference = (c->state[k] - p->z[k * p->n + i]) / c->spread[k];
             c->sum += difference * difference;
         }
     }
@@ -124,11 +165,8 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
                                    int (*hurry)(void *owner), void *owner) {
     const clsi_intervals *all = p->intervals;
     size_t n = p->n_held < MOST ? p->n_held : MOST;
-    comparison c = {.p = p,
-                    .s = s,
-                    .scheme = p->rule == CLSI_WEAK ? "discrete-gradient-4" : NULL,
-                    .hurry = hurry,
-                    .owner = owner};
+    comparison c = {
+        .p = p, .s = s, .scheme = p->rule.positions->rollout, .hurry = hurry, .owner = owner};
     c.spread = clsi_calloc(2 * all->dimension + cls_system_state_count(s) + 1, sizeof(double));
     if (!c.spread) return NAN;
     c.state = c.spread + 2 * all->dimension;

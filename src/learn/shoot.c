@@ -20,37 +20,11 @@
 
 /* ---- the system with symbols ---- */
 
-/* The system, and its symbols theta (to be freed). */
-static cls_status open_system(const cls_system *system, const cls_assignments *set,
-                              const clsi_unknowns *us, cls_system **out, cls_node **theta,
-                              cls_error *error) {
-    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
-    *theta = clsi_calloc(us->n_theta, sizeof **theta);
-    cls_status status = learned && *theta ? CLS_OK : clsi_no_memory(error);
-    for (size_t i = 0; i < us->n && status == CLS_OK; i++)
-        learned[i] = us->list[i].learned; /* borrowed */
-    cls_model m = {.name = system->name,
-                   .text = system->text,
-                   .n_set = set ? set->n : 0,
-                   .set_names = set ? (char **)set->names : NULL,
-                   .set_values = set ? (double *)set->values : NULL,
-                   .n_learned = us->n,
-                   .n_theta = us->n_theta,
-                   .learned = learned,
-                   .given = us->given};
-    if (status == CLS_OK) status = clsi_model_open(&m, out, error);
-    for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
-        (*theta)[i] = clsi_model_symbol(*out, i);
-    free(learned);
-    return status;
-}
-
-cls_status clsi_motion_create(const cls_system *system, const cls_assignments *set,
-                              const clsi_unknowns *us, const char *scheme, clsi_motion *out,
+cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_motion *out,
                               cls_error *error) {
     cls_node *theta;
     *out = (clsi_motion){0};
-    cls_status status = open_system(system, set, us, &out->system, &theta, error);
+    cls_status status = clsi_unknowns_open(us, &out->system, &theta, error);
     if (status == CLS_OK)
         status = clsi_sensitive_create(out->system, scheme, us->n_theta, theta, &out->step, error);
     free(theta);
@@ -67,12 +41,11 @@ cls_status clsi_motion_flow(clsi_motion *m, size_t n_theta, cls_error *error) {
     return status;
 }
 
-cls_status clsi_motion_rates(const cls_system *system, const cls_assignments *set,
-                             const clsi_unknowns *us, clsi_motion *out, clsi_rates **rates,
+cls_status clsi_motion_rates(const clsi_unknowns *us, clsi_motion *out, clsi_rates **rates,
                              cls_error *error) {
     cls_node *theta;
     *out = (clsi_motion){0};
-    cls_status status = open_system(system, set, us, &out->system, &theta, error);
+    cls_status status = clsi_unknowns_open(us, &out->system, &theta, error);
     if (status == CLS_OK) status = clsi_rates_create(out->system, us->n_theta, theta, rates, error);
     free(theta);
     if (status != CLS_OK) clsi_motion_clear(out);
@@ -344,7 +317,7 @@ cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *i
     if (all > most) all = most;
     cls_status status = find_stage(j, &first, theta, info, error);
     if (status != CLS_OK) return status;
-    status = clsi_motion_create(j->system, j->set, j->unknowns, j->options->scheme, &motion, error);
+    status = clsi_motion_create(j->unknowns, j->options->scheme, &motion, error);
     if (status == CLS_OK && is_continuous(j))
         status = clsi_motion_flow(&motion, j->unknowns->n_theta, error);
     int resumed = j->training.resume;

@@ -12,15 +12,13 @@ typedef struct clsi_motion {
     clsi_sensitive *step;
     clsi_flow *flow; /* NULL until it is asked for */
 } clsi_motion;
-cls_status clsi_motion_create(const cls_system *system, const cls_assignments *set,
-                              const clsi_unknowns *us, const char *scheme, clsi_motion *out,
+cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_motion *out,
                               cls_error *error);
 /* The rates of a motion that was created, for the continuous adjoint. */
 cls_status clsi_motion_flow(clsi_motion *m, size_t n_theta, cls_error *error);
 /* The same system and its rates instead of a step. */
 struct clsi_rates;
-cls_status clsi_motion_rates(const cls_system *system, const cls_assignments *set,
-                             const clsi_unknowns *us, clsi_motion *out, struct clsi_rates **rates,
+cls_status clsi_motion_rates(const clsi_unknowns *us, clsi_motion *out, struct clsi_rates **rates,
                              cls_error *error);
 void clsi_motion_clear(clsi_motion *m);
 

@@ -267,7 +267,7 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
 static void initialise(void *owner, uint64_t seed, double *theta) {
     clsi_lesson *w = owner;
     cls_random random;
-    if (w->residual->start_affine) return; /* theta holds the solution of the affine rule */
+    if (w->started_affine) return; /* theta holds the solution of the midpoint rule */
     cls_random_seed(&random, seed);
     for (size_t i = 0; i < w->unknowns->n; i++) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
@@ -421,6 +421,27 @@ static cls_status train_or_resume(clsi_lesson *w, const clsi_training *t) {
     return CLS_OK;
 }
 
+/* Where the step of a scheme is not affine in the parameters but the midpoint rule over the same
+ * points is, its solution is where iterations begin. */
+static cls_status start_by_midpoints(clsi_lesson *w) {
+    clsi_residual *own = w->residual, *start = NULL;
+    w->started_affine = 0;
+    if (!own->step || own->affine || w->o->from) return CLS_OK;
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        if (!w->unknowns->list[i].learned.field->kind->linear) return CLS_OK;
+    clsi_points means = *w->points; /* borrowed */
+    means.rule = clsi_rule_midpoint;
+    cls_status status = clsi_residual_create(&means, w->unknowns, &start, w->error);
+    if (status == CLS_OK && start->affine) {
+        w->residual = start;
+        w->started_affine = 1;
+        status = solve_linear(w);
+        w->residual = own;
+    }
+    clsi_residual_free(&start);
+    return status;
+}
+
 static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimizer) {
     clsi_problem problem;
     const cls_learn_options *o = w->o;
@@ -431,16 +452,8 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
     w->residual->anchor_weight = clsi_anchors_weight(
         w->anchors, w->points->n_training * w->residual->n_equations, o->anchor_weight);
     clsi_residual_problem(w->residual, &problem);
-    if (w->residual->start_affine) { /* begin where the same rule without its correction ends */
-        w->residual->plain = 1;
-        cls_status started = solve_linear(w);
-        w->residual->plain = 0;
-        if (started != CLS_OK) {
-            free(what);
-            return started;
-        }
-    }
-    cls_status fits = check_size(w);
+    cls_status fits = start_by_midpoints(w);
+    if (fits == CLS_OK) fits = check_size(w);
     if (fits != CLS_OK) {
         free(what);
         return fits;
@@ -449,7 +462,7 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .optimizer = optimizer,
                        .max_iterations = o->max_iterations,
                        .seed = o->seed,
-                       .restarts = w->residual->start_affine ? 1 : o->restarts,
+                       .restarts = w->started_affine ? 1 : o->restarts,
                        .patience = o->patience,
                        .batch = o->batch,
                        .rate = o->rate,

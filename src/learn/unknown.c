@@ -250,7 +250,7 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
     int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
     if (s->ode) raw = 1; /* nothing is known to be even */
     cls_status status = CLS_OK;
-    const cls_node *moved = thermal ? s->v : s->p;
+    const cls_node *moved = s->formalism == CLS_HAMILTONIAN ? s->p : s->v;
     for (size_t j = 0; j < s->nq && status == CLS_OK; j++)
         status = clsi_add_input(l, error, "%s", s->coordinate[j].name);
     int plain = raw || u->even; /* an even field has no need of products */
@@ -380,22 +380,26 @@ int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error)
     return 0;
 }
 
-/* Inputs of a hamiltonian system may be velocities and temperatures, H_p and H_S, as long as the
- * energy they follow from is known; over the data they are expressions of q, p and S. */
+/* Inputs may be what follows from the energy, as long as that is known: velocities H_p and
+ * temperatures H_S of a hamiltonian, momenta L_v and temperatures -L_S of a lagrangian. Over the
+ * data they are expressions of the states. */
 static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cls_node *x,
                               cls_error *error) {
     const cls_system *s = us->s;
     cls_graph *g = s->g;
     size_t k = s->n + s->m;
-    if (s->formalism != CLS_HAMILTONIAN) return CLS_OK;
+    if (s->formalism == CLS_THERMAL_LAGRANGIAN) return CLS_OK;
+    int phase = s->formalism == CLS_HAMILTONIAN;
     cls_node *dual = clsi_calloc(2 * k, sizeof *dual), *native = dual + k;
     if (!dual) return clsi_no_memory(error);
-    cls_node H = cls_add(g, s->bound.formula, s->bound.potential);
+    cls_node F = phase ? cls_add(g, s->bound.formula, s->bound.potential)
+                       : cls_sub(g, s->bound.formula, s->bound.potential);
     cls_status status = CLS_OK;
     for (size_t i = 0; i < k && status == CLS_OK; i++) {
-        cls_node symbol = i < s->n ? s->v[i] : s->T[i - s->n];
-        native[i] = i < s->n ? s->p[i] : s->S[i - s->n];
-        dual[i] = cls_derivative(g, H, native[i]);
+        cls_node symbol = i >= s->n ? s->T[i - s->n] : phase ? s->v[i] : s->p[i];
+        native[i] = i >= s->n ? s->S[i - s->n] : phase ? s->p[i] : s->v[i];
+        dual[i] = cls_derivative(g, F, native[i]);
+        if (i >= s->n && !phase) dual[i] = cls_neg(g, dual[i]);
         for (size_t j = 0; j < u->learned.d && status == CLS_OK; j++)
             if (cls_depends(g, x[j], 1, &symbol) && clsi_is_hidden(us, native[i], error))
                 status = clsi_fail(error, CLS_USAGE,
@@ -404,7 +408,8 @@ static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cl
                                    u->learned.part, cls_node_name(g, symbol),
                                    cls_node_name(g, native[i]));
     }
-    clsi_place at = {.v = dual, .T = dual + s->n, .t = s->t};
+    clsi_place at = {
+        .v = phase ? dual : NULL, .p = phase ? NULL : dual, .T = dual + s->n, .t = s->t};
     if (status == CLS_OK) status = clsi_place_at(s, &at, u->learned.d, x, x);
     free(dual);
     return status;
@@ -521,7 +526,7 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     status = clsi_convex_choose(o, points, us, error);
     for (size_t k = 0; k < points->nz; k++)
         z[k] = points->intervals ? clsi_position_variable(us->s, k)
-                                 : cls_symbol(us->s->g, cls_system_state_name(system, k));
+                                 : cls_symbol(us->s->g, clsi_point_name(system, k));
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
@@ -556,6 +561,8 @@ cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assign
     clsi_unknowns *us = clsi_calloc(1, sizeof *us);
     if (!us) return clsi_no_memory(error);
     us->halved = halved;
+    us->system = system;
+    us->set = set;
     cls_status status = fill(system, set, o, points, us, error);
     if (status == CLS_OK)
         *out = us;
@@ -576,6 +583,30 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
     free(us->symbols);
     free(us);
     *unknowns = NULL;
+}
+
+cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
+                              cls_error *error) {
+    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    *theta = clsi_calloc(us->n_theta, sizeof **theta);
+    cls_status status = learned && *theta ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++)
+        learned[i] = us->list[i].learned; /* borrowed */
+    cls_model m = {.name = us->system->name,
+                   .text = us->system->text,
+                   .n_set = us->set ? us->set->n : 0,
+                   .set_names = us->set ? (char **)us->set->names : NULL,
+                   .set_values = us->set ? (double *)us->set->values : NULL,
+                   .n_learned = us->n,
+                   .n_theta = us->n_theta,
+                   .learned = learned,
+                   .given = us->given};
+    *out = NULL;
+    if (status == CLS_OK) status = clsi_model_open(&m, out, error);
+    for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
+        (*theta)[i] = clsi_model_symbol(*out, i);
+    free(learned);
+    return status;
 }
 
 cls_node clsi_total_derivative(const clsi_unknowns *us, cls_node a, cls_node symbol) {

@@ -205,7 +205,7 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
     size_t n = s->n, have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
         if (l->form != p->first->form) return "its fields have different forms";
-        if (have < (l->form == CLSI_MATRIX ? 1 : bound) &&
+        if (!p->open && have < (l->form == CLSI_MATRIX ? 1 : bound) &&
             !(l->square ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
         have++;

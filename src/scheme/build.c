@@ -17,7 +17,7 @@ cls_node *clsi_nodes(clsi_step *st, size_t n) {
 
 /* ---- unknowns and equations ---- */
 
-cls_node clsi_unknown(clsi_step *st, cls_node guess, size_t of_state) {
+cls_node clsi_step_unknown(clsi_step *st, cls_node guess, size_t of_state) {
     if (st->n_unknowns == st->capacity) {
         st->exhausted = 1;
         return guess;
@@ -37,6 +37,11 @@ void clsi_equation(clsi_step *st, cls_node residual) {
     for (size_t k = 0; k < st->n_unknowns; k++) {
         if (st->residual[k] != CLS_NO_NODE) continue;
         st->residual[k] = residual;
+        return;
+    }
+    if (st->z1 && st->n_rows < st->nz) {
+        st->row_of[st->n_rows] = st->n_rows;
+        st->row[st->n_rows++] = residual;
         return;
     }
     st->exhausted = 1; /* more equations than unknowns: a builder's mistake, caught by the tests */
@@ -73,57 +78,9 @@ cls_node clsi_dot(clsi_step *st, size_t n, const cls_node *a, const cls_node *b)
 /* ---- forces ---- */
 
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
-    const cls_system *s = st->s;
-    cls_graph *g = st->g;
-    size_t n = st->n, m = st->m, nr = s->nr;
-    cls_node *friction = clsi_nodes(st, (m + nr) * n), *kappa = clsi_nodes(st, m * m);
-    cls_node *external = clsi_nodes(st, n), *more = clsi_nodes(st, n + m);
-    cls_node *bath = clsi_nodes(st, m * nr), *Tr = clsi_nodes(st, nr), *source = clsi_nodes(st, m);
-    clsi_flows flows = {.force = clsi_nodes(st, n),
-                        .heat = clsi_nodes(st, m),
-                        .own = clsi_nodes(st, m),
-                        .outside = clsi_nodes(st, m),
-                        .operator_force = more,
-                        .operator_heat = more + n,
-                        .kappa = kappa,
-                        .reservoir = Tr};
-    clsi_place_at(s, at, m, s->bound.source, source);
-    clsi_place_at(s, at, m * nr, s->bound.bath, bath);
-    clsi_place_at(s, at, nr, s->bound.reservoir, Tr);
-    clsi_place_at(s, at, (m + nr) * n, s->bound.friction, friction);
-    clsi_place_at(s, at, m * m, s->bound.conductance, kappa);
-    clsi_place_at(s, at, n, s->bound.force, external);
-    clsi_place_at(s, at, n, s->bound.operator_force, more);
-    clsi_place_at(s, at, m, s->bound.operator_heat, more + n);
-    if (s->has_entropy) {
-        cls_node *slope = clsi_nodes(st, n + m);
-        clsi_place_at(s, at, n + m, s->entropy_slope + st->nq, slope);
-        cls_substitute(g, n + m, more, n + m, s->dS, st->dS ? st->dS : slope, more);
-    }
-    for (size_t j = 0; j < n; j++) {
-        flows.force[j] = cls_add(g, external[j], more[j]);
-        for (size_t i = 0; i < m + nr; i++)
-            flows.force[j] = cls_add(g, flows.force[j], friction[i * n + j]);
-    }
-    for (size_t i = 0; i < m; i++) {
-        flows.own[i] = cls_neg(g, clsi_dot(st, n, friction + i * n, at->v));
-        flows.heat[i] = cls_add(g, more[n + i], flows.own[i]);
-        for (size_t k = 0; k < m; k++) {
-            cls_node drop = cls_sub(g, at->T[k], at->T[i]);
-            flows.heat[i] = cls_add(g, flows.heat[i], cls_mul(g, kappa[i * m + k], drop));
-        }
-        flows.outside[i] = source[i];
-        for (size_t k = 0; k < nr; k++) {
-            cls_node drop = cls_sub(g, Tr[k], at->T[i]);
-            flows.outside[i] = cls_add(g, flows.outside[i], cls_mul(g, bath[i * nr + k], drop));
-        }
-        flows.heat[i] = cls_add(g, flows.heat[i], flows.outside[i]);
-    }
-    flows.escaped = cls_constant(g, 0);
-    for (size_t k = 0; k < nr; k++)
-        flows.escaped = cls_sub(g, flows.escaped, clsi_dot(st, n, friction + (m + k) * n, at->v));
-    const clsi_crossing crossing = {external, friction, source, bath, Tr, at->v, at->T};
-    clsi_account_rates(s, &crossing, flows.account);
+    cls_node *room = clsi_nodes(st, clsi_flows_size(st->s));
+    clsi_flows flows;
+    if (clsi_flows_of(st->s, at, st->dS, room, &flows) != CLS_OK) st->exhausted = 1;
     return flows;
 }
 
@@ -200,12 +157,25 @@ static cls_node *unknown_state(clsi_step *st, const cls_node *guess) {
     cls_graph *g = st->g;
     cls_node *z = clsi_nodes(st, st->nz);
     for (size_t k = 0; k < st->nz; k++) {
-        cls_node step = cls_mul(g, st->h, clsi_unknown(st, guess[k], k));
+        cls_node step = cls_mul(g, st->h, clsi_step_unknown(st, guess[k], k));
         int thermal = st->f->kind == CLSI_FORM_THERMAL && k >= st->nq + st->n;
         z[k] = thermal ? cls_mul(g, st->z0[k], cls_apply(g, CLS_FN_EXP, step))
                        : cls_add(g, st->z0[k], step);
     }
     return z;
+}
+
+/* Half of the way to z1, where that is known: good for stages and midpoints. */
+static cls_node *rates_between(clsi_step *st) {
+    cls_graph *g = st->g;
+    cls_node *rate = clsi_nodes(st, st->nz), twice = cls_mul(g, cls_constant(g, 2), st->h);
+    for (size_t k = 0; k < st->nz; k++) {
+        int thermal = st->f->kind == CLSI_FORM_THERMAL && k >= st->nq + st->n;
+        cls_node change = thermal ? cls_apply(g, CLS_FN_LOG, cls_div(g, st->z1[k], st->z0[k]))
+                                  : cls_sub(g, st->z1[k], st->z0[k]);
+        rate[k] = cls_div(g, change, twice);
+    }
+    return rate;
 }
 
 /* Rates of z at the start as far as they are known without solving: all of them for PHASE, q' and
@@ -224,7 +194,9 @@ static cls_node *guessed_rates(clsi_step *st) {
 /* y(pt) = (q, p, S), as the equations of the point's own unknowns. */
 static void demand(clsi_step *st, const clsi_point *pt, const cls_node *q, const cls_node *p,
                    const cls_node *S) {
-    cls_node *r = st->residual + pt->first_unknown;
+    cls_node *r = pt->first_unknown == SIZE_MAX ? st->row : st->residual + pt->first_unknown;
+    if (r == st->row) st->n_rows = st->nz;
+    for (size_t k = 0; k < st->nz && r == st->row; k++) st->row_of[k] = k;
     for (size_t j = 0; j < st->nq; j++) r[j] = cls_sub(st->g, pt->q[j], q[j]);
     r += st->nq;
     for (size_t j = 0; j < st->n; j++) r[j] = cls_sub(st->g, pt->p[j], p[j]);
@@ -234,7 +206,7 @@ static void demand(clsi_step *st, const clsi_point *pt, const cls_node *q, const
 /* A point whose state is unknown. */
 static clsi_point *unknown_point(clsi_step *st, double c) {
     size_t first = st->n_unknowns;
-    cls_node *z = unknown_state(st, guessed_rates(st));
+    cls_node *z = unknown_state(st, st->z1 ? rates_between(st) : guessed_rates(st));
     clsi_point *pt = clsi_point_of_state(st, z, c);
     pt->first_unknown = st->exhausted ? 0 : first;
     return pt;
@@ -255,10 +227,12 @@ clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p,
 }
 
 clsi_point *clsi_point_next(clsi_step *st) {
-    clsi_point *next = unknown_point(st, 1);
+    clsi_point *next = st->z1 ? clsi_point_of_state(st, st->z1, 1) : unknown_point(st, 1);
+    if (st->z1) next->first_unknown = SIZE_MAX;
     memcpy(st->next, next->z, st->nz * sizeof *next->z);
     for (size_t k = 0; k < st->nz && !st->exhausted; k++)
-        st->change[k] = cls_mul(st->g, st->h, st->unknown[next->first_unknown + k]);
+        st->change[k] = st->z1 ? cls_sub(st->g, st->z1[k], st->z0[k])
+                               : cls_mul(st->g, st->h, st->unknown[next->first_unknown + k]);
     return next;
 }
 
@@ -284,7 +258,8 @@ static cls_status allocate(clsi_step *st) {
     st->unknown = clsi_calloc(3 * st->capacity, sizeof(cls_node));
     st->of_state = clsi_calloc(st->capacity, sizeof *st->of_state);
     st->positive = clsi_calloc(st->m, sizeof(cls_node));
-    if (!st->slab || !st->points || !st->unknown || !st->of_state || !st->positive)
+    st->row_of = clsi_calloc(nz, sizeof *st->row_of);
+    if (!st->slab || !st->points || !st->unknown || !st->of_state || !st->positive || !st->row_of)
         return CLS_MEMORY;
     st->residual = st->unknown + st->capacity;
     st->guess = st->residual + st->capacity;
@@ -292,6 +267,7 @@ static cls_status allocate(clsi_step *st) {
     st->next = clsi_nodes(st, nz);
     st->change = clsi_nodes(st, nz);
     for (size_t k = 0; k < nz; k++) st->change[k] = cls_constant(st->g, 0);
+    st->row = clsi_nodes(st, nz);
     memcpy(st->z0, st->f->z, nz * sizeof *st->z0);
     st->u0 = st->s->u;
     st->u1 = clsi_nodes(st, st->s->nu);
@@ -304,8 +280,10 @@ static cls_status allocate(clsi_step *st) {
     return CLS_OK;
 }
 
-static cls_status build(clsi_step *st, const clsi_scheme *scheme, cls_error *error) {
+static cls_status build(clsi_step *st, const clsi_scheme *scheme, int between, cls_error *error) {
     if (allocate(st) != CLS_OK) return clsi_no_memory(error);
+    if (between) st->z1 = clsi_nodes(st, st->nz);
+    for (size_t k = 0; k < st->nz && between; k++) st->z1[k] = cls_fresh_symbol(st->g, "z1'");
     st->t = st->s->t;
     st->h = cls_symbol(st->g, "h'");
     st->defect = cls_symbol(st->g, "defect'");
@@ -315,15 +293,16 @@ static cls_status build(clsi_step *st, const clsi_scheme *scheme, cls_error *err
     if (status != CLS_OK) return status;
     int incomplete = 0;
     for (size_t k = 0; k < st->n_unknowns; k++) incomplete |= st->residual[k] == CLS_NO_NODE;
+    incomplete |= between && st->n_rows != st->nz;
     if (st->exhausted || incomplete)
         return clsi_fail(error, CLS_NUMERIC,
                          "the scheme '%s' could not be built for this system (%zu unknowns)",
                          scheme->info.name, st->n_unknowns);
-    return clsi_step_presolve(st, error);
+    return CLS_OK;
 }
 
-cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
-                            cls_error *error) {
+cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between,
+                           clsi_step **out, cls_error *error) {
     *out = NULL;
     cls_status status = clsi_scheme_fits(scheme, s, error);
     if (status != CLS_OK) return status;
@@ -331,11 +310,19 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
     if (!st) return clsi_no_memory(error);
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
-    status = build(st, scheme, error);
+    status = build(st, scheme, between, error);
     if (status == CLS_OK)
         *out = st;
     else
         clsi_step_free(&st);
+    return status;
+}
+
+cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
+                            cls_error *error) {
+    cls_status status = clsi_step_build(s, scheme, 0, out, error);
+    if (status == CLS_OK) status = clsi_step_presolve(*out, error);
+    if (status != CLS_OK) clsi_step_free(out);
     return status;
 }
 
@@ -347,6 +334,7 @@ void clsi_step_free(clsi_step **step) {
     free(st->unknown);
     free(st->of_state);
     free(st->positive);
+    free(st->row_of);
     free(st);
     *step = NULL;
 }

@@ -55,8 +55,8 @@ static void from_thermal(clsi_step *st, const clsi_point *start, const cls_node 
     memcpy(z, q, n * sizeof *z);
     memcpy(z + n, v, n * sizeof *z);
     for (size_t i = 0; i < m; i++)
-        z[2 * n + i] =
-            cls_mul(g, start->T[i], cls_apply(g, CLS_FN_EXP, clsi_unknown(st, zero, 2 * n + i)));
+        z[2 * n + i] = cls_mul(g, start->T[i],
+                               cls_apply(g, CLS_FN_EXP, clsi_step_unknown(st, zero, 2 * n + i)));
     cls_node *slope = clsi_nodes(st, st->nz);
     cls_gradient(g, st->f->generator, st->nz, st->z0, slope);
     cls_substitute(g, st->nz, slope, st->nz, st->z0, z, slope);
@@ -99,7 +99,7 @@ static void build(clsi_step *st) {
     clsi_point *start = clsi_point_start(st);
     paper_start(st, start);
     cls_node *v = clsi_nodes(st, n), *q1, *p1 = clsi_nodes(st, n), *S1 = clsi_nodes(st, m);
-    for (size_t j = 0; j < n; j++) v[j] = clsi_unknown(st, start->v[j], j);
+    for (size_t j = 0; j < n; j++) v[j] = clsi_step_unknown(st, start->v[j], j);
     middle mid = at_middle(st, start, v);
     cls_node half_h = cls_mul(g, cls_constant(g, 0.5), st->h), two = cls_constant(g, 2);
     for (size_t j = 0; j < n; j++) {

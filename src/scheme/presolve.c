@@ -44,7 +44,7 @@ static cls_node solve_alone(clsi_step *st, size_t k) {
     return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
 }
 
-static void remove_unknown(clsi_step *st, size_t k) {
+void clsi_step_drop(clsi_step *st, size_t k) {
     size_t after = (st->n_unknowns - k - 1) * sizeof(cls_node);
     memmove(st->unknown + k, st->unknown + k + 1, after);
     memmove(st->residual + k, st->residual + k + 1, after);
@@ -70,7 +70,7 @@ cls_status clsi_step_presolve(clsi_step *st, cls_error *error) {
         for (size_t k = 0; k < st->n_unknowns; k++) {
             cls_node value = solve_alone(st, k), unknown = st->unknown[k];
             if (value == CLS_NO_NODE) continue;
-            remove_unknown(st, k--);
+            clsi_step_drop(st, k--);
             put_in(st, unknown, value);
             progress = 1;
         }

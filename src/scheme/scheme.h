@@ -2,7 +2,8 @@
  *
  * A scheme writes ONE step from z0 (time t) to z1 (time t + h) as expressions: unknowns u,
  * equations r(z0, u, h) = 0, and z1 as an expression of z0, u and h. Simulation solves r = 0 for u;
- * learning will put data in the place of z1 and minimise |r|. Nothing here evaluates anything.
+ * learning puts data in the place of z1 and minimises |r| (between.c). Nothing here evaluates
+ * anything.
  *
  * Adding a scheme: one file with one `const clsi_scheme`, one line in table.c. */
 #ifndef CLSI_SCHEME_H
@@ -45,6 +46,12 @@ typedef struct clsi_step {
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
     int exhausted;      /* the slab or the unknowns ran out: an error of clsi_step_create */
+    /* Between two given states (between.c), else NULL: the unknowns are those that z0 and z1 do not
+     * give, and what z1 has to satisfy are rows. */
+    cls_node *z1;   /* (nz) symbols */
+    size_t n_rows;  /* at most nz */
+    cls_node *row;  /* (n_rows) */
+    size_t *row_of; /* (n_rows) the state component whose equation it is */
 } clsi_step;
 
 typedef struct clsi_scheme {
@@ -68,9 +75,20 @@ cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_
 cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
                             cls_error *error);
 void clsi_step_free(clsi_step **step);
+/* The step between two given states z0 and z1, over a system whose expressions contain the symbols
+ * theta: rows that are zero when z1 is a step of the scheme from z0, as far as they depend on theta,
+ * and the unknowns with their equations that are left to be solved for (stages, a Legendre transform
+ * of an unknown function). The states of a lagrangian are (q, v, S) here whatever its form. */
+cls_status clsi_step_between(const cls_system *s, const clsi_scheme *scheme, size_t n_theta,
+                             const cls_node *theta, clsi_step **out, cls_error *error);
+/* The first half of clsi_step_create: allocated and built, nothing eliminated. */
+cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between,
+                           clsi_step **out, cls_error *error);
 /* Solves the equations that are affine in their own unknown with a coefficient free of unknowns,
  * and puts the solution in (presolve.c). */
 cls_status clsi_step_presolve(clsi_step *step, cls_error *error);
+/* Takes unknown k and its equation out. */
+void clsi_step_drop(clsi_step *step, size_t k);
 
 /* ---- for scheme builders ---- */
 
@@ -78,7 +96,7 @@ cls_status clsi_step_presolve(clsi_step *step, cls_error *error);
 cls_node *clsi_nodes(clsi_step *st, size_t n);
 /* A new unknown with its cold guess; of_state tells Newton how accurate h u has to be. Equations
  * are added in the same order as unknowns. */
-cls_node clsi_unknown(clsi_step *st, cls_node guess, size_t of_state);
+cls_node clsi_step_unknown(clsi_step *st, cls_node guess, size_t of_state);
 void clsi_equation(clsi_step *st, cls_node residual);
 void clsi_keep_positive(clsi_step *st, cls_node a);
 
@@ -105,16 +123,7 @@ void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const
  */
 void clsi_finish_accounts(clsi_step *st, const cls_node *moving, const cls_node *thermal);
 
-/* Forces at a place given piece by piece (discrete velocities, discrete temperatures, ...):
- * force[j] = sum of frictions and external forces, heat[i] = T_i S_i', rates of the accounts.
- * The pieces of heat[i]: own[i] of frictions, outside[i] of heat sources and reservoirs,
- * operator_heat[i] of a friction operator (whose force is operator_force), and of conduction
- * sum_k kappa[i, k] (T_k - T_i). What frictions give to reservoirs is `escaped`. */
-typedef struct clsi_flows {
-    cls_node *force, *heat, account[CLSI_ACCOUNTS], escaped;
-    cls_node *own, *outside, *operator_force, *operator_heat, *kappa; /* (m, m, n, m, m^2) */
-    cls_node *reservoir;                                              /* (nr) temperatures */
-} clsi_flows;
+/* Forces and heats at a place given piece by piece (discrete velocities, temperatures, ...). */
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at);
 /* The m heat balances with dS the changes of the entropies at the place's temperatures, each flow
  * between entropies in one place; `share` is given to every entropy (balance.c). */

@@ -195,6 +195,20 @@ void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *
 /* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
 size_t clsi_parameter_find(const cls_system *s, const char *name);
 cls_status clsi_parameters_known(const cls_system *s, cls_error *error);
+/* Forces at a place: force[j] = sum of frictions and external forces, heat[i] = T_i S_i', rates of
+ * the accounts. The pieces of heat[i]: own[i] of frictions, outside[i] of heat sources and
+ * reservoirs, operator_heat[i] of a friction operator (whose force is operator_force), and of
+ * conduction sum_k kappa[i, k] (T_k - T_i). What frictions give to reservoirs is `escaped`. */
+typedef struct clsi_flows {
+    cls_node *force, *heat, account[CLSI_ACCOUNTS], escaped;
+    cls_node *own, *outside, *operator_force, *operator_heat, *kappa; /* (m, m, n, m, m^2) */
+    cls_node *reservoir;                                              /* (nr) temperatures */
+} clsi_flows;
+size_t clsi_flows_size(const cls_system *s);
+/* `room` for clsi_flows_size() nodes is the caller's, and what `out` points into. Where the system
+ * has a total entropy: dS (n + m) is its gradient in p and S there; NULL: the exact one. */
+cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
+                         cls_node *room, clsi_flows *out);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
 

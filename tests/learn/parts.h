@@ -15,7 +15,8 @@ typedef struct opened {
 } opened;
 
 static inline opened open_parts(const cls_system *s, const cls_table *t, size_t n,
-                                const char *const *names, const char *field, clsi_rule rule) {
+                                const char *const *names, const char *field,
+                                const clsi_rule *rule) {
     cls_error error;
     opened p;
     const char *name = "made here";

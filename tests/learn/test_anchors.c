@@ -190,8 +190,8 @@ static setup open_text(cls_system *truth, const char *text, size_t n, uint64_t s
     cls_learn_options o = cls_learn_defaults();
     o.n_unknown = u.s->n_unknown;
     o.unknown = (const char *const *)u.s->unknown;
-    if (clsi_points_create(u.s, 1, (const cls_table *const *)&u.t, &name, CLSI_QUADRATURE, 0, 0,
-                           &u.points, &error) ||
+    if (clsi_points_create(u.s, 1, (const cls_table *const *)&u.t, &name, &clsi_rule_quadrature, 0,
+                           0, &u.points, &error) ||
         clsi_unknowns_create(u.s, NULL, &o, u.points, &u.us, &error) ||
         clsi_residual_create(u.points, u.us, &u.residual, &error) ||
         clsi_anchors_create(u.us, &u.anchors, &error))

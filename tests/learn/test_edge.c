@@ -207,9 +207,9 @@ static void odd_validation(void **unused) {
     for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
         cls_error error;
         clsi_points *p;
-        assert_int_equal(
-            clsi_points_create(s, 1, &table, &name, CLSI_QUADRATURE, fractions[i], 0, &p, &error),
-            CLS_OK);
+        assert_int_equal(clsi_points_create(s, 1, &table, &name, &clsi_rule_quadrature,
+                                            fractions[i], 0, &p, &error),
+                         CLS_OK);
         assert_true(p->n_training > 0);
         assert_int_equal(p->n_training, p->n_windows > p->n_training ? 10 : 20);
         clsi_points_free(&p);
@@ -221,7 +221,7 @@ static void odd_validation(void **unused) {
 /* Of one trajectory the end is kept, and no window of the rest reaches into it. */
 static void one_trajectory_is_cut(void **unused) {
     (void)unused;
-    static const clsi_rule rules[] = {CLSI_QUADRATURE, CLSI_SYMMETRIC};
+    static const clsi_rule *const rules[] = {&clsi_rule_quadrature, &clsi_rule_midpoint};
     cls_system *s = load_system("adiabatic-piston");
     cls_table *t = make_data(s, 4, piston_box, 1, 100, 0.02, 2);
     const cls_table *table = t;
@@ -229,7 +229,7 @@ static void one_trajectory_is_cut(void **unused) {
     cls_error error;
     for (size_t i = 0; i < 2; i++) {
         clsi_points *p;
-        size_t width = rules[i] == CLSI_QUADRATURE ? 3 : 2, last = 0;
+        size_t width = rules[i] == &clsi_rule_quadrature ? 3 : 2, last = 0;
         assert_int_equal(clsi_points_create(s, 1, &table, &name, rules[i], 0.1, 0, &p, &error),
                          CLS_OK);
         assert_int_equal(p->n_windows - p->n_training, i ? 10 : 9);
@@ -275,13 +275,6 @@ static void parts_named_twice_or_not_at_all(void **unused) {
                    "'G' of 'edge' is unknown");
     expect_model((request){OPEN, swinging, 40, .parts = "F,G"});
     expect_model((request){OPEN, swinging, 40, .parts = ""});
-}
-
-static void lagrangians_are_refused(void **unused) {
-    (void)unused;
-    expect_refusal((request){"coordinate x\nlagrangian L = v.x^2/2 - x^2/2\nstart x = 0, v.x = 1\n",
-                             "time,x,v.x", plain, 9, .parts = "L"},
-                   CLS_USAGE, "thermal lagrangian");
 }
 
 #define EXCHANGE                                                                                   \
@@ -420,7 +413,7 @@ static void residuals_divided_by_their_scale(void **unused) {
     o.unknown = parts;
     o.n_unknown = 3;
     o.field = "chebyshev(2)";
-    if (clsi_points_create(s, 1, &table, &name, CLSI_QUADRATURE, 0, 0, &points, &error) ||
+    if (clsi_points_create(s, 1, &table, &name, &clsi_rule_quadrature, 0, 0, &points, &error) ||
         clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error) ||
         clsi_residual_create(points, unknowns, &residual, &error))
         fail_msg("%s", error.message);
@@ -479,7 +472,6 @@ int main(void) {
                                        cmocka_unit_test(odd_validation),
                                        cmocka_unit_test(one_trajectory_is_cut),
                                        cmocka_unit_test(parts_named_twice_or_not_at_all),
-                                       cmocka_unit_test(lagrangians_are_refused),
                                        cmocka_unit_test(heat_exchange),
                                        cmocka_unit_test(systems_without_entropies),
                                        cmocka_unit_test(three_coordinates),

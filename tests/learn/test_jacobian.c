@@ -130,7 +130,7 @@ static void agrees_with_the_graph_to_rounding(void **unused) {
         double off[3] = {0};
         /* the solve is linear in frictions of polynomials, the model's are positive by form */
         size_t n = strncmp(fields[k], "chebyshev", 9) ? 3 : 1;
-        opened p = open_parts(s, t, n, names, fields[k], CLSI_QUADRATURE);
+        opened p = open_parts(s, t, n, names, fields[k], &clsi_rule_quadrature);
         assert_int_equal(p.residual->n_equations, EQUATIONS);
         oracle o = open_oracle(s, p.unknowns);
         cls_random random;

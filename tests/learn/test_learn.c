@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "learn/learn.h"
+#include "scheme/scheme.h"
 #include "tests/learn/made_data.h"
 #include "tests/learn/parts.h"
 #include <clausius/simulate.h>
@@ -286,7 +287,7 @@ static void jacobian_and_gradient_agree_with_differences(void **unused) {
     const char *const fields[] = {"network(5, 4)", "chebyshev(2)"};
     for (int k = 0; k < 2; k++) {
         double off[2];
-        opened p = open_parts(s, t, 2, names, fields[k], CLSI_QUADRATURE);
+        opened p = open_parts(s, t, 2, names, fields[k], &clsi_rule_quadrature);
         check_derivatives(p.residual, p.points->n_training * p.residual->n_equations,
                           p.unknowns->n_theta, off);
         if (!(off[0] <= 1e-7)) fail_msg("%s: Jacobian off by %g", fields[k], off[0]);
@@ -304,6 +305,9 @@ static void gradients_are_those_of_the_rows(void **unused) {
     cls_table *t = make_data(s, 4, piston_box, 40, 10, 0.05, 8);
     const cls_table *table = t;
     const char *const parts[] = {"G", "F1", "F2"}, *name = "made here";
+    clsi_rule step = clsi_rule_of_scheme(clsi_scheme_find("discrete-gradient"));
+    const clsi_rule *const rules[] = {&clsi_rule_quadrature, &clsi_rule_vnots, &clsi_rule_midpoint,
+                                      &step};
     for (int k = 0; k < 8; k++) {
         cls_error error;
         clsi_points *points;
@@ -314,8 +318,7 @@ static void gradients_are_those_of_the_rows(void **unused) {
         o.n_unknown = 3;
         o.field = k % 2 ? "chebyshev(2)" : "network(7, 5)";
         assert_int_equal(
-            clsi_points_create(s, 1, &table, &name, (clsi_rule)(k / 2), 0, 0, &points, &error),
-            CLS_OK);
+            clsi_points_create(s, 1, &table, &name, rules[k / 2], 0, 0, &points, &error), CLS_OK);
         assert_int_equal(clsi_unknowns_create(s, NULL, &o, points, &unknowns, &error), CLS_OK);
         assert_int_equal(clsi_residual_create(points, unknowns, &residual, &error), CLS_OK);
         size_t P = unknowns->n_theta, rows = points->n_training * residual->n_equations;
@@ -473,7 +476,7 @@ static void mistakes_are_explained(void **unused) {
     o.optimizer = "linear";
     assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
     assert_non_null(strstr(error.message, "not affine"));
-    o = (cls_learn_options){.size = sizeof o, .unknown = right, .n_unknown = 1, .scheme = "rk4"};
+    o = (cls_learn_options){.size = sizeof o, .unknown = right, .n_unknown = 1, .scheme = "bdf"};
     assert_int_equal(cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &error), CLS_USAGE);
     assert_null(m);
     cls_table_free(&t);

@@ -249,13 +249,12 @@ static void batches_are_of_whole_windows(void **unused) {
     o.unknown = parts;
     o.n_unknown = 1;
     o.field = "chebyshev(2)";
-    if (clsi_points_create(s, 1, (const cls_table *const *)&t, &name, CLSI_QUADRATURE, 0, 0,
+    if (clsi_points_create(s, 1, (const cls_table *const *)&t, &name, &clsi_rule_quadrature, 0, 0,
                            &points, &e) ||
         clsi_unknowns_create(s, NULL, &o, points, &us, &e))
         fail_msg("%s", e.message);
     us->list[0].learned.floor = 0.01; /* positive by form, as learning makes it */
-    if (clsi_motion_create(s, NULL, us, "implicit-midpoint", &motion, &e))
-        fail_msg("%s", e.message);
+    if (clsi_motion_create(us, "implicit-midpoint", &motion, &e)) fail_msg("%s", e.message);
     for (int equal = 0; equal < 2; equal++) {
         clsi_shooting *shooting;
         clsi_problem p;

@@ -62,8 +62,8 @@ static setup open_setup(const shot *c, size_t trajectories, size_t steps,
     o.unknown = c->parts;
     o.n_unknown = c->n_parts;
     o.field = c->field;
-    if (clsi_points_create(u.s, 1, (const cls_table *const *)&u.t, &name, CLSI_QUADRATURE, 0, 0,
-                           &u.points, &e))
+    if (clsi_points_create(u.s, 1, (const cls_table *const *)&u.t, &name, &clsi_rule_quadrature, 0,
+                           0, &u.points, &e))
         fail_msg("%s", e.message);
     if (noise > 0) add_noise(u.points, noise, 5);
     if (clsi_unknowns_create(u.s, NULL, &o, u.points, &u.unknowns, &e)) fail_msg("%s", e.message);
@@ -71,7 +71,7 @@ static setup open_setup(const shot *c, size_t trajectories, size_t steps,
         clsi_unknown *part = &u.unknowns->list[i];
         if (part->kind == CLSI_PART_FRICTION && !part->nonlinear) part->learned.floor = 0.01;
     }
-    if (clsi_motion_create(u.s, NULL, u.unknowns, c->scheme, &u.motion, &e))
+    if (clsi_motion_create(u.unknowns, c->scheme, &u.motion, &e))
         fail_msg("%s, %s: %s", c->name, c->scheme, e.message);
     if (clsi_shooting_create(u.points, u.motion.step, w, 0, &u.shooting, &e))
         fail_msg("%s", e.message);
@@ -556,7 +556,7 @@ static void the_gradient_of_derivatives_is_exact(void **unused) {
     clsi_derivative *d;
     clsi_problem p;
     cls_error e;
-    if (clsi_motion_rates(u.s, NULL, u.unknowns, &motion, &rates, &e) ||
+    if (clsi_motion_rates(u.unknowns, &motion, &rates, &e) ||
         clsi_residual_create(u.points, u.unknowns, &residual, &e))
         fail_msg("%s", e.message);
     residual->scale_free = 1;

@@ -662,7 +662,7 @@ static void rollouts_tell_right_from_wrong(void **unused) {
     cls_table *t = pendulum_data(s[0], 20, 40, 0.02);
     clsi_points *points;
     assert_int_equal(clsi_points_create(s[0], 1, (const cls_table *const *)&t, &name,
-                                        CLSI_QUADRATURE, 0.1, 0, &points, &error),
+                                        &clsi_rule_quadrature, 0.1, 0, &points, &error),
                      CLS_OK);
     assert_int_equal(points->n_held, 2);
     for (size_t i = 0; i < 2; i++)

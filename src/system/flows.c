@@ -1,0 +1,109 @@
+/* Forces and heats at a place, written once for every scheme and every residual:
+ *
+ *     force_j = external_j + operator_j + sum_i F_ij
+ *     heat_i  = operator heat_i - F_i.v + sum_k kappa_ik (T_k - T_i) + sources and reservoirs
+ *
+ * What friction takes from the motion and what it gives as heat are the same products, so that
+ * energy is kept wherever both are used with the same v and T. */
+#include "base/base.h"
+#include "system/system.h"
+
+static cls_node dot(cls_graph *g, size_t n, const cls_node *a, const cls_node *b) {
+    cls_node sum = cls_constant(g, 0);
+    for (size_t k = 0; k < n; k++) sum = cls_add(g, sum, cls_mul(g, a[k], b[k]));
+    return sum;
+}
+
+/* What is put in at the place, beside what comes out. */
+typedef struct pieces {
+    cls_node *friction, *external, *bath, *source, *slope;
+} pieces;
+
+static cls_node *carve(cls_node **at, size_t n) {
+    cls_node *here = *at;
+    *at += n;
+    return here;
+}
+
+size_t clsi_flows_size(const cls_system *s) {
+    size_t n = s->n, m = s->m, nr = s->nr;
+    return (m + nr) * n + m * m + 2 * n + m * nr + nr + 2 * (n + m) + 4 * m;
+}
+
+static void lay_out(const cls_system *s, cls_node *room, pieces *p, clsi_flows *out) {
+    size_t n = s->n, m = s->m, nr = s->nr;
+    p->friction = carve(&room, (m + nr) * n);
+    p->external = carve(&room, n);
+    p->bath = carve(&room, m * nr);
+    p->source = carve(&room, m);
+    p->slope = carve(&room, n + m);
+    out->force = carve(&room, n);
+    out->heat = carve(&room, m);
+    out->own = carve(&room, m);
+    out->outside = carve(&room, m);
+    out->operator_force = carve(&room, n);
+    out->operator_heat = carve(&room, m); /* right behind */
+    out->kappa = carve(&room, m * m);
+    out->reservoir = carve(&room, nr);
+}
+
+static cls_status put_in(const cls_system *s, const clsi_place *at, const cls_node *dS,
+                         const pieces *p, const clsi_flows *out) {
+    size_t n = s->n, m = s->m, nr = s->nr;
+    const struct {
+        size_t count;
+        const cls_node *from;
+        cls_node *to;
+    } all[] = {{(m + nr) * n, s->bound.friction, p->friction},
+               {n, s->bound.force, p->external},
+               {m * nr, s->bound.bath, p->bath},
+               {m, s->bound.source, p->source},
+               {nr, s->bound.reservoir, out->reservoir},
+               {m * m, s->bound.conductance, out->kappa},
+               {n, s->bound.operator_force, out->operator_force},
+               {m, s->bound.operator_heat, out->operator_heat}};
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == CLS_OK; i++)
+        status = clsi_place_at(s, at, all[i].count, all[i].from, all[i].to);
+    if (status != CLS_OK || !s->has_entropy) return status;
+    status = clsi_place_at(s, at, n + m, s->entropy_slope + s->nq, p->slope);
+    if (status != CLS_OK) return status;
+    return cls_substitute(s->g, n + m, out->operator_force, n + m, s->dS, dS ? dS : p->slope,
+                          out->operator_force);
+}
+
+cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
+                         cls_node *room, clsi_flows *out) {
+    cls_graph *g = s->g;
+    size_t n = s->n, m = s->m, nr = s->nr;
+    const cls_node *v = at->v ? at->v : s->v, *T = at->T ? at->T : s->T;
+    pieces p;
+    lay_out(s, room, &p, out);
+    cls_status status = put_in(s, at, dS, &p, out);
+    if (status != CLS_OK) return status;
+    for (size_t j = 0; j < n; j++) {
+        out->force[j] = cls_add(g, p.external[j], out->operator_force[j]);
+        for (size_t i = 0; i < m + nr; i++)
+            out->force[j] = cls_add(g, out->force[j], p.friction[i * n + j]);
+    }
+    for (size_t i = 0; i < m; i++) {
+        out->own[i] = cls_neg(g, dot(g, n, p.friction + i * n, v));
+        out->heat[i] = cls_add(g, out->operator_heat[i], out->own[i]);
+        for (size_t k = 0; k < m; k++) {
+            cls_node drop = cls_sub(g, T[k], T[i]);
+            out->heat[i] = cls_add(g, out->heat[i], cls_mul(g, out->kappa[i * m + k], drop));
+        }
+        out->outside[i] = p.source[i];
+        for (size_t k = 0; k < nr; k++) {
+            cls_node drop = cls_sub(g, out->reservoir[k], T[i]);
+            out->outside[i] = cls_add(g, out->outside[i], cls_mul(g, p.bath[i * nr + k], drop));
+        }
+        out->heat[i] = cls_add(g, out->heat[i], out->outside[i]);
+    }
+    out->escaped = cls_constant(g, 0);
+    for (size_t k = 0; k < nr; k++)
+        out->escaped = cls_sub(g, out->escaped, dot(g, n, p.friction + (m + k) * n, v));
+    const clsi_crossing crossing = {p.external, p.friction, p.source, p.bath, out->reservoir, v, T};
+    clsi_account_rates(s, &crossing, out->account);
+    return CLS_OK;
+}
