@@ -12,7 +12,7 @@ static const cli_command *const commands[] = {
 enum { n_commands = sizeof commands / sizeof *commands };
 
 /* Commands of the contract that later versions bring; not listed, but honest when asked for. */
-static const char *const later[] = {"report"};
+static const char *const later[] = {"merge"};
 
 static void print_usage(FILE *to) {
     cli_grid g;

@@ -17,7 +17,7 @@ test_help_lists_every_command_and_no_later_one() {
     expect_ok
     expect_no_stderr
     for c in $(commands); do expect_stdout "^  $c "; done
-    expect_no_stdout '^  report '
+    expect_no_stdout '^  merge '
 }
 
 test_version() {
@@ -64,7 +64,7 @@ test_far_word_gets_the_list() {
 
 test_later_commands_are_honest() {
     local c
-    for c in report; do
+    for c in merge; do
         run "$CLAUSIUS" $c pendulum
         expect_exit 2
         expect_stderr "$c is not in this version \(0\.1\.0\)"
