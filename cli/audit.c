@@ -5,6 +5,7 @@
  * A fresh simulation is made at h, h/2 and h/4, so that the observed order can be judged too; the
  * judge sees the tables and the system's definition, never the scheme. */
 #include "cli.h"
+#include "table.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,8 +68,11 @@ static cls_status judge_table(const cli_arguments *a, const char *system, const 
 static cls_status judge_against(const cli_arguments *a, verdict *v, cls_error *error) {
     cls_table *t = NULL;
     cls_status status = refuse_run_options(a, error);
-    if (!status) status = cls_table_read(cli_value(a, "against"), &t, error);
+    cli_motion m = {0};
+    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
+    if (!status) status = cli_read_table(a, cli_value(a, "against"), m.system, &t, error);
     if (!status) status = judge_table(a, a->words[0], cli_value(a, "set"), t, v, error);
+    cli_motion_free(&m);
     cls_table_free(&t);
     return status;
 }
@@ -77,7 +81,7 @@ static cls_status judge_file(const cli_arguments *a, verdict *v, cls_error *erro
     const char *path = a->words[0], *set = cli_value(a, "set");
     cls_table *t = NULL;
     cls_status status = refuse_run_options(a, error);
-    if (!status) status = cls_table_read(path, &t, error);
+    if (!status) status = cli_read_table(a, path, NULL, &t, error);
     const char *system = status ? NULL : cls_table_note(t, "system");
     if (!status && !system)
         status =
@@ -250,6 +254,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 
 static const cli_option options[] = {
     {"against", 0, "FILE", "judge this file by SYSTEM"},
+    CLI_DATA_OPTIONS("columns"),
     {"h", 0, "H", "the step of the simulation; else the system's"},
     {"steps", 0, "N", "how many steps; else 1000"},
     {"start", 0, "LIST", "the start of the simulation, \"x=0, v.x=1\""},

@@ -166,7 +166,8 @@ typedef struct cli_motion {
     cls_model *model;         /* NULL for a SYSTEM */
     cls_starter *starter;     /* completes starts */
     cli_assignments set;
-    double *state; /* (state_count) */
+    const cli_arguments *reading; /* the options that --from is read with; NULL: none */
+    double *state;                /* (state_count) */
     double time;
 } cli_motion;
 cls_status cli_motion_load(const char *system, const char *set, const char *start, const char *from,
@@ -218,7 +219,8 @@ cls_status cli_walk_at(const cls_system *s, cls_simulator *sim, size_t n, const 
 /* Reads trajectory files. A model among them is simulated: from the first row of the first file,
  * with its steps. `out` (n) begins with NULLs; what was made is the caller's also after a failure.
  */
-cls_status cli_trajectories(size_t n, const char *const *words, cls_table **out, cls_error *error);
+cls_status cli_trajectories(const cli_arguments *a, size_t n, const char *const *words,
+                            cls_table **out, cls_error *error);
 
 /* ---- draws for ensembles (sample.c) ---- */
 

@@ -2,6 +2,7 @@
  * rows, so that a run at step h can be held against a reference with rows at other times too. A
  * model stands for the trajectory that it makes from the first row of the other. */
 #include "cli.h"
+#include "table.h"
 #include <stdlib.h>
 
 typedef struct comparison {
@@ -14,7 +15,7 @@ typedef struct comparison {
 
 static cls_status compare(const cli_arguments *a, comparison *c, cls_error *error) {
     const char *columns = cli_value(a, "columns");
-    cls_status status = cli_trajectories(2, a->words, c->tables, error);
+    cls_status status = cli_trajectories(a, 2, a->words, c->tables, error);
     if (!status && columns)
         status = cli_words("--columns", columns, &c->n_columns, &c->columns, error);
     if (status) return status;
@@ -76,6 +77,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 
 static const cli_option options[] = {
     {"columns", 0, "NAMES", "only these, \"x, v.x\"; else all that both files have"},
+    CLI_DATA_OPTIONS("names"),
     {"tolerance", 0, "X", "exit 1 when a largest difference is above X"},
     {"json", 0, NULL, "one JSON object: {\"mae\": {column}, \"max\", \"rmse\", \"rows\"}"},
     {0},

@@ -1,183 +1,209 @@
-/* clausius data inspect: what is in a data file and what is odd about it: columns with their
- * ranges, constant columns, the range of times, spacing, gaps, times that
- * do not increase.
- *
- * A gap is a spacing above 1.5 times the median. Costs one sort of the spacings. */
+/* clausius data: what is in a data file and what is odd about it (inspect), and the same data in
+ * another format, under other names, in other units (convert). */
 #include "cli.h"
+#include "table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct column_facts {
-    double low, high, mean;
-    int constant;
-} column_facts;
+static json_t *optional_text(const char *text) {
+    return text ? json_string(text) : json_null();
+}
 
-typedef struct time_facts {
-    int known; /* 0: no time column */
-    size_t trajectories, gaps, backwards;
-    double first, last, low, median, high; /* range of times; spacings */
-    double gap_at, gap;                    /* the widest */
-} time_facts;
+static json_t *column_json(const cls_table *t, size_t c, const cls_column_facts *x) {
+    return json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I}", "min", cli_json_real(x->min),
+                     "max", cli_json_real(x->max), "mean", cli_json_real(x->mean), "constant",
+                     x->constant, "unit", optional_text(cls_table_unit(t, c)), "noise",
+                     cli_json_real(x->constant ? 0 : x->noise), "quantum",
+                     x->quantum > 0 ? json_real(x->quantum) : json_null(), "outliers",
+                     (json_int_t)x->outliers, "wraps", (json_int_t)x->wraps);
+}
 
-static column_facts look_at(const cls_table *t, size_t column) {
-    const double *x = cls_table_column(t, column);
-    size_t rows = cls_table_rows(t);
-    column_facts f = {.low = INFINITY, .high = -INFINITY};
-    for (size_t i = 0; i < rows; i++) {
-        f.low = fmin(f.low, x[i]);
-        f.high = fmax(f.high, x[i]);
-        f.mean += (x[i] - f.mean) / (double)(i + 1);
+static cls_status print_json(const cls_table *t, const cls_time_facts *f, cls_error *error) {
+    json_t *columns = json_object(), *time = json_null(), *remarks = json_array();
+    cls_status status = CLS_OK;
+    for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
+        cls_column_facts x;
+        status = cls_table_inspect_column(t, c, &x, error);
+        if (!status) json_object_set_new(columns, cls_table_name(t, c), column_json(t, c, &x));
     }
-    f.constant = f.low == f.high;
-    return f;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The spacings within trajectories, in the order of the file; their number. */
-static size_t spacings(const double *time, const double *id, size_t rows, time_facts *f,
-                       double *out) {
-    size_t n = 0;
-    f->trajectories = rows > 0;
-    for (size_t i = 1; i < rows; i++) {
-        if (id && id[i] != id[i - 1]) {
-            f->trajectories++;
-            continue;
-        }
-        out[n] = time[i] - time[i - 1];
-        f->backwards += !(out[n] > 0);
-        if (out[n] > f->gap) f->gap = out[n], f->gap_at = time[i - 1];
-        n++;
-    }
-    return n;
-}
-
-static cls_status look_at_times(const cls_table *t, time_facts *f, cls_error *error) {
-    int k = cls_table_find(t, "time"), id = cls_table_find(t, "trajectory");
-    size_t rows = cls_table_rows(t);
-    *f = (time_facts){.known = k >= 0 && rows > 0};
-    if (!f->known) return CLS_OK;
-    const double *time = cls_table_column(t, (size_t)k);
-    double *gap = calloc(rows, sizeof *gap);
-    if (!gap) return cli_no_memory(error);
-    size_t n = spacings(time, id < 0 ? NULL : cls_table_column(t, (size_t)id), rows, f, gap);
-    column_facts range = look_at(t, (size_t)k);
-    f->first = range.low;
-    f->last = range.high;
-    if (n) {
-        qsort(gap, n, sizeof *gap, ascending);
-        f->low = gap[0];
-        f->median = gap[n / 2];
-        f->high = gap[n - 1];
-        for (size_t i = 0; i < n; i++) f->gaps += gap[i] > 1.5 * f->median;
-    }
-    free(gap);
-    return CLS_OK;
-}
-
-/* Rows of a trajectory need not stand together in the file. */
-static cls_status look_at_time(const cls_table *file, time_facts *f, cls_error *error) {
-    cls_table *grouped;
-    cls_status status = cls_table_group(file, &grouped, error);
-    if (!status) status = look_at_times(grouped ? grouped : file, f, error);
-    cls_table_free(&grouped);
+    for (size_t i = 0; i < cls_table_remark_count(t); i++)
+        json_array_append_new(remarks, json_string(cls_table_remark(t, i)));
+    if (f->known)
+        time = json_pack("{s:f, s:f, s:{s:f, s:f, s:f}, s:f, s:I, s:I, s:I, s:I, s:I}", "first",
+                         f->first, "last", f->last, "spacing", "min", f->spacing_min, "median",
+                         f->spacing, "max", f->spacing_max, "jitter", f->jitter, "gaps",
+                         (json_int_t)f->gaps, "missing_rows", (json_int_t)f->missing,
+                         "not_increasing", (json_int_t)f->backwards, "duplicates",
+                         (json_int_t)f->duplicates, "trajectories", (json_int_t)f->trajectories);
+    json_t *all = json_pack("{s:I, s:o, s:o, s:o}", "rows", (json_int_t)cls_table_rows(t),
+                            "columns", columns, "time", time, "remarks", remarks);
+    if (!status) return cli_print_json(all, error);
+    json_decref(all);
     return status;
 }
 
-static cls_status print_json(const cls_table *t, const time_facts *f, cls_error *error) {
-    json_t *columns = json_object(), *time = json_null();
-    for (size_t c = 0; c < cls_table_columns(t); c++) {
-        column_facts x = look_at(t, c);
-        json_object_set_new(columns, cls_table_name(t, c),
-                            json_pack("{s:o, s:o, s:o, s:b}", "min", cli_json_real(x.low), "max",
-                                      cli_json_real(x.high), "mean", cli_json_real(x.mean),
-                                      "constant", x.constant));
+/* A column that rises from row to row may be the time. */
+static cls_status print_no_time(const cls_table *t, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
+        cls_column_facts x;
+        status = cls_table_inspect_column(t, c, &x, error);
+        if (status || !x.rises) continue;
+        printf("no column `time`; \"%s\" rises from row to row: if it is the time, say "
+               "--map \"time=%s\"\n",
+               cls_table_name(t, c), cls_table_name(t, c));
+        return CLS_OK;
     }
-    if (f->known)
-        time = json_pack("{s:f, s:f, s:{s:f, s:f, s:f}, s:I, s:I, s:I}", "first", f->first, "last",
-                         f->last, "spacing", "min", f->low, "median", f->median, "max", f->high,
-                         "gaps", (json_int_t)f->gaps, "not_increasing", (json_int_t)f->backwards,
-                         "trajectories", (json_int_t)f->trajectories);
-    return cli_print_json(json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)cls_table_rows(t),
-                                    "columns", columns, "time", time),
-                          error);
+    puts("no column `time`: give the spacing of the rows with --dt, or names with --columns");
+    return status;
 }
 
-static void print_time(const time_facts *f) {
-    if (!f->known) {
-        puts("no column `time`: this is not a trajectory");
-        return;
-    }
+static const char *plural(size_t n, const char *one, const char *many) {
+    return n == 1 ? one : many;
+}
+
+static void print_time(const cls_time_facts *f) {
     printf("time from %g to %g, %zu %s\n", f->first, f->last, f->trajectories,
-           f->trajectories == 1 ? "trajectory" : "trajectories");
-    if (f->high - f->low <= 1e-9 * fabs(f->median))
-        printf("spacing %g everywhere\n", f->median);
+           plural(f->trajectories, "trajectory", "trajectories"));
+    if (f->spacing_max - f->spacing_min <= 1e-9 * fabs(f->spacing))
+        printf("spacing %g everywhere (%.6g rows per unit of time)\n", f->spacing, 1 / f->spacing);
     else
-        printf("spacing %g to %g, median %g\n", f->low, f->high, f->median);
+        printf("spacing %g to %g, median %g (%.6g rows per unit of time), jitter %.3g\n",
+               f->spacing_min, f->spacing_max, f->spacing, 1 / f->spacing, f->jitter);
     if (f->gaps)
-        printf("%zu %s (above 1.5 times the median), the widest %g after time %g\n", f->gaps,
-               f->gaps == 1 ? "gap" : "gaps", f->gap, f->gap_at);
+        printf("%zu %s (above 1.5 times the median), the widest %g after time %g; about %zu rows "
+               "missing\n",
+               f->gaps, plural(f->gaps, "gap", "gaps"), f->widest, f->widest_after, f->missing);
     if (f->backwards) printf("%zu times are not above the time in the row before\n", f->backwards);
+    if (f->duplicates)
+        printf("%zu duplicate %s\n", f->duplicates, plural(f->duplicates, "time", "times"));
 }
 
-static cls_status print_text(const cls_table *t, const time_facts *f, cls_error *error) {
-    static const char *const heads[] = {"column", "min", "max", "mean", ""};
+static void odd_things(const cls_column_facts *x, char out[160]) {
+    size_t used = 0;
+    out[0] = 0;
+    if (x->constant) used += (size_t)snprintf(out, 160, "constant");
+    if (x->quantum > 0)
+        used += (size_t)snprintf(out + used, 160 - used, "%ssteps of %.3g", used ? ", " : "",
+                                 x->quantum);
+    if (x->outliers)
+        used += (size_t)snprintf(out + used, 160 - used, "%s%zu %s", used ? ", " : "", x->outliers,
+                                 plural(x->outliers, "outlier", "outliers"));
+    if (x->wraps)
+        snprintf(out + used, 160 - used, "%s%zu jumps by %s: a wrapped angle?", used ? ", " : "",
+                 x->wraps, x->turn > 7 ? "360" : "2 pi");
+}
+
+/* Noise and the like mean nothing for these. */
+static int is_key(const char *name) {
+    return !strcmp(name, "time") || !strcmp(name, "t") || !strcmp(name, "trajectory");
+}
+
+static cls_status print_text(const cls_table *t, const cls_time_facts *f, cls_error *error) {
+    static const char *const heads[] = {"column", "unit", "min", "max", "mean", "noise", ""};
+    cls_status status = CLS_OK;
     cli_grid g;
     printf("%zu rows, %zu columns\n", cls_table_rows(t), cls_table_columns(t));
-    print_time(f);
-    cli_grid_begin(&g, "lrrrl");
+    for (size_t i = 0; i < cls_table_remark_count(t); i++) puts(cls_table_remark(t, i));
+    if (f->known)
+        print_time(f);
+    else
+        status = print_no_time(t, error);
+    if (status) return status;
+    cli_grid_begin(&g, "llrrrrl");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
-    for (size_t c = 0; c < cls_table_columns(t); c++) {
-        column_facts x = look_at(t, c);
+    for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
+        cls_column_facts x;
+        char odd[160];
+        status = cls_table_inspect_column(t, c, &x, error);
+        int key = is_key(cls_table_name(t, c));
+        odd[0] = 0;
+        if (!key) odd_things(&x, odd);
         cli_grid_cell(&g, "%s", cls_table_name(t, c));
-        cli_grid_cell(&g, "%.6g", x.low);
-        cli_grid_cell(&g, "%.6g", x.high);
+        cli_grid_cell(&g, "%s", cls_table_unit(t, c) ? cls_table_unit(t, c) : "");
+        cli_grid_cell(&g, "%.6g", x.min);
+        cli_grid_cell(&g, "%.6g", x.max);
         cli_grid_cell(&g, "%.6g", x.mean);
-        cli_grid_cell(&g, "%s", x.constant ? "constant" : "");
+        cli_grid_cell(&g, isfinite(x.noise) && !x.constant && !key ? "%.2g" : "", x.noise);
+        cli_grid_cell(&g, "%s", odd);
     }
-    return cli_grid_end(&g, stdout, error);
+    cls_status printed = cli_grid_end(&g, stdout, error);
+    return status ? status : printed;
+}
+
+static cls_status read_file(const cli_arguments *a, cls_table **t, cli_motion *m,
+                            cls_error *error) {
+    const char *system = cli_value(a, "system");
+    cls_read_options options;
+    cls_status status = system ? cli_motion_open(system, NULL, m, error) : CLS_OK;
+    if (!status) status = cli_read_options(a, m->system, &options, error);
+    if (!status) status = cls_table_read_with(a->words[1], &options, t, error);
+    return status;
 }
 
 static cls_status inspect(const cli_arguments *a, cls_error *error) {
     cls_table *t = NULL;
-    time_facts f;
-    cls_status status = cls_table_read(a->words[1], &t, error);
-    if (!status) status = look_at_time(t, &f, error);
+    cli_motion m = {0};
+    cls_time_facts f;
+    cls_status status = read_file(a, &t, &m, error);
+    if (!status) status = cls_table_inspect_time(t, &f, error);
     if (!status)
         status = cli_given(a, "json") ? print_json(t, &f, error) : print_text(t, &f, error);
     cls_table_free(&t);
+    cli_motion_free(&m);
+    return status;
+}
+
+static cls_status convert(const cli_arguments *a, cls_error *error) {
+    cls_table *t = NULL;
+    cli_motion m = {0};
+    const char *out = cli_value(a, "output");
+    if (!out)
+        return cli_fail(error, CLS_USAGE, "where to? usage: clausius data convert FILE -o OUT");
+    cls_status status = read_file(a, &t, &m, error);
+    for (size_t i = 0; !status && i < cls_table_remark_count(t); i++)
+        cli_notice("%s: %s", a->words[1], cls_table_remark(t, i));
+    if (!status) status = cls_table_write(t, out, error);
+    cls_table_free(&t);
+    cli_motion_free(&m);
     return status;
 }
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
-    static const char *const verbs[] = {"inspect"};
+    static const char *const verbs[] = {"inspect", "convert"};
     const char *verb = a->words[0];
-    if (!strcmp(verb, "convert"))
-        return cli_fail(error, CLS_USAGE, "data convert is not in this version (%s)",
-                        cls_version());
-    if (strcmp(verb, "inspect"))
-        return cli_unknown(error, CLS_USAGE, "thing to do with data", verb, 1, verbs);
+    int converts = !strcmp(verb, "convert");
+    if (!converts && strcmp(verb, "inspect"))
+        return cli_unknown(error, CLS_USAGE, "thing to do with data", verb, 2, verbs);
     if (a->n_words < 2)
-        return cli_fail(error, CLS_USAGE, "which file? usage: clausius data inspect FILE");
-    return inspect(a, error);
+        return cli_fail(error, CLS_USAGE, "which file? usage: clausius data %s FILE%s", verb,
+                        converts ? " -o OUT" : "");
+    if (!converts && cli_given(a, "output"))
+        return cli_fail(error, CLS_USAGE, "-o is for `data convert`; inspect prints");
+    cli_catch_signals();
+    return converts ? convert(a, error) : inspect(a, error);
 }
 
 static const cli_option options[] = {
-    {"json", 0, NULL, "one JSON object: {\"rows\", \"columns\", \"time\"}"},
+    {"output", 'o', "FILE", "convert: where to; .csv, .npz or .h5 by the ending, - for CSV"},
+    CLI_DATA_OPTIONS("columns"),
+    {"system", 0, "SYSTEM", "take the names and units of this system"},
+    {"json", 0, NULL, "inspect: one JSON object: {\"rows\", \"columns\", \"time\", \"remarks\"}"},
     {0},
 };
 
 const cli_command cli_data = {
     .name = "data",
-    .doc = "what is in a data file, and what is odd about it",
-    .usage = "inspect FILE [--json]",
+    .doc = "what is in a data file, what is odd about it; other formats",
+    .usage = "inspect FILE [options] | convert FILE -o OUT [options]",
     .examples = "  clausius data inspect measured.csv\n"
+                "  clausius data inspect measured.txt --columns \"trial, time, phi, v.phi\"\n"
+                "  clausius data convert lab.csv -o lab.h5 --map \"x=position [mm], time=t [ms]\"\n"
                 "  clausius simulate pendulum | clausius data inspect -\n",
-    .notes = "FILE is a .csv, or - for standard input.\n",
+    .notes = "FILE is CSV as instruments write it, .npy, .npz, HDF5 or MAT; - is standard input. "
+             "noise is\n"
+             "an upper bound, from differences of neighbouring rows.\n",
     .options = options,
     .min_words = 1,
     .max_words = 2,

@@ -178,23 +178,18 @@ static cls_status prepare(lesson *l, cls_error *error) {
 /* ---- data ---- */
 
 static cls_status read_data(lesson *l, cls_error *error) {
-    cli_renaming map;
-    cls_status status = cli_renaming_parse("--map", cli_value(l->a, "map"), &map, error);
+    cls_status status = CLS_OK;
     l->n_tables = l->a->n_words - 1;
     l->tables = calloc(l->n_tables, sizeof *l->tables);
-    if (!status && !l->tables) status = cli_no_memory(error);
-    if (!status && map.units && !l->quiet)
-        cli_notice("units in --map are for the reader: nothing is converted");
+    if (!l->tables) status = cli_no_memory(error);
     for (size_t i = 0; !status && i < l->n_tables; i++) {
         const char *path = l->a->words[i + 1];
-        status = cls_table_read(path, &l->tables[i], error);
+        status = cli_read_table(l->a, path, l->motion.system, &l->tables[i], error);
         if (!status && !cls_table_rows(l->tables[i]))
             status =
                 cli_fail(error, CLS_DATA, "%s has no rows: there is nothing to learn from", path);
-        if (!status) status = cli_rename(&map, path, &l->tables[i], error);
         if (!status && !l->quiet) cli_tell_ignored(l->motion.system, path, l->tables[i]);
     }
-    cli_renaming_free(&map);
     return status;
 }
 
@@ -495,7 +490,7 @@ static const cli_option options[] = {
     {"sparse", 0, "X", "qp: leave out terms that contribute less than this fraction"},
     {"literal", 0, NULL, "qp: the paper's programs as printed, for comparison; writes no model"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
-    {"map", 0, "LIST", "columns under other names, \"x=position [mm], time=t\""},
+    CLI_DATA_OPTIONS("columns"),
     {"weights", 0, "NAME",
      "of the residual: balanced (small friction counts) or equal; else balanced"},
     {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},
@@ -541,7 +536,7 @@ const cli_command cli_learn = {
         "`trajectory`. Learned are the parts that the system file calls `unknown`, or those of\n"
         "--unknown whatever formula they have; the others stay as they are. The model keeps the\n"
         "laws whatever was learned; simulate, audit, show, compare and plot take it.\n"
-        "Units in --map are for the reader: nothing is converted. Beside MODEL stands a training\n"
+        "Units in --map are converted to those of the system. Beside MODEL stands a training\n"
         "log (.log.csv); iterations leave MODEL.checkpoint while they run, from which --resume "
         "goes\n"
         "on. Data to practise with: `clausius simulate SYSTEM --samples N`.\n",

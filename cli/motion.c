@@ -4,6 +4,7 @@
  * A start comes from --start (any of q, v.q or p.q, S or T) or from a row of a file (--from, --row);
  * the library completes it. */
 #include "cli.h"
+#include "table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,7 @@ cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, si
     cls_table *t = NULL;
     size_t row = 0;
     m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
-    cls_status status = m->state ? cls_table_read(path, &t, error) : cli_no_memory(error);
+    cls_status status = m->state ? cli_read_table(m->reading, path, m->system, &t, error) : cli_no_memory(error);
     if (!status) status = find_row(t, path, word, &row, error);
     if (!status) status = cls_starter_row(m->starter, t, row, path, &m->time, m->state, error);
     if (taken) *taken = row + 1;
@@ -199,12 +200,13 @@ static cls_status follow(cli_motion *m, const cls_table *beside, const char *pat
     return status;
 }
 
-cls_status cli_trajectories(size_t n, const char *const *words, cls_table **out, cls_error *error) {
+cls_status cli_trajectories(const cli_arguments *a, size_t n, const char *const *words,
+                            cls_table **out, cls_error *error) {
     size_t first = n; /* the first file: what models follow */
     cls_status status = CLS_OK;
     for (size_t i = n; !status && i-- > 0;)
         if (!cls_model_is_path(words[i])) {
-            status = cls_table_read(words[i], &out[i], error);
+            status = cli_read_table(a, words[i], NULL, &out[i], error);
             first = i;
         }
     for (size_t i = 0; !status && i < n; i++) {

@@ -1,5 +1,6 @@
 /* clausius plot: pictures of trajectory files, SVG or PNG by the ending of the output. */
 #include "cli.h"
+#include "table.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!out)
         return cli_fail(error, CLS_USAGE, "say where the picture goes: -o OUT.svg or OUT.png");
     cls_status status = read_options(a, &options, &columns, error);
-    if (!status) status = cli_trajectories(a->n_words, a->words, tables, error);
+    if (!status) status = cli_trajectories(a, a->n_words, a->words, tables, error);
     for (size_t i = 0; i < a->n_words; i++) labels[i] = label_of(a->words[i]);
     if (!status)
         status =
@@ -50,6 +51,7 @@ static const cli_option option_table[] = {
     {"output", 'o', "FILE", "the picture, .svg or .png"},
     {"columns", 0, "LIST",
      "panels: a column against time, x:v.x for a phase portrait, log(x) for powers of ten"},
+    CLI_DATA_OPTIONS("names"),
     {"title", 0, "TEXT", "a title above the panels"},
     {"width", 0, "PIXELS", "width; else chosen from the number of panels"},
     {"height", 0, "PIXELS", "height; else chosen from the number of panels"},

@@ -4,6 +4,7 @@
  * Rows are streamed, so memory does not grow with the number of steps. The output appears under its
  * name only when the run is complete: a failure, a full disk or a signal leaves nothing behind. */
 #include "simulate.h"
+#include "table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *erro
     cls_status status = check_flags(job, error);
     if (!job->output && !job->json) job->output = "-";
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
+    job->motion.reading = a;
     if (!status && cli_given(a, "from") && !cli_given(a, "start") && !cli_given(a, "samples"))
         status = cli_motion_from(&job->motion, cli_value(a, "from"), cli_value(a, "row"), &job->row,
                                  error);
@@ -360,6 +362,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 
 static const cli_option options[] = {
     {"start", 0, "LIST", "the start: positions, velocities or momenta, entropies or temperatures"},
+    CLI_DATA_OPTIONS("columns"),
     {"from", 0, "FILE", "start from a row of a file; time continues"},
     {"row", 0, "WHICH",
      "first, last or a number; else the last of a file that clausius wrote, the first of "

@@ -83,6 +83,11 @@ CLS_API const char *cls_system_state_name(const cls_system *s, size_t i);
 CLS_API size_t cls_system_account_count(const cls_system *s);
 CLS_API size_t cls_system_column_count(const cls_system *s);
 CLS_API const char *cls_system_column(const cls_system *s, size_t i);
+/* The unit in which the system has a column ("m", "m/s"), from the units that its file declares; 1
+ * when it is known. Time is in s. */
+CLS_API int cls_system_unit(const cls_system *s, const char *column, char unit[64]);
+/* The `data` lines of the file as one list: x="position [mm]", time="t [ms]"; "" without any. */
+CLS_API const char *cls_system_data_map(const cls_system *s);
 
 /* Completes a start: any of q, v.q or p.q, S or T by name; what is not given comes from the file's
  * `start`. Solves the Legendre transform numerically where it has to. Errors: unknown name, both

@@ -1,12 +1,15 @@
-/* Tables of named columns: trajectories in memory and in files (CSV; gzip is not read).
+/* Tables of named columns: trajectories in memory and in files.
  *
- * A CSV file may begin with note lines `# key: value` (clausius writes system, set, scheme, h),
- * then has one header line and one line per row. Numbers are written with %.17g and read back to
- * the same bits. Files are written to a temporary name, synced and renamed. */
+ * Read are CSV as instruments write it, NPY and NPZ, HDF5 and MAT (docs/format.md); written are CSV,
+ * NPZ and HDF5, by the ending of the name. A CSV file may begin with note lines `# key: value`
+ * (clausius writes system, set, scheme, h), then has one header line and one line per row. Numbers
+ * are written as the shortest text that reads back to the same bits, whatever the locale. Files are
+ * written to a temporary name, synced and renamed. */
 #ifndef CLAUSIUS_TABLE_H
 #define CLAUSIUS_TABLE_H
 
 #include <clausius/status.h>
+#include <clausius/system.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +26,25 @@ CLS_API cls_status cls_table_borrow(size_t n_columns, const char *const *names, 
                                     cls_error *error);
 /* `path` "-" reads standard input. Errors name file, line, column and what was expected. */
 CLS_API cls_status cls_table_read(const char *path, cls_table **out, cls_error *error);
+
+/* How measured data are read. A column with a unit (in the file's header or in `map`) that gets the
+ * name of a column of `system` is converted to the unit that the system declares, or to coherent SI
+ * where it declares none; dimensions are checked. Without a system, only units in `map` convert. */
+typedef struct cls_read_options {
+    size_t size;              /* sizeof(cls_read_options) */
+    const char *columns;      /* "t, x, v": names for all columns, instead of the file's; NULL */
+    const char *map;          /* "x=position [mm], time=t [ms]": ours = the file's; NULL */
+    double dt;                /* > 0: there is no time column, row k is at k dt */
+    const cls_system *system; /* whose `data` lines and units hold; NULL */
+    const char *array;        /* NPZ, HDF5, MAT: which array or group; NULL: all that fit */
+    /* Called at least ten times a second while reading; not zero ends it with CLS_INTERRUPTED. */
+    int (*stop)(void *owner);
+    void *owner;
+    int drop_missing; /* rows with an empty or `nan` cell are left out and counted in a remark */
+} cls_read_options;
+CLS_API cls_read_options cls_read_defaults(void);
+CLS_API cls_status cls_table_read_with(const char *path, const cls_read_options *options,
+                                       cls_table **out, cls_error *error);
 CLS_API cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error);
 CLS_API void cls_table_free(cls_table **table);
 
@@ -35,12 +57,64 @@ CLS_API cls_status cls_table_append(cls_table *t, const double *row, cls_error *
 CLS_API cls_status cls_table_set_note(cls_table *t, const char *key, const char *value,
                                       cls_error *error);
 CLS_API const char *cls_table_note(const cls_table *t, const char *key); /* NULL when absent */
+CLS_API size_t cls_table_note_count(const cls_table *t);
+CLS_API const char *cls_table_note_key(const cls_table *t, size_t i);
+/* The unit of a column, as text; NULL when none is known. */
+CLS_API const char *cls_table_unit(const cls_table *t, size_t column);
+CLS_API cls_status cls_table_set_unit(cls_table *t, size_t column, const char *unit,
+                                      cls_error *error);
+/* What reading did that a user should know: names guessed, units converted, lines left out. */
+CLS_API size_t cls_table_remark_count(const cls_table *t);
+CLS_API const char *cls_table_remark(const cls_table *t, size_t i);
 
 /* A copy in which the rows of each trajectory (column `trajectory`) stand together, in the order of
  * the file; *out is NULL when they do already, or when there is no such column. */
 CLS_API cls_status cls_table_group(const cls_table *t, cls_table **out, cls_error *error);
 
-/* Streaming, memory flat in the number of rows. `path` "-" is standard output. Nothing exists under
+/* What is in a column and what is odd about it (src/data/inspect.c says how it is found). */
+typedef struct cls_column_facts {
+    double min, max, mean;
+    double noise;   /* standard deviation, an upper bound; NaN where rows are too few */
+    double quantum; /* values repeat and this is the smallest step between them; else 0 */
+    size_t outliers;
+    size_t wraps; /* jumps by `turn` (2 pi or 360), as of a wrapped angle */
+    double turn;
+    int constant, rises; /* rises: every value is above the one before */
+} cls_column_facts;
+CLS_API cls_status cls_table_inspect_column(const cls_table *t, size_t column,
+                                            cls_column_facts *out, cls_error *error);
+/* The column `time`, within trajectories. */
+typedef struct cls_time_facts {
+    int known; /* 0: there is none, or no row */
+    double first, last;
+    double spacing, spacing_min, spacing_max; /* median, ends */
+    double jitter;                            /* rms of spacing - median, without gaps */
+    double widest, widest_after;
+    size_t gaps, missing;         /* spacings above 1.5 times the median; rows that lack there */
+    size_t backwards, duplicates; /* not above the row before; equal to it */
+    size_t trajectories;
+} cls_time_facts;
+CLS_API cls_status cls_table_inspect_time(const cls_table *t, cls_time_facts *out,
+                                          cls_error *error);
+
+/* The same in chunks: memory flat in the number of rows. The head is a table without rows that has
+ * the names, units, notes and remarks of what will come; it lives as long as the reader. */
+typedef struct cls_reader cls_reader;
+CLS_API cls_status cls_reader_open(const char *path, const cls_read_options *options,
+                                   cls_reader **out, cls_error *error);
+CLS_API const cls_table *cls_reader_head(const cls_reader *r);
+/* The next rows, at most `room`: columns[c][0 .. *rows) are filled for every column of the head, a
+ * NULL pointer means that the column is not wanted. *rows is 0 after the last. */
+CLS_API cls_status cls_reader_next(cls_reader *r, size_t room, double *const *columns, size_t *rows,
+                                   cls_error *error);
+CLS_API void cls_reader_close(cls_reader **r);
+
+/* What a number in unit `from` is in unit `to` (NULL: coherent SI): x factor / divisor + offset.
+ * CLS_DATA when a unit is not known or the dimensions differ. */
+CLS_API cls_status cls_unit_convert(const char *from, const char *to, double *factor,
+                                    double *divisor, double *offset, cls_error *error);
+
+/* Writing as a stream, memory flat in the number of rows. `path` "-" is standard output. Nothing exists under
  * `path` before commit; discard removes every trace. */
 typedef struct cls_writer cls_writer;
 CLS_API cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *keys,

@@ -30,8 +30,16 @@ void clsi_text_printf(clsi_text *t, const char *format, ...) CLS_PRINTF(2, 3);
 char *clsi_text_take(clsi_text *t); /* the caller's, free() it; NULL if anything failed */
 void clsi_text_clear(clsi_text *t);
 
-/* Shortest decimal that reads back to the same double ("0.1", not "0.10000000000000001"). */
-void clsi_format_double(double value, char out[32]);
+/* Numbers, independent of the locale (number.c). Shortest decimal that reads back to the same double
+ * ("0.1", not "0.10000000000000001"); at most 24 characters. */
+enum { CLSI_NUMBER = 32 }; /* room to give: digits are moved within it */
+void clsi_format_double(double value, char out[CLSI_NUMBER]);
+size_t clsi_write_double(double value, char *out); /* the same without NUL: its length */
+/* The decimal number at s, correctly rounded: where it ends, or NULL when there is none. `mark` is
+ * the decimal mark. Exponents with e, E, d, D; hexadecimal floats; no blanks, inf or nan. Seven
+ * bytes behind the end of the text must be readable. */
+const char *clsi_scan_double(const char *s, char mark, double *out);
+int clsi_read_double(const char *text, double *out); /* 1 when all of it is one such number */
 
 /* A whole file as a NUL-terminated string, at most `limit` bytes; "-" is standard input. */
 cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *length,

@@ -1,4 +1,4 @@
-/* Allocation with overflow checks, growing arrays, growing texts, numbers as short text. */
+/* Allocation with overflow checks, growing arrays, growing texts. */
 #include "base/base.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -80,16 +80,4 @@ char *clsi_text_take(clsi_text *t) {
 void clsi_text_clear(clsi_text *t) {
     free(t->data);
     *t = (clsi_text){0};
-}
-
-void clsi_format_double(double value, char out[32]) {
-    int digits = 1;
-    for (; digits <= 17; digits++) {
-        snprintf(out, 32, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) break;
-    }
-    /* 200, not 2e+02: as many digits as there are before the point, within reason */
-    const char *e = strchr(out, 'e');
-    long exponent = e ? strtol(e + 1, NULL, 10) : 0;
-    if (exponent > 0 && exponent < 16) snprintf(out, 32, "%.*g", (int)exponent + 1, value);
 }

@@ -32,8 +32,9 @@ static cls_status copy_rows(const cls_table *t, const key *keys, cls_table **out
     cls_status status =
         row ? cls_table_create(t->n_columns, (const char *const *)t->names, out, error)
             : clsi_no_memory(error);
-    for (size_t i = 0; i < t->n_notes && status == CLS_OK; i++)
-        status = cls_table_set_note(*out, t->notes[i].key, t->notes[i].value, error);
+    if (status == CLS_OK) status = clsi_table_copy_notes(t, *out, error);
+    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c++)
+        if (t->units[c]) status = cls_table_set_unit(*out, c, t->units[c], error);
     for (size_t i = 0; i < t->rows && status == CLS_OK; i++) {
         for (size_t c = 0; c < t->n_columns; c++) row[c] = t->columns[c][keys[i].row];
         status = cls_table_append(*out, row, error);

@@ -5,6 +5,7 @@
  * append). Finding a column is a linear search: a caller does it once, not once per row. Numbers
  * are kept as they come, also those that are not finite. */
 #include "data/table.h"
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,23 +38,11 @@ cls_status clsi_check_note(const char *key, const char *value, cls_error *error)
     return CLS_OK;
 }
 
-cls_status clsi_check_ending(const char *path, const char *verb, cls_error *error) {
-    static const char *const later[] = {".npz", ".h5"};
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-        size_t m = strlen(later[i]);
-        if (n >= m && strcmp(path + n - m, later[i]) == 0)
-            return clsi_fail(error, CLS_USAGE,
-                             "%s: this version %s .csv; .npz and .h5 come with the data issue",
-                             path, verb);
-    }
-    return CLS_OK;
-}
-
 static int copy_names(cls_table *t, const char *const *names) {
     t->names = clsi_calloc(t->n_columns, sizeof *t->names);
+    t->units = clsi_calloc(t->n_columns, sizeof *t->units);
     t->columns = clsi_calloc(t->n_columns, sizeof *t->columns);
-    if (!t->names || !t->columns) return 0;
+    if (!t->names || !t->units || !t->columns) return 0;
     for (size_t i = 0; i < t->n_columns; i++)
         if (!(t->names[i] = clsi_strdup(names[i]))) return 0;
     return 1;
@@ -92,15 +81,20 @@ void cls_table_free(cls_table **table) {
     if (!t) return;
     for (size_t i = 0; i < t->n_columns; i++) {
         if (t->names) free(t->names[i]);
+        if (t->units) free(t->units[i]);
         if (t->columns && !t->borrowed) free(t->columns[i]);
     }
     for (size_t i = 0; i < t->n_notes; i++) {
         free(t->notes[i].key);
         free(t->notes[i].value);
     }
+    for (size_t i = 0; i < t->n_remarks; i++) free(t->remarks[i]);
     free(t->names);
+    free(t->units);
     free(t->columns);
     free(t->notes);
+    free(t->note_slots);
+    free(t->remarks);
     free(t);
 }
 
@@ -127,34 +121,71 @@ int cls_table_find(const cls_table *t, const char *name) {
 }
 
 /* `room` moves only when every column has moved: a failure half way leaves a good table. */
-static int more_room(cls_table *t) {
+cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error) {
     size_t room = t->room;
+    if (rows <= room) return CLS_OK;
     for (size_t i = 0; i < t->n_columns; i++) {
         room = t->room;
-        if (!clsi_grow(&t->columns[i], &room, t->rows + 1, sizeof(double))) return 0;
+        if (!clsi_grow(&t->columns[i], &room, rows, sizeof(double))) return clsi_no_memory(error);
     }
     t->room = room;
-    return 1;
+    return CLS_OK;
 }
 
 cls_status cls_table_append(cls_table *t, const double *row, cls_error *error) {
     if (t->borrowed)
         return clsi_fail(error, CLS_USAGE, "rows cannot be added to columns that are borrowed");
-    if (t->rows == t->room && !more_room(t)) return clsi_no_memory(error);
+    if (t->rows == t->room) {
+        cls_status status = clsi_table_reserve(t, t->rows + 1, error);
+        if (status) return status;
+    }
     for (size_t i = 0; i < t->n_columns; i++) t->columns[i][t->rows] = row[i];
     t->rows++;
     return CLS_OK;
 }
 
+/* ---- notes ---- */
+
+static size_t hash(const char *key) {
+    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    for (; *key; key++) h = (h ^ (unsigned char)*key) * 1099511628211u;
+    return (size_t)(h ^ h >> 32);
+}
+
+/* The slot of a key: where it is, or the empty one where it would be. */
+static size_t *slot_of(const cls_table *t, const char *key) {
+    size_t mask = t->n_slots - 1, i = hash(key) & mask;
+    while (t->note_slots[i] && strcmp(t->notes[t->note_slots[i] - 1].key, key) != 0)
+        i = (i + 1) & mask;
+    return &t->note_slots[i];
+}
+
+static int more_slots(cls_table *t) {
+    size_t n = t->n_slots ? 2 * t->n_slots : 32, *slots = clsi_calloc(n, sizeof *slots);
+    if (!slots) return 0;
+    free(t->note_slots);
+    t->note_slots = slots;
+    t->n_slots = n;
+    for (size_t i = 0; i < t->n_notes; i++) *slot_of(t, t->notes[i].key) = i + 1;
+    return 1;
+}
+
 static clsi_note *find_note(const cls_table *t, const char *key) {
-    for (size_t i = 0; i < t->n_notes; i++)
-        if (strcmp(t->notes[i].key, key) == 0) return &t->notes[i];
-    return NULL;
+    size_t at = t->n_slots ? *slot_of(t, key) : 0;
+    return at ? &t->notes[at - 1] : NULL;
 }
 
 const char *cls_table_note(const cls_table *t, const char *key) {
     const clsi_note *note = find_note(t, key);
     return note ? note->value : NULL;
+}
+
+size_t cls_table_note_count(const cls_table *t) {
+    return t->n_notes;
+}
+
+const char *cls_table_note_key(const cls_table *t, size_t i) {
+    return i < t->n_notes ? t->notes[i].key : NULL;
 }
 
 cls_status cls_table_set_note(cls_table *t, const char *key, const char *value, cls_error *error) {
@@ -169,13 +200,116 @@ cls_status cls_table_set_note(cls_table *t, const char *key, const char *value, 
         return CLS_OK;
     }
     char *name = clsi_strdup(key);
-    if (!name || !clsi_grow(&t->notes, &t->notes_room, t->n_notes + 1, sizeof *t->notes)) {
+    if (!name || !clsi_grow(&t->notes, &t->notes_room, t->n_notes + 1, sizeof *t->notes) ||
+        (2 * (t->n_notes + 1) > t->n_slots && !more_slots(t))) {
         free(name);
         free(copy);
         return clsi_no_memory(error);
     }
     t->notes[t->n_notes++] = (clsi_note){name, copy};
+    *slot_of(t, name) = t->n_notes;
     return CLS_OK;
+}
+
+void clsi_table_move_notes(cls_table *from, cls_table *to) {
+    to->notes = from->notes;
+    to->n_notes = from->n_notes;
+    to->notes_room = from->notes_room;
+    to->note_slots = from->note_slots;
+    to->n_slots = from->n_slots;
+    to->remarks = from->remarks;
+    to->n_remarks = from->n_remarks;
+    to->remarks_room = from->remarks_room;
+    from->notes = NULL;
+    from->note_slots = NULL;
+    from->remarks = NULL;
+    from->n_notes = from->notes_room = from->n_slots = from->n_remarks = from->remarks_room = 0;
+}
+
+cls_status clsi_table_copy_notes(const cls_table *from, cls_table *to, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < from->n_notes && status == CLS_OK; i++)
+        status = cls_table_set_note(to, from->notes[i].key, from->notes[i].value, error);
+    for (size_t i = 0; i < from->n_remarks; i++) clsi_table_remark(to, "%s", from->remarks[i]);
+    return status;
+}
+
+/* ---- remarks and units ---- */
+
+void clsi_table_remark(cls_table *t, const char *format, ...) {
+    char sentence[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    char *copy = clsi_strdup(sentence);
+    if (copy && clsi_grow(&t->remarks, &t->remarks_room, t->n_remarks + 1, sizeof *t->remarks))
+        t->remarks[t->n_remarks++] = copy;
+    else
+        free(copy);
+}
+
+size_t cls_table_remark_count(const cls_table *t) {
+    return t->n_remarks;
+}
+
+const char *cls_table_remark(const cls_table *t, size_t i) {
+    return i < t->n_remarks ? t->remarks[i] : NULL;
+}
+
+const char *cls_table_unit(const cls_table *t, size_t column) {
+    return column < t->n_columns ? t->units[column] : NULL;
+}
+
+cls_status cls_table_set_unit(cls_table *t, size_t column, const char *unit, cls_error *error) {
+    if (column >= t->n_columns)
+        return clsi_fail(error, CLS_USAGE, "there is no column %zu; the table has %zu", column,
+                         t->n_columns);
+    if (unit && (!*unit || unit[strcspn(unit, "[]\r\n")]))
+        return clsi_fail(error, CLS_USAGE, "\"%s\" is not a unit: no brackets, on one line", unit);
+    char *copy = unit ? clsi_strdup(unit) : NULL;
+    if (unit && !copy) return clsi_no_memory(error);
+    free(t->units[column]);
+    t->units[column] = copy;
+    return CLS_OK;
+}
+
+/* ---- for messages ---- */
+
+/* The length of the UTF-8 character at s that may be shown, or 0. C1 controls (U+0080 to U+009F)
+ * are control characters to a terminal. */
+static size_t shown_character(const unsigned char *s, size_t left) {
+    if (*s < 0x80) return *s >= 32 && *s != 127 ? 1 : *s == '\t';
+    size_t n = *s >= 0xc2 && *s < 0xe0   ? 2
+               : *s >= 0xe0 && *s < 0xf0 ? 3
+               : *s >= 0xf0 && *s < 0xf5 ? 4
+                                         : 0;
+    if (!n || n > left) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) return 0;
+    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0))) return 0;
+    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))) return 0;
+    return n;
+}
+
+char *clsi_shown_text(const char *text, size_t length) {
+    clsi_text out = {0};
+    clsi_text_append(&out, "");
+    for (size_t i = 0; i < length;) {
+        const unsigned char *s = (const unsigned char *)text + i;
+        size_t n = shown_character(s, length - i);
+        if (n)
+            clsi_text_append_n(&out, text + i, n);
+        else if (s[0] == 0xc2 && i + 1 < length && s[1] >= 0x80 && s[1] < 0xa0)
+            clsi_text_printf(&out, "\\x%02x", s[1]), n = 2;
+        else if (*s >= 0xa0) /* Latin-1 */
+            clsi_text_append_n(&out, (char[]){(char)(0xc0 | *s >> 6), (char)(0x80 | (*s & 63))}, 2);
+        else
+            clsi_text_printf(&out, "\\x%02x", *s);
+        i += n ? n : 1;
+    }
+    return clsi_text_take(&out);
 }
 
 int clsi_table_time(const cls_table *t) {

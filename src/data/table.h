@@ -16,19 +16,32 @@ typedef struct clsi_note {
 struct cls_table {
     size_t n_columns, rows, room;
     char **names;
+    char **units; /* (n_columns) NULL where none is known */
     double **columns;
     clsi_note *notes;
     size_t n_notes, notes_room;
     int borrowed; /* the columns are somebody else's */
+    size_t *note_slots, n_slots; /* notes by hash, 1 + their number; a power of two */
+    char **remarks;              /* sentences about what reading did */
+    size_t n_remarks, remarks_room;
 };
+
+/* A sentence for the user about what was read; forgotten when there is no memory for it. */
+void clsi_table_remark(cls_table *t, const char *format, ...) CLS_PRINTF(2, 3);
+/* Notes, remarks: from one table to another that has none. */
+void clsi_table_move_notes(cls_table *from, cls_table *to);
+cls_status clsi_table_copy_notes(const cls_table *from, cls_table *to, cls_error *error);
+/* Room for `rows` rows in every column. */
+cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error);
+
+/* Text from a file as it may be shown: valid UTF-8 (other bytes taken as Latin-1), control
+ * characters but tabs written as \x1b. The caller's to free; NULL without memory. */
+char *clsi_shown_text(const char *text, size_t length);
 
 /* Names are not empty, differ from each other, stay on one line and are at most 4096. */
 cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error);
 /* A note that reads back: a key without blanks or colon, a value on one line. */
 cls_status clsi_check_note(const char *key, const char *value, cls_error *error);
-/* Refuses the endings that are not CSV; `verb` is "reads" or "writes". */
-cls_status clsi_check_ending(const char *path, const char *verb, cls_error *error);
-
 /* The column `time`, else `t`, else -1. */
 int clsi_table_time(const cls_table *t);
 /* "time, x, v.x", cut after 40 names, for messages; the caller's to free, NULL without memory. */

@@ -60,6 +60,7 @@ static const keyword keywords[] = {
     {"step", NULL, PHYSICS, clsi_read_step, NULL},
     {"until", NULL, PHYSICS, clsi_read_until, NULL},
     {"anchor", NULL, ANCHOR, clsi_read_anchor, NULL},
+    {"data", NULL, ANCHOR, clsi_read_data, NULL},
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
@@ -92,7 +93,7 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
                    "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
                    "attitude, poisson, algebra, friction, heat "
                    "exchange, heat source, reservoir, input, external, invariant, output, "
-                   "start, step, until, anchor, ode, or storage, resistive and the other "
+                   "start, step, until, anchor, data, ode, or storage, resistive and the other "
                    "components",
                    word);
 }

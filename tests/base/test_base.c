@@ -244,11 +244,105 @@ static void test_random_moments(void **state) {
     assert_float_equal(g2 / n, 1, 5 * sqrt(2.0 / n));
 }
 
+/* Any text of digits against strtod, any double against itself: the same bits. */
+static void test_numbers_to_the_bit(void **state) {
+    (void)state;
+    cls_random r;
+    cls_random_seed(&r, 11);
+    char text[128];
+    for (int i = 0; i < 300000; i++) {
+        double x, back;
+        uint64_t bits = cls_random_next(&r);
+        if (i % 3 == 0) /* near 1, where people are */
+            bits = (bits & ~(0x7ffull << 52)) | (1000 + cls_random_next(&r) % 50) << 52;
+        memcpy(&x, &bits, sizeof x);
+        if (!isfinite(x)) continue;
+        clsi_format_double(x, text);
+        assert_true(strlen(text) <= 24);
+        assert_true(clsi_read_double(text, &back));
+        assert_memory_equal(&x, &back, sizeof x);
+        back = strtod(text, NULL);
+        assert_memory_equal(&x, &back, sizeof x);
+        size_t n = 0;
+        int digits = 1 + (int)(cls_random_next(&r) % 30), point = (int)(cls_random_next(&r) % 30);
+        if (bits & 1) text[n++] = '-';
+        for (int k = 0; k < digits; k++) {
+            if (k == point) text[n++] = '.';
+            text[n++] = (char)('0' + cls_random_next(&r) % 10);
+        }
+        snprintf(text + n, sizeof text - n, bits & 2 ? "e%d" : "",
+                 (int)(cls_random_next(&r) % 700) - 350);
+        double expected = strtod(text, NULL);
+        if (!clsi_read_double(text, &back) || memcmp(&back, &expected, sizeof back))
+            fail_msg("%s: %a, expected %a", text, back, expected);
+    }
+}
+
+/* Halves between two doubles, the ends of the range, and what is not a number. */
+static void test_number_edges(void **state) {
+    (void)state;
+    static const char *const texts[] = {"9007199254740993",
+                                        "9007199254740993.00000000000000000000000000001",
+                                        "4503599627370496.5",
+                                        "2.4703282292062327e-324",
+                                        "2.4703282292062328e-324",
+                                        "4.9406564584124654e-324",
+                                        "2.2250738585072011e-308",
+                                        "2.2250738585072014e-308",
+                                        "1.7976931348623157e308",
+                                        "1.7976931348623158e308",
+                                        "1.7976931348623159e308",
+                                        "1e309",
+                                        "0e999999999999",
+                                        "1e-400",
+                                        "123456789012345678901234567890",
+                                        "0.000000000000000000000000000000000000001",
+                                        "-0",
+                                        "1.",
+                                        ".5",
+                                        "+3",
+                                        "0x1.8p1",
+                                        "1e23",
+                                        "8.5e22",
+                                        "6.631236846766476e-316"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        double x, expected = strtod(texts[i], NULL);
+        if (!clsi_read_double(texts[i], &x) || memcmp(&x, &expected, sizeof x))
+            fail_msg("%s: %a, expected %a", texts[i], x, expected);
+    }
+    double x;
+    static const char *const none[] = {"",    "-",  ".",  "e5",  "1e", "nan",
+                                       "inf", " 1", "1 ", "1,5", "--1"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(clsi_read_double(none[i], &x));
+    char text[32];
+    static const struct {
+        double value;
+        const char *text;
+    } said[] = {{0.1, "0.1"},
+                {200, "200"},
+                {1e-5, "1e-05"},
+                {1e15, "1000000000000000"},
+                {1e16, "1e+16"},
+                {-0.0, "-0"},
+                {5e-324, "5e-324"},
+                {0.0001, "0.0001"},
+                {1e23, "1e+23"},
+                {12345.678, "12345.678"},
+                {9007199254740992, "9007199254740992"}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        clsi_format_double(said[i].value, text);
+        assert_string_equal(text, said[i].text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail),
         cmocka_unit_test(test_nearest_word),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_numbers_to_the_bit),
+        cmocka_unit_test(test_number_edges),
         cmocka_unit_test(test_growth),
         cmocka_unit_test(test_short_numbers),
         cmocka_unit_test(test_commit),

@@ -1,0 +1,91 @@
+/* Lines of a text file, read in blocks of 1 MB. A line is at most that long. A signal that comes
+ * while a pipe is waited for is heard: read returns, and the caller's `stop` is asked. */
+#include "data/source.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, const char *format,
+                          ...) {
+    char sentence[1536];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    clsi_fail(error, CLS_DATA, "%s:%d: %s", l->name, l->line, sentence);
+    if (error) {
+        error->line = l->line;
+        error->column = column;
+    }
+    return CLS_DATA;
+}
+
+cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
+                           cls_error *error) {
+    *l = (clsi_lines){.name = path, .file = STDIN_FILENO};
+    if (o) l->stop = o->stop, l->owner = o->owner;
+    if (strcmp(path, "-") == 0)
+        l->name = "standard input";
+    else if ((l->file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    l->block = clsi_calloc(CLSI_LINE_LIMIT + CLSI_PADDING, 1);
+    if (l->block) return CLS_OK;
+    clsi_lines_close(l);
+    return clsi_no_memory(error);
+}
+
+void clsi_lines_close(clsi_lines *l) {
+    if (l->file > STDIN_FILENO) close(l->file);
+    free(l->block);
+    *l = (clsi_lines){.file = -1};
+}
+
+cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
+    memmove(l->block, l->block + l->begin, l->end - l->begin);
+    l->end -= l->begin;
+    l->begin = 0;
+    while (!l->ended && l->end < CLSI_LINE_LIMIT) {
+        if (l->stop && l->stop(l->owner))
+            return clsi_fail(error, CLS_INTERRUPTED, "interrupted while reading %s", l->name);
+        ssize_t got = read(l->file, l->block + l->end, CLSI_LINE_LIMIT - l->end);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            return clsi_fail(error, CLS_IO, "%s: cannot read: %s", l->name, strerror(errno));
+        l->ended = got == 0;
+        l->end += (size_t)got;
+    }
+    memset(l->block + l->end, 0, CLSI_PADDING);
+    return CLS_OK;
+}
+
+cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error) {
+    *line = NULL;
+    char *stop = memchr(l->block + l->begin, '\n', l->end - l->begin);
+    if (!stop && !l->ended) {
+        cls_status status = clsi_lines_fill(l, error);
+        if (status) return status;
+        stop = memchr(l->block + l->begin, '\n', l->end - l->begin);
+    }
+    l->line++;
+    if (!stop && !l->ended)
+        return clsi_lines_bad(l, 0, error, "this line is longer than %d bytes; is it a CSV file?",
+                              CLSI_LINE_LIMIT);
+    if (!stop && l->begin == l->end) return CLS_OK;
+    if (!stop) stop = l->block + l->end;
+    char *start = l->block + l->begin;
+    if (memchr(start, 0, (size_t)(stop - start)))
+        return clsi_lines_bad(l, 0, error,
+                              "a zero byte: this is not a text file (gzip is not read)");
+    size_t next = (size_t)(stop - l->block) + 1;
+    l->begin = next < l->end ? next : l->end;
+    if (stop > start && stop[-1] == '\r') stop--;
+    if (memchr(start, '\r', (size_t)(stop - start)))
+        return clsi_lines_bad(l, 0, error,
+                              "a carriage return inside the line; lines end in LF or CR LF");
+    *stop = 0;
+    *line = start;
+    return CLS_OK;
+}

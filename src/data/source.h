@@ -1,0 +1,85 @@
+/* data, inside: the formats that are read, behind one interface.
+ *
+ * A format opens a file, says its head (a table without rows: names, units, notes, remarks) and
+ * gives rows in chunks. Mapping, conversion and times (reader.c) are the same for all. */
+#ifndef CLSI_SOURCE_H
+#define CLSI_SOURCE_H
+
+#include "data/table.h"
+
+typedef struct clsi_format {
+    const char *name;    /* "CSV" */
+    const char *endings; /* ".npy .npz" */
+    cls_status (*open)(const char *path, const cls_read_options *o, cls_table **head, void **source,
+                       cls_error *error);
+    /* At most `room` rows into columns[c] (NULL: not wanted); *rows 0 after the last. */
+    cls_status (*next)(void *source, size_t room, double *const *columns, size_t *rows,
+                       cls_error *error);
+    void (*close)(void *source); /* NULL is allowed */
+} clsi_format;
+
+extern const clsi_format clsi_csv;
+
+/* ---- lines.c: a text file in blocks ---- */
+
+enum { CLSI_LINE_LIMIT = 1 << 20, CLSI_PADDING = 64 };
+
+typedef struct clsi_lines {
+    int file;
+    const char *name;
+    char *block; /* CLSI_LINE_LIMIT + CLSI_PADDING bytes; begin..end are not yet consumed */
+    size_t begin, end;
+    int ended;
+    int line; /* number of the line last returned */
+    int (*stop)(void *owner);
+    void *owner;
+} clsi_lines;
+cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
+                           cls_error *error);
+void clsi_lines_close(clsi_lines *l);
+/* Moves what is left to the front and fills the block up. */
+cls_status clsi_lines_fill(clsi_lines *l, cls_error *error);
+/* The next line without its end, NUL-terminated in place; *line is NULL after the last. */
+cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error);
+/* FILE:LINE: sentence, with line and column in the error. */
+cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, const char *format,
+                          ...) CLS_PRINTF(4, 5);
+
+/* ---- dialect.c: what kind of CSV it is ---- */
+
+typedef struct clsi_names {
+    char **items, **units; /* units NULL where there is none */
+    size_t n, room, units_room;
+    int quoted;   /* at least one name stood in quotes */
+    int trailing; /* a separator stood behind the last one */
+} clsi_names;
+void clsi_names_free(clsi_names *list);
+
+typedef struct clsi_dialect {
+    char separator; /* ' ' means any run of blanks and tabs */
+    clsi_names names;
+} clsi_dialect;
+/* Reads the top of the file up to the first row of numbers: notes and remarks go to `notes`. */
+cls_status clsi_dialect_read(clsi_lines *l, cls_table *notes, clsi_dialect *out, cls_error *error);
+
+int clsi_is_comment(const char *line); /* after blanks */
+char *clsi_trim(char *s);              /* without blanks around it, in place */
+
+/* ---- map.c ---- */
+
+/* One column of what the caller gets. */
+typedef struct clsi_mapped {
+    int from; /* column of the source, -1: made (time from dt) */
+    double factor, divisor, offset;
+    int converts;
+} clsi_mapped;
+/* From the head of a file to the head that the caller sees: columns renamed, left out, converted.
+ * mapped has one entry per column of *out. */
+cls_status clsi_map_head(const char *path, const cls_read_options *o, cls_table *head,
+                         cls_table **out, clsi_mapped **mapped, cls_error *error);
+/* "a, b" into words, with "..." around those that contain commas; free with clsi_names_free. */
+cls_status clsi_split_names(const char *what, const char *text, clsi_names *out, cls_error *error);
+/* Cuts " [mm]" (or " (mm)" where that is a unit) off a name: the unit, or NULL. */
+char *clsi_cut_unit(char *name);
+
+#endif

@@ -1,0 +1,35 @@
+/* The unit of a column of output, from the units that a file declares for its variables. */
+#include "system/system.h"
+#include <stdio.h>
+#include <string.h>
+
+static int declared(size_t n, const clsi_variable *list, const char *name, const char *rate,
+                    char unit[64]) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) {
+            if (!list[i].unit || !*list[i].unit) return 0;
+            int compound = *rate && strpbrk(list[i].unit, "/ *") != NULL;
+            snprintf(unit, 64, compound ? "(%s)%s" : "%s%s", list[i].unit, rate);
+            return 1;
+        }
+    return 0;
+}
+
+int cls_system_unit(const cls_system *s, const char *column, char unit[64]) {
+    unit[0] = 0;
+    if (!strcmp(column, "time") || !strcmp(column, "t")) {
+        snprintf(unit, 64, "s");
+        return 1;
+    }
+    if (!strncmp(column, "v.", 2))
+        return declared(s->paired, s->coordinate, column + 2, "/s", unit);
+    return declared(s->nq, s->coordinate, column, "", unit) ||
+           declared(s->n, s->momentum, column, "", unit) ||
+           declared(s->m, s->entropy, column, "", unit) ||
+           declared(s->m, s->temperature, column, "", unit) ||
+           declared(s->n_parameters, s->parameter, column, "", unit);
+}
+
+const char *cls_system_data_map(const cls_system *s) {
+    return s->data_map ? s->data_map : "";
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Data files from outside: what instruments write, names and units, inspect and convert.
+. "$(dirname "$0")/lib.sh"
+
+expect_refused() { # EXIT-CODE RE
+    expect_exit "$1"
+    expect_stderr "$2"
+}
+
+test_inspect_says_what_is_odd() {
+    printf '%% x v\r\n 0 0.0 1 2\r\n 0 0.1 2 2\r\n 0 0.1 3 2\r\n 0 0.5 4 2\r\n' >log.txt
+    run "$CLAUSIUS" data inspect log.txt
+    expect_exit 0
+    expect_stdout '2 names for 4 columns'
+    run "$CLAUSIUS" data inspect log.txt --columns "trial, time, x, v"
+    expect_stdout '1 gap .*the widest 0.4 after time 0.1'
+    expect_stdout '1 duplicate time'
+    expect_stdout 'v .*constant'
+    run "$CLAUSIUS" data inspect log.txt --columns "trial, time, x, v" --json
+    expect_stdout '"duplicates": 1'
+}
+
+test_convert_names_and_units() {
+    printf 'Logger 7\nt;pos\nms;mm\n0;1,5\n250;-35\n' >log.csv
+    run "$CLAUSIUS" data convert log.csv -o out.csv --map "x [m]=pos, time [s]=t"
+    expect_exit 0
+    printf '0,0.0015\n0.25,-0.035\n' >expected
+    grep -v '[a-z]' out.csv >rows
+    expect_same rows expected
+    run "$CLAUSIUS" data convert log.csv -o out.csv --map "x [kg]=pos"
+    expect_refused 3 'cannot become \[kg\]'
+    run "$CLAUSIUS" data convert log.csv
+    expect_refused 2 'where to'
+}
+
+# One line in the system file says it for every command.
+test_data_lines_of_the_system() {
+    cat >block.clausius <<'END'
+coordinate x [m]
+entropy S
+hamiltonian H = p.x^2/2 + x^2/2 + exp(S)
+friction F on T: x <- -0.1*v.x
+data x = "position [mm]", v.x = "speed [mm/s]", time = "clock [ms]"
+start x = 1, v.x = 0, S = 0
+END
+    printf 'clock,position,speed,S\n0,1000,0,0\n100,995,-99,0.0001\n' >lab.csv
+    run "$CLAUSIUS" simulate block.clausius --from lab.csv --steps 1 --quiet
+    expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
+    printf 'zeit,position,speed,S\n0,1000,0,0\n100,995,-99,0.0001\n' >lab2.csv
+    run "$CLAUSIUS" simulate block.clausius --from lab2.csv --steps 1 --quiet --map "time=zeit [ms]"
+    expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
+}
+
+# The real recordings, where they are.
+test_recordings_are_read() {
+    [[ -d ${CLAUSIUS_DATA:-/nowhere}/schmidt-lipson ]] || skip "no recordings: CLAUSIUS_DATA is not set"
+    run "$CLAUSIUS" data inspect "$CLAUSIUS_DATA/schmidt-lipson/real_pend_h_1.txt" --columns "trajectory, time, phi, v.phi"
+    expect_stdout '556 rows, 4 columns'
+    expect_stdout 'gaps'
+    run "$CLAUSIUS" data inspect "$CLAUSIUS_DATA/tclab/two-heaters.csv" --map "time=Time, T1=Temperature 1 [degC]"
+    expect_stdout '^T1 +K +29[0-9]'
+    run "$CLAUSIUS" data inspect "$CLAUSIUS_DATA/daisy/thermic-wall.dat" --columns "To, Ti, q" --dt 1
+    expect_stdout '1680 rows, 4 columns'
+    expect_stdout 'spacing 1 everywhere'
+    run "$CLAUSIUS" data inspect "$CLAUSIUS_DATA/dfki-pendulum/energy-shaping.csv"
+    expect_stdout 'jitter'
+}
+
+run_tests
