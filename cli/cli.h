@@ -201,8 +201,8 @@ typedef struct cli_inputs {
     cls_hold hold;
 } cli_inputs;
 /* From --inputs PATH and --hold WORD, both of which may be NULL. */
-cls_status cli_inputs_read(const cls_system *s, const char *path, const char *hold, cli_inputs *out,
-                           cls_error *error);
+cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const char *path,
+                           const char *hold, cli_inputs *out, cls_error *error);
 /* From a table that has been read; `path` is for messages. */
 cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path, cls_hold hold,
                            cli_inputs *out, cls_error *error);
@@ -211,7 +211,8 @@ cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_erro
 /* Are they known over the whole run? */
 cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, cls_error *error);
 /* The rising times of a file with one trajectory; free() them. */
-cls_status cli_times_read(const char *path, size_t *n, double **times, cls_error *error);
+cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const char *path, size_t *n,
+                          double **times, cls_error *error);
 /* A row at each of these times that is not before the simulator's own. */
 cls_status cli_walk_at(const cls_system *s, cls_simulator *sim, size_t n, const double *times,
                        cli_take take, void *to, cli_progress *p, cls_error *error);

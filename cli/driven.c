@@ -3,6 +3,7 @@
  * A column is found by the input's name; inputs that have a formula need none. Rows where an input
  * is empty are gaps, over which the hold goes on. */
 #include "cli.h"
+#include "table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +69,8 @@ static cls_status read_hold(const char *word, cls_hold *out, cls_error *error) {
     return cli_fail(error, CLS_USAGE, "--hold is zero or linear, got '%s'", word);
 }
 
-cls_status cli_inputs_read(const cls_system *s, const char *path, const char *hold, cli_inputs *out,
-                           cls_error *error) {
+cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const char *path,
+                           const char *hold, cli_inputs *out, cls_error *error) {
     cls_table *t = NULL;
     cls_hold kind;
     *out = (cli_inputs){0};
@@ -80,7 +81,7 @@ cls_status cli_inputs_read(const cls_system *s, const char *path, const char *ho
         return cli_fail(error, CLS_USAGE,
                         "%s has no inputs: `input u` declares one, then formulas can use it",
                         cls_system_name(s));
-    status = cls_table_read(path, &t, error);
+    status = cli_read_table(a, path, s, &t, error);
     if (!status) status = cli_inputs_take(s, t, path, kind, out, error);
     cls_table_free(&t);
     return status;
@@ -110,12 +111,13 @@ cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, 
                     first, last, begin, end);
 }
 
-cls_status cli_times_read(const char *path, size_t *n, double **times, cls_error *error) {
+cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const char *path, size_t *n,
+                          double **times, cls_error *error) {
     cls_table *t = NULL;
     const double *time = NULL;
     *n = 0;
     *times = NULL;
-    cls_status status = cls_table_read(path, &t, error);
+    cls_status status = cli_read_table(a, path, s, &t, error);
     if (!status) status = time_column(t, path, &time, error);
     if (!status) status = one_trajectory(t, path, error);
     size_t rows = status ? 0 : cls_table_rows(t);

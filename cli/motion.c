@@ -79,7 +79,8 @@ cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, si
     cls_table *t = NULL;
     size_t row = 0;
     m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
-    cls_status status = m->state ? cli_read_table(m->reading, path, m->system, &t, error) : cli_no_memory(error);
+    cls_status status =
+        m->state ? cli_read_table(m->reading, path, m->system, &t, error) : cli_no_memory(error);
     if (!status) status = find_row(t, path, word, &row, error);
     if (!status) status = cls_starter_row(m->starter, t, row, path, &m->time, m->state, error);
     if (taken) *taken = row + 1;

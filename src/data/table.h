@@ -20,7 +20,7 @@ struct cls_table {
     double **columns;
     clsi_note *notes;
     size_t n_notes, notes_room;
-    int borrowed; /* the columns are somebody else's */
+    int borrowed;                /* the columns are somebody else's */
     size_t *note_slots, n_slots; /* notes by hash, 1 + their number; a power of two */
     char **remarks;              /* sentences about what reading did */
     size_t n_remarks, remarks_room;

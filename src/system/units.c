@@ -27,6 +27,7 @@ int cls_system_unit(const cls_system *s, const char *column, char unit[64]) {
            declared(s->n, s->momentum, column, "", unit) ||
            declared(s->m, s->entropy, column, "", unit) ||
            declared(s->m, s->temperature, column, "", unit) ||
+           declared(s->nu, s->input, column, "", unit) ||
            declared(s->n_parameters, s->parameter, column, "", unit);
 }
 

@@ -44,10 +44,10 @@ data x = "position [mm]", v.x = "speed [mm/s]", time = "clock [ms]"
 start x = 1, v.x = 0, S = 0
 END
     printf 'clock,position,speed,S\n0,1000,0,0\n100,995,-99,0.0001\n' >lab.csv
-    run "$CLAUSIUS" simulate block.clausius --from lab.csv --steps 1 --quiet
+    run "$CLAUSIUS" simulate block.clausius --from lab.csv --row last --steps 1 --quiet
     expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
     printf 'zeit,position,speed,S\n0,1000,0,0\n100,995,-99,0.0001\n' >lab2.csv
-    run "$CLAUSIUS" simulate block.clausius --from lab2.csv --steps 1 --quiet --map "time=zeit [ms]"
+    run "$CLAUSIUS" simulate block.clausius --from lab2.csv --row last --steps 1 --quiet --map "time=zeit [ms]"
     expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
 }
 
