@@ -16,16 +16,10 @@ typedef struct verdict {
     double h, order_step;  /* the step of the simulation, and the one the order was judged at */
 } verdict;
 
-static int is_builtin(const char *name) {
-    for (size_t i = 0; i < cls_builtin_count(); i++)
-        if (!strcmp(cls_builtin_name(i), name)) return 1;
-    return 0;
-}
-
 /* A trajectory is a .csv, standard input, or any existing file that is no system and no model. */
 static int is_trajectory(const char *word) {
     struct stat st;
-    if (cli_ends_with(word, ".clausius") || cls_model_is_path(word) || is_builtin(word)) return 0;
+    if (cli_is_system(word)) return 0;
     return cli_ends_with(word, ".csv") || !strcmp(word, "-") || stat(word, &st) == 0;
 }
 
@@ -89,7 +83,10 @@ static cls_status judge_file(const cli_arguments *a, verdict *v, cls_error *erro
                      "%s has no note `# system: NAME`, so nobody knows its laws; use `clausius "
                      "audit SYSTEM --against %s`",
                      path, path);
-    if (!status) status = judge_table(a, system, set ? set : cls_table_note(t, "set"), t, v, error);
+    char *beside = NULL;
+    if (!status) status = cli_system_of_note(path, system, &beside, error);
+    if (!status) status = judge_table(a, beside, set ? set : cls_table_note(t, "set"), t, v, error);
+    free(beside);
     cls_table_free(&t);
     return status;
 }

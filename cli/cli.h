@@ -81,6 +81,8 @@ cls_status cli_no_memory(cls_error *error);
 cls_status cli_prefix(cls_error *error, const char *format, ...) CLS_PRINTF(2, 3);
 /* A notice on stderr: "clausius: ...". Not for failures. */
 void cli_notice(const char *format, ...) CLS_PRINTF(1, 2);
+/* A line of text with control characters as \x1b. */
+void cli_print_shown(FILE *to, const char *text);
 /* `WORD is not a KIND; did you mean X?`, or the list of all when none is near. */
 cls_status cli_unknown(cls_error *error, cls_status status, const char *kind, const char *word,
                        size_t n, const char *const *words);
@@ -217,9 +219,13 @@ cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const cha
 cls_status cli_walk_at(const cls_system *s, cls_simulator *sim, size_t n, const double *times,
                        cli_take take, void *to, cli_progress *p, cls_error *error);
 
-/* Reads trajectory files. A model among them is simulated: from the first row of the first file,
- * with its steps. `out` (n) begins with NULLs; what was made is the caller's also after a failure.
- */
+/* A model, a system file or the name of a built-in system; anything else is a file of data. */
+int cli_is_system(const char *word);
+/* The system that a note `# system:` of the data file at `path` may name: a built-in one, or a system or
+ * model file that stands beside it. *out is the caller's. */
+cls_status cli_system_of_note(const char *path, const char *note, char **out, cls_error *error);
+/* Reads trajectory files; a system or model among them is simulated beside the first (follow.c).
+ * `out` (n) begins with NULLs; what was made is the caller's also after a failure. */
 cls_status cli_trajectories(const cli_arguments *a, size_t n, const char *const *words,
                             cls_table **out, cls_error *error);
 

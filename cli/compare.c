@@ -1,6 +1,7 @@
 /* clausius compare: how far two trajectories are apart, column by column. Times are matched, not
- * rows, so that a run at step h can be held against a reference with rows at other times too. A
- * model stands for the trajectory that it makes from the first row of the other. */
+ * rows, so that a run at step h can be held against a reference with rows at other times too; rows
+ * without a partner are counted. A system or a model stands for the trajectories that it makes from the
+ * first rows of the other, at its times (follow.c). */
 #include "cli.h"
 #include "table.h"
 #include <stdlib.h>
@@ -10,7 +11,7 @@ typedef struct comparison {
     char **columns;
     size_t n_columns;
     cls_difference *differences;
-    size_t n, rows;
+    size_t n, rows, dropped[2]; /* rows without a partner, of either side */
 } comparison;
 
 static cls_status compare(const cli_arguments *a, comparison *c, cls_error *error) {
@@ -21,9 +22,11 @@ static cls_status compare(const cli_arguments *a, comparison *c, cls_error *erro
     if (status) return status;
     c->differences = calloc(cls_table_columns(c->tables[0]) + 1, sizeof *c->differences);
     if (!c->differences) return cli_no_memory(error);
-    return cls_table_compare(c->tables[0], c->tables[1], c->n_columns,
-                             (const char *const *)c->columns, c->differences, &c->n, &c->rows,
-                             error);
+    status =
+        cls_table_compare(c->tables[0], c->tables[1], c->n_columns, (const char *const *)c->columns,
+                          c->differences, &c->n, &c->rows, error);
+    for (int i = 0; !status && i < 2; i++) c->dropped[i] = cls_table_rows(c->tables[i]) - c->rows;
+    return status;
 }
 
 static cls_status print_json(const comparison *c, cls_error *error) {
@@ -34,12 +37,14 @@ static cls_status print_json(const comparison *c, cls_error *error) {
         json_object_set_new(max, d->column, cli_json_real(d->max));
         json_object_set_new(rmse, d->column, cli_json_real(d->rmse));
     }
-    return cli_print_json(json_pack("{s:o, s:o, s:o, s:I}", "mae", mae, "max", max, "rmse", rmse,
-                                    "rows", (json_int_t)c->rows),
+    return cli_print_json(json_pack("{s:o, s:o, s:o, s:I, s:I, s:[I, I]}", "mae", mae, "max", max,
+                                    "rmse", rmse, "rows", (json_int_t)c->rows, "dropped",
+                                    (json_int_t)(c->dropped[0] + c->dropped[1]), "unmatched",
+                                    (json_int_t)c->dropped[0], (json_int_t)c->dropped[1]),
                           error);
 }
 
-static cls_status print_table(const comparison *c, cls_error *error) {
+static cls_status print_table(const cli_arguments *a, const comparison *c, cls_error *error) {
     static const char *const heads[] = {"column", "mae", "max", "rmse", "time of max"};
     cli_grid g;
     cli_grid_begin(&g, "lrrrr");
@@ -54,6 +59,10 @@ static cls_status print_table(const comparison *c, cls_error *error) {
     }
     cls_status status = cli_grid_end(&g, stdout, error);
     printf("%zu rows with equal times\n", c->rows);
+    for (int i = 0; i < 2; i++)
+        if (c->dropped[i])
+            printf("%zu of %zu rows of %s dropped: no row of %s has their time\n", c->dropped[i],
+                   c->rows + c->dropped[i], a->words[i], a->words[1 - i]);
     return status;
 }
 
@@ -66,7 +75,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
         status = cli_fail(error, CLS_USAGE, "--tolerance must not be negative, got '%s'",
                           cli_value(a, "tolerance"));
     if (!status) status = compare(a, &c, error);
-    if (!status) status = cli_given(a, "json") ? print_json(&c, error) : print_table(&c, error);
+    if (!status) status = cli_given(a, "json") ? print_json(&c, error) : print_table(a, &c, error);
     for (size_t i = 0; !status && i < c.n; i++) above |= !(c.differences[i].max <= tolerance);
     if (!status && above && cli_given(a, "tolerance")) status = CLS_CHECK;
     free(c.differences);
@@ -79,22 +88,24 @@ static const cli_option options[] = {
     {"columns", 0, "NAMES", "only these, \"x, v.x\"; else all that both files have"},
     CLI_DATA_OPTIONS("names"),
     {"tolerance", 0, "X", "exit 1 when a largest difference is above X"},
-    {"json", 0, NULL, "one JSON object: {\"mae\": {column}, \"max\", \"rmse\", \"rows\"}"},
+    {"json", 0, NULL,
+     "one JSON object: {\"mae\": {column}, \"max\", \"rmse\", \"rows\", \"dropped\"}"},
     {0},
 };
 
 const cli_command cli_compare = {
     .name = "compare",
     .doc = "the difference of two trajectories at equal times",
-    .usage = "TRAJECTORY|MODEL TRAJECTORY [options]",
+    .usage = "TRAJECTORY|SYSTEM|MODEL TRAJECTORY|SYSTEM|MODEL [options]",
     .examples = "  clausius compare run.csv reference.csv\n"
                 "  clausius compare run.csv reference.csv --columns x,v.x --tolerance 1e-6\n"
                 "  clausius compare learned.safetensors measured.csv --columns x,T1\n",
     .notes =
         "Rows are matched by time (and by the trajectory column where there is one), not by\n"
-        "number. mae is the mean, max the largest, rmse the root mean square difference. A\n"
-        "MODEL is simulated from the first row of the other file, with its steps; energies and\n"
-        "entropies that were learned have origins of their own, so compare observables.\n",
+        "number; rows without a partner are counted. mae is the mean, max the largest, rmse the\n"
+        "root mean square difference. A SYSTEM or MODEL is simulated from the first row of each\n"
+        "trajectory of the other file, at its times; energies and entropies that were learned\n"
+        "have origins of their own, so compare observables.\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

@@ -95,8 +95,10 @@ int main(int argc, char **argv) {
         return CLS_USAGE;
     }
     cls_status status = run(argc, argv, &name, &error);
-    if (status && error.message[0])
-        fprintf(stderr, "clausius%s%s: %s\n", name ? " " : "", name ? name : "", error.message);
+    if (status && error.message[0]) {
+        fprintf(stderr, "clausius%s%s: ", name ? " " : "", name ? name : "");
+        cli_print_shown(stderr, error.message);
+    }
     errno = 0;
     if ((fflush(stdout) || ferror(stdout)) && status <= CLS_CHECK) {
         fprintf(stderr, "clausius: cannot write to standard output%s%s\n", errno ? ": " : "",

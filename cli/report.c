@@ -1,5 +1,6 @@
 /* clausius report: one self-contained HTML page about systems, models and trajectories. */
 #include "cli.h"
+#include "table.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +25,13 @@ static int is_system(const char *word) {
 /* A trajectory that clausius wrote names its system; any other is shown and not judged. */
 static cls_status open_trajectory(const cli_arguments *a, const char *path, cli_motion *m,
                                   cls_table **t, cls_report_subject *s, cls_error *error) {
-    cls_status status = cls_table_read(path, t, error);
+    cls_status status = cli_read_table(a, path, NULL, t, error);
     const char *system = status ? NULL : cls_table_note(*t, "system");
-    (void)a;
-    if (system && !cli_motion_open(system, cls_table_note(*t, "set"), m, NULL))
+    char *beside = NULL;
+    if (system && !cli_system_of_note(path, system, &beside, NULL) &&
+        !cli_motion_open(beside, cls_table_note(*t, "set"), m, NULL))
         s->system = m->system, s->model = NULL;
+    free(beside);
     s->trajectory = *t;
     return status;
 }
@@ -57,7 +60,8 @@ static cls_status open_data(const cli_arguments *a, work *w, cls_error *error) {
     if (!status && n > max_data)
         status = cli_fail(error, CLS_USAGE, "--data takes at most %d files", max_data);
     for (size_t i = 0; i < n && !status; i++) {
-        status = cls_table_read(files[i], &w->data[i], error);
+        status =
+            cli_read_table(a, files[i], w->n ? w->motions[0].system : NULL, &w->data[i], error);
         w->names[i] = files[i];
         w->n_data = i + 1;
     }
@@ -104,6 +108,7 @@ static const cli_option option_table[] = {
     {"output", 'o', "FILE", "the page, .html"},
     {"data", 0, "FILES",
      "measured trajectories, separated by commas: each is followed in a free run"},
+    CLI_DATA_OPTIONS("columns"),
     {"start", 0, "VALUES", "start of the motion that is shown: \"x=0, v.x=-0.5\""},
     {"set", 0, "VALUES", "parameters of a system: \"m=2\""},
     {"title", 0, "TEXT", "instead of the names"},

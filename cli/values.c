@@ -42,12 +42,28 @@ cls_status cli_prefix(cls_error *error, const char *format, ...) {
 }
 
 void cli_notice(const char *format, ...) {
+    char text[2048];
     va_list args;
-    fprintf(stderr, "clausius: ");
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "clausius: ");
+    cli_print_shown(stderr, text);
+}
+
+/* Names, notes and lines of files may hold anything: a terminal must not obey them. */
+void cli_print_shown(FILE *to, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    for (; *s; s++) {
+        int c1 = s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0;
+        if (c1)
+            fprintf(to, "\\x%02x", *++s);
+        else if ((*s < 32 && *s != '\n' && *s != '\t') || *s == 127)
+            fprintf(to, "\\x%02x", *s);
+        else
+            fputc(*s, to);
+    }
+    fputc('\n', to);
 }
 
 cls_status cli_unknown(cls_error *error, cls_status status, const char *kind, const char *word,

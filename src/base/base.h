@@ -41,6 +41,8 @@ size_t clsi_write_double(double value, char *out); /* the same without NUL: its 
 const char *clsi_scan_double(const char *s, char mark, double *out);
 int clsi_read_double(const char *text, double *out); /* 1 when all of it is one such number */
 
+/* For files that another file names: CLS_IO for a fifo or a device, which could be waited for. */
+cls_status clsi_check_regular(const char *path, cls_error *error);
 /* A whole file as a NUL-terminated string, at most `limit` bytes; "-" is standard input. */
 cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *length,
                           cls_error *error);

@@ -7,6 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A fifo that nobody writes would be waited for without end. */
+cls_status clsi_check_regular(const char *path, cls_error *error) {
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (S_ISREG(st.st_mode)) return CLS_OK;
+    return clsi_fail(error, CLS_IO, "%s: cannot open: not an ordinary file", path);
+}
+
 cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *length,
                           cls_error *error) {
     *data = NULL;
@@ -54,12 +63,36 @@ static int is_direct(const char *path) {
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* A link stays a link: the file it points to is the one that is replaced. */
+/* Where a link leads, from the folder that it stands in. */
+static char *link_target(const char *path, size_t size) {
+    size_t room = (size > 0 ? size : 4096) + 1;
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    char *target = malloc(folder + room);
+    ssize_t n = target ? readlink(path, target + folder, room) : -1;
+    if (n < 0 || (size_t)n >= room) {
+        free(target);
+        return NULL;
+    }
+    target[folder + (size_t)n] = 0;
+    if (target[folder] == '/')
+        memmove(target, target + folder, (size_t)n + 1);
+    else
+        memcpy(target, path, folder);
+    return target;
+}
+
+/* A link stays a link: the file it points to is the one that is replaced, or made. */
 static char *final_path(const char *path) {
     struct stat st;
-    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) return clsi_strdup(path);
-    char *target = realpath(path, NULL);
-    return target ? target : clsi_strdup(path);
+    char *now = clsi_strdup(path);
+    for (int i = 0; now && i < 40 && lstat(now, &st) == 0 && S_ISLNK(st.st_mode); i++) {
+        char *next = link_target(now, (size_t)st.st_size);
+        if (!next) break;
+        free(now);
+        now = next;
+    }
+    return now;
 }
 
 cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error) {

@@ -177,7 +177,8 @@ static cls_status read_include(clsi_ports *p, size_t scope, size_t source, clsi_
         if (strcmp(p->sources[i]->file, path) == 0)
             return clsi_at(r, where, "%s is included already", path);
     cls_error inner = {0};
-    status = clsi_read_file(path, MAX_BYTES, &text, &length, &inner);
+    status = clsi_check_regular(path, &inner);
+    if (!status) status = clsi_read_file(path, MAX_BYTES, &text, &length, &inner);
     if (status == CLS_MEMORY) return clsi_no_memory(p->error);
     if (status != CLS_OK) return clsi_at(r, where, "%s", inner.message);
     if (strlen(text) != length)

@@ -51,6 +51,57 @@ END
     expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
 }
 
+# Rows without a partner are counted; systems, several trajectories and irregular times are followed.
+test_compare_says_what_it_drops() {
+    run "$CLAUSIUS" simulate pendulum --h 0.1 --until 2 --quiet -o a.csv
+    run "$CLAUSIUS" simulate pendulum --h 0.2 --until 2 --quiet -o b.csv
+    run "$CLAUSIUS" compare a.csv b.csv
+    expect_stdout '^11 rows with equal times'
+    expect_stdout '10 of 21 rows of a.csv dropped'
+    run "$CLAUSIUS" compare a.csv b.csv --json
+    expect_stdout '"dropped": 10'
+}
+
+test_systems_follow_data() {
+    run "$CLAUSIUS" simulate adiabatic-piston --samples 3 --sample "x~U(-1,1)" --seed 1 --steps 40 --h 0.005 --quiet -o runs.csv
+    # rows left out at random places: irregular times, several trajectories
+    awk -F, '/^#/ || /^t/ || (++n % 7 != 3 && n % 11 != 5)' runs.csv >gaps.csv
+    run "$CLAUSIUS" compare adiabatic-piston gaps.csv --columns x,T1 --tolerance 1e-4
+    expect_exit 0
+    expect_no_stdout 'dropped'
+    run "$CLAUSIUS" compare pendulum pendulum --tolerance 1e-9
+    expect_exit 0
+}
+
+# A data file may name a built-in system or a file beside it, and nothing else is opened.
+test_notes_name_no_other_files() {
+    local name
+    mkdir sub && mkfifo sub/pipe.clausius
+    for name in /etc/passwd ../secret.clausius pipe.clausius nothing; do
+        printf '# system: %s\ntime,x\n0,1\n' "$name" >sub/run.csv
+        run "$CLAUSIUS" audit sub/run.csv
+        expect_refused 4 'not built in and not a .clausius file beside it'
+    done
+    printf 'include "pipe.clausius"\n' >sub/a.clausius
+    run "$CLAUSIUS" show sub/a.clausius
+    expect_refused 4 'not an ordinary file'
+}
+
+test_control_characters_are_shown() {
+    printf 'time,x\n0,a\033[31m\n' >a.csv
+    run "$CLAUSIUS" data inspect a.csv
+    expect_refused 3 'x1b\[31m'
+    expect_no_stderr $'\033'
+}
+
+test_links_stay_links() {
+    mkdir real
+    ln -s real/run.csv link.csv
+    run "$CLAUSIUS" simulate pendulum --steps 2 --quiet -o link.csv
+    expect_exit 0
+    [[ -L link.csv && -f real/run.csv ]] || fail "the link was replaced"
+}
+
 # The real recordings, where they are.
 test_recordings_are_read() {
     [[ -d ${CLAUSIUS_DATA:-/nowhere}/schmidt-lipson ]] || skip "no recordings: CLAUSIUS_DATA is not set"

@@ -122,7 +122,7 @@ test_compare_matches_times_not_rows() {
     simulate pendulum --h 0.01 --steps 100 --every 10 -o coarse.csv
     run "$CLAUSIUS" compare coarse.csv fine.csv --json --tolerance 0
     expect_ok
-    expect_json 'set(d) == {"mae","max","rmse","rows"} and d["rows"] == 11'
+    expect_json 'set(d) == {"mae","max","rmse","rows","dropped","unmatched"} and d["rows"] == 11'
     expect_json 'd["max"]["q"] == 0 and d["mae"]["q"] == 0 and d["rmse"]["energy"] == 0'
 }
 
