@@ -186,7 +186,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 }
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "convert: where to; .csv, .npz or .h5 by the ending, - for CSV"},
+    {"output", 'o', "FILE", "convert: where to; a .csv, or - for standard output"},
     CLI_DATA_OPTIONS("columns"),
     {"system", 0, "SYSTEM", "take the names and units of this system"},
     {"json", 0, NULL, "inspect: one JSON object: {\"rows\", \"columns\", \"time\", \"remarks\"}"},
@@ -199,7 +199,7 @@ const cli_command cli_data = {
     .usage = "inspect FILE [options] | convert FILE -o OUT [options]",
     .examples = "  clausius data inspect measured.csv\n"
                 "  clausius data inspect measured.txt --columns \"trial, time, phi, v.phi\"\n"
-                "  clausius data convert lab.csv -o lab.h5 --map \"x=position [mm], time=t [ms]\"\n"
+                "  clausius data convert lab.csv -o si.csv --map \"x=position [mm], time=t [ms]\"\n"
                 "  clausius simulate pendulum | clausius data inspect -\n",
     .notes = "FILE is CSV as instruments write it, .npy, .npz, HDF5 or MAT; - is standard input. "
              "noise is\n"

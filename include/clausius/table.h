@@ -1,7 +1,7 @@
 /* Tables of named columns: trajectories in memory and in files.
  *
- * Read are CSV as instruments write it, NPY and NPZ, HDF5 and MAT (docs/format.md); written are CSV,
- * NPZ and HDF5, by the ending of the name. A CSV file may begin with note lines `# key: value`
+ * Read are CSV as instruments write it, NPY and NPZ, HDF5 and MAT (docs/format.md); written is
+ * CSV. A CSV file may begin with note lines `# key: value`
  * (clausius writes system, set, scheme, h), then has one header line and one line per row. Numbers
  * are written as the shortest text that reads back to the same bits, whatever the locale. Files are
  * written to a temporary name, synced and renamed. */

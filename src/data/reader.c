@@ -3,7 +3,7 @@
  * The format is recognised by the first bytes of the file (a .txt may be anything), a pipe is CSV.
  * Chunks go where the caller wants them; conversion happens in place. Memory is that of the format:
  * one block for CSV. */
-#include "data/source.h"
+#include "data/arrays.h"
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,8 +39,7 @@ static cls_status check_options(const cls_read_options *o, cls_error *error) {
 }
 
 static const clsi_format *recognise(const char *path) {
-    (void)path;
-    return &clsi_csv;
+    return clsi_is_array_file(path) ? &clsi_child : &clsi_csv;
 }
 
 cls_status cls_reader_open(const char *path, const cls_read_options *options, cls_reader **out,

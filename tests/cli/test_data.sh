@@ -102,6 +102,49 @@ test_links_stay_links() {
     [[ -L link.csv && -f real/run.csv ]] || fail "the link was replaced"
 }
 
+# NPY and NPZ, written by hand: C and Fortran order, other types, and a pickle that is refused.
+write_npz() {
+    python3 - <<'END'
+import struct, zipfile
+def npy(descr, fortran, shape, data):
+    head = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+with zipfile.ZipFile("a.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("time.npy", npy("<f8", False, "(3,)", struct.pack("<3d", 0, 0.1, 0.2)))
+    z.writestr("n.npy", npy(">i2", False, "(3,)", struct.pack(">3h", -1, 2, 300)))
+    z.writestr("m.npy", npy("<f4", True, "(3, 2)", struct.pack("<6f", 1, 2, 3, 4, 5, 6)))
+open("b.npy", "wb").write(npy("<f8", False, "(2, 2)", struct.pack("<4d", 1, 2, 3, 4)))
+open("pickle.npy", "wb").write(npy("|O", False, "(2,)", b"junk"))
+open("short.npy", "wb").write(npy("<f8", False, "(9000000000,)", b"junk"))
+END
+}
+
+test_arrays_are_read() {
+    write_npz
+    run "$CLAUSIUS" data convert a.npz -o a.csv
+    [[ $code != 2 ]] || skip "built without libzip"
+    expect_exit 0
+    printf 'time,n,m1,m2\n0,-1,1,4\n0.1,2,2,5\n0.2,300,3,6\n' >expected
+    expect_same a.csv expected
+    run "$CLAUSIUS" data convert b.npy -o b.csv --columns "x, y" --dt 2
+    printf 'time,x,y\n0,1,2\n2,3,4\n' >expected
+    expect_same b.csv expected
+    run "$CLAUSIUS" data inspect pickle.npy
+    expect_refused 3 'a pickle. is refused'
+    run "$CLAUSIUS" data inspect short.npy
+    expect_refused 3 'fewer bytes than its shape says'
+    head -c 200 a.npz >cut.npz
+    run "$CLAUSIUS" data inspect cut.npz
+    expect_exit 3
+    printf '\211HDF\r\n\032\ngarbage' >bad.h5
+    run "$CLAUSIUS" data inspect bad.h5
+    [[ $code == 2 ]] || expect_refused 3 'bad.h5'
+    printf 'MATLAB 5.0 MAT-file, and then nothing that is one' >bad.mat
+    run "$CLAUSIUS" data inspect bad.mat
+    [[ $code == 2 ]] || expect_refused 3 'bad.mat'
+}
+
 # The real recordings, where they are.
 test_recordings_are_read() {
     [[ -d ${CLAUSIUS_DATA:-/nowhere}/schmidt-lipson ]] || skip "no recordings: CLAUSIUS_DATA is not set"
@@ -115,6 +158,8 @@ test_recordings_are_read() {
     expect_stdout 'spacing 1 everywhere'
     run "$CLAUSIUS" data inspect "$CLAUSIUS_DATA/dfki-pendulum/energy-shaping.csv"
     expect_stdout 'jitter'
+    run "$CLAUSIUS" data inspect "$CLAUSIUS_DATA/spnn/database_double_pendulum.mat" --array "Z(trajectory, column, time)" --dt 0.3
+    [[ $code == 2 ]] || expect_stdout 'time from 0 to 59.7, 50 trajectories'
 }
 
 run_tests

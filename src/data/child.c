@@ -1,0 +1,460 @@
+/* Files of arrays, read in a child process.
+ *
+ * The libraries for HDF5 and MAT are large and parse whatever a file says; a damaged or hostile one can
+ * crash them, loop or take all memory. So the file is loaded in a child with limits on memory (4 GB), on
+ * processor time (60 s and a second per 10 MB) and without the right to write files; the child sends names
+ * and rows through a pipe, and a child that dies is a file that is refused with a sentence. The parent holds one
+ * chunk; the arrays are whole in the child.
+ *
+ * Arrays become columns: vectors of the common length one each, matrices with that many rows one per column
+ * (name1, name2, ...), and NAME(trajectory, column, time) of --array takes an array of three axes apart. */
+#include "data/arrays.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHUNK = 8192, NAME_LIMIT = 4096 };
+
+/* ---- arrays ---- */
+
+cls_status clsi_arrays_add(clsi_arrays *a, const char *name, size_t rank, const size_t *dims,
+                           int fortran, double *data, cls_error *error) {
+    char *copy = clsi_shown_text(name, strlen(name));
+    if (!copy || !clsi_grow(&a->list, &a->room, a->n + 1, sizeof *a->list)) {
+        free(copy);
+        free(data);
+        return clsi_no_memory(error);
+    }
+    clsi_array x = {.name = copy, .data = data};
+    for (size_t i = 0; i < rank; i++) { /* axes of length one say nothing */
+        if (dims[i] == 1 && rank > 1) continue;
+        if (x.rank < 3) x.dims[x.rank] = dims[i];
+        x.rank++;
+    }
+    if (x.rank == 0) x.rank = 1, x.dims[0] = 1;
+    size_t step = 1;
+    for (size_t k = 0; k < x.rank && x.rank <= 3; k++) {
+        size_t i = fortran ? k : x.rank - 1 - k;
+        x.stride[i] = step;
+        step *= x.dims[i];
+    }
+    a->list[a->n++] = x;
+    return CLS_OK;
+}
+
+void clsi_arrays_free(clsi_arrays *a) {
+    for (size_t i = 0; i < a->n; i++) {
+        free(a->list[i].name);
+        free(a->list[i].data);
+    }
+    free(a->list);
+    cls_table_free(&a->notes);
+    *a = (clsi_arrays){0};
+}
+
+/* ---- columns, in the child ---- */
+
+typedef struct column {
+    char name[NAME_LIMIT];
+    const double *base;     /* NULL: the number of the trajectory */
+    size_t row, trajectory; /* strides */
+} column;
+
+typedef struct column_list {
+    column *list;
+    size_t n, room, rows, times; /* times: rows of a trajectory */
+} column_list;
+
+static cls_status add_column(column_list *c, const char *name, size_t number, const double *base,
+                             size_t row, size_t trajectory, cls_error *error) {
+    if (c->n == CLSI_MAX_COLUMNS)
+        return clsi_fail(error, CLS_DATA, "more than %d columns, the limit", CLSI_MAX_COLUMNS);
+    if (!clsi_grow(&c->list, &c->room, c->n + 1, sizeof *c->list)) return clsi_no_memory(error);
+    column *x = &c->list[c->n++];
+    *x = (column){.base = base, .row = row, .trajectory = trajectory};
+    if (number)
+        snprintf(x->name, sizeof x->name, "%s%zu", name, number);
+    else
+        snprintf(x->name, sizeof x->name, "%s", name);
+    return CLS_OK;
+}
+
+/* Z(trajectory, column, time) */
+static cls_status take_apart(const clsi_array *x, const char *axes, column_list *c,
+                             cls_error *error) {
+    static const char *const words[] = {"trajectory", "column", "time"};
+    size_t place[3] = {9, 9, 9};
+    const char *s = axes + 1;
+    for (size_t k = 0; k < 3 && s; k++) {
+        s += strspn(s, " ");
+        for (size_t w = 0; w < 3; w++)
+            if (!strncmp(s, words[w], strlen(words[w]))) place[w] = k;
+        s = strchr(s, ',');
+        if (s) s++;
+    }
+    if (x->rank != 3 || place[0] > 2 || place[1] > 2 || place[2] > 2)
+        return clsi_fail(error, CLS_USAGE,
+                         "--array: expected %s(trajectory, column, time), the axes in the order of "
+                         "the file, for an array of three axes",
+                         x->name);
+    c->times = x->dims[place[2]];
+    c->rows = x->dims[place[0]] * c->times;
+    cls_status status = add_column(c, "trajectory", 0, NULL, 0, 0, error);
+    for (size_t i = 0; !status && i < x->dims[place[1]]; i++)
+        status = add_column(c, x->name, i + 1, x->data + i * x->stride[place[1]],
+                            x->stride[place[2]], x->stride[place[0]], error);
+    return status;
+}
+
+static int is_chosen(const clsi_array *x, const char *array, size_t length) {
+    size_t n = strlen(x->name);
+    if (!array) return 1;
+    return n >= length && !strncmp(x->name, array, length) &&
+           (!x->name[length] || x->name[length] == '/');
+}
+
+static cls_status make_columns(const clsi_arrays *a, const char *array, column_list *c,
+                               cls_error *error) {
+    const char *axes = array ? strchr(array, '(') : NULL;
+    size_t length = array ? (axes ? (size_t)(axes - array) : strlen(array)) : 0;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < a->n; i++) /* the common length: the longest first axis */
+        if (is_chosen(&a->list[i], array, length) && a->list[i].rank <= 2 &&
+            a->list[i].dims[0] > c->rows)
+            c->rows = a->list[i].dims[0];
+    c->times = c->rows;
+    for (size_t i = 0; !status && i < a->n; i++) {
+        const clsi_array *x = &a->list[i];
+        const char *name = x->name;
+        if (!is_chosen(x, array, length)) continue;
+        if (axes) return take_apart(x, axes, c, error);
+        if (array && x->name[length] == '/') name += length + 1;
+        if (x->rank == 1 && x->dims[0] == c->rows)
+            status = add_column(c, name, 0, x->data, x->stride[0], 0, error);
+        else if (x->rank == 2 && x->dims[0] == c->rows)
+            for (size_t k = 0; !status && k < x->dims[1]; k++)
+                status =
+                    add_column(c, name, k + 1, x->data + k * x->stride[1], x->stride[0], 0, error);
+        else
+            clsi_table_remark(
+                a->notes, "the array \"%s\" is left out: it has not the %zu rows of the others%s",
+                x->name, c->rows,
+                x->rank == 3 ? "; --array \"NAME(trajectory, column, time)\" takes it apart" : "");
+    }
+    if (!status && !c->n) {
+        clsi_text names = {0};
+        for (size_t i = 0; i < a->n && i < 40; i++)
+            clsi_text_printf(&names, "%s%s", i ? ", " : "", a->list[i].name);
+        status =
+            clsi_fail(error, CLS_DATA, "no array that could be columns%s%s; it has: %s",
+                      array ? " under " : "", array ? array : "", names.data ? names.data : "none");
+        clsi_text_clear(&names);
+    }
+    return status;
+}
+
+/* ---- the pipe ---- */
+
+static int send_bytes(int to, const void *data, size_t n) {
+    const char *s = data;
+    while (n) {
+        ssize_t done = write(to, s, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return 0;
+        s += done;
+        n -= (size_t)done;
+    }
+    return 1;
+}
+
+static int send_text(int to, const char *s) {
+    uint32_t n = (uint32_t)strlen(s);
+    return send_bytes(to, &n, sizeof n) && send_bytes(to, s, n);
+}
+
+static int send_head(int to, const column_list *c, const cls_table *notes) {
+    uint64_t counts[] = {c->n, notes->n_notes, notes->n_remarks};
+    int good = send_bytes(to, counts, sizeof counts);
+    for (size_t i = 0; good && i < c->n; i++) good = send_text(to, c->list[i].name);
+    for (size_t i = 0; good && i < notes->n_notes; i++)
+        good = send_text(to, notes->notes[i].key) && send_text(to, notes->notes[i].value);
+    for (size_t i = 0; good && i < notes->n_remarks; i++) good = send_text(to, notes->remarks[i]);
+    return good;
+}
+
+static int send_rows(int to, const column_list *c) {
+    double *block = malloc(CHUNK * sizeof *block);
+    int good = block != NULL;
+    for (size_t first = 0; good && first < c->rows; first += CHUNK) {
+        uint64_t n = c->rows - first < CHUNK ? c->rows - first : CHUNK;
+        good = send_bytes(to, &n, sizeof n);
+        for (size_t k = 0; good && k < c->n; k++) {
+            const column *x = &c->list[k];
+            for (size_t i = 0; i < n; i++) {
+                size_t trajectory = (first + i) / c->times, row = (first + i) % c->times;
+                block[i] = x->base ? x->base[trajectory * x->trajectory + row * x->row]
+                                   : (double)trajectory;
+            }
+            good = send_bytes(to, block, n * sizeof *block);
+        }
+    }
+    free(block);
+    return good && send_bytes(to, &(uint64_t){0}, sizeof(uint64_t));
+}
+
+static void limit(int what, rlim_t value) {
+    struct rlimit l;
+    if (getrlimit(what, &l) != 0) return;
+    if (l.rlim_max != RLIM_INFINITY && value > l.rlim_max) value = l.rlim_max;
+    l.rlim_cur = l.rlim_max = value;
+    setrlimit(what, &l);
+}
+
+static void limit_child(off_t bytes) {
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, 0);
+    limit(RLIMIT_CPU, (rlim_t)(60 + bytes / 10000000));
+#if !defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
+    limit(RLIMIT_AS, (rlim_t)4 << 30);
+#endif
+}
+
+/* In the child; never returns. */
+static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind *kind,
+                  const char *array) {
+    cls_error error = {0};
+    clsi_arrays a = {0};
+    column_list c = {0};
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN); /* the parent decides */
+    limit_child(bytes);
+    cls_status status = cls_table_create(1, (const char *const[]){"notes"}, &a.notes, &error);
+    if (!status) status = kind->load(path, &a, &error);
+    if (!status) status = make_columns(&a, array, &c, &error);
+    int good = send_bytes(to, &(uint64_t){(uint64_t)status}, sizeof(uint64_t));
+    if (status)
+        good = good && send_bytes(to, &error, sizeof error);
+    else
+        good = good && send_head(to, &c, a.notes) && send_rows(to, &c);
+    _exit(good ? 0 : 1);
+}
+
+/* ---- the parent ---- */
+
+typedef struct child {
+    pid_t pid;
+    int from;
+    const char *path;
+    const clsi_loader_kind *kind;
+    int (*stop)(void *owner);
+    void *owner;
+    size_t n, rows, at; /* columns; rows of the block, those taken */
+    double *block;      /* (n, rows) */
+    int ended;
+    double row; /* rows before the block, for messages */
+} child;
+
+static cls_status died(child *c, cls_error *error) {
+    int how = 0;
+    waitpid(c->pid, &how, 0);
+    c->pid = 0;
+    const char *why = "ended early";
+    if (WIFSIGNALED(how))
+        why = WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL ? "took too much time or memory"
+                                                                   : "crashed";
+    return clsi_fail(
+        error, CLS_DATA,
+        "%s: the reader of %s files %s on it; the file is damaged, or larger than the limits",
+        c->path, c->kind->name, why);
+}
+
+static cls_status receive(child *c, void *out, size_t n, cls_error *error) {
+    char *s = out;
+    while (n) {
+        struct pollfd p = {.fd = c->from, .events = POLLIN};
+        if (c->stop && c->stop(c->owner))
+            return clsi_fail(error, CLS_INTERRUPTED, "interrupted while reading %s", c->path);
+        if (poll(&p, 1, 100) <= 0) continue;
+        ssize_t got = read(c->from, s, n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return died(c, error);
+        s += got;
+        n -= (size_t)got;
+    }
+    return CLS_OK;
+}
+
+static cls_status receive_text(child *c, char **out, cls_error *error) {
+    uint32_t n = 0;
+    *out = NULL;
+    cls_status status = receive(c, &n, sizeof n, error);
+    if (!status && n > 1 << 20)
+        return clsi_fail(error, CLS_DATA, "%s: a text of %u bytes", c->path, n);
+    if (!status && !(*out = clsi_calloc(n + 1, 1))) status = clsi_no_memory(error);
+    if (!status) status = receive(c, *out, n, error);
+    return status;
+}
+
+static void close_child(void *source) {
+    child *c = source;
+    if (!c) return;
+    if (c->pid > 0) {
+        kill(c->pid, SIGKILL);
+        waitpid(c->pid, NULL, 0);
+    }
+    if (c->from > 0) close(c->from);
+    free(c->block);
+    free(c);
+}
+
+static cls_status receive_head(child *c, cls_table **head, cls_error *error) {
+    uint64_t code, counts[3];
+    cls_status status = receive(c, &code, sizeof code, error);
+    if (!status && code) {
+        cls_error theirs;
+        status = receive(c, &theirs, sizeof theirs, error);
+        theirs.message[sizeof theirs.message - 1] = 0;
+        return status ? status
+                      : clsi_fail(error, (cls_status)code, "%s: %s", c->path, theirs.message);
+    }
+    if (!status) status = receive(c, counts, sizeof counts, error);
+    if (status) return status;
+    if (counts[0] > CLSI_MAX_COLUMNS)
+        return clsi_fail(error, CLS_DATA, "%s: too many columns", c->path);
+    c->n = counts[0];
+    char **names = clsi_calloc(c->n, sizeof *names);
+    if (!names) return clsi_no_memory(error);
+    for (size_t i = 0; !status && i < c->n; i++) status = receive_text(c, &names[i], error);
+    if (!status) status = cls_table_create(c->n, (const char *const *)names, head, error);
+    for (size_t i = 0; i < c->n; i++) free(names[i]);
+    free(names);
+    for (uint64_t i = 0; !status && i < counts[1] + counts[2]; i++) {
+        char *one = NULL, *two = NULL;
+        status = receive_text(c, &one, error);
+        if (!status && i < counts[1]) status = receive_text(c, &two, error);
+        if (!status && two) cls_table_set_note(*head, one, two, NULL);
+        if (!status && !two) clsi_table_remark(*head, "%s", one);
+        free(one);
+        free(two);
+    }
+    return status;
+}
+
+static const clsi_loader_kind *kind_of(const char *path, off_t *bytes) {
+    char top[132] = {0};
+    struct stat st;
+    int file = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (file < 0) return NULL;
+    const clsi_loader_kind *kind = NULL;
+    if (fstat(file, &st) == 0 && S_ISREG(st.st_mode)) {
+        ssize_t n = read(file, top, sizeof top - 1);
+        *bytes = st.st_size;
+        size_t length = strlen(path);
+        int mat = length > 4 && !strcmp(path + length - 4, ".mat");
+        if (n > 6 && !memcmp(top, "\x93NUMPY", 6)) kind = &clsi_load_npy;
+        if (n > 4 && !memcmp(top, "PK\x03\x04", 4)) kind = &clsi_load_npz;
+        if (n > 8 && !memcmp(top, "\x89HDF\r\n\x1a\n", 8)) kind = &clsi_load_hdf5;
+        if (n > 6 && (!memcmp(top, "MATLAB", 6) || mat)) kind = &clsi_load_mat;
+    }
+    close(file);
+    return kind;
+}
+
+int clsi_is_array_file(const char *path) {
+    off_t bytes;
+    return kind_of(path, &bytes) != NULL;
+}
+
+static cls_status open_child(const char *path, const cls_read_options *o, cls_table **head,
+                             void **source, cls_error *error) {
+    int ends[2];
+    off_t bytes = 0;
+    child *c = clsi_calloc(1, sizeof *c);
+    if (!c) return clsi_no_memory(error);
+    *c = (child){.path = path, .kind = kind_of(path, &bytes), .stop = o->stop, .owner = o->owner};
+    cls_status status = CLS_OK;
+    if (!c->kind || !c->kind->load)
+        status = clsi_fail(error, CLS_USAGE,
+                           "%s: %s files are not read here: clausius was built without %s", path,
+                           c->kind ? c->kind->name : "such", c->kind ? c->kind->library : "it");
+    else if (pipe(ends) != 0)
+        status = clsi_fail(error, CLS_IO, "%s: cannot make a pipe: %s", path, strerror(errno));
+    if (!status) {
+        c->pid = fork();
+        if (c->pid == 0) {
+            close(ends[0]);
+            serve(ends[1], path, bytes, c->kind, o->array);
+        }
+        close(ends[1]);
+        c->from = ends[0];
+        fcntl(c->from, F_SETFD, FD_CLOEXEC);
+        if (c->pid < 0)
+            status =
+                clsi_fail(error, CLS_IO, "%s: cannot start a process: %s", path, strerror(errno));
+    }
+    if (!status) status = receive_head(c, head, error);
+    if (!status && !(c->block = clsi_calloc(c->n, CHUNK * sizeof(double))))
+        status = clsi_no_memory(error);
+    if (status) {
+        cls_table_free(head);
+        close_child(c);
+        return status;
+    }
+    *source = c;
+    return CLS_OK;
+}
+
+static cls_status next_block(child *c, cls_error *error) {
+    uint64_t n = 0;
+    c->row += (double)c->rows;
+    c->rows = c->at = 0;
+    cls_status status = receive(c, &n, sizeof n, error);
+    if (!status && n > CHUNK)
+        return clsi_fail(error, CLS_DATA, "%s: a block of %zu rows", c->path, (size_t)n);
+    for (size_t k = 0; !status && k < c->n && n; k++)
+        status = receive(c, c->block + k * CHUNK, n * sizeof(double), error);
+    for (size_t i = 0; !status && i < n; i++)
+        for (size_t k = 0; k < c->n; k++)
+            if (!isfinite(c->block[k * CHUNK + i]))
+                return clsi_fail(error, CLS_DATA, "%s: column %zu, row %.0f is not a finite number",
+                                 c->path, k + 1, c->row + (double)i + 1);
+    c->rows = status ? 0 : (size_t)n;
+    c->ended = n == 0;
+    return status;
+}
+
+static cls_status next(void *source, size_t room, double *const *columns, size_t *rows,
+                       cls_error *error) {
+    child *c = source;
+    size_t done = 0;
+    *rows = 0;
+    while (done < room && !c->ended) {
+        if (c->at == c->rows) {
+            cls_status status = next_block(c, error);
+            if (status) return status;
+            continue;
+        }
+        size_t n = c->rows - c->at < room - done ? c->rows - c->at : room - done;
+        for (size_t k = 0; k < c->n; k++)
+            if (columns[k])
+                memcpy(columns[k] + done, c->block + k * CHUNK + c->at, n * sizeof(double));
+        c->at += n;
+        done += n;
+    }
+    *rows = done;
+    return CLS_OK;
+}
+
+const clsi_format clsi_child = {.name = "arrays",
+                                .endings = ".npy .npz .h5 .hdf5 .mat",
+                                .open = open_child,
+                                .next = next,
+                                .close = close_child};
