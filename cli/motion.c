@@ -28,12 +28,9 @@ cls_status cli_check_scheme(const char *name, cls_error *error) {
 /* ---- motions ---- */
 
 static cls_status open_model(const char *path, const char *set, cli_motion *out, cls_error *error) {
-    if (set && set[strspn(set, " \t")])
-        return cli_fail(error, CLS_USAGE,
-                        "%s is a model: its parameters are those it was learned with, --set cannot "
-                        "change them",
-                        path);
-    cls_status status = cls_model_read(path, &out->model, error);
+    cls_status status = cli_assignments_parse("--set", set, &out->set, error);
+    if (!status) status = cls_model_read(path, &out->model, error);
+    if (!status) status = cls_model_set(out->model, &out->set.list, error);
     if (!status) {
         out->system = cls_model_system(out->model);
         status = cls_starter_create(NULL, out->model, &out->starter, error);

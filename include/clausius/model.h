@@ -27,6 +27,9 @@ CLS_API void cls_model_free(cls_model **m);
 /* The system with the learned parts in their places: simulate, audit and show it like any other.
  * Owned by the model. */
 CLS_API const cls_system *cls_model_system(const cls_model *m);
+/* Other values for parameters of the system that what was learned does not depend on (else the error
+ * says which can be changed), and for inputs. The model's system is made anew. */
+CLS_API cls_status cls_model_set(cls_model *m, const cls_assignments *set, cls_error *error);
 CLS_API size_t cls_model_parameter_count(const cls_model *m);
 CLS_API const double *cls_model_parameters(const cls_model *m);
 /* For a person: what was unknown, what form it has, from which data, how good, what it cannot tell.

@@ -54,8 +54,9 @@ CLS_API const char *cls_system_title(const cls_system *s); /* from the file */
 CLS_API const char *cls_system_text(const cls_system *s);  /* the source */
 CLS_API cls_formalism cls_system_formalism(const cls_system *s);
 CLS_API const char *cls_formalism_name(cls_formalism f);
-CLS_API size_t cls_system_coordinate_count(const cls_system *s); /* all positions */
-CLS_API size_t cls_system_momentum_count(const cls_system *s);   /* of momenta and velocities */
+CLS_API size_t cls_system_coordinate_count(const cls_system *s);           /* all positions */
+CLS_API int cls_system_coordinate_is_angle(const cls_system *s, size_t i); /* modulo 2 pi */
+CLS_API size_t cls_system_momentum_count(const cls_system *s); /* of momenta and velocities */
 CLS_API size_t cls_system_entropy_count(const cls_system *s);
 CLS_API int cls_system_has_entropy(const cls_system *s); /* entropies, or a total entropy */
 CLS_API size_t cls_system_parameter_count(const cls_system *s);

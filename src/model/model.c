@@ -318,7 +318,8 @@ static cls_status parse_model(const cls_model *m, int open, cls_system **out, cl
     clsi_replacement *list = clsi_calloc(most, sizeof *list);
     cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) {
-        cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values};
+        cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values,
+                               (const char *const *)m->set_formulas};
         add_places(m, open, open, places, list, &n);
         if (m->given) add_places(m->given, 0, open, places + m->n_learned, list, &n);
         status = clsi_system_parse_with(m->text, m->name, &set, n, list, open, out, error);
@@ -402,6 +403,8 @@ void cls_model_free(cls_model **model) {
     cls_system_free(&m->system);
     for (size_t i = 0; i < m->n_learned; i++) clsi_learned_clear(&m->learned[i]);
     for (size_t i = 0; i < m->n_set; i++) free(m->set_names[i]);
+    for (size_t i = 0; m->set_formulas && i < m->n_set; i++) free(m->set_formulas[i]);
+    free(m->set_formulas);
     free(m->set_names);
     free(m->set_values);
     free(m->learned);

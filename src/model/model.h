@@ -37,6 +37,7 @@ struct cls_model {
     size_t n_set;
     char **set_names;
     double *set_values;
+    char **set_formulas; /* of inputs, for this run (cls_model_set); NULL, or NULL for numbers */
     size_t n_learned, n_theta;
     clsi_learned *learned;
     double *theta;

@@ -208,8 +208,12 @@ static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, 
     }
     size_t last = count_of(r->s, kind);
     if (status == CLS_OK && clsi_accept(r, c, "[")) status = read_unit(r, c, kind, first, last);
+    int angle = kind == CLSI_COORDINATE && clsi_accept_word(r, c, "angle");
     if (status == CLS_OK && clsi_accept_word(r, c, "in"))
         status = read_domain(r, c, kind, first, last);
+    if (kind == CLSI_COORDINATE) angle |= clsi_accept_word(r, c, "angle");
+    for (size_t i = first; i < last && angle && status == CLS_OK; i++)
+        r->s->coordinate[i].angle = 1;
     return status;
 }
 
@@ -362,6 +366,7 @@ static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, wor
     const double *given = value_set(r, name);
     if (given) w = (worth){*given, -INFINITY, INFINITY, 0, CLS_NO_NODE};
     if (!clsi_grow(&s->parameter_unknown, &r->unknown_parameter_capacity, k + 1, 1) ||
+        !clsi_grow(&s->parameter_learned, &r->learned_capacity, k + 1, 1) ||
         !clsi_grow(&s->parameter, &r->parameter_capacity, k + 1, sizeof *s->parameter) ||
         !clsi_grow(&s->parameter_value, &r->value_capacity, k + 1, sizeof(double)) ||
         !clsi_grow(&s->parameter_symbol, &r->symbol_capacity, k + 1, sizeof(cls_node)) ||
@@ -374,6 +379,7 @@ static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, wor
     s->parameter_value[k] = w.value;
     s->parameter_symbol[k] = symbol;
     r->parameter_constant[k] = parameter_node(r, name, &w);
+    s->parameter_learned[k] = 0;
     s->parameter_unknown[k] = w.unknown && !clsi_replacement_of(r, name, strlen(name));
     s->n_parameters++;
     if (unit_end > unit_begin)
@@ -547,6 +553,7 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT
                         : kind == COUPLING  ? CLSI_PART_COUPLING
                                             : CLSI_PART_LET;
+    if (other) clsi_mark_learned(r, e.raw);
     if (other) e.written = e.raw = other->node(other->owner, s, as, 0);
     status = clsi_add_let(r, where, length, &e);
     return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;

@@ -158,6 +158,8 @@ static cls_status check_copy(clsi_ports *p, clsi_span s) {
                                         "heat",       "hamiltonian", "poisson",  "algebra"};
     clsi_reader *r = clsi_source_of(p, s);
     clsi_cursor c = {s.begin, s.end};
+    clsi_cursor two = c;
+    if (clsi_accept_word(r, &two, "heat") && clsi_accept_word(r, &two, "source")) return CLS_OK;
     for (size_t i = 0; p->n_components && i < sizeof whole / sizeof *whole; i++)
         if (clsi_accept_word(r, &c, whole[i]))
             return clsi_at(r, s.begin,
@@ -269,8 +271,71 @@ static cls_status put_copies(clsi_ports *p) {
 
 /* ---- states and energies ---- */
 
+/* ---- what changes with time ---- */
+
+enum { DEEPEST_LET = 50 };
+
+/* Does a statement of the file begin with `first` and name this word? *body: behind its `=`. */
+static int declares(const clsi_ports *p, const clsi_statement_copy *x, const char *first,
+                    const char *word, size_t length, clsi_span *body) {
+    const clsi_reader *r = clsi_source_of(p, x->span);
+    clsi_cursor c = {x->span.begin, x->span.end};
+    if (!clsi_accept_word(r, &c, first)) return 0;
+    for (;;) {
+        size_t n = clsi_word_length(r, &c, 0), at = c.at, end = clsi_item_end(r, &c);
+        const char *equals = memchr(r->clean + at, '=', end - at);
+        *body = (clsi_span){x->span.source, equals ? (size_t)(equals - r->clean) + 1 : end, end};
+        if (n == length && memcmp(r->clean + at, word, n) == 0) return 1;
+        c.at = end;
+        if (!clsi_accept(r, &c, ",")) return 0;
+    }
+}
+
+/* Contains the time, an input, or a let that does. */
+static int varies(const clsi_ports *p, clsi_span s, int depth) {
+    const clsi_reader *r = clsi_source_of(p, s);
+    for (size_t at = s.begin; at < s.end && depth < DEEPEST_LET;) {
+        clsi_cursor c = {at, s.end};
+        if (isdigit((unsigned char)r->clean[at]) || r->clean[at] == '.') {
+            at += number_length(r->clean + at, s.end - at);
+            continue;
+        }
+        size_t n = isalpha((unsigned char)r->clean[at]) || r->clean[at] == '_'
+                       ? clsi_word_length(r, &c, 1)
+                       : 0;
+        const char *word = r->clean + at;
+        clsi_span body;
+        if (n == 1 && *word == 't') return 1;
+        for (size_t i = 0; n && i < p->n_copies; i++) {
+            if (declares(p, &p->copies[i], "input", word, n, &body)) return 1;
+            if (declares(p, &p->copies[i], "let", word, n, &body) && varies(p, body, depth + 1))
+                return 1;
+        }
+        at += n ? n : 1;
+    }
+    return 0;
+}
+
+static cls_status find_baths(clsi_ports *p) {
+    for (size_t i = 0; i < p->n_components; i++) {
+        clsi_component *c = &p->components[i];
+        if (c->kind != CLSI_ENVIRONMENT || !varies(p, c->body, 0)) continue;
+        if (c->n_ports != 1)
+            return clsi_at(clsi_source_of(p, c->body), c->body.begin,
+                           "an environment with a volume is constant: write one with an entropy "
+                           "alone for a temperature that changes, and `external` for a pressure");
+        c->bath = 1;
+    }
+    return CLS_OK;
+}
+
+static int is_bath(const clsi_ports *p, const clsi_store *s) {
+    return p->components[s->component].bath;
+}
+
 static void put_state(clsi_ports *p, const clsi_store *s) {
     const clsi_port *port = &p->components[s->component].port[s->port];
+    if (is_bath(p, s)) return;
     if (s->partner != SIZE_MAX && !s->position) return; /* declared with its position */
     clsi_put(p, port->where, "%s %s",
              s->thermal    ? "entropy"
@@ -327,7 +392,10 @@ static cls_status put_storage(clsi_ports *p, clsi_component *c) {
     clsi_reader *r = clsi_source_of(p, c->body);
     clsi_cursor body = {c->body.begin, c->body.end};
     char name[128];
-    if (c->kind == CLSI_STORAGE) {
+    if (c->bath) {
+        clsi_put(p, c->title, "reservoir %s = ", p->stores[c->first_state].temperature);
+        clsi_put_span(p, c, c->scope, c->body);
+    } else if (c->kind == CLSI_STORAGE) {
         clsi_put(p, c->title, "part %s", c->name);
         cls_status status = put_storage_inputs(p, c);
         if (status != CLS_OK) return status;
@@ -361,14 +429,15 @@ static cls_status put_states(clsi_ports *p) {
     for (size_t i = 0; i < p->n_stores; i++) put_state(p, &p->stores[i]);
     for (size_t i = 0; i < p->n_components && status == CLS_OK; i++)
         if (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT) {
-            if (first == SIZE_MAX) first = i;
+            if (first == SIZE_MAX && !p->components[i].bath) first = i;
             status = put_storage(p, &p->components[i]);
         }
     if (status != CLS_OK) return status;
     if (first == SIZE_MAX)
         return clsi_at(p->sources[0], 0, "no storage: a system of components needs one");
     for (size_t i = first; i < p->n_components; i++)
-        if (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT)
+        if (!p->components[i].bath &&
+            (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT))
             clsi_put(p, p->components[i].title, "%s%s", i == first ? "hamiltonian " : " + ",
                      p->components[i].name);
     clsi_put(p, p->components[first].title, "\n");
@@ -510,7 +579,9 @@ static void put_friction(clsi_ports *p, const clsi_component *c, const clsi_term
                          const char *name) {
     char effort[512];
     const clsi_joint *heat = &p->joints[c->port[t->heat].node];
-    clsi_put(p, c->title, "friction on %s: ", p->stores[heat->state].name);
+    const clsi_store *heated = &p->stores[heat->state];
+    clsi_put(p, c->title,
+             "friction on %s: ", is_bath(p, heated) ? heated->temperature : heated->name);
     for (size_t k = 0, shown = 0; k < t->n; k++) {
         const clsi_joint *j = &p->joints[c->port[t->port[k]].node];
         int repeated = 0;
@@ -584,7 +655,7 @@ static void put_exergy(clsi_ports *p) {
             air = &p->components[i];
             found++;
         }
-    if (found != 1) return;
+    if (found != 1 || air->bath) return;
     clsi_cursor c = {air->body.begin, air->body.end};
     clsi_put(p, air->title, "output exergy = 0");
     for (size_t i = 0; i < p->n_components; i++)
@@ -608,7 +679,8 @@ static void put_exergy(clsi_ports *p) {
 }
 
 cls_status clsi_ports_flatten(clsi_ports *p) {
-    cls_status status = put_copies(p);
+    cls_status status = find_baths(p);
+    if (status == CLS_OK) status = put_copies(p);
     if (status == CLS_OK && p->n_components) status = put_states(p);
     if (status == CLS_OK) status = put_brackets(p);
     for (size_t i = 0; i < p->n_components && status == CLS_OK; i++) {

@@ -73,12 +73,12 @@ typedef struct clsi_reader {
     clsi_domain *domains;
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
-        parameter_capacity, value_capacity, unknown_parameter_capacity, symbol_capacity,
-        constant_capacity, lets_capacity, let_symbol_capacity, let_raw_capacity, parts_capacity,
-        unknown_capacity, unknown_field_capacity, unknown_of_capacity, unknown_positive_capacity,
-        invariants_capacity, raw_invariants_capacity, outputs_capacity, raw_outputs_capacity,
-        anchors_capacity, units_capacity, part_inputs_capacity, input_capacity, u_capacity,
-        formula_capacity, reservoir_capacity, labels_capacity;
+        parameter_capacity, value_capacity, unknown_parameter_capacity, learned_capacity,
+        symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity, let_raw_capacity,
+        parts_capacity, unknown_capacity, unknown_field_capacity, unknown_of_capacity,
+        unknown_positive_capacity, invariants_capacity, raw_invariants_capacity, outputs_capacity,
+        raw_outputs_capacity, anchors_capacity, units_capacity, part_inputs_capacity,
+        input_capacity, u_capacity, formula_capacity, reservoir_capacity, labels_capacity;
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_rate *rates;
     size_t n_rates, rates_capacity;
@@ -134,6 +134,7 @@ size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char
 cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
                         size_t index, cls_node node, size_t where);
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds);
+int clsi_names_function(const char *word);
 /* The nearest name of these kinds as " (did you mean `x`?)", or "". */
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
                          char out[96]);
@@ -159,6 +160,15 @@ size_t clsi_optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where);
 /* A name for a part: one namespace with everything else; length 0: nothing. */
 cls_status clsi_name_part(clsi_reader *r, size_t where, size_t length);
 
+/* The parameters in a formula that something learned stands for are the learned part's. */
+void clsi_mark_learned(clsi_reader *r, cls_node formula);
+/* Frictions that real things have (forms.c): `[x <-] unknown [sharp] dry[(width)] + viscous +
+ * quadratic` at the cursor. Adds -F v to the friction that heats place i. */
+int clsi_is_friction_form(const clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_friction_form(clsi_reader *r, clsi_cursor c, size_t i, size_t where,
+                                   size_t length);
+/* Lists a part as unknown; takes the texts. */
+cls_status clsi_keep_unknown(clsi_reader *r, char *name, char *field, char *of, int positive);
 /* A name for something that cannot be unknown; length 0: nothing. */
 cls_status clsi_name_label(clsi_reader *r, size_t where, size_t length, const char *what);
 

@@ -28,6 +28,14 @@ static const char *const reserved[] = {"time",
 #undef FUNCTION_NAME
 };
 
+int clsi_names_function(const char *word) {
+#define IS_FUNCTION(name, text)                                                                    \
+    if (strcmp(word, text) == 0) return 1;
+    CLS_FUNCTION_LIST(IS_FUNCTION)
+#undef IS_FUNCTION
+    return 0;
+}
+
 static const char *kind_text(clsi_kind kind) {
     switch (kind) {
     case CLSI_COORDINATE: return "a coordinate";

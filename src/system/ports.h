@@ -53,6 +53,7 @@ typedef struct clsi_component {
     char **input; /* (n_inputs) of what is learned, over the component's own ports; resistive */
     char **flat_input; /* the same over the variables of the system */
     size_t n_inputs;
+    int bath; /* an environment whose temperature changes: a reservoir, no state */
 } clsi_component;
 
 /* What a junction is after wiring. */

@@ -41,6 +41,7 @@ static void put_number(page *p, double value) {
 static void put_variable(page *p, const clsi_variable *v, const char *before, int width) {
     clsi_text_printf(&p->text, "%s%-*s", before, width, v->name);
     if (v->unit) clsi_text_printf(&p->text, " [%s]", v->unit);
+    if (v->angle) clsi_text_append(&p->text, " angle");
     if (!isfinite(v->low) && !isfinite(v->high)) return;
     clsi_text_append(&p->text, " in (");
     put_number(p, v->low);

@@ -36,6 +36,12 @@ clsi_replacement *clsi_replacement_of(clsi_reader *r, const char *name, size_t l
     return NULL;
 }
 
+void clsi_mark_learned(clsi_reader *r, cls_node formula) {
+    cls_system *s = r->s;
+    for (size_t i = 0; i < s->n_parameters && formula != CLS_NO_NODE; i++)
+        if (cls_depends(s->g, formula, 1, &s->parameter_symbol[i])) s->parameter_learned[i] = 1;
+}
+
 /* A name for a part: one namespace with everything else. */
 cls_status clsi_name_part(clsi_reader *r, size_t where, size_t length) {
     if (!length) return CLS_OK;
@@ -75,6 +81,7 @@ static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
         clsi_expression e;
         size_t end = clsi_item_end(r, &c);
         status = clsi_read_expression(r, c.at, end, &e);
+        if (status == CLS_OK) clsi_mark_learned(r, e.raw);
         if (status == CLS_OK) status = clsi_allow(r, &e, any, "what an unknown part is made of");
         if (status != CLS_OK) break;
         char *one = cls_print(r->s->g, e.bound);
@@ -89,7 +96,7 @@ static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
     return status;
 }
 
-static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of, int positive) {
+cls_status clsi_keep_unknown(clsi_reader *r, char *name, char *field, char *of, int positive) {
     cls_system *s = r->s;
     size_t n = s->n_unknown + 1;
     if (!clsi_grow(&s->unknown, &r->unknown_capacity, n, sizeof *s->unknown) ||
@@ -108,6 +115,25 @@ static cls_status keep_unknown(clsi_reader *r, char *name, char *field, char *of
     return CLS_OK;
 }
 
+/* The first word of a form, or of a dictionary of formulas: something that is known. */
+static cls_status check_form(clsi_reader *r, clsi_cursor c) {
+    static const char *const forms[] = {"chebyshev", "monomial", "network",   "terms",
+                                        "convex",    "auto",     "polynomial"};
+    enum { N = sizeof forms / sizeof *forms };
+    size_t n = clsi_word_length(r, &c, 1);
+    char word[64];
+    if (!n || n > 60 || clsi_lookup(r, r->clean + c.at, n, ~CLSI_LABEL)) return CLS_OK;
+    snprintf(word, sizeof word, "%.*s", (int)n, r->clean + c.at);
+    for (size_t i = 0; i < N; i++)
+        if (strcmp(word, forms[i]) == 0) return CLS_OK;
+    if (clsi_names_function(word)) return CLS_OK;
+    const char *near = cls_nearest_word(word, N, forms);
+    return clsi_at(r, c.at,
+                   "`%s` is no form of what is learned%s%s%s: write chebyshev(4), monomial(3), "
+                   "network(32, 32) or terms(1; v.x^2), or leave it out",
+                   word, near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "");
+}
+
 cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t length) {
     clsi_accept_word(r, &c, "unknown");
     clsi_accept_word(r, &c, "dissipative"); /* it always is: by form */
@@ -118,14 +144,18 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
     int has_inputs = clsi_accept_word(r, &inputs, "of");
     if (!has_inputs) end = c.end;
     while (end > c.at && r->clean[end - 1] == ' ') end--;
+    cls_status known = check_form(r, (clsi_cursor){c.at, end});
+    if (known != CLS_OK) return known;
     if (!length)
         return clsi_at(r, where,
                        "an unknown part needs a name, so that it can be learned: for "
                        "example `friction F1 on T1: unknown`");
-    if (clsi_replacement_of(r, r->clean + where, length)) return CLS_OK;
     char *of = NULL;
     cls_status status = has_inputs ? read_of(r, inputs, &of) : CLS_OK;
-    if (status != CLS_OK) return status;
+    if (status != CLS_OK || clsi_replacement_of(r, r->clean + where, length)) {
+        free(of);
+        return status;
+    }
     char *name = clsi_strndup(r->clean + where, length);
     char *field = end > c.at ? clsi_strndup(r->clean + c.at, end - c.at) : NULL;
     if (!name || (end > c.at && !field)) {
@@ -134,7 +164,7 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
         free(of);
         return clsi_no_memory(r->error);
     }
-    return keep_unknown(r, name, field, of, positive);
+    return clsi_keep_unknown(r, name, field, of, positive);
 }
 
 /* What stands in an unknown formula's place until it is learned: unit masses, ideal heat. It gives
@@ -229,6 +259,7 @@ static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism form
         return clsi_no_memory(r->error);
     s->formalism = formalism;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
+    if (other) clsi_mark_learned(r, e.raw);
     if (other) e.written = e.raw = e.bound = other->node(other->owner, s, CLSI_PART_FORMULA, 0);
     s->written = e.written;
     s->raw.formula = e.raw;
@@ -286,7 +317,8 @@ static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, tak
 
 static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_expression *e) {
     cls_system *s = r->s;
-    if (r->replaced) return CLS_OK; /* read for its errors only */
+    if (r->replaced) clsi_mark_learned(r, e->raw);
+    if (r->replaced) return CLS_OK; /* read for its errors, and for its parameters */
     add_to(s->g, &s->raw.friction[i * s->n + j], e->raw);
     add_to(s->g, &s->bound.friction[i * s->n + j], e->bound);
     return CLS_OK;
@@ -316,6 +348,10 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK && i >= r->s->m) r->s->has_heat = 1;
     if (status == CLS_OK) status = clsi_name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
+    if (status == CLS_OK && clsi_is_friction_form(r, c)) {
+        r->replaced = NULL;
+        return clsi_read_friction_form(r, c, i, where, length);
+    }
     if (status == CLS_OK)
         status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
                                        : read_forces(r, c, i, take_friction);
@@ -359,6 +395,7 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
                                        : clsi_read_expression(r, c.at, c.end, &e);
     if (status != CLS_OK) return status;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
+    if (other) clsi_mark_learned(r, e.raw);
     if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);
     if (i >= s->m || j >= s->m) {
         size_t place = i < j ? i * s->nr + j - s->m : j * s->nr + i - s->m;

@@ -77,6 +77,7 @@ void cls_system_free(cls_system **system) {
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free(nodes[i]);
     free(s->parameter_value);
     free(s->parameter_unknown);
+    free(s->parameter_learned);
     free(s->dS);
     free(s->entropy_slope);
     free(s->start);
@@ -158,6 +159,10 @@ const char *cls_system_parameter_name(const cls_system *s, size_t i) {
 
 double cls_system_parameter(const cls_system *s, size_t i) {
     return i < s->n_parameters ? s->parameter_value[i] : 0;
+}
+
+int cls_system_coordinate_is_angle(const cls_system *s, size_t i) {
+    return i < s->nq && s->coordinate[i].angle;
 }
 
 int cls_system_parameter_is_unknown(const cls_system *s, size_t i) {

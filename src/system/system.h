@@ -24,6 +24,7 @@
 typedef struct clsi_variable {
     char *name, *unit; /* unit NULL when none was given */
     double low, high;  /* open interval; -INFINITY, INFINITY when not declared */
+    int angle;         /* differences count modulo 2 pi */
 } clsi_variable;
 
 typedef struct clsi_named {
@@ -90,6 +91,8 @@ struct cls_system {
     clsi_variable *parameter;   /* low, high: of an unknown one, where the file says so */
     double *parameter_value;    /* of an unknown one: the guess to begin with */
     unsigned char *parameter_unknown;
+    unsigned char
+        *parameter_learned; /* a replaced part was written with it, or is a function of it */
     cls_node *parameter_symbol;
     cls_node *q, *v, *p, *S, *T, t; /* symbols: (nq), (n), (n), (m), (m) */
     clsi_named *lets;               /* raw definitions, for printing */

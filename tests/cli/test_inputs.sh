@@ -158,4 +158,107 @@ END
     expect test "$(cat "$out")" = F
 }
 
+test_a_model_takes_other_parameters() {
+    cat >spring.clausius <<'END'
+coordinate q
+entropy S
+parameter m = 2, g = 0.2, k = 1
+hamiltonian p.q^2/(2*m) + k*q^2/2 + exp(S)
+friction F on S: q <- -g*v.q
+start q = 1, p.q = 0, S = 0
+END
+    run "$CLAUSIUS" simulate spring.clausius --until 10 --quiet -o train.csv
+    run "$CLAUSIUS" learn spring.clausius train.csv --unknown F --field "terms(1)" --quiet -o model.safetensors
+    expect_ok
+    run "$CLAUSIUS" simulate model.safetensors --set m=4 --until 5 --quiet -o heavy.csv
+    expect_ok
+    expect grep -q '^# set: m=4' heavy.csv
+    run "$CLAUSIUS" simulate spring.clausius --set m=4 --until 5 --quiet -o truth.csv
+    run "$CLAUSIUS" compare heavy.csv truth.csv --columns q --tolerance 1e-3
+    expect_ok
+    run "$CLAUSIUS" audit heavy.csv
+    expect_ok
+    run "$CLAUSIUS" simulate model.safetensors --set g=1
+    expect_exit 2
+    expect_stderr 'what was learned \(F\) depends on g, .*these can: m, k'
+}
+
+test_ready_frictions_are_found() {
+    cat >truth.clausius <<'END'
+coordinate phi [rad] angle
+temperature T
+thermal lagrangian v.phi^2/2 + cos(phi) + T*(log(T) - 1)
+friction F on T: phi <- -(0.05 + 0.1/sqrt(v.phi^2 + 1e-4) + 0.02*sqrt(v.phi^2 + 1e-12))*v.phi
+start phi = 2, v.phi = 0, T = 1
+until 20
+END
+    sed 's/phi <- .*/phi <- unknown dry + viscous + quadratic/' truth.clausius >unknown.clausius
+    run "$CLAUSIUS" show unknown.clausius
+    expect_stdout 'phi .*angle'
+    expect_stdout 'F .*= unknown terms'
+    run "$CLAUSIUS" simulate truth.clausius --quiet -o train.csv
+    run "$CLAUSIUS" learn unknown.clausius train.csv --quiet -o model.safetensors
+    expect_ok
+    run "$CLAUSIUS" show model.safetensors
+    expect_stdout '0\.100.* times 1/sqrt'
+    expect_stdout '0\.0(49|50).* times 1$'
+    expect_stdout '0\.0(19|20).* times sqrt'
+    run "$CLAUSIUS" simulate model.safetensors --quiet -o run.csv
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+}
+
+test_forms_that_do_not_exist_are_refused_where_they_stand() {
+    printf 'coordinate x\ntemperature T\nthermal lagrangian v.x^2/2 + T*log(T)\nfriction F on T: unknown banana\n' >a.clausius
+    run "$CLAUSIUS" show a.clausius
+    expect_exit 4
+    expect_stderr 'a.clausius:4:26: .banana. is no form of what is learned'
+    sed -i 's/unknown banana/x <- unknown dry + wet/' a.clausius
+    run "$CLAUSIUS" show a.clausius
+    expect_exit 4
+    expect_stderr 'a.clausius:4:37: expected .dry.'
+}
+
+test_an_environment_that_changes_is_a_reservoir() {
+    cat >wall.clausius <<'END'
+system "a wall between a room and the weather"
+input Tout
+parameter c = 2, k = 0.5
+let weather = Tout
+storage layer1(entropy s1 with temperature T1): c*exp(s1/c)
+storage layer2(entropy s2 with temperature T2): c*exp(s2/c)
+environment room(entropy sr with temperature Tr): 293
+environment out(entropy So with temperature To): weather
+resistive a(entropy x, entropy y): k
+resistive b(entropy x, entropy y): k
+resistive d(entropy x, entropy y): k
+connect layer1.s1, a.x, b.x
+connect layer2.s2, b.y, d.x
+connect room.sr, a.y
+connect out.So, d.y
+heat source lamp on T1: 3
+output flux = k*(T1 - Tr)
+start T1 = 290, T2 = 280, sr = 0
+END
+    printf 'time,Tout\n0,270\n5,280\n10,260\n' >weather.csv
+    run "$CLAUSIUS" simulate wall.clausius --inputs weather.csv --hold linear -o run.csv
+    expect_ok
+    expect_stderr ' 0 falls'
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    expect_stdout 'reservoir positive To'
+    sed -i 's/environment out(.*/environment out(entropy So with temperature To): 280 + t/' wall.clausius
+    run "$CLAUSIUS" simulate wall.clausius --set Tout=1 --steps 10 -o run.csv
+    expect_ok
+}
+
+test_ordinary_differential_equations_promise_nothing() {
+    printf "ode x' = -x\nstart x = 1\n" >decay.clausius
+    run "$CLAUSIUS" simulate decay.clausius --quiet -o run.csv
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    expect_stdout 'the system promises no law'
+    expect test "$(grep -c 'laws hold' "$out")" = 0
+}
+
 run_tests

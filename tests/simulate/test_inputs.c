@@ -2,6 +2,7 @@
  * systems without coordinates, orders against the reference. */
 #include "motion.h"
 #include "simulate/signal.h"
+#include <stdio.h>
 
 /* Everything that an input may stand in. */
 #define DRIVEN                                                                                     \
@@ -132,6 +133,31 @@ static void the_laws_hold_with_any_input(void **unused) {
     }
 }
 
+/* Conduction to reservoirs that move, from soft to stiff, one and two at a time. */
+static void stiff_reservoirs_keep_the_laws(void **unused) {
+    (void)unused;
+    static const double k[] = {1, 1e6, 1e10}, other[] = {0, 0.1, 1e8};
+    for (int i = 0; i < 9; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "temperature T1, T2\nreservoir Tr = 293 + 20*sin(t)\nreservoir Tq = 250\n"
+                 "thermal lagrangian 5*T1*(log(T1) - 1) + 5*T2*(log(T2) - 1)\n"
+                 "heat exchange T1 <-> T2: 0.3\nheat exchange T1 <-> Tr: %g\n"
+                 "heat exchange T2 <-> Tr: 0.1\nheat exchange T2 <-> Tq: %g\n"
+                 "start T1 = 300, T2 = 293\n",
+                 k[i / 3], other[i % 3]);
+        cls_system *s = parse(text);
+        cls_simulator *sim = begin(s, NULL, 0.1);
+        advance(sim, 200);
+        cls_simulate_info info = cls_simulator_info(sim);
+        if (!(info.energy_relative <= 1e-14) || info.entropy_falls)
+            fail_msg("%g, %g: energy %g, %d falls", k[i / 3], other[i % 3], info.energy_relative,
+                     (int)info.entropy_falls);
+        cls_simulator_free(&sim);
+        cls_system_free(&s);
+    }
+}
+
 /* What came in is the integral of the input, wherever steps and samples lie. */
 static void heat_is_the_integral_of_the_input(void **unused) {
     (void)unused;
@@ -256,6 +282,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(holds_are_what_they_say),
                                        cmocka_unit_test(gaps_are_held_over),
                                        cmocka_unit_test(the_laws_hold_with_any_input),
+                                       cmocka_unit_test(stiff_reservoirs_keep_the_laws),
                                        cmocka_unit_test(heat_is_the_integral_of_the_input),
                                        cmocka_unit_test(a_line_is_a_line),
                                        cmocka_unit_test(the_order_is_kept_at_the_samples),
