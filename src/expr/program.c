@@ -192,6 +192,10 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
     if (!p->constants || !p->code || !p->node || !p->outputs) return clsi_no_memory(error);
     fill(g, reach, reg, outputs, p);
     status = clsi_program_plan_fields(g, reach, stage, reg, p, error);
+    if (status == CLS_OK && p->n_takes && p->n_parameters)
+        status = clsi_fail(error, CLS_USAGE,
+                           "fields with known weights run beside parameters only as formulas "
+                           "(clsi_field_expression): lanes have no kernels for them");
     if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
     return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
 }
