@@ -26,7 +26,8 @@ typedef struct cls_audit_options {
     size_t size;
     double energy_limit;    /* relative energy drift allowed, 1e-12 */
     double invariant_limit; /* relative drift of invariants allowed, 1e-12 */
-    double entropy_limit;   /* a step may lose this much of |S|, 1e-14 */
+    double
+        entropy_limit; /* a row may lie this far below the highest before it, of sum |S_i|: 2e-15 */
     double beyond;  /* the state laws are also checked in a box this much larger than the data, 2 */
     size_t samples; /* points of that box (fixed low-discrepancy sequence), 4096 */
     double order_expected; /* 0: order is printed, not judged */

@@ -87,7 +87,8 @@ const core_option core_simulate_options[] = {
 const core_option core_audit_options[] = {
     AUDIT("energy_limit", REAL, energy_limit, "relative energy drift allowed"),
     AUDIT("invariant_limit", REAL, invariant_limit, "relative drift of invariants allowed"),
-    AUDIT("entropy_limit", REAL, entropy_limit, "a step may lose this much of |S|"),
+    AUDIT("entropy_limit", REAL, entropy_limit,
+          "a row may lie this part of |S| below the highest before it"),
     AUDIT("beyond", REAL, beyond,
           "the state laws are also checked in a box this much larger than the data"),
     AUDIT("samples", COUNT, samples, "points of that box"),

@@ -15,7 +15,7 @@ cls_audit_options cls_audit_defaults(void) {
     return (cls_audit_options){.size = sizeof(cls_audit_options),
                                .energy_limit = 1e-12,
                                .invariant_limit = 1e-12,
-                               .entropy_limit = 1e-14,
+                               .entropy_limit = 2e-15,
                                .beyond = 2,
                                .samples = 4096,
                                .order_expected = 0};

@@ -341,19 +341,38 @@ static int eigenvalues(size_t n, double *a, double *w) {
     return LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, w) == 0;
 }
 
+/* The symmetric part of x with unit diagonal, d_i a_ij d_j with d = a_ii^-1/2: as definite as x, and
+ * bodies of very different size (a heat capacity at 1e-12 K beside one at 300 K) no longer hide each
+ * other. Returns a number > 0 that the smallest eigenvalue of x is not below, 0 where x is not
+ * definite beyond round-off. */
+static double definite(const probe *p, const double *x) {
+    size_t n = p->order;
+    double *a = p->matrix, *w = a + n * n, least = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, x[i * n + i]);
+        if (!(x[i * n + i] > 0)) return 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] =
+                (x[i * n + j] + x[j * n + i]) / 2 / sqrt(x[i * n + i]) / sqrt(x[j * n + j]);
+    if (!eigenvalues(n, a, w)) return 0;
+    return w[0] > ROUND_OFF ? w[0] * least : 0;
+}
+
 /* The smallest eigenvalue of the symmetric part; round-off of a larger one counts as 0. The
  * inverse's, where `invert`: then 0 stands for a singular matrix, which has none. */
 static double smallest(const probe *p, const double *x, double *scale, int invert) {
     size_t n = p->order;
-    double *a = p->matrix, *w = a + n * n;
+    double *a = p->matrix, *w = a + n * n, floor = definite(p, x);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) a[i * n + j] = (x[i * n + j] + x[j * n + i]) / 2;
     if (!eigenvalues(n, a, w)) return NAN;
     *scale = fmax(fabs(w[0]), fabs(w[n - 1]));
     double least = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        double value = fabs(w[i]) <= ROUND_OFF * *scale ? 0 : invert ? 1 / w[i] : w[i];
-        least = fmin(least, value);
+        double value = fabs(w[i]) <= ROUND_OFF * *scale ? floor : w[i];
+        least = fmin(least, invert && value != 0 ? 1 / value : value);
     }
     return least;
 }

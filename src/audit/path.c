@@ -4,7 +4,7 @@
  * itself judged. With W the work of the external forces and the heat from outside (0 without them),
  * R the entropy that the outside has gained:
  *     energy      |E_k - E_0 - (W_k - W_0)| <= limit * scale        for every row k
- *     entropy     (S + R)_k+1 - (S + R)_k >= -limit * scale         for every step
+ *     entropy     (S + R)_k - max_j<k (S + R)_j >= -limit * scale   for every row k
  *     work, heat, entropy.outside: against the integral of their rates
  *     invariant   |I_k - I_0| <= limit * scale                      for every row k
  * each trajectory by itself, with the scale of quantity.c. Not promised: anything between rows. */
@@ -151,20 +151,21 @@ static cls_status judge_work(const judged *j, cls_error *error) {
 }
 
 typedef struct falls {
-    double least, limit; /* the smallest step and what it was allowed to be */
+    double least, limit; /* the smallest rise above the highest before, and what it may be */
     size_t at, count, bad, steps;
 } falls;
 
 static falls falls_of(const clsi_states *st, const clsi_quantity *x, double limit) {
     falls f = {.least = DBL_MAX};
     for (size_t part = 0; part < st->parts; part++) {
-        double allowed = -limit * x->scale[part];
+        double allowed = -limit * x->scale[part], highest = x->value[st->first[part]];
         for (size_t k = st->first[part] + 1; k < st->first[part + 1]; k++) {
-            double step = x->value[k] - x->value[k - 1];
+            double step = x->value[k] - highest;
             f.steps++;
             f.bad += !isfinite(step);
             f.count += step < allowed;
             if (step < f.least) f.least = step, f.at = k, f.limit = allowed;
+            highest = fmax(highest, x->value[k]);
         }
     }
     return f;
@@ -179,7 +180,8 @@ static cls_status judge_entropy(const judged *j, cls_error *error) {
                             "not finite in %zu of %zu steps", f.bad, f.steps);
     if (f.count)
         return clsi_law_add(j->a, "entropy", NULL, 0, f.least, f.limit, error,
-                            "falls in %zu of %zu steps, the worst by %.3g in the step to %s",
+                            "falls in %zu of %zu steps, the worst by %.3g below the highest "
+                            "before, in the step to %s",
                             f.count, f.steps, -f.least, clsi_states_where(j->st, f.at).text);
     return clsi_law_add(j->a, "entropy", NULL, 1, f.least, f.limit, error,
                         "falls in none of %zu steps; the smallest step is %.3g, to %s", f.steps,

@@ -4,7 +4,7 @@
  * its additive terms (partial sums included) takes there. A sum cannot be known better than the
  * round-off of its terms: an energy of 1e-9 that is the difference of two numbers near 1 may wander
  * by 1e-16, which is 1e-7 of itself and still nobody's fault. For most systems the scale is |E|
- * within a factor of a few. Cost: every term once for every row. */
+ * within a factor of a few. An entropy is measured by the largest sum of |terms|. Cost: every term once for every row. */
 #include "audit/quantity.h"
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +37,23 @@ static void terms_of(const cls_graph *g, cls_node sum, terms *list) {
     }
 }
 
+/* Of an entropy: the largest sum of |terms|, which are many where there are many bodies, and each is
+ * rounded. */
+static double largest_sum(const cls_graph *g, const terms *list, const double *all, size_t stride,
+                          size_t n) {
+    double max = 0;
+    for (size_t k = 0; k < n; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < list->n; i++) {
+            cls_op op = cls_node_op(g, list->node[i]);
+            if (op != CLS_OP_ADD && op != CLS_OP_SUB && op != CLS_OP_NEG)
+                sum += fabs(all[i * stride + k]);
+        }
+        if (isfinite(sum)) max = fmax(max, sum);
+    }
+    return max;
+}
+
 /* Not finite values are left out here: the laws count them where they judge. */
 static double largest(const double *x, size_t n) {
     double max = 0;
@@ -61,6 +78,9 @@ static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quant
         size_t begin = st->first[part], count = st->first[part + 1] - begin;
         for (size_t i = 0; i < list->n; i++)
             x->scale[part] = fmax(x->scale[part], largest(all + i * st->rows + begin, count));
+        if (x->kind == CLSI_OF_ENTROPY)
+            x->scale[part] =
+                fmax(x->scale[part], largest_sum(s->g, list, all + begin, st->rows, count));
         if (x->scale[part] == 0) x->scale[part] = 1; /* zero everywhere: any drift counts whole */
     }
     cls_program_free(&program);

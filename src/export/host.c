@@ -37,6 +37,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_INPUTS", "sim", sp->nu);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);
     define(out, "CLSI_STAGES_OF", "sim", sp->scheme->n_composition);
+    define(out, "CLSI_OWED", "sim", sp->n_owed);
     define(out, "CLSI_BOOKS", "sim", sp->books != 0);
     define(out, "CLSI_CARRIES", "sim", sp->scheme->carries != 0);
     clsi_text_append(out, "#define CLSI_TOLERANCE(nw) ((void)(nw), ");

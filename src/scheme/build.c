@@ -280,6 +280,22 @@ static cls_status allocate(clsi_step *st) {
     return CLS_OK;
 }
 
+/* Temperatures are rounded, and what momenta and entropies are computed to be from them does not add
+ * up to what the equations say: that is left over, and owed by the next step. Other states are sums
+ * that owe it themselves (step_add in simulate/step.inc). */
+static cls_status owe(clsi_step *st, cls_error *error) {
+    if (st->f->kind != CLSI_FORM_THERMAL || st->n_unknowns > st->nz) return CLS_OK;
+    st->n_owed = st->n_unknowns;
+    st->owed = clsi_nodes(st, st->n_owed);
+    for (size_t k = 0; k < st->n_owed; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "owed'%zu", k);
+        st->owed[k] = cls_symbol(st->g, name);
+        st->residual[k] = cls_add(st->g, st->residual[k], st->owed[k]);
+    }
+    return cls_graph_status(st->g, error);
+}
+
 static cls_status build(clsi_step *st, const clsi_scheme *scheme, int between, cls_error *error) {
     if (allocate(st) != CLS_OK) return clsi_no_memory(error);
     if (between) st->z1 = clsi_nodes(st, st->nz);
@@ -322,6 +338,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
                             cls_error *error) {
     cls_status status = clsi_step_build(s, scheme, 0, out, error);
     if (status == CLS_OK) status = clsi_step_presolve(*out, error);
+    if (status == CLS_OK && scheme->carries) status = owe(*out, error);
     if (status != CLS_OK) clsi_step_free(out);
     return status;
 }

@@ -31,6 +31,8 @@ typedef struct clsi_step {
     cls_node received, t, h; /* symbols; received: work and heat so far, for monitors */
     cls_node *u0, *u1;       /* (nu) symbols: inputs at the start and at the end of the step */
     cls_node defect;         /* symbol: energy missing from earlier steps' round-off (carry) */
+    cls_node *owed; /* (n_owed) symbols: what the equations of earlier steps were left at */
+    size_t n_owed;  /* n_unknowns for states with temperatures in schemes that carry, else 0 */
     size_t n_unknowns, capacity;
     cls_node *unknown, *residual, *guess; /* (n_unknowns): symbol, equation, cold guess over z0 */
     size_t *of_state; /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */

@@ -61,6 +61,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 #define CLSI_MAX_HALVINGS(sim)     ((sim)->stepper->options.max_halvings)
 #define CLSI_STAGES_OF(sim)        ((int)(sim)->stepper->scheme->n_composition)
 #define CLSI_STAGE_OF(sim, i)      ((sim)->stepper->scheme->composition[i])
+#define CLSI_OWED(sim)             ((int)(sim)->stepper->n_owed)
 #define CLSI_BOOKS(sim)            ((sim)->stepper->books)
 #define CLSI_CARRIES(sim)          ((sim)->stepper->scheme->carries)
 #define CLSI_NORMALISE(sim)        clsi_system_normalise((sim)->stepper->s, (sim)->state)
@@ -70,7 +71,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 
 static inline void clsi_set_inputs(cls_simulator *sim, double t, double h) {
     const clsi_stepper *sp = sim->stepper;
-    double *u = sim->newton.in + sp->nz + 4;
+    double *u = sim->newton.in + sp->nz + 4 + sp->n_owed;
     if (sim->signal) clsi_signal_over(sim->signal, t, h, u, u + sp->nu);
 }
 

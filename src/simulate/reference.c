@@ -2,7 +2,8 @@
  *
  * The variables are z, the native state, with z' = (dy/dz)^-1 y'(z); for z = y that matrix is the
  * identity and is not formed. The Jacobian of y' comes from the graph, too, where z = y. `work` is
- * integrated along. Absolute tolerances follow the size of each component at the start. */
+ * integrated along. Absolute tolerances follow the size of each component at the start, and where that
+ * is next to nothing the size of its motion. */
 #include "simulate/stepper.h"
 #include "base/base.h"
 #include "system/dense.h"
@@ -13,6 +14,9 @@
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
+
+/* Smaller than this at the start, a state and its motion do not set the tolerances. */
+#define LEAST_SIZE 1e-100
 
 struct clsi_reference {
     const cls_system *s;
@@ -215,6 +219,16 @@ static void enter_piece(clsi_reference *r, double t) {
         clsi_signal_at(r->signal, t, r->u0);
 }
 
+/* The largest change of a component by its rate at the start over the step of the system. */
+static double movement(clsi_reference *r, double time) {
+    N_Vector rate = r->absolute; /* free until the tolerances are written */
+    if (right_hand_side(time, r->y, rate, r)) return 0;
+    double largest = 0;
+    for (size_t i = 0; i < r->n_state; i++)
+        largest = fmax(largest, fabs(N_VGetArrayPointer(rate)[i]));
+    return largest * cls_system_default_step(r->s);
+}
+
 cls_status clsi_reference_start(clsi_reference *r, double time, const double *state,
                                 const clsi_signal *signal, cls_error *error) {
     r->signal = signal;
@@ -224,8 +238,13 @@ cls_status clsi_reference_start(clsi_reference *r, double time, const double *st
         y[i] = state[i];
         largest = fmax(largest, fabs(y[i]));
     }
+    /* At or near zero the start says nothing about the size of the motion: what a step of the system's
+     * own size moves it by does, else one. */
+    double moved = movement(r, time);
+    largest = fmin(fmax(largest, moved), 1);
+    if (!(largest > LEAST_SIZE)) largest = 1;
     for (size_t i = 0; i < r->n_state; i++)
-        absolute[i] = 0.01 * r->tolerance * fmax(fabs(y[i]), fmin(largest, 1));
+        absolute[i] = 0.01 * r->tolerance * fmax(fabs(y[i]), largest);
     CVodeFree(&r->cvode);
     r->cvode = CVodeCreate(CV_BDF, r->context);
     if (!r->cvode) return clsi_no_memory(error);

@@ -86,8 +86,10 @@ static cls_status compile(clsi_sensitive *s, const clsi_step *st, size_t n_theta
     inputs[nz + 1] = st->t;
     inputs[nz + 2] = st->h;
     inputs[nz + 3] = st->defect;
-    if (s->nu) memcpy(inputs + nz + 4, st->u0, s->nu * sizeof *inputs);
-    if (s->nu) memcpy(inputs + nz + 4 + s->nu, st->u1, s->nu * sizeof *inputs);
+    size_t n_owed = s->stepper->n_owed, at = nz + 4 + n_owed;
+    for (size_t k = 0; k < n_owed; k++) inputs[nz + 4 + k] = st->owed[k];
+    if (s->nu) memcpy(inputs + at, st->u0, s->nu * sizeof *inputs);
+    if (s->nu) memcpy(inputs + at + s->nu, st->u1, s->nu * sizeof *inputs);
     memcpy(inputs + s->stepper->first_free, theta, n_theta * sizeof *inputs);
     memcpy(inputs + n_base, st->unknown, s->k * sizeof *inputs);
     cls_status status = compile_tangent(s, st, inputs, error);
@@ -274,13 +276,13 @@ static void put(clsi_stride *d, int p, size_t at, size_t n, const double *const 
     for (size_t i = 0; i < n; i++) row[i] = record[i][from];
 }
 
-/* z0, t, h and inputs of the records into program p (what was received and defect stay zero). */
+/* z0, t, h and inputs of the records into program p (what was received, defect and owed stay zero). */
 static void put_base(clsi_stride *d, int p, size_t n, const double *const *record) {
     for (size_t j = 0; j < d->s->nz; j++) put(d, p, j, n, record, j);
     put(d, p, d->s->nz + 1, n, record, d->s->nz);
     put(d, p, d->s->nz + 2, n, record, d->s->nz + 1);
     for (size_t j = 0; j < 2 * d->s->nu; j++)
-        put(d, p, d->s->nz + 4 + j, n, record, d->s->nz + 2 + j);
+        put(d, p, d->s->nz + 4 + d->s->stepper->n_owed + j, n, record, d->s->nz + 2 + j);
 }
 
 static void put_unknowns(clsi_stride *d, int p, size_t n, const double *const *record) {
@@ -331,7 +333,7 @@ static int solve_alone(clsi_stride *d, double *record, int warm) {
     memcpy(nw->in, record, nz * sizeof(double));
     nw->in[nz + 1] = record[nz];
     nw->in[nz + 2] = record[nz + 1];
-    memcpy(nw->in + nz + 4, record + nz + 2, 2 * d->s->nu * sizeof(double));
+    memcpy(nw->in + nz + 4 + sp->n_owed, record + nz + 2, 2 * d->s->nu * sizeof(double));
     if (warm)
         memcpy(nw->in + sp->n_base, record + clsi_record_unknowns(d->s), size);
     else

@@ -129,9 +129,10 @@ static cls_status compile_all(compiler *c) {
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
+    for (size_t k = 0; k < sp->n_owed; k++) c->inputs[sp->nz + 4 + k] = st->owed[k];
     for (size_t k = 0; k < sp->nu; k++) {
-        c->inputs[sp->nz + 4 + k] = st->u0[k];
-        c->inputs[sp->nz + 4 + sp->nu + k] = st->u1[k];
+        c->inputs[sp->nz + 4 + sp->n_owed + k] = st->u0[k];
+        c->inputs[sp->nz + 4 + sp->n_owed + sp->nu + k] = st->u1[k];
     }
     for (size_t i = 0; i < sp->n_free; i++) c->inputs[sp->first_free + i] = c->symbols[i];
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
@@ -150,9 +151,10 @@ static cls_status compile_all(compiler *c) {
 static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols,
                          cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
+    sp->n_owed = st ? st->n_owed : 0;
     sp->nz = sp->s->form->nz;
     sp->nu = sp->s->nu;
-    sp->first_free = sp->nz + 4 + 2 * sp->nu;
+    sp->first_free = sp->nz + 4 + sp->n_owed + 2 * sp->nu;
     sp->n_base = sp->first_free + sp->n_free;
     sp->n_unknowns = k;
     sp->n_positive = st ? st->n_positive : 0;

@@ -6,14 +6,14 @@
 #include "simulate/signal.h"
 #include <clausius/simulate.h>
 
-/* Base inputs of every program of a step: z0 (nz), work and heat received so far, t, h, defect,
+/* Base inputs of every program of a step: z0 (nz), work and heat received so far, t, h, defect, owed,
  * inputs at the start and at the end of the step (nu each), free symbols of the system (parameters
  * that are being learned); unknowns follow. */
 typedef struct clsi_stepper {
     const cls_system *s;
     const clsi_scheme *scheme;
     cls_simulate_options options;
-    size_t nz, nu, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;
+    size_t nz, nu, n_owed, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;
     cls_program *guess; /* base -> cold guess of the unknowns */
     cls_program
         *residual; /* base | unknowns -> r (k), quantities that must be positive; then J (k, k) */

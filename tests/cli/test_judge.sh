@@ -33,6 +33,35 @@ test_the_notes_carry_the_parameters() {
     expect_ok
 }
 
+# Rows far apart see what rounding adds up to. The demo's own motion, as it is and thinned.
+test_laws_hold_however_thin_the_rows() {
+    local every
+    for every in 1 10 1000; do
+        simulate adiabatic-piston --h 0.01 --steps 20000 --every $every -o thin.csv
+        run "$CLAUSIUS" audit thin.csv
+        expect_ok
+    done
+    simulate adiabatic-piston --steps 100000 --every 1000 -o a.csv
+    run "$CLAUSIUS" audit a.csv
+    expect_ok
+}
+
+# Capacities of 1e12 and 1 are no singular matrix.
+test_a_very_cold_body_has_a_heat_capacity() {
+    simulate adiabatic-piston --start "x=0,v.x=0,T1=1e-12,T2=1" --h 1e-9 --steps 10 -o cold.csv
+    run "$CLAUSIUS" audit cold.csv
+    expect_stdout '^ok +heat capacity'
+}
+
+# The size of the start sets the tolerances of the reference, unless it is nothing.
+test_the_reference_begins_at_nothing() {
+    local start
+    for start in "q=0,p.q=0" "q=1e-300,p.q=0" "q=1e-12,p.q=1e-13" "q=0,p.q=1e-20"; do
+        run timeout 60 "$CLAUSIUS" simulate mass-spring --scheme bdf --steps 200 --start "$start" -o zero.csv
+        expect_ok
+    done
+}
+
 test_audit_of_a_system_judges_the_order() {
     local order='[l["value"] for l in d["laws"] if l["name"] == "order"][0]'
     run "$CLAUSIUS" audit adiabatic-piston --steps 100 --json

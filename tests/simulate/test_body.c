@@ -54,7 +54,7 @@ static void kept_without_friction(void **unused) {
         cayley_mu = fmax(cayley_mu, fabs(length(row + MU) - mu0));
     }
     print_message("|mu| %g, |M| of cayley %g (its |mu| %g)\n", worst_mu, worst_M, cayley_mu);
-    assert_true(worst_mu < 1e-13);
+    assert_true(worst_mu < 5e-15); /* rounding does not add up */
     assert_true(worst_M < 1e-13);
     assert_true(cayley_mu > 1e-5 && cayley_mu < 1e-4); /* O(h^2), bounded */
     assert_true(cls_simulator_info(exact).energy_relative < 1e-13);
