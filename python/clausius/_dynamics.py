@@ -107,13 +107,13 @@ class Dynamics(Facts):
         return {**notes, "scheme": options["scheme"], "h": _shortest(options["h"]), "version": _core.version}
 
     @describe("simulate")
-    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, starts=None, threads=0, progress=None, **options):
+    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, starts=None, threads=0, inputs=None, hold="zero", progress=None, **options):
         """Simulates one motion (a Run) or, with `starts`, many (Runs).
 
         `start` is a dict of any of q, v.q or p.q, S or T by name (the rest comes from the system's file), the numbers of a state, or a
         Run, whose last row it then is. `starts` is an array (members, state variables), a list of dicts or a dict of arrays; members
         are shared out to `threads` (0: all cores), the result does not depend on how many. A row is kept every `every` steps, and the
-        last one. `progress` is True, False or a function of (done, total) whose true answer stops; by default a bar on terminals.
+        last one. `inputs` are {"u": (times, values)} of a driven system, held "zero" (the last value) or "linear" between. `progress` is True, False or a function of (done, total) whose true answer stops; by default a bar on terminals.
 
         >>> import clausius as cl
         >>> run = cl.system("pendulum").simulate(start={"q": 1.0}, until=5, h=0.01)
@@ -124,6 +124,8 @@ class Dynamics(Facts):
         if starts is not None:
             if start is not None:
                 raise UsageError("start is one start and starts are many; give one")
+            if inputs:
+                raise UsageError("inputs are for one motion; loop over the starts")
             return self._many(starts, until, steps, every, threads, progress, options)
         time, state = self._begin(start)
         n = self._steps(time, options["h"], steps, until)
@@ -131,7 +133,7 @@ class Dynamics(Facts):
         values = np.empty((len(self.columns), rows))
         watch = Walking(progress)
         try:
-            info, made, stopped = self._simulate(state, time, n, every, values, options, watch)
+            info, made, stopped = self._simulate(state, time, n, every, values, options, watch, self._samples(inputs, hold))
         finally:
             watch.close()
         if made < rows:
@@ -141,6 +143,23 @@ class Dynamics(Facts):
         run = Run(self.columns, values, self, info, self._notes(options))
         self._warn_outside(run)
         return run
+
+    def _samples(self, inputs, hold):
+        """Inputs on one grid of times, in the system's order."""
+        if not inputs:
+            return None
+        if hold not in ("linear", "zero"):
+            raise UsageError(f"hold is linear or zero, got '{hold}'")
+        for name in inputs:
+            if name not in self.inputs:
+                raise UsageError(f"there is no input '{name}'; there are {', '.join(self.inputs) or 'none'}")
+        times = [np.asarray(t, float) for t, _ in inputs.values()]
+        if any(len(t) != len(times[0]) or (t != times[0]).any() for t in times):
+            raise UsageError("all inputs are sampled at the same times")
+        values = np.full((len(self.inputs), len(times[0])), np.nan)
+        for name, (_, value) in inputs.items():
+            values[self.inputs.index(name)] = value
+        return times[0], values, hold == "linear"
 
     def _starts(self, starts):
         if hasattr(starts, "items"):
@@ -254,7 +273,7 @@ class Dynamics(Facts):
 
         def motion(factor):
             run = np.empty((len(self.columns), steps + 1))
-            self._simulate(state, time, factor * steps, factor, run, {**settings, "h": settings["h"] / factor}, None)
+            self._simulate(state, time, factor * steps, factor, run, {**settings, "h": settings["h"] / factor}, None, None)
             return _core.Table.borrow(self.columns, list(run))
 
         tables = [motion(1)]
@@ -267,6 +286,21 @@ class Dynamics(Facts):
             if verdict.laws[-1].passed:
                 break
         return verdict
+
+    # ---- leaving ----
+
+    def export_c(self, path, *, scheme=None, h=None, prefix=None):
+        """The step of a scheme as plain C in a folder, the same bits as here; {"prefix", "scheme", "files", "bytes"}."""
+        return dict(zip(("prefix", "scheme", "files", "bytes"), self._export("c", os.fspath(path), scheme, h or 0.0, prefix, self.source)))
+
+    def export_js(self, path, *, scheme=None, h=None):
+        """The same as one JavaScript module (.mjs)."""
+        return dict(zip(("prefix", "scheme", "files", "bytes"), self._export("js", os.fspath(path), scheme, h or 0.0, None, self.source)))
+
+    def report(self, path, data=None, *, title=None):
+        """One self-contained HTML page: laws, pictures, and, with data, how well it follows them."""
+        data = Data((), ()) if data is None else data if isinstance(data, Data) else as_data(data)
+        self._report(self.source or self.name, os.fspath(path), data.tables, data.names, title)
 
     # ---- text ----
 

@@ -9,10 +9,12 @@
 #include <pthread.h>
 
 #include <clausius/audit.h>
+#include <clausius/export.h>
 #include <clausius/flow.h>
 #include <clausius/identify.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
+#include <clausius/report.h>
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
 #include <clausius/start.h>
@@ -149,6 +151,8 @@ PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *m
 PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_ensemble(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_audit(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_export(PyObject *self, PyObject *args);
+PyObject *core_report(PyObject *self, PyObject *args);
 PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n);
 
 #endif

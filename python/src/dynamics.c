@@ -324,6 +324,8 @@ static PyMethodDef methods[] = {
      "variables)."},
     {"_step", (PyCFunction)(void (*)(void))core_step, METH_FASTCALL, "a step, or its derivatives"},
     {"_shoot", (PyCFunction)(void (*)(void))core_shoot, METH_FASTCALL, "loss and gradients"},
+    {"_export", core_export, METH_VARARGS, "as C or JavaScript"},
+    {"_report", core_report, METH_VARARGS, "as a page"},
     {"_theta", theta, METH_NOARGS, "the learned parameters"},
     {"_write", write_model, METH_O, "the model as a file"},
     {"_model_text", model_text, METH_NOARGS, "what was learned"},

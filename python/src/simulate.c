@@ -18,6 +18,9 @@ typedef struct motion {
     double time, *out, *row; /* out: (columns, rows) */
     uint64_t steps, every, done;
     size_t columns, rows, row_count;
+    size_t n_inputs; /* samples of the inputs, 0: none */
+    const double *input_time, *input_value;
+    cls_hold hold;
     cls_status status;
     cls_error error;
 } motion;
@@ -47,6 +50,9 @@ static void walk(core_work *w) {
     pthread_mutex_lock(&m->owner->making);
     m->status = cls_simulator_create(m->system, &m->options, &m->sim, &m->error);
     pthread_mutex_unlock(&m->owner->making);
+    if (!m->status && m->n_inputs)
+        m->status = cls_simulator_inputs(m->sim, m->n_inputs, m->input_time, m->input_value,
+                                         m->hold, &m->error);
     if (!m->status) m->status = cls_simulator_start(m->sim, m->time, m->state, &m->error);
     while (!m->status) {
         put_row(m);
@@ -84,15 +90,35 @@ static int arguments(Py_ssize_t n, Py_ssize_t wanted, const char *name) {
     return 0;
 }
 
-/* (state, time, steps, every, out (columns, rows), options, progress or None) -> info, rows made.
- * An interrupted motion has fewer rows than asked. */
+/* Samples of inputs: (times, values (inputs, n), hold) or None. */
+static int take_inputs(PyObject *o, motion *m, core_array *time, core_array *value) {
+    if (o == Py_None) return 1;
+    if (!core_array_take(PyTuple_GetItem(o, 0), time)) return 0;
+    if (!core_array_take(PyTuple_GetItem(o, 1), value)) {
+        core_array_release(time);
+        return 0;
+    }
+    m->hold = PyObject_IsTrue(PyTuple_GetItem(o, 2)) ? CLS_HOLD_LINEAR : CLS_HOLD_ZERO;
+    m->n_inputs = (size_t)time->n;
+    m->input_time = time->data;
+    m->input_value = value->data;
+    if ((size_t)value->n == cls_system_input_count(m->system) * m->n_inputs) return 1;
+    core_array_release(time);
+    core_array_release(value);
+    m->n_inputs = 0;
+    core_usage("each input has one value for each of its times");
+    return 0;
+}
+
+/* (state, time, steps, every, out (columns, rows), options, progress or None, inputs or None)
+ * -> info, rows made. An interrupted motion has fewer rows than asked. */
 PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     motion m = {.owner = (core_dynamics *)self,
                 .system = ((core_dynamics *)self)->system,
                 .options = cls_simulate_defaults()};
-    core_array state, out;
+    core_array state, out, time, value;
     PyObject *result = NULL;
-    if (!arguments(n, 7, "_simulate") ||
+    if (!arguments(n, 8, "_simulate") ||
         !core_options_set(core_simulate_options, args[5], &m.options))
         return NULL;
     m.time = PyFloat_AsDouble(args[1]);
@@ -114,7 +140,7 @@ PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     else if ((size_t)state.n != cls_system_state_count(m.system) || !m.every || m.rows != needed)
         core_usage("a state of %zu numbers and room for %llu rows are needed",
                    cls_system_state_count(m.system), (unsigned long long)needed);
-    else {
+    else if (take_inputs(args[7], &m, &time, &value)) {
         m.work = (core_work){.run = walk,
                              .job = &m,
                              .describe = describe_motion,
@@ -129,6 +155,10 @@ PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
         }
     }
     cls_simulator_free(&m.sim);
+    if (m.n_inputs) {
+        core_array_release(&time);
+        core_array_release(&value);
+    }
     free(m.row);
     core_array_release(&state);
     core_array_release(&out);

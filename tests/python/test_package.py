@@ -263,3 +263,37 @@ def test_pictures(piston):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     assert len(piston.simulate(steps=10).plot().axes) >= 6
+
+
+def test_inputs():
+    """A driven swing: the energy is that of the start plus the work of the force."""
+    swing = cl.system("input u\ncoordinate q\nlagrangian v.q^2/2 - q^2/2\nexternal force: q <- u\nstart q = 1, v.q = 0\n")
+    t = np.linspace(0, 10, 101)
+    run = swing.simulate(steps=100, h=0.1, inputs={"u": (t, np.sin(t))})
+    assert swing.inputs == ("u",) and np.allclose(run["u"], np.sin(t)) and abs(run["work"][-1]) > 0.1
+    assert np.allclose(run.energy - run["work"], run.energy[0], rtol=0, atol=1e-13)
+    few = {"u": (t[::50], np.array([0.0, 1.0, 0.0]))}
+    assert np.allclose(swing.simulate(steps=100, h=0.1, inputs=few, hold="linear")["u"], np.interp(t, *few["u"]))
+    assert (swing.simulate(steps=100, h=0.1, inputs=few)["u"][:50] == 0).all()
+    with pytest.raises(cl.UsageError, match="there is no input 'w'"):
+        swing.simulate(steps=1, inputs={"w": (t, t)})
+
+
+def test_leaving(model, truth, tmp_path):
+    found = model.export_c(tmp_path / "c")
+    assert found["files"] == len(list((tmp_path / "c").iterdir())) and found["scheme"] == "discrete-gradient"
+    model.export_js(tmp_path / "m.mjs")
+    model.report(tmp_path / "page.html", truth)
+    assert "<html" in (tmp_path / "page.html").read_text()[:500]
+
+
+def test_stubs_are_those_of_the_tables():
+    """The .pyi file is made from the tables of options; when one changed, `python -m clausius._stubs` makes it anew."""
+    import ast
+    import pathlib
+
+    from clausius import _stubs
+
+    kept = pathlib.Path(cl.__file__).with_name("__init__.pyi").read_text()
+    ast.parse(kept)
+    assert kept == _stubs.text() and "epochs: int = 0" in kept

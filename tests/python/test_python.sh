@@ -22,7 +22,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tests=$PWD/tests/python
 cp -r "$tests" "$work/tests"
-mkdir "$work/tests/examples"
+mkdir "$work/tests/examples" "$work/tests/docs"
+cp docs/python/*.md "$work/tests/docs/"
 cp examples/*.ipynb "$work/tests/examples/" 2>/dev/null
 # No library of the machine is to be found but the C library's own.
 needed=$(ldd "$fresh"/lib/python3*/site-packages/clausius/_core.abi3.so | awk '{print $1}' | grep -vE '^(linux-vdso|libm\.|libc\.|/lib64/ld-|libgomp)' | tr '\n' ' ')
