@@ -20,7 +20,12 @@ static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_erro
     o.prefix = cli_value(a, "prefix");
     o.source = a->words[1];
     o.start = m->state;
+    uint64_t fmi = 2;
     cls_status status = o.scheme ? cli_check_scheme(o.scheme, error) : CLS_OK;
+    if (!status) status = cli_integer(a, "fmi", 2, &fmi, error);
+    if (!status && (fmi > 3 || (cli_given(a, "fmi") && strcmp(a->words[0], "fmu") != 0)))
+        status = cli_fail(error, CLS_USAGE, "--fmi is 2 or 3, and for fmu only");
+    o.fmi = (int)fmi;
     if (!status) status = cli_positive(a, "h", &o.h, error);
     if (!status) status = cls_export(a->words[0], m->system, m->model, &o, out, &info, error);
     if (status) return status;
@@ -33,6 +38,8 @@ static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_erro
     if (!cli_given(a, "quiet"))
         fprintf(stderr, "%s by %s as %s: %s, %zu file%s, %zu bytes\n", a->words[1], info.scheme,
                 a->words[0], out, info.files, info.files == 1 ? "" : "s", info.bytes);
+    if (!cli_given(a, "quiet") && !strcmp(a->words[0], "fmu") && !info.binaries)
+        cli_notice("no C compiler (cc, or the one in $CC) made a binary: the FMU has sources only");
     return CLS_OK;
 }
 
@@ -53,10 +60,11 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 }
 
 static const cli_option options[] = {
-    {"output", 'o', "PATH", "a directory for c, a file .mjs for js"},
+    {"output", 'o', "PATH", "a directory for c, a file .mjs for js, a file .fmu for fmu"},
     {"scheme", 0, "NAME", "the scheme of the step (default: as simulate takes)"},
     {"h", 0, "H", "the default step"},
     {"prefix", 0, "NAME", "what all names in C begin with (default: the system's name)"},
+    {"fmi", 0, "2|3", "the version of FMI (default 2)"},
     {"set", 0, "LIST", "parameter values, \"m=2, k=1\""},
     {"start", 0, "LIST", "the default start, \"x=0, v.x=-0.5\""},
     {"json", 0, NULL, "one JSON object: target, output, prefix, scheme, files, bytes"},
@@ -66,15 +74,17 @@ static const cli_option options[] = {
 
 const cli_command cli_export = {
     .name = "export",
-    .doc = "a system or a model as C source or as a JavaScript module",
-    .usage = "c|js SYSTEM|MODEL -o PATH [options]",
+    .doc = "a system or a model as C source, as a JavaScript module or as an FMU",
+    .usage = "c|js|fmu SYSTEM|MODEL -o PATH [options]",
     .examples = "  clausius export c adiabatic-piston -o piston\n"
                 "  clausius export c learned.safetensors -o learned --prefix gas\n"
-                "  clausius export js pendulum -o pendulum.mjs\n",
+                "  clausius export js pendulum -o pendulum.mjs\n"
+                "  clausius export fmu adiabatic-piston --fmi 3 -o piston.fmu\n",
     .notes = "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
              "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
              "same bits as simulate. js writes one ES module without imports: `info`, and a class\n"
-             "`Model` with start, step, row.\n",
+             "`Model` with start, step, row. fmu writes FMI 2.0 or 3.0, model exchange and\n"
+             "co-simulation in one file, with sources and a binary made by cc (or $CC).\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

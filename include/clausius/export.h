@@ -22,13 +22,14 @@ typedef struct cls_export_options {
     double h;            /* the default step; 0: the system's */
     const char *prefix;  /* of all names in C; NULL: made from the system's name */
     const char *source;  /* what the user called it: a built-in name or a path; NULL: the name */
+    int fmi;             /* version of FMI: 2 or 3; 0: 2 */
     const double *start; /* (state_count) the default start; NULL: the system's own */
     const char *version; /* notes for the reader; NULL: cls_version() */
 } cls_export_options;
 
 CLS_API cls_export_options cls_export_defaults(void);
 
-/* The targets: "c" (a directory), "js" (a file .mjs). */
+/* The targets: "c" (a directory), "js" (a file .mjs), "fmu" (a file .fmu). */
 CLS_API size_t cls_export_target_count(void);
 CLS_API const char *cls_export_target_name(size_t i);
 CLS_API const char *cls_export_target_doc(size_t i); /* one line */
@@ -38,6 +39,7 @@ typedef struct cls_export_info {
     char prefix[64];
     const char *scheme; /* borrowed from the table of schemes */
     size_t files, bytes;
+    int binaries; /* fmu: platforms that it has a binary for */
 } cls_export_info;
 
 /* `model` is NULL for a system; its system is s otherwise. */

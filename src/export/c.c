@@ -111,12 +111,12 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
         "    double defect, step_entropy, energy_scale;\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
-        "    double saved[%zu], history[%zu];\n    int history_length[%zu];\n"
+        "    double saved[%zu], history[%zu], input[%zu];\n    int history_length[%zu];\n"
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
         e->prefix, 2 * e->n_state, e->upper, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, 2 * e->n_state, sp->nz + 2 + sp->nu,
         (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one,
-        stages, e->prefix, e->prefix, e->prefix);
+        at_least(sp->nu, 1), stages, e->prefix, e->prefix, e->prefix);
 }
 
 static void append_statuses(clsi_text *out, const clsi_export *e) {
@@ -125,11 +125,13 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
     if (sentence[0]) clsi_text_printf(out, "    %s_%s, /* %s */\n", e->upper, #name, sentence);
     CLSI_TROUBLES(STATUS)
 #undef STATUS
-    clsi_text_printf(out,
-                     "    %s_BAD_START, /* not a possible state */\n"
-                     "    %s_BAD_STEP,  /* the step must be a positive number */\n"
-                     "    %s_STATUS_COUNT\n} %s_status;\n\n",
-                     e->upper, e->upper, e->upper, e->prefix);
+    clsi_text_printf(
+        out,
+        "    %s_BAD_START, /* not a possible state */\n"
+        "    %s_BAD_STEP,  /* the step must be a positive number */\n"
+        "    %s_BAD_INPUT, /* there is no such input or parameter, or no such value */\n"
+        "    %s_STATUS_COUNT\n} %s_status;\n\n",
+        e->upper, e->upper, e->upper, e->upper, e->prefix);
 }
 
 static const char functions[] =
@@ -147,7 +149,18 @@ static const char functions[] =
     "double $_energy(const $ *m);\n"
     "double $_entropy(const $ *m);\n"
     "double $_work(const $ *m);         /* done on it by forces from outside, since the start */\n"
+    "double $_heat(const $ *m);         /* from heat sources and reservoirs, since the start */\n"
+    "/* An input ($$_INPUT_...) keeps its value until it gets another; all begin with 0. */\n"
+    "$_status $_set_input($ *m, int k, double value);\n"
+    "double $_input(const $ *m, int k);\n"
     "double $_energy_error(const $ *m); /* energy minus work, against the start */\n"
+    "/* The motion in continuous time: rates of the state ($$_STATES numbers), their slopes in\n"
+    " * it and in the inputs ($$_STATES, $$_STATES + $$_INPUTS), and those of the outputs "
+    "($$_COLUMNS,\n"
+    " * $$_STATES + $$_INPUTS), row after row. */\n"
+    "$_status $_rates(const $ *m, double *rate);\n"
+    "$_status $_jacobian(const $ *m, double *slope);\n"
+    "void $_row_jacobian(const $ *m, double *slope);\n"
     "const char *$_reason($_status status); /* a sentence for a person */\n"
     "size_t $_size(void); /* of the struct, for those who cannot see it */\n";
 
@@ -166,6 +179,11 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
                      at_least(sp->scheme->n_composition, 1), e->upper,
                      CLSI_MONITOR_INVARIANTS + e->s->n_invariants, e->upper,
                      fmin(ceil(cls_system_default_until(e->s) / sp->options.h - 1e-9), 1e9));
+    clsi_text_printf(out, "enum { %s_HAS_HEAT = %d, %s_RECEIVERS = %d };\n", e->upper,
+                     e->s->has_heat != 0, e->upper, (e->s->has_work != 0) + (e->s->has_heat != 0));
+    append_labels(out, e, "INPUT", e->n_inputs, e->inputs);
+    clsi_text_printf(out, "enum { %s_CORE = %zu, %s_IDENTITY = %d };\n", e->upper, sp->nz, e->upper,
+                     e->identity);
     append_labels(out, e, "STATE", e->n_state, e->states);
     append_labels(out, e, "COLUMN", e->n_columns, e->columns);
     clsi_text_append(out, "\n");
@@ -178,7 +196,7 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
 
 /* ---- the source ---- */
 
-static void append_string(clsi_text *out, const char *text) {
+void clsi_append_string(clsi_text *out, const char *text) {
     clsi_text_append(out, "\"");
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
         if (*c < 32 || *c > 126 || *c == '"' || *c == '\\' || *c == '?')
@@ -230,27 +248,32 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     static const char *const names[] = {"system", "scheme", "version"};
     for (size_t k = 0; k < 3; k++) {
         clsi_text_printf(out, "const char %s_%s[] = ", e->prefix, names[k]);
-        append_string(out, texts[k]);
+        clsi_append_string(out, texts[k]);
         clsi_text_append(out, ";\n");
     }
     clsi_text_printf(out, "const char *const %s_columns[%s_COLUMNS] = {", e->prefix, e->upper);
     for (size_t k = 0; k < e->n_columns; k++) {
         clsi_text_append(out, k ? ", " : "");
-        append_string(out, e->columns[k].name);
+        clsi_append_string(out, e->columns[k].name);
     }
     clsi_text_append(out, "};\nstatic const char *const clsi_reasons[] = {");
 #define SENTENCE(name, sentence)                                                                   \
-    append_string(out, sentence[0] ? sentence : "all is well");                                    \
+    clsi_append_string(out, sentence[0] ? sentence : "all is well");                               \
     clsi_text_append(out, ",\n    ");
     CLSI_TROUBLES(SENTENCE)
 #undef SENTENCE
     clsi_text_append(out, "\"this is not a possible state\",\n    \"the step must be a positive "
-                          "number\"};\nstatic const double clsi_default_step = ");
+                          "number\",\n    \"there is no such input or parameter, or it cannot have "
+                          "this value\"};\nstatic const double clsi_default_step = ");
     clsi_append_number(out, e->sp->options.h);
     clsi_text_append(out, ";\n");
     append_numbers(out, "clsi_default_start", e->n_state, e->start);
     clsi_text_printf(out, "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
                      column_of(e, "energy"), column_of(e, "entropy"));
+    clsi_text_append(out, "static const int clsi_account_column[] = {");
+    for (size_t k = e->sp->nz; k < e->n_state; k++)
+        clsi_text_printf(out, "%d, ", column_of(e, e->states[k].name));
+    clsi_text_append(out, "-1};\n");
     append_limits(out, e);
 }
 
@@ -275,11 +298,10 @@ static cls_status append_programs(clsi_text *out, clsi_export *e, cls_error *err
     struct {
         const char *name;
         const cls_program *program;
-    } whole[] = {{"clsi_guess", sp->guess},
-                 {"clsi_next", sp->next},
-                 {"clsi_monitor", sp->monitor},
-                 {"clsi_scale", sp->scale},
-                 {"clsi_row", clsi_system_row_program(e->s)}};
+    } whole[] = {{"clsi_guess", sp->guess},        {"clsi_next", sp->next},
+                 {"clsi_monitor", sp->monitor},    {"clsi_scale", sp->scale},
+                 {"clsi_rate", e->rate},           {"clsi_slope", e->slope},
+                 {"clsi_row_slope", e->row_slope}, {"clsi_row", clsi_system_row_program(e->s)}};
     const cls_program *all[sizeof whole / sizeof *whole + 2] = {sp->residual, sp->guard};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) all[k + 2] = whole[k].program;
     clsi_programs_emit_fields(sizeof all / sizeof *all, all, out);
@@ -301,6 +323,16 @@ cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) 
         "/* $.c: see $.h. The numerical methods are those of clausius, to the bit. "
         "*/\n#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
         "#include <string.h>\n\n"
+        "/* A library for any x86-64 Linux: the versions of these functions that\n"
+        " * old C libraries have too (they compute the same). */\n"
+        "#if defined(CLSI_OLD_GLIBC) && defined(__x86_64__) && "
+        "defined(__gnu_linux__)\n"
+        "__asm__(\".symver exp,exp@GLIBC_2.2.5\");\n"
+        "__asm__(\".symver log,log@GLIBC_2.2.5\");\n"
+        "__asm__(\".symver pow,pow@GLIBC_2.2.5\");\n"
+        "__asm__(\".symver hypot,hypot@GLIBC_2.2.5\");\n"
+        "__asm__(\".symver fmod,fmod@GLIBC_2.2.5\");\n"
+        "__asm__(\".symver exp2,exp2@GLIBC_2.2.5\");\n#endif\n\n"
         "/* a*b + c is rounded twice, as clausius does. */\n"
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
         "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"

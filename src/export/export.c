@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const clsi_target *const targets[] = {&clsi_target_c, &clsi_target_js};
+static const clsi_target *const targets[] = {&clsi_target_c, &clsi_target_js, &clsi_target_fmu};
 enum { n_targets = sizeof targets / sizeof *targets };
 
 cls_export_options cls_export_defaults(void) {
@@ -39,6 +39,7 @@ static const char *unit_of(const cls_system *s, const char *name) {
     if (!unit) unit = unit_in(s->n, s->momentum, name);
     if (!unit) unit = unit_in(s->m, s->entropy, name);
     if (!unit) unit = unit_in(s->m, s->temperature, name);
+    if (!unit) unit = unit_in(s->nu, s->input, name);
     return strcmp(name, "time") ? unit : "s";
 }
 
@@ -58,7 +59,10 @@ static cls_status name_all(clsi_export *e, cls_error *error) {
     e->n_columns = cls_system_column_count(e->s);
     e->states = clsi_calloc(e->n_state, sizeof *e->states);
     e->columns = clsi_calloc(e->n_columns, sizeof *e->columns);
-    if (!e->states || !e->columns ||
+    e->n_inputs = cls_system_input_count(e->s);
+    e->inputs = clsi_calloc(e->n_inputs, sizeof *e->inputs);
+    if (!e->states || !e->columns || !e->inputs ||
+        !label_all(e->s, e->n_inputs, cls_system_input_name, e->inputs) ||
         !label_all(e->s, e->n_state, cls_system_state_name, e->states) ||
         !label_all(e->s, e->n_columns, cls_system_column, e->columns))
         return clsi_no_memory(error);
@@ -107,12 +111,24 @@ static cls_status begin(clsi_export *e, cls_error *error) {
 
 enum { TRIED = 10000 }; /* steps at most: a fraction of a second */
 
+/* Inputs that have no formula begin with 0, as in the exported code. */
+static cls_status hold_inputs(const clsi_export *e, cls_simulator *sim, cls_error *error) {
+    const double times[] = {0, 1};
+    if (!e->n_inputs) return CLS_OK;
+    double *zeros = clsi_calloc(2 * e->n_inputs, sizeof *zeros);
+    if (!zeros) return clsi_no_memory(error);
+    cls_status status = cls_simulator_inputs(sim, 2, times, zeros, CLS_HOLD_ZERO, error);
+    free(zeros);
+    return status;
+}
+
 /* A motion from the default start, for what Newton costs and what the laws say. One that fails is
  * told, not refused: a user may start elsewhere. */
 static cls_status try_it(clsi_export *e, cls_error *error) {
     cls_simulator *sim = NULL;
     double steps = ceil(cls_system_default_until(e->s) / e->sp->options.h);
     cls_status status = clsi_simulator_attach(e->sp, &sim, error);
+    if (status == CLS_OK) status = hold_inputs(e, sim, error);
     if (status == CLS_OK) status = cls_simulator_start(sim, 0, e->start, error);
     if (status == CLS_OK) {
         (void)cls_simulator_advance(sim, (uint64_t)fmax(1, fmin(steps, TRIED)), NULL);
@@ -141,6 +157,7 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     cls_status status = name_all(e, error);
     if (status == CLS_OK) status = compile(e, error);
     if (status == CLS_OK) status = begin(e, error);
+    if (status == CLS_OK) status = clsi_export_rates(e, error);
     if (status == CLS_OK) status = try_it(e, error);
     if (status == CLS_OK)
         *out = e;
@@ -159,7 +176,13 @@ void clsi_export_free(clsi_export **export) {
     if (!e) return;
     free_labels(e->n_state, e->states);
     free_labels(e->n_columns, e->columns);
+    free_labels(e->n_inputs, e->inputs);
     clsi_stepper_free(&e->sp);
+    cls_program_free(&e->rate);
+    cls_program_free(&e->slope);
+    cls_program_free(&e->row_slope);
+    free(e->row_needs);
+    free(e->rate_needs);
     free(e->start);
     free(e);
     *export = NULL;

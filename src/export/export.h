@@ -23,9 +23,15 @@ typedef struct clsi_export {
     const char *source;
     size_t n_state, n_columns;
     clsi_label *states, *columns; /* (n_state), (n_columns) */
-    double *start;                /* (n_state) */
-    size_t n_kept, n_guard_kept;  /* results that cross the stages of residual and guard */
-    uint64_t tried_steps;         /* of the system's own motion, for what Newton cost there */
+    size_t n_inputs;
+    clsi_label *inputs; /* (n_inputs) in the order of the system's */
+    double *start;      /* (n_state) */
+    int identity;       /* the state is y = (q, p, S) itself (rates.c) */
+    cls_program *rate, *slope, *row_slope;
+    unsigned char *rate_needs;   /* (n_state, nz) does the rate depend on the state? */
+    unsigned char *row_needs;    /* (n_columns, nz) does the column depend on the state? */
+    size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
+    uint64_t tried_steps;        /* of the system's own motion, for what Newton cost there */
     int worst_iterations, deepest_halving;
     double energy_error, entropy_min_step;
     uint64_t entropy_falls;
@@ -35,6 +41,9 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
                               const cls_export_options *options, clsi_export **out,
                               cls_error *error);
 void clsi_export_free(clsi_export **e);
+
+/* ---- rates.c ---- */
+cls_status clsi_export_rates(clsi_export *e, cls_error *error);
 
 /* ---- names.c ---- */
 
@@ -69,6 +78,7 @@ void clsi_outputs_clear(clsi_outputs *o);
 
 /* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
+void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
 /* Where a start may lie: of coordinates, and of temperatures where these are states. */
 double clsi_state_limit(const clsi_export *e, size_t k, int high);
 /* The whole module as text; renames the export. */
@@ -87,10 +97,11 @@ typedef struct clsi_target {
     const char *name, *doc;
     cls_status (*write)(clsi_export *e, const char *path, cls_export_info *info, cls_error *error);
 } clsi_target;
-extern const clsi_target clsi_target_c, clsi_target_js;
+extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_newton_text[], clsi_step_text[], clsi_export_model_text[],
-    clsi_export_main_text[], clsi_export_prelude_text[];
+    clsi_export_main_text[], clsi_export_prelude_text[], clsi_export_fmu_text[],
+    clsi_export_fmi2_text[], clsi_export_fmi3_text[];
 
 #endif

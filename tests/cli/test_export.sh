@@ -52,6 +52,36 @@ test_networks_are_arrays_and_loops() {
     expect_stdout ': 201 rows'
 }
 
+test_fmu_by_fmpy() {
+    local python=$CLAUSIUS_BUILD/fmpy/bin/python v
+    "$python" -c 'import fmpy' 2>/dev/null || skip "no FMPy in build/fmpy (tools/fmpy-env build/fmpy, or make check-long)"
+    "$CLAUSIUS" simulate adiabatic-piston --steps 30 --quiet -o rows.csv
+    for v in 2 3; do
+        run "$CLAUSIUS" export fmu adiabatic-piston --fmi $v -o piston.fmu
+        expect_ok
+        run "$python" "$SOURCE/tests/export/check_fmu.py" piston.fmu rows.csv
+        expect_ok
+        expect_stdout 'same bits, 0 messages'
+    done
+}
+
+test_fmu_has_sources_and_needs_an_old_c_library_only() {
+    command -v unzip >/dev/null || skip "no unzip"
+    run "$CLAUSIUS" export fmu pendulum -o p.fmu
+    expect_ok
+    unzip -q p.fmu
+    expect gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -O1 -shared -fPIC sources/*.c -lm -o own.so
+    expect test ! -e p.fmu.tmp
+    [[ $(uname -m) == x86_64 ]] || skip "the names of versions are those of x86-64"
+    objdump -T binaries/linux64/pendulum.so | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 >newest
+    expect_in_file '^GLIBC_2\.([0-9]|1[0-9])(\.|$)' newest
+    run "$CLAUSIUS" export fmu pendulum -o no/such/place.fmu
+    expect_exit 5
+    run "$CLAUSIUS" export fmu pendulum --fmi 4 -o q.fmu
+    expect_exit 2
+    expect test ! -e q.fmu
+}
+
 test_names_are_mapped() {
     run "$CLAUSIUS" export c pendulum -o p --prefix swing --quiet
     expect_ok
@@ -66,7 +96,7 @@ test_what_cannot_be_exported_is_refused() {
     expect test ! -e p
     run "$CLAUSIUS" export cc pendulum -o p
     expect_exit 2
-    expect_stderr "'cc' is no kind of export; there are c, js"
+    expect_stderr "'cc' is no kind of export; there are c, js, fmu"
     run "$CLAUSIUS" export c pendulum
     expect_exit 2
     expect_stderr 'say where it goes: -o DIR'

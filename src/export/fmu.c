@@ -1,0 +1,398 @@
+/* The target `fmu`: FMI 2.0 or 3.0, model exchange and co-simulation in one file, with sources and a
+ * binary for this platform (by the C compiler `cc`, or the one in $CC; without one the FMU has its
+ * sources only). The archive is written by libzip under a temporary name and takes its own at the
+ * end; the same export gives the same bytes of everything but the binary. */
+#include "export/fmu.h"
+#include "expr/program.h"
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zip.h>
+
+extern char **environ;
+
+/* ---- variables ---- */
+
+static int is_state_name(const clsi_export *e, const char *name) {
+    for (size_t k = 0; k < e->n_state; k++)
+        if (!strcmp(e->states[k].name, name)) return 1;
+    return 0;
+}
+
+static int is_free_input(const clsi_export *e, const char *name) {
+    for (size_t k = 0; k < e->n_inputs; k++)
+        if (!strcmp(e->inputs[k].name, name)) return !cls_system_input_is_given(e->s, k);
+    return 0;
+}
+
+/* What formulas contain, states and inputs, among all states and inputs; the entropy contains that
+ * of the outside, an account. */
+static void copy_needs(clsi_fmu *f, size_t k, const unsigned char *needs) {
+    const clsi_export *e = f->e;
+    unsigned char *to = f->depends + k * f->width;
+    memcpy(to, needs, e->sp->nz);
+    memcpy(to + e->n_state, needs + e->sp->nz, e->sp->nu);
+    if (e->s->has_heat && !strcmp(f->variables[k].name, "entropy")) to[e->n_state - 1] = 1;
+}
+
+static void describe(clsi_fmu_variable *v, const char *format, const char *name) {
+    snprintf(v->description, sizeof v->description, format, name);
+}
+
+static void add_states(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    for (size_t k = 0; k < e->n_state; k++) {
+        clsi_fmu_variable *v = &f->variables[f->n++];
+        *v = (clsi_fmu_variable){.name = e->states[k].name,
+                                 .unit = e->states[k].unit,
+                                 .causality = "output",
+                                 .variability = "continuous",
+                                 .initial = "exact",
+                                 .has_start = 1,
+                                 .start = e->start[k]};
+        describe(v, k < e->sp->nz ? "state %s" : "account %s, part of the state", v->name);
+        f->depends[(1 + k) * f->width + k] = 1;
+    }
+}
+
+static int add_derivatives(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    for (size_t k = 0; k < e->n_state; k++) {
+        clsi_text name = {0};
+        clsi_text_printf(&name, "der(%s)", e->states[k].name);
+        clsi_fmu_variable *v = &f->variables[f->n++];
+        *v = (clsi_fmu_variable){.owned = clsi_text_take(&name),
+                                 .causality = "local",
+                                 .variability = "continuous",
+                                 .initial = "calculated",
+                                 .derivative_of = 1 + k};
+        if (!(v->name = v->owned)) return 0;
+        describe(v, "rate of %s", e->states[k].name);
+        copy_needs(f, f->n - 1, e->rate_needs + k * (e->sp->nz + e->sp->nu));
+    }
+    return 1;
+}
+
+static void add_outputs(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    size_t nz = e->sp->nz, energy = 0;
+    size_t receivers = (size_t)(e->s->has_work != 0) + (e->s->has_heat != 0);
+    for (size_t k = 1; k < e->n_columns; k++) {
+        if (!strcmp(e->columns[k].name, "energy")) energy = k;
+        if (is_state_name(e, e->columns[k].name) || is_free_input(e, e->columns[k].name)) continue;
+        clsi_fmu_variable *v = &f->variables[f->n];
+        *v = (clsi_fmu_variable){.name = e->columns[k].name,
+                                 .unit = e->columns[k].unit,
+                                 .causality = "output",
+                                 .variability = "continuous",
+                                 .initial = "calculated"};
+        describe(v, "%s, from the state", v->name);
+        copy_needs(f, f->n, e->row_needs + k * (nz + e->sp->nu));
+        f->output_column[f->n_outputs++] = k;
+        f->n++;
+    }
+    clsi_fmu_variable *v = &f->variables[f->n];
+    *v = (clsi_fmu_variable){.name = "energy_error",
+                             .causality = "output",
+                             .variability = "continuous",
+                             .initial = "calculated"};
+    describe(v, "%s minus what came in, against the start", "energy");
+    if (energy) copy_needs(f, f->n, e->row_needs + energy * (nz + e->sp->nu));
+    for (size_t s = nz; s < e->n_state; s++) f->depends[f->n * f->width + s] = s < nz + receivers;
+    f->n++;
+}
+
+/* Inputs that have no formula. */
+static void add_inputs(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    for (size_t k = 0; k < e->n_inputs; k++) {
+        if (cls_system_input_is_given(e->s, k)) continue;
+        clsi_fmu_variable *v = &f->variables[f->n++];
+        *v = (clsi_fmu_variable){.name = e->inputs[k].name,
+                                 .unit = e->inputs[k].unit,
+                                 .causality = "input",
+                                 .variability = "continuous",
+                                 .has_start = 1};
+        describe(v, "input %s, held over a step", v->name);
+        f->input[f->n_inputs++] = k;
+    }
+}
+
+static cls_status create(clsi_fmu *f, cls_error *error) {
+    const clsi_export *e = f->e;
+    size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs;
+    f->width = e->n_state + e->sp->nu;
+    f->input = clsi_calloc(e->n_inputs, sizeof *f->input);
+    f->variables = clsi_calloc(room, sizeof *f->variables);
+    f->output_column = clsi_calloc(e->n_columns, sizeof *f->output_column);
+    f->depends = clsi_calloc(room * f->width, 1);
+    if (!f->variables || !f->output_column || !f->depends || !f->input)
+        return clsi_no_memory(error);
+    f->variables[f->n++] = (clsi_fmu_variable){.name = "time",
+                                               .unit = "s",
+                                               .description = "time",
+                                               .causality = "independent",
+                                               .variability = "continuous"};
+    add_states(f);
+    if (!add_derivatives(f)) return clsi_no_memory(error);
+    add_outputs(f);
+    add_inputs(f);
+    return CLS_OK;
+}
+
+static void clear(clsi_fmu *f) {
+    for (size_t k = 0; f->variables && k < f->n; k++) free(f->variables[k].owned);
+    free(f->variables);
+    free(f->output_column);
+    free(f->depends);
+    free(f->input);
+}
+
+/* ---- sources ---- */
+
+/* FNV-1a, twice with different starts: the same export has the same token, another one another. */
+static void make_token(clsi_fmu *f, const char *source, const char *header) {
+    uint64_t a = 14695981039346656037u, b = a ^ 0x5bd1e995u;
+    for (const char *texts[] = {source, header, NULL}, **t = texts; *t; t++)
+        for (const char *c = *t; *c; c++) {
+            a = (a ^ (unsigned char)*c) * 1099511628211u;
+            b = (b ^ ((unsigned char)*c + 1u)) * 1099511628211u;
+        }
+    snprintf(f->token, sizeof f->token, "{%08x-%04x-%04x-%04x-%012llx}", (unsigned)(a >> 32),
+             (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xffff), (unsigned)(b >> 48),
+             (unsigned long long)(b & 0xffffffffffffu));
+}
+
+static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
+    const clsi_export *e = f->e;
+    clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
+                     e->prefix, f->version, cls_version());
+    clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
+    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_PARAMETERS = 0, %s_FREE_INPUTS = %zu };\n",
+                     e->upper, f->n_outputs, e->upper, e->upper, f->n_inputs);
+    clsi_text_printf(out, "static const int %s_free_inputs[] = {", e->prefix);
+    for (size_t k = 0; k < f->n_inputs; k++) clsi_text_printf(out, "%zu, ", f->input[k]);
+    clsi_text_append(out, "0};\n");
+    clsi_text_printf(out, "static const char %s_token[] = \"%s\";\n", e->prefix, f->token);
+    clsi_text_printf(out, "static const double %s_default_step = ", e->prefix);
+    clsi_append_number(out, e->sp->options.h);
+    clsi_text_printf(out, ";\nstatic const int %s_output_columns[] = {", e->prefix);
+    for (size_t k = 0; k < f->n_outputs; k++) clsi_text_printf(out, "%zu, ", f->output_column[k]);
+    int energy = -1;
+    for (size_t k = 0; k < e->n_columns; k++)
+        if (!strcmp(e->columns[k].name, "energy")) energy = (int)k;
+    clsi_text_printf(out, "0};\nstatic const int %s_energy_column = %d;\n", e->prefix, energy);
+    clsi_text_printf(out, "static const char *const %s_variables[] = {", e->prefix);
+    for (size_t k = 0; k < f->n; k++) {
+        clsi_text_append(out, k ? ", " : "");
+        clsi_append_string(out, f->variables[k].name);
+    }
+    clsi_text_append(out, "};\n\n");
+    clsi_append_template(
+        out, e,
+        "static double $_parameter(const $ *m, int k) {\n    (void)m, (void)k;\n    return "
+        "0;\n}\n\n"
+        "static $_status $_set_parameter($ *m, int k, double x) {\n    (void)m, (void)k, (void)x;\n"
+        "    return $$_BAD_INPUT;\n}\n\n");
+    clsi_append_template(out, e, clsi_export_fmu_text);
+    clsi_append_template(out, e, f->version == 3 ? clsi_export_fmi3_text : clsi_export_fmi2_text);
+}
+
+/* ---- the binary ---- */
+
+/* "" when there is no name for this machine. */
+static void platform_name(int version, char out[64]) {
+    struct utsname u;
+    out[0] = 0;
+    if (uname(&u) != 0 || strcmp(u.sysname, "Linux") != 0) return;
+    if (version == 2 && !strcmp(u.machine, "x86_64"))
+        snprintf(out, 64, "linux64");
+    else
+        snprintf(out, 64, "%.40s-linux", u.machine);
+}
+
+static int run_compiler(const char *directory, const char *prefix, int version) {
+    char source[160], wrapper[160], library[160];
+    const char *cc = getenv("CC");
+    snprintf(source, sizeof source, "%s/%s.c", directory, prefix);
+    snprintf(wrapper, sizeof wrapper, "%s/fmi%d.c", directory, version);
+    snprintf(library, sizeof library, "%s/%s.so", directory, prefix);
+    const char *arguments[] = {cc && *cc ? cc : "cc",
+                               "-std=c99",
+                               "-O2",
+                               "-fPIC",
+                               "-shared",
+                               "-s",
+                               "-ffp-contract=off",
+                               "-fno-math-errno",
+                               "-fvisibility=hidden",
+                               "-DCLSI_OLD_GLIBC",
+                               "-o",
+                               library,
+                               source,
+                               wrapper,
+                               "-lm",
+                               NULL};
+    pid_t child;
+    int status = -1;
+    if (posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ) != 0)
+        return 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void remove_all(const clsi_outputs *files, const char *directory, const char *library) {
+    char path[256];
+    for (size_t k = 0; k < files->n; k++) {
+        snprintf(path, sizeof path, "%s/%s", directory, files->list[k].name);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/%s", directory, library);
+    unlink(path);
+    rmdir(directory);
+}
+
+/* The sources compiled in a directory of their own; *data stays NULL where that fails. */
+static cls_status build_binary(const clsi_fmu *f, const clsi_outputs *sources, char **data,
+                               size_t *length, cls_error *error) {
+    char directory[] = "/tmp/clausius-fmu-XXXXXX", library[96], path[160];
+    cls_export_info ignored = {0};
+    *data = NULL;
+    if (!mkdtemp(directory)) return CLS_OK;
+    snprintf(library, sizeof library, "%s.so", f->e->prefix);
+    snprintf(path, sizeof path, "%s/%s", directory, library);
+    cls_status status = clsi_outputs_write(sources, directory, &ignored, error);
+    if (status == CLS_OK && run_compiler(directory, f->e->prefix, f->version))
+        status = clsi_read_file(path, (size_t)1 << 30, data, length, error);
+    remove_all(sources, directory, library);
+    return status;
+}
+
+/* ---- the archive ---- */
+
+static int add_file(zip_t *archive, const char *folder, const char *name, const void *data,
+                    size_t length) {
+    char path[256];
+    snprintf(path, sizeof path, "%s%s", folder, name);
+    zip_source_t *source = zip_source_buffer(archive, data, length, 0);
+    if (!source) return 0;
+    zip_int64_t at = zip_file_add(archive, path, source, ZIP_FL_ENC_UTF_8);
+    if (at < 0) {
+        zip_source_free(source);
+        return 0;
+    }
+    return zip_file_set_mtime(archive, (zip_uint64_t)at, 315532800, 0) == 0; /* 1980 */
+}
+
+static cls_status write_archive(const clsi_outputs *files, const char *folder, const char *binary,
+                                size_t length, const char *path, cls_export_info *info,
+                                cls_error *error) {
+    int code = 0;
+    zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+    if (!archive) {
+        zip_error_t why;
+        zip_error_init_with_code(&why, code);
+        cls_status status =
+            clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, zip_error_strerror(&why));
+        zip_error_fini(&why);
+        return status;
+    }
+    int good = 1;
+    for (size_t k = 0; k < files->n; k++) {
+        const clsi_output *one = &files->list[k];
+        good = good && add_file(archive, "", one->name, one->text.data, one->text.length);
+        info->files++;
+        info->bytes += one->text.length;
+    }
+    if (binary) {
+        good = good && add_file(archive, "", folder, binary, length);
+        info->files++;
+        info->bytes += length;
+    }
+    if (good && zip_close(archive) == 0) return CLS_OK;
+    clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", path,
+              zip_strerror(archive));
+    zip_discard(archive);
+    return CLS_IO;
+}
+
+/* ---- together ---- */
+
+static void copy_into(clsi_outputs *all, const char *folder, const clsi_outputs *from) {
+    char name[160];
+    for (size_t k = 0; k < from->n; k++) {
+        snprintf(name, sizeof name, "%s%s", folder, from->list[k].name);
+        clsi_text *to = clsi_output_add(all, name);
+        clsi_text_append_n(to, from->list[k].text.data, from->list[k].text.length);
+    }
+}
+
+static cls_status make_sources(clsi_fmu *f, clsi_outputs *sources, cls_error *error) {
+    char name[80];
+    clsi_text source = {0}, header = {0};
+    cls_status status = clsi_export_source(f->e, &source, error);
+    if (status == CLS_OK) status = clsi_export_header(f->e, &header, error);
+    if (status == CLS_OK) {
+        make_token(f, source.data, header.data);
+        snprintf(name, sizeof name, "%s.c", f->e->prefix);
+        clsi_text_append_n(clsi_output_add(sources, name), source.data, source.length);
+        snprintf(name, sizeof name, "%s.h", f->e->prefix);
+        clsi_text_append_n(clsi_output_add(sources, name), header.data, header.length);
+        snprintf(name, sizeof name, "fmi%d.c", f->version);
+        append_wrapper(f, clsi_output_add(sources, name));
+    }
+    clsi_text_clear(&source);
+    clsi_text_clear(&header);
+    return status;
+}
+
+static cls_status assemble(clsi_fmu *f, const char *path, cls_export_info *info, cls_error *error) {
+    clsi_outputs sources = {0}, all = {0};
+    char *binary = NULL, platform[64], folder[160];
+    size_t length = 0;
+    cls_status status = make_sources(f, &sources, error);
+    if (status == CLS_OK) status = build_binary(f, &sources, &binary, &length, error);
+    if (status == CLS_OK) {
+        clsi_fmu_describe(f, clsi_output_add(&all, "modelDescription.xml"));
+        copy_into(&all, "sources/", &sources);
+        if (f->version == 3)
+            clsi_fmu_build_description(f, clsi_output_add(&all, "sources/buildDescription.xml"));
+        status = clsi_export_readme(f->e, clsi_output_add(&all, "documentation/README.md"), error);
+    }
+    int failed = all.failed || sources.failed;
+    for (size_t k = 0; k < all.n; k++) failed |= all.list[k].text.failed;
+    if (status == CLS_OK && failed) status = clsi_no_memory(error);
+    platform_name(f->version, platform);
+    snprintf(folder, sizeof folder, "binaries/%s/%s.so", platform, f->e->prefix);
+    info->binaries = binary && platform[0];
+    if (status == CLS_OK)
+        status =
+            write_archive(&all, folder, platform[0] ? binary : NULL, length, path, info, error);
+    free(binary);
+    clsi_outputs_clear(&sources);
+    clsi_outputs_clear(&all);
+    return status;
+}
+
+static cls_status write_fmu(clsi_export *e, const char *path, cls_export_info *info,
+                            cls_error *error) {
+    clsi_fmu f = {.e = e, .version = e->options.fmi ? e->options.fmi : 2};
+    if (f.version != 2 && f.version != 3)
+        return clsi_fail(error, CLS_USAGE, "FMI %d: there are versions 2 and 3", f.version);
+    cls_status status = create(&f, error);
+    if (status == CLS_OK) status = assemble(&f, path, info, error);
+    clear(&f);
+    return status;
+}
+
+const clsi_target clsi_target_fmu = {
+    .name = "fmu",
+    .doc = "an FMU (FMI 2.0 or 3.0), model exchange and co-simulation, with sources",
+    .write = write_fmu,
+};

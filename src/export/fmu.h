@@ -1,0 +1,32 @@
+/* export, inside: an FMU, its variables and what depends on what. */
+#ifndef CLSI_FMU_H
+#define CLSI_FMU_H
+
+#include "export/export.h"
+
+typedef struct clsi_fmu_variable {
+    const char *name, *unit, *causality, *variability, *initial; /* unit, initial may be NULL */
+    char *owned;                                                 /* the name, where it was made */
+    char description[160];
+    int has_start;
+    double start;
+    size_t derivative_of; /* the value reference of a state, 0 for none */
+} clsi_fmu_variable;
+
+/* Variables in the order of their value references. */
+typedef struct clsi_fmu {
+    clsi_export *e;
+    int version; /* 2 or 3 */
+    char token[80];
+    size_t n, n_outputs;
+    clsi_fmu_variable *variables;
+    size_t *output_column;   /* (n_outputs) */
+    size_t n_inputs, *input; /* those without a formula: which of the system's */
+    size_t width;            /* n_state + inputs of the system */
+    unsigned char *depends;  /* (n, width): on states, then on inputs of the system */
+} clsi_fmu;
+
+void clsi_fmu_describe(const clsi_fmu *f, clsi_text *out);
+void clsi_fmu_build_description(const clsi_fmu *f, clsi_text *out);
+
+#endif

@@ -1,0 +1,143 @@
+"""python check_fmu.py FMU ROWS.csv: an FMU by FMPy against the rows of `clausius simulate`.
+
+Validated without a message; co-simulation has the bits of the rows, model exchange (CVODE) their
+path by bdf (given as a third file); directional derivatives agree with differences; states are kept and restored bit for bit;
+wrong calls answer with an error and a text."""
+import csv
+import ctypes
+import shutil
+import sys
+import zipfile
+
+import numpy as np
+from fmpy import extract, instantiate_fmu, read_model_description, simulate_fmu
+from fmpy.validation import validate_fmu
+
+path, rows_path = sys.argv[1:3]
+reference = sys.argv[3] if len(sys.argv) > 3 else None
+
+
+def read(name):
+    lines = [l for l in open(name) if not l.startswith("#")]
+    return lines[0].strip().split(","), np.array([[float(x) for x in r] for r in csv.reader(lines[1:])])
+
+
+names, rows = read(rows_path)
+h = float(rows[1, 0] - rows[0, 0])
+
+problems = validate_fmu(path)
+assert not problems, problems
+md = read_model_description(path, validate=True)
+three = md.fmiVersion.startswith("3")
+xml = zipfile.ZipFile(path).read("modelDescription.xml").decode()
+for flag in ("canGetAndSetFMUstate", "canSerializeFMUstate", "providesDirectionalDerivative", "canHandleVariableCommunicationStepSize"):
+    assert getattr(md.coSimulation, flag, None) or getattr(md.coSimulation, flag + "s", None) or (three and f'{flag}s="true"' in xml), flag
+vr = {v.name: v.valueReference for v in md.modelVariables}
+assert set(names) - {"time"} <= set(vr), set(names) - set(vr)
+states = [v.name for v in md.modelVariables if v.start is not None and v.causality == "output"]
+outputs = names[1:] + ["energy_error"]
+size = np.maximum(np.abs(rows).max(0), 1e-6)
+
+folder = extract(path)
+
+
+def instance(kind):
+    return instantiate_fmu(folder, md, kind)
+
+
+def begin(f):
+    if three:
+        f.enterInitializationMode(startTime=0.0)
+    else:
+        f.setupExperiment(startTime=0.0)
+        f.enterInitializationMode()
+    f.exitInitializationMode()
+
+
+get = lambda f, which: np.array((f.getFloat64 if three else f.getReal)([vr[n] for n in which]))
+set_ = lambda f, which, x: (f.setFloat64 if three else f.setReal)([vr[n] for n in which], list(x))
+
+# co-simulation: bits (time is added up by the caller here and multiplied there, so step by h)
+cs = instance("CoSimulation")
+begin(cs)
+H = float(md.defaultExperiment.stepSize)
+for k, row in enumerate(rows):
+    if k:
+        cs.doStep(currentCommunicationPoint=(k - 1) * H, communicationStepSize=H)
+    mine = get(cs, names[1:])
+    assert (mine == row[1:]).all(), (k, dict(zip(names[1:], mine - row[1:])))
+n = len(rows) - 1
+
+# kept and restored
+kept = cs.getFMUState() if three else cs.getFMUstate()
+cs.doStep(n * H, 0.7 * H)
+first = get(cs, outputs)
+(cs.setFMUState if three else cs.setFMUstate)(kept)
+blob = cs.serializeFMUState(kept) if three else cs.serializeFMUstate(kept)
+again = cs.deserializeFMUState(blob) if three else cs.deSerializeFMUstate(blob)
+(cs.freeFMUState if three else cs.freeFMUstate)(kept)
+cs.doStep(n * H, 0.7 * H)
+assert (get(cs, outputs) == first).all()
+(cs.setFMUState if three else cs.setFMUstate)(again)
+(cs.freeFMUState if three else cs.freeFMUstate)(again)
+cs.doStep(n * H, 0.7 * H)
+assert (get(cs, outputs) == first).all()
+
+
+def refused(call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except Exception as e:  # FMICallException
+        return "error" in str(e).lower()
+    return False
+
+
+assert refused(cs.doStep, 0.0, H), "a step from an earlier time is taken"
+assert refused(set_, cs, states[:1], [1.0]), "a state is set while running"
+assert refused((cs.getFloat64 if three else cs.getReal), [99999])
+cs.terminate()
+cs.freeInstance()
+
+# directional derivatives against differences, in model exchange
+me = instance("ModelExchange")
+begin(me)
+(me.updateDiscreteStates if three else me.newDiscreteStates)()
+me.enterContinuousTimeMode()
+unknown = [f"der({s})" for s in states] + [o for o in outputs if o not in states]
+
+
+def at(x):
+    me.setContinuousStates((ctypes.c_double * len(x))(*x), len(x))
+    return get(me, unknown)
+
+
+x0 = np.array([rows[min(5, n), names.index(s)] for s in states])
+base = at(x0)
+for j, s in enumerate(states):
+    at(x0)
+    exact = np.array(me.getDirectionalDerivative([vr[u] for u in unknown], [vr[s]], [1.0]))
+    if three:
+        for i in range(len(unknown)):
+            adjoint = np.array(me.getAdjointDerivative([vr[unknown[i]]], [vr[s]], [1.0]))
+            assert adjoint[0] == exact[i]
+    step = 1e-5 * max(1e-2, abs(x0[j]))
+    e = np.eye(len(x0))[j] * step
+    difference = (8 * (at(x0 + e) - at(x0 - e)) - (at(x0 + 2 * e) - at(x0 - 2 * e))) / (12 * step)
+    if "energy" in unknown:  # a difference of two energies
+        base[unknown.index("energy_error")] = base[unknown.index("energy")]
+    off = np.abs(exact - difference) / (1e-3 + np.abs(exact) + np.abs(base))
+    assert (off <= 1e-6).all(), (s, dict(zip(unknown, off)))
+me.terminate()
+me.freeInstance()
+
+if reference:
+    true = read(reference)[1]
+    until = float(true[-1, 0])
+    result = simulate_fmu(path, fmi_type="ModelExchange", stop_time=until, output_interval=h, relative_tolerance=1e-10, output=names[1:])
+    off = max(abs(result[c][-1] - true[-1, k]) / size[k] for k, c in enumerate(names) if k)
+    assert off <= 1e-5, off
+    result = simulate_fmu(path, fmi_type="CoSimulation", stop_time=until, output_interval=h, output=["energy_error"] + names[1:])
+    assert len(result) >= n
+    print(f"{md.modelName}: model exchange {off:.1e} from bdf at the end", end="; ")
+shutil.rmtree(folder)
+print(f"FMI {md.fmiVersion}: {n} steps, same bits, 0 messages")
