@@ -57,8 +57,18 @@ static int is_section(const cli_arguments *a) {
            cli_given(a, "equations");
 }
 
+static cls_status print_export(const char *path, cls_error *error) {
+    char *text = NULL;
+    cls_status status = cls_export_show(path, &text, error);
+    if (status) return status;
+    fputs(text, stdout);
+    cls_text_free(&text);
+    return CLS_OK;
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_motion m = {0};
+    if (cls_export_is_path(a->words[0])) return print_export(a->words[0], error);
     const char *out = cli_value(a, "output");
     cls_status status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
     if (!status && out && !cli_given(a, "graph"))
@@ -90,15 +100,16 @@ static const cli_option options[] = {
 const cli_command cli_show = {
     .name = "show",
     .doc = "a system's variables, parameters, laws and formulas",
-    .usage = "SYSTEM|MODEL [options]",
+    .usage = "SYSTEM|MODEL|DIR|FILE.fmu [options]",
     .examples = "  clausius show adiabatic-piston\n"
                 "  clausius show ideal-gas-piston --equations\n"
                 "  clausius show pendulum --latex > pendulum.tex\n"
                 "  clausius show two-body --source > mine.clausius\n"
                 "  clausius show thermal-oscillator --graph -o oscillator.svg\n"
-                "  clausius show learned.safetensors\n",
+                "  clausius show learned.safetensors\n"
+                "  clausius show piston.fmu\n",
     .notes = "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file, MODEL a\n"
-             "learned .safetensors file.\n",
+             "learned .safetensors file; DIR and FILE.fmu were written by `clausius export`.\n",
     .options = options,
     .min_words = 1,
     .max_words = 1,

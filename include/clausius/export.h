@@ -47,6 +47,11 @@ CLS_API cls_status cls_export(const char *target, const cls_system *s, const cls
                               const cls_export_options *options, const char *path,
                               cls_export_info *info, cls_error *error);
 
+/* Is it a directory or a file .fmu? */
+CLS_API int cls_export_is_path(const char *path);
+/* What an export is, from its own model card, for a person; free with cls_text_free. */
+CLS_API cls_status cls_export_show(const char *path, char **text, cls_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -82,6 +82,25 @@ test_fmu_has_sources_and_needs_an_old_c_library_only() {
     expect test ! -e q.fmu
 }
 
+test_show_reads_back() {
+    "$CLAUSIUS" export c pendulum -o p --quiet
+    "$CLAUSIUS" export fmu pendulum -o p.fmu --fmi 3 --quiet
+    for f in p p.fmu; do
+        run "$CLAUSIUS" show $f
+        expect_ok
+        expect_stdout 'from `pendulum`'
+        expect_stdout 'Scheme `discrete-gradient`'
+    done
+    expect_stdout 'sources/buildDescription.xml'
+    mkdir empty
+    run "$CLAUSIUS" show empty
+    expect_exit 4
+    expect_stderr 'no model card'
+    echo no >bad.fmu
+    run "$CLAUSIUS" show bad.fmu
+    expect_exit 4
+}
+
 test_names_are_mapped() {
     run "$CLAUSIUS" export c pendulum -o p --prefix swing --quiet
     expect_ok

@@ -1,0 +1,81 @@
+/* Reading back: what an exported directory or FMU is, from its own model card. */
+#include "export/export.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zip.h>
+
+enum { LARGEST_CARD = 1 << 20 };
+
+int cls_export_is_path(const char *path) {
+    size_t n = strlen(path);
+    struct stat st;
+    if (n > 4 && !strcmp(path + n - 4, ".fmu")) return 1;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static cls_status not_ours(const char *path, cls_error *error) {
+    return clsi_fail(error, CLS_SYSTEM,
+                     "%s: not something that `clausius export` wrote: it has no model card", path);
+}
+
+static cls_status check_card(const char *path, char *card, char **text, cls_error *error) {
+    if (!strstr(card, "Written by clausius")) {
+        free(card);
+        return not_ours(path, error);
+    }
+    *text = card;
+    return CLS_OK;
+}
+
+static cls_status show_directory(const char *path, char **text, cls_error *error) {
+    clsi_text name = {0};
+    char *card = NULL;
+    size_t length;
+    clsi_text_printf(&name, "%s/README.md", path);
+    char *file = clsi_text_take(&name);
+    if (!file) return clsi_no_memory(error);
+    cls_status status = clsi_read_file(file, LARGEST_CARD, &card, &length, error);
+    free(file);
+    if (status == CLS_IO) return not_ours(path, error);
+    return status == CLS_OK ? check_card(path, card, text, error) : status;
+}
+
+/* The card, then the names of the files. */
+static cls_status read_archive(zip_t *archive, const char *path, char **text, cls_error *error) {
+    static const char card[] = "documentation/README.md";
+    zip_stat_t st;
+    clsi_text out = {0};
+    if (zip_stat(archive, card, 0, &st) != 0 || !(st.valid & ZIP_STAT_SIZE) ||
+        st.size > LARGEST_CARD)
+        return not_ours(path, error);
+    zip_file_t *file = zip_fopen(archive, card, 0);
+    char *data = clsi_calloc((size_t)st.size + 1, 1);
+    int whole = file && data && zip_fread(file, data, st.size) == (zip_int64_t)st.size;
+    if (file) zip_fclose(file);
+    if (!whole) {
+        free(data);
+        return clsi_fail(error, CLS_IO, "%s: %s cannot be read", path, card);
+    }
+    clsi_text_append(&out, data);
+    clsi_text_append(&out, "\n## Files\n\n");
+    for (zip_int64_t k = 0; k < zip_get_num_entries(archive, 0); k++)
+        clsi_text_printf(&out, "    %s\n", zip_get_name(archive, (zip_uint64_t)k, 0));
+    free(data);
+    data = clsi_text_take(&out);
+    return data ? check_card(path, data, text, error) : clsi_no_memory(error);
+}
+
+cls_status cls_export_show(const char *path, char **text, cls_error *error) {
+    struct stat st;
+    int code = 0;
+    *text = NULL;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return show_directory(path, text, error);
+    zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
+    if (!archive && code == ZIP_ER_NOENT)
+        return clsi_fail(error, CLS_IO, "%s: there is no such file", path);
+    if (!archive) return clsi_fail(error, CLS_SYSTEM, "%s: this is no zip archive, so no FMU", path);
+    cls_status status = read_archive(archive, path, text, error);
+    zip_discard(archive);
+    return status;
+}
