@@ -88,7 +88,7 @@ _clausius() {
         ;;
     --start | --set | --sample | --h | --steps | --until | --every | --tolerance | --samples | \
         --seed | --threads | --limit-energy | --field | --map | --validate | --max-windows | \
-        --epochs | --batch | --rate | --last-rate | --anchor-weight | --decay | --literal | --trials | --only | --restarts | --patience | --time-limit | --columns | --title | --width | --height)
+        --epochs | --batch | --rate | --last-rate | --anchor-weight | --test | --horizon | --decay | --literal | --trials | --only | --restarts | --patience | --time-limit | --columns | --title | --width | --height)
         return
         ;;
     esac

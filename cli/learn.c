@@ -7,6 +7,7 @@
  * interrupted run leaves a model only where the library had one worth keeping. */
 #include "cli.h"
 #include "learn_qp.h"
+#include "learn_report.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -79,6 +80,30 @@ static cls_status read_unknown(lesson *l, cls_error *error) {
     return status;
 }
 
+/* --test SHARE, --horizon "0.5, 1". */
+static cls_status read_test(lesson *l, cls_error *error) {
+    cls_learn_options *o = &l->options;
+    char **words = NULL;
+    const char *text = cli_value(l->a, "horizon");
+    cls_status status = cli_real(l->a, "test", &o->test, error);
+    if (!status && cli_value(l->a, "test") && !(o->test >= 0 && o->test <= 0.9))
+        status = cli_fail(error, CLS_USAGE, "--test is a share of the rows from 0 to 0.9, got '%s'",
+                          cli_value(l->a, "test"));
+    o->average = cli_given(l->a, "average");
+    if (!status && text) status = cli_words("--horizon", text, &o->n_horizons, &words, error);
+    if (!status && o->n_horizons > CLS_MAX_HORIZONS)
+        status =
+            cli_fail(error, CLS_USAGE, "--horizon takes at most %d times", (int)CLS_MAX_HORIZONS);
+    for (size_t i = 0; !status && i < o->n_horizons; i++) {
+        char *end;
+        o->horizon[i] = strtod(words[i], &end);
+        if (*end || !(o->horizon[i] > 0))
+            status = cli_fail(error, CLS_USAGE, "--horizon: '%s' is not a positive time", words[i]);
+    }
+    free(words);
+    return status;
+}
+
 static cls_status read_numbers(lesson *l, cls_error *error) {
     const cli_arguments *a = l->a;
     cls_learn_options *o = &l->options;
@@ -100,6 +125,7 @@ static cls_status read_numbers(lesson *l, cls_error *error) {
     if (!status) status = cli_positive(a, "rate", &o->rate, error);
     if (!status) status = cli_positive(a, "last-rate", &o->last_rate, error);
     if (!status) status = cli_positive(a, "anchor-weight", &o->anchor_weight, error);
+    if (!status) status = read_test(l, error);
     if (!status) status = cli_real(a, "validate", &o->validate, error);
     if (!status && !(o->validate >= 0 && o->validate <= 0.5))
         status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
@@ -266,6 +292,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
+    if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
     return cli_print_json(o, error);
 }
 
@@ -352,8 +379,23 @@ static const measure *measure_of(const char *loss) {
     return &list[0];
 }
 
+static void print_recordings(const lesson *l) {
+    const cls_learn_info *i = &l->info;
+    fprintf(stderr, "the unknown parameters learned of %s\n", l->a->words[0]);
+    cli_report_print(i->report);
+    fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
+            l->log_path ? l->log_path : "");
+    fprintf(stderr, "  seconds     %.3g, %llu iterations\n", i->seconds,
+            (unsigned long long)i->iterations);
+    print_next(l);
+}
+
 static void print_summary(const lesson *l) {
     const cls_learn_info *i = &l->info;
+    if (i->report) {
+        print_recordings(l);
+        return;
+    }
     const measure *m = measure_of(l->options.loss);
     const char *unknown = cli_value(l->a, "unknown");
     fprintf(stderr, "%s learned of %s\n", unknown ? unknown : "the unknown parts", l->a->words[0]);
@@ -432,9 +474,13 @@ static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
                                   l->a->words + 1, NULL, cli_value(l->a, "report"), error);
     }
     if (status) return status;
-    if (l->json) return print_json(l, error);
+    if (l->json) status = print_json(l, error);
     if (!l->quiet) print_summary(l);
-    return CLS_OK;
+    if (!status && cli_given(l->a, "require-better") &&
+        !(l->info.report && l->info.report->better == 1))
+        status = cli_fail(error, CLS_CHECK, "%s is not better than the trivial models%s", l->model,
+                          l->info.report ? "" : ": it was not tested (--test)");
+    return status;
 }
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
@@ -451,6 +497,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     cls_model_free(&model);
     cli_qp_free(&l.qp);
     cls_model_free(&l.from);
+    cls_learn_report_free(&l.info.report);
     cls_writer_discard(&l.writer);
     cls_table_free(&l.log);
     for (size_t i = 0; l.tables && i < l.n_tables; i++) cls_table_free(&l.tables[i]);
@@ -491,6 +538,12 @@ static const cli_option options[] = {
     {"literal", 0, NULL, "qp: the paper's programs as printed, for comparison; writes no model"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     CLI_DATA_OPTIONS("columns"),
+    {"test", 0, "SHARE",
+     "recordings: rows kept back to be predicted, at the end of each trajectory or whole ones; "
+     "else 0.2 where there are 200 rows"},
+    {"horizon", 0, "LIST", "recordings: predict so far ahead as well, \"0.5, 1\""},
+    {"require-better", 0, NULL, "exit 1 unless rows kept back are predicted better than trivially"},
+    {"average", 0, NULL, "recordings: rows of equal times are averaged, not refused"},
     {"weights", 0, "NAME",
      "of the residual: balanced (small friction counts) or equal; else balanced"},
     {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},

@@ -85,9 +85,56 @@ typedef struct cls_learn_options {
      * errors of the anchors (relative to values other than 0). 0: each counts 100 times a mean
      * residual, so that they hold to a thousandth; adam, which feels stiff sums, wants less. */
     double anchor_weight;
+    /* Recordings (multiple shooting): */
+    double
+        test; /* share of the rows that is kept back; < 0: 0.2 where there are 200 rows or more */
+    int average; /* rows of equal times are averaged; else refused */
+    size_t n_horizons;
+    double horizon[4]; /* of predictions, in units of time */
+    size_t ensemble;   /* fits to resampled blocks of the residuals; 0: none */
 } cls_learn_options;
 
 CLS_API cls_learn_options cls_learn_defaults(void);
+
+/* What a fit of recordings (multiple shooting) found, how sure it is, and how well it predicts rows
+ * that were kept back. Errors are standard errors: the larger of the one that the residuals' size
+ * and autocorrelation give and of the scatter between blocks of the recording; INFINITY where the
+ * data cannot tell. */
+typedef struct cls_learned_parameter {
+    char *name;
+    double value, error;
+    double low, high; /* its bounds */
+    int at_bound;
+} cls_learned_parameter;
+
+enum { CLS_MAX_HORIZONS = 4 };
+
+/* Root mean square errors in the unit of the column. Of rows kept back: a free run that goes on
+ * from the end of what was learned from; runs of `horizon` that begin with a state estimated from
+ * the rows before; beside both the last value (persistence), the mean, the same system as the file has it
+ * (before), and a linear autoregressive model with the same inputs (arx). NAN: not made. */
+typedef struct cls_learned_channel {
+    char *name, *unit; /* unit NULL: none */
+    size_t rows, test_rows;
+    double noise; /* what no smooth curve explains */
+    double fitted;
+    double run, run_persistence, run_mean, run_before, run_arx;
+    double ahead[CLS_MAX_HORIZONS], ahead_persistence[CLS_MAX_HORIZONS],
+        ahead_arx[CLS_MAX_HORIZONS];
+} cls_learned_channel;
+
+typedef struct cls_learn_report {
+    char *choice; /* which loss was taken and why, one sentence */
+    char *notes;  /* lines: what was cut, what is not identifiable; empty: none */
+    size_t n_parameters, n_channels, n_horizons;
+    cls_learned_parameter *parameters;
+    cls_learned_channel *channels;
+    double horizon[CLS_MAX_HORIZONS]; /* in units of time */
+    size_t window;                    /* rows of the longest windows */
+    double time_scale;
+    int better; /* 1: better than the trivial models in every channel, 0: not, -1: no test */
+} cls_learn_report;
+CLS_API void cls_learn_report_free(cls_learn_report **report);
 
 typedef struct cls_learn_info {
     size_t parameters, samples, validation_samples;   /* windows */
@@ -108,6 +155,7 @@ typedef struct cls_learn_info {
      * descent", "patience" (ended_early), "stopped" */
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
+    cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
 } cls_learn_info;
 

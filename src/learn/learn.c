@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "learn/measured.h"
 #include <clausius/identify.h>
 #include <math.h>
 #include <omp.h>
@@ -13,6 +14,7 @@ cls_learn_options cls_learn_defaults(void) {
                                .seed = 1,
                                .restarts = 1,
                                .patience = 100,
+                               .test = -1,
                                .checkpoint_every = 10};
 }
 
@@ -165,6 +167,18 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
         kept = (cls_assignments){o.given->n_set, (const char *const *)o.given->set_names,
                                  o.given->set_values};
         set = &kept;
+    }
+    int measured = !o.given && clsi_has_open_parameters(system, &o);
+    if (measured) {
+        info->rollout = NAN;
+        double started = clsi_now();
+        int before = omp_get_max_threads();
+        if (o.threads > 0) omp_set_num_threads(o.threads);
+        cls_status status =
+            clsi_learn_measured(system, set, n_tables, tables, names, &o, out, info, error);
+        omp_set_num_threads(before);
+        info->seconds = clsi_now() - started;
+        return status;
     }
     if (o.n_unknown == 0) {
         o.n_unknown = system->n_unknown;

@@ -190,6 +190,13 @@ static cls_status read_set(const char *path, const clsi_container *c, cls_model 
     return status;
 }
 
+/* Empty ones stand at the same place in the file, in either order. */
+static const clsi_tensor *find_tensor(const clsi_container *c, const char *name) {
+    for (size_t i = 0; i < c->n_tensors; i++)
+        if (strcmp(c->tensors[i].name, name) == 0) return &c->tensors[i];
+    return NULL;
+}
+
 static cls_status take(const char *path, const clsi_container *c, cls_model *m, cls_error *error) {
     const char *format = clsi_container_note(c, "format");
     const char *text = clsi_container_note(c, "system"),
@@ -198,20 +205,20 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     if (!format || strcmp(format, FORMAT) != 0)
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
                          format ? format : "unknown", FORMAT);
-    if (!text || !name || !provenance || c->n_tensors != 2 ||
-        strcmp(c->tensors[0].name, "theta") != 0 || strcmp(c->tensors[1].name, "start") != 0)
+    const clsi_tensor *theta = find_tensor(c, "theta"), *start = find_tensor(c, "start");
+    if (!text || !name || !provenance || c->n_tensors != 2 || !theta || !start)
         return bad(path, "system, provenance or theta is missing", error);
     m->text = clsi_strdup(text);
     m->name = clsi_strdup(name);
     m->provenance = clsi_strdup(provenance);
-    m->n_theta = c->tensors[0].n;
-    m->n_start = c->tensors[1].n;
+    m->n_theta = theta->n;
+    m->n_start = start->n;
     m->theta = clsi_calloc(m->n_theta, sizeof *m->theta);
     m->start = clsi_calloc(m->n_start, sizeof *m->start);
     if (!m->text || !m->name || !m->provenance || !m->theta || !m->start)
         return clsi_no_memory(error);
-    memcpy(m->theta, c->tensors[0].values, m->n_theta * sizeof *m->theta);
-    memcpy(m->start, c->tensors[1].values, m->n_start * sizeof *m->start);
+    if (m->n_theta) memcpy(m->theta, theta->values, m->n_theta * sizeof *m->theta);
+    if (m->n_start) memcpy(m->start, start->values, m->n_start * sizeof *m->start);
     for (size_t i = 0; i < m->n_theta; i++)
         if (!isfinite(m->theta[i])) return bad(path, "a parameter is not a finite number", error);
     for (size_t i = 0; i < m->n_start; i++)
@@ -263,10 +270,31 @@ static void tell_terms(const cls_model *m, const clsi_learned *l, clsi_text *t) 
     }
 }
 
+/* Parameters of the file, with their standard errors. */
+static void tell_parameters(const json_t *list, clsi_text *t) {
+    size_t i;
+    json_t *p;
+    json_array_foreach(list, i, p) {
+        const json_t *error = json_object_get(p, "error");
+        clsi_text_printf(t, "  %-12s = %.8g", json_string_value(json_object_get(p, "name")),
+                         json_number_value(json_object_get(p, "value")));
+        if (json_is_number(error))
+            clsi_text_printf(t, " +- %.2g\n", json_number_value(error));
+        else
+            clsi_text_append(t, ", which the data cannot tell\n");
+    }
+}
+
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     clsi_text t = {0};
-    clsi_text_printf(&t, "model of %s: %zu learned part%s, %zu parameters\n", m->name, m->n_learned,
-                     m->n_learned == 1 ? "" : "s", m->n_theta);
+    json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
+    size_t n = json_array_size(json_object_get(provenance, "parameters"));
+    clsi_text_printf(&t, "model of %s: ", m->name);
+    if (n) clsi_text_printf(&t, "%zu learned parameter%s\n", n, n == 1 ? "" : "s");
+    if (!n || m->n_learned)
+        clsi_text_printf(&t, "%zu learned part%s, %zu parameters\n", m->n_learned,
+                         m->n_learned == 1 ? "" : "s", m->n_theta);
+    tell_parameters(json_object_get(provenance, "parameters"), &t);
     for (size_t i = 0; i < m->n_learned; i++) {
         const clsi_learned *l = &m->learned[i];
         clsi_text_printf(&t, "  %s = %s, %zu parameters%s", l->part, l->field->spec,
@@ -280,10 +308,10 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
                              clsi_has_range(l, k) ? l->low[k] : l->center[k] - l->half[k],
                              clsi_has_range(l, k) ? l->high[k] : l->center[k] + l->half[k]);
     }
-    json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
     const char *key;
     clsi_text_append(&t, "learned from\n");
     json_object_foreach(provenance, key, value) {
+        if (strcmp(key, "parameters") == 0) continue; /* told above */
         char *printed = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
         clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "?");
         free(printed);

@@ -308,26 +308,44 @@ static cls_status check_convex(const cls_model *m, const cls_system *s, cls_erro
     return CLS_OK;
 }
 
+/* A parameter of the file that is learned. */
+typedef struct open_parameter {
+    size_t theta;
+} open_parameter;
+
+static cls_node put_parameter(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    (void)kind;
+    (void)j;
+    return clsi_model_symbol(s, ((const open_parameter *)owner)->theta);
+}
+
 /* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
  * it is a skeleton. */
 static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {
     *out = NULL;
     if (check_order(m, error) != CLS_OK) return CLS_SYSTEM;
     size_t most = m->n_learned + (m->given ? m->given->n_learned : 0), n = 0;
+    size_t n_open = open ? m->n_open : 0;
     place *places = clsi_calloc(most, sizeof *places);
-    clsi_replacement *list = clsi_calloc(most, sizeof *list);
-    cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
+    open_parameter *opened = clsi_calloc(n_open, sizeof *opened);
+    clsi_replacement *list = clsi_calloc(most + n_open, sizeof *list);
+    cls_status status = places && opened && list ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) {
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values,
                                (const char *const *)m->set_formulas};
         add_places(m, open, open, places, list, &n);
         if (m->given) add_places(m->given, 0, open, places + m->n_learned, list, &n);
-        status = clsi_system_parse_with(m->text, m->name, &set, n, list, open, out, error);
+        for (size_t i = 0; i < n_open; i++) {
+            opened[i].theta = m->open_first + i;
+            list[n + i] = (clsi_replacement){m->open[i], put_parameter, &opened[i], 0};
+        }
+        status = clsi_system_parse_with(m->text, m->name, &set, n + n_open, list, open, out, error);
         status = check_places(n, list, status, error);
     }
     if (status == CLS_OK) status = check_convex(m, *out, error);
     if (status != CLS_OK) cls_system_free(out);
     free(places);
+    free(opened);
     free(list);
     return status;
 }

@@ -48,6 +48,10 @@ struct cls_model {
     /* while others of its parts are being learned: parts that were learned before, as numbers.
      * Borrowed, never written. */
     const cls_model *given;
+    /* while they are learned: parameters of the file that are symbols theta'k as well, from
+     * open_first on. Borrowed. */
+    size_t n_open, open_first;
+    const char *const *open;
 };
 
 /* The scaled inputs of a learned part as nodes of a system's graph (d of them). */

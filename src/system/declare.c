@@ -343,7 +343,7 @@ static const double *value_set(const clsi_reader *r, const char *name) {
 /* What a file says of a parameter. */
 typedef struct worth {
     double value, low, high; /* the guess, and bounds, of an unknown one */
-    int unknown;
+    int unknown; /* clsi_unknown_parameter */
     cls_node bound; /* the value with what is learned as symbols; CLS_NO_NODE: the number */
 } worth;
 
@@ -380,7 +380,8 @@ static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, wor
     s->parameter_symbol[k] = symbol;
     r->parameter_constant[k] = parameter_node(r, name, &w);
     s->parameter_learned[k] = 0;
-    s->parameter_unknown[k] = w.unknown && !clsi_replacement_of(r, name, strlen(name));
+    s->parameter_unknown[k] =
+        clsi_replacement_of(r, name, strlen(name)) ? 0 : (unsigned char)w.unknown;
     s->n_parameters++;
     if (unit_end > unit_begin)
         s->parameter[k].unit = clsi_strndup(r->clean + unit_begin, unit_end - unit_begin);
@@ -407,6 +408,7 @@ static cls_status read_unknown_parameter(clsi_reader *r, clsi_cursor c, worth *w
     clsi_accept_word(r, &c, "unknown");
     if (clsi_accept_word(r, &c, "near")) {
         size_t end = in > near ? in : c.end;
+        w->unknown = CLSI_UNKNOWN_NEAR;
         status = clsi_read_number(r, c.at, end, "the value that a parameter is near to", &w->value);
         c.at = end;
     }

@@ -27,6 +27,13 @@ typedef struct clsi_variable {
     int angle;         /* differences count modulo 2 pi */
 } clsi_variable;
 
+/* A parameter that is to be learned: does the file say where to begin? */
+typedef enum clsi_unknown_parameter {
+    CLSI_KNOWN,
+    CLSI_UNKNOWN,     /* the guess is the middle of the bounds, or one */
+    CLSI_UNKNOWN_NEAR /* `near` */
+} clsi_unknown_parameter;
+
 typedef struct clsi_named {
     char *name;
     cls_node node;
@@ -90,7 +97,7 @@ struct cls_system {
     clsi_variable *temperature; /* (m); low is 0 unless the file says otherwise */
     clsi_variable *parameter;   /* low, high: of an unknown one, where the file says so */
     double *parameter_value;    /* of an unknown one: the guess to begin with */
-    unsigned char *parameter_unknown;
+    unsigned char *parameter_unknown; /* clsi_unknown_parameter */
     unsigned char
         *parameter_learned; /* a replaced part was written with it, or is a function of it */
     cls_node *parameter_symbol;
@@ -280,6 +287,9 @@ void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, struct clsi_te
 /* A row as a program, for callers that bring their own work array: inputs t, z (nz), accounts
  * (clsi_account_count), u (nu); outputs the columns in order. */
 const cls_program *clsi_system_row_program(const cls_system *s);
+
+/* The formula of a column over z, t (and inputs), or CLS_NO_NODE: for systems without rows too. */
+cls_node clsi_system_column_node(const cls_system *s, const char *name);
 
 /* Divides directions and attitudes by their lengths: round-off adds to them. */
 void clsi_system_normalise(const cls_system *s, double *state);

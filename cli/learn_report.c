@@ -1,0 +1,122 @@
+/* The report of a fit of recordings: parameters with their errors, and how well rows that were kept
+ * back are predicted, beside models that know nothing. */
+#include "learn_report.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- for people ---- */
+
+/* 2.4713 +- 0.0041: the error with two figures, the value as many decimals. */
+static void print_value(const cls_learned_parameter *p) {
+    if (!(p->error > 0) || isinf(p->error)) {
+        fprintf(stderr, "    %-12s %.6g%s", p->name, p->value,
+                isinf(p->error) ? "  (the data cannot tell it)" : "");
+    } else {
+        int decimals = 1 - (int)floor(log10(p->error));
+        if (decimals < 0) decimals = 0;
+        if (decimals > 12)
+            fprintf(stderr, "    %-12s %.9g +- %.2g", p->name, p->value, p->error);
+        else
+            fprintf(stderr, "    %-12s %.*f +- %.*f", p->name, decimals, p->value, decimals,
+                    p->error);
+    }
+    if (p->at_bound) fputs("  (at its bound)", stderr);
+    fputc('\n', stderr);
+}
+
+static void print_cell(double x) {
+    if (isnan(x))
+        fprintf(stderr, " %11s", "-");
+    else if (isinf(x))
+        fprintf(stderr, " %11s", "fails");
+    else
+        fprintf(stderr, " %11.3g", x);
+}
+
+static void print_scores(const cls_learn_report *r) {
+    fprintf(stderr, "  %-22s %11s %11s %11s %11s\n", "rows kept back, RMSE", "model", "last value",
+            "linear AR", "as in file");
+    for (size_t c = 0; c < r->n_channels; c++) {
+        const cls_learned_channel *ch = &r->channels[c];
+        char name[64];
+        snprintf(name, sizeof name, "%.30s%s%.20s%s", ch->name, ch->unit ? " [" : "",
+                 ch->unit ? ch->unit : "", ch->unit ? "]" : "");
+        fprintf(stderr, "    %-9s %-10s", name, "free run");
+        print_cell(ch->run);
+        print_cell(ch->run_persistence);
+        print_cell(ch->run_mean);
+        print_cell(ch->run_arx);
+        print_cell(ch->run_before);
+        fputc('\n', stderr);
+        for (size_t h = 0; h < r->n_horizons; h++) {
+            char text[32];
+            snprintf(text, sizeof text, "%.3g ahead", r->horizon[h]);
+            fprintf(stderr, "    %-9s %-10s", "", text);
+            print_cell(ch->ahead[h]);
+            print_cell(ch->ahead_persistence[h]);
+            print_cell(NAN);
+            print_cell(ch->ahead_arx[h]);
+            fputc('\n', stderr);
+        }
+    }
+    fputs(r->better ? "  verdict     better than the trivial models\n"
+                    : "  verdict     BAD: a trivial model predicts as well\n",
+          stderr);
+}
+
+static void print_notes(const char *notes) {
+    while (*notes) {
+        int length = (int)strcspn(notes, "\n");
+        fprintf(stderr, "  note        %.*s\n", length, notes);
+        notes += length + (notes[length] == '\n');
+    }
+}
+
+void cli_report_print(const cls_learn_report *r) {
+    fprintf(stderr, "  loss        %s\n", r->choice);
+    fputs("  parameters  with standard errors\n", stderr);
+    for (size_t i = 0; i < r->n_parameters; i++) print_value(&r->parameters[i]);
+    for (size_t c = 0; c < r->n_channels; c++)
+        fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,
+                r->channels[c].fitted, r->channels[c].rows, r->channels[c].noise);
+    if (r->better >= 0) print_scores(r);
+    print_notes(r->notes);
+}
+
+/* ---- for programs ---- */
+
+static json_t *list(size_t n, const double *values) {
+    json_t *all = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(all, cli_json_real(values[i]));
+    return all;
+}
+
+static json_t *channel_json(const cls_learn_report *r, const cls_learned_channel *c) {
+    return json_pack(
+        "{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", c->name,
+        "rows", (json_int_t)c->rows, "test_rows", (json_int_t)c->test_rows, "noise",
+        cli_json_real(c->noise), "fitted", cli_json_real(c->fitted), "run", cli_json_real(c->run),
+        "run_persistence", cli_json_real(c->run_persistence), "run_mean",
+        cli_json_real(c->run_mean), "run_arx", cli_json_real(c->run_arx), "run_before",
+        cli_json_real(c->run_before), "ahead", list(r->n_horizons, c->ahead), "ahead_persistence",
+        list(r->n_horizons, c->ahead_persistence), "ahead_arx", list(r->n_horizons, c->ahead_arx));
+}
+
+json_t *cli_report_json(const cls_learn_report *r) {
+    json_t *parameters = json_array(), *channels = json_array();
+    for (size_t i = 0; i < r->n_parameters; i++) {
+        const cls_learned_parameter *p = &r->parameters[i];
+        json_array_append_new(parameters,
+                              json_pack("{s:s, s:f, s:o, s:b, s:b}", "name", p->name, "value",
+                                        p->value, "error", cli_json_real(p->error), "at_bound",
+                                        p->at_bound, "identifiable", !isinf(p->error)));
+    }
+    for (size_t c = 0; c < r->n_channels; c++)
+        json_array_append_new(channels, channel_json(r, &r->channels[c]));
+    json_t *o =
+        json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:s}", "choice", r->choice, "parameters",
+                  parameters, "channels", channels, "horizons", list(r->n_horizons, r->horizon),
+                  "window", (json_int_t)r->window, "time_scale", r->time_scale, "notes", r->notes);
+    if (o && r->better >= 0) json_object_set_new(o, "better", json_boolean(r->better));
+    return o;
+}

@@ -1,0 +1,365 @@
+/* From recordings to a model: which parameters, which steps, the recipe, errors, scores, the model.
+ *
+ * A learned parameter is an assignment of the model, like one that was set by hand: whoever reads
+ * the model needs to know nothing more. */
+#include "learn/measured.h"
+#include "base/base.h"
+#include "learn/multiple.h"
+#include "model/model.h"
+#include "model/safetensors.h"
+#include <clausius/simulate.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct measured {
+    const cls_system *system;
+    const cls_assignments *set;
+    const cls_learn_options *o;
+    size_t P;
+    const char **name;          /* (P) */
+    double *theta, *from;       /* (P) found, and those of the file */
+    double *low, *high, *doubt; /* (P) */
+    unsigned char *vague;       /* (P) 1: no value to begin with was given */
+    cls_system *open;
+    clsi_recording *data;
+    clsi_multiple *multiple;
+    clsi_recipe recipe;
+    cls_learn_report *report;
+    double until; /* when the time limit is over; 0: never */
+    cls_error *error;
+} measured;
+
+/* ---- which parameters ---- */
+
+static int is_named(const cls_learn_options *o, const char *name) {
+    for (size_t i = 0; i < o->n_unknown; i++)
+        if (strcmp(o->unknown[i], name) == 0) return 1;
+    return 0;
+}
+
+static int is_open(const cls_system *s, const cls_learn_options *o, size_t i) {
+    return s->parameter_unknown[i] || is_named(o, s->parameter[i].name);
+}
+
+int clsi_has_open_parameters(const cls_system *s, const cls_learn_options *o) {
+    for (size_t i = 0; i < s->n_parameters; i++)
+        if (is_open(s, o, i)) return 1;
+    return 0;
+}
+
+static cls_status list_parameters(measured *w) {
+    const cls_system *s = w->system;
+    w->name = clsi_calloc(s->n_parameters, sizeof *w->name);
+    w->theta = clsi_calloc(5 * s->n_parameters, sizeof *w->theta);
+    w->vague = clsi_calloc(s->n_parameters, 1);
+    if (!w->name || !w->theta || !w->vague) return clsi_no_memory(w->error);
+    w->from = w->theta + s->n_parameters;
+    w->low = w->from + s->n_parameters;
+    w->high = w->low + s->n_parameters;
+    w->doubt = w->high + s->n_parameters;
+    for (size_t i = 0; i < s->n_parameters; i++) {
+        if (!is_open(s, w->o, i)) continue;
+        w->name[w->P] = s->parameter[i].name;
+        w->vague[w->P] = s->parameter_unknown[i] == CLSI_UNKNOWN;
+        w->theta[w->P] = w->from[w->P] = s->parameter_value[i];
+        w->low[w->P] = s->parameter[i].low;
+        w->high[w->P++] = s->parameter[i].high;
+    }
+    for (size_t i = 0; i < w->o->n_unknown; i++) {
+        int found = 0;
+        for (size_t k = 0; k < w->P; k++) found |= strcmp(w->name[k], w->o->unknown[i]) == 0;
+        if (!found)
+            return clsi_fail(
+                w->error, CLS_USAGE,
+                "'%s' is not a parameter of %s; parts and parameters cannot be learned "
+                "together yet: write the part as a formula with unknown parameters",
+                w->o->unknown[i], s->name);
+    }
+    if (s->n_unknown)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "'%s' of %s is an unknown part beside unknown parameters; they cannot be "
+                         "learned together yet: write the part as a formula with unknown "
+                         "parameters, or set the parameters (--set)",
+                         s->unknown[0], s->name);
+    return CLS_OK;
+}
+
+/* ---- the system with symbols, and its steps ---- */
+
+static cls_status open_system(measured *w, cls_node *theta) {
+    const cls_system *s = w->system;
+    cls_model m = {.name = s->name,
+                   .text = s->text,
+                   .n_set = w->set ? w->set->n : 0,
+                   .set_names = w->set ? (char **)w->set->names : NULL,
+                   .set_values = w->set ? (double *)w->set->values : NULL,
+                   .n_open = w->P,
+                   .open = w->name};
+    cls_status status = clsi_model_open(&m, &w->open, w->error);
+    for (size_t i = 0; i < w->P && status == CLS_OK; i++) theta[i] = clsi_model_symbol(w->open, i);
+    return status;
+}
+
+/* Steps of order two where the data are dense; of order four, longer ones, where they are not. */
+static const char *choose_steps(const measured *w, double *most) {
+    double Tc = w->data->time_scale;
+    const char *usual = cls_scheme_default(w->open), *name = w->o->scheme ? w->o->scheme : usual;
+    *most = Tc / 100;
+    if (strcmp(name, "discrete-gradient") == 0 && !w->o->scheme && w->data->interval > Tc / 100)
+        name = "discrete-gradient-4";
+    if (strcmp(name, "discrete-gradient-4") == 0) *most = Tc / 16;
+    return name;
+}
+
+static int is_over(void *owner) {
+    const measured *w = owner;
+    if (w->until > 0 && clsi_now() > w->until) return 1;
+    if (w->o->interrupted && w->o->interrupted(w->o->owner)) return 1;
+    if (!w->o->watch) return 0;
+    cls_learn_progress p = {.phase = "iterate",
+                            .done = w->recipe.iterations,
+                            .loss = NAN,
+                            .validation = NAN,
+                            .seconds = 0};
+    return w->o->watch(w->o->owner, &p);
+}
+
+static cls_status prepare(measured *w) {
+    cls_node *theta = clsi_calloc(w->P + 1, sizeof *theta);
+    const char **channel = clsi_calloc(w->data->ny + 1, sizeof *channel);
+    clsi_observer *observer = NULL;
+    cls_status status = theta && channel ? open_system(w, theta) : clsi_no_memory(w->error);
+    if (status == CLS_OK) {
+        double most;
+        const char *scheme = choose_steps(w, &most);
+        for (size_t c = 0; c < w->data->ny; c++) channel[c] = w->data->channel[c].name;
+        status = clsi_observer_create(w->open, scheme, w->P, theta, w->data->ny, channel, &observer,
+                                      w->error);
+        if (status == CLS_OK) observer->most_step = most;
+    }
+    if (status == CLS_OK)
+        status = clsi_multiple_create(w->data, w->system, observer, w->low, w->high, &w->multiple,
+                                      w->error);
+    if (status == CLS_OK) {
+        w->multiple->stop = is_over;
+        w->multiple->stop_owner = w;
+    }
+    free(theta);
+    free(channel);
+    return status;
+}
+
+/* ---- the report ---- */
+
+static char *explain_choice(const measured *w) {
+    clsi_text t = {0};
+    const clsi_recording *d = w->data;
+    clsi_text_printf(&t,
+                     "multiple shooting, because parameters are unknown; %zu rows every %.3g, time "
+                     "scale %.3g, noise",
+                     d->n, d->interval, d->time_scale);
+    for (size_t c = 0; c < d->ny; c++)
+        clsi_text_printf(&t, "%s %s %.2g", c ? "," : "", d->channel[c].name, d->channel[c].noise);
+    return clsi_text_take(&t);
+}
+
+static cls_status begin_report(measured *w) {
+    cls_learn_report *r = w->report = clsi_calloc(1, sizeof *r);
+    if (!r) return clsi_no_memory(w->error);
+    r->parameters = clsi_calloc(w->P, sizeof *r->parameters);
+    r->channels = clsi_calloc(w->data->ny, sizeof *r->channels);
+    if (!r->parameters || !r->channels) return clsi_no_memory(w->error);
+    r->time_scale = w->data->time_scale;
+    r->n_horizons = w->o->n_horizons ? w->o->n_horizons : 2;
+    r->horizon[0] = w->o->n_horizons ? w->o->horizon[0] : r->time_scale / 4;
+    r->horizon[1] = w->o->n_horizons ? w->o->horizon[1] : r->time_scale;
+    for (size_t h = 2; h < r->n_horizons; h++) r->horizon[h] = w->o->horizon[h];
+    for (size_t c = 0; c < w->data->ny; c++, r->n_channels++) {
+        const clsi_channel *from = &w->data->channel[c];
+        cls_learned_channel *to = &r->channels[c];
+        *to = (cls_learned_channel){.noise = from->noise, .fitted = NAN, .run = NAN};
+        to->name = clsi_strdup(from->name);
+        to->unit = from->unit ? clsi_strdup(from->unit) : NULL;
+        for (size_t h = 0; h < CLS_MAX_HORIZONS; h++)
+            to->ahead[h] = to->ahead_persistence[h] = to->ahead_arx[h] = NAN;
+        if (!to->name) return clsi_no_memory(w->error);
+    }
+    r->choice = explain_choice(w);
+    return r->choice ? CLS_OK : clsi_no_memory(w->error);
+}
+
+static cls_status report_parameters(measured *w, int unseen) {
+    cls_learn_report *r = w->report;
+    for (size_t i = 0; i < w->P; i++, r->n_parameters++) {
+        double v = w->theta[i];
+        r->parameters[i] = (cls_learned_parameter){.name = clsi_strdup(w->name[i]),
+                                                   .value = v,
+                                                   .error = w->doubt[i],
+                                                   .low = w->low[i],
+                                                   .high = w->high[i],
+                                                   .at_bound = v <= w->low[i] || v >= w->high[i]};
+        if (!r->parameters[i].name) return clsi_no_memory(w->error);
+    }
+    if (unseen > 0) {
+        clsi_text_printf(&w->recipe.notes, "not identifiable from these columns:");
+        for (size_t i = 0; i < w->P; i++)
+            if (isinf(w->doubt[i])) clsi_text_printf(&w->recipe.notes, " %s", w->name[i]);
+        clsi_text_append(&w->recipe.notes, "\n");
+    }
+    if (w->data->repeated)
+        clsi_text_printf(&w->recipe.notes,
+                         "%zu rows with a time that stood there already were "
+                         "averaged\n",
+                         w->data->repeated);
+    r->window = w->recipe.window;
+    r->notes = w->recipe.notes.length ? clsi_text_take(&w->recipe.notes) : clsi_strdup("");
+    return r->notes ? CLS_OK : clsi_no_memory(w->error);
+}
+
+void cls_learn_report_free(cls_learn_report **report) {
+    cls_learn_report *r = *report;
+    if (!r) return;
+    for (size_t i = 0; i < r->n_parameters; i++) free(r->parameters[i].name);
+    for (size_t i = 0; i < r->n_channels; i++) {
+        free(r->channels[i].name);
+        free(r->channels[i].unit);
+    }
+    free(r->parameters);
+    free(r->channels);
+    free(r->choice);
+    free(r->notes);
+    free(r);
+    *report = NULL;
+}
+
+/* ---- the model ---- */
+
+static json_t *number(double x) {
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
+    json_t *list = json_array(), *scores = json_array();
+    for (size_t i = 0; i < w->P; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f, s:o}", "name", w->name[i], "value",
+                                              w->theta[i], "error", number(w->doubt[i])));
+    for (size_t c = 0; c < w->report->n_channels; c++) {
+        const cls_learned_channel *ch = &w->report->channels[c];
+        json_array_append_new(scores,
+                              json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
+                                        number(ch->fitted), "run", number(ch->run), "persistence",
+                                        number(ch->run_persistence), "arx", number(ch->run_arx)));
+    }
+    json_t *all =
+        json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
+                  "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
+                  "parameters", list, "channels", scores);
+    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    return text;
+}
+
+static cls_status add_assignment(cls_model *m, const char *name, double value) {
+    for (size_t i = 0; i < m->n_set; i++)
+        if (strcmp(m->set_names[i], name) == 0) {
+            m->set_values[i] = value;
+            return CLS_OK;
+        }
+    if (!(m->set_names[m->n_set] = clsi_strdup(name))) return CLS_MEMORY;
+    m->set_values[m->n_set++] = value;
+    return CLS_OK;
+}
+
+static cls_status make_model(measured *w, size_t n_tables, const char *const *names,
+                             cls_model **out) {
+    cls_model *m = clsi_calloc(1, sizeof *m);
+    if (!m) return clsi_no_memory(w->error);
+    size_t n_set = (w->set ? w->set->n : 0) + w->P;
+    m->name = clsi_strdup(w->system->name);
+    m->text = clsi_strdup(w->system->text);
+    m->provenance = provenance(w, n_tables, names);
+    m->learned = clsi_calloc(1, sizeof *m->learned);
+    m->theta = clsi_calloc(1, sizeof *m->theta);
+    m->set_names = clsi_calloc(n_set, sizeof *m->set_names);
+    m->set_values = clsi_calloc(n_set, sizeof *m->set_values);
+    cls_status status = m->name && m->text && m->provenance && m->learned && m->theta &&
+                                m->set_names && m->set_values
+                            ? CLS_OK
+                            : CLS_MEMORY;
+    for (size_t i = 0; w->set && i < w->set->n && status == CLS_OK; i++)
+        status = add_assignment(m, w->set->names[i], w->set->values[i]);
+    for (size_t i = 0; i < w->P && status == CLS_OK; i++)
+        status = add_assignment(m, w->name[i], w->theta[i]);
+    if (status == CLS_MEMORY) clsi_no_memory(w->error);
+    if (status == CLS_OK) status = clsi_model_build(m, w->error);
+    if (status == CLS_OK)
+        *out = m;
+    else
+        cls_model_free(&m);
+    return status;
+}
+
+/* ---- everything in order ---- */
+
+static void fill_info(const measured *w, int unseen, cls_learn_info *info) {
+    info->parameters = w->P;
+    info->samples = w->multiple->n_pieces;
+    info->loss_final = sqrt(2 * w->recipe.loss / (double)(w->data->n_training * w->data->ny));
+    info->loss_initial = info->loss_validation = NAN;
+    info->iterations = w->recipe.iterations;
+    info->rank = w->P - (size_t)unseen;
+    info->unseen = (size_t)unseen;
+    info->condition = NAN;
+    strcpy(info->optimizer, "lm");
+    strcpy(info->ended, "converged");
+}
+
+static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,
+                      const char *const *names, cls_model **out, cls_learn_info *info) {
+    int unseen = 0;
+    double test = w->o->test;
+    size_t rows = 0;
+    for (size_t i = 0; i < n_tables; i++) rows += cls_table_rows(tables[i]);
+    if (test < 0) test = rows >= 200 ? 0.2 : 0;
+    cls_status status = list_parameters(w);
+    if (status == CLS_OK)
+        status = clsi_recording_create(w->system, n_tables, tables, names, test, w->o->average,
+                                       &w->data, w->error);
+    if (status == CLS_OK) status = prepare(w);
+    if (status == CLS_OK) status = begin_report(w);
+    w->recipe.m = w->multiple;
+    w->recipe.theta = w->theta;
+    w->recipe.open = w->vague;
+    if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
+    if (status == CLS_OK)
+        status = clsi_doubt(w->multiple, w->theta, w->doubt, NULL, &unseen, w->error);
+    if (status == CLS_OK) status = clsi_score(w->multiple, w->theta, w->from, w->report, w->error);
+    if (status == CLS_OK) status = report_parameters(w, unseen);
+    if (status == CLS_OK) status = make_model(w, n_tables, names, out);
+    if (status == CLS_OK) fill_info(w, unseen, info);
+    return status;
+}
+
+cls_status clsi_learn_measured(const cls_system *system, const cls_assignments *set,
+                               size_t n_tables, const cls_table *const *tables,
+                               const char *const *names, const cls_learn_options *o,
+                               cls_model **out, cls_learn_info *info, cls_error *error) {
+    measured w = {.system = system, .set = set, .o = o, .error = error};
+    if (o->time_limit > 0) w.until = clsi_now() + o->time_limit;
+    cls_status status = run(&w, n_tables, tables, names, out, info);
+    if (status == CLS_OK)
+        info->report = w.report;
+    else
+        cls_learn_report_free(&w.report);
+    free(w.name);
+    free(w.vague);
+    free(w.theta);
+    free(w.recipe.inflation);
+    clsi_text_clear(&w.recipe.notes);
+    clsi_multiple_free(&w.multiple);
+    clsi_recording_free(&w.data);
+    cls_system_free(&w.open);
+    return status;
+}

@@ -1,0 +1,350 @@
+/* Windows of a recording and their free starts.
+ *
+ * A row counts once: windows do not overlap, and nothing ties the end of one to the start of the
+ * next. Short windows are nearly linear in everything, so that a search begun far away still finds
+ * its way; long ones see slow things (damping, drifts). Starts have priors: next to nothing for
+ * what is measured, about the size of the thing for what is hidden, so that a state that the
+ * window does not see stays where the file puts it. */
+#include "learn/multiple.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+double clsi_difference(const clsi_channel *c, double model, double measured) {
+    double d = model - measured;
+    return c->angle ? remainder(d, 6.283185307179586) : d;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double clsi_median(size_t n, double *list) {
+    if (!n) return 0;
+    qsort(list, n, sizeof *list, ascending);
+    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
+}
+
+/* ---- starts from data ---- */
+
+static int has_channel(const clsi_recording *d, const char *name) {
+    for (size_t c = 0; c < d->ny; c++)
+        if (strcmp(d->channel[c].name, name) == 0) return 1;
+    return 0;
+}
+
+enum { MOST_NAMES = 256 };
+
+typedef struct known_start {
+    size_t n;
+    const char *name[MOST_NAMES];
+    double value[MOST_NAMES];
+} known_start;
+
+static void add_known(known_start *k, const char *name, double value) {
+    if (k->n == MOST_NAMES) return;
+    k->name[k->n] = name;
+    k->value[k->n++] = value;
+}
+
+/* Is it a variable that a start can name? Not twice the same by another name. */
+static int can_start(const cls_system *s, const clsi_recording *d, const char *name) {
+    for (size_t i = 0; i < s->nq; i++)
+        if (strcmp(s->coordinate[i].name, name) == 0) return 1;
+    for (size_t j = 0; j < s->n; j++) {
+        if (strcmp(cls_node_name(s->g, s->v[j]), name) == 0) return 1;
+        if (strcmp(s->momentum[j].name, name) == 0)
+            return !has_channel(d, cls_node_name(s->g, s->v[j]));
+    }
+    for (size_t i = 0; i < s->m; i++) {
+        if (strcmp(s->temperature[i].name, name) == 0) return 1;
+        if (strcmp(s->entropy[i].name, name) == 0) return !has_channel(d, s->temperature[i].name);
+    }
+    return 0;
+}
+
+static void add_slopes(const clsi_multiple *m, const clsi_segment *g, size_t i, known_start *k) {
+    const cls_system *s = m->system;
+    clsi_parabola p;
+    for (size_t j = 0; j < s->paired; j++) {
+        const char *v = cls_node_name(s->g, s->v[j]);
+        if (has_channel(m->data, v) || has_channel(m->data, s->momentum[j].name)) continue;
+        for (size_t c = 0; c < m->ny; c++)
+            if (strcmp(m->data->channel[c].name, s->coordinate[j].name) == 0 &&
+                clsi_local_parabola(m->data, g, c, i, clsi_local_half(m->data), &p))
+                add_known(k, v, p.slope);
+    }
+}
+
+/* What the file's start leaves open begins at rest, at temperature one. */
+static cls_status complete_start(const cls_system *s, const known_start *k, double *z,
+                                 cls_error *error) {
+    cls_assignments given = {.n = k->n, .names = k->name, .values = k->value};
+    if (cls_system_start(s, &given, z, NULL) == CLS_OK) return CLS_OK;
+    known_start more = *k;
+    for (size_t e = 0; e < s->form->nz; e++) {
+        const char *name = cls_node_name(s->g, s->form->z[e]);
+        int there = 0;
+        for (size_t i = 0; i < k->n; i++) there |= strcmp(k->name[i], name) == 0;
+        if (!there) add_known(&more, name, e < s->nq + s->n ? 0 : 1);
+    }
+    given = (cls_assignments){.n = more.n, .names = more.name, .values = more.value};
+    return cls_system_start(s, &given, z, error);
+}
+
+cls_status clsi_multiple_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
+                               cls_error *error) {
+    const clsi_segment *g = &m->data->segment[segment];
+    known_start k = {0};
+    clsi_parabola p;
+    for (size_t c = 0; c < m->ny; c++) {
+        const char *name = m->data->channel[c].name;
+        double y = m->data->y[i * m->ny + c];
+        if (!can_start(m->system, m->data, name)) continue;
+        if (clsi_local_parabola(m->data, g, c, i, 2, &p)) y = p.value;
+        if (isfinite(y)) add_known(&k, name, y);
+    }
+    add_slopes(m, g, i, &k);
+    double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
+    cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
+    if (status == CLS_OK) memcpy(z, state, m->nz * sizeof *z);
+    free(state);
+    return status;
+}
+
+/* ---- priors ---- */
+
+static double spread_of(const clsi_recording *d, const char *name) {
+    for (size_t c = 0; c < d->ny; c++)
+        if (strcmp(d->channel[c].name, name) == 0) return d->channel[c].std;
+    return 0;
+}
+
+/* Loose for what is measured (directly, or as a slope); else what a state of its kind may be off
+ * by: the spread of measured ones of the kind, or a tenth of its size. */
+static void set_priors(clsi_multiple *m, const double *z) {
+    const cls_system *s = m->system;
+    double temperature = 0;
+    for (size_t c = 0; c < s->m; c++)
+        temperature = fmax(temperature, spread_of(m->data, s->temperature[c].name));
+    for (size_t e = 0; e < m->nz; e++) {
+        const char *name = cls_node_name(s->g, s->form->z[e]);
+        double own = spread_of(m->data, name);
+        size_t j = e - s->nq;
+        int moving = e >= s->nq && j < s->paired;
+        int seen = own > 0 || (moving && spread_of(m->data, s->coordinate[j].name) > 0) ||
+                   (moving && (has_channel(m->data, s->momentum[j].name) ||
+                               has_channel(m->data, cls_node_name(s->g, s->v[j]))));
+        double size = fmax(fabs(z[e]), 1);
+        if (moving && spread_of(m->data, s->coordinate[j].name) > 0)
+            size =
+                fmax(size, 6.3 * spread_of(m->data, s->coordinate[j].name) / m->data->time_scale);
+        int thermal = e >= s->nq + s->n && s->form->kind == CLSI_FORM_THERMAL;
+        m->prior[e] = seen                         ? 1e3 * fmax(own, size)
+                      : thermal && temperature > 0 ? temperature
+                      : thermal                    ? 0.1 * size
+                                                   : 10 * size;
+    }
+}
+
+/* ---- windows ---- */
+
+static size_t rows_to_learn(const clsi_multiple *m, const clsi_segment *g) {
+    (void)m;
+    return g->first + g->train;
+}
+
+/* Pieces of about `rows` rows of [begin, end), equally long. Counts when list is NULL. */
+static size_t divide(size_t segment, size_t begin, size_t end, size_t rows, clsi_piece *list) {
+    size_t n = end - begin, parts = (n + rows / 2) / rows;
+    if (parts == 0) parts = 1;
+    for (size_t k = 0; k < parts && list; k++) {
+        size_t a = begin + n * k / parts, b = begin + n * (k + 1) / parts;
+        list[k] = (clsi_piece){a, b - a, segment};
+    }
+    return parts;
+}
+
+static size_t make_pieces(const clsi_multiple *m, size_t rows, clsi_piece *list) {
+    size_t n = 0;
+    for (size_t s = 0; s < m->data->n_segments; s++) {
+        const clsi_segment *g = &m->data->segment[s];
+        size_t end = rows_to_learn(m, g);
+        for (size_t i = g->first; i < end;) {
+            size_t stop = i;
+            while (stop < end && !m->cut[stop]) stop++;
+            if (stop >= i + 3) n += divide(s, i, stop, rows, list ? list + n : NULL);
+            i = stop + 1;
+        }
+    }
+    return n;
+}
+
+/* The state at row i by the window that contains it. */
+static int state_at(clsi_multiple *m, const double *theta, size_t i, double *z) {
+    for (size_t w = 0; w < m->n_pieces; w++) {
+        const clsi_piece *p = &m->piece[w];
+        if (i < p->first || i >= p->first + p->n) continue;
+        return clsi_track_run(m->track[0], theta, m->x + w * m->nz, i - p->first + 1,
+                              m->data->time + p->first, m->y_scratch, NULL, z);
+    }
+    return 0;
+}
+
+cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta,
+                              cls_error *error) {
+    size_t n = make_pieces(m, rows, NULL), nz = m->nz;
+    clsi_piece *piece = clsi_calloc(n + 1, sizeof *piece);
+    double *x = clsi_calloc(2 * n * nz + 1, sizeof *x), *guess = x ? x + n * nz : NULL;
+    cls_status status = piece && x ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) make_pieces(m, rows, piece);
+    for (size_t w = 0; w < n && status == CLS_OK; w++) {
+        int known = m->n_pieces && state_at(m, theta, piece[w].first, x + w * nz);
+        status = clsi_multiple_start(m, piece[w].segment, piece[w].first, guess + w * nz, error);
+        if (!known && status == CLS_OK) memcpy(x + w * nz, guess + w * nz, nz * sizeof *x);
+    }
+    if (status != CLS_OK) {
+        free(piece);
+        free(x);
+        return status;
+    }
+    free(m->piece);
+    free(m->x);
+    m->n_pieces = n;
+    m->piece = piece;
+    m->x = x;
+    m->x_guess = guess;
+    return CLS_OK;
+}
+
+/* ---- the problem ---- */
+
+static size_t problem_rows(void *owner, size_t w) {
+    const clsi_multiple *m = owner;
+    return m->piece[w].n * m->ny + m->nz;
+}
+
+static void put_priors(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
+    size_t all = m->n_theta + m->nz, first = m->piece[w].n * m->ny;
+    for (size_t e = 0; e < m->nz; e++) {
+        r[first + e] = (x[e] - m->x_guess[w * m->nz + e]) / m->prior[e];
+        if (!J) continue;
+        double *row = J + (first + e) * all;
+        memset(row, 0, all * sizeof *row);
+        row[m->n_theta + e] = 1 / m->prior[e];
+    }
+}
+
+static int problem_window(void *owner, size_t w, const double *theta, const double *x, double *r,
+                          double *J) {
+    clsi_multiple *m = owner;
+    const clsi_piece *p = &m->piece[w];
+    size_t ny = m->ny, all = m->n_theta + m->nz;
+    clsi_track *track = m->track[omp_get_thread_num()];
+    if (!clsi_track_run(track, theta, x, p->n, m->data->time + p->first, r, J, NULL)) return 0;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t c = 0; c < ny; c++) {
+            double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
+            double weight = isfinite(measured) ? 1 / m->sigma[c] : 0;
+            *at = weight > 0 ? weight * clsi_difference(&m->data->channel[c], *at, measured) : 0;
+            for (size_t j = 0; j < all && J; j++) J[(i * ny + c) * all + j] *= weight;
+        }
+    put_priors(m, w, x, r, J);
+    return 1;
+}
+
+static int problem_stop(void *owner) {
+    const clsi_multiple *m = owner;
+    return m->stop && m->stop(m->stop_owner);
+}
+
+void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
+    *out = (clsi_arrow){.owner = m,
+                        .n_theta = m->n_theta,
+                        .n_x = m->nz,
+                        .n_windows = m->n_pieces,
+                        .rows = problem_rows,
+                        .window = problem_window,
+                        .low = m->low,
+                        .high = m->high,
+                        .huber = huber,
+                        .stop = problem_stop};
+}
+
+int clsi_multiple_residuals(clsi_multiple *m, const double *theta, size_t c, double *list,
+                            size_t *which, size_t *n) {
+    *n = 0;
+    for (size_t w = 0; w < m->n_pieces; w++) {
+        const clsi_piece *p = &m->piece[w];
+        if (!clsi_track_run(m->track[0], theta, m->x + w * m->nz, p->n, m->data->time + p->first,
+                            m->y_scratch, NULL, NULL))
+            return 0;
+        for (size_t i = 0; i < p->n; i++) {
+            double measured = m->data->y[(p->first + i) * m->ny + c];
+            if (!isfinite(measured)) continue;
+            if (which) which[*n] = w;
+            list[(*n)++] =
+                clsi_difference(&m->data->channel[c], m->y_scratch[i * m->ny + c], measured);
+        }
+    }
+    return 1;
+}
+
+/* ---- life ---- */
+
+static cls_status make_tracks(clsi_multiple *m, cls_error *error) {
+    size_t threads = (size_t)omp_get_max_threads();
+    m->track = clsi_calloc(threads, sizeof *m->track);
+    cls_status status = m->track ? CLS_OK : clsi_no_memory(error);
+    for (; m->n_tracks < threads && status == CLS_OK; m->n_tracks++)
+        status = clsi_track_create(m->observer, &m->track[m->n_tracks], error);
+    return status;
+}
+
+cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *system,
+                                clsi_observer *observer, const double *low, const double *high,
+                                clsi_multiple **out, cls_error *error) {
+    clsi_multiple *m = *out = clsi_calloc(1, sizeof *m);
+    if (!m) {
+        clsi_observer_free(&observer);
+        return clsi_no_memory(error);
+    }
+    *m = (clsi_multiple){.data = data,
+                         .system = system,
+                         .observer = observer,
+                         .nz = observer->nz,
+                         .n_theta = observer->n_theta,
+                         .ny = data->ny,
+                         .low = low,
+                         .high = high};
+    m->prior = clsi_calloc(m->nz + 1, sizeof *m->prior);
+    m->sigma = clsi_calloc(m->ny, sizeof *m->sigma);
+    m->cut = clsi_calloc(data->n, 1);
+    m->y_scratch = clsi_calloc(data->n * m->ny, sizeof *m->y_scratch);
+    double *z = clsi_calloc(m->nz + 1, sizeof *z);
+    cls_status status = m->prior && m->sigma && m->cut && m->y_scratch && z ? make_tracks(m, error)
+                                                                            : clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_multiple_start(m, 0, data->segment[0].first, z, error);
+    if (status == CLS_OK) set_priors(m, z);
+    free(z);
+    if (status != CLS_OK) clsi_multiple_free(out);
+    return status;
+}
+
+void clsi_multiple_free(clsi_multiple **multiple) {
+    clsi_multiple *m = *multiple;
+    if (!m) return;
+    for (size_t i = 0; i < m->n_tracks; i++) clsi_track_free(&m->track[i]);
+    clsi_observer_free(&m->observer);
+    free(m->track);
+    free(m->piece);
+    free(m->x);
+    free(m->prior);
+    free(m->sigma);
+    free(m->cut);
+    free(m->y_scratch);
+    free(m);
+    *multiple = NULL;
+}

@@ -1,0 +1,91 @@
+/* learn, inside: multiple shooting against a recording.
+ *
+ *   multiple.c   windows of a recording, their free starts, residuals and derivatives
+ *   recipe.c     from short windows to long ones, with what cannot be explained cut out
+ *   score.c      free runs and predictions on rows that were kept back, beside trivial models
+ *   doubt.c      standard errors */
+#ifndef CLSI_MULTIPLE_H
+#define CLSI_MULTIPLE_H
+
+#include "base/base.h"
+#include "learn/observe.h"
+#include "learn/recording.h"
+#include "solve/arrow.h"
+#include <clausius/learn.h>
+
+typedef struct clsi_piece {
+    size_t first, n; /* rows */
+    size_t segment;
+} clsi_piece;
+
+typedef struct clsi_multiple {
+    const clsi_recording *data;
+    const cls_system *system; /* with numbers: for starts */
+    clsi_observer *observer;
+    size_t nz, n_theta, ny, n_tracks;
+    clsi_track **track; /* one for each thread */
+    size_t n_pieces;
+    clsi_piece *piece;
+    double *x;          /* (n_pieces, nz) starts */
+    double *x_guess;    /* (n_pieces, nz) centers of their priors */
+    double *prior;      /* (nz) standard deviations */
+    double *sigma;      /* (ny) */
+    unsigned char *cut; /* (rows) 1: explained by no model, left out */
+    const double *low, *high;
+    int (*stop)(void *owner);
+    void *stop_owner;
+    double *y_scratch; /* (n_tracks, most rows, ny) */
+    size_t y_capacity;
+} clsi_multiple;
+
+/* system: with numbers (for starts); the observer is taken over. */
+cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *system,
+                                clsi_observer *observer, const double *low, const double *high,
+                                clsi_multiple **out, cls_error *error);
+void clsi_multiple_free(clsi_multiple **m);
+
+/* Windows of about `rows` rows over what is to be learned from and not cut. Starts come from the
+ * windows there were (NULL: from the data) at theta. */
+cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta, cls_error *error);
+/* As a problem; `huber` in sigmas. */
+void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out);
+/* Residuals of channel c of all windows at theta in time order (list: room for all rows), without
+ * missing ones; *n of them. With `which` (piece of each), unless NULL. Zero when not evaluable. */
+int clsi_multiple_residuals(clsi_multiple *m, const double *theta, size_t c, double *list,
+                            size_t *which, size_t *n);
+/* A start from the data at row i: parabolas for what is measured, slopes for velocities, the
+ * file's start for the rest. */
+cls_status clsi_multiple_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
+                               cls_error *error);
+double clsi_difference(const clsi_channel *c, double model, double measured);
+
+/* ---- recipe.c ---- */
+
+typedef struct clsi_recipe {
+    clsi_multiple *m;
+    double *theta;
+    const unsigned char *open; /* (n_theta) 1: nobody said where it begins. NULL: all are said */
+    clsi_text notes;           /* lines for the report */
+    size_t iterations, stages, window; /* rows of the last windows */
+    double loss;
+    double *inflation; /* (ny) of the variance, by the residuals' autocorrelation */
+} clsi_recipe;
+cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
+
+/* ---- score.c ---- */
+
+/* Fills the channels (ny): test rows and fits at theta, `before` the parameters of the file. */
+cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
+                      cls_learn_report *report, cls_error *error);
+
+/* ---- doubt.c ---- */
+
+/* Standard errors (n_theta) at the minimum, INFINITY where nothing is known, and their covariance
+ * (n_theta, n_theta; NULL: not wanted). *unseen: directions. */
+cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
+                      int *unseen, cls_error *error);
+
+/* Median of the list, which is sorted; 0 of none. */
+double clsi_median(size_t n, double *list);
+
+#endif

@@ -1,0 +1,346 @@
+/* The recipe for recordings: short windows first, twice as long from stage to stage, up to whole
+ * segments, with scales that the residuals set and with what no parameters explain cut out.
+ *
+ *  1. windows of max(a quarter of the time scale, 8 rows, 4 states for each channel);
+ *  2. Levenberg-Marquardt over parameters and free starts (solve/arrow.h), Huber's loss at two
+ *     sigma, sigma = 1.4826 median |r| of each channel, not below its floor;
+ *  3. windows whose root mean square is six times the median (and five floors), at most a quarter
+ *     of the rows, are cut out and named: pushes that no column records, a slipped sensor;
+ *  4. a doubling is refused when it makes the residuals four times larger; once more without its
+ *     worst windows, else the length before it was the last;
+ *  5. where the motion multiplies a difference of its start by more than 100 a window ends: what
+ *     lies behind says nothing about parameters;
+ *  6. at the end sigma^2 grows by 1 + 2 sum rho, the autocorrelation of the residuals, so that
+ *     channels with slow errors do not count more than they know, and all is fitted once more. */
+#include "learn/multiple.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORTEST = 8, ITERATIONS = 20, LAST_ITERATIONS = 30, DECADES = 6, DECADE_ITERATIONS = 8 };
+static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
+static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
+
+typedef struct recipe_work {
+    clsi_recipe *r;
+    clsi_multiple *m;
+    double *list;      /* (rows) */
+    size_t *which;     /* (rows) */
+    double *rms;       /* (ny): robust scales after the last stage */
+    double *old_theta; /* (n_theta) */
+    double *old_x;     /* of old_piece */
+    clsi_piece *old_piece;
+    size_t old_n;
+    double *old_rms;
+    cls_error *error;
+} recipe_work;
+
+/* ---- scales ---- */
+
+/* sigma of each channel from its residuals; rms gets the same without the floor. */
+static int set_scales(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n;
+        if (!clsi_multiple_residuals(m, k->r->theta, c, k->list, NULL, &n)) return 0;
+        for (size_t i = 0; i < n; i++) k->list[i] = fabs(k->list[i]);
+        k->rms[c] = 1.4826 * clsi_median(n, k->list);
+        m->sigma[c] = fmax(k->rms[c], m->data->channel[c].floor);
+        if (!(m->sigma[c] > 0)) m->sigma[c] = 1;
+    }
+    return 1;
+}
+
+static void first_scales(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    for (size_t c = 0; c < m->ny; c++) {
+        const clsi_channel *ch = &m->data->channel[c];
+        m->sigma[c] = fmax(fmax(ch->noise, ch->floor), 0.01 * ch->std);
+        if (!(m->sigma[c] > 0)) m->sigma[c] = 1;
+    }
+}
+
+static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
+    clsi_arrow a;
+    clsi_arrow_info info;
+    clsi_multiple_problem(k->m, HUBER, &a);
+    cls_status status =
+        clsi_arrow_minimize(&a, iterations, enough, k->r->theta, k->m->x, &info, k->error);
+    k->r->iterations += info.iterations;
+    k->r->loss = info.final;
+    return status;
+}
+
+/* ---- windows that cannot be used as they are ---- */
+
+/* Shortens windows that cannot be simulated to their end, or whose end depends on their start too
+ * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. */
+static int cut_long(recipe_work *k, const double *theta) {
+    clsi_multiple *m = k->m;
+    size_t all = m->n_theta + m->nz, most = 0;
+    int count = 0;
+    for (size_t w = 0; w < m->n_pieces; w++)
+        if (m->piece[w].n > most) most = m->piece[w].n;
+    double *J = clsi_calloc(most * m->ny * all + 1, sizeof *J);
+    if (!J) return -1;
+    for (size_t w = 0; w < m->n_pieces; w++) {
+        clsi_piece *p = &m->piece[w];
+        const double *t = m->data->time + p->first, *x = m->x + w * m->nz;
+        size_t good = p->n;
+        if (clsi_track_run(m->track[0], theta, x, p->n, t, m->y_scratch, J, NULL)) {
+            for (size_t i = 0; i < p->n && good == p->n; i++)
+                for (size_t c = 0; c < m->ny; c++)
+                    for (size_t e = 0; e < m->nz; e++) {
+                        double slope = J[(i * m->ny + c) * all + m->n_theta + e];
+                        double size = fabs(slope) * fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
+                        if (size > CHAOS * m->data->channel[c].std) good = i;
+                    }
+        } else {
+            while (good > 3 &&
+                   !clsi_track_run(m->track[0], theta, x, good, t, m->y_scratch, NULL, NULL))
+                good /= 2;
+        }
+        if (good >= p->n) continue;
+        if (good < 3) good = 3 < p->n ? 3 : p->n;
+        if (good < p->n) count++;
+        p->n = good; /* what lies behind waits for the next plan */
+    }
+    free(J);
+    return count;
+}
+
+/* Windows that are explained far worse than the others. Returns how many rows were cut. */
+static size_t cut_bad(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    size_t rows = 0, cut = 0, W = m->n_pieces;
+    if (W < 5) return 0;
+    double *rms = clsi_calloc(2 * W, sizeof *rms), *sorted = rms ? rms + W : NULL;
+    if (!rms) return 0;
+    for (size_t w = 0; w < W; w++) rows += m->piece[w].n;
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n;
+        if (!clsi_multiple_residuals(m, k->r->theta, c, k->list, k->which, &n)) break;
+        memset(rms, 0, W * sizeof *rms);
+        for (size_t i = 0; i < n; i++) rms[k->which[i]] += k->list[i] * k->list[i];
+        for (size_t w = 0; w < W; w++) rms[w] = sqrt(rms[w] / (double)m->piece[w].n);
+        memcpy(sorted, rms, W * sizeof *rms);
+        double middle = clsi_median(W, sorted);
+        const clsi_channel *ch = &m->data->channel[c];
+        double limit = fmax(BAD * middle, BAD_FLOORS * fmax(ch->floor, ch->noise));
+        for (size_t w = 0; w < W; w++) {
+            const clsi_piece *p = &m->piece[w];
+            if (!(rms[w] > limit) || m->cut[p->first]) continue;
+            if ((double)(cut + p->n) > MOST_CUT * (double)rows) continue;
+            memset(m->cut + p->first, 1, p->n);
+            cut += p->n;
+            clsi_text_printf(&k->r->notes,
+                             "cut: %g to %g, where %s is off by %.3g (elsewhere %.3g): no value of "
+                             "the parameters explains it\n",
+                             m->data->time[p->first], m->data->time[p->first + p->n - 1], ch->name,
+                             rms[w], middle);
+        }
+    }
+    free(rms);
+    return cut;
+}
+
+/* ---- stages ---- */
+
+static cls_status remember(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    double *x = clsi_calloc(m->n_pieces * m->nz + 1, sizeof *x);
+    clsi_piece *piece = clsi_calloc(m->n_pieces + 1, sizeof *piece);
+    if (!x || !piece) {
+        free(x);
+        free(piece);
+        return clsi_no_memory(k->error);
+    }
+    free(k->old_x);
+    free(k->old_piece);
+    k->old_x = x;
+    k->old_piece = piece;
+    k->old_n = m->n_pieces;
+    memcpy(x, m->x, m->n_pieces * m->nz * sizeof *x);
+    memcpy(piece, m->piece, m->n_pieces * sizeof *piece);
+    memcpy(k->old_theta, k->r->theta, m->n_theta * sizeof(double));
+    memcpy(k->old_rms, k->rms, m->ny * sizeof(double));
+    return CLS_OK;
+}
+
+static cls_status go_back(recipe_work *k, size_t rows) {
+    clsi_multiple *m = k->m;
+    memcpy(k->r->theta, k->old_theta, m->n_theta * sizeof(double));
+    /* the old windows: a plan of their length, and their starts */
+    m->n_pieces = k->old_n;
+    free(m->piece);
+    free(m->x);
+    m->piece = k->old_piece;
+    m->x = k->old_x;
+    k->old_piece = NULL;
+    k->old_x = NULL;
+    return clsi_multiple_plan(m, rows, k->r->theta, k->error);
+}
+
+static int is_worse(const recipe_work *k) {
+    for (size_t c = 0; c < k->m->ny; c++) {
+        double std = k->m->data->channel[c].std;
+        if (k->rms[c] > 4 * fmax(k->old_rms[c], k->m->data->channel[c].floor) &&
+            k->rms[c] > 0.02 * std)
+            return 1;
+    }
+    return 0;
+}
+
+/* Windows of so many rows, fitted; twice, with scales between. */
+static cls_status run_stage(recipe_work *k, size_t rows, size_t iterations) {
+    cls_status status = clsi_multiple_plan(k->m, rows, k->r->theta, k->error);
+    if (status == CLS_OK && cut_long(k, k->r->theta) < 0) status = clsi_no_memory(k->error);
+    if (status == CLS_OK) status = minimize(k, iterations, ENOUGH);
+    if (status == CLS_OK && !set_scales(k))
+        status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    k->r->stages++;
+    k->r->window = rows;
+    return status;
+}
+
+static size_t first_rows(const clsi_multiple *m) {
+    double rows = m->data->time_scale / 4 / m->data->interval;
+    rows = fmax(rows, SHORTEST);
+    return (size_t)ceil(fmax(rows, 4.0 * (double)m->nz / (double)m->ny));
+}
+
+static size_t longest(const clsi_multiple *m) {
+    size_t most = 0;
+    for (size_t s = 0; s < m->data->n_segments; s++)
+        if (m->data->segment[s].train > most) most = m->data->segment[s].train;
+    return most;
+}
+
+static cls_status grow(recipe_work *k, size_t rows) {
+    size_t most = longest(k->m);
+    cls_status status = CLS_OK;
+    while (rows < most && status == CLS_OK) {
+        size_t next = 2 * rows < most ? 2 * rows : most;
+        status = remember(k);
+        if (status == CLS_OK) status = run_stage(k, next, ITERATIONS);
+        if (status == CLS_OK && is_worse(k) && cut_bad(k)) status = run_stage(k, next, ITERATIONS);
+        if (status != CLS_OK || is_worse(k)) {
+            clsi_text_printf(
+                &k->r->notes,
+                "windows of %zu rows (%.3g) are explained far worse than those of %zu, "
+                "which were kept\n",
+                next, (double)next * k->m->data->interval, rows);
+            status = go_back(k, rows);
+            if (status == CLS_OK && !set_scales(k)) status = CLS_NUMERIC;
+            k->r->window = rows;
+            break;
+        }
+        cut_bad(k);
+        rows = next;
+    }
+    return status;
+}
+
+/* 1 + 2 sum of the autocorrelation while it is positive, of the residuals inside of windows. */
+static double inflation_of(size_t n, const double *r, const size_t *which) {
+    double sum = 1, power = 0;
+    for (size_t i = 0; i < n; i++) power += r[i] * r[i] / (double)n;
+    for (size_t lag = 1; lag < n / 4 && power > 0; lag++) {
+        double product = 0;
+        size_t count = 0;
+        for (size_t i = 0; i + lag < n; i++) {
+            if (which[i] != which[i + lag]) continue;
+            product += r[i] * r[i + lag];
+            count++;
+        }
+        double rho = count > 4 ? product / (double)count / power : 0;
+        if (rho <= 2 / sqrt((double)n)) break;
+        sum += 2 * rho;
+    }
+    return sum;
+}
+
+static cls_status inflate(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n;
+        if (!clsi_multiple_residuals(m, k->r->theta, c, k->list, k->which, &n)) return CLS_NUMERIC;
+        double limit = 3 * m->sigma[c]; /* outliers say nothing of correlation */
+        for (size_t i = 0; i < n; i++) k->list[i] = fmax(fmin(k->list[i], limit), -limit);
+        k->r->inflation[c] = inflation_of(n, k->list, k->which);
+        m->sigma[c] *= sqrt(k->r->inflation[c]);
+    }
+    return CLS_OK;
+}
+
+/* Where a search with no more than bounds begins: short windows tell which order of magnitude the
+ * parameters have. All that are open are made smaller together, ten times each time; a few
+ * iterations of each, and the best goes on. */
+static cls_status find_start(recipe_work *k, size_t rows) {
+    clsi_recipe *r = k->r;
+    size_t P = k->m->n_theta;
+    double best = INFINITY, *begin = clsi_calloc(2 * P + 1, sizeof *begin), *found = begin + P;
+    if (!begin) return clsi_no_memory(k->error);
+    memcpy(begin, r->theta, P * sizeof *begin);
+    memcpy(found, r->theta, P * sizeof *begin);
+    cls_status status = CLS_OK;
+    int open = 0;
+    for (size_t i = 0; i < P && r->open; i++) open |= r->open[i];
+    for (int decade = 0; decade < DECADES && open && status == CLS_OK; decade++) {
+        for (size_t i = 0; i < P; i++) {
+            double small = begin[i] * pow(10, -decade);
+            r->theta[i] = r->open[i] && small > k->m->low[i] ? small : begin[i];
+        }
+        k->m->n_pieces = 0; /* starts from the data, not from the last trial */
+        status = clsi_multiple_plan(k->m, rows, r->theta, k->error);
+        cls_error quiet = {0}, *loud = k->error;
+        k->error = &quiet;
+        if (status == CLS_OK && cut_long(k, r->theta) >= 0 &&
+            minimize(k, DECADE_ITERATIONS, ENOUGH) == CLS_OK && r->loss < best) {
+            best = r->loss;
+            memcpy(found, r->theta, P * sizeof *found);
+        }
+        k->error = loud;
+    }
+    memcpy(r->theta, found, P * sizeof *found);
+    k->m->n_pieces = 0;
+    free(begin);
+    return status;
+}
+
+static cls_status cook(recipe_work *k) {
+    size_t rows = first_rows(k->m), most = longest(k->m);
+    if (rows > most) rows = most;
+    first_scales(k);
+    cls_status status = find_start(k, rows);
+    if (status == CLS_OK) status = run_stage(k, rows, 2 * LAST_ITERATIONS);
+    if (status == CLS_OK) status = run_stage(k, rows, ITERATIONS);
+    if (status == CLS_OK && cut_bad(k)) status = run_stage(k, rows, ITERATIONS);
+    if (status == CLS_OK) status = grow(k, rows);
+    if (status == CLS_OK) status = inflate(k);
+    if (status == CLS_OK) status = run_stage(k, k->r->window, 0);
+    if (status == CLS_OK) status = inflate(k);
+    if (status == CLS_OK) status = minimize(k, 2 * LAST_ITERATIONS, LAST_ENOUGH);
+    return status;
+}
+
+cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error) {
+    clsi_multiple *m = r->m;
+    recipe_work k = {.r = r, .m = m, .error = error};
+    k.list = clsi_calloc(m->data->n + 1, sizeof *k.list);
+    k.which = clsi_calloc(m->data->n + 1, sizeof *k.which);
+    k.rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k.rms);
+    r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
+    cls_status status = k.list && k.which && k.rms && r->inflation ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) {
+        k.old_rms = k.rms + m->ny;
+        k.old_theta = k.old_rms + m->ny;
+        status = cook(&k);
+    }
+    free(k.list);
+    free(k.which);
+    free(k.rms);
+    free(k.old_x);
+    free(k.old_piece);
+    return status;
+}

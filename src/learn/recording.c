@@ -1,0 +1,358 @@
+/* Recordings: rows sorted by time, cut at gaps, and what they say about themselves (noise, the
+ * steps of the instrument, the time scale of the motion) before any model is fitted.
+ *
+ * The time scale Tc = 2 pi rms(slope) / rms(curvature) is the period of an oscillation and some six
+ * time constants of a decay; parabolas through more and more rows are taken until the curvature is
+ * three times its own noise. It is not std(y)/std(slope), which a winding angle makes large. */
+#include "learn/recording.h"
+#include "base/base.h"
+#include "data/table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHOLE_TRAJECTORIES = 5, GAP = 20 };
+
+/* ---- columns ---- */
+
+static int is_column(const cls_system *s, const char *name) {
+    return strcmp(name, "time") != 0 && clsi_system_column_node(s, name) != CLS_NO_NODE;
+}
+
+static const char *unit_of(const cls_system *s, const char *name) {
+    const clsi_variable *lists[] = {s->coordinate, s->momentum, s->entropy, s->temperature};
+    const size_t counts[] = {s->nq, s->n, s->m, s->m};
+    for (int l = 0; l < 4; l++)
+        for (size_t i = 0; i < counts[l]; i++)
+            if (strcmp(lists[l][i].name, name) == 0) return lists[l][i].unit;
+    return NULL;
+}
+
+/* Columns that the first table has and the system too; the others must have them. */
+static cls_status find_channels(const cls_system *s, size_t n_tables,
+                                const cls_table *const *tables, const char *const *names,
+                                clsi_recording *r, cls_error *error) {
+    const cls_table *t = tables[0];
+    r->channel = clsi_calloc(cls_table_columns(t) + 1, sizeof *r->channel);
+    if (!r->channel) return clsi_no_memory(error);
+    for (size_t c = 0; c < cls_table_columns(t); c++) {
+        const char *name = cls_table_name(t, c);
+        if (!is_column(s, name)) continue;
+        for (size_t i = 1; i < n_tables; i++)
+            if (cls_table_find(tables[i], name) < 0)
+                return clsi_no_column(tables[i], names[i], name, CLS_DATA, error);
+        r->channel[r->ny++] = (clsi_channel){.name = name, .unit = unit_of(s, name)};
+    }
+    if (r->ny) return CLS_OK;
+    clsi_text list = {0};
+    for (size_t i = 1; i < s->n_columns; i++)
+        clsi_text_printf(&list, "%s%s", i > 1 ? ", " : "", s->columns[i]);
+    cls_status status =
+        clsi_fail(error, CLS_DATA,
+                  "%s has no column that %s could be compared with; it has %s (--map NAME=COLUMN "
+                  "gives a column another name)",
+                  names[0], s->name, list.data ? list.data : "none");
+    clsi_text_clear(&list);
+    return status;
+}
+
+/* ---- rows ---- */
+
+typedef struct row_key {
+    double trajectory, time;
+    size_t table, row;
+} row_key;
+
+static int before(const void *a, const void *b) {
+    const row_key *x = a, *y = b;
+    if (x->table != y->table) return x->table < y->table ? -1 : 1;
+    if (x->trajectory != y->trajectory) return x->trajectory < y->trajectory ? -1 : 1;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+static int same_motion(const row_key *a, const row_key *b) {
+    return a->table == b->table && a->trajectory == b->trajectory;
+}
+
+static cls_status make_keys(size_t n_tables, const cls_table *const *tables,
+                            const char *const *names, row_key *keys, size_t *n, cls_error *error) {
+    *n = 0;
+    for (size_t i = 0; i < n_tables; i++) {
+        int time = clsi_table_time(tables[i]), group = cls_table_find(tables[i], "trajectory");
+        if (time < 0) return clsi_no_column(tables[i], names[i], "time", CLS_DATA, error);
+        const double *t = cls_table_column(tables[i], (size_t)time);
+        const double *g = group < 0 ? NULL : cls_table_column(tables[i], (size_t)group);
+        for (size_t k = 0; k < cls_table_rows(tables[i]); k++) {
+            if (!isfinite(t[k]))
+                return clsi_fail(error, CLS_DATA, "%s: row %zu: the time is %g", names[i], k + 1,
+                                 t[k]);
+            keys[(*n)++] = (row_key){g ? g[k] : 0, t[k], i, k};
+        }
+    }
+    qsort(keys, *n, sizeof *keys, before);
+    return CLS_OK;
+}
+
+static double cell(const clsi_recording *r, const cls_table *const *tables, const row_key *k,
+                   size_t c) {
+    const cls_table *t = tables[k->table];
+    return cls_table_column(t, (size_t)cls_table_find(t, r->channel[c].name))[k->row];
+}
+
+/* Rows of equal times become one, their mean. */
+static cls_status copy_rows(const cls_table *const *tables, const char *const *names,
+                            const row_key *keys, size_t n, int average, size_t *group,
+                            clsi_recording *r, cls_error *error) {
+    for (size_t i = 0, next; i < n; i = next) {
+        for (next = i + 1;
+             next < n && same_motion(&keys[i], &keys[next]) && keys[next].time == keys[i].time;
+             next++)
+            ;
+        if (next - i > 1 && !average)
+            return clsi_fail(error, CLS_DATA,
+                             "%s: rows %zu and %zu have the same time %g; remove one of them, or "
+                             "say --average to take the mean of such rows",
+                             names[keys[i].table], keys[i].row + 1, keys[i + 1].row + 1,
+                             keys[i].time);
+        r->repeated += next - i - 1;
+        for (size_t c = 0; c < r->ny; c++) {
+            double sum = 0, count = 0;
+            for (size_t k = i; k < next; k++) {
+                double y = cell(r, tables, &keys[k], c);
+                if (!isfinite(y)) continue;
+                sum += y;
+                count++;
+            }
+            r->y[r->n * r->ny + c] = count > 0 ? sum / count : NAN;
+        }
+        if (i && !same_motion(&keys[i], &keys[i - 1])) r->n_trajectories++;
+        group[r->n] = r->n_trajectories;
+        r->time[r->n++] = keys[i].time;
+    }
+    r->n_trajectories += r->n > 0;
+    return CLS_OK;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Zero when there is none. The list is sorted. */
+static double median(size_t n, double *list) {
+    if (!n) return 0;
+    qsort(list, n, sizeof *list, ascending);
+    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
+}
+
+static void find_intervals(clsi_recording *r, const size_t *group, double *scratch) {
+    size_t n = 0;
+    for (size_t i = 1; i < r->n; i++)
+        if (group[i] == group[i - 1]) scratch[n++] = r->time[i] - r->time[i - 1];
+    r->interval = median(n, scratch);
+    r->shortest = n ? scratch[0] : 0;
+    r->longest_gap = n ? scratch[n - 1] : 0;
+}
+
+static cls_status cut_segments(clsi_recording *r, const size_t *group, cls_error *error) {
+    if (!(r->segment = clsi_calloc(r->n, sizeof *r->segment))) return clsi_no_memory(error);
+    for (size_t i = 0; i < r->n; i++) {
+        int new =
+            i == 0 || group[i] != group[i - 1] || r->time[i] - r->time[i - 1] > GAP * r->interval;
+        if (new) r->segment[r->n_segments++] = (clsi_segment){.first = i, .trajectory = group[i]};
+        r->segment[r->n_segments - 1].end = i + 1;
+    }
+    return CLS_OK;
+}
+
+static void keep_back(clsi_recording *r, double test) {
+    int whole = r->n_trajectories >= WHOLE_TRAJECTORIES;
+    size_t kept = (size_t)ceil(test * (double)r->n_trajectories - 1e-9);
+    for (size_t s = 0; s < r->n_segments; s++) {
+        clsi_segment *g = &r->segment[s];
+        size_t first = s, last = s;
+        while (first > 0 && r->segment[first - 1].trajectory == g->trajectory) first--;
+        while (last + 1 < r->n_segments && r->segment[last + 1].trajectory == g->trajectory) last++;
+        size_t begin = r->segment[first].first, end = r->segment[last].end;
+        size_t limit = begin + (size_t)floor((1 - test) * (double)(end - begin) + 0.5);
+        if (whole) limit = test > 0 && g->trajectory + kept >= r->n_trajectories ? begin : end;
+        if (!(test > 0)) limit = end;
+        g->train = limit <= g->first ? 0 : (limit < g->end ? limit : g->end) - g->first;
+        r->n_training += g->train;
+    }
+}
+
+/* ---- what a channel says of itself ---- */
+
+int clsi_local_parabola(const clsi_recording *r, const clsi_segment *s, size_t c, size_t i,
+                        size_t half, clsi_parabola *out) {
+    size_t low = i > s->first + half ? i - half : s->first;
+    size_t high = i + half + 1 < s->end ? i + half + 1 : s->end;
+    double M[3][4] = {{0}}, scale = 0;
+    size_t n = 0;
+    for (size_t k = low; k < high; k++) scale = fmax(scale, fabs(r->time[k] - r->time[i]));
+    if (!(scale > 0)) return 0;
+    for (size_t k = low; k < high; k++) {
+        double y = r->y[k * r->ny + c], x = (r->time[k] - r->time[i]) / scale;
+        if (!isfinite(y)) continue;
+        double f[3] = {1, x, x * x / 2};
+        for (int a = 0; a < 3; a++) {
+            for (int b = 0; b < 3; b++) M[a][b] += f[a] * f[b];
+            M[a][3] += f[a] * y;
+        }
+        n++;
+    }
+    if (n < 4) return 0;
+    double A[3][3], inverse[3][3], det;
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) A[a][b] = M[a][b];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            int a1 = (a + 1) % 3, a2 = (a + 2) % 3, b1 = (b + 1) % 3, b2 = (b + 2) % 3;
+            inverse[b][a] = A[a1][b1] * A[a2][b2] - A[a1][b2] * A[a2][b1];
+        }
+    det = A[0][0] * inverse[0][0] + A[0][1] * inverse[1][0] + A[0][2] * inverse[2][0];
+    if (!(det > 1e-12)) return 0;
+    double x[3] = {0};
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) x[a] += inverse[a][b] / det * M[b][3];
+    double sum = 0;
+    for (size_t k = low; k < high; k++) {
+        double y = r->y[k * r->ny + c], u = (r->time[k] - r->time[i]) / scale;
+        if (!isfinite(y)) continue;
+        double e = y - x[0] - x[1] * u - x[2] * u * u / 2;
+        sum += e * e;
+    }
+    double variance = sum / (double)(n - 3);
+    *out = (clsi_parabola){x[0], x[1] / scale, x[2] / (scale * scale), variance,
+                           variance * inverse[2][2] / det / (scale * scale * scale * scale)};
+    return 1;
+}
+
+size_t clsi_local_half(const clsi_recording *r) {
+    double rows = r->time_scale / 8 / r->interval;
+    return rows < 2 ? 2 : rows > 200 ? 200 : (size_t)rows;
+}
+
+static void measure_spread(const clsi_recording *r, clsi_channel *ch, size_t c, double *list) {
+    double mean = 0, sum = 0;
+    size_t n = 0, distinct = 1;
+    for (size_t i = 0; i < r->n; i++)
+        if (isfinite(r->y[i * r->ny + c])) list[n++] = r->y[i * r->ny + c];
+    for (size_t i = 0; i < n; i++) mean += list[i] / (double)n;
+    for (size_t i = 0; i < n; i++) sum += (list[i] - mean) * (list[i] - mean);
+    ch->std = n ? sqrt(sum / (double)n) : 0;
+    median(n, list);
+    double step = INFINITY;
+    for (size_t i = 1; i < n; i++) {
+        double d = list[i] - list[i - 1];
+        if (d <= 1e-9 * ch->std) continue;
+        step = fmin(step, d);
+        distinct++;
+    }
+    ch->quantum = 2 * distinct < n && isfinite(step) ? step : 0;
+}
+
+/* The variance of five-row parabolas: its median, so that outliers do not count; two degrees of
+ * freedom have log 2 of it below. */
+static void measure_noise(const clsi_recording *r, clsi_channel *ch, size_t c, double *list) {
+    size_t n = 0;
+    clsi_parabola p;
+    for (size_t s = 0; s < r->n_segments; s++)
+        for (size_t i = r->segment[s].first + 2; i + 2 < r->segment[s].end; i++)
+            if (clsi_local_parabola(r, &r->segment[s], c, i, 2, &p)) list[n++] = p.variance;
+    ch->noise = sqrt(median(n, list) / log(2));
+    ch->floor = fmax(ch->quantum / sqrt(12), 1e-4 * ch->std);
+}
+
+static double time_scale_of(const clsi_recording *r, size_t c) {
+    double last = 0;
+    for (size_t half = 2; half < r->n / 4 + 3; half += 1 + half / 3) {
+        double slope = 0, curvature = 0, noise = 0;
+        clsi_parabola p;
+        size_t every = 1 + r->n / 2000;
+        for (size_t s = 0; s < r->n_segments; s++) {
+            const clsi_segment *g = &r->segment[s];
+            for (size_t i = g->first + half; i + half < g->end; i += every) {
+                if (!clsi_local_parabola(r, g, c, i, half, &p)) continue;
+                slope += p.slope * p.slope;
+                curvature += p.curvature * p.curvature;
+                noise += p.curvature_variance;
+            }
+        }
+        if (!(curvature > 0)) break;
+        last = 6.283185307179586 * sqrt(slope / curvature);
+        if (curvature > 9 * noise) break;
+    }
+    return last;
+}
+
+static cls_status describe(clsi_recording *r, cls_error *error) {
+    double *list = clsi_calloc(r->n + 1, sizeof *list);
+    if (!list) return clsi_no_memory(error);
+    double least = INFINITY;
+    for (size_t c = 0; c < r->ny; c++) {
+        measure_spread(r, &r->channel[c], c, list);
+        measure_noise(r, &r->channel[c], c, list);
+        double own = time_scale_of(r, c);
+        if (own > 0) least = fmin(least, own);
+    }
+    r->time_scale = isfinite(least) ? least : 20 * r->interval;
+    r->time_scale = fmax(r->time_scale, 4 * r->interval);
+    free(list);
+    return CLS_OK;
+}
+
+/* ---- life ---- */
+
+static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                       const char *const *names, double test, int average, clsi_recording *r,
+                       cls_error *error) {
+    size_t rows = 0, n = 0;
+    for (size_t i = 0; i < n_tables; i++) rows += cls_table_rows(tables[i]);
+    cls_status status = find_channels(s, n_tables, tables, names, r, error);
+    if (status != CLS_OK) return status;
+    row_key *keys = clsi_calloc(rows + 1, sizeof *keys);
+    size_t *group = clsi_calloc(rows + 1, sizeof *group);
+    double *scratch = clsi_calloc(rows + 1, sizeof *scratch);
+    r->time = clsi_calloc(rows + 1, sizeof *r->time);
+    r->y = clsi_calloc(rows * r->ny + 1, sizeof *r->y);
+    status = keys && group && scratch && r->time && r->y ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) status = make_keys(n_tables, tables, names, keys, &n, error);
+    if (status == CLS_OK) status = copy_rows(tables, names, keys, n, average, group, r, error);
+    if (status == CLS_OK && r->n < 5)
+        status =
+            clsi_fail(error, CLS_DATA, "%s: %zu rows are too few to learn from", names[0], r->n);
+    if (status == CLS_OK) {
+        find_intervals(r, group, scratch);
+        status = cut_segments(r, group, error);
+    }
+    if (status == CLS_OK) keep_back(r, test);
+    if (status == CLS_OK) status = describe(r, error);
+    free(keys);
+    free(group);
+    free(scratch);
+    return status;
+}
+
+cls_status clsi_recording_create(const cls_system *s, size_t n_tables,
+                                 const cls_table *const *tables, const char *const *names,
+                                 double test, int average, clsi_recording **out, cls_error *error) {
+    clsi_recording *r = *out = clsi_calloc(1, sizeof *r);
+    if (!r) return clsi_no_memory(error);
+    cls_status status = fill(s, n_tables, tables, names, test, average, r, error);
+    if (status != CLS_OK) clsi_recording_free(out);
+    return status;
+}
+
+void clsi_recording_free(clsi_recording **recording) {
+    clsi_recording *r = *recording;
+    if (!r) return;
+    free(r->time);
+    free(r->y);
+    free(r->channel);
+    free(r->segment);
+    free(r);
+    *recording = NULL;
+}

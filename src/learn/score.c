@@ -1,0 +1,389 @@
+/* Scores on rows that were kept back, in the units of the columns, beside models that know nothing.
+ *
+ * A free run goes on from the state at the last row that was learned from. A prediction over a
+ * horizon begins with a state that is fitted to the rows before it (parameters fixed), as long as
+ * the first windows of the recipe; it is compared with all rows of the horizon. Beside them: the
+ * last value; a linear model y_k = sum_i A_i y_k-i + b fitted to the rows learned from, which
+ * takes rows for equally distant. */
+#include "learn/multiple.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARX = 2 };
+
+typedef struct error_sum {
+    double square, count;
+} error_sum;
+
+static void add_error(error_sum *e, double difference) {
+    e->square += difference * difference;
+    e->count++;
+}
+
+static double rmse(const error_sum *e) {
+    return e->count > 0 ? sqrt(e->square / e->count) : NAN;
+}
+
+/* One trajectory's rows: [begin, train) to learn from, [train, end) kept back. */
+typedef struct passage {
+    size_t begin, train, end, segment;
+} passage;
+
+static passage passage_of(const clsi_recording *d, size_t trajectory) {
+    passage p = {SIZE_MAX, 0, 0, 0};
+    for (size_t s = 0; s < d->n_segments; s++) {
+        const clsi_segment *g = &d->segment[s];
+        if (g->trajectory != trajectory) continue;
+        if (p.begin == SIZE_MAX) {
+            p.begin = p.train = g->first;
+            p.segment = s;
+        }
+        if (g->train) {
+            p.train = g->first + g->train;
+            p.segment = s;
+        }
+        p.end = g->end;
+    }
+    return p;
+}
+
+static size_t segment_of(const clsi_recording *d, size_t row) {
+    for (size_t s = 0; s < d->n_segments; s++)
+        if (row >= d->segment[s].first && row < d->segment[s].end) return s;
+    return 0;
+}
+
+/* ---- states from rows ---- */
+
+/* Fits the start of rows [first, first + n) with fixed parameters. */
+static cls_status fit_state(clsi_multiple *m, const double *theta, size_t first, size_t n,
+                            const double *from, double *x, cls_error *error) {
+    clsi_piece piece = {first, n, segment_of(m->data, first)}, *pieces = m->piece;
+    double *xs = m->x, *guess = m->x_guess, *own = clsi_calloc(2 * m->nz + 1, sizeof *own);
+    size_t n_pieces = m->n_pieces;
+    const double *low = m->low, *high = m->high;
+    clsi_arrow a;
+    clsi_arrow_info info;
+    cls_error quiet = {0};
+    if (!own) return clsi_no_memory(error);
+    cls_status status = CLS_OK;
+    if (from)
+        memcpy(own, from, m->nz * sizeof *own);
+    else
+        status = clsi_multiple_start(m, piece.segment, first, own, &quiet);
+    memcpy(own + m->nz, own, m->nz * sizeof *own);
+    m->piece = &piece;
+    m->n_pieces = 1;
+    m->x = own;
+    m->x_guess = own + m->nz;
+    m->low = m->high = theta;
+    clsi_multiple_problem(m, 2, &a);
+    double *fixed = clsi_calloc(m->n_theta + 1, sizeof *fixed);
+    if (!fixed) status = clsi_no_memory(error);
+    if (status == CLS_OK) {
+        memcpy(fixed, theta, m->n_theta * sizeof *fixed);
+        status = clsi_arrow_minimize(&a, 15, 1e-6, fixed, own, &info, &quiet);
+    }
+    memcpy(x, own, m->nz * sizeof *x);
+    free(fixed);
+    free(own);
+    m->piece = pieces;
+    m->n_pieces = n_pieces;
+    m->x = xs;
+    m->x_guess = guess;
+    m->low = low;
+    m->high = high;
+    return status;
+}
+
+/* The window that ends last before the row, NULL: none of its trajectory. */
+static const clsi_piece *last_piece(const clsi_multiple *m, const passage *p, size_t *w) {
+    const clsi_piece *found = NULL;
+    for (size_t i = 0; i < m->n_pieces; i++) {
+        const clsi_piece *q = &m->piece[i];
+        if (q->first < p->begin || q->first + q->n > p->train) continue;
+        if (found && found->first > q->first) continue;
+        found = q;
+        *w = i;
+    }
+    return found;
+}
+
+static size_t state_rows(const clsi_multiple *m) {
+    double rows = fmax(8, m->data->time_scale / 4 / m->data->interval);
+    return (size_t)ceil(fmax(rows, 4.0 * (double)m->nz / (double)m->ny));
+}
+
+/* ---- free runs ---- */
+
+/* Where a free run over [p->train, p->end) begins: a row and a state. */
+static int run_start(clsi_multiple *m, const double *theta, const passage *p, size_t *row,
+                     double *z) {
+    size_t w = 0, n = state_rows(m);
+    const clsi_piece *piece = last_piece(m, p, &w);
+    if (piece) {
+        *row = piece->first;
+        memcpy(z, m->x + w * m->nz, m->nz * sizeof *z);
+        return 1;
+    }
+    if (n > p->end - p->begin) n = p->end - p->begin;
+    *row = p->begin;
+    return fit_state(m, theta, p->begin, n, NULL, z, NULL) == CLS_OK;
+}
+
+static int free_run(clsi_multiple *m, const double *theta, const passage *p, error_sum *sums) {
+    size_t row = 0, ny = m->ny;
+    double *z = clsi_calloc(m->nz + 1, sizeof *z);
+    int fine = z && run_start(m, theta, p, &row, z);
+    if (fine)
+        fine = clsi_track_run(m->track[0], theta, z, p->end - row, m->data->time + row,
+                              m->y_scratch, NULL, NULL);
+    for (size_t i = p->train; i < p->end && fine; i++)
+        for (size_t c = 0; c < ny; c++) {
+            double y = m->data->y[i * ny + c];
+            if (isfinite(y))
+                add_error(&sums[c], clsi_difference(&m->data->channel[c],
+                                                    m->y_scratch[(i - row) * ny + c], y));
+        }
+    free(z);
+    return fine;
+}
+
+/* ---- trivial models ---- */
+
+typedef struct arx {
+    size_t ny, n; /* n = ny ARX + 1 coefficients for each channel */
+    double *a;    /* (ny, n) */
+} arx;
+
+static int usable(const clsi_recording *d, size_t i) {
+    for (size_t k = 0; k <= ARX; k++)
+        for (size_t c = 0; c < d->ny; c++)
+            if (!isfinite(d->y[(i - k) * d->ny + c])) return 0;
+    return 1;
+}
+
+static void arx_row(const clsi_recording *d, const double *y, double *row) {
+    for (size_t k = 1; k <= ARX; k++)
+        for (size_t c = 0; c < d->ny; c++) row[(k - 1) * d->ny + c] = *(y - k * d->ny + c);
+    row[ARX * d->ny] = 1;
+}
+
+static int fit_arx(const clsi_recording *d, arx *x) {
+    size_t ny = d->ny, n = x->n = ny * ARX + 1;
+    x->ny = ny;
+    x->a = clsi_calloc(ny * n + n * n * 2 + n * ny + n, sizeof *x->a);
+    if (!x->a) return 0;
+    double *S = x->a + ny * n, *C = S + n * n, *b = C + n * n, *row = b + n * ny;
+    unsigned char *hidden = clsi_calloc(n, 1);
+    for (size_t s = 0; s < d->n_segments && hidden; s++) {
+        const clsi_segment *g = &d->segment[s];
+        for (size_t i = g->first + ARX; i < g->first + g->train; i++) {
+            if (!usable(d, i)) continue;
+            arx_row(d, d->y + i * ny, row);
+            for (size_t p = 0; p < n; p++) {
+                for (size_t q = 0; q < n; q++) S[p * n + q] += row[p] * row[q];
+                for (size_t c = 0; c < ny; c++) b[c * n + p] += row[p] * d->y[i * ny + c];
+            }
+        }
+    }
+    int fine = hidden && clsi_seen_inverse(n, S, 1e-12, C, hidden) >= 0;
+    for (size_t c = 0; c < ny && fine; c++)
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = 0; q < n; q++) x->a[c * n + p] += C[p * n + q] * b[c * n + q];
+    free(hidden);
+    return fine;
+}
+
+/* Runs from row `at` (its values and those before are known) to row `end`. */
+static void run_arx(const clsi_recording *d, const arx *x, size_t at, size_t end, double *scratch,
+                    error_sum *sums) {
+    size_t ny = d->ny;
+    double *row = scratch + (end - at + ARX) * ny;
+    for (size_t k = 0; k < ARX; k++)
+        memcpy(scratch + k * ny, d->y + (at - ARX + 1 + k) * ny, ny * sizeof *scratch);
+    for (size_t i = at + 1; i < end; i++) {
+        double *y = scratch + (i - at + ARX - 1) * ny;
+        arx_row(d, y, row);
+        for (size_t c = 0; c < ny; c++) {
+            double sum = 0, limit = 100 * d->channel[c].std;
+            for (size_t p = 0; p < x->n; p++) sum += x->a[c * x->n + p] * row[p];
+            y[c] = sum > limit    ? limit
+                   : sum < -limit ? -limit
+                                  : sum; /* unstable ones stay finite */
+            double measured = d->y[i * ny + c];
+            if (isfinite(measured))
+                add_error(&sums[c], clsi_difference(&d->channel[c], y[c], measured));
+        }
+    }
+}
+
+static void run_persistence(const clsi_recording *d, size_t at, size_t end, error_sum *sums) {
+    for (size_t c = 0; c < d->ny; c++) {
+        double last = NAN;
+        for (size_t i = at + 1; i-- > 0 && !isfinite(last);) last = d->y[i * d->ny + c];
+        for (size_t i = at + 1; i < end; i++)
+            if (isfinite(d->y[i * d->ny + c]))
+                add_error(&sums[c], clsi_difference(&d->channel[c], last, d->y[i * d->ny + c]));
+    }
+}
+
+/* The mean of what was learned from, over rows [at, end). */
+static void run_mean(const clsi_recording *d, size_t at, size_t end, error_sum *sums) {
+    for (size_t c = 0; c < d->ny; c++) {
+        double sum = 0, count = 0;
+        for (size_t s = 0; s < d->n_segments; s++) {
+            const clsi_segment *g = &d->segment[s];
+            for (size_t i = g->first; i < g->first + g->train; i++) {
+                double y = d->y[i * d->ny + c];
+                sum += isfinite(y) ? y : 0;
+                count += isfinite(y) != 0;
+            }
+        }
+        for (size_t i = at; i < end && count > 0; i++)
+            if (isfinite(d->y[i * d->ny + c]))
+                add_error(&sums[c],
+                          clsi_difference(&d->channel[c], sum / count, d->y[i * d->ny + c]));
+    }
+}
+
+/* ---- predictions ---- */
+
+enum { MOST_PREDICTIONS = 200 };
+
+static void predict(clsi_multiple *m, const double *theta, const passage *p, double horizon,
+                    const arx *x, double *scratch, error_sum *sums) {
+    const clsi_recording *d = m->data;
+    size_t ny = m->ny, back = state_rows(m), count = 0;
+    double *z = clsi_calloc(m->nz + 1, sizeof *z);
+    size_t i = p->train > p->begin + back ? p->train : p->begin + back;
+    while (z && i < p->end && count++ < MOST_PREDICTIONS) {
+        size_t end = i;
+        while (end < p->end && d->time[end] - d->time[i - 1] <= horizon * (1 + 1e-9)) end++;
+        size_t s = segment_of(d, i - 1), first = i - back;
+        if (end == i || first < d->segment[s].first || end > d->segment[s].end) {
+            i = end > i ? end : i + 1;
+            continue;
+        }
+        if (fit_state(m, theta, first, back, NULL, z, NULL) == CLS_OK &&
+            clsi_track_run(m->track[0], theta, z, end - first, d->time + first, m->y_scratch, NULL,
+                           NULL))
+            for (size_t k = i; k < end; k++)
+                for (size_t c = 0; c < ny; c++) {
+                    double y = d->y[k * ny + c];
+                    if (isfinite(y))
+                        add_error(&sums[c], clsi_difference(&d->channel[c],
+                                                            m->y_scratch[(k - first) * ny + c], y));
+                }
+        run_persistence(d, i - 1, end, sums + ny);
+        if (x->a) run_arx(d, x, i - 1, end, scratch, sums + 2 * ny);
+        i = end;
+    }
+    free(z);
+}
+
+/* ---- all of it ---- */
+
+static void fitted_errors(clsi_multiple *m, const double *theta, cls_learn_report *report,
+                          double *list) {
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n = 0;
+        double sum = 0;
+        if (!clsi_multiple_residuals(m, theta, c, list, NULL, &n)) continue;
+        for (size_t i = 0; i < n; i++) sum += list[i] * list[i];
+        report->channels[c].fitted = n ? sqrt(sum / (double)n) : NAN;
+        report->channels[c].rows = n;
+    }
+}
+
+static void compare_runs(clsi_multiple *m, const double *theta, const double *before, const arx *x,
+                         double *scratch, error_sum *sums, cls_learn_report *report) {
+    const clsi_recording *d = m->data;
+    size_t ny = m->ny;
+    int fails = 0, fails_before = 0;
+    memset(sums, 0, 5 * ny * sizeof *sums);
+    for (size_t t = 0; t < d->n_trajectories; t++) {
+        passage p = passage_of(d, t);
+        if (p.train >= p.end) continue;
+        fails |= !free_run(m, theta, &p, sums);
+        fails_before |= !free_run(m, before, &p, sums + ny);
+        size_t at = p.train > p.begin + ARX ? p.train - 1 : p.begin + ARX - 1;
+        run_persistence(d, at, p.end, sums + 2 * ny);
+        run_mean(d, p.train, p.end, sums + 4 * ny);
+        if (x->a && at + 1 >= ARX) run_arx(d, x, at, p.end, scratch, sums + 3 * ny);
+    }
+    for (size_t c = 0; c < ny; c++) {
+        cls_learned_channel *ch = &report->channels[c];
+        ch->test_rows = (size_t)sums[c].count;
+        ch->run = fails ? INFINITY : rmse(&sums[c]);
+        ch->run_before = fails_before ? INFINITY : rmse(&sums[ny + c]);
+        ch->run_persistence = rmse(&sums[2 * ny + c]);
+        ch->run_arx = rmse(&sums[3 * ny + c]);
+        ch->run_mean = rmse(&sums[4 * ny + c]);
+    }
+}
+
+static void compare_predictions(clsi_multiple *m, const double *theta, const arx *x,
+                                double *scratch, error_sum *sums, cls_learn_report *report) {
+    const clsi_recording *d = m->data;
+    size_t ny = m->ny;
+    for (size_t h = 0; h < report->n_horizons; h++) {
+        memset(sums, 0, 3 * ny * sizeof *sums);
+        for (size_t t = 0; t < d->n_trajectories; t++) {
+            passage p = passage_of(d, t);
+            if (p.train < p.end) predict(m, theta, &p, report->horizon[h], x, scratch, sums);
+        }
+        for (size_t c = 0; c < ny; c++) {
+            report->channels[c].ahead[h] = rmse(&sums[c]);
+            report->channels[c].ahead_persistence[h] = rmse(&sums[ny + c]);
+            report->channels[c].ahead_arx[h] = rmse(&sums[2 * ny + c]);
+        }
+    }
+}
+
+/* Better than every trivial model where it was compared: in the free run, or where that is beyond
+ * anybody, at some horizon. */
+static const double MARGIN = 0.95; /* less is luck */
+
+static int is_better(const cls_learn_report *report) {
+    int better = 1, any = 0;
+    for (size_t c = 0; c < report->n_channels; c++) {
+        const cls_learned_channel *ch = &report->channels[c];
+        if (!ch->test_rows) continue;
+        any = 1;
+        int run =
+            ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) && !(ch->run >= ch->run_arx);
+        int ahead = 0;
+        for (size_t h = 0; h < report->n_horizons; h++)
+            ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
+                     !(ch->ahead[h] >= ch->ahead_arx[h]);
+        better &= run || ahead;
+    }
+    return any ? better : -1;
+}
+
+cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
+                      cls_learn_report *report, cls_error *error) {
+    size_t room = (m->data->n + 2 * ARX + 4) * m->ny + 2;
+    double *scratch = clsi_calloc(room, sizeof *scratch);
+    error_sum *sums = clsi_calloc(5 * m->ny, sizeof *sums);
+    arx x = {0};
+    if (!scratch || !sums) {
+        free(scratch);
+        free(sums);
+        return clsi_no_memory(error);
+    }
+    if (!fit_arx(m->data, &x)) {
+        free(x.a);
+        x.a = NULL;
+    }
+    fitted_errors(m, theta, report, scratch);
+    compare_runs(m, theta, before, &x, scratch, sums, report);
+    compare_predictions(m, theta, &x, scratch, sums, report);
+    report->better = is_better(report);
+    free(x.a);
+    free(scratch);
+    free(sums);
+    return CLS_OK;
+}

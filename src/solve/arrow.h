@@ -1,0 +1,59 @@
+/* solve: least squares whose unknowns are few that everything depends on and many that only one
+ * window does (free starts of simulations, sources of single recordings).
+ *
+ *     minimise  sum_w sum_i rho(r_wi(theta, x_w)),   low <= theta <= high
+ *
+ * rho(r) = r^2/2, beyond |r| = huber c it is c |r| - c^2/2, so that outliers pull with a constant
+ * force only. */
+#ifndef CLSI_ARROW_H
+#define CLSI_ARROW_H
+
+#include <clausius/status.h>
+#include <stddef.h>
+
+typedef struct clsi_arrow {
+    void *owner;
+    size_t n_theta, n_x, n_windows;
+    /* Rows of window w; the last n_x of them are priors of x_w and always count as squares. */
+    size_t (*rows)(void *owner, size_t w);
+    /* r (rows) and, unless NULL, J (rows, n_theta + n_x). Zero: cannot be evaluated there. Called
+     * by many threads at a time. */
+    int (*window)(void *owner, size_t w, const double *theta, const double *x, double *r,
+                  double *J);
+    const double *low, *high; /* (n_theta) */
+    double huber;             /* INFINITY: squares everywhere */
+    int (*stop)(void *owner); /* called once an iteration; non-zero ends it. NULL: never */
+} clsi_arrow;
+
+typedef struct clsi_arrow_info {
+    double initial, final; /* the sum above */
+    size_t iterations;
+    const char *reason; /* "converged", "iterations", "no descent", "stopped" */
+} clsi_arrow_info;
+
+/* Levenberg-Marquardt with the x_w eliminated; starts at theta and x (n_windows, n_x), which must
+ * be evaluable, and leaves the best there. Stops at a relative decrease below `enough`. */
+cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, double enough,
+                               double *theta, double *x, clsi_arrow_info *info, cls_error *error);
+
+/* What the minimum says about theta: S (n_theta, n_theta), the information left when the x_w are
+ * eliminated, sum over blocks of the scores' squares Q (n_theta, n_theta), where rows of a block
+ * may be correlated with each other but not with those of other blocks; block(owner, w, i) numbers
+ * them, below n_blocks. Without Huber's weights where |r| is small. */
+typedef struct clsi_arrow_scores {
+    size_t n_blocks;
+    size_t (*block)(void *owner, size_t w, size_t row);
+    double *S, *Q;
+} clsi_arrow_scores;
+cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
+                                  clsi_arrow_scores *out, cls_error *error);
+
+/* Eigenvalues (n, ascending) and eigenvectors (rows of V) of a symmetric matrix A (n, n), which is
+ * overwritten, by Jacobi's rotations. */
+void clsi_symmetric_eigen(size_t n, double *A, double *value, double *V);
+/* S^-1 on the directions that are seen, after scaling the diagonal to one: eigenvalues below rcond
+ * are unseen. C (n, n) the inverse there; unseen[i] = 1 when parameter i takes part in an unseen
+ * direction by more than a thousandth. Returns the number of unseen directions; -1: no memory. */
+int clsi_seen_inverse(size_t n, const double *S, double rcond, double *C, unsigned char *unseen);
+
+#endif

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Learning from measurements: unknown parameters by multiple shooting, their errors, scores on rows
+# kept back. Recordings of others are read where CLAUSIUS_DATA says, and skipped where it does not.
+. "$(dirname "$0")/lib.sh"
+
+RUN_LIMIT=300
+
+pendulum() {
+    cat >pendulum.clausius <<'END'
+system "a pendulum"
+coordinate  phi [rad]
+temperature T [K]
+parameter   k = unknown in (0, 1000) [1/s^2], offset = unknown near 0 [rad]
+parameter   c = unknown near 0.01 in (0, inf), d = unknown near 0.01 in (0, inf)
+parameter   mu = unknown near 0.01 in (0, inf)
+thermal lagrangian v.phi^2/2 + k*cos(phi - offset) + 1000*T*(log(T) - 1)
+friction F on T: phi <- -c*v.phi - d*softabs(v.phi, 0.02)*v.phi - mu*tanh(v.phi/0.02)
+start phi = 1, v.phi = 0, T = 300
+END
+}
+
+# rows of a recording of the supplement, its first columns under the names given
+recording() {
+    [ -n "${CLAUSIUS_DATA:-}" ] && [ -r "$CLAUSIUS_DATA/$1" ] || skip "CLAUSIUS_DATA/$1 is not there"
+    awk -v names="$2" 'BEGIN { n = split(names, a, ","); print names }
+        /^%/ || NF < 2 { next }
+        { line = $2; for (i = 3; i <= n + 1; i++) line = line "," $i; print line }' \
+        "$CLAUSIUS_DATA/$1" >"$3"
+}
+
+noisy_oscillator() {
+    cat >oscillator.clausius <<'END'
+system "an oscillator"
+coordinate  x [m]
+temperature T [K]
+parameter   k = unknown near 1 in (0, 100), c = unknown near 1 in (0, 10), gain = unknown near 1
+thermal lagrangian v.x^2/2 - k*x^2/2 + 100*T*(log(T) - 1)
+friction F on T: x <- -c*v.x
+output seen = gain*x
+start x = 1, v.x = 0, T = 300
+END
+    "$CLAUSIUS" simulate oscillator.clausius --set "k=4, c=0.2, gain=1" --h 0.05 --until 15 --scheme bdf --quiet -o clean.csv
+    awk -F, 'BEGIN { srand(3) } /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; print "time,x"; n = 1; next }
+        { u = 0; for (i = 0; i < 12; i++) u += rand(); printf "%s,%.9g\n", $at["time"], $at["x"] + 0.02*(u - 6) }' clean.csv >noisy.csv
+}
+
+test_parameters_are_found_within_their_errors() {
+    noisy_oscillator
+    run "$CLAUSIUS" learn oscillator.clausius noisy.csv --json -o m.safetensors
+    expect_ok
+    expect_json 'all(abs(p["value"] - t) < 4*p["error"] < 0.2 for p, t in zip(d["report"]["parameters"][:2], (4, 0.2)))'
+    # the column x does not depend on gain: infinite error, named
+    expect_json 'd["report"]["parameters"][2]["error"] is None and "gain" in d["report"]["notes"]'
+    expect_json 'd["report"]["better"] and d["report"]["channels"][0]["run"] < 0.03'
+    run "$CLAUSIUS" simulate m.safetensors --until 1 --quiet -o s.csv
+    expect_ok
+    run "$CLAUSIUS" audit s.csv
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_ok
+    expect_stdout 'k .*= 4\.0.* \+- '
+}
+
+test_what_was_learned_can_be_required_to_be_better() {
+    noisy_oscillator
+    # a column of noise: nobody predicts it
+    awk -F, 'BEGIN { srand(5) } NR == 1 { print; next } { print $1 "," rand() }' noisy.csv >noise.csv
+    run "$CLAUSIUS" learn oscillator.clausius noise.csv --require-better -o m.safetensors
+    expect_exit 1
+    expect_stderr 'BAD'
+}
+
+test_equal_times_are_refused_or_averaged() {
+    noisy_oscillator
+    awk 'NR == 50 { print } { print }' noisy.csv >twice.csv
+    run "$CLAUSIUS" learn oscillator.clausius twice.csv -o m.safetensors
+    expect_exit 3
+    expect_stderr 'rows 49 and 50 have the same time.*--average'
+    run "$CLAUSIUS" learn oscillator.clausius twice.csv --average -o m.safetensors
+    expect_ok
+    expect_stderr '1 rows .* averaged'
+}
+
+# ---- recordings; the goals are those of the guide's table ----
+
+test_real_pendulum() {
+    pendulum
+    recording schmidt-lipson/real_pend_h_1.txt time,phi r.csv
+    run "$CLAUSIUS" learn pendulum.clausius r.csv --test 0.3 --json -o m.safetensors
+    expect_ok
+    expect_json 'd["report"]["channels"][0]["run"] <= 0.014'
+}
+
+test_one_glider() {
+    recording schmidt-lipson/real_linear_h_1.txt time,x r.csv
+    cat >glider.clausius <<'END'
+system "a glider between springs"
+coordinate  x [px]
+temperature T [K]
+parameter   k = unknown in (0, 1000) [1/s^2], x0 = unknown near 0 [px]
+parameter   c = unknown near 0.01 in (0, inf), d = unknown near 1e-4 in (0, inf), mu = unknown near 1 in (0, inf)
+thermal lagrangian v.x^2/2 - k*(x - x0)^2/2 + 1e6*T*(log(T) - 1)
+friction F on T: x <- -c*v.x - d*softabs(v.x, 5)*v.x - mu*tanh(v.x/5)
+start x = 1, v.x = 0, T = 300
+END
+    run "$CLAUSIUS" learn glider.clausius r.csv --test 0.3 --json -o m.safetensors
+    expect_ok
+    expect_json 'd["report"]["channels"][0]["run"] <= 0.55'
+}
+
+test_two_gliders() {
+    recording schmidt-lipson/real_double_linear_h_1.txt time,x1,x2 r.csv
+    cat >gliders.clausius <<'END'
+system "two gliders between springs"
+coordinate  x1, x2 [px]
+temperature T [K]
+parameter   k1 = unknown in (0, 1000), k2 = unknown in (0, 1000), k3 = unknown in (0, 1000)
+parameter   a = unknown near 0 [px], b = unknown near 0 [px], ratio = unknown near 1 in (0.01, 100)
+parameter   c1 = unknown near 0.01 in (0, inf), d1 = unknown near 1e-4 in (0, inf), mu1 = unknown near 1 in (0, inf)
+parameter   c2 = unknown near 0.01 in (0, inf), d2 = unknown near 1e-4 in (0, inf), mu2 = unknown near 1 in (0, inf)
+thermal lagrangian v.x1^2/2 + ratio*v.x2^2/2 - k1*(x1 - a)^2/2 - k2*(x2 - x1)^2/2 - k3*(x2 - b)^2/2 + 1e6*T*(log(T) - 1)
+friction F1 on T: x1 <- -c1*v.x1 - d1*softabs(v.x1, 5)*v.x1 - mu1*tanh(v.x1/5)
+friction F2 on T: x2 <- -c2*v.x2 - d2*softabs(v.x2, 5)*v.x2 - mu2*tanh(v.x2/5)
+start x1 = 1, v.x1 = 0, x2 = 1, v.x2 = 0, T = 300
+END
+    run "$CLAUSIUS" learn gliders.clausius r.csv --test 0.3 --json -o m.safetensors
+    expect_ok
+    expect_json 'all(c["run"] <= 1.1 for c in d["report"]["channels"])'
+    expect_json 'abs(d["report"]["parameters"][5]["value"] - 2.47) < 2*d["report"]["parameters"][5]["error"] < 0.2'
+}
+
+run_tests
