@@ -343,7 +343,7 @@ static const double *value_set(const clsi_reader *r, const char *name) {
 /* What a file says of a parameter. */
 typedef struct worth {
     double value, low, high; /* the guess, and bounds, of an unknown one */
-    int unknown; /* clsi_unknown_parameter */
+    int unknown;             /* clsi_unknown_parameter */
     cls_node bound; /* the value with what is learned as symbols; CLS_NO_NODE: the number */
 } worth;
 

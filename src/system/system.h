@@ -89,14 +89,14 @@ struct cls_system {
     cls_formalism formalism;
     cls_graph *g;
     size_t nq, n, m, n_parameters, n_invariants, n_outputs, n_lets, n_parts;
-    size_t paired;              /* coordinates: the first of q, v and p */
-    int canonical;              /* nq = n = paired, K = 1, P = 0 */
-    clsi_variable *coordinate;  /* (nq) positions */
-    clsi_variable *momentum;    /* (n) */
-    clsi_variable *entropy;     /* (m) */
-    clsi_variable *temperature; /* (m); low is 0 unless the file says otherwise */
-    clsi_variable *parameter;   /* low, high: of an unknown one, where the file says so */
-    double *parameter_value;    /* of an unknown one: the guess to begin with */
+    size_t paired;                    /* coordinates: the first of q, v and p */
+    int canonical;                    /* nq = n = paired, K = 1, P = 0 */
+    clsi_variable *coordinate;        /* (nq) positions */
+    clsi_variable *momentum;          /* (n) */
+    clsi_variable *entropy;           /* (m) */
+    clsi_variable *temperature;       /* (m); low is 0 unless the file says otherwise */
+    clsi_variable *parameter;         /* low, high: of an unknown one, where the file says so */
+    double *parameter_value;          /* of an unknown one: the guess to begin with */
     unsigned char *parameter_unknown; /* clsi_unknown_parameter */
     unsigned char
         *parameter_learned; /* a replaced part was written with it, or is a function of it */
