@@ -85,11 +85,20 @@ static cls_status read_test(lesson *l, cls_error *error) {
     cls_learn_options *o = &l->options;
     char **words = NULL;
     const char *text = cli_value(l->a, "horizon");
-    cls_status status = cli_real(l->a, "test", &o->test, error);
-    if (!status && cli_value(l->a, "test") && !(o->test >= 0 && o->test <= 0.9))
+    const char *test = cli_value(l->a, "test");
+    int share = test && strchr("0123456789.", test[0]) && !strchr(test, '/') &&
+                strspn(test, "0123456789.eE+-") == strlen(test);
+    cls_status status = share ? cli_real(l->a, "test", &o->test, error) : CLS_OK;
+    if (test && !share) o->n_test = 1; /* a file */
+    if (!status && share && !(o->test >= 0 && o->test <= 0.9))
         status = cli_fail(error, CLS_USAGE, "--test is a share of the rows from 0 to 0.9, got '%s'",
                           cli_value(l->a, "test"));
     o->average = cli_given(l->a, "average");
+    const char *hold = cli_value(l->a, "hold");
+    static const char *const holds[] = {"zero", "linear"};
+    if (!status && hold && strcmp(hold, holds[0]) != 0 && strcmp(hold, holds[1]) != 0)
+        status = cli_unknown(error, CLS_USAGE, "hold", hold, 2, holds);
+    if (hold) o->hold = strcmp(hold, holds[0]) ? CLS_HOLD_LINEAR : CLS_HOLD_ZERO;
     if (!status && text) status = cli_words("--horizon", text, &o->n_horizons, &words, error);
     if (!status && o->n_horizons > CLS_MAX_HORIZONS)
         status =
@@ -203,13 +212,18 @@ static cls_status prepare(lesson *l, cls_error *error) {
 
 /* ---- data ---- */
 
+/* The files, then that of --test. */
+static const char *data_path(const lesson *l, size_t i) {
+    return i + 1 < l->a->n_words ? l->a->words[i + 1] : cli_value(l->a, "test");
+}
+
 static cls_status read_data(lesson *l, cls_error *error) {
     cls_status status = CLS_OK;
-    l->n_tables = l->a->n_words - 1;
+    l->n_tables = l->a->n_words - 1 + l->options.n_test;
     l->tables = calloc(l->n_tables, sizeof *l->tables);
     if (!l->tables) status = cli_no_memory(error);
     for (size_t i = 0; !status && i < l->n_tables; i++) {
-        const char *path = l->a->words[i + 1];
+        const char *path = data_path(l, i);
         status = cli_read_table(l->a, path, l->motion.system, &l->tables[i], error);
         if (!status && !cls_table_rows(l->tables[i]))
             status =
@@ -428,9 +442,13 @@ static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
     l->options.watch = watch;
     l->options.interrupted = is_interrupted;
     l->options.owner = l;
-    cls_status status = cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
-                                  (const cls_table *const *)l->tables, l->a->words + 1, &l->options,
-                                  model, &l->info, error);
+    const char **names = calloc(l->n_tables, sizeof *names);
+    if (!names) return cli_no_memory(error);
+    for (size_t i = 0; i < l->n_tables; i++) names[i] = data_path(l, i);
+    cls_status status =
+        cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
+                  (const cls_table *const *)l->tables, names, &l->options, model, &l->info, error);
+    free(names);
     cli_progress_end(&l->progress);
     return status;
 }
@@ -539,9 +557,12 @@ static const cli_option options[] = {
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     CLI_DATA_OPTIONS("columns"),
     {"test", 0, "SHARE",
-     "recordings: rows kept back to be predicted, at the end of each trajectory or whole ones; "
-     "else 0.2 where there are 200 rows"},
+     "recordings: rows kept back to be predicted, at the end of each trajectory or whole ones, or "
+     "a "
+     "file of such rows; else 0.2 where there are 200 rows"},
     {"horizon", 0, "LIST", "recordings: predict so far ahead as well, \"0.5, 1\""},
+    {"hold", 0, "KIND",
+     "inputs between their samples: zero (the last value) or linear; else as the data look"},
     {"require-better", 0, NULL, "exit 1 unless rows kept back are predicted better than trivially"},
     {"average", 0, NULL, "recordings: rows of equal times are averaged, not refused"},
     {"weights", 0, "NAME",

@@ -34,8 +34,8 @@ static void print_cell(double x) {
 }
 
 static void print_scores(const cls_learn_report *r) {
-    fprintf(stderr, "  %-22s %11s %11s %11s %11s\n", "rows kept back, RMSE", "model", "last value",
-            "linear AR", "as in file");
+    fprintf(stderr, "  %-22s %11s %11s %11s %11s %11s\n", "rows kept back, RMSE", "model",
+            "last value", "mean", "linear AR", "as in file");
     for (size_t c = 0; c < r->n_channels; c++) {
         const cls_learned_channel *ch = &r->channels[c];
         char name[64];

@@ -88,7 +88,9 @@ typedef struct cls_learn_options {
     /* Recordings (multiple shooting): */
     double
         test; /* share of the rows that is kept back; < 0: 0.2 where there are 200 rows or more */
-    int average; /* rows of equal times are averaged; else refused */
+    size_t n_test; /* the last so many tables are kept back instead */
+    int average;   /* rows of equal times are averaged; else refused */
+    int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
     size_t ensemble;   /* fits to resampled blocks of the residuals; 0: none */

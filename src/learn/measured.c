@@ -326,7 +326,7 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     cls_status status = list_parameters(w);
     if (status == CLS_OK)
         status = clsi_recording_create(w->system, n_tables, tables, names, test, w->o->average,
-                                       &w->data, w->error);
+                                       w->o->hold, w->o->n_test, &w->data, w->error);
     if (status == CLS_OK) status = prepare(w);
     if (status == CLS_OK) status = begin_report(w);
     w->recipe.m = w->multiple;
@@ -335,7 +335,8 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
     if (status == CLS_OK)
         status = clsi_doubt(w->multiple, w->theta, w->doubt, NULL, &unseen, w->error);
-    if (status == CLS_OK) status = clsi_score(w->multiple, w->theta, w->from, w->report, w->error);
+    if (status == CLS_OK)
+        status = clsi_score(w->multiple, w->theta, w->from, w->report, &w->recipe.notes, w->error);
     if (status == CLS_OK) status = report_parameters(w, unseen);
     if (status == CLS_OK) status = make_model(w, n_tables, names, out);
     if (status == CLS_OK) fill_info(w, unseen, info);

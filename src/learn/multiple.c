@@ -16,6 +16,10 @@ double clsi_difference(const clsi_channel *c, double model, double measured) {
     return c->angle ? remainder(d, 6.283185307179586) : d;
 }
 
+const clsi_signal *clsi_signal_of(const clsi_recording *d, size_t segment) {
+    return d->signal ? d->signal[d->segment[segment].trajectory] : NULL;
+}
+
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -78,6 +82,24 @@ static void add_slopes(const clsi_multiple *m, const clsi_segment *g, size_t i, 
     }
 }
 
+/* Temperatures that nobody measures are about as high as those that somebody does. */
+static void add_temperatures(const clsi_multiple *m, size_t i, known_start *k) {
+    const cls_system *s = m->system;
+    double sum = 0, count = 0;
+    for (size_t c = 0; c < m->ny; c++)
+        for (size_t j = 0; j < s->m; j++) {
+            double y = m->data->y[i * m->ny + c];
+            if (strcmp(m->data->channel[c].name, s->temperature[j].name) != 0 || !isfinite(y))
+                continue;
+            sum += y;
+            count++;
+        }
+    for (size_t j = 0; j < s->m && count > 0; j++)
+        if (!has_channel(m->data, s->temperature[j].name) &&
+            !has_channel(m->data, s->entropy[j].name))
+            add_known(k, s->temperature[j].name, sum / count);
+}
+
 /* What the file's start leaves open begins at rest, at temperature one. */
 static cls_status complete_start(const cls_system *s, const known_start *k, double *z,
                                  cls_error *error) {
@@ -107,6 +129,7 @@ cls_status clsi_multiple_start(const clsi_multiple *m, size_t segment, size_t i,
         if (isfinite(y)) add_known(&k, name, y);
     }
     add_slopes(m, g, i, &k);
+    add_temperatures(m, i, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
     if (status == CLS_OK) memcpy(z, state, m->nz * sizeof *z);
@@ -187,8 +210,9 @@ static int state_at(clsi_multiple *m, const double *theta, size_t i, double *z) 
     for (size_t w = 0; w < m->n_pieces; w++) {
         const clsi_piece *p = &m->piece[w];
         if (i < p->first || i >= p->first + p->n) continue;
-        return clsi_track_run(m->track[0], theta, m->x + w * m->nz, i - p->first + 1,
-                              m->data->time + p->first, m->y_scratch, NULL, z);
+        return clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, p->segment),
+                              m->x + w * m->nz, i - p->first + 1, m->data->time + p->first,
+                              m->y_scratch, NULL, z);
     }
     return 0;
 }
@@ -243,7 +267,9 @@ static int problem_window(void *owner, size_t w, const double *theta, const doub
     const clsi_piece *p = &m->piece[w];
     size_t ny = m->ny, all = m->n_theta + m->nz;
     clsi_track *track = m->track[omp_get_thread_num()];
-    if (!clsi_track_run(track, theta, x, p->n, m->data->time + p->first, r, J, NULL)) return 0;
+    if (!clsi_track_run(track, theta, clsi_signal_of(m->data, p->segment), x, p->n,
+                        m->data->time + p->first, r, J, NULL))
+        return 0;
     for (size_t i = 0; i < p->n; i++)
         for (size_t c = 0; c < ny; c++) {
             double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
@@ -278,8 +304,9 @@ int clsi_multiple_residuals(clsi_multiple *m, const double *theta, size_t c, dou
     *n = 0;
     for (size_t w = 0; w < m->n_pieces; w++) {
         const clsi_piece *p = &m->piece[w];
-        if (!clsi_track_run(m->track[0], theta, m->x + w * m->nz, p->n, m->data->time + p->first,
-                            m->y_scratch, NULL, NULL))
+        if (!clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, p->segment),
+                            m->x + w * m->nz, p->n, m->data->time + p->first, m->y_scratch, NULL,
+                            NULL))
             return 0;
         for (size_t i = 0; i < p->n; i++) {
             double measured = m->data->y[(p->first + i) * m->ny + c];

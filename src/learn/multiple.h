@@ -57,6 +57,8 @@ int clsi_multiple_residuals(clsi_multiple *m, const double *theta, size_t c, dou
  * file's start for the rest. */
 cls_status clsi_multiple_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
                                cls_error *error);
+/* The inputs of a segment; NULL: none. */
+const clsi_signal *clsi_signal_of(const clsi_recording *d, size_t segment);
 double clsi_difference(const clsi_channel *c, double model, double measured);
 
 /* ---- recipe.c ---- */
@@ -76,7 +78,7 @@ cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
 
 /* Fills the channels (ny): test rows and fits at theta, `before` the parameters of the file. */
 cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
-                      cls_learn_report *report, cls_error *error);
+                      cls_learn_report *report, clsi_text *notes, cls_error *error);
 
 /* ---- doubt.c ---- */
 

@@ -26,13 +26,15 @@ static cls_status find_outputs(const cls_system *s, size_t ny, const char *const
 static cls_status compile(clsi_observer *o, const cls_node *theta, const char *const *channel,
                           cls_error *error) {
     const cls_system *s = o->system;
-    size_t nz = o->nz, P = o->n_theta, ny = o->ny, n_in = 1 + nz + P, n_out = ny * (1 + nz + P);
+    size_t nz = o->nz, P = o->n_theta, ny = o->ny, n_in = 1 + nz + P + s->nu,
+           n_out = ny * (1 + nz + P);
     cls_node *inputs = clsi_calloc(n_in + n_out + ny * (nz + P), sizeof *inputs);
     if (!inputs) return clsi_no_memory(error);
     cls_node *out = inputs + n_in, *J = out + n_out;
     inputs[0] = s->t;
     memcpy(inputs + 1, s->form->z, nz * sizeof *inputs);
     if (P) memcpy(inputs + 1 + nz, theta, P * sizeof *inputs);
+    if (s->nu) memcpy(inputs + 1 + nz + P, s->u, s->nu * sizeof *inputs);
     cls_status status = find_outputs(s, ny, channel, out, error);
     if (status == CLS_OK) status = cls_jacobian(s->g, ny, out, nz + P, inputs + 1, J);
     for (size_t c = 0; c < ny && status == CLS_OK; c++) {
@@ -53,8 +55,12 @@ cls_status clsi_observer_create(const cls_system *s, const char *scheme, size_t 
                                 clsi_observer **out, cls_error *error) {
     clsi_observer *o = *out = clsi_calloc(1, sizeof *o);
     if (!o) return clsi_no_memory(error);
-    *o = (clsi_observer){
-        .system = s, .nz = s->form->nz, .n_theta = n_theta, .ny = ny, .most_step = INFINITY};
+    *o = (clsi_observer){.system = s,
+                         .nz = s->form->nz,
+                         .n_theta = n_theta,
+                         .ny = ny,
+                         .nu = s->nu,
+                         .most_step = INFINITY};
     cls_status status = clsi_sensitive_create(s, scheme, n_theta, theta, &o->step, error);
     if (status == CLS_OK) status = compile(o, theta, channel, error);
     if (status != CLS_OK) clsi_observer_free(out);
@@ -75,6 +81,7 @@ void clsi_observer_free(clsi_observer **observer) {
 
 struct clsi_track {
     const clsi_observer *o;
+    const clsi_signal *signal; /* of this run */
     clsi_stride *stride;
     double *records;   /* (steps, record size) */
     size_t *row_begin; /* (rows + 1): steps made before the row */
@@ -99,7 +106,7 @@ cls_status clsi_track_create(const clsi_observer *o, clsi_track **out, cls_error
     size_t nz = o->nz, P = o->n_theta, all = P + nz, u = o->step->k;
     size_t w1 = cls_program_work_size(o->output), w2 = cls_program_work_size(o->slopes);
     k->o = o;
-    k->block = clsi_calloc(1 + all + o->ny * (1 + all) + w1 + w2 + 2 * nz * all +
+    k->block = clsi_calloc(1 + all + o->nu + o->ny * (1 + all) + w1 + w2 + 2 * nz * all +
                                CLSI_LANES * nz * (nz + u + P + 1) + 1,
                            sizeof(double));
     cls_status status =
@@ -109,7 +116,7 @@ cls_status clsi_track_create(const clsi_observer *o, clsi_track **out, cls_error
         return status;
     }
     double *at = k->block;
-    k->in = carve(&at, 1 + all);
+    k->in = carve(&at, 1 + all + o->nu);
     k->values = carve(&at, o->ny * (1 + all));
     k->work_output = carve(&at, w1);
     k->work_slopes = carve(&at, w2);
@@ -155,6 +162,8 @@ static int advance(clsi_track *k, double t, double h, double *z, size_t *steps) 
         memcpy(record, z, nz * sizeof *z);
         record[nz] = t;
         record[nz + 1] = own;
+        if (k->signal)
+            clsi_signal_over(k->signal, t, own, record + nz + 2, record + nz + 2 + k->o->nu);
         clsi_stride_step(k->stride, 1, &record, &warm, &z, &fine);
         if (!fine) return 0;
         t += own;
@@ -192,6 +201,7 @@ static void set_inputs(clsi_track *k, const double *theta, double t, const doubl
     k->in[0] = t;
     memcpy(k->in + 1, z, k->o->nz * sizeof *z);
     if (k->o->n_theta) memcpy(k->in + 1 + k->o->nz, theta, k->o->n_theta * sizeof *theta);
+    if (k->signal) clsi_signal_at(k->signal, t, k->in + 1 + k->o->nz + k->o->n_theta);
 }
 
 static int put_outputs(clsi_track *k, const double *theta, size_t n, const double *time,
@@ -290,8 +300,9 @@ static int put_jacobian(clsi_track *k, const double *theta, size_t n, const doub
     return 1;
 }
 
-int clsi_track_run(clsi_track *k, const double *theta, const double *z0, size_t n,
-                   const double *time, double *y, double *J, double *end) {
+int clsi_track_run(clsi_track *k, const double *theta, const clsi_signal *signal, const double *z0,
+                   size_t n, const double *time, double *y, double *J, double *end) {
+    k->signal = signal;
     clsi_stride_set(k->stride, theta);
     if (n == 0 || !walk(k, z0, n, time) || !put_outputs(k, theta, n, time, y)) return 0;
     if (end) memcpy(end, k->states + (n - 1) * k->o->nz, k->o->nz * sizeof *end);

@@ -4,14 +4,15 @@
 #define CLSI_OBSERVE_H
 
 #include "simulate/sensitive.h"
+#include "simulate/signal.h"
 #include "system/system.h"
 
 /* Const once created, shared by all threads. */
 typedef struct clsi_observer {
     const cls_system *system; /* with symbols theta; borrowed */
     clsi_sensitive *step;
-    size_t nz, n_theta, ny;
-    cls_program *output; /* t, z (nz), theta -> y (ny) */
+    size_t nz, n_theta, ny, nu;
+    cls_program *output; /* t, z (nz), theta, u (nu) -> y (ny) */
     cls_program *slopes; /* the same -> y, y_z (ny, nz), y_theta (ny, n_theta) */
     double most_step;    /* intervals of the data are divided into steps that are not longer */
 } clsi_observer;
@@ -26,10 +27,10 @@ void clsi_observer_free(clsi_observer **observer);
 typedef struct clsi_track clsi_track;
 cls_status clsi_track_create(const clsi_observer *o, clsi_track **out, cls_error *error);
 void clsi_track_free(clsi_track **track);
-/* From z0 at time[0] on: y (n, ny) at the n times, which do not fall, J (n, ny, n_theta + nz) =
+/* From z0 at time[0] on, driven by `signal` (NULL: without inputs): y (n, ny) at the n times, which do not fall, J (n, ny, n_theta + nz) =
  * dy/d(theta, z0) unless NULL, the state at the last of them in `end` (nz) unless NULL. Zero: a
  * step has no solution. */
-int clsi_track_run(clsi_track *k, const double *theta, const double *z0, size_t n,
-                   const double *time, double *y, double *J, double *end);
+int clsi_track_run(clsi_track *k, const double *theta, const clsi_signal *signal, const double *z0,
+                   size_t n, const double *time, double *y, double *J, double *end);
 
 #endif

@@ -86,8 +86,9 @@ static int cut_long(recipe_work *k, const double *theta) {
     for (size_t w = 0; w < m->n_pieces; w++) {
         clsi_piece *p = &m->piece[w];
         const double *t = m->data->time + p->first, *x = m->x + w * m->nz;
+        const clsi_signal *u = clsi_signal_of(m->data, p->segment);
         size_t good = p->n;
-        if (clsi_track_run(m->track[0], theta, x, p->n, t, m->y_scratch, J, NULL)) {
+        if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, J, NULL)) {
             for (size_t i = 0; i < p->n && good == p->n; i++)
                 for (size_t c = 0; c < m->ny; c++)
                     for (size_t e = 0; e < m->nz; e++) {
@@ -97,7 +98,7 @@ static int cut_long(recipe_work *k, const double *theta) {
                     }
         } else {
             while (good > 3 &&
-                   !clsi_track_run(m->track[0], theta, x, good, t, m->y_scratch, NULL, NULL))
+                   !clsi_track_run(m->track[0], theta, u, x, good, t, m->y_scratch, NULL, NULL))
                 good /= 2;
         }
         if (good >= p->n) continue;

@@ -101,9 +101,9 @@ static double cell(const clsi_recording *r, const cls_table *const *tables, cons
 }
 
 /* Rows of equal times become one, their mean. */
-static cls_status copy_rows(const cls_table *const *tables, const char *const *names,
-                            const row_key *keys, size_t n, int average, size_t *group,
-                            clsi_recording *r, cls_error *error) {
+static cls_status copy_rows(const cls_system *s, const cls_table *const *tables,
+                            const char *const *names, const row_key *keys, size_t n, int average,
+                            size_t *group, clsi_recording *r, cls_error *error) {
     for (size_t i = 0, next; i < n; i = next) {
         for (next = i + 1;
              next < n && same_motion(&keys[i], &keys[next]) && keys[next].time == keys[i].time;
@@ -126,12 +126,65 @@ static cls_status copy_rows(const cls_table *const *tables, const char *const *n
             }
             r->y[r->n * r->ny + c] = count > 0 ? sum / count : NAN;
         }
+        for (size_t k = 0; k < r->nu; k++) {
+            const cls_table *t = tables[keys[i].table];
+            int column = cls_table_find(t, s->input[k].name);
+            r->u[r->n * r->nu + k] =
+                column < 0 ? NAN : cls_table_column(t, (size_t)column)[keys[i].row];
+        }
         if (i && !same_motion(&keys[i], &keys[i - 1])) r->n_trajectories++;
         group[r->n] = r->n_trajectories;
         r->time[r->n++] = keys[i].time;
     }
     r->n_trajectories += r->n > 0;
     return CLS_OK;
+}
+
+/* ---- inputs ---- */
+
+static int is_given(const cls_system *s, size_t k) {
+    return s->input_formula[k] != CLS_NO_NODE;
+}
+
+static cls_status check_inputs(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                               const char *const *names, cls_error *error) {
+    for (size_t k = 0; k < s->nu; k++)
+        for (size_t i = 0; i < n_tables && !is_given(s, k); i++)
+            if (cls_table_find(tables[i], s->input[k].name) < 0)
+                return clsi_no_column(tables[i], names[i], s->input[k].name, CLS_DATA, error);
+    return CLS_OK;
+}
+
+/* A controller's values stand for several rows; what is measured changes with every row. */
+static cls_hold find_hold(const clsi_recording *r) {
+    size_t same = 0, all = 0;
+    for (size_t i = r->nu; i < r->n * r->nu; i++) {
+        if (!isfinite(r->u[i])) continue;
+        same += r->u[i] == r->u[i - r->nu];
+        all++;
+    }
+    return 3 * same > all ? CLS_HOLD_ZERO : CLS_HOLD_LINEAR;
+}
+
+static cls_status make_signals(const cls_system *s, int hold, const size_t *group,
+                               clsi_recording *r, cls_error *error) {
+    if (!r->nu) return CLS_OK;
+    r->hold = hold < 0 ? find_hold(r) : (cls_hold)hold;
+    r->signal = clsi_calloc(r->n_trajectories, sizeof(clsi_signal *));
+    double *values = clsi_calloc(r->n * r->nu, sizeof *values);
+    cls_status status = r->signal && values ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0, next; i < r->n && status == CLS_OK; i = next) {
+        for (next = i; next < r->n && group[next] == group[i]; next++)
+            ;
+        size_t n = next - i;
+        for (size_t k = 0; k < r->nu; k++)
+            for (size_t j = 0; j < n; j++)
+                values[k * n + j] = is_given(s, k) ? 0 : r->u[(i + j) * r->nu + k];
+        status =
+            clsi_signal_create(r->nu, n, r->time + i, values, r->hold, &r->signal[group[i]], error);
+    }
+    free(values);
+    return status;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -166,7 +219,8 @@ static cls_status cut_segments(clsi_recording *r, const size_t *group, cls_error
     return CLS_OK;
 }
 
-static void keep_back(clsi_recording *r, double test) {
+/* Trajectories from kept_back on are kept back whole (SIZE_MAX: the share `test` is). */
+static void keep_back(clsi_recording *r, double test, size_t kept_back) {
     int whole = r->n_trajectories >= WHOLE_TRAJECTORIES;
     size_t kept = (size_t)ceil(test * (double)r->n_trajectories - 1e-9);
     for (size_t s = 0; s < r->n_segments; s++) {
@@ -177,7 +231,8 @@ static void keep_back(clsi_recording *r, double test) {
         size_t begin = r->segment[first].first, end = r->segment[last].end;
         size_t limit = begin + (size_t)floor((1 - test) * (double)(end - begin) + 0.5);
         if (whole) limit = test > 0 && g->trajectory + kept >= r->n_trajectories ? begin : end;
-        if (!(test > 0)) limit = end;
+        if (!(test > 0) || kept_back != SIZE_MAX) limit = end;
+        if (g->trajectory >= kept_back) limit = begin;
         g->train = limit <= g->first ? 0 : (limit < g->end ? limit : g->end) - g->first;
         r->n_training += g->train;
     }
@@ -307,20 +362,23 @@ static cls_status describe(clsi_recording *r, cls_error *error) {
 /* ---- life ---- */
 
 static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *const *tables,
-                       const char *const *names, double test, int average, clsi_recording *r,
-                       cls_error *error) {
+                       const char *const *names, double test, int average, int hold, size_t n_test,
+                       clsi_recording *r, cls_error *error) {
     size_t rows = 0, n = 0;
     for (size_t i = 0; i < n_tables; i++) rows += cls_table_rows(tables[i]);
     cls_status status = find_channels(s, n_tables, tables, names, r, error);
+    if (status == CLS_OK) status = check_inputs(s, n_tables, tables, names, error);
     if (status != CLS_OK) return status;
+    r->nu = s->nu;
     row_key *keys = clsi_calloc(rows + 1, sizeof *keys);
     size_t *group = clsi_calloc(rows + 1, sizeof *group);
     double *scratch = clsi_calloc(rows + 1, sizeof *scratch);
     r->time = clsi_calloc(rows + 1, sizeof *r->time);
     r->y = clsi_calloc(rows * r->ny + 1, sizeof *r->y);
-    status = keys && group && scratch && r->time && r->y ? CLS_OK : clsi_no_memory(error);
+    r->u = clsi_calloc(rows * r->nu + 1, sizeof *r->u);
+    status = keys && group && scratch && r->time && r->y && r->u ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) status = make_keys(n_tables, tables, names, keys, &n, error);
-    if (status == CLS_OK) status = copy_rows(tables, names, keys, n, average, group, r, error);
+    if (status == CLS_OK) status = copy_rows(s, tables, names, keys, n, average, group, r, error);
     if (status == CLS_OK && r->n < 5)
         status =
             clsi_fail(error, CLS_DATA, "%s: %zu rows are too few to learn from", names[0], r->n);
@@ -328,7 +386,13 @@ static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *co
         find_intervals(r, group, scratch);
         status = cut_segments(r, group, error);
     }
-    if (status == CLS_OK) keep_back(r, test);
+    if (status == CLS_OK) status = make_signals(s, hold, group, r, error);
+    if (status == CLS_OK) {
+        size_t first = n_test ? 0 : SIZE_MAX; /* trajectories before the tables kept back */
+        for (size_t i = 0; i < n && n_test && keys[i].table < n_tables - n_test; i++)
+            first += i == 0 || !same_motion(&keys[i], &keys[i - 1]);
+        keep_back(r, test, first);
+    }
     if (status == CLS_OK) status = describe(r, error);
     free(keys);
     free(group);
@@ -338,10 +402,11 @@ static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *co
 
 cls_status clsi_recording_create(const cls_system *s, size_t n_tables,
                                  const cls_table *const *tables, const char *const *names,
-                                 double test, int average, clsi_recording **out, cls_error *error) {
+                                 double test, int average, int hold, size_t n_test,
+                                 clsi_recording **out, cls_error *error) {
     clsi_recording *r = *out = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(error);
-    cls_status status = fill(s, n_tables, tables, names, test, average, r, error);
+    cls_status status = fill(s, n_tables, tables, names, test, average, hold, n_test, r, error);
     if (status != CLS_OK) clsi_recording_free(out);
     return status;
 }
@@ -349,6 +414,9 @@ cls_status clsi_recording_create(const cls_system *s, size_t n_tables,
 void clsi_recording_free(clsi_recording **recording) {
     clsi_recording *r = *recording;
     if (!r) return;
+    for (size_t i = 0; r->signal && i < r->n_trajectories; i++) clsi_signal_free(&r->signal[i]);
+    free(r->signal);
+    free(r->u);
     free(r->time);
     free(r->y);
     free(r->channel);

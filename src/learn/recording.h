@@ -3,6 +3,7 @@
 #ifndef CLSI_RECORDING_H
 #define CLSI_RECORDING_H
 
+#include "simulate/signal.h"
 #include "system/system.h"
 #include <clausius/table.h>
 
@@ -29,18 +30,25 @@ typedef struct clsi_recording {
     clsi_channel *channel;
     size_t n_segments, n_trajectories, n_training; /* rows */
     clsi_segment *segment;
-    double interval;   /* median distance of times */
-    double time_scale; /* 2 pi rms(slope) / rms(curvature) of the fastest channel */
-    size_t repeated;   /* rows whose time stands twice */
+    double interval;      /* median distance of times */
+    double time_scale;    /* 2 pi rms(slope) / rms(curvature) of the fastest channel */
+    size_t nu;            /* inputs of the system */
+    double *u;            /* (n, nu); NAN: missing, or given by a formula */
+    clsi_signal **signal; /* (n_trajectories), NULL without inputs */
+    cls_hold hold;
+    size_t repeated; /* rows whose time stands twice */
     double shortest, longest_gap;
 } clsi_recording;
 
 /* The columns of the tables that the system has. test: the share of rows at the end of each
  * trajectory (or of whole trajectories, where there are five or more) that is kept back.
- * average: rows of equal times are averaged, else refused. */
+ * n_test: the last so many tables are kept back as a whole, and nothing else is.
+ * average: rows of equal times are averaged, else refused. hold: a cls_hold of the inputs; -1: zero
+ * where most values stand for several rows (a controller's), else linear. */
 cls_status clsi_recording_create(const cls_system *s, size_t n_tables,
                                  const cls_table *const *tables, const char *const *names,
-                                 double test, int average, clsi_recording **out, cls_error *error);
+                                 double test, int average, int hold, size_t n_test,
+                                 clsi_recording **out, cls_error *error);
 void clsi_recording_free(clsi_recording **recording);
 
 /* value, slope and curvature of channel c at row i by a parabola through up to `half` rows to each

@@ -111,7 +111,7 @@ static const clsi_piece *last_piece(const clsi_multiple *m, const passage *p, si
 }
 
 static size_t state_rows(const clsi_multiple *m) {
-    double rows = fmax(8, m->data->time_scale / 4 / m->data->interval);
+    double rows = fmax(8, m->data->time_scale / 16 / m->data->interval);
     return (size_t)ceil(fmax(rows, 4.0 * (double)m->nz / (double)m->ny));
 }
 
@@ -137,8 +137,8 @@ static int free_run(clsi_multiple *m, const double *theta, const passage *p, err
     double *z = clsi_calloc(m->nz + 1, sizeof *z);
     int fine = z && run_start(m, theta, p, &row, z);
     if (fine)
-        fine = clsi_track_run(m->track[0], theta, z, p->end - row, m->data->time + row,
-                              m->y_scratch, NULL, NULL);
+        fine = clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, p->segment), z,
+                              p->end - row, m->data->time + row, m->y_scratch, NULL, NULL);
     for (size_t i = p->train; i < p->end && fine; i++)
         for (size_t c = 0; c < ny; c++) {
             double y = m->data->y[i * ny + c];
@@ -153,7 +153,7 @@ static int free_run(clsi_multiple *m, const double *theta, const passage *p, err
 /* ---- trivial models ---- */
 
 typedef struct arx {
-    size_t ny, n; /* n = ny ARX + 1 coefficients for each channel */
+    size_t ny, n; /* n = ny ARX + nu + 1 coefficients for each channel */
     double *a;    /* (ny, n) */
 } arx;
 
@@ -161,17 +161,21 @@ static int usable(const clsi_recording *d, size_t i) {
     for (size_t k = 0; k <= ARX; k++)
         for (size_t c = 0; c < d->ny; c++)
             if (!isfinite(d->y[(i - k) * d->ny + c])) return 0;
-    return 1;
+    return i > 0;
 }
 
-static void arx_row(const clsi_recording *d, const double *y, double *row) {
+static void arx_row(const clsi_recording *d, size_t i, const double *y, double *row) {
     for (size_t k = 1; k <= ARX; k++)
         for (size_t c = 0; c < d->ny; c++) row[(k - 1) * d->ny + c] = *(y - k * d->ny + c);
-    row[ARX * d->ny] = 1;
+    for (size_t k = 0; k < d->nu; k++) {
+        double u = d->u[(i - 1) * d->nu + k];
+        row[ARX * d->ny + k] = isfinite(u) ? u : 0;
+    }
+    row[ARX * d->ny + d->nu] = 1;
 }
 
 static int fit_arx(const clsi_recording *d, arx *x) {
-    size_t ny = d->ny, n = x->n = ny * ARX + 1;
+    size_t ny = d->ny, n = x->n = ny * ARX + d->nu + 1;
     x->ny = ny;
     x->a = clsi_calloc(ny * n + n * n * 2 + n * ny + n, sizeof *x->a);
     if (!x->a) return 0;
@@ -181,7 +185,7 @@ static int fit_arx(const clsi_recording *d, arx *x) {
         const clsi_segment *g = &d->segment[s];
         for (size_t i = g->first + ARX; i < g->first + g->train; i++) {
             if (!usable(d, i)) continue;
-            arx_row(d, d->y + i * ny, row);
+            arx_row(d, i, d->y + i * ny, row);
             for (size_t p = 0; p < n; p++) {
                 for (size_t q = 0; q < n; q++) S[p * n + q] += row[p] * row[q];
                 for (size_t c = 0; c < ny; c++) b[c * n + p] += row[p] * d->y[i * ny + c];
@@ -205,7 +209,7 @@ static void run_arx(const clsi_recording *d, const arx *x, size_t at, size_t end
         memcpy(scratch + k * ny, d->y + (at - ARX + 1 + k) * ny, ny * sizeof *scratch);
     for (size_t i = at + 1; i < end; i++) {
         double *y = scratch + (i - at + ARX - 1) * ny;
-        arx_row(d, y, row);
+        arx_row(d, i, y, row);
         for (size_t c = 0; c < ny; c++) {
             double sum = 0, limit = 100 * d->channel[c].std;
             for (size_t p = 0; p < x->n; p++) sum += x->a[c * x->n + p] * row[p];
@@ -251,36 +255,75 @@ static void run_mean(const clsi_recording *d, size_t at, size_t end, error_sum *
 /* ---- predictions ---- */
 
 enum { MOST_PREDICTIONS = 200 };
+static const double UNEXPLAINED = 6; /* times the median: no start explains these rows */
 
-static void predict(clsi_multiple *m, const double *theta, const passage *p, double horizon,
-                    const arx *x, double *scratch, error_sum *sums) {
+/* One horizon's worth of rows [begin, end): how far model, last value and linear model are off, and
+ * how far the model is with a start that is fitted to these very rows. */
+typedef struct prediction {
+    size_t begin, end;
+    error_sum *sums; /* (3, ny) */
+    double *own;     /* (ny) */
+} prediction;
+
+static void add_run(const clsi_multiple *m, size_t first, size_t begin, size_t end,
+                    error_sum *sums) {
     const clsi_recording *d = m->data;
-    size_t ny = m->ny, back = state_rows(m), count = 0;
-    double *z = clsi_calloc(m->nz + 1, sizeof *z);
-    size_t i = p->train > p->begin + back ? p->train : p->begin + back;
-    while (z && i < p->end && count++ < MOST_PREDICTIONS) {
-        size_t end = i;
-        while (end < p->end && d->time[end] - d->time[i - 1] <= horizon * (1 + 1e-9)) end++;
-        size_t s = segment_of(d, i - 1), first = i - back;
-        if (end == i || first < d->segment[s].first || end > d->segment[s].end) {
-            i = end > i ? end : i + 1;
-            continue;
+    for (size_t k = begin; k < end; k++)
+        for (size_t c = 0; c < m->ny; c++) {
+            double y = d->y[k * m->ny + c], model = m->y_scratch[(k - first) * m->ny + c];
+            if (isfinite(y)) add_error(&sums[c], clsi_difference(&d->channel[c], model, y));
         }
-        if (fit_state(m, theta, first, back, NULL, z, NULL) == CLS_OK &&
-            clsi_track_run(m->track[0], theta, z, end - first, d->time + first, m->y_scratch, NULL,
-                           NULL))
-            for (size_t k = i; k < end; k++)
-                for (size_t c = 0; c < ny; c++) {
-                    double y = d->y[k * ny + c];
-                    if (isfinite(y))
-                        add_error(&sums[c], clsi_difference(&d->channel[c],
-                                                            m->y_scratch[(k - first) * ny + c], y));
-                }
-        run_persistence(d, i - 1, end, sums + ny);
-        if (x->a) run_arx(d, x, i - 1, end, scratch, sums + 2 * ny);
-        i = end;
+}
+
+/* A run from a start that is fitted to rows [first, first + n), to row `end`. */
+static int fitted_run(clsi_multiple *m, const double *theta, size_t segment, size_t first, size_t n,
+                      size_t end, double *z) {
+    return fit_state(m, theta, first, n, NULL, z, NULL) == CLS_OK &&
+           clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, segment), z, end - first,
+                          m->data->time + first, m->y_scratch, NULL, NULL);
+}
+
+static void predict(clsi_multiple *m, const double *theta, size_t segment, const arx *x,
+                    double *scratch, double *z, prediction *p) {
+    size_t ny = m->ny, back = state_rows(m), first = p->begin - back;
+    if (fitted_run(m, theta, segment, first, back, p->end, z))
+        add_run(m, first, p->begin, p->end, p->sums);
+    run_persistence(m->data, p->begin - 1, p->end, p->sums + ny);
+    if (x->a) run_arx(m->data, x, p->begin - 1, p->end, scratch, p->sums + 2 * ny);
+    error_sum *own = p->sums + 3 * ny;
+    if (fitted_run(m, theta, segment, p->begin, p->end - p->begin, p->end, z))
+        add_run(m, p->begin, p->begin, p->end, own);
+    for (size_t c = 0; c < ny; c++) p->own[c] = own[c].count > 0 ? rmse(&own[c]) : INFINITY;
+}
+
+/* All predictions of a passage, from *n on. */
+static void predict_passage(clsi_multiple *m, const double *theta, const passage *p, double horizon,
+                            const arx *x, double *scratch, double *z, prediction *list, size_t *n) {
+    const clsi_recording *d = m->data;
+    size_t back = state_rows(m), i = p->train > p->begin + back ? p->train : p->begin + back;
+    while (i < p->end && *n < MOST_PREDICTIONS) {
+        size_t end = i, s = segment_of(d, i - 1);
+        while (end < p->end && d->time[end] - d->time[i - 1] <= horizon * (1 + 1e-9)) end++;
+        int whole = end >= i + 3 && i - back >= d->segment[s].first && end <= d->segment[s].end;
+        if (whole) {
+            list[*n].begin = i;
+            list[*n].end = end;
+            predict(m, theta, s, x, scratch, z, &list[(*n)++]);
+        }
+        i = end > i ? end : i + 1;
     }
-    free(z);
+}
+
+/* Those that no start explains are no fault of the parameters: somebody pushed. */
+static int is_unexplained(const clsi_multiple *m, size_t n, const prediction *list, size_t i,
+                          double *sorted) {
+    for (size_t c = 0; c < m->ny && n >= 5; c++) {
+        for (size_t k = 0; k < n; k++) sorted[k] = list[k].own[c];
+        double middle = clsi_median(n, sorted);
+        const clsi_channel *ch = &m->data->channel[c];
+        if (list[i].own[c] > fmax(UNEXPLAINED * middle, 5 * fmax(ch->floor, ch->noise))) return 1;
+    }
+    return 0;
 }
 
 /* ---- all of it ---- */
@@ -324,22 +367,59 @@ static void compare_runs(clsi_multiple *m, const double *theta, const double *be
     }
 }
 
-static void compare_predictions(clsi_multiple *m, const double *theta, const arx *x,
-                                double *scratch, error_sum *sums, cls_learn_report *report) {
-    const clsi_recording *d = m->data;
+static void put_predictions(const clsi_multiple *m, size_t n, const prediction *list,
+                            double *sorted, error_sum *sums, size_t h, cls_learn_report *report,
+                            clsi_text *notes) {
     size_t ny = m->ny;
-    for (size_t h = 0; h < report->n_horizons; h++) {
-        memset(sums, 0, 3 * ny * sizeof *sums);
-        for (size_t t = 0; t < d->n_trajectories; t++) {
-            passage p = passage_of(d, t);
-            if (p.train < p.end) predict(m, theta, &p, report->horizon[h], x, scratch, sums);
+    memset(sums, 0, 3 * ny * sizeof *sums);
+    for (size_t i = 0; i < n; i++) {
+        if (is_unexplained(m, n, list, i, sorted)) {
+            clsi_text_printf(
+                notes,
+                "not scored %.3g ahead: %g to %g of the rows kept back, which no start "
+                "explains\n",
+                report->horizon[h], m->data->time[list[i].begin], m->data->time[list[i].end - 1]);
+            continue;
         }
-        for (size_t c = 0; c < ny; c++) {
-            report->channels[c].ahead[h] = rmse(&sums[c]);
-            report->channels[c].ahead_persistence[h] = rmse(&sums[ny + c]);
-            report->channels[c].ahead_arx[h] = rmse(&sums[2 * ny + c]);
+        for (size_t k = 0; k < 3 * ny; k++) {
+            sums[k].square += list[i].sums[k].square;
+            sums[k].count += list[i].sums[k].count;
         }
     }
+    for (size_t c = 0; c < ny; c++) {
+        report->channels[c].ahead[h] = rmse(&sums[c]);
+        report->channels[c].ahead_persistence[h] = rmse(&sums[ny + c]);
+        report->channels[c].ahead_arx[h] = rmse(&sums[2 * ny + c]);
+    }
+}
+
+static cls_status compare_predictions(clsi_multiple *m, const double *theta, const arx *x,
+                                      double *scratch, error_sum *sums, cls_learn_report *report,
+                                      clsi_text *notes, cls_error *error) {
+    const clsi_recording *d = m->data;
+    size_t ny = m->ny, n;
+    prediction *list = clsi_calloc(MOST_PREDICTIONS, sizeof *list);
+    error_sum *room = clsi_calloc(MOST_PREDICTIONS * 4 * ny, sizeof *room);
+    double *own = clsi_calloc(MOST_PREDICTIONS * (ny + 1) + m->nz + 1, sizeof *own);
+    double *sorted = own ? own + MOST_PREDICTIONS * ny : NULL;
+    cls_status status = list && room && own ? CLS_OK : clsi_no_memory(error);
+    for (size_t h = 0; h < report->n_horizons && status == CLS_OK; h++) {
+        memset(room, 0, MOST_PREDICTIONS * 4 * ny * sizeof *room);
+        for (size_t i = 0; i < MOST_PREDICTIONS; i++)
+            list[i] = (prediction){.sums = room + i * 4 * ny, .own = own + i * ny};
+        n = 0;
+        for (size_t t = 0; t < d->n_trajectories; t++) {
+            passage p = passage_of(d, t);
+            if (p.train < p.end)
+                predict_passage(m, theta, &p, report->horizon[h], x, scratch,
+                                sorted + MOST_PREDICTIONS, list, &n);
+        }
+        put_predictions(m, n, list, sorted, sums, h, report, notes);
+    }
+    free(list);
+    free(room);
+    free(own);
+    return status;
 }
 
 /* Better than every trivial model where it was compared: in the free run, or where that is beyond
@@ -364,8 +444,8 @@ static int is_better(const cls_learn_report *report) {
 }
 
 cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
-                      cls_learn_report *report, cls_error *error) {
-    size_t room = (m->data->n + 2 * ARX + 4) * m->ny + 2;
+                      cls_learn_report *report, clsi_text *notes, cls_error *error) {
+    size_t room = (m->data->n + 2 * ARX + 4) * m->ny + m->data->nu + 2;
     double *scratch = clsi_calloc(room, sizeof *scratch);
     error_sum *sums = clsi_calloc(5 * m->ny, sizeof *sums);
     arx x = {0};
@@ -380,10 +460,10 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
     }
     fitted_errors(m, theta, report, scratch);
     compare_runs(m, theta, before, &x, scratch, sums, report);
-    compare_predictions(m, theta, &x, scratch, sums, report);
+    cls_status status = compare_predictions(m, theta, &x, scratch, sums, report, notes, error);
     report->better = is_better(report);
     free(x.a);
     free(scratch);
     free(sums);
-    return CLS_OK;
+    return status;
 }
