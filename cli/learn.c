@@ -113,39 +113,43 @@ static cls_status read_test(lesson *l, cls_error *error) {
     return status;
 }
 
+/* One number or flag of the table of options. */
+static cls_status read_number(const cli_arguments *a, const cls_option *row, cls_learn_options *o,
+                              cls_error *error) {
+    void *at = (char *)o + row->offset;
+    uint64_t whole = 0;
+    if (row->type == CLS_OPTION_INT && row->high == 1) {
+        *(int *)at = cli_given(a, row->name);
+        return CLS_OK;
+    }
+    if (!cli_given(a, row->name)) return CLS_OK;
+    if (row->type != CLS_OPTION_REAL) {
+        cls_status status = cli_integer(a, row->name, (uint64_t)row->low, &whole, error);
+        if (row->type == CLS_OPTION_SIZE) *(size_t *)at = (size_t)whole;
+        if (row->type == CLS_OPTION_UINT64) *(uint64_t *)at = whole;
+        if (row->type == CLS_OPTION_INT)
+            *(int *)at = whole < row->high ? (int)whole : (int)row->high;
+        return status;
+    }
+    double *real = at;
+    cls_status status = isfinite(row->high) ? cli_real(a, row->name, real, error)
+                                            : cli_positive(a, row->name, real, error);
+    if (!status && !(*real >= row->low && *real <= row->high))
+        status = cli_fail(error, CLS_USAGE, "--%s is a fraction from %g to %g, got '%s'", row->name,
+                          row->low, row->high, cli_value(a, row->name));
+    return status;
+}
+
 static cls_status read_numbers(lesson *l, cls_error *error) {
-    const cli_arguments *a = l->a;
-    cls_learn_options *o = &l->options;
-    uint64_t threads = 0, restarts = 0, patience = 0;
-    uint64_t window = 0, substeps = 0;
-    cls_status status = cli_integer(a, "seed", 0, &o->seed, error);
-    if (!status) status = cli_integer(a, "batch", 1, &o->batch, error);
-    if (!status) status = cli_positive(a, "decay", &o->decay, error);
-    o->constant_rate = cli_given(a, "constant-rate");
-    o->last = cli_given(a, "last");
-    if (!status) status = cli_integer(a, "restarts", 1, &restarts, error);
-    if (!status) status = cli_integer(a, "patience", 1, &patience, error);
-    if (!status) status = cli_integer(a, "max-windows", 1, &o->max_windows, error);
-    if (!status) status = cli_integer(a, "window", 1, &window, error);
-    if (!status) status = cli_integer(a, "substeps", 1, &substeps, error);
-    if (!status) status = cli_integer(a, "epochs", 1, &o->max_iterations, error);
-    if (!status) status = cli_integer(a, "threads", 1, &threads, error);
-    if (!status) status = cli_positive(a, "time-limit", &o->time_limit, error);
-    if (!status) status = cli_positive(a, "rate", &o->rate, error);
-    if (!status) status = cli_positive(a, "last-rate", &o->last_rate, error);
-    if (!status) status = cli_positive(a, "anchor-weight", &o->anchor_weight, error);
+    size_t n;
+    const cls_option *table = cls_learn_option_table(&n);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        if (table[i].type != CLS_OPTION_WORD)
+            status = read_number(l->a, &table[i], &l->options, error);
+    l->options.adjoint = cli_value(l->a, "adjoint");
+    l->options.resume = cli_given(l->a, "resume");
     if (!status) status = read_test(l, error);
-    if (!status) status = cli_real(a, "validate", &o->validate, error);
-    if (!status && !(o->validate >= 0 && o->validate <= 0.5))
-        status = cli_fail(error, CLS_USAGE, "--validate is a fraction from 0 to 0.5, got '%s'",
-                          cli_value(a, "validate"));
-    o->threads = threads < 4096 ? (int)threads : 4096;
-    if (restarts) o->restarts = restarts;
-    o->window = (size_t)window;
-    o->substeps = (size_t)substeps;
-    o->adjoint = cli_value(a, "adjoint");
-    if (patience) o->patience = patience;
-    o->resume = cli_given(a, "resume");
     return status;
 }
 

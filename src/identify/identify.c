@@ -459,7 +459,9 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
                         cls_identify_info *info, cls_error *error) {
     *out = NULL;
     *info = (cls_identify_info){0};
-    cls_identify_options o = options ? *options : cls_identify_defaults();
+    cls_identify_options o = cls_identify_defaults();
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    o.size = sizeof o;
     if (o.n_unknown == 0) {
         o.n_unknown = system->n_unknown;
         o.unknown = (const char *const *)system->unknown;

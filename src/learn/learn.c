@@ -162,7 +162,10 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                         const cls_table *const *tables, const char *const *names,
                         const cls_learn_options *options, cls_model **out, cls_learn_info *info,
                         cls_error *error) {
-    cls_learn_options o = options ? *options : cls_learn_defaults();
+    cls_learn_options o = cls_learn_defaults();
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    o.size = sizeof o;
+    if (clsi_options_in_range(&o, error) != CLS_OK) return CLS_USAGE;
     cls_assignments kept = {0}; /* the numbers that the given parts were learned with */
     if (o.given) {
         kept = (cls_assignments){o.given->n_set, (const char *const *)o.given->set_names,

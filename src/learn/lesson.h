@@ -38,6 +38,14 @@ enum {
     CLSI_BEGIN
 };
 
+/* ---- options.c ---- */
+
+cls_status clsi_options_in_range(const cls_learn_options *o, cls_error *error);
+/* Fails when an option is given that means nothing for the loss, or for the optimiser that the
+ * residual is fitted by. */
+struct clsi_lesson;
+cls_status clsi_options_mean(const struct clsi_lesson *w, const char *optimizer, cls_error *error);
+
 int clsi_is_loss(const clsi_lesson *w, const char *name);
 
 /* ---- degree.c ---- */

@@ -530,6 +530,8 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
         return clsi_fail(w->error, CLS_USAGE,
                          "the residual is not affine in these unknowns, so that `linear` cannot "
                          "solve it; take lm, or a basis such as chebyshev(8)");
+    cls_status meant = clsi_options_mean(w, name, w->error);
+    if (meant != CLS_OK) return meant;
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
     if (w->o->max_iterations == 0) w->o->max_iterations = usual_iterations(name);
     w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);

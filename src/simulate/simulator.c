@@ -151,7 +151,9 @@ static cls_status check_options(const cls_simulate_options *o, cls_error *error)
 cls_status cls_simulator_create(const cls_system *system, const cls_simulate_options *options,
                                 cls_simulator **out, cls_error *error) {
     *out = NULL;
-    cls_simulate_options o = options ? *options : cls_simulate_defaults();
+    cls_simulate_options o = cls_simulate_defaults();
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    o.size = sizeof o;
     if (o.h == 0 && !(options && signbit(o.h))) o.h = cls_system_default_step(system);
     cls_status status = check_options(&o, error);
     if (status != CLS_OK) return status;

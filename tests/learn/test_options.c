@@ -1,0 +1,116 @@
+/* The table of options: whole, with the defaults that learning has; what means nothing is refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/learn/made_data.h"
+#include <string.h>
+
+static double number_at(const cls_option *row, const cls_learn_options *o) {
+    const char *at = (const char *)o + row->offset;
+    switch (row->type) {
+    case CLS_OPTION_SIZE: return (double)*(const size_t *)(const void *)at;
+    case CLS_OPTION_UINT64: return (double)*(const uint64_t *)(const void *)at;
+    case CLS_OPTION_INT: return *(const int *)(const void *)at;
+    case CLS_OPTION_REAL: return *(const double *)(const void *)at;
+    case CLS_OPTION_WORD: return *(const char *const *)(const void *)at ? 1 : 0;
+    }
+    return 0;
+}
+
+static void defaults_are_those_of_the_table(void **unused) {
+    (void)unused;
+    size_t n;
+    const cls_option *table = cls_learn_option_table(&n);
+    cls_learn_options o = cls_learn_defaults();
+    assert_true(n > 20);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(number_at(&table[i], &o) == table[i].initial);
+        assert_true(table[i].losses && table[i].optimizers && strlen(table[i].doc) > 4);
+        for (size_t k = 0; k < i; k++) assert_string_not_equal(table[i].name, table[k].name);
+    }
+}
+
+static cls_status learn_with(const cls_learn_options *o, cls_error *error) {
+    cls_system *s = load_system("adiabatic-piston");
+    cls_table *t = make_data(s, 4, piston_box, 5, 6, 0.02, 3);
+    const cls_table *data = t;
+    const char *name = "made here";
+    cls_model *m;
+    cls_learn_info info;
+    cls_status status = cls_learn(s, NULL, 1, &data, &name, o, &m, &info, error);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    return status;
+}
+
+static void what_means_nothing_is_refused(void **unused) {
+    (void)unused;
+    static const char *const F1[] = {"F1"};
+    cls_error error;
+    cls_learn_options base = cls_learn_defaults();
+    base.unknown = F1;
+    base.n_unknown = 1;
+    assert_int_equal(learn_with(&base, &error), CLS_OK);
+    cls_learn_options bad[9];
+    const char *const names[9] = {"substeps", "rate",      "batch",    "decay",   "constant-rate",
+                                  "last",     "last-rate", "restarts", "patience"};
+    for (int i = 0; i < 9; i++) bad[i] = base;
+    bad[0].substeps = 7;
+    bad[1].rate = 5;
+    bad[2].batch = 3;
+    bad[3].decay = 4;
+    bad[4].constant_rate = 1;
+    bad[5].last = 1;
+    bad[6].last_rate = 1e-3;
+    bad[7].restarts = 3;
+    bad[8].patience = 7;
+    for (int i = 0; i < 9; i++) {
+        char flag[32];
+        snprintf(flag, sizeof flag, "--%s means nothing", names[i]);
+        assert_int_equal(learn_with(&bad[i], &error), CLS_USAGE);
+        if (!strstr(error.message, flag)) fail_msg("%s: %s", names[i], error.message);
+    }
+    base.loss = "shooting";
+    base.last = 1;
+    assert_int_equal(learn_with(&base, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "--last means nothing for the loss shooting"));
+}
+
+static void ranges_are_checked(void **unused) {
+    (void)unused;
+    static const char *const F1[] = {"F1"};
+    cls_error error;
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = F1;
+    o.n_unknown = 1;
+    o.validate = 0.7;
+    assert_int_equal(learn_with(&o, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "validate is a number from 0 to 0.5"));
+    o.validate = NAN;
+    assert_int_equal(learn_with(&o, &error), CLS_USAGE);
+}
+
+/* A caller built against an older, shorter struct gets defaults for what it does not know. */
+static void size_is_honoured(void **unused) {
+    (void)unused;
+    static const char *const F1[] = {"F1"};
+    cls_error error;
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = F1;
+    o.n_unknown = 1;
+    o.size = offsetof(cls_learn_options, rate);
+    o.rate = 5; /* behind the end: not read */
+    assert_int_equal(learn_with(&o, &error), CLS_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_are_those_of_the_table),
+                                       cmocka_unit_test(what_means_nothing_is_refused),
+                                       cmocka_unit_test(ranges_are_checked),
+                                       cmocka_unit_test(size_is_honoured)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
