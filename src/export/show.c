@@ -74,7 +74,8 @@ cls_status cls_export_show(const char *path, char **text, cls_error *error) {
     zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
     if (!archive && code == ZIP_ER_NOENT)
         return clsi_fail(error, CLS_IO, "%s: there is no such file", path);
-    if (!archive) return clsi_fail(error, CLS_SYSTEM, "%s: this is no zip archive, so no FMU", path);
+    if (!archive)
+        return clsi_fail(error, CLS_SYSTEM, "%s: this is no zip archive, so no FMU", path);
     cls_status status = read_archive(archive, path, text, error);
     zip_discard(archive);
     return status;
