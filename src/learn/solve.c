@@ -533,7 +533,7 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
     cls_status meant = clsi_options_mean(w, name, w->error);
     if (meant != CLS_OK) return meant;
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
-    if (w->o->max_iterations == 0) w->o->max_iterations = usual_iterations(name);
+    if (!linear && w->o->max_iterations == 0) w->o->max_iterations = usual_iterations(name);
     w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
     size_t n = w->points->n_training;
     if (w->info->normalised && !moves(w))

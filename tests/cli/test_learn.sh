@@ -189,7 +189,7 @@ EOF2
     expect_json 'next(l for l in d["laws"] if l["name"] == "mass matrix")["value"] > 0'
     grep -v "^#" all.csv >with-velocities.csv
     rm m.safetensors m.log.csv
-    run "$CLAUSIUS" learn true.clausius with-velocities.csv --unknown L --field "network(8, convex)" --epochs 60 --quiet
+    run "$CLAUSIUS" learn true.clausius with-velocities.csv --unknown L --field "network(8, convex)" --epochs 60 --quiet -o velocities.safetensors
     expect_ok
     run "$CLAUSIUS" learn true.clausius with-velocities.csv --unknown L --field "network(8, convex)" --loss shooting
     expect_refused 2 'thermal lagrangian'
