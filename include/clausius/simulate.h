@@ -30,6 +30,9 @@ typedef struct cls_simulate_options {
     cls_first_step first_step;
     double reference_tolerance; /* relative tolerance of bdf; 1e-15 */
     double accuracy; /* local error of an internal step of an adaptive scheme, relative; 1e-9 */
+    uint64_t
+        max_internal; /* internal steps of an adaptive scheme from one output to the next, those
+                            * made again included; 1000000 */
 } cls_simulate_options;
 
 CLS_API cls_simulate_options cls_simulate_defaults(void);

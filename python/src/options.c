@@ -79,6 +79,7 @@ const core_option core_simulate_options[] = {
              "dtel's first step: momentum, or paper (q1 = q0 + h v0)"),
     SIMULATE("reference_tolerance", REAL, reference_tolerance, "relative tolerance of bdf"),
     SIMULATE("accuracy", REAL, accuracy, "local error that an adaptive scheme allows, relative"),
+    SIMULATE("max_internal", WIDE, max_internal, "internal steps of an adaptive scheme in a step"),
     {0},
 };
 

@@ -246,6 +246,7 @@ static clsi_trouble internal_step(cls_simulator *sim) {
     double least = 16 * DBL_EPSILON * fmax(sim->h, fabs(now(sim))), left = sim->h - a->inner;
     for (int tries = 0, falls = 0;; tries++) {
         double parts = ceil(left / a->h), h = left / parts;
+        if (a->attempts++ >= o->max_internal) return CLSI_ENDLESS;
         int made = attempt(sim, h, tries > 0);
         if (!made && a->reason == CLSI_FALLING && ++falls > o->max_halvings) {
             clsi_trouble trouble = plain_step(sim, h);
@@ -268,6 +269,7 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim) {
     clsi_trouble trouble = CLSI_FINE;
     memcpy(saved, sim->state, sim->n_kept * sizeof(double));
     a->output_entropy = entropy;
+    a->attempts = 0;
     if (a->h == 0) probe(sim);
     while (a->inner < sim->h && trouble == CLSI_FINE) trouble = internal_step(sim);
     a->inner = 0;

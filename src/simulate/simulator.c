@@ -19,7 +19,8 @@ cls_simulate_options cls_simulate_defaults(void) {
                                   .monitor = 1,
                                   .first_step = CLS_FIRST_MOMENTUM,
                                   .reference_tolerance = 1e-15,
-                                  .accuracy = 1e-9};
+                                  .accuracy = 1e-9,
+                                  .max_internal = 1000000};
 }
 
 /* ---- creation ---- */
@@ -145,6 +146,7 @@ static cls_status check_options(const cls_simulate_options *o, cls_error *error)
     if (!(o->accuracy >= 1e-13 && o->accuracy <= 0.1))
         return clsi_fail(error, CLS_USAGE, "the accuracy is %g; it must lie between 1e-13 and 0.1",
                          o->accuracy);
+    if (o->max_internal < 1) return clsi_fail(error, CLS_USAGE, "max_internal must be positive");
     return CLS_OK;
 }
 

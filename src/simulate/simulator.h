@@ -17,6 +17,7 @@ typedef struct clsi_adaptive {
     double *rate;    /* (n_composition, unknowns) ... and what solved them */
     size_t n_known, newest;
     double output_entropy; /* at the last output */
+    uint64_t attempts;     /* internal steps since then */
     clsi_trouble reason;   /* of the last rejection */
     int lets_fall;         /* the system's own friction takes entropy away */
 } clsi_adaptive;

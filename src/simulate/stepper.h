@@ -59,7 +59,8 @@ void clsi_stepper_free(clsi_stepper **stepper);
     X(RUNAWAY, "the motion runs away: the terms of the energy have grown until their round-off "   \
                "exceeds the energy itself")                                                        \
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
-    X(FALLING, "the entropy falls over every step down to round-off")
+    X(FALLING, "the entropy falls over every step down to round-off")                              \
+    X(ENDLESS, "the accuracy asked for needs more internal steps than max_internal allows")
 
 typedef enum clsi_trouble {
 #define CLSI_TROUBLE_NAME(name, sentence) CLSI_##name,

@@ -102,7 +102,7 @@ static verdict holds(size_t element, const char *scheme, double k, double h) {
     if (cls_system_start(s, NULL, start, &error)) fail_msg("%s", error.message);
     verdict v = REFUSED;
     if (cls_scheme_applies(scheme, s, NULL) == CLS_OK)
-        v = try_motion(s, start, (trial){scheme, h, STEPS, 1}, why, sizeof why);
+        v = try_motion(s, start, (trial){scheme, h, STEPS, 1, 0}, why, sizeof why);
     if (v == BROKEN)
         printf("# %s by %s, k = %g, h = %g: %s\n", elements[element].name, scheme, k, h, why);
     cls_system_free(&s);

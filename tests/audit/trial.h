@@ -13,6 +13,7 @@ typedef struct trial {
     const char *scheme;
     double h;
     uint64_t steps, every;
+    uint64_t internal; /* of an adaptive scheme between two rows at most; 0: as many as it may */
 } trial;
 
 /* Energy is promised by name; entropy too, but for the composition with steps backwards in time. */
@@ -55,6 +56,7 @@ static inline verdict try_motion(const cls_system *s, const double *start, trial
     cls_simulate_options o = cls_simulate_defaults();
     o.scheme = r.scheme;
     o.h = r.h;
+    if (r.internal) o.max_internal = r.internal;
     cls_simulator *sim = NULL;
     cls_error error = {0};
     cls_table *t = NULL;

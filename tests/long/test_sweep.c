@@ -1,0 +1,201 @@
+/* Where could a law break? Every built-in system and every scheme that keeps the energy, with
+ * parameters multiplied by 1e-6 .. 1e6 one at a time and in random pairs, steps from 1e-6 to 10 times
+ * the default, starts near the boundaries of the domain, and models that nobody trained. Each run
+ * holds both laws, as the judge sees them, or is refused with CLS_NUMERIC and a sentence
+ * (docs/laws.md, 1 and 2).
+ *
+ * CLAUSIUS_SWEEP = k makes every k-th run only; CLAUSIUS_SWEEP_SEED another choice of them. */
+#include "tests/audit/trial.h"
+#include "model/model.h"
+#include "tests/learn/made_data.h"
+#include <clausius/random.h>
+
+enum { STEPS = 50, MOST = 32, PAIRS = 40, MODELS = 20, DECADES = 6, INTERNAL = 2000 };
+
+typedef struct sweep {
+    size_t thin, offered, count[3], unbuilt;
+    cls_random random;
+} sweep;
+
+/* One of so many, not always the same one. */
+static int chosen(sweep *w) {
+    w->offered++;
+    return w->thin < 2 || cls_random_next(&w->random) % w->thin == 0;
+}
+
+static double number(const char *name, double otherwise) {
+    const char *text = getenv(name);
+    return text && *text ? atof(text) : otherwise;
+}
+
+/* A run that is refused was refused for a reason of arithmetic, which try_motion has seen to. */
+static void motion(sweep *w, const cls_system *s, const double *start, const char *scheme, double h,
+                   const char *what) {
+    char why[640];
+    int adaptive = strstr(scheme, "adaptive") != NULL;
+    trial r = {.scheme = scheme, .h = h, .steps = STEPS, .every = 1};
+    if (adaptive) r.steps = 10, r.internal = INTERNAL;
+    verdict v = try_motion(s, start, r, why, sizeof why);
+    w->count[v]++;
+    if (v == BROKEN)
+        printf("# broken: %s by %s, h = %g, %s: %s\n", cls_system_name(s), scheme, h, what, why);
+    if (v == REFUSED && getenv("CLAUSIUS_SWEEP_VERBOSE"))
+        printf("# refused: %s by %s, h = %g, %s: %s\n", cls_system_name(s), scheme, h, what, why);
+    fflush(stdout);
+}
+
+/* All steps from 1e-6 to 10 times the default, every scheme. */
+static void all_steps(sweep *w, const cls_system *s, const double *start, const char *what) {
+    for (size_t i = 0; i < cls_scheme_count(); i++) {
+        const cls_scheme_info *scheme = cls_scheme_at(i);
+        if (!keeps_energy(scheme) || cls_scheme_applies(scheme->name, s, NULL) != CLS_OK) continue;
+        for (int decade = -6; decade <= 1; decade++)
+            if (chosen(w))
+                motion(w, s, start, scheme->name, pow(10, decade) * cls_system_default_step(s),
+                       what);
+    }
+}
+
+/* The built-in system with some parameters set; a start that it does not have is no run. */
+static void with(sweep *w, const char *name, cls_assignments set) {
+    cls_system *s = NULL;
+    cls_error error = {0};
+    double start[MOST];
+    char what[200] = "";
+    for (size_t i = 0; i < set.n; i++) {
+        size_t used = strlen(what);
+        snprintf(what + used, sizeof what - used, "%s%s = %g", i ? ", " : "", set.names[i],
+                 set.values[i]);
+    }
+    if (cls_system_load(name, &set, &s, &error) || cls_system_state_count(s) > MOST ||
+        cls_system_start(s, NULL, start, &error)) {
+        w->unbuilt++;
+        if (strlen(error.message) < 20) fail_msg("%s, %s: %s", name, what, error.message);
+    } else {
+        all_steps(w, s, start, what);
+    }
+    cls_system_free(&s);
+}
+
+static void parameters(sweep *w, const char *name) {
+    cls_system *s = NULL;
+    assert_int_equal(cls_system_load(name, NULL, &s, NULL), CLS_OK);
+    size_t n = cls_system_parameter_count(s);
+    with(w, name, (cls_assignments){0});
+    for (size_t i = 0; i < n; i++)
+        for (int decade = -DECADES; decade <= DECADES; decade += 2) {
+            const char *names[] = {cls_system_parameter_name(s, i)};
+            double value[] = {pow(10, decade) * cls_system_parameter(s, i)};
+            with(w, name, (cls_assignments){1, names, value});
+        }
+    for (int k = 0; k < PAIRS && n > 1; k++) {
+        const char *names[2];
+        double values[2];
+        size_t first = cls_random_next(&w->random) % n;
+        size_t second = (first + 1 + cls_random_next(&w->random) % (n - 1)) % n;
+        for (int j = 0; j < 2; j++) {
+            size_t i = j ? second : first;
+            names[j] = cls_system_parameter_name(s, i);
+            values[j] = cls_system_parameter(s, i) *
+                        pow(10, DECADES * (2 * cls_random_uniform(&w->random) - 1));
+        }
+        with(w, name, (cls_assignments){2, names, values});
+    }
+    cls_system_free(&s);
+}
+
+/* Starts within 1e-1 .. 1e-9 of where the simulator begins to refuse one: from the start of the file
+ * along each component, by bisection; where it refuses none, far out. */
+static void boundaries(sweep *w, const char *name) {
+    cls_system *s = NULL;
+    cls_simulator *sim = NULL;
+    double start[MOST], there[MOST];
+    assert_int_equal(cls_system_load(name, NULL, &s, NULL), CLS_OK);
+    assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
+    assert_int_equal(cls_simulator_create(s, NULL, &sim, NULL), CLS_OK);
+    size_t n = cls_system_state_count(s) - cls_system_account_count(s);
+    for (size_t i = 0; i < n; i++)
+        for (int side = -1; side <= 1; side += 2) {
+            double inside = 0, outside = 1e3;
+            memcpy(there, start, sizeof start);
+            for (int k = 0; k < 60; k++) {
+                double middle = k ? (inside + outside) / 2 : outside;
+                there[i] = start[i] + side * middle;
+                if (cls_simulator_start(sim, 0, there, NULL) == CLS_OK)
+                    inside = middle;
+                else
+                    outside = middle;
+            }
+            for (double near = 1e-1; near > 1e-10; near *= 1e-2) {
+                char what[100];
+                there[i] = start[i] + side * inside * (1 - near);
+                snprintf(what, sizeof what, "%s = %.12g", cls_system_state_name(s, i), there[i]);
+                if (cls_simulator_start(sim, 0, there, NULL) == CLS_OK)
+                    all_steps(w, s, there, what);
+            }
+        }
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
+/* Models of the piston with parameters that nobody trained: polynomials a little to ten times off, and
+ * networks from nothing. */
+static void models(sweep *w, const char *form, int from_nothing) {
+    const char *const parts[] = {"G", "F1", "F2"};
+    cls_system *piston = load_system("adiabatic-piston");
+    cls_table *data = make_data(piston, 4, piston_box, 40, 10, 0.02, 6);
+    cls_learn_info info;
+    cls_error error = {0};
+    double start[MOST];
+    cls_model *m = NULL;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.unknown = parts;
+    o.n_unknown = 3;
+    o.field = form;
+    o.max_iterations = 5; /* the shape is wanted */
+    o.restarts = 1;
+    if (cls_learn(piston, NULL, 1, (const cls_table *const *)&data, &name, &o, &m, &info, &error))
+        fail_msg("%s", error.message);
+    double *kept = malloc(m->n_theta * sizeof *kept);
+    assert_non_null(kept);
+    memcpy(kept, m->theta, m->n_theta * sizeof *kept);
+    assert_int_equal(cls_system_start(piston, NULL, start, NULL), CLS_OK);
+    for (int k = 0; k < MODELS; k++) {
+        double size = pow(10, 4 * cls_random_uniform(&w->random) - 3);
+        char what[100];
+        for (size_t i = 0; i < m->n_theta; i++)
+            m->theta[i] = (from_nothing ? 0 : kept[i]) + size * cls_random_normal(&w->random);
+        if (clsi_model_build(m, &error)) fail_msg("%s", error.message);
+        snprintf(what, sizeof what, "%s, parameters by %g", form, size);
+        all_steps(w, cls_model_system(m), start, what);
+    }
+    free(kept);
+    cls_model_free(&m);
+    cls_table_free(&data);
+    cls_system_free(&piston);
+}
+
+static void every_system(void **state) {
+    sweep *w = *state;
+    for (size_t k = 0; k < cls_builtin_count(); k++) {
+        parameters(w, cls_builtin_name(k));
+        boundaries(w, cls_builtin_name(k));
+        printf("# %s: so far %zu held, %zu refused, %zu broken\n", cls_builtin_name(k),
+               w->count[HELD], w->count[REFUSED], w->count[BROKEN]);
+        fflush(stdout);
+    }
+    models(w, "chebyshev(2, constant)", 0);
+    models(w, "network(8, 8)", 1);
+    printf("# %zu runs held both laws, %zu were refused, %zu broke one; %zu starts do not exist\n",
+           w->count[HELD], w->count[REFUSED], w->count[BROKEN], w->unbuilt);
+    assert_int_equal(w->count[BROKEN], 0);
+    assert_true(w->count[REFUSED] < w->count[HELD]); /* refusing is no way to hold the laws */
+}
+
+int main(void) {
+    sweep w = {.thin = (size_t)number("CLAUSIUS_SWEEP", 1)};
+    cls_random_seed(&w.random, (uint64_t)number("CLAUSIUS_SWEEP_SEED", 1));
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(every_system, &w)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
