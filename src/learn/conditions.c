@@ -114,10 +114,6 @@ void clsi_conditions_free(clsi_conditions **conditions) {
     *conditions = NULL;
 }
 
-size_t clsi_conditions_hard(const clsi_conditions *c) {
-    return c->n_hard;
-}
-
 /* ---- on the plane ---- */
 
 void clsi_conditions_project(const clsi_conditions *c, double *theta) {

@@ -10,7 +10,6 @@ typedef struct clsi_conditions clsi_conditions;
 cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner, double share,
                                   const double *theta, clsi_conditions **out, cls_error *error);
 void clsi_conditions_free(clsi_conditions **c);
-size_t clsi_conditions_hard(const clsi_conditions *c); /* those that hold exactly */
 /* The nearest parameters that meet the linear ones. */
 void clsi_conditions_project(const clsi_conditions *c, double *theta);
 /* The inner problem where they hold, with a row for each of the others. */
