@@ -191,6 +191,7 @@ EOF2
     rm m.safetensors m.log.csv
     run "$CLAUSIUS" learn true.clausius with-velocities.csv --unknown L --field "network(8, convex)" --epochs 60 --quiet -o velocities.safetensors
     expect_ok
+    rm velocities.safetensors velocities.log.csv
     run "$CLAUSIUS" learn true.clausius with-velocities.csv --unknown L --field "network(8, convex)" --loss shooting
     expect_refused 2 'thermal lagrangian'
 }
