@@ -27,9 +27,9 @@ static clsi_cursor behind_arrow(const clsi_reader *r, clsi_cursor c) {
 }
 
 int clsi_is_friction_form(const clsi_reader *r, clsi_cursor c) {
-    clsi_cursor own = behind_arrow(r, c), form = own;
+    clsi_cursor form = behind_arrow(r, c);
     if (!clsi_accept_word(r, &form, "unknown")) return 0;
-    return own.at != c.at || is_form_word(r, &form);
+    return is_form_word(r, &form);
 }
 
 /* The formula may stand below this statement: is it one of momenta? */
