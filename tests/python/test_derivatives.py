@@ -139,7 +139,7 @@ def test_clone(piston):
 
 
 def test_torch(model):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", exc_type=ImportError)
     import clausius.torch
 
     z = torch.tensor(model.simulate(steps=3).states, requires_grad=True)
@@ -157,7 +157,7 @@ def test_torch(model):
 
 
 def test_jax(model):
-    jax = pytest.importorskip("jax")
+    jax = pytest.importorskip("jax", exc_type=ImportError)
     jax.config.update("jax_enable_x64", True)
     import clausius.jax
 
