@@ -70,7 +70,7 @@ static void with(sweep *w, const char *name, cls_assignments set) {
     if (cls_system_load(name, &set, &s, &error) || cls_system_state_count(s) > MOST ||
         cls_system_start(s, NULL, start, &error)) {
         w->unbuilt++;
-        if (strlen(error.message) < 20) fail_msg("%s, %s: %s", name, what, error.message);
+        if (!(strlen(error.message) >= 20)) fail_msg("%s, %s: %s", name, what, error.message);
     } else {
         all_steps(w, s, start, what);
     }
