@@ -2,7 +2,7 @@
  *
  * Generous about form (dialect.c) and strict about numbers: a cell is a finite number or the file is
  * refused with line, column and what stood there. A row is first read where it lies, number by
- * number, without looking for its end before (fast_row; about 900 MB/s and core for 17 digits);
+ * number, without looking for its end before (fast_row; about 420 MB/s of processor time, measured on a loaded machine);
  * whatever is not plain (quotes, comments, blank lines, anything wrong) goes line by line through
  * slow_row, which knows how to complain. Memory is one block of 1 MB. Not read: gzip. */
 #include "data/source.h"

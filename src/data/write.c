@@ -2,7 +2,7 @@
  *
  * Notes `# key: value`, one header line, one line per row; every number as the shortest text
  * that reads back to the same bits. Rows are formatted into one block that goes out when it is full: memory is
- * flat in the number of rows, and the cost is about 30 ns per number. The file
+ * flat in the number of rows, and the cost is about 70 ns per number. The file
  * appears under its name only on commit (base/file.c). A number that is not finite is written as
  * printf writes it and is then refused, with its line, by the reader. */
 #include "data/table.h"
