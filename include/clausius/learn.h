@@ -93,7 +93,6 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
-    size_t ensemble;   /* fits to resampled blocks of the residuals; 0: none */
 } cls_learn_options;
 
 CLS_API cls_learn_options cls_learn_defaults(void);
