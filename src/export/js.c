@@ -63,7 +63,14 @@ static void append_info(clsi_text *out, const clsi_export *e) {
         append_label(out, &e->columns[k]);
         clsi_text_append(out, " }");
     }
-    clsi_text_append(out, "],\n  parameters: [], inputs: [] };\n");
+    clsi_text_append(out, "],\n  parameters: [],\n  inputs: [");
+    for (size_t k = 0, n = 0; k < e->n_inputs; k++) {
+        if (cls_system_input_is_given(e->s, k)) continue;
+        clsi_text_append(out, n++ ? ", " : "");
+        append_label(out, &e->inputs[k]);
+        clsi_text_printf(out, ", value: 0, index: %zu }", k);
+    }
+    clsi_text_append(out, "] };\n");
 }
 
 static const char class_text[] =
@@ -87,6 +94,16 @@ static const char class_text[] =
     "  step(h = info.h) {\n"
     "    const status = model_step(this.m, h);\n"
     "    return status ? model_reason(status) : '';\n"
+    "  }\n"
+    "  set(values = {}) {\n"
+    "    for (const name of Object.keys(values))\n"
+    "      if (!info.inputs.some(u => u.name === name)) return `no input is called ${name}`;\n"
+    "    for (const u of info.inputs)\n"
+    "      if (u.name in values) {\n"
+    "        const status = model_set_input(this.m, u.index, values[u.name]);\n"
+    "        if (status) return model_reason(status);\n"
+    "      }\n"
+    "    return '';\n"
     "  }\n"
     "  get time() { return model_time(this.m); }\n"
     "  get state() { return this.m.state.slice(0, info.states.length); }\n"
