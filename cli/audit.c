@@ -146,6 +146,16 @@ static cls_status judge_order(const plan *p, const cls_audit_options *options, c
     return status;
 }
 
+/* A law that the system itself breaks may end a finer run: then the motion at h is judged alone. */
+static cls_status judge_broken(const plan *p, const cls_audit_options *options, const cls_table *t,
+                               verdict *v, cls_error *error) {
+    cls_error ignored;
+    cls_audit_free(&v->audit);
+    v->order_step = 0;
+    if (cls_audit_trajectory(p->motion.system, t, options, &v->audit, &ignored)) return error->status;
+    return cls_audit_passed(v->audit) ? CLS_NUMERIC : CLS_OK;
+}
+
 static cls_status judge_run(const cli_arguments *a, const plan *p, verdict *v, cls_error *error) {
     cls_table *t[finest + 3] = {0};
     cls_audit_options options;
@@ -158,6 +168,7 @@ static cls_status judge_run(const cli_arguments *a, const plan *p, verdict *v, c
         status = cls_audit_trajectory(p->motion.system, t[0], &options, &v->audit, error);
     else if (!status)
         status = judge_order(p, &options, t, v, error);
+    if (status == CLS_NUMERIC && t[0]) status = judge_broken(p, &options, t[0], v, error);
     for (int i = 0; i < finest + 3; i++) cls_table_free(&t[i]);
     return status;
 }

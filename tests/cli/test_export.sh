@@ -4,6 +4,17 @@
 
 compile() { gcc -std=c99 -O1 -ffp-contract=off -fno-math-errno "$1"/*.c -lm -o "$1/main"; }
 
+# The same names and, whatever their texts, the same bits.
+same_numbers() {
+    expect /usr/bin/python3 -c '
+import sys
+def rows(path):
+    lines = [x.rstrip("\n").split(",") for x in open(path) if not x.startswith("#")]
+    return lines[:1] + [[float(c).hex() for c in r] for r in lines[1:]]
+a, b = rows(sys.argv[1]), rows(sys.argv[2])
+sys.exit(0 if a == b and len(a) > 2 else 1)' "$1" "$2"
+}
+
 test_c_prints_what_simulate_prints() {
     run "$CLAUSIUS" export c adiabatic-piston -o piston --start "x=0.5, v.x=1"
     expect_ok
@@ -13,7 +24,7 @@ test_c_prints_what_simulate_prints() {
     expect compile piston
     piston/main 300 0.02 >exported.csv
     "$CLAUSIUS" simulate adiabatic-piston --start "x=0.5, v.x=1" --steps 300 --h 0.02 --quiet -o simulated.csv
-    expect cmp <(grep -v '^#' exported.csv) <(grep -v '^#' simulated.csv)
+    same_numbers exported.csv simulated.csv
     run "$CLAUSIUS" audit exported.csv
     expect_ok
     expect_stdout 'laws hold'
@@ -44,7 +55,7 @@ test_networks_are_arrays_and_loops() {
     expect test "$(grep -c 'const double r[0-9]* = ' c/adiabatic_piston.c)" -lt 1500
     expect compile c
     c/main 200 0.01 >exported.csv
-    expect cmp <(grep -v '^#' exported.csv) <(grep -v '^#' simulated.csv)
+    same_numbers exported.csv simulated.csv
     command -v node >/dev/null || return 0
     "$CLAUSIUS" export js m.safetensors -o m.mjs --quiet
     run node "$SOURCE/tests/export/check.mjs" m.mjs simulated.csv
