@@ -109,7 +109,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale;\n"
+        "    double defect, step_entropy, energy_scale, largest_scale;\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu];\n    int history_length[%zu];\n"
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",

@@ -98,6 +98,7 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
         "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
         "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
         "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
+        "#define CLSI_RUN_SCALE(sim) clsi_run_scale(sim)\n"
         "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
 }
 
@@ -142,6 +143,11 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
              "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
              "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
              "    sim->energy_scale = fmax(sim->energy_scale, fabs(received));\n}\n\n"
+             "static double clsi_run_scale(cls_simulator *sim) {\n"
+             "    double scale[1];\n"
+             "    clsi_place(sim, sim->row_in);\n"
+             "    clsi_scale(sim->row_in, scale);\n"
+             "    return scale[0];\n}\n\n"
              "static void clsi_run_guess(cls_simulator *sim) {\n"
              "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
              "    clsi_guess(sim->newton.in, u);\n}\n");

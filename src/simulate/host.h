@@ -68,6 +68,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 #define CLSI_RUN_GUESS(sim)        clsi_run_guess(sim)
 #define CLSI_RUN_NEXT(sim)         clsi_run_next(sim)
 #define CLSI_RUN_MONITOR(s, to)    clsi_run_monitor(s, to)
+#define CLSI_RUN_SCALE(sim)        clsi_run_scale(sim)
 
 static inline void clsi_set_inputs(cls_simulator *sim, double t, double h) {
     const clsi_stepper *sp = sim->stepper;
@@ -96,6 +97,12 @@ static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, doubl
     in[sp->nz + 1] = cls_simulator_time(sim);
     if (sim->signal) clsi_signal_at(sim->signal, in[sp->nz + 1], in + sp->nz + 2);
     cls_program_run(p, work, in, out);
+}
+
+static inline double clsi_run_scale(cls_simulator *sim) {
+    double scale = 0;
+    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, &scale);
+    return scale;
 }
 
 /* The entropy is that of the system and of the outside. Energies that came in are part of what the

@@ -201,6 +201,12 @@ void clsi_simulator_measure(cls_simulator *sim) {
     step_measure(sim);
 }
 
+int clsi_simulator_has_lost(cls_simulator *sim) {
+    sim->largest_scale = 0;
+    return step_has_lost(
+        sim, fabs(sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY]));
+}
+
 clsi_trouble clsi_simulator_balance(cls_simulator *sim) {
     return step_balance(sim);
 }
@@ -276,7 +282,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->t0 = time;
     sim->steps = sim->first = 0;
     sim->h = sp->options.h;
-    sim->defect = sim->step_entropy = 0;
+    sim->defect = sim->step_entropy = sim->largest_scale = 0;
     sim->paper_pending = sp->options.first_step == CLS_FIRST_PAPER;
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
     sim->newton.iterations = 0;
