@@ -152,7 +152,8 @@ static cls_status judge_broken(const plan *p, const cls_audit_options *options, 
     cls_error ignored;
     cls_audit_free(&v->audit);
     v->order_step = 0;
-    if (cls_audit_trajectory(p->motion.system, t, options, &v->audit, &ignored)) return error->status;
+    if (cls_audit_trajectory(p->motion.system, t, options, &v->audit, &ignored))
+        return error->status;
     return cls_audit_passed(v->audit) ? CLS_NUMERIC : CLS_OK;
 }
 
