@@ -89,7 +89,9 @@ static cls_status follow_one(cli_motion *m, const cls_table *t, const char *path
     int time = cls_table_find(t, "time");
     cls_status status = cls_starter_row(m->starter, t, 0, path, &m->time, m->state, error);
     if (!status) status = cls_table_inspect_time(t, &f, error);
-    if (!status && f.spacing > 0) options.h = f.spacing * (1 + 1e-9);
+    double usual = cls_system_default_step(m->system);
+    if (!status && f.spacing > 0)
+        options.h = fabs(f.spacing - usual) <= 1e-9 * usual ? usual : f.spacing;
     if (!status && cls_system_input_count(m->system))
         status = cli_inputs_take(m->system, t, path, CLS_HOLD_ZERO, &inputs, error);
     if (!status) status = cls_simulator_create(m->system, &options, &sim, error);

@@ -124,8 +124,10 @@ cls_status cls_reader_next(cls_reader *r, size_t room, double *const *columns, s
         return status;
     }
     if (!*rows && r->file->n_remarks) { /* what is known only at the end */
-        for (size_t i = 0; i < r->file->n_remarks; i++)
+        for (size_t i = 0; i < r->file->n_remarks; i++) {
             clsi_table_remark(r->head, "%s", r->file->remarks[i]);
+            free(r->file->remarks[i]);
+        }
         r->file->n_remarks = 0;
     }
     for (size_t c = 0; c < r->head->n_columns; c++)

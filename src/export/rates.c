@@ -54,10 +54,10 @@ static cls_status compile_rates(clsi_export *e, clsi_step *st, cls_node *room, c
     for (size_t k = 0; k < accounts; k++) rate[nz + k] = pt->account[clsi_account_at(e->s, k)];
     memcpy(in, st->z0, nz * sizeof *y);
     in[nz] = st->t;
-    memcpy(in + nz + 1, st->u0, nu * sizeof *in);
+    for (size_t k = 0; k < nu; k++) in[nz + 1 + k] = st->u0[k];
     cls_node *dot = in + nz + 1 + nu;
     memcpy(by, st->z0, nz * sizeof *by);
-    memcpy(by + nz, st->u0, nu * sizeof *by);
+    for (size_t k = 0; k < nu; k++) by[nz + k] = st->u0[k];
     for (size_t k = 0; k < nz; k++) dot[k] = cls_fresh_symbol(g, "dot'");
     cls_status status = cls_jacobian(g, nz, y, nz, st->z0, M);
     for (size_t i = 0; i < nz && status == CLS_OK; i++) {

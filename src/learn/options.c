@@ -36,7 +36,7 @@ static const cls_option table[] = {
      "fraction of the trajectories kept for validation"},
     {"max-windows", CLS_OPTION_UINT64, AT(max_windows), 0, 1, 0x1p53, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "at most so many windows of the data; else chosen"},
-    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, ANY_LOSS, ITERATIVE,
+    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "at most so many iterations; else what is usual for the optimizer"},
     {"time-limit", CLS_OPTION_REAL, AT(time_limit), 0, 0, INFINITY, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "seconds"},

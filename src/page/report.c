@@ -438,12 +438,30 @@ static void data_section(page *p) {
     open_section(p, "data", "The data");
     put(p, "<ul>\n");
     for (size_t i = 0; i < p->n_data; i++) {
+        cls_time_facts f;
         put(p, "<li>");
         name(p, p->names[i]);
-        clsi_text_printf(&p->t, ": %zu rows, columns ", cls_table_rows(p->data[i]));
-        for (size_t k = 0; k < cls_table_columns(p->data[i]) && k < 30; k++) {
-            if (k) put(p, ", ");
+        clsi_text_printf(&p->t, ": %zu rows", cls_table_rows(p->data[i]));
+        if (!cls_table_inspect_time(p->data[i], &f, NULL) && f.known) {
+            clsi_text_printf(&p->t, " in %zu trajector%s, every %.4g from %.4g to %.4g",
+                             f.trajectories, f.trajectories == 1 ? "y" : "ies", f.spacing, f.first,
+                             f.last);
+            if (f.gaps)
+                clsi_text_printf(&p->t, "; <strong>%zu gaps</strong>, the widest %.4g after %.4g",
+                                 f.gaps, f.widest, f.widest_after);
+            if (f.duplicates)
+                clsi_text_printf(&p->t, "; <strong>%zu repeated times</strong>", f.duplicates);
+            if (f.jitter > 0.01 * f.spacing) clsi_text_printf(&p->t, "; jitter %.2g", f.jitter);
+        }
+        for (size_t k = 0; k < cls_table_columns(p->data[i]); k++) {
+            cls_column_facts c;
+            if (cls_table_inspect_column(p->data[i], k, &c, NULL)) continue;
+            if (!c.outliers && !c.constant && !c.wraps) continue;
+            put(p, "; ");
             name(p, cls_table_name(p->data[i], k));
+            if (c.constant) put(p, " is constant");
+            if (c.outliers) clsi_text_printf(&p->t, " has %zu outliers", c.outliers);
+            if (c.wraps) clsi_text_printf(&p->t, " jumps %zu times by a full turn", c.wraps);
         }
         put(p, "</li>\n");
     }

@@ -273,7 +273,8 @@ static cls_status allocate(clsi_step *st) {
     st->u1 = clsi_nodes(st, st->s->nu);
     for (size_t k = 0; k < st->s->nu; k++) {
         char name[80];
-        snprintf(name, sizeof name, "%s'1", st->s->input[k].name);
+        snprintf(name, sizeof name, "%s'end",
+                 st->s->input[k].name); /* unknowns are u'1, u'2, ... */
         st->u1[k] = cls_symbol(st->g, name);
     }
     for (int k = 0; k < CLSI_ACCOUNTS; k++) st->gain[k] = cls_constant(st->g, 0);

@@ -76,7 +76,7 @@ static cls_status compile(clsi_rates *r, const cls_system *s, const cls_node *th
         memcpy(inputs, m.z, nz * sizeof *inputs);
         inputs[nz] = m.t;
         memcpy(inputs + nz + 1, m.dot, nz * sizeof *inputs);
-        memcpy(inputs + 2 * nz + 1, theta, P * sizeof *inputs);
+        if (P) memcpy(inputs + 2 * nz + 1, theta, P * sizeof *inputs);
         memcpy(rows, m.defect, nz * sizeof *rows);
     }
     clsi_defects_clear(&m);

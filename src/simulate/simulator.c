@@ -407,7 +407,8 @@ cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
     if (n > 0x1p53)
         return clsi_fail(error, CLS_USAGE, "%.3g steps to time %g are too many", n, time);
     /* times that are multiples of h but for their own round-off: the bits of steps of h */
-    change_step(sim, fabs(left - n * h) <= 1e-9 * h ? h : left / n);
+    double rounding = 4 * DBL_EPSILON * (fabs(time) + n * h);
+    change_step(sim, fabs(left - n * h) <= rounding ? h : left / n);
     cls_status status = cls_simulator_advance(sim, (uint64_t)n, error);
     if (status != CLS_OK) return status;
     sim->t0 = time; /* not by round-off beside it */

@@ -261,4 +261,18 @@ test_ordinary_differential_equations_promise_nothing() {
     expect test "$(grep -c 'laws hold' "$out")" = 0
 }
 
+# Inputs called as the unknowns of a step are: `u` must mean the input.
+test_an_input_called_u() {
+    printf 'coordinate q\ninput u\nlagrangian v.q^2/2\nexternal force: q <- u\nstart q = 0, v.q = 0\nstep 1\nuntil 2\n' >driven.clausius
+    printf 'time,u\n0,10\n1,20\n2,40\n' >u.csv
+    local s
+    for s in discrete-gradient rk4 implicit-midpoint; do
+        run "$CLAUSIUS" simulate driven.clausius --inputs u.csv --hold linear --scheme $s --json
+        expect_ok
+        expect_json 'abs(d["final"]["v.q"] - 45) < 1e-12'
+        run "$CLAUSIUS" simulate driven.clausius --inputs u.csv --scheme $s --json
+        expect_json 'abs(d["final"]["v.q"] - 30) < 1e-12'
+    done
+}
+
 run_tests

@@ -206,6 +206,7 @@ static void forms_of_the_papers(void **unused) {
     assert_string_equal(m->learned[0].input[1], "v.x");
     assert_string_equal(m->learned[0].input[2], "T1");
     o.optimizer = "lbfgs";
+    o.rate = 0;
     o.max_iterations = 50;
     o.from = m;
     if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &more, &second, &error))

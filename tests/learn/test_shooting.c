@@ -417,7 +417,7 @@ static double learned_coefficient(const cls_system *s, const cls_table *t, const
     o.field = "terms(1)";
     o.loss = loss;
     o.window = window;
-    o.substeps = 2;
+    o.substeps = loss && !strcmp(loss, "shooting") ? 2 : 0;
     if (cls_learn(s, NULL, 1, &t, &name, &o, &m, info, &e)) fail_msg("%s", e.message);
     double d = cls_model_parameters(m)[0];
     cls_model_free(&m);
