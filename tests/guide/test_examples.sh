@@ -6,9 +6,9 @@ BUILD=${CLAUSIUS_BUILD:-$(dirname "$CLAUSIUS")}
 
 test_systems_keep_the_laws() {
     local f
-    for f in "$SOURCE"/examples/systems/*.clausius; do
-        cp "$f" . # a trajectory names its system, which must lie beside it
-        run "$CLAUSIUS" simulate "${f##*/}" -o run.csv
+    cp -r "$SOURCE"/examples/systems/. . # a trajectory names its system, which must lie beside it
+    for f in *.clausius; do
+        run "$CLAUSIUS" simulate "$f" -o run.csv
         expect_ok
         run "$CLAUSIUS" audit run.csv
         expect_ok
