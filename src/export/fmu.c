@@ -12,7 +12,9 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef CLSI_HAVE_ZIP
 #include <zip.h>
+#endif
 
 extern char **environ;
 
@@ -276,6 +278,7 @@ static cls_status build_binary(const clsi_fmu *f, const clsi_outputs *sources, c
 
 /* ---- the archive ---- */
 
+#ifdef CLSI_HAVE_ZIP
 static int add_file(zip_t *archive, const char *folder, const char *name, const void *data,
                     size_t length) {
     char path[256];
@@ -321,6 +324,17 @@ static cls_status write_archive(const clsi_outputs *files, const char *folder, c
     zip_discard(archive);
     return CLS_IO;
 }
+
+#else
+static cls_status write_archive(const clsi_outputs *files, const char *folder, const char *binary,
+                                size_t length, const char *path, cls_export_info *info,
+                                cls_error *error) {
+    (void)files, (void)folder, (void)binary, (void)length, (void)info;
+    return clsi_fail(error, CLS_USAGE,
+                     "%s: this build has no libzip, which writes FMUs; export c writes sources",
+                     path);
+}
+#endif
 
 /* ---- together ---- */
 

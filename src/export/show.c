@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef CLSI_HAVE_ZIP
 #include <zip.h>
+#endif
 
 enum { LARGEST_CARD = 1 << 20 };
 
@@ -41,6 +43,7 @@ static cls_status show_directory(const char *path, char **text, cls_error *error
     return status == CLS_OK ? check_card(path, card, text, error) : status;
 }
 
+#ifdef CLSI_HAVE_ZIP
 /* The card, then the names of the files. */
 static cls_status read_archive(zip_t *archive, const char *path, char **text, cls_error *error) {
     static const char card[] = "documentation/README.md";
@@ -66,11 +69,8 @@ static cls_status read_archive(zip_t *archive, const char *path, char **text, cl
     return data ? check_card(path, data, text, error) : clsi_no_memory(error);
 }
 
-cls_status cls_export_show(const char *path, char **text, cls_error *error) {
-    struct stat st;
+static cls_status show_archive(const char *path, char **text, cls_error *error) {
     int code = 0;
-    *text = NULL;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return show_directory(path, text, error);
     zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
     if (!archive && code == ZIP_ER_NOENT)
         return clsi_fail(error, CLS_IO, "%s: there is no such file", path);
@@ -79,4 +79,17 @@ cls_status cls_export_show(const char *path, char **text, cls_error *error) {
     cls_status status = read_archive(archive, path, text, error);
     zip_discard(archive);
     return status;
+}
+#else
+static cls_status show_archive(const char *path, char **text, cls_error *error) {
+    (void)text;
+    return clsi_fail(error, CLS_USAGE, "%s: this build has no libzip, which reads FMUs", path);
+}
+#endif
+
+cls_status cls_export_show(const char *path, char **text, cls_error *error) {
+    struct stat st;
+    *text = NULL;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return show_directory(path, text, error);
+    return show_archive(path, text, error);
 }
