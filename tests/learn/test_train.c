@@ -546,7 +546,7 @@ static cls_learn_info teach(pupil *u) {
     o.optimizer = u->optimizer;
     o.field = strcmp(u->optimizer, "linear") ? "network(5, 5)" : "chebyshev(6)";
     o.max_iterations = strcmp(u->optimizer, "adam") ? 25 : 100;
-    o.restarts = 2;
+    o.restarts = strcmp(u->optimizer, "linear") ? 2 : 1;
     o.watch = look;
     o.owner = u;
     o.checkpoint = u->checkpoint;
