@@ -36,13 +36,13 @@ static cls_status compile(clsi_flow *f, const clsi_motion_defects *m, cls_graph 
     if (status != CLS_OK) cls_graph_status(g, error);
     memcpy(inputs, m->z, nz * sizeof *inputs);
     inputs[nz] = m->t;
-    memcpy(inputs + nz + 1, m->theta, P * sizeof *inputs);
+    if (P) memcpy(inputs + nz + 1, m->theta, P * sizeof *inputs);
     if (status == CLS_OK)
         status =
             clsi_program_create_open(g, (clsi_parameters){nz + 1, P}, nz + 1 + P, nz + 1 + P,
                                      inputs, nz + nz * nz, nz + nz * nz, rest, &f->value, error);
     memcpy(inputs + nz + 1, m->dot, nz * sizeof *inputs);
-    memcpy(inputs + 2 * nz + 1, m->theta, P * sizeof *inputs);
+    if (P) memcpy(inputs + 2 * nz + 1, m->theta, P * sizeof *inputs);
     if (status == CLS_OK)
         status = clsi_program_create_open(g, (clsi_parameters){2 * nz + 1, P}, n_in, n_in, inputs,
                                           nz * nz, nz * nz, slope, &f->slopes, error);
