@@ -5,6 +5,7 @@
  *   mathml.c   formulas as MathML, from the LaTeX that the graph writes
  *   measure.c  what the page reports: simulations, scores, laws
  *   learned.c  learned functions as curves over the range of the data
+ *   try_it.c   the model, to be run in the page
  *   report.c   the sections in order */
 #ifndef CLSI_PAGE_H
 #define CLSI_PAGE_H
@@ -91,5 +92,9 @@ void clsi_subject_clear(clsi_subject *s);
 /* ---- learned.c ---- */
 
 void clsi_learned_curves(clsi_text *t, const cls_model *m, int json);
+
+/* ---- try_it.c ---- */
+
+void clsi_try_it(clsi_text *t, const clsi_subject *s);
 
 #endif

@@ -1,8 +1,6 @@
 /* The page, section by section; docs/guide/13-report.md shows it. */
-#include "export/export.h"
 #include "model/model.h"
 #include "page/page.h"
-#include <clausius/export.h>
 #include <clausius/plot.h>
 #include <jansson.h>
 #include <math.h>
@@ -10,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const char clsi_page_css[], clsi_page_try[];
+extern const char clsi_page_css[];
 
-enum { MOST_TRIALS = 3, MOST_CHANNELS = 6, MOST_FORMULA = 4000, MOST_SCRIPT = 300000 };
+enum { MOST_TRIALS = 3, MOST_CHANNELS = 6, MOST_FORMULA = 4000 };
 
 typedef struct page {
     clsi_text t;
@@ -480,71 +478,6 @@ static void source(page *p) {
     }
 }
 
-/* ---- try it ---- */
-
-/* The module's text with its exports made local and nothing that could end a script element. */
-static int script_of(const clsi_subject *s, char **out) {
-    cls_export_options o = cls_export_defaults();
-    clsi_export *e = NULL;
-    clsi_text text = {0};
-    o.start = s->given->start;
-    int made = !clsi_export_create(s->system, s->given->model, &o, &e, NULL) &&
-               !clsi_export_module(e, &text, NULL) && text.length < MOST_SCRIPT;
-    clsi_export_free(&e);
-    *out = made ? clsi_text_take(&text) : NULL;
-    clsi_text_clear(&text);
-    if (!*out) return 0;
-    for (char *at = *out; (at = strstr(at, "export ")) != NULL; at += 7)
-        if (at == *out || at[-1] == '\n') memset(at, ' ', 7);
-    for (char *at = *out; (at = strstr(at, "</")) != NULL; at += 2) at[1] = ' ';
-    return 1;
-}
-
-static void ranges(page *p, const cls_model *m) {
-    put(p, "<script type=\"application/json\" id=\"try-ranges\">[");
-    size_t n = 0;
-    for (size_t i = 0; m && i < m->n_learned; i++)
-        for (size_t k = 0; k < m->learned[i].d; k++) {
-            const clsi_learned *l = &m->learned[i];
-            if (!clsi_has_range(l, k) || !(l->high[k] > l->low[k])) continue;
-            put(p, n++ ? ", {\"name\": " : "{\"name\": ");
-            clsi_json_string(&p->t, l->input[k]);
-            put(p, ", \"low\": ");
-            clsi_json_number(&p->t, l->low[k]);
-            put(p, ", \"high\": ");
-            clsi_json_number(&p->t, l->high[k]);
-            put(p, "}");
-        }
-    put(p, "]</script>\n");
-}
-
-static void try_it(page *p) {
-    char *script;
-    if (!p->o->script || !p->subjects[0].system || p->subjects[0].given->trajectory) return;
-    if (!script_of(&p->subjects[0], &script)) {
-        free(script);
-        return;
-    }
-    open_section(p, "try-it", "Try it");
-    put(p, "<noscript><p>The model can be run in this page when JavaScript is on.</p></noscript>\n"
-           "<div id=\"try\" class=\"try\" hidden><div class=\"controls\"></div><p class=\"warn\" "
-           "role=\"status\"></p>"
-           "<p><button type=\"button\" class=\"run\">Run</button> <label for=\"try-what\" "
-           "style=\"display:inline\">shown: </label><select id=\"try-what\"></select></p>"
-           "<canvas role=\"img\" aria-label=\"the motion that was run\"></canvas><p class=\"laws\" "
-           "role=\"status\"></p>"
-           "<p class=\"soft\">The step is the exported one; functions of a browser differ from "
-           "libm in the last digits.</p></div>\n");
-    ranges(p, p->subjects[0].given->model);
-    put(p, "<script type=\"module\">\n");
-    put(p, script);
-    put(p, "\n");
-    put(p, clsi_page_try);
-    put(p, "</script>\n");
-    close_section(p);
-    free(script);
-}
-
 /* ---- the whole ---- */
 
 static void title(page *p) {
@@ -652,7 +585,7 @@ static void body(page *p) {
     for (size_t i = 0; i < p->n; i++) provenance(p, &p->subjects[i]);
     source(p);
     close_section(p);
-    try_it(p);
+    if (p->o->script) clsi_try_it(&p->t, &p->subjects[0]);
     put(p, "</main>\n<footer><p class=\"soft\">One file, no network. Numbers behind each picture "
            "are in its table.</p></footer></body></html>\n");
 }
