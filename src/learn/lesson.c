@@ -22,11 +22,14 @@ static const char *scheme_of(const clsi_lesson *w) {
     return w->points->intervals ? "weak" : "quadrature";
 }
 
+/* What was asked, or chosen where nothing was. */
 static json_t *asked(const clsi_lesson *w) {
-    json_t *all = clsi_options_asked(w->o, w->info->optimizer);
+    json_t *all = json_object(), *given = clsi_options_asked(w->o, w->info->optimizer);
     add_word(all, "loss", w->o->loss ? w->o->loss : "residual");
     add_word(all, "scheme", scheme_of(w));
     add_word(all, "weights", w->o->weights ? w->o->weights : "balanced");
+    json_object_update_missing(all, given);
+    json_decref(given);
     if (w->o->from) json_object_set_new(all, "from_a_model", json_true());
     return all;
 }
