@@ -192,7 +192,7 @@ static int watch(void *owner, const cls_learn_progress *p) {
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
     /* A row of the log that finds no memory is not worth the whole lesson. */
-    cls_table_append(l->log, row, NULL);
+    (void)cls_table_append(l->log, row, NULL);
     return cli_interrupted();
 }
 

@@ -319,8 +319,8 @@ static cls_status write_archive(const clsi_outputs *files, const char *folder, c
         info->bytes += length;
     }
     if (good && zip_close(archive) == 0) return CLS_OK;
-    clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", path,
-              zip_strerror(archive));
+    (void)clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", path,
+                    zip_strerror(archive));
     zip_discard(archive);
     return CLS_IO;
 }

@@ -106,7 +106,7 @@ static cls_status compile_row(clsi_export *e, cls_error *error) {
     if (e->sp->nu) memcpy(in + 1 + nz, e->s->u, e->sp->nu * sizeof *in);
     cls_status status = cls_jacobian(g, e->n_columns, nodes, known, in + 1, slope);
     if (status != CLS_OK)
-        cls_graph_status(g, error);
+        (void)cls_graph_status(g, error);
     else
         status = cls_program_create(g, nz + 1 + e->sp->nu, in, e->n_columns * known, slope,
                                     &e->row_slope, error);

@@ -69,8 +69,13 @@ const cls_graph_limits *clsi_graph_limits(const cls_graph *g) {
 }
 
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text) {
-    if (g->error.status == CLS_OK) clsi_fail(&g->error, status, "%s", text);
+    if (g->error.status == CLS_OK) (void)clsi_fail(&g->error, status, "%s", text);
     return CLS_NO_NODE;
+}
+
+cls_status clsi_graph_no_memory(const cls_graph *g) {
+    clsi_graph_fail((cls_graph *)g, CLS_MEMORY, "out of memory");
+    return CLS_MEMORY;
 }
 
 static int grow_table(cls_graph *g) {
@@ -204,6 +209,7 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
     unsigned char *reach = clsi_calloc(g->n, 1);
     size_t count = 0;
     if (!reach || a == CLS_NO_NODE) {
+        if (!reach) (void)clsi_graph_no_memory(g);
         free(reach);
         return SIZE_MAX;
     }
@@ -216,10 +222,13 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
     if (a == CLS_NO_NODE) return 0;
     unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach) return 1; /* the safe answer for every caller: assume it does */
+    if (!reach) { /* the safe answer for every caller: assume it does */
+        (void)clsi_graph_no_memory(g);
+        return 1;
+    }
     clsi_reach(g, 1, &a, reach);
     int found = 0;
-    for (size_t k = 0; k < n && !found; k++) found = reach[symbols[k]];
+    for (size_t k = 0; k < n && !found; k++) found = symbols[k] < g->n && reach[symbols[k]];
     free(reach);
     return found;
 }
@@ -227,7 +236,10 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
     unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach) return 0;
+    if (!reach) {
+        (void)clsi_graph_no_memory(g);
+        return 0;
+    }
     clsi_reach(g, n, nodes, reach);
     size_t count = 0;
     for (size_t k = 0; k < g->n; k++) {
@@ -459,7 +471,7 @@ static cls_node taylor_coefficient(cls_graph *g, cls_function f, cls_node a, dou
     }
     if (NONE2(value, x)) return CLS_NO_NODE;
     value = cls_mul(g, cls_constant(g, 1 / factorial), value);
-    cls_substitute(g, 1, &value, 1, &x, &a, &value);
+    (void)cls_substitute(g, 1, &value, 1, &x, &a, &value);
     return value;
 }
 

@@ -123,7 +123,7 @@ static cls_node fail(parser *p, cls_status status, const char *at, const char *h
         clsi_text_printf(&out, "column %d: %s\n", column, what);
     append_excerpt(&out, start, at);
     if (hint) clsi_text_printf(&out, "\n%s", hint);
-    clsi_fail(p->error, status, "%s", out.failed ? what : out.data);
+    (void)clsi_fail(p->error, status, "%s", out.failed ? what : out.data);
     clsi_text_clear(&out);
     p->error->line = line;
     p->error->column = column;

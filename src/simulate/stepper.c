@@ -171,7 +171,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
         if (st) memcpy(sp->of_state, st->of_state, k * sizeof *sp->of_state);
         status = compile_all(&c);
     } else {
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
     }
     free(c.inputs);
     free(c.outputs);
