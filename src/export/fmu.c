@@ -109,6 +109,21 @@ static void add_outputs(clsi_fmu *f) {
     f->n++;
 }
 
+static void add_parameters(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    for (size_t k = 0; k < e->n_parameters; k++) {
+        clsi_fmu_variable *v = &f->variables[f->n++];
+        *v = (clsi_fmu_variable){.name = e->parameters[k].name,
+                                 .unit = e->parameters[k].unit,
+                                 .causality = "parameter",
+                                 .variability = "tunable",
+                                 .initial = "exact",
+                                 .has_start = 1,
+                                 .start = e->parameter_value[k]};
+        describe(v, "parameter %s", v->name);
+    }
+}
+
 /* Inputs that have no formula. */
 static void add_inputs(clsi_fmu *f) {
     const clsi_export *e = f->e;
@@ -127,7 +142,7 @@ static void add_inputs(clsi_fmu *f) {
 
 static cls_status create(clsi_fmu *f, cls_error *error) {
     const clsi_export *e = f->e;
-    size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs;
+    size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs + e->n_parameters;
     f->width = e->n_state + e->sp->nu;
     f->input = clsi_calloc(e->n_inputs, sizeof *f->input);
     f->variables = clsi_calloc(room, sizeof *f->variables);
@@ -143,6 +158,7 @@ static cls_status create(clsi_fmu *f, cls_error *error) {
     add_states(f);
     if (!add_derivatives(f)) return clsi_no_memory(error);
     add_outputs(f);
+    add_parameters(f);
     add_inputs(f);
     return CLS_OK;
 }
@@ -175,8 +191,8 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
     clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
                      e->prefix, f->version, cls_version());
     clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
-    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_PARAMETERS = 0, %s_FREE_INPUTS = %zu };\n",
-                     e->upper, f->n_outputs, e->upper, e->upper, f->n_inputs);
+    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_FREE_INPUTS = %zu };\n", e->upper,
+                     f->n_outputs, e->upper, f->n_inputs);
     clsi_text_printf(out, "static const int %s_free_inputs[] = {", e->prefix);
     for (size_t k = 0; k < f->n_inputs; k++) clsi_text_printf(out, "%zu, ", f->input[k]);
     clsi_text_append(out, "0};\n");
@@ -195,12 +211,6 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
         clsi_append_string(out, f->variables[k].name);
     }
     clsi_text_append(out, "};\n\n");
-    clsi_append_template(
-        out, e,
-        "static double $_parameter(const $ *m, int k) {\n    (void)m, (void)k;\n    return "
-        "0;\n}\n\n"
-        "static $_status $_set_parameter($ *m, int k, double x) {\n    (void)m, (void)k, (void)x;\n"
-        "    return $$_BAD_INPUT;\n}\n\n");
     clsi_append_template(out, e, clsi_export_fmu_text);
     clsi_append_template(out, e, f->version == 3 ? clsi_export_fmi3_text : clsi_export_fmi2_text);
 }
