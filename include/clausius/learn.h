@@ -12,6 +12,7 @@
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -93,6 +94,9 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    /* Processes that share the work, each with the same data and options; NULL: this one alone. The
+     * bits do not depend on it. */
+    const cls_team *team;
 } cls_learn_options;
 
 CLS_API cls_learn_options cls_learn_defaults(void);
