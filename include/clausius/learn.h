@@ -13,6 +13,7 @@
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -94,6 +95,9 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    /* Processes that share the work, each with the same data and options; NULL: this one alone. The
+     * bits do not depend on it. */
+    const cls_team *team;
 } cls_learn_options;
 
 /* cls_learn refuses what is out of the range of its table (cls_learn_option_table) and what means
