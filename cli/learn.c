@@ -247,6 +247,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
                   cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
+    if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -367,6 +368,8 @@ static void print_summary(const lesson *l) {
         cli_qp_print(&l->qp, 1);
     else
         print_rank(i);
+    for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
+        fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
     if (!isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");

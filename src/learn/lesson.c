@@ -4,12 +4,25 @@
 #include "model/json.h"
 #include "model/safetensors.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 int clsi_is_loss(const clsi_lesson *w, const char *name) {
     return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
+}
+
+void clsi_lesson_note(clsi_lesson *w, const char *format, ...) {
+    char *at = w->info->notes;
+    size_t used = strlen(at), size = sizeof w->info->notes;
+    if (used + 2 >= size) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(at + used, size - used - 1, format, args);
+    va_end(args);
+    strcat(at, "\n");
 }
 
 static void add_word(json_t **o, const char *key, const char *word) {
