@@ -384,6 +384,16 @@ static void emit_fields(const listed *list, clsi_text *out) {
     clsi_programs_emit_fields(WHOLE + STAGED, all, out);
 }
 
+static void append_used_functions(clsi_text *out, const clsi_export *e) {
+    listed list[2 * (WHOLE + STAGED)];
+    const cls_program *all[2 * (WHOLE + STAGED)] = {0};
+    int n = e->open.sp ? 2 * (WHOLE + STAGED) : WHOLE + STAGED;
+    list_programs(&e->base, list);
+    if (e->open.sp) list_programs(&e->open, list + WHOLE + STAGED);
+    for (int k = 0; k < n; k++) all[k] = list[k].program;
+    clsi_programs_emit_functions((size_t)n, all, out);
+}
+
 static cls_status emit_variant(clsi_export *e, const listed *list, const char *prefix,
                                clsi_text *out, cls_error *error) {
     cls_status status = CLS_OK;
@@ -465,6 +475,7 @@ cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) 
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
         "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
         "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n#endif\n\n");
+    append_used_functions(out, e);
     clsi_text_append(out, clsi_kernels_text);
     clsi_text_append(out, "\n#define CLSI_DENSE CLSI_KERNEL\n");
     clsi_text_append(out, clsi_dense_text);
