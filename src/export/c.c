@@ -88,8 +88,8 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     size_t k = sp->n_unknowns, stages = at_least(sp->scheme->n_composition, 1);
     size_t square = at_least(k * k, 4), one = at_least(k, 2);
-    size_t positive = e->open.sp ? at_least(e->open.sp->n_positive, sp->n_positive)
-                                 : sp->n_positive;
+    size_t positive =
+        e->open.sp ? at_least(e->open.sp->n_positive, sp->n_positive) : sp->n_positive;
     clsi_text_printf(out,
                      "/* Scratch of Newton's method. */\ntypedef struct %s_newton {\n"
                      "    double in[%zu], out[%zu], trial_out[%zu], lu[%zu];\n"
@@ -99,10 +99,9 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      "    int last_iterations, max_iterations, careful;\n"
                      "    int changed; /* a parameter has another value than it was written with "
                      "*/\n} %s_newton;\n\n",
-                     e->prefix, sp->n_base + one, square + one + positive,
-                     square + one + positive, square, one, one, one, one, one,
-                     at_least(sp->n_guarded, 1), at_least(e->n_kept, 1),
-                     at_least(e->n_guard_kept, 1), one, e->prefix);
+                     e->prefix, sp->n_base + one, square + one + positive, square + one + positive,
+                     square, one, one, one, one, one, at_least(sp->n_guarded, 1),
+                     at_least(e->n_kept, 1), at_least(e->n_guard_kept, 1), one, e->prefix);
     clsi_text_printf(out,
                      "typedef struct %s_info {\n    uint64_t retried_steps; /* had to be halved "
                      "*/\n    int deepest_halving;\n} %s_info;\n\n",
@@ -148,7 +147,8 @@ static const char functions[] =
     "void $_defaults($ *m);\n"
     "/* A start from the native state ($$_STATES numbers, $$_STATE_...). */\n"
     "$_status $_start($ *m, double time, const double *state);\n"
-    "/* A start from what is known: n columns ($$_COLUMN_...: positions, v or p, S or T, accounts)\n"
+    "/* A start from what is known: n columns ($$_COLUMN_...: positions, v or p, S or T, "
+    "accounts)\n"
     " * and their values. The others are as in the default start. */\n"
     "$_status $_start_at($ *m, double time, int n, const int *columns, const double *values);\n"
     "/* One step of h. The motion stays where it was when the step is refused. */\n"
@@ -163,9 +163,11 @@ static const char functions[] =
     "/* An input ($$_INPUT_...) keeps its value until it gets another; all begin with 0. */\n"
     "$_status $_set_input($ *m, int k, double value);\n"
     "double $_input(const $ *m, int k);\n"
-    "/* A parameter ($$_PARAMETER_...). The motion goes on from where it is with the new value, and\n"
+    "/* A parameter ($$_PARAMETER_...). The motion goes on from where it is with the new value, "
+    "and\n"
     " * energies are measured from there; where that is no possible state any more the answer is\n"
-    " * $$_BAD_START: start again. $_defaults brings the first values back. Parameters that are not\n"
+    " * $$_BAD_START: start again. $_defaults brings the first values back. Parameters that are "
+    "not\n"
     " * listed cannot change. */\n"
     "$_status $_set_parameter($ *m, int k, double value);\n"
     "double $_parameter(const $ *m, int k);\n"
@@ -177,7 +179,8 @@ static const char functions[] =
     "$_status $_rates(const $ *m, double *rate);\n"
     "$_status $_jacobian(const $ *m, double *slope);\n"
     "void $_row_jacobian(const $ *m, double *slope);\n"
-    "/* The slopes of the last step: how the first $$_CORE states after it depend on those before it\n"
+    "/* The slopes of the last step: how the first $$_CORE states after it depend on those before "
+    "it\n"
     " * ($$_CORE, $$_CORE), exact. Refused unless that step was a single solve. */\n"
     "$_status $_step_jacobian(const $ *m, double *slope);\n"
     "const char *$_reason($_status status); /* a sentence for a person */\n"
@@ -196,8 +199,7 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
                      "    %s_STAGES = %zu,\n"
                      "    %s_MONITORS = %zu,\n    %s_DEFAULT_STEPS = %.0f\n};\n",
                      e->upper, e->n_state, e->upper, sp->nu, e->upper, e->n_parameters, e->upper,
-                     e->n_columns, e->upper,
-                     at_least(sp->scheme->n_composition, 1), e->upper,
+                     e->n_columns, e->upper, at_least(sp->scheme->n_composition, 1), e->upper,
                      CLSI_MONITOR_INVARIANTS + e->s->n_invariants, e->upper,
                      fmin(ceil(cls_system_default_until(e->s) / sp->options.h - 1e-9), 1e9));
     clsi_text_printf(out, "enum { %s_HAS_HEAT = %d, %s_RECEIVERS = %d };\n", e->upper,
@@ -371,10 +373,10 @@ typedef struct listed {
 static void list_programs(const clsi_variant *v, listed out[WHOLE + STAGED]) {
     const clsi_stepper *sp = v->sp;
     const listed all[WHOLE + STAGED] = {
-        {"guess", sp->guess},         {"next", sp->next},    {"monitor", sp->monitor},
-        {"scale", sp->scale},         {"rate", v->rate},     {"slope", v->slope},
-        {"row_slope", v->row_slope},  {"row", v->row},       {"step_slope", v->step_slope},
-        {"residual", sp->residual},   {"guard", sp->guard}};
+        {"guess", sp->guess},        {"next", sp->next},  {"monitor", sp->monitor},
+        {"scale", sp->scale},        {"rate", v->rate},   {"slope", v->slope},
+        {"row_slope", v->row_slope}, {"row", v->row},     {"step_slope", v->step_slope},
+        {"residual", sp->residual},  {"guard", sp->guard}};
     memcpy(out, all, sizeof all);
 }
 
@@ -411,8 +413,8 @@ static cls_status emit_variant(clsi_export *e, const listed *list, const char *p
 }
 
 /* clsi_NAME(changed, in, out): whichever is to run. */
-static void append_choice(clsi_text *out, const clsi_export *e, const char *name,
-                          const char *stage, int staged) {
+static void append_choice(clsi_text *out, const clsi_export *e, const char *name, const char *stage,
+                          int staged) {
     const char *keep = staged ? "keep, " : "";
     clsi_text_printf(out, "static void clsi_%s%s(int changed, const double *in, %sdouble *out) {\n",
                      name, stage, staged ? "double *keep, " : "");
@@ -461,16 +463,17 @@ cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) 
         "/* $.c: see $.h. The numerical methods are those of clausius, to the bit. "
         "*/\n#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
         "#include <string.h>\n\n"
-        "/* A library for any x86-64 Linux: the versions of these functions that\n"
+        "/* A library for any Linux of its kind: the versions of these functions that\n"
         " * old C libraries have too (they compute the same). */\n"
-        "#if defined(CLSI_OLD_GLIBC) && defined(__x86_64__) && "
-        "defined(__gnu_linux__)\n"
-        "__asm__(\".symver exp,exp@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver log,log@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver pow,pow@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver hypot,hypot@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver fmod,fmod@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver exp2,exp2@GLIBC_2.2.5\");\n#endif\n\n"
+        "#if defined(CLSI_OLD_GLIBC) && defined(__gnu_linux__)\n"
+        "#if defined(__x86_64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+        "\"@GLIBC_2.2.5\")\n"
+        "#elif defined(__aarch64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+        "\"@GLIBC_2.17\")\n"
+        "#elif defined(__riscv) && __riscv_xlen == 64\n"
+        "#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f \"@GLIBC_2.27\")\n#endif\n"
+        "#ifdef CLSI_OLD\nCLSI_OLD(exp);\nCLSI_OLD(log);\nCLSI_OLD(pow);\nCLSI_OLD(hypot);\n"
+        "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n"
         "/* a*b + c is rounded twice, as clausius does. */\n"
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
         "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"

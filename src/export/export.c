@@ -125,8 +125,8 @@ static cls_status begin(clsi_export *e, cls_error *error) {
     if (!e->start) return clsi_no_memory(error);
     cls_status status = cls_system_start(e->s, NULL, e->start, e->options.start ? NULL : error);
     if (!e->options.start) return status;
-    e->native_start = status != CLS_OK || memcmp(e->start, e->options.start,
-                                                 e->n_state * sizeof *e->start) != 0;
+    e->native_start =
+        status != CLS_OK || memcmp(e->start, e->options.start, e->n_state * sizeof *e->start) != 0;
     memcpy(e->start, e->options.start, e->n_state * sizeof *e->start);
     return CLS_OK;
 }

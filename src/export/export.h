@@ -37,10 +37,10 @@ typedef struct clsi_export {
     size_t n_state, n_columns;
     clsi_label *states, *columns; /* (n_state), (n_columns) */
     size_t n_inputs;
-    clsi_label *inputs; /* (n_inputs) in the order of the system's */
-    double *start;      /* (n_state) */
-    int native_start;   /* it is another one than the system's own */
-    int identity;       /* the state is y = (q, p, S) itself (rates.c) */
+    clsi_label *inputs;          /* (n_inputs) in the order of the system's */
+    double *start;               /* (n_state) */
+    int native_start;            /* it is another one than the system's own */
+    int identity;                /* the state is y = (q, p, S) itself (rates.c) */
     unsigned char *rate_needs;   /* (n_state, nz) does the rate depend on the state? */
     unsigned char *row_needs;    /* (n_columns, nz) does the column depend on the state? */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */

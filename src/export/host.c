@@ -88,31 +88,31 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
 static void append_runs(clsi_text *out, const clsi_export *e) {
     if (e->sp->guard)
         clsi_text_append(
-            out, "\n#define CLSI_RUN_GUARD(nw) \\\n"
-                 "    (clsi_guard_first((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-                 "     clsi_guard_rest((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
-                 "#define CLSI_RUN_EARLY(nw) \\\n"
-                 "    (clsi_guard_early((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-                 "     clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out))\n");
+            out,
+            "\n#define CLSI_RUN_GUARD(nw) \\\n"
+            "    (clsi_guard_first((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
+            "     clsi_guard_rest((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
+            "#define CLSI_RUN_EARLY(nw) \\\n"
+            "    (clsi_guard_early((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
+            "     clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out))\n");
     else
-        clsi_text_append(
-            out, "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
-                 "#define CLSI_RUN_EARLY(nw) "
-                 "clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out)\n");
-    clsi_text_append(
-        out,
-        "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) "
-        "clsi_residual_first((nw)->changed, (nw)->in, (nw)->keep, to)\n"
-        "#define CLSI_RUN_RESIDUAL_REST(nw, to) "
-        "clsi_residual_rest((nw)->changed, (nw)->in, (nw)->keep, to)\n"
-        "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
-        "#define CLSI_RUN_NEXT(sim) "
-        "clsi_next((sim)->newton.changed, (sim)->newton.in, (sim)->next_out)\n"
-        "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
-        "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
-        "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
-        "#define CLSI_RUN_SCALE(sim) clsi_run_scale(sim)\n"
-        "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
+        clsi_text_append(out,
+                         "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
+                         "#define CLSI_RUN_EARLY(nw) "
+                         "clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out)\n");
+    clsi_text_append(out,
+                     "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) "
+                     "clsi_residual_first((nw)->changed, (nw)->in, (nw)->keep, to)\n"
+                     "#define CLSI_RUN_RESIDUAL_REST(nw, to) "
+                     "clsi_residual_rest((nw)->changed, (nw)->in, (nw)->keep, to)\n"
+                     "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
+                     "#define CLSI_RUN_NEXT(sim) "
+                     "clsi_next((sim)->newton.changed, (sim)->newton.in, (sim)->next_out)\n"
+                     "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
+                     "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
+                     "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
+                     "#define CLSI_RUN_SCALE(sim) clsi_run_scale(sim)\n"
+                     "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
 }
 
 /* Directions and attitudes of bodies, and programs over (z, received, t, u). */

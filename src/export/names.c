@@ -69,8 +69,8 @@ int clsi_is_local(const char *word) {
 
 cls_status clsi_check_prefix(const char *prefix, cls_error *error) {
     size_t n = strspn(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    if (isalpha((unsigned char)prefix[0]) && !prefix[n] && n < 48 && !is_taken(prefix) && !clsi_is_local(prefix) &&
-        strncmp(prefix, "clsi_", 5) != 0)
+    if (isalpha((unsigned char)prefix[0]) && !prefix[n] && n < 48 && !is_taken(prefix) &&
+        !clsi_is_local(prefix) && strncmp(prefix, "clsi_", 5) != 0)
         return CLS_OK;
     return clsi_fail(error, CLS_USAGE,
                      "--prefix %.60s: a prefix is a letter, then letters, digits and _, 2 to 47 of "
@@ -90,9 +90,8 @@ static size_t slot_of(const cls_system *s, size_t k, int dual) {
 const char *clsi_dual_name(const clsi_export *e, size_t k) {
     const cls_system *s = e->s;
     if (k < s->nq || s->ode) return NULL;
-    const cls_node *list = k < s->nq + s->n
-                               ? (s->form->kind == CLSI_FORM_PHASE ? s->v : s->p)
-                               : (s->form->kind == CLSI_FORM_THERMAL ? s->S : s->T);
+    const cls_node *list = k < s->nq + s->n ? (s->form->kind == CLSI_FORM_PHASE ? s->v : s->p)
+                                            : (s->form->kind == CLSI_FORM_THERMAL ? s->S : s->T);
     return cls_node_name(s->g, list[k - s->nq - (k < s->nq + s->n ? 0 : s->n)]);
 }
 

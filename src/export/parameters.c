@@ -76,10 +76,10 @@ static int moves_numbers(const clsi_export *e, settings *set, size_t k, unsigned
     cls_status status = read_again(e, set, 0, NULL, &other, NULL);
     set->n = n;
     if (status != CLS_OK) return 1;
-    int moves =
-        !same_bounds(s->nq, s->coordinate, other->coordinate) || other->step != s->step ||
-        !same_bounds(s->m, s->temperature, other->temperature) || other->form->nz != s->form->nz ||
-        !same_bounds(s->m, s->entropy, other->entropy) || other->form->kind != s->form->kind;
+    int moves = !same_bounds(s->nq, s->coordinate, other->coordinate) || other->step != s->step ||
+                !same_bounds(s->m, s->temperature, other->temperature) ||
+                other->form->nz != s->form->nz || !same_bounds(s->m, s->entropy, other->entropy) ||
+                other->form->kind != s->form->kind;
     for (size_t i = 0; i < s->n_parameters; i++)
         if (i != k && other->parameter_value[i] != s->parameter_value[i]) follows[i] = 1;
     cls_system_free(&other);
@@ -90,9 +90,10 @@ static int moves_numbers(const clsi_export *e, settings *set, size_t k, unsigned
 
 static int same_shape(const clsi_stepper *a, const clsi_stepper *b) {
     return a->nz == b->nz && a->nu == b->nu && a->n_unknowns == b->n_unknowns &&
-           a->n_guarded == b->n_guarded && a->n_owed == b->n_owed && a->books == b->books && !a->guard == !b->guard &&
-           a->s->form->kind == b->s->form->kind && a->s->has_work == b->s->has_work &&
-           a->s->has_heat == b->s->has_heat && a->s->n_invariants == b->s->n_invariants &&
+           a->n_guarded == b->n_guarded && a->n_owed == b->n_owed && a->books == b->books &&
+           !a->guard == !b->guard && a->s->form->kind == b->s->form->kind &&
+           a->s->has_work == b->s->has_work && a->s->has_heat == b->s->has_heat &&
+           a->s->n_invariants == b->s->n_invariants &&
            !memcmp(a->of_state, b->of_state, a->n_unknowns * sizeof *a->of_state);
 }
 

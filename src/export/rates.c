@@ -117,8 +117,7 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     clsi_parameter_nodes(e, s, in + 1 + e->n_state + nu);
     memcpy(by, s->form->z, nz * sizeof *by);
     if (nu) memcpy(by + nz, s->u, nu * sizeof *by);
-    cls_status status =
-        failed ? CLS_MEMORY : cls_jacobian(g, n, nodes, known, by, slope);
+    cls_status status = failed ? CLS_MEMORY : cls_jacobian(g, n, nodes, known, by, slope);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
         status = cls_program_create(g, 1 + e->n_state + nu + np, in, n, nodes, &v->row, error);
@@ -177,9 +176,9 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) 
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;
-    cls_node *room = clsi_calloc(
-        6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) + e->n_parameters + 8,
-        sizeof *room);
+    cls_node *room =
+        clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) + e->n_parameters + 8,
+                    sizeof *room);
     if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * (nz + e->sp->nu), 1);
     if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * (nz + e->sp->nu), 1);
     if (!room || !e->row_needs || !e->rate_needs) {
