@@ -386,6 +386,16 @@ static void emit_fields(const listed *list, clsi_text *out) {
     clsi_programs_emit_fields(WHOLE + STAGED, all, out);
 }
 
+static void append_used_functions(clsi_text *out, const clsi_export *e) {
+    listed list[2 * (WHOLE + STAGED)];
+    const cls_program *all[2 * (WHOLE + STAGED)] = {0};
+    int n = e->open.sp ? 2 * (WHOLE + STAGED) : WHOLE + STAGED;
+    list_programs(&e->base, list);
+    if (e->open.sp) list_programs(&e->open, list + WHOLE + STAGED);
+    for (int k = 0; k < n; k++) all[k] = list[k].program;
+    clsi_programs_emit_functions((size_t)n, all, out);
+}
+
 static cls_status emit_variant(clsi_export *e, const listed *list, const char *prefix,
                                clsi_text *out, cls_error *error) {
     cls_status status = CLS_OK;
@@ -453,20 +463,22 @@ cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) 
         "/* $.c: see $.h. The numerical methods are those of clausius, to the bit. "
         "*/\n#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
         "#include <string.h>\n\n"
-        "/* A library for any x86-64 Linux: the versions of these functions that\n"
+        "/* A library for any Linux of its kind: the versions of these functions that\n"
         " * old C libraries have too (they compute the same). */\n"
-        "#if defined(CLSI_OLD_GLIBC) && defined(__x86_64__) && "
-        "defined(__gnu_linux__)\n"
-        "__asm__(\".symver exp,exp@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver log,log@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver pow,pow@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver hypot,hypot@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver fmod,fmod@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver exp2,exp2@GLIBC_2.2.5\");\n#endif\n\n"
+        "#if defined(CLSI_OLD_GLIBC) && defined(__gnu_linux__)\n"
+        "#if defined(__x86_64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+        "\"@GLIBC_2.2.5\")\n"
+        "#elif defined(__aarch64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+        "\"@GLIBC_2.17\")\n"
+        "#elif defined(__riscv) && __riscv_xlen == 64\n"
+        "#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f \"@GLIBC_2.27\")\n#endif\n"
+        "#ifdef CLSI_OLD\nCLSI_OLD(exp);\nCLSI_OLD(log);\nCLSI_OLD(pow);\nCLSI_OLD(hypot);\n"
+        "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n"
         "/* a*b + c is rounded twice, as clausius does. */\n"
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
         "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
         "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n#endif\n\n");
+    append_used_functions(out, e);
     clsi_text_append(out, clsi_kernels_text);
     clsi_text_append(out, "\n#define CLSI_DENSE CLSI_KERNEL\n");
     clsi_text_append(out, clsi_dense_text);
