@@ -20,6 +20,11 @@ typedef struct clsi_arrow {
      * by many threads at a time. */
     int (*window)(void *owner, size_t w, const double *theta, const double *x, double *r,
                   double *J);
+    /* The same of windows w .. w + n - 1 together, n <= group, where that is faster; x (n, n_x). NULL:
+     * one by one. What a window gets may depend on the group it is in by rounding only. */
+    int (*windows)(void *owner, size_t w, size_t n, const double *theta, const double *x,
+                   double *const *r, double *const *J);
+    size_t group;             /* 0: 1 */
     const double *low, *high; /* (n_theta) */
     double huber;             /* INFINITY: squares everywhere */
     int (*stop)(void *owner); /* called once an iteration; non-zero ends it. NULL: never */
