@@ -92,6 +92,10 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *unseen, cls_error *error);
 
+/* The autocorrelation of n residuals in time order inside of the windows `which`, by the autoregression
+ * that Bayes' criterion chooses: rho (most + 1), rho[0] = 1. Returns the last lag that counts. */
+size_t clsi_memory(size_t n, const double *r, const size_t *which, size_t most, double *rho);
+
 /* Median of the list, which is sorted; 0 of none. */
 double clsi_median(size_t n, double *list);
 

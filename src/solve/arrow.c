@@ -334,6 +334,7 @@ static void project_rows(arrow_work *k, size_t w, size_t rows, double *J) {
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error) {
     arrow_work k;
+    void *owner = out->owner ? out->owner : a->owner;
     cls_status status = open_work(a, &k, error);
     if (status != CLS_OK) return status;
     size_t P = k.P, X = k.X;
@@ -353,11 +354,12 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         if (!run_windows(&k, w, 1, theta, x, &r, &J)) continue;
         project_rows(&k, w, rows - X, J);
         for (size_t i = 0; i + X < rows; i++) {
-            size_t b = out->block ? out->block(a->owner, w, i) : 0;
-            double u = row_weight(a, r[i], 0) * r[i];
+            size_t b = out->block ? out->block(owner, w, i) : 0;
+            r[i] *= row_weight(a, r[i], 0);
             for (size_t p = 0; p < P && b < out->n_blocks; p++)
-                score[b * P + p] += u * J[i * (P + X) + p];
+                score[b * P + p] += r[i] * J[i * (P + X) + p];
         }
+        if (out->tell) out->tell(owner, w, rows - X, P + X, J, r);
     }
     memset(out->Q, 0, P * P * sizeof(double));
     for (size_t b = 0; b < out->n_blocks && status == CLS_OK; b++)

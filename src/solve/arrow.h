@@ -46,9 +46,13 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
  * may be correlated with each other but not with those of other blocks; block(owner, w, i) numbers
  * them, below n_blocks. Without Huber's weights where |r| is small. */
 typedef struct clsi_arrow_scores {
+    void *owner; /* of `block` and `tell`; NULL: that of the problem */
     size_t n_blocks;
     size_t (*block)(void *owner, size_t w, size_t row);
     double *S, *Q;
+    /* Told of each window: its rows without priors, n of them, x_w eliminated: J (n, width), of which
+     * the first n_theta are meant, and weight times r. NULL: not wanted. */
+    void (*tell)(void *owner, size_t w, size_t n, size_t width, const double *J, const double *r);
 } clsi_arrow_scores;
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error);
