@@ -171,11 +171,14 @@ static cls_status write_member(ensemble *e, uint64_t number, const double *rows,
 static cls_status simulate_group(ensemble *e, uint64_t first, size_t n, cls_error *error) {
     const cli_job *job = e->job;
     const cls_team *team = e->team;
-    size_t begin = team ? cls_team_first(team->rank, team->ranks, n) : 0, one = e->n_rows * e->n_columns;
+    size_t begin = team ? cls_team_first(team->rank, team->ranks, n) : 0,
+           one = e->n_rows * e->n_columns;
     size_t end = team ? cls_team_first(team->rank + 1, team->ranks, n) : n;
+    cls_simulate_options options = job->options;
+    options.first_member = first + begin;
     cls_status status = draw_starts(e, first, n, error);
     if (!status && end > begin)
-        status = cls_ensemble_run(job->motion.system, &job->options, end - begin,
+        status = cls_ensemble_run(job->motion.system, &options, end - begin,
                                   e->states + begin * cls_system_state_count(job->motion.system),
                                   job->steps, job->every, e->threads, e->rows + begin * one, error);
     status = cls_team_agree(team, status, error);
@@ -226,21 +229,19 @@ static cls_status print_json(const ensemble *e, double seconds, cls_error *error
                                "relative", cli_json_real(e->energy_relative));
     json_t *entropy = json_pack("{s:I, s:o}", "falls", (json_int_t)e->entropy_falls, "min_step",
                                 cli_json_real(e->entropy_min_step));
-    return cli_print_json(json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme",
-                                    e->job->options.scheme, "h", e->job->options.h, "steps",
-                                    (json_int_t)e->job->steps, "samples",
-                                    (json_int_t)(e->end - e->begin),
-                                    "seed", (json_int_t)e->seed, "final", final, "energy", energy,
-                                    "entropy", entropy, "seconds", seconds),
-                          error);
+    return cli_print_json(
+        json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme", e->job->options.scheme,
+                  "h", e->job->options.h, "steps", (json_int_t)e->job->steps, "samples",
+                  (json_int_t)(e->end - e->begin), "seed", (json_int_t)e->seed, "final", final,
+                  "energy", energy, "entropy", entropy, "seconds", seconds),
+        error);
 }
 
 static void print_summary(const ensemble *e, double seconds) {
     const cli_job *job = e->job;
     fprintf(stderr, "%s by %s, %llu trajectories of %llu steps of %g\n", job->a->words[0],
             job->options.scheme, (unsigned long long)(e->end - e->begin),
-            (unsigned long long)job->steps,
-            job->options.h);
+            (unsigned long long)job->steps, job->options.h);
     fprintf(stderr, "  energy     largest error between rows %.3g (relative %.3g)\n",
             e->energy_error, e->energy_relative);
     if (cls_system_has_entropy(job->motion.system))

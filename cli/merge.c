@@ -37,9 +37,9 @@ static cls_status read_head(part *p, cls_error *error) {
         return cli_no_memory(error);
     }
     while (!header && getline(&line, &room, in) > 0) {
-        int is = !strncmp(line, "# shard: ", 9) &&
-                 sscanf(line + 9, "%" SCNu64 "/%" SCNu64 " of %" SCNu64, &p->i, &p->n,
-                        &p->samples) == 3;
+        int is =
+            !strncmp(line, "# shard: ", 9) &&
+            sscanf(line + 9, "%" SCNu64 "/%" SCNu64 " of %" SCNu64, &p->i, &p->n, &p->samples) == 3;
         if (!is) fputs(line, to);
         header = line[0] != '#';
     }
@@ -166,8 +166,8 @@ static cls_status check_lessons(size_t n, const char *const *paths, json_t **arg
         if (!*arguments)
             *arguments = json_incref(own);
         else if (!json_equal(*arguments, own))
-            status = cli_fail(error, CLS_DATA, "%s and %s are of different command lines",
-                              paths[0], paths[k]);
+            status = cli_fail(error, CLS_DATA, "%s and %s are of different command lines", paths[0],
+                              paths[k]);
         json_decref(head);
     }
     if (!status) qsort(list, n, sizeof *list, by_number);
@@ -190,9 +190,11 @@ static cls_status merge_lessons(const cli_arguments *a, cls_error *error) {
         json_decref(arguments);
         return status;
     }
-    for (size_t k = 0; k < n; k++) argv[k] = (char *)json_string_value(json_array_get(arguments, k));
+    for (size_t k = 0; k < n; k++)
+        argv[k] = (char *)json_string_value(json_array_get(arguments, k));
     char output[] = "-o", quiet[] = "--quiet", json[] = "--json";
-    if (cli_given(a, "output")) argv[used++] = output, argv[used++] = (char *)cli_value(a, "output");
+    if (cli_given(a, "output"))
+        argv[used++] = output, argv[used++] = (char *)cli_value(a, "output");
     if (cli_given(a, "quiet")) argv[used++] = quiet;
     if (cli_given(a, "json")) argv[used++] = json;
     cli_parts_merge(&parts, a->n_words, a->words);
@@ -206,8 +208,7 @@ static cls_status merge_lessons(const cli_arguments *a, cls_error *error) {
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_catch_signals();
     if (cli_is_part(a->words[0])) return merge_lessons(a, error);
-    if (cli_given(a, "json"))
-        return cli_fail(error, CLS_USAGE, "--json is for parts of learn");
+    if (cli_given(a, "json")) return cli_fail(error, CLS_USAGE, "--json is for parts of learn");
     return merge_rows(a, error);
 }
 
@@ -227,11 +228,12 @@ const cli_command cli_merge = {
         "  clausius simulate pendulum --samples 1000 --sample \"q~U(-1,1)\" --shard 1/2 -o b.csv\n"
         "  clausius merge a.csv b.csv -o all.csv\n"
         "  clausius merge learned-*.part -o learned.safetensors\n",
-    .notes = "The order of the parts on the line does not matter; a part that is missing, that is\n"
-             "there twice or that belongs to another run is named and refused. The result is equal\n"
-             "to that of one run without --shard, byte for byte. For parts of learn the data and\n"
-             "the system must be where they were: the rows are not made again, but validation and\n"
-             "rollouts need the data.\n",
+    .notes =
+        "The order of the parts on the line does not matter; a part that is missing, that is\n"
+        "there twice or that belongs to another run is named and refused. The result is equal\n"
+        "to that of one run without --shard, byte for byte. For parts of learn the data and\n"
+        "the system must be where they were: the rows are not made again, but validation and\n"
+        "rollouts need the data.\n",
     .options = options,
     .min_words = 1,
     .max_words = 100000,

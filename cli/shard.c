@@ -86,10 +86,10 @@ static cls_status share_of_shard(void *owner, const char *what, const char *iden
                         "be shared out; what is learned here needs iterations: see clausius-mpi");
     size_t first = cls_team_first(p->shard.i, p->shard.n, n);
     size_t last = cls_team_first(p->shard.i + 1, p->shard.n, n);
-    json_t *head = json_pack("{s:O, s:I, s:I, s:s, s:I, s:I, s:s}", "arguments", p->arguments,
-                             "shard", (json_int_t)p->shard.i, "shards", (json_int_t)p->shard.n,
-                             "identity", identity, "parts", (json_int_t)n, "bytes",
-                             (json_int_t)bytes, "version", cls_version());
+    json_t *head =
+        json_pack("{s:O, s:I, s:I, s:s, s:I, s:I, s:s}", "arguments", p->arguments, "shard",
+                  (json_int_t)p->shard.i, "shards", (json_int_t)p->shard.n, "identity", identity,
+                  "parts", (json_int_t)n, "bytes", (json_int_t)bytes, "version", cls_version());
     cls_status status =
         head ? write_part(p, head, (last - first) * bytes, (char *)parts + first * bytes, error)
              : cli_no_memory(error);
@@ -115,8 +115,8 @@ void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *ar
 int cli_is_part(const char *path) {
     char begin[sizeof MAGIC] = "";
     FILE *in = fopen(path, "rb");
-    int is = in && fread(begin, 1, sizeof MAGIC - 1, in) == sizeof MAGIC - 1 &&
-             !strcmp(begin, MAGIC);
+    int is =
+        in && fread(begin, 1, sizeof MAGIC - 1, in) == sizeof MAGIC - 1 && !strcmp(begin, MAGIC);
     if (in) fclose(in);
     return is;
 }
@@ -132,8 +132,7 @@ cls_status cli_part_head(const char *path, FILE **stream, json_t **head, cls_err
              !strcmp(begin, MAGIC) && getline(&line, &room, *stream) > 0;
     if (is) *head = json_loads(line, 0, &why);
     free(line);
-    if (json_is_object(*head) && json_is_array(json_object_get(*head, "arguments")))
-        return CLS_OK;
+    if (json_is_object(*head) && json_is_array(json_object_get(*head, "arguments"))) return CLS_OK;
     fclose(*stream);
     json_decref(*head);
     *stream = NULL;

@@ -18,10 +18,10 @@ cls_status cli_shard_read(const cli_arguments *a, cli_shard *out, cls_error *err
 typedef struct cli_parts {
     cls_team team;
     cli_shard shard;
-    const char *path;        /* of a shard: where its part goes */
-    size_t n_paths;          /* of a merge */
+    const char *path; /* of a shard: where its part goes */
+    size_t n_paths;   /* of a merge */
     const char *const *paths;
-    json_t *arguments;       /* the command line, without -o and --shard */
+    json_t *arguments; /* the command line, without -o and --shard */
     int written, taken;
 } cli_parts;
 void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *arguments);
