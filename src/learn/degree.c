@@ -84,6 +84,7 @@ static int is_too_large(const clsi_lesson *w) {
     const cls_learn_info *f = w->info;
     int is_noisy = w->points->width > 3; /* or the windows would not be longer (data.c) */
     int late = w->o->time_limit > 0 && clsi_now() - w->started > w->o->time_limit;
+    if (w->o->time_limit > 0) late = clsi_lesson_tell_all(w, late) > 0;
     return w->unknowns->chosen && is_solved_at_once(w) && f->validation_samples && !late &&
            (f->loss_validation > ABOVE * f->loss_final || is_noisy);
 }

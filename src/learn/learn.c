@@ -125,7 +125,10 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (status == CLS_OK) status = clsi_lesson_model(w, system, set, n_tables, names, out);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
-        w->info->rollout = clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w);
+        w->info->rollout = clsi_lesson_tell_all(
+            w, clsi_lesson_is_first(w)
+                   ? clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w)
+                   : 0);
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
     return status;
 }

@@ -245,6 +245,7 @@ typedef struct clsi_residual {
     double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
+    const cls_team *team; /* processes that share the shards of the gradient; NULL: none */
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,

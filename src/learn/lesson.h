@@ -73,6 +73,10 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
                              cls_error *error);
 /* Simulates with these parameters. */
 double clsi_lesson_rollout(void *owner, const double *theta);
+/* Rank 0 of a team, or alone. */
+int clsi_lesson_is_first(const clsi_lesson *w);
+/* The number that rank 0 has. */
+double clsi_lesson_tell_all(const clsi_lesson *w, double x);
 /* The time is over, or the user wants to stop, for a second already. */
 int clsi_lesson_hurry(void *owner);
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
