@@ -174,7 +174,7 @@ cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
-        if (l->form == CLSI_MATRIX && l->slot) continue;
+        if ((l->form == CLSI_MATRIX && l->slot) || l->exponential) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
