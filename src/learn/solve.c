@@ -234,8 +234,10 @@ double clsi_lesson_rollout(void *owner, const double *theta) {
     clsi_lesson *w = owner;
     cls_system *s;
     double error = INFINITY;
-    if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK)
-        error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+    cls_status status = clsi_lesson_build(w, theta, &s, NULL);
+    if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+    if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
+    if (error == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     cls_system_free(&s);
     return error;
 }
