@@ -27,7 +27,7 @@ cls_status cls_team_agree(const cls_team *team, cls_status status, cls_error *er
         if (error) *error = all[r];
         int own = all[r].status == CLS_IO || all[r].status == CLS_MEMORY; /* of one machine */
         if (error && own && r > 0)
-            clsi_fail(error, error->status, "rank %zu: %.1900s", r, all[r].message);
+            (void)clsi_fail(error, error->status, "rank %zu: %.1900s", r, all[r].message);
         shared = all[r].status;
     }
     free(all);

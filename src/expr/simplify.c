@@ -272,7 +272,7 @@ static void simplify_all(simplifier *self, cls_node a, const unsigned char *reac
 }
 
 cls_node cls_simplify(cls_graph *g, cls_node a) {
-    if (a == CLS_NO_NODE) return a;
+    if (a >= g->n) return CLS_NO_NODE;
     simplifier self = {.g = g};
     unsigned char *reach = clsi_calloc(g->n, 1);
     cls_node *map = clsi_calloc((size_t)a + 1, sizeof *map), result = a;
@@ -295,5 +295,5 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
 }
 
 cls_node clsi_simplify_written(cls_graph *g, cls_node a) {
-    return a == CLS_NO_NODE || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
+    return a >= g->n || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
 }

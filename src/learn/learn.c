@@ -129,7 +129,12 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
             w, clsi_lesson_is_first(w)
                    ? clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w)
                    : 0);
+    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
+    if (status == CLS_OK && w->no_memory) {
+        cls_model_free(out);
+        status = clsi_no_memory(w->error);
+    }
     return status;
 }
 

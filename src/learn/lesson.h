@@ -29,6 +29,7 @@ typedef struct clsi_lesson {
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
+    int no_memory;  /* in a rollout, whose answer is a number */
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
     cls_error *error;
 } clsi_lesson;

@@ -286,11 +286,14 @@ double clsi_lesson_rollout(void *owner, const double *theta) {
     cls_system *s;
     double error = INFINITY;
     if (clsi_lesson_is_first(w)) {
-        if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK)
-            error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+        cls_status status = clsi_lesson_build(w, theta, &s, NULL);
+        if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+        if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
         cls_system_free(&s);
     }
-    return clsi_lesson_tell_all(w, error);
+    error = clsi_lesson_tell_all(w, error);
+    if (error == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
+    return error;
 }
 
 int clsi_lesson_is_first(const clsi_lesson *w) {

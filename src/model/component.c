@@ -152,7 +152,7 @@ static char *history_of(const cls_model *m, const char *component) {
     if (!from && !no_memory) from = json_object();
     json_t *o =
         json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned", from);
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(o);
     return text;
 }
@@ -400,7 +400,7 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         if (status == CLS_OK) note_use(&uses, u->name, p);
     }
     json_t *o = json_pack("{s:o}", "uses", uses);
-    m->provenance = json_dumps(o, JSON_COMPACT);
+    m->provenance = clsi_json_text(o, JSON_COMPACT);
     json_decref(o);
     return status == CLS_OK && !m->provenance ? clsi_no_memory(error) : status;
 }

@@ -46,7 +46,7 @@ static json_t *learned_json(const clsi_learned *l) {
 char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) clsi_json_add(&list, learned_json(&learned[i]));
-    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(list);
     return text;
 }
@@ -55,7 +55,7 @@ static char *describe_set(const cls_model *m) {
     json_t *values = json_object();
     for (size_t i = 0; i < m->n_set; i++)
         clsi_json_put(&values, m->set_names[i], json_real(m->set_values[i]));
-    char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(values);
     return text;
 }
@@ -143,7 +143,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
 /* JSON inside a note, parsed only when it is as short as what we write. */
 static json_t *parse_note(const clsi_container *c, const char *key) {
     const char *text = clsi_container_note(c, key);
-    return text && strlen(text) < 1 << 20 ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    int no_memory = 0; /* then errno says so, and clsi_fail */
+    return text && strlen(text) < 1 << 20 ? clsi_json_read(text, &no_memory) : NULL;
 }
 
 cls_status clsi_learned_read(const char *path, const clsi_container *c, size_t n_theta,
@@ -288,7 +289,9 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
 
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     clsi_text t = {0};
-    json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
+    int no_memory = 0;
+    json_t *provenance = clsi_json_read(m->provenance, &no_memory), *value;
+    t.failed = no_memory;
     size_t n = json_array_size(json_object_get(provenance, "parameters"));
     clsi_text_printf(&t, "model of %s: ", m->name);
     if (n) clsi_text_printf(&t, "%zu learned parameter%s\n", n, n == 1 ? "" : "s");
@@ -315,8 +318,10 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     clsi_text_append(&t, "learned from\n");
     json_object_foreach(provenance, key, value) {
         if (strcmp(key, "parameters") == 0) continue; /* told above */
-        char *printed = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "?");
+        char *printed =
+            clsi_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        if (!printed) t.failed = 1;
+        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "");
         free(printed);
     }
     json_decref(provenance);
