@@ -94,6 +94,7 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
 } cls_learn_options;
 
 /* cls_learn refuses what is out of the range of its table (cls_learn_option_table) and what means
@@ -109,6 +110,7 @@ typedef struct cls_learned_parameter {
     double value, error;
     double low, high; /* its bounds */
     int at_bound;
+    double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
 enum { CLS_MAX_HORIZONS = 4 };
