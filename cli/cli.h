@@ -43,7 +43,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_systems, cli_schemes, cli_extract, cli_show, cli_simulate, cli_audit,
-    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export;
+    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export, cli_merge;
 extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
 
 #define CLI_MAX_OPTIONS 64
@@ -77,6 +77,15 @@ char *cli_trim(char *text); /* without the blanks around it, in place */
 /* "a, b" into words; *words and its strings are one block: free(*words). Empty words are errors. */
 cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
                      cls_error *error);
+
+/* ---- several processes ---- */
+
+/* The team that this process belongs to (clausius-mpi), NULL: it is alone. Set once, at the start. */
+void cli_set_team(const cls_team *team);
+const cls_team *cli_team(void);
+int cli_is_first(void); /* rank 0, or alone: it writes and speaks */
+/* learn, with the work shared out by `team`. */
+cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_error *error);
 
 /* ---- failing ---- */
 

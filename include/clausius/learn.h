@@ -13,6 +13,7 @@
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -95,6 +96,9 @@ typedef struct cls_learn_options {
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
     size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
+    /* Processes that share the work, each with the same data and options; NULL: this one alone. The
+     * bits do not depend on it. */
+    const cls_team *team;
 } cls_learn_options;
 
 /* cls_learn refuses what is out of the range of its table (cls_learn_option_table) and what means
@@ -162,7 +166,8 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories
