@@ -33,6 +33,7 @@ typedef struct clsi_multiple {
     unsigned char *hidden; /* (nz) 1: no column says it, not even by its slope */
     clsi_hidden *implied;  /* what the equations say about these; NULL: there are none */
     double *sigma;         /* (ny) */
+    const double *counts;  /* (rows) how often a row counts; NULL: once */
     unsigned char *cut;    /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *owner);
@@ -91,6 +92,12 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
  * (n_theta, n_theta; NULL: not wanted). *unseen: directions. */
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *unseen, cls_error *error);
+
+/* Refits from theta to blocks of the recording drawn anew with replacement: members (n, n_theta), the
+ * standard deviation of each parameter between them. The windows' starts move along; what the fit left
+ * in m stays. */
+cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint64_t seed,
+                          double *members, double *scatter, cls_error *error);
 
 /* The autocorrelation of n residuals in time order inside of the windows `which`, by the autoregression
  * that Bayes' criterion chooses: rho (most + 1), rho[0] = 1. Returns the last lag that counts. */

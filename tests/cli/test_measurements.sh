@@ -62,6 +62,22 @@ test_parameters_are_found_within_their_errors() {
     expect_stdout 'k .*= 4\.0.* \+- '
 }
 
+test_bands_contain_the_truth() {
+    noisy_oscillator
+    run "$CLAUSIUS" learn oscillator.clausius noisy.csv --set "gain=1" --ensemble 12 --json -o m.safetensors
+    expect_ok
+    # the scatter of the ensemble is of the size of the error
+    expect_json 'all(0.3 < p["scatter"]/p["error"] < 3 for p in d["report"]["parameters"][:2])'
+    run "$CLAUSIUS" simulate m.safetensors --bands --h 0.05 --until 5 --quiet -o bands.csv
+    expect_ok
+    awk -F, '/^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
+        { low = $at["x.low"]; high = $at["x.high"]; x = $at["x"]; rows++; if (low <= high) good++; if (high - low > 0.0005) wide++ }
+        END { exit !(rows == 101 && good == rows && wide > 50) }' bands.csv || fail "the bands are not bands"
+    run "$CLAUSIUS" simulate oscillator.clausius --set "k=4, c=0.2, gain=1" --bands --quiet
+    expect_exit 2
+    expect_stderr 'needs a model whose parameters were learned with errors'
+}
+
 test_what_was_learned_can_be_required_to_be_better() {
     noisy_oscillator
     # a column of noise: nobody predicts it
