@@ -13,6 +13,14 @@ test_eight_models_over_100000_steps() {
     expect test $n -eq 8
 }
 
+test_cppcheck_says_nothing() {
+    command -v cppcheck >/dev/null || skip "no cppcheck"
+    make_model tanh
+    "$CLAUSIUS" export c tanh.safetensors -o tanh.c --prefix model_tanh --quiet
+    cppcheck --quiet --error-exitcode=1 --enable=warning,portability,performance --suppress=missingIncludeSystem \
+        tanh.c/*.c 2>said || fail "cppcheck: $(head -5 said)"
+}
+
 test_models_as_fmus() {
     local python m v h
     python=$("$SOURCE/tools/fmpy-env" "${CLAUSIUS_BUILD:-/tmp}/fmpy") || skip "FMPy cannot be installed"

@@ -7,11 +7,13 @@ void reset(void) {
     *(volatile uint32_t *)0xE000ED88 |= 0xFu << 20;
     __asm__ volatile("dsb\nisb");
     _start();
-    for (;;) {}
+    for (;;) {
+    }
 }
 static void fault(void) {
-    for (;;) {}
+    for (;;) {
+    }
 }
 __attribute__((section(".vectors"), used)) static void *const vectors[16] = {
-    &_stack_top, (void *)reset, (void *)fault, (void *)fault, (void *)fault, (void *)fault,
-    (void *)fault};
+    &_stack_top,   (void *)reset, (void *)fault, (void *)fault,
+    (void *)fault, (void *)fault, (void *)fault};
