@@ -38,33 +38,26 @@ static cls_status read_steps(cli_job *job, cls_error *error) {
 }
 
 static cls_status read_scheme(cli_job *job, cls_error *error) {
-    const cli_arguments *a = job->a;
-    const char *first = cli_value(a, "first-step"), *scheme = cli_value(a, "scheme");
+    const char *scheme = job->options.scheme;
     if (scheme) {
         cls_status status = cli_check_scheme(scheme, error);
         if (!status) status = cls_scheme_applies(scheme, job->motion.system, error);
         if (status) return status;
     }
     job->options.scheme = scheme ? scheme : cls_scheme_default(job->motion.system);
-    if (first && !strcmp(first, "paper"))
-        job->options.first_step = CLS_FIRST_PAPER;
-    else if (first && strcmp(first, "momentum"))
-        return cli_fail(error, CLS_USAGE, "--first-step is momentum or paper, got '%s'", first);
     return CLS_OK;
 }
 
 static cls_status read_numbers(cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     cls_simulate_options *o = &job->options;
-    o->h = cls_system_default_step(job->motion.system);
+    if (o->h == 0) o->h = cls_system_default_step(job->motion.system);
     job->every = 1;
-    cls_status status = cli_positive(a, "h", &o->h, error);
-    if (!status)
-        status =
-            cli_positive(a, "tolerance",
-                         strcmp(o->scheme, "bdf") ? &o->tolerance : &o->reference_tolerance, error);
-    if (!status) status = cli_positive(a, "accuracy", &o->accuracy, error);
-    if (!status) status = cli_integer(a, "every", 1, &job->every, error);
+    if (cli_given(a, "tolerance") && !strcmp(o->scheme, "bdf")) {
+        o->reference_tolerance = o->tolerance;
+        o->tolerance = cls_simulate_defaults().tolerance;
+    }
+    cls_status status = cli_integer(a, "every", 1, &job->every, error);
     if (!status) status = read_steps(job, error);
     return status;
 }
@@ -95,9 +88,6 @@ static cls_status read_drive(cli_job *job, cls_error *error) {
 static cls_status check_flags(const cli_job *job, cls_error *error) {
     static const char *const ensemble[] = {"sample", "seed", "threads", "shard"};
     const cli_arguments *a = job->a;
-    double h = 1;
-    cls_status status = cli_positive(a, "h", &h, error);
-    if (status) return status;
     if (job->json && job->output && !strcmp(job->output, "-"))
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
     if (cli_given(a, "row") && !cli_given(a, "from"))
@@ -120,7 +110,8 @@ static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *erro
     job->output = cli_value(a, "output");
     job->options.monitor = 1;
     job->options.stop = is_stopped;
-    cls_status status = check_flags(job, error);
+    cls_status status = cli_table(a, cls_simulate_option_table, &job->options, error);
+    if (!status) status = check_flags(job, error);
     if (!job->output && !job->json) job->output = "-";
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
     job->motion.reading = a;
@@ -386,15 +377,10 @@ static const cli_option options[] = {
     {"inputs", 0, "FILE", "columns with the values of the system's inputs"},
     {"hold", 0, "KIND", "inputs between their samples: zero (the last value, default) or linear"},
     {"at", 0, "FILE", "rows at the times of this file, in whole steps of at most h"},
-    {"scheme", 0, "NAME", "the scheme (see `clausius schemes`); else the system's default"},
-    {"h", 0, "H", "the step; else the system's"},
     {"steps", 0, "N", "how many steps; 0 gives the start"},
     {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},
     {"every", 0, "K", "a row every K steps (and the last); else every step"},
     {"output", 'o', "FILE", "a .csv file, complete or not there; else stdout"},
-    {"first-step", 0, "KIND", "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
-    {"tolerance", 0, "X", "where Newton stops (relative update); for bdf its relative tolerance"},
-    {"accuracy", 0, "X", "local error that an adaptive scheme allows, relative; else 1e-9"},
     {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
     {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (see below)"},
     {"seed", 0, "S", "the seed of the starts; else 0"},
@@ -435,6 +421,7 @@ const cli_command cli_simulate = {
         "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"
         "order of --sample: a seed means the same starts everywhere.\n",
     .options = options,
+    .tables = {cls_simulate_option_table},
     .min_words = 1,
     .max_words = 1,
     .run = run,

@@ -8,6 +8,7 @@
 #include <clausius/graph.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
+#include <clausius/options.h>
 #include <clausius/plot.h>
 #include <clausius/random.h>
 #include <clausius/report.h>

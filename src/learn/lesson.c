@@ -16,46 +16,21 @@ static void add_word(json_t *o, const char *key, const char *word) {
     if (word) json_object_set_new(o, key, json_string(word));
 }
 
-static void add_count(json_t *o, const char *key, uint64_t n) {
-    if (n) json_object_set_new(o, key, json_integer((json_int_t)n));
-}
-
-static void add_number(json_t *o, const char *key, double x) {
-    if (x > 0) json_object_set_new(o, key, json_real(x));
-}
-
 /* The one asked for, or the default; with shooting the default is the system's. */
 static const char *scheme_of(const clsi_lesson *w) {
     if (w->o->scheme || clsi_is_loss(w, "shooting")) return w->o->scheme;
     return w->points->intervals ? "weak" : "quadrature";
 }
 
-/* What the user asked for that the other notes do not say. Threads, checkpoints and the time limit
- * change nothing in what is learned; the parts have their fields beside them. */
+/* What was asked, or chosen where nothing was. */
 static json_t *asked(const clsi_lesson *w) {
-    const cls_learn_options *o = w->o;
-    json_t *all = json_object();
-    add_word(all, "loss", o->loss ? o->loss : "residual");
+    json_t *all = json_object(), *given = clsi_options_asked(w->o, w->info->optimizer);
+    add_word(all, "loss", w->o->loss ? w->o->loss : "residual");
     add_word(all, "scheme", scheme_of(w));
-    add_word(all, "weights", o->weights ? o->weights : "balanced");
-    add_word(all, "adjoint", o->adjoint);
-    add_count(all, "window", o->window);
-    add_count(all, "substeps", o->substeps);
-    json_object_set_new(all, "validate", json_real(o->validate));
-    add_count(all, "max_windows", o->max_windows);
-    if (strcmp(w->info->optimizer, "linear") != 0) {
-        add_count(all, "epochs", o->max_iterations);
-        add_count(all, "restarts", o->restarts);
-        add_count(all, "patience", o->patience);
-        add_count(all, "batch", o->batch);
-        add_number(all, "rate", o->rate);
-        add_number(all, "last_rate", o->last_rate);
-        add_number(all, "decay", o->decay);
-        add_number(all, "anchor_weight", o->anchor_weight);
-        add_count(all, "constant_rate", o->constant_rate != 0);
-        add_count(all, "last", o->last != 0);
-        add_count(all, "from_a_model", o->from != NULL);
-    }
+    add_word(all, "weights", w->o->weights ? w->o->weights : "balanced");
+    json_object_update_missing(all, given);
+    json_decref(given);
+    if (w->o->from) json_object_set_new(all, "from_a_model", json_true());
     return all;
 }
 
