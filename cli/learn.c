@@ -136,8 +136,8 @@ static cls_status prepare(lesson *l, cls_error *error) {
     l->json = cli_given(a, "json") && cli_is_first();
     l->quiet = cli_given(a, "json") || cli_given(a, "quiet") || !cli_is_first();
     cls_identify_options unused;
-    cls_status status = cli_table(a, cls_learn_option_table, &l->options, error);
-    if (!status) status = cli_shard_read(a, &l->shard, error);
+    cls_status status = cli_shard_read(a, &l->shard, error);
+    if (!status) status = cli_table(a, cls_learn_option_table, &l->options, error);
     if (!status && l->shard.n && l->options.optimizer && strcmp(l->options.optimizer, "auto") &&
         strcmp(l->options.optimizer, "linear"))
         status = cli_fail(error, CLS_USAGE,
@@ -207,7 +207,7 @@ static int watch(void *owner, const cls_learn_progress *p) {
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
     /* A row of the log that finds no memory is not worth the whole lesson. */
-    cls_table_append(l->log, row, NULL);
+    (void)cls_table_append(l->log, row, NULL);
     return cli_interrupted();
 }
 
@@ -247,6 +247,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
                   cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
+    if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -367,6 +368,8 @@ static void print_summary(const lesson *l) {
         cli_qp_print(&l->qp, 1);
     else
         print_rank(i);
+    for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
+        fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
     if (!isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");

@@ -28,7 +28,7 @@ static void print_usage(FILE *to) {
     }
     cli_grid_cell(&g, "  help COMMAND");
     cli_grid_cell(&g, "how to use a command (same as COMMAND --help)");
-    cli_grid_end(&g, to, NULL);
+    (void)cli_grid_end(&g, to, NULL);
     fputs("\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data, 4 bad system or model file,\n"
           "5 input or output, 6 numeric failure, 7 out of memory, 130 interrupted. More: man "
           "clausius.\n",

@@ -166,7 +166,7 @@ static void print_options(FILE *to, const cli_command *c) {
     }
     cli_grid_cell(&g, "  --help");
     cli_grid_cell(&g, "this text");
-    cli_grid_end(&g, to, NULL);
+    (void)cli_grid_end(&g, to, NULL);
 }
 
 void cli_print_help(FILE *to, const cli_command *c) {

@@ -164,7 +164,8 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories

@@ -21,6 +21,7 @@ typedef struct clsi_lesson {
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
@@ -86,6 +87,12 @@ cls_status clsi_lesson_weights(clsi_lesson *w);
  * optimiser of the residual, or the loss of the fit after it. */
 char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
 
+/* ---- stages.c: where temperatures are hidden ---- */
+
+/* Are energies one solve, and what exchanges heat another one? */
+int clsi_is_staged(const clsi_lesson *w);
+cls_status clsi_solve_staged(clsi_lesson *w);
+
 /* ---- fit.c ---- */
 
 /* The fit of the residual goes on as a fit of simulations. */
@@ -94,6 +101,9 @@ cls_status clsi_lesson_shoot(clsi_lesson *w);
 cls_status clsi_lesson_derive(clsi_lesson *w);
 
 /* ---- lesson.c ---- */
+
+/* A line for the user: what was chosen, what the data cannot tell. */
+void clsi_lesson_note(clsi_lesson *w, const char *format, ...) CLS_PRINTF(2, 3);
 
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                              size_t n_tables, const char *const *names, cls_model **out);

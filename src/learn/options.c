@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/base.h"
 #include "learn/lesson.h"
+#include "model/json.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -165,10 +166,10 @@ json_t *clsi_options_asked(const cls_learn_options *o, const char *optimizer) {
         const char *word = row->type == CLS_OPTION_WORD
                                ? *(const char *const *)(const void *)((const char *)o + row->offset)
                                : NULL;
-        json_object_set_new(all, key,
-                            word                           ? json_string(word)
-                            : row->type == CLS_OPTION_REAL ? json_real(value)
-                                                           : json_integer((json_int_t)value));
+        clsi_json_put(&all, key,
+                      word                           ? json_string(word)
+                      : row->type == CLS_OPTION_REAL ? json_real(value)
+                                                     : json_integer((json_int_t)value));
     }
     return all;
 }

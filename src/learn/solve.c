@@ -162,6 +162,10 @@ static cls_status solve_linear(clsi_lesson *w) {
     return status;
 }
 
+static cls_status solve_at_once(clsi_lesson *w) {
+    return w->staged ? clsi_solve_staged(w) : solve_linear(w);
+}
+
 /* ---- form ---- */
 
 /* Frictions and conductances are made positive by form, with a floor far below their size. */
@@ -514,12 +518,14 @@ static cls_status start_by_midpoints(clsi_lesson *w) {
     clsi_points means = *w->points; /* borrowed */
     means.rule = clsi_rule_midpoint;
     cls_status status = clsi_residual_create(&means, w->unknowns, &start, w->error);
-    if (status == CLS_OK && start->affine) {
-        w->residual = start;
+    w->residual = start;
+    w->staged = status == CLS_OK && clsi_is_staged(w);
+    if (status == CLS_OK && (start->affine || w->staged)) {
         w->started_affine = 1;
-        status = solve_linear(w);
-        w->residual = own;
+        status = solve_at_once(w);
     }
+    w->residual = own;
+    w->staged = 0;
     clsi_residual_free(&start);
     return status;
 }
@@ -587,7 +593,7 @@ static int moves(const clsi_lesson *w) {
 /* Networks by spring: on the piston lm was ten to seventy times behind after a minute. Rules that
  * are not affine by lm, which needs tens of iterations there. */
 static const char *choose_optimizer(const clsi_lesson *w) {
-    if (w->residual->affine) return "linear";
+    if (w->residual->affine || w->staged) return "linear";
     for (size_t i = 0; i < w->unknowns->n; i++)
         if (!w->unknowns->list[i].learned.field->kind->linear) return "spring";
     return "lm";
@@ -606,6 +612,8 @@ static uint64_t usual_iterations(const char *name) {
 
 cls_status clsi_lesson_solve(clsi_lesson *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
+    w->staged = clsi_is_staged(w);
+    w->info->notes[0] = '\0';
     if (strcmp(name, "auto") == 0) name = choose_optimizer(w);
     int linear = strcmp(name, "linear") == 0;
     const clsi_optimizer *optimizer = linear ? NULL : clsi_optimizer_find(name);
@@ -614,7 +622,7 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
             w->error, CLS_USAGE,
             "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam and qp",
             name);
-    if (linear && !w->residual->affine)
+    if (linear && !w->residual->affine && !w->staged)
         return clsi_fail(w->error, CLS_USAGE,
                          "the residual is not affine in these unknowns, so that `linear` cannot "
                          "solve it; take lm, or a basis such as chebyshev(8)");
@@ -628,7 +636,7 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
         return clsi_fail(w->error, CLS_DATA,
                          "nothing moves in the data, so that the scale of the energy cannot be "
                          "fixed; add trajectories with v other than zero");
-    cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
+    cls_status status = linear ? solve_at_once(w) : solve_iterative(w, optimizer);
     if (status == CLS_OK) status = clsi_lesson_loss(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
         status = clsi_lesson_loss(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);

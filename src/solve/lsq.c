@@ -135,7 +135,7 @@ static cls_status make_shard(clsi_lsq *q, clsi_shard *s, cls_error *error) {
 static cls_status make_shards(clsi_lsq *q, cls_error *error) {
     cls_status status = make_shard(q, &q->shard[0], error);
     if (status != CLS_OK) return status;
-    q->buffer = malloc((CLSI_SHARDS * CLSI_QR_ROWS * (q->n + 1) + 1) * sizeof(double));
+    q->buffer = clsi_malloc((CLSI_SHARDS * CLSI_QR_ROWS * (q->n + 1) + 1) * sizeof(double));
     return q->buffer ? CLS_OK : clsi_no_memory(error);
 }
 
