@@ -8,13 +8,11 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_systems, &cli_schemes, &cli_show,   &cli_simulate, &cli_learn, &cli_extract,   &cli_audit,
-    &cli_compare, &cli_plot,    &cli_report, &cli_new,      &cli_data,  &cli_reproduce, &cli_export,
+    &cli_systems, &cli_schemes, &cli_show,      &cli_simulate, &cli_learn,
+    &cli_extract, &cli_audit,   &cli_compare,   &cli_plot,     &cli_report,
+    &cli_new,     &cli_data,    &cli_reproduce, &cli_export,   &cli_merge,
 };
 enum { n_commands = sizeof commands / sizeof *commands };
-
-/* Commands of the contract that later versions bring; not listed, but honest when asked for. */
-static const char *const later[] = {"merge"};
 
 static void print_usage(FILE *to) {
     cli_grid g;
@@ -47,10 +45,6 @@ static const cli_command *find_command(const char *name) {
 
 static cls_status no_such_command(const char *name, cls_error *error) {
     const char *names[n_commands + 1];
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (!strcmp(name, later[i]))
-            return cli_fail(error, CLS_USAGE, "%s is not in this version (%s)", name,
-                            cls_version());
     if (name[0] == '-')
         return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius --help` shows the usage",
                         name);

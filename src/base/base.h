@@ -35,6 +35,13 @@ void clsi_text_printf(clsi_text *t, const char *format, ...) CLS_PRINTF(2, 3);
 char *clsi_text_take(clsi_text *t); /* the caller's, free() it; NULL if anything failed */
 void clsi_text_clear(clsi_text *t);
 
+/* For tables of names (FNV-1a, spread over the whole). */
+static inline size_t clsi_hash_text(const char *s, size_t n) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
+}
+
 /* Numbers, independent of the locale (number.c). Shortest decimal that reads back to the same double
  * ("0.1", not "0.10000000000000001"); at most 24 characters. */
 enum { CLSI_NUMBER = 32 }; /* room to give: digits are moved within it */

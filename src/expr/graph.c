@@ -52,6 +52,7 @@ void cls_graph_free(cls_graph **graph) {
     if (!g) return;
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
     free(g->names);
+    free(g->name_table);
     clsi_graph_drop_fields(g);
     free(g->nodes);
     free(g->table);
@@ -263,12 +264,31 @@ cls_node cls_constant(cls_graph *g, double value) {
     return clsi_intern(g, &key);
 }
 
+/* Room for one more name in the table, which is at most half full. */
+static int grow_names(cls_graph *g) {
+    if (2 * (g->n_names + 1) <= g->name_slots) return 1;
+    size_t slots = g->name_slots ? 2 * g->name_slots : 64;
+    uint32_t *table = clsi_calloc(slots, sizeof *table);
+    if (!table) return 0;
+    for (size_t k = 0; k < g->n_names; k++) {
+        size_t slot = clsi_hash_text(g->names[k], strlen(g->names[k])) & (slots - 1);
+        while (table[slot]) slot = (slot + 1) & (slots - 1);
+        table[slot] = (uint32_t)k + 1;
+    }
+    free(g->name_table);
+    g->name_table = table;
+    g->name_slots = slots;
+    return 1;
+}
+
 static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     clsi_node key = {
         .op = CLS_OP_SYMBOL, .i = learned, .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE}};
-    for (size_t k = 0; k < g->n_names; k++) {
-        if (strcmp(g->names[k], name) != 0) continue;
-        key.arg[0] = (cls_node)k;
+    if (!grow_names(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    size_t mask = g->name_slots - 1, slot = clsi_hash_text(name, strlen(name)) & mask;
+    for (; g->name_table[slot]; slot = (slot + 1) & mask) {
+        if (strcmp(g->names[g->name_table[slot] - 1], name) != 0) continue;
+        key.arg[0] = g->name_table[slot] - 1;
         return clsi_intern(g, &key);
     }
     char *copy = clsi_strdup(name);
@@ -278,6 +298,7 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     }
     key.arg[0] = (cls_node)g->n_names;
     g->names[g->n_names++] = copy;
+    g->name_table[slot] = (uint32_t)g->n_names;
     return clsi_intern(g, &key);
 }
 

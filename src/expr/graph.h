@@ -28,6 +28,8 @@ struct cls_graph {
     size_t table_size;
     char **names;
     size_t n_names, names_capacity;
+    uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
+    size_t name_slots;
     clsi_graph_field **fields;
     size_t n_fields, fields_capacity;
     clsi_point_list *points;

@@ -197,6 +197,11 @@ static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
     clsi_text_append(out, "};\n\n");
 }
 
+static int function(const clsi_graph_field *f) {
+    int activation = ((const node_data *)f->data)->shape[CLSI_N_ACTIVATION];
+    return activation == CLSI_K_TANH ? -1 : activation;
+}
+
 const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .size = size,
                                                       .run = run,
@@ -206,4 +211,5 @@ const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .clear = clear,
                                                       .text = clsi_network_node_text,
                                                       .emit = emit,
+                                                      .function = function,
                                                       .call = "clsi_n_run"};

@@ -54,7 +54,8 @@ static cls_status make_residual(clsi_lesson *w) {
 
 static int is_solved_at_once(const clsi_lesson *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
-    return w->residual->affine && (!strcmp(name, "auto") || !strcmp(name, "linear"));
+    return (w->residual->affine || clsi_is_staged(w)) &&
+           (!strcmp(name, "auto") || !strcmp(name, "linear"));
 }
 
 /* A smaller basis with fewer parameters than `most`, or the same when there is none. */

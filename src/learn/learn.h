@@ -123,6 +123,7 @@ typedef struct clsi_unknown {
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
     int declared;     /* spec is what the file says of this part alone */
     int convex;       /* in velocities and temperatures, by form */
+    int late;         /* a function of hidden temperatures: its inputs follow the energies */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */
@@ -229,7 +230,10 @@ typedef struct clsi_residual {
     cls_program *slopes;  /* the same -> the quantities, then their derivatives in the symbols */
     cls_program *adjoint; /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
     struct clsi_step_rows *step; /* rows are the step of a scheme; NULL: weighted rates */
-    double *weight;              /* (n_equations, windows) */
+    int hidden;   /* a temperature follows from an unknown energy, and all fields are linear: */
+    double *heat; /* then entropies have balances of heat (balances.c), with S' (m, points) */
+    unsigned char *contains;   /* (n_equations, unknowns): which parts an equation contains */
+    double *weight;            /* (n_equations, windows) */
     unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value, */
     unsigned char *valued;     /* and this one occurs as well */
     unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
@@ -273,10 +277,7 @@ void clsi_residual_memory_free(struct clsi_residual_memory *m);
  * fields zero (an affine residual's constant part). Same bits for any number of threads. */
 cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J);
-/* Rows are summed in shards that begin with a window. Their number depends on that of the rows,
- * never on that of the threads: about `windows` windows each. */
-enum { CLSI_SHARDS = 16 }; /* at most */
-size_t clsi_shard_count(const clsi_residual *r, size_t count, size_t windows);
+/* The first row of shard s (shards.h); shards begin with a window. */
 size_t clsi_shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s);
 /* (1/2)|r|^2 / count over the rows and its gradient. */
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
@@ -299,14 +300,45 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
                     void *owner);
 
+/* ---- balances.c: entropies where their temperature is hidden ---- */
+
+/* Some temperature follows from an unknown energy, and every field is linear. */
+int clsi_has_hidden_temperature(const clsi_unknowns *us, const clsi_points *p);
+/* S' at all points, (m, n): derivatives at data, differences at means. */
+cls_status clsi_entropy_rates(const clsi_points *p, const cls_system *s, double **out,
+                              cls_error *error);
+/* rate_i = heat_i - T_i S_i', where S' are symbols; of entropies that exchange heat the first has
+ * the sum of all, without the exchange. */
+void clsi_balance_rates(const cls_system *s, const clsi_flows *flows, const cls_node *v,
+                        const cls_node *T, const cls_node *S_rate, cls_node *rate);
+/* root (m): the first of the entropies that i exchanges heat with, itself among them. */
+void clsi_exchange_roots(const cls_system *s, const clsi_flows *flows, size_t *root);
+/* Weights of the balances, in the units of the momenta's. */
+void clsi_weigh_balances(clsi_residual *r);
+/* The temperatures as functions of the parameters, at some of the data. */
+typedef struct clsi_temperatures clsi_temperatures;
+cls_status clsi_temperatures_create(const clsi_residual *r, clsi_temperatures **out,
+                                    cls_error *error);
+void clsi_temperatures_free(clsi_temperatures **t);
+/* Of all entropies with this root: lowest, mean and highest value, and the row of the mean. */
+typedef struct clsi_warmth {
+    double low, mean, high;
+} clsi_warmth;
+clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta, size_t root,
+                                 double *row);
+size_t clsi_temperatures_root(const clsi_temperatures *t, size_t i);
+/* T_i at data point k, for parts that are functions of it. */
+double clsi_temperature(const clsi_temperatures *t, const double *theta, size_t i, size_t k);
+
 /* ---- step_rows.c: rows that are the step of a scheme between two neighbours ---- */
 
 typedef struct clsi_step_rows clsi_step_rows;
 cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns *us,
                                  clsi_step_rows **out, cls_error *error);
 void clsi_step_rows_free(clsi_step_rows **rows);
-size_t clsi_step_rows_count(const clsi_step_rows *s); /* of a window */
-int clsi_step_rows_affine(const clsi_step_rows *s);   /* in the parameters */
+size_t clsi_step_rows_count(const clsi_step_rows *s);                 /* of a window */
+int clsi_step_rows_affine(const clsi_step_rows *s);                   /* in the parameters */
+const unsigned char *clsi_step_rows_contain(const clsi_step_rows *s); /* (rows, unknowns) */
 /* The state component whose equation row e is: positions, momenta, entropies. */
 size_t clsi_step_rows_state(const clsi_step_rows *s, size_t e);
 /* clsi_residual_rows and clsi_residual_gradient of such a residual. Rows of a window in which the

@@ -10,6 +10,7 @@
 
 #include "learn/learn.h"
 #include "solve/train.h"
+#include <jansson.h>
 
 typedef struct clsi_lesson {
     cls_learn_options *o; /* a copy */
@@ -20,6 +21,7 @@ typedef struct clsi_lesson {
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
@@ -41,11 +43,12 @@ enum {
 
 /* ---- options.c ---- */
 
-cls_status clsi_options_in_range(const cls_learn_options *o, cls_error *error);
 /* Fails when an option is given that means nothing for the loss, or for the optimiser that the
  * residual is fitted by. */
 struct clsi_lesson;
 cls_status clsi_options_mean(const struct clsi_lesson *w, const char *optimizer, cls_error *error);
+/* For the provenance of a model, a new object. */
+json_t *clsi_options_asked(const cls_learn_options *o, const char *optimizer);
 
 int clsi_is_loss(const clsi_lesson *w, const char *name);
 
@@ -81,6 +84,12 @@ cls_status clsi_lesson_weights(clsi_lesson *w);
  * optimiser of the residual, or the loss of the fit after it. */
 char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
 
+/* ---- stages.c: where temperatures are hidden ---- */
+
+/* Are energies one solve, and what exchanges heat another one? */
+int clsi_is_staged(const clsi_lesson *w);
+cls_status clsi_solve_staged(clsi_lesson *w);
+
 /* ---- fit.c ---- */
 
 /* The fit of the residual goes on as a fit of simulations. */
@@ -89,6 +98,9 @@ cls_status clsi_lesson_shoot(clsi_lesson *w);
 cls_status clsi_lesson_derive(clsi_lesson *w);
 
 /* ---- lesson.c ---- */
+
+/* A line for the user: what was chosen, what the data cannot tell. */
+void clsi_lesson_note(clsi_lesson *w, const char *format, ...) CLS_PRINTF(2, 3);
 
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                              size_t n_tables, const char *const *names, cls_model **out);

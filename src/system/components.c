@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COMPONENTS = 400, MAX_PORTS = 32 };
+enum { MAX_COMPONENTS = 1000000, MAX_PORTS = 32 };
 
 /* ---- kinds ---- */
 
