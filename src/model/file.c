@@ -92,7 +92,7 @@ static cls_status bad(const char *path, const char *what, cls_error *error) {
  */
 static cls_status in_file(const char *path, cls_status status, const cls_error *why,
                           cls_error *error) {
-    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (status == CLS_MEMORY || why->status == CLS_MEMORY) return clsi_no_memory(error);
     return clsi_fail(error, CLS_SYSTEM, "%s: %s", path, why->message);
 }
 

@@ -364,9 +364,9 @@ static cls_status check_sum(const reader *r, const clsi_container *c) {
     if (!told && has_none) return CLS_OK;
     clsi_container_sha256(c, sum);
     if (told && strcmp(told, sum) == 0) return CLS_OK;
-    return clsi_fail(r->error, CLS_DATA,
-                     "%s: %s; the file is damaged: copy it again, or learn again", r->path,
-                     told ? "its checksum is not that of what is in it" : "its checksum is missing");
+    return clsi_fail(
+        r->error, CLS_DATA, "%s: %s; the file is damaged: copy it again, or learn again", r->path,
+        told ? "its checksum is not that of what is in it" : "its checksum is missing");
 }
 
 cls_status clsi_container_read(const char *path, clsi_container *out, cls_error *error) {
