@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-component 1"
+#define FORMAT "clausius-component 2"
+#define BEFORE "clausius-component 1" /* had no checksum */
 
 /* ---- extracting ---- */
 
@@ -170,6 +171,7 @@ static cls_status write_component(const char *path, const char *kind, const char
     for (size_t i = 0; i < 5 && status == CLS_OK; i++)
         status = clsi_container_add_note(&out, notes[i][0], notes[i][1], error);
     if (status == CLS_OK) status = clsi_container_add_tensor(&out, "theta", n_theta, theta, error);
+    if (status == CLS_OK) status = clsi_container_seal(&out, error);
     if (status == CLS_OK) status = clsi_container_write(path, &out, error);
     clsi_container_clear(&out);
     return status;
@@ -250,7 +252,7 @@ static cls_status fill_piece(const char *path, const clsi_container *c, piece *p
                              cls_error *error) {
     const char *format = clsi_container_note(c, "format"), *kind = clsi_container_note(c, "kind");
     const char *text = clsi_container_note(c, "declaration");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM,
                          "%s is not a component (its format is '%s'): `clausius extract MODEL "
                          "--component NAME -o FILE` makes one",

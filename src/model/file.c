@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-model 1"
+#define FORMAT "clausius-model 2"
+#define BEFORE "clausius-model 1" /* had no checksum */
 
 /* ---- writing ---- */
 
@@ -73,6 +74,7 @@ cls_status cls_model_write(const cls_model *m, const char *path, cls_error *erro
         status = clsi_container_add_tensor(&c, "theta", m->n_theta, m->theta, error);
     if (status == CLS_OK)
         status = clsi_container_add_tensor(&c, "start", m->n_start, m->start, error);
+    if (status == CLS_OK) status = clsi_container_seal(&c, error);
     if (status == CLS_OK) status = clsi_container_write(path, &c, error);
     clsi_container_clear(&c);
     free(set);
@@ -91,7 +93,7 @@ static cls_status bad(const char *path, const char *what, cls_error *error) {
  */
 static cls_status in_file(const char *path, cls_status status, const cls_error *why,
                           cls_error *error) {
-    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (status == CLS_MEMORY || why->status == CLS_MEMORY) return clsi_no_memory(error);
     return clsi_fail(error, CLS_SYSTEM, "%s: %s", path, why->message);
 }
 
@@ -204,7 +206,7 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     const char *text = clsi_container_note(c, "system"),
                *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
                          format ? format : "unknown", FORMAT);
     const clsi_tensor *theta = find_tensor(c, "theta"), *start = find_tensor(c, "start");
