@@ -6,13 +6,11 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_systems, &cli_schemes, &cli_show,   &cli_simulate, &cli_learn, &cli_extract,   &cli_audit,
-    &cli_compare, &cli_plot,    &cli_report, &cli_new,      &cli_data,  &cli_reproduce, &cli_export,
+    &cli_systems, &cli_schemes, &cli_show,      &cli_simulate, &cli_learn,
+    &cli_extract, &cli_audit,   &cli_compare,   &cli_plot,     &cli_report,
+    &cli_new,     &cli_data,    &cli_reproduce, &cli_export,   &cli_merge,
 };
 enum { n_commands = sizeof commands / sizeof *commands };
-
-/* Commands of the contract that later versions bring; not listed, but honest when asked for. */
-static const char *const later[] = {"merge"};
 
 static void print_usage(FILE *to) {
     cli_grid g;
@@ -30,7 +28,7 @@ static void print_usage(FILE *to) {
     }
     cli_grid_cell(&g, "  help COMMAND");
     cli_grid_cell(&g, "how to use a command (same as COMMAND --help)");
-    cli_grid_end(&g, to, NULL);
+    (void)cli_grid_end(&g, to, NULL);
     fputs("\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data, 4 bad system or model file,\n"
           "5 input or output, 6 numeric failure, 7 out of memory, 130 interrupted. More: man "
           "clausius.\n",
@@ -45,10 +43,6 @@ static const cli_command *find_command(const char *name) {
 
 static cls_status no_such_command(const char *name, cls_error *error) {
     const char *names[n_commands + 1];
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (!strcmp(name, later[i]))
-            return cli_fail(error, CLS_USAGE, "%s is not in this version (%s)", name,
-                            cls_version());
     if (name[0] == '-')
         return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius --help` shows the usage",
                         name);

@@ -116,6 +116,22 @@ cls_status cli_print_json(json_t *object, cls_error *error) {
     return CLS_OK;
 }
 
+/* ---- several processes ---- */
+
+static const cls_team *team; /* that this process belongs to: set once, by main of clausius-mpi */
+
+void cli_set_team(const cls_team *given) {
+    team = given;
+}
+
+const cls_team *cli_team(void) {
+    return team;
+}
+
+int cli_is_first(void) {
+    return !team || team->rank == 0;
+}
+
 /* ---- long work ---- */
 
 static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */

@@ -52,6 +52,7 @@ void cls_graph_free(cls_graph **graph) {
     if (!g) return;
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
     free(g->names);
+    free(g->name_table);
     clsi_graph_drop_fields(g);
     free(g->nodes);
     free(g->table);
@@ -69,8 +70,13 @@ const cls_graph_limits *clsi_graph_limits(const cls_graph *g) {
 }
 
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text) {
-    if (g->error.status == CLS_OK) clsi_fail(&g->error, status, "%s", text);
+    if (g->error.status == CLS_OK) (void)clsi_fail(&g->error, status, "%s", text);
     return CLS_NO_NODE;
+}
+
+cls_status clsi_graph_no_memory(const cls_graph *g) {
+    clsi_graph_fail((cls_graph *)g, CLS_MEMORY, "out of memory");
+    return CLS_MEMORY;
 }
 
 static int grow_table(cls_graph *g) {
@@ -204,6 +210,7 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
     unsigned char *reach = clsi_calloc(g->n, 1);
     size_t count = 0;
     if (!reach || a == CLS_NO_NODE) {
+        if (!reach) (void)clsi_graph_no_memory(g);
         free(reach);
         return SIZE_MAX;
     }
@@ -216,10 +223,13 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
     if (a == CLS_NO_NODE) return 0;
     unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach) return 1; /* the safe answer for every caller: assume it does */
+    if (!reach) { /* the safe answer for every caller: assume it does */
+        (void)clsi_graph_no_memory(g);
+        return 1;
+    }
     clsi_reach(g, 1, &a, reach);
     int found = 0;
-    for (size_t k = 0; k < n && !found; k++) found = reach[symbols[k]];
+    for (size_t k = 0; k < n && !found; k++) found = symbols[k] < g->n && reach[symbols[k]];
     free(reach);
     return found;
 }
@@ -227,7 +237,10 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
     unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach) return 0;
+    if (!reach) {
+        (void)clsi_graph_no_memory(g);
+        return 0;
+    }
     clsi_reach(g, n, nodes, reach);
     size_t count = 0;
     for (size_t k = 0; k < g->n; k++) {
@@ -249,12 +262,31 @@ cls_node cls_constant(cls_graph *g, double value) {
     return clsi_intern(g, &key);
 }
 
+/* Room for one more name in the table, which is at most half full. */
+static int grow_names(cls_graph *g) {
+    if (2 * (g->n_names + 1) <= g->name_slots) return 1;
+    size_t slots = g->name_slots ? 2 * g->name_slots : 64;
+    uint32_t *table = clsi_calloc(slots, sizeof *table);
+    if (!table) return 0;
+    for (size_t k = 0; k < g->n_names; k++) {
+        size_t slot = clsi_hash_text(g->names[k], strlen(g->names[k])) & (slots - 1);
+        while (table[slot]) slot = (slot + 1) & (slots - 1);
+        table[slot] = (uint32_t)k + 1;
+    }
+    free(g->name_table);
+    g->name_table = table;
+    g->name_slots = slots;
+    return 1;
+}
+
 static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     clsi_node key = {
         .op = CLS_OP_SYMBOL, .i = learned, .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE}};
-    for (size_t k = 0; k < g->n_names; k++) {
-        if (strcmp(g->names[k], name) != 0) continue;
-        key.arg[0] = (cls_node)k;
+    if (!grow_names(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    size_t mask = g->name_slots - 1, slot = clsi_hash_text(name, strlen(name)) & mask;
+    for (; g->name_table[slot]; slot = (slot + 1) & mask) {
+        if (strcmp(g->names[g->name_table[slot] - 1], name) != 0) continue;
+        key.arg[0] = g->name_table[slot] - 1;
         return clsi_intern(g, &key);
     }
     char *copy = clsi_strdup(name);
@@ -264,6 +296,7 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     }
     key.arg[0] = (cls_node)g->n_names;
     g->names[g->n_names++] = copy;
+    g->name_table[slot] = (uint32_t)g->n_names;
     return clsi_intern(g, &key);
 }
 
@@ -459,7 +492,7 @@ static cls_node taylor_coefficient(cls_graph *g, cls_function f, cls_node a, dou
     }
     if (NONE2(value, x)) return CLS_NO_NODE;
     value = cls_mul(g, cls_constant(g, 1 / factorial), value);
-    cls_substitute(g, 1, &value, 1, &x, &a, &value);
+    (void)cls_substitute(g, 1, &value, 1, &x, &a, &value);
     return value;
 }
 

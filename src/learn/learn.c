@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "base/options.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
 #include <math.h>
@@ -165,7 +166,9 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     cls_learn_options o = cls_learn_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     o.size = sizeof o;
-    if (clsi_options_in_range(&o, error) != CLS_OK) return CLS_USAGE;
+    size_t n_rows;
+    const cls_option *rows = cls_learn_option_table(&n_rows);
+    if (clsi_options_in_range(n_rows, rows, &o, error) != CLS_OK) return CLS_USAGE;
     cls_assignments kept = {0}; /* the numbers that the given parts were learned with */
     if (o.given) {
         kept = (cls_assignments){o.given->n_set, (const char *const *)o.given->set_names,

@@ -306,10 +306,7 @@ void clsi_residual_memory_free(struct clsi_residual_memory *m);
  * fields zero (an affine residual's constant part). Same bits for any number of threads. */
 cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J);
-/* Rows are summed in shards that begin with a window. Their number depends on that of the rows,
- * never on that of the threads: about `windows` windows each. */
-enum { CLSI_SHARDS = 16 }; /* at most */
-size_t clsi_shard_count(const clsi_residual *r, size_t count, size_t windows);
+/* The first row of shard s (shards.h); shards begin with a window. */
 size_t clsi_shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s);
 /* (1/2)|r|^2 / count over the rows and its gradient. */
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,

@@ -10,6 +10,7 @@
 
 #include "learn/learn.h"
 #include "solve/train.h"
+#include <jansson.h>
 
 typedef struct clsi_lesson {
     cls_learn_options *o; /* a copy */
@@ -44,11 +45,12 @@ enum {
 
 /* ---- options.c ---- */
 
-cls_status clsi_options_in_range(const cls_learn_options *o, cls_error *error);
 /* Fails when an option is given that means nothing for the loss, or for the optimiser that the
  * residual is fitted by. */
 struct clsi_lesson;
 cls_status clsi_options_mean(const struct clsi_lesson *w, const char *optimizer, cls_error *error);
+/* For the provenance of a model, a new object. */
+json_t *clsi_options_asked(const cls_learn_options *o, const char *optimizer);
 
 int clsi_is_loss(const clsi_lesson *w, const char *name);
 

@@ -41,7 +41,7 @@ static cls_status compile(clsi_observer *o, const cls_node *theta, const char *c
         memcpy(out + ny + c * nz, J + c * (nz + P), nz * sizeof *out);
         memcpy(out + ny + ny * nz + c * P, J + c * (nz + P) + nz, P * sizeof *out);
     }
-    if (status != CLS_OK) cls_graph_status(s->g, error);
+    if (status != CLS_OK) (void)cls_graph_status(s->g, error);
     if (status == CLS_OK)
         status = cls_program_create(s->g, n_in, inputs, ny, out, &o->output, error);
     if (status == CLS_OK)

@@ -136,7 +136,7 @@ static int is_homogeneous(const clsi_residual *r, const cls_node *y, cls_node *z
         if (us->trunk > 0 && i >= r->n && i < r->n + r->m) continue;
         cls_node constant = y[i];
         for (size_t k = 0; k < us->n_symbols; k++)
-            cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
+            (void)cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
         if (!cls_is_constant(us->s->g, constant, 0)) return 0;
     }
     return 1;

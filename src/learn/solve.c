@@ -47,17 +47,64 @@ cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, s
 
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
-static cls_status fold_rows(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+/* Rows of the windows [first, last). */
+static cls_status fold_rows(clsi_lesson *w, clsi_lsq *q, size_t first, size_t last, double *A,
+                            double *b) {
     size_t n = w->points->n_training, E = w->residual->n_equations;
     cls_status status = CLS_OK;
-    for (size_t at = 0; at < n && status == CLS_OK; at += BLOCK) {
-        size_t count = (n - at < BLOCK ? n - at : BLOCK) * E;
+    for (size_t at = first; at < last && status == CLS_OK; at += BLOCK) {
+        size_t count = (last - at < BLOCK ? last - at : BLOCK) * E;
         status = clsi_residual_rows(w->residual, NULL, at * E, count, NULL, b, A);
         for (size_t k = 0; k < count; k++) b[k] = -b[k];
         if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
         if (status == CLS_OK && tell(w, "rows", at + count / E, n, NAN))
             status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
     }
+    return status;
+}
+
+/* The windows are cut into parts, each with a triangle of its own, which are joined in a fixed tree:
+ * so a team shares them and the bits do not change. Their number depends on the problem alone. To
+ * join one costs as much as two rows for each parameter; all of them stay in memory together. */
+enum { ROWS_OF_A_PART = 32, MOST_PARTS = 1024 };
+static const double MOST_NUMBERS = 16e6;
+
+static size_t count_parts(double rows, size_t P) {
+    double p = (double)P + 1, parts = fmin(rows / (ROWS_OF_A_PART * p), MOST_NUMBERS / (p * p));
+    return parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : (size_t)parts;
+}
+
+static int is_mine(const clsi_lesson *w, const char *what, size_t part, size_t n) {
+    const cls_team *team = w->o->team;
+    return !team || team->mine(team->owner, what, part, n);
+}
+
+static cls_status share_parts(clsi_lesson *w, size_t n, size_t size, double *parts) {
+    const cls_team *team = w->o->team;
+    if (!team) return CLS_OK;
+    char *identity = clsi_lesson_identity(w, "rows");
+    if (!identity) return clsi_no_memory(w->error);
+    cls_status status =
+        team->share(team->owner, "rows", identity, n, size * sizeof *parts, parts, 0, w->error);
+    free(identity);
+    return status;
+}
+
+static cls_status fold_parts(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+    size_t n = w->points->n_training, size = clsi_lsq_part_size(q);
+    size_t count = count_parts((double)n * (double)w->residual->n_equations, w->unknowns->n_theta);
+    double *parts = clsi_calloc(count * size, sizeof *parts);
+    cls_status status = parts ? CLS_OK : clsi_no_memory(w->error);
+    for (size_t k = 0; k < count && status == CLS_OK; k++) {
+        if (!is_mine(w, "rows", k, count)) continue;
+        status =
+            fold_rows(w, q, cls_team_first(k, count, n), cls_team_first(k + 1, count, n), A, b);
+        if (status == CLS_OK) clsi_lsq_take(q, parts + k * size);
+    }
+    status = cls_team_agree(w->o->team, status, w->error);
+    if (status == CLS_OK) status = share_parts(w, count, size, parts);
+    if (status == CLS_OK) clsi_lsq_join(q, count, parts);
+    free(parts);
     return status;
 }
 
@@ -72,7 +119,7 @@ static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const 
                            "the %zu anchors contradict each other in these fields: no parameters "
                            "meet all of them; remove one, or take larger fields",
                            clsi_anchors_count(w->anchors));
-    if (status == CLS_OK) status = fold_rows(w, q, A, b);
+    if (status == CLS_OK) status = fold_parts(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
         status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
@@ -451,6 +498,10 @@ static cls_status start_by_midpoints(clsi_lesson *w) {
 static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimizer) {
     clsi_problem problem;
     const cls_learn_options *o = w->o;
+    const cls_team *team = o->team; /* one that cannot iterate says so before the work */
+    cls_status able =
+        team ? team->share(team->owner, "iterations", NULL, 0, 0, NULL, 0, w->error) : CLS_OK;
+    if (able != CLS_OK) return able;
     char *what = clsi_lesson_identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
     w->residual->scale_free = w->info->normalised;

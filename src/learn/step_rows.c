@@ -52,7 +52,7 @@ static cls_status compile_values(clsi_step_rows *s, const clsi_step *st, const c
     if (k) status = cls_jacobian(st->g, k, st->residual, k, st->unknown, out + E + k);
     if (k && status == CLS_OK)
         status = cls_jacobian(st->g, E, st->row, k, st->unknown, out + E + k + k * k);
-    if (status != CLS_OK) cls_graph_status(st->g, error);
+    if (status != CLS_OK) (void)cls_graph_status(st->g, error);
     if (status == CLS_OK)
         status = clsi_program_create_open(st->g, learned, before, before + k, inputs, n, n, out,
                                           &s->values, error);
@@ -86,7 +86,7 @@ static cls_status compile_reverse(clsi_step_rows *s, const clsi_step *st, const 
         sum = cls_add(g, sum, cls_mul(g, inputs[at + i], of));
     }
     cls_status status = cls_gradient(g, sum, s->P, theta, slopes);
-    if (status != CLS_OK) cls_graph_status(g, error);
+    if (status != CLS_OK) (void)cls_graph_status(g, error);
     if (status == CLS_OK) s->affine = s->affine && is_affine(s, st, theta, slopes);
     if (status == CLS_OK)
         status = clsi_program_create_open(g, (clsi_parameters){2 * s->nz + 2, s->P}, n_in, n_in,

@@ -98,7 +98,7 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     size_t all = n;
     void *owner = NULL;
     cls_status status = given ? clsi_model_fill(given, list, &all, &owner) : CLS_OK;
-    if (status != CLS_OK) clsi_no_memory(error);
+    if (status != CLS_OK) (void)clsi_no_memory(error);
     if (status == CLS_OK)
         status = clsi_system_parse_with(system->text, system->name, set, all, list, 1, out, error);
     if (status == CLS_OK) status = clsi_replacements_used(system, n, list, error);
@@ -375,7 +375,7 @@ int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error)
         if (u->kind != CLSI_PART_LET && u->kind != CLSI_PART_FORMULA) continue;
         for (size_t i = 0; i < plain.d; i++) plain.half[i] = 1;
         if (clsi_learned_inputs(&plain, us->s, x) != CLS_OK) {
-            clsi_no_memory(error);
+            (void)clsi_no_memory(error);
             return 1;
         }
         for (size_t i = 0; i < plain.d; i++)

@@ -7,9 +7,9 @@
  * name; a formula in it that does not parse is told as one of a system file would be.
  * docs/model-format.md has every field. */
 #include "base/base.h"
+#include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 static json_t *numbers(size_t n, const double *values) {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real(values[i]));
+    for (size_t i = 0; i < n; i++) clsi_json_add(&list, json_real(values[i]));
     return list;
 }
 
@@ -30,22 +30,22 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 
 static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
-    for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
+    for (size_t i = 0; i < l->d; i++) clsi_json_add(&inputs, json_string(l->input[i]));
     json_t *all = json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f}", "part", l->part,
                             "slot", (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs,
                             "center", numbers(l->d, l->center), "half", numbers(l->d, l->half),
                             "low", numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale",
                             l->scale, "floor", l->floor);
-    if (l->square) json_object_set_new(all, "square", json_true());
-    if (l->exponential) json_object_set_new(all, "exponential", json_true());
-    if (l->form) json_object_set_new(all, "form", json_string(forms[l->form]));
-    if (l->trunk > 0) json_object_set_new(all, "trunk", json_real(l->trunk));
+    if (l->square) clsi_json_put(&all, "square", json_true());
+    if (l->exponential) clsi_json_put(&all, "exponential", json_true());
+    if (l->form) clsi_json_put(&all, "form", json_string(forms[l->form]));
+    if (l->trunk > 0) clsi_json_put(&all, "trunk", json_real(l->trunk));
     return all;
 }
 
 char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, learned_json(&learned[i]));
+    for (size_t i = 0; i < n; i++) clsi_json_add(&list, learned_json(&learned[i]));
     char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(list);
     return text;
@@ -54,7 +54,7 @@ char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
 static char *describe_set(const cls_model *m) {
     json_t *values = json_object();
     for (size_t i = 0; i < m->n_set; i++)
-        json_object_set_new(values, m->set_names[i], json_real(m->set_values[i]));
+        clsi_json_put(&values, m->set_names[i], json_real(m->set_values[i]));
     char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(values);
     return text;

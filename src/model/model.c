@@ -320,6 +320,36 @@ static cls_node put_parameter(void *owner, const cls_system *s, clsi_part_kind k
     return clsi_model_symbol(s, ((const open_parameter *)owner)->theta);
 }
 
+/* A parameter that stays a symbol: its own. */
+static cls_node keep_parameter(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    (void)kind;
+    (void)j;
+    return cls_symbol(s->g, (const char *)owner);
+}
+
+cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
+                                const cls_assignments *set, size_t n_free, char *const *names,
+                                cls_system **out, cls_error *error) {
+    size_t most = m ? m->n_learned : 0, n = 0;
+    *out = NULL;
+    if (m && m->given) return clsi_fail(error, CLS_USAGE, "parts are still being learned");
+    place *places = clsi_calloc(most + 1, sizeof *places);
+    clsi_replacement *list = clsi_calloc(most + n_free + 1, sizeof *list);
+    cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK && m) add_places(m, 0, 0, places, list, &n);
+    for (size_t i = 0; i < n_free && status == CLS_OK; i++)
+        list[n + i] = (clsi_replacement){names[i], keep_parameter, names[i], 0};
+    if (status == CLS_OK)
+        status = clsi_system_parse_with(m ? m->text : cls_system_text(from), cls_system_name(from),
+                                        set, n + n_free, list, 1, out, error);
+    if (status == CLS_OK)
+        status = clsi_form_create(*out, &(*out)->bound, NULL, &(*out)->form, error);
+    if (status != CLS_OK) cls_system_free(out);
+    free(places);
+    free(list);
+    return status;
+}
+
 /* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
  * it is a skeleton. */
 static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {

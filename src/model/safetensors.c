@@ -234,7 +234,7 @@ static cls_status read_header(reader *r) {
     if (r->data_size > DATA_LIMIT)
         return refuse(r, "%" PRIu64 " bytes of numbers, expected at most %" PRIu64, r->data_size,
                       DATA_LIMIT);
-    char *text = malloc((size_t)length);
+    char *text = clsi_malloc((size_t)length);
     if (!text) return clsi_no_memory(r->error);
     status = read_exactly(r, text, (size_t)length);
     if (!status) status = parse_header(r, text, (size_t)length);

@@ -86,6 +86,13 @@ cls_status clsi_lsq_create(size_t unknowns, size_t n_constraints, const double *
 /* Adds rows: A (count, unknowns) row-major, b (count). A is overwritten. Blocks in the same order
  * give the same bits. */
 cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_error *error);
+/* What the rows so far come to, as a part of clsi_lsq_part_size numbers that does not grow with
+ * them; q is empty afterwards. */
+size_t clsi_lsq_part_size(const clsi_lsq *q);
+void clsi_lsq_take(clsi_lsq *q, double *part);
+/* q gets the rows of all parts (count, part size), joined in a binary tree of their numbers: the same
+ * bits whoever made them. The parts are overwritten. */
+void clsi_lsq_join(clsi_lsq *q, size_t count, double *parts);
 /* rcond: singular values below rcond * largest count as zero (1e-12 is usual); the solution is the
  * one of least (column-scaled) norm among the equally good ones. Optional inequalities E x >= e
  * (n_inequalities rows) by an active-set method with a KKT certificate (residual returned in *kkt,

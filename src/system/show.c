@@ -338,7 +338,7 @@ static void put_definition(page *p, cls_node symbol, cls_node value) {
 static cls_node with_entropy(const cls_system *s, cls_node a) {
     size_t n = s->n + s->m;
     if (s->has_entropy)
-        cls_substitute(s->g, 1, &a, n, s->dS, s->entropy_slope + s->nq + n + s->nq, &a);
+        (void)cls_substitute(s->g, 1, &a, n, s->dS, s->entropy_slope + s->nq + n + s->nq, &a);
     return a;
 }
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 500 };
+enum { MAX_COLUMNS = 1000000 };
 
 /* [NAME =] in front of a formula: the length of NAME, or 0; the cursor moves behind the `=`. */
 size_t clsi_optional_name(const clsi_reader *r, clsi_cursor *c, size_t *where) {
