@@ -123,12 +123,18 @@ void clsi_weigh_balances(clsi_residual *r) {
         double v = p->z[s->nq * p->n + k];
         motion += v * v / (double)p->n;
     }
-    if (!(heat > 0)) return; /* no entropy changes: balances say T 0 = heat */
+    double largest = 0, length = p->time[p->window[0] + 1] - p->time[p->window[0]];
+    for (size_t k = 0; k < s->m * p->n_data; k++)
+        largest = fmax(largest, fabs(p->z[(s->nq + s->n + k / p->n_data) * p->n + k % p->n_data]));
+    if (!(sqrt(heat) > 1e-9 * largest / length)) { /* round-off: no entropy changes */
+        memset(r->heat, 0, s->m * p->n * sizeof *r->heat);
+        return;
+    }
     double unit = motion > 0 ? sqrt(heat) / motion : 1;
     for (size_t w = 0; w < p->n_windows; w++) {
         size_t at[CLSI_MOST_WIDTH];
         clsi_window_points(p, w, at);
-        double length = p->time[at[p->width - 1]] - p->time[at[0]];
+        length = p->time[at[p->width - 1]] - p->time[at[0]];
         double weight = unit / length / sqrt(square_of_rates(r, w) + 0.01 * heat);
         for (size_t e = 0; e < r->n_equations; e++) {
             int balance = r->step ? clsi_step_rows_state(r->step, e) >= s->nq + s->n

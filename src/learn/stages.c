@@ -349,9 +349,13 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     double mean = spread > 1e-9 * fabs(found.mean) ? 2 * (found.mean - found.low) : 1;
     if (found.low > 0 && isfinite(error)) mean = found.mean; /* doubtful, but possible */
-    m->d[*n] = mean;
+    for (int tries = 0; tries < 8 && status == CLS_OK;
+         tries++) { /* other shapes may come with it */
+        m->d[*n] = mean = tries ? 2 * mean : mean;
+        status = solve(g, m->q, *n + 1, m->C, m->d, theta);
+        if (status == CLS_OK && clsi_temperatures_at(t, theta, root, m->kept).low > 0) break;
+    }
     ++*n;
-    status = solve(g, m->q, *n, m->C, m->d, theta);
     clsi_lesson_note(w,
                      "temperature %s: the data cannot tell its origin (mean %.3g +- %.2g): a mean "
                      "of %.4g was taken; `anchor d E / d S = ... at ...` sets another",
