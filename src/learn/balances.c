@@ -253,11 +253,31 @@ void clsi_temperatures_all(const clsi_temperatures *t, const double *theta, size
     for (size_t i = 0; i < t->r->m; i++) T[i * stride] = t->out[i];
 }
 
+/* row += dT_i/dtheta where the program ran last. */
+static void add_row(const clsi_temperatures *t, size_t i, size_t k, double *row) {
+    const clsi_unknowns *us = t->r->unknowns;
+    for (size_t u = 0; u < us->n; u++) {
+        const clsi_learned *l = &us->list[u].learned;
+        const double *slope = t->out + t->r->m + i * us->n_symbols + us->list[u].symbol;
+        if (us->list[u].late) continue;
+        l->field->kind->rows(l->field, NULL, 1, us->list[u].x + k * l->d, slope, slope + 1, 0,
+                             row + l->offset, t->scratch);
+    }
+}
+
+double clsi_temperatures_row(const clsi_temperatures *t, const double *theta, size_t i, size_t k,
+                             double *row) {
+    run(t, theta, k);
+    memset(row, 0, t->r->unknowns->n_theta * sizeof *row);
+    add_row(t, i, k, row);
+    return t->out[i];
+}
+
 clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta, size_t root,
                                  double *row) {
     const clsi_points *p = t->r->points;
     const clsi_unknowns *us = t->r->unknowns;
-    size_t K = us->n_symbols, m = t->r->m, count = 0;
+    size_t m = t->r->m, count = 0;
     clsi_warmth found = {INFINITY, 0, -INFINITY};
     memset(row, 0, us->n_theta * sizeof *row);
     for (size_t k = 0; k < p->n_data; k += t->stride) {
@@ -268,13 +288,7 @@ clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta
             found.mean += t->out[i];
             found.low = fmin(found.low, t->out[i]);
             found.high = fmax(found.high, t->out[i]);
-            for (size_t u = 0; u < us->n; u++) {
-                const clsi_learned *l = &us->list[u].learned;
-                const double *slope = t->out + m + i * K + us->list[u].symbol;
-                if (us->list[u].late) continue;
-                l->field->kind->rows(l->field, NULL, 1, us->list[u].x + k * l->d, slope, slope + 1,
-                                     0, row + l->offset, t->scratch);
-            }
+            add_row(t, i, k, row);
         }
     }
     found.mean /= (double)count;
