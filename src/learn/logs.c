@@ -92,6 +92,9 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
         size_t j = u->of ? s->nq : coordinate_of(s, l->input[i]);
         int is_log = strncmp(l->input[i], "log(", 4) == 0;
         if (is_log || !is_length(s, x[i])) continue;
+        if (j < s->nq && isfinite(s->coordinate[j].low) && isfinite(s->coordinate[j].high) &&
+            s->formalism == CLS_THERMAL_LAGRANGIAN)
+            continue; /* one input becomes two: worth it where temperatures are hidden too */
         if (cls_depends(s->g, x[i], s->m, s->T)) { /* hidden ones have no values yet */
             if (!is_temperature(s, l->input[i])) continue;
         } else {
