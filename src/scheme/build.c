@@ -339,7 +339,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
                             cls_error *error) {
     cls_status status = clsi_step_build(s, scheme, 0, out, error);
     if (status == CLS_OK) status = clsi_step_presolve(*out, error);
-    if (status == CLS_OK && scheme->carries) status = owe(*out, error);
+    if (status == CLS_OK) status = owe(*out, error);
     if (status != CLS_OK) clsi_step_free(out);
     return status;
 }
