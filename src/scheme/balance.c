@@ -120,7 +120,9 @@ void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flo
     cls_graph *g = st->g;
     size_t m = st->m, found = 0;
     for (size_t k = 0; k < m * m; k++) found += !cls_is_constant(g, flows->kappa[k], 0);
-    if (st->z1 || !found) return; /* between given states there is nothing to settle */
+    /* between given states there is nothing to settle; a stage backwards from equal temperatures has
+     * no end */
+    if (st->z1 || st->composed || !found) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);

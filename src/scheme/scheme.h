@@ -47,6 +47,7 @@ typedef struct clsi_step {
     clsi_point *points; /* the same for points */
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
+    int composed;       /* stages of the scheme go to and fro */
     int exhausted;      /* the slab or the unknowns ran out: an error of clsi_step_create */
     /* Between two given states (between.c), else NULL: the unknowns are those that z0 and z1 do not
      * give, and what z1 has to satisfy are rows. */

@@ -32,9 +32,9 @@ struct cls_simulator {
     double h;                   /* the present step: options.h, or shorter (cls_simulator_go) */
     uint64_t first;             /* the time is t0 + (steps - first) h */
     double t0, defect, step_entropy, energy_scale;
-    double highest;             /* the highest entropy since the start */
-    double largest_size;        /* and the largest size of its terms */
-    double scale[CLSI_SCALES];  /* the largest where they were looked at since the start */
+    double highest;            /* the highest entropy since the start */
+    double largest_size;       /* and the largest size of its terms */
+    double scale[CLSI_SCALES]; /* the largest where they were looked at since the start */
     uint64_t steps;
     int paper_pending;   /* the paper's first step is still to be made */
     double *block;       /* everything below is carved from here */

@@ -87,7 +87,8 @@ static void terms_of(const cls_graph *g, cls_node sum, terms *list) {
     list->n = 0;
     terms_push(list, sum);
     for (size_t i = 0; i < list->n; i++)
-        for (size_t j = 0; is_sum(g, list->node[i]) && j < cls_node_arg_count(g, list->node[i]); j++)
+        for (size_t j = 0; is_sum(g, list->node[i]) && j < cls_node_arg_count(g, list->node[i]);
+             j++)
             terms_push(list, cls_node_arg(g, list->node[i], j));
 }
 

@@ -51,10 +51,10 @@ void clsi_stepper_free(clsi_stepper **stepper);
 
 /* What round-off is measured by at a state (the program `scale`). */
 enum {
-    CLSI_SCALE_ENERGY,         /* the largest additive term of the energy */
-    CLSI_SCALE_ENERGY_SLOPES,  /* sum |z_i dE/dz_i|: times half an epsilon, what rounding z does to E */
+    CLSI_SCALE_ENERGY,        /* the largest additive term of the energy */
+    CLSI_SCALE_ENERGY_SLOPES, /* sum |z_i dE/dz_i|: times half an epsilon, what rounding z does to E */
     CLSI_SCALE_ENTROPY_SLOPES, /* the same for the entropy */
-    CLSI_SCALE_POWER,          /* of the forces that have a potential, where there is no heat; else 0 */
+    CLSI_SCALE_POWER, /* of the forces that have a potential, where there is no heat; else 0 */
     CLSI_SCALES
 };
 
@@ -69,6 +69,7 @@ enum {
                "exceeds the energy itself")                                                        \
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
     X(FALLING, "the entropy falls over every step down to round-off")                              \
+    X(COLD, "a temperature became zero")                                                           \
     X(LOST, "the step cannot be solved well enough to keep the energy")                            \
     X(ENDLESS, "the accuracy asked for needs more internal steps than max_internal allows")
 

@@ -147,8 +147,8 @@ static void stiff_exchange_settles(void **unused) {
             o.h = 10;
             if (cls_system_start(s, NULL, start, &error) ||
                 cls_simulator_create(s, &o, &sim, &error) ||
-                cls_simulator_start(sim, 0, start, &error) || cls_simulator_advance(sim, 20, &error) ||
-                cls_simulator_row(sim, row, &error))
+                cls_simulator_start(sim, 0, start, &error) ||
+                cls_simulator_advance(sim, 20, &error) || cls_simulator_row(sim, row, &error))
                 fail_msg("%s", error.message);
             for (size_t c = 0; c < cls_system_column_count(s); c++)
                 if (cls_system_column(s, c)[0] == 'T') T[cls_system_column(s, c)[1] - '1'] = row[c];
