@@ -6,6 +6,7 @@
 #include "expr/program.h"
 #include "simulate/host.h"
 #include "system/dense.h"
+#include <clausius/options.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,33 @@ cls_simulate_options cls_simulate_defaults(void) {
                                   .accuracy = 1e-9,
                                   .max_internal = 1000000};
 }
+
+#define AT(field) offsetof(cls_simulate_options, field)
+const cls_option *cls_simulate_option_table(size_t *n) {
+    static const cls_option table[] = {
+        {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, "NAME", 0, 0,
+         "the scheme (see `clausius schemes`); else the system's default"},
+        {"h", CLS_OPTION_REAL, AT(h), 0, 0, INFINITY, NULL, "H", 0, 0,
+         "the step; else the system's"},
+        {"tolerance", CLS_OPTION_REAL, AT(tolerance), 1e-14, 0, 1e-2, NULL, "X", 0, 0,
+         "where Newton stops (relative update); for bdf its relative tolerance"},
+        {"max-iterations", CLS_OPTION_INT, AT(max_iterations), 50, 1, 1e6, NULL, NULL, 0, 0,
+         "of Newton in a step"},
+        {"max-halvings", CLS_OPTION_INT, AT(max_halvings), 10, 0, 60, NULL, NULL, 0, 0,
+         "a step that Newton cannot solve is split in halves up to this often"},
+        {"first-step", CLS_OPTION_CHOICE, AT(first_step), 0, 0, 1, "momentum, paper", "KIND", 0, 0,
+         "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
+        {"reference-tolerance", CLS_OPTION_REAL, AT(reference_tolerance), 1e-15, 0, 1, NULL, NULL,
+         0, 0, "relative tolerance of bdf"},
+        {"accuracy", CLS_OPTION_REAL, AT(accuracy), 1e-9, 1e-13, 0.1, NULL, "X", 0, 0,
+         "local error that an adaptive scheme allows, relative; else 1e-9"},
+        {"max-internal", CLS_OPTION_UINT64, AT(max_internal), 1e6, 1, 0x1p53, NULL, NULL, 0, 0,
+         "internal steps of an adaptive scheme in a step"},
+    };
+    *n = sizeof table / sizeof *table;
+    return table;
+}
+#undef AT
 
 /* ---- creation ---- */
 

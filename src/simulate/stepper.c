@@ -10,6 +10,7 @@ typedef struct compiler {
     clsi_stepper *sp;
     clsi_step *st;
     const cls_node *symbols; /* free ones */
+    int settable;            /* they may change from run to run */
     cls_node *inputs;        /* base, unknowns */
     cls_node *outputs;       /* room for the largest program */
     cls_error *error;
@@ -17,7 +18,8 @@ typedef struct compiler {
 
 static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
                           cls_program **out) {
-    clsi_parameters free = {c->sp->first_free, c->sp->n_free};
+    /* learned ones are set for many runs, those that may change are read like any input */
+    clsi_parameters free = {c->sp->first_free, c->settable ? 0 : c->sp->n_free};
     cls_status status = clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs,
                                                  n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
@@ -159,7 +161,7 @@ static cls_status compile_monitor(compiler *c) {
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return cls_graph_status(g, c->error);
     }
-    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu, c->inputs,
+    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs,
                                            CLSI_MONITOR_INVARIANTS + s->n_invariants, c->outputs,
                                            &sp->monitor, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
@@ -178,8 +180,8 @@ static cls_status compile_scale(compiler *c) {
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
     if (status != CLS_OK) return cls_graph_status(g, c->error);
-    status = cls_program_create(g, f->nz + 2 + c->sp->nu, c->inputs, CLSI_SCALES, to, &c->sp->scale,
-                                c->error);
+    status = cls_program_create(g, f->nz + 2 + c->sp->nu + c->sp->n_free, c->inputs, CLSI_SCALES,
+                                to, &c->sp->scale, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(c->sp->scale);
     return status;
 }
@@ -191,8 +193,10 @@ static cls_status compile_all(compiler *c) {
     c->inputs[sp->nz] = cls_symbol(sp->s->g, "received'");
     c->inputs[sp->nz + 1] = sp->s->t;
     for (size_t k = 0; k < sp->nu; k++) c->inputs[sp->nz + 2 + k] = sp->s->u[k];
-    cls_status status = sp->n_free ? CLS_OK : compile_monitor(c);
-    if (status == CLS_OK && !sp->n_free) status = compile_scale(c);
+    for (size_t k = 0; k < sp->n_free; k++) c->inputs[sp->nz + 2 + sp->nu + k] = c->symbols[k];
+    int measured = !sp->n_free || c->settable;
+    cls_status status = measured ? compile_monitor(c) : CLS_OK;
+    if (status == CLS_OK && measured) status = compile_scale(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
@@ -215,7 +219,7 @@ static cls_status compile_all(compiler *c) {
     return status;
 }
 
-static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols,
+static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols, int settable,
                          cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
     sp->n_owed = st ? st->n_owed : 0;
@@ -229,6 +233,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     compiler c = {sp,
                   st,
                   symbols,
+                  settable,
                   clsi_calloc(sp->n_base + k, sizeof(cls_node)),
                   clsi_calloc(room, sizeof(cls_node)),
                   error};
@@ -238,21 +243,21 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
         if (st) memcpy(sp->of_state, st->of_state, k * sizeof *sp->of_state);
         status = compile_all(&c);
     } else {
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
     }
     free(c.inputs);
     free(c.outputs);
     return status;
 }
 
-static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int books,
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
                              size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error);
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 1, 0, NULL, out, &st, error);
+    cls_status status = create_any(s, options, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -260,10 +265,19 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
-    return create_any(s, options, 0, n_free, symbols, out, step, error);
+    return create_any(s, options, 1, n_free, symbols, out, step, error);
 }
 
-static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int books,
+cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
+                                        size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                                        cls_error *error) {
+    clsi_step *st;
+    cls_status status = create_any(s, options, 0, n_free, symbols, out, &st, error);
+    clsi_step_free(&st);
+    return status;
+}
+
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
                              size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error) {
     *out = NULL;
@@ -284,10 +298,10 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->options = *options;
     sp->options.scheme = sp->scheme->info.name;
     sp->n_free = n_free;
-    sp->books = books;
+    sp->books = !open;
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
-    if (status == CLS_OK) status = create(sp, st, symbols, error);
+    if (status == CLS_OK) status = create(sp, st, symbols, !open, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;

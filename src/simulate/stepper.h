@@ -19,7 +19,7 @@ typedef struct clsi_stepper {
         *residual; /* base | unknowns -> r (k), quantities that must be positive; then J (k, k) */
     cls_program *next;  /* base | unknowns -> z1, gains of the accounts */
     cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
-    /* NULL when there are free symbols: */
+    /* NULL when there are free symbols that are learned: */
     cls_program *monitor; /* z, received, t, inputs -> energy - received, mean of 1/T, entropy of
                              the system, invariants */
     cls_program *scale;   /* z, received, t, inputs -> CLSI_SCALES numbers */
@@ -47,6 +47,11 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error);
+/* For a step that leaves (src/export): symbols are parameters that may change. All programs read
+ * them, monitor and scale behind the inputs; simulators cannot have such a stepper. */
+cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
+                                        size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                                        cls_error *error);
 void clsi_stepper_free(clsi_stepper **stepper);
 
 /* What round-off is measured by at a state (the program `scale`). */

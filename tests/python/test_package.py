@@ -106,7 +106,7 @@ def test_keywords_are_those_of_the_tables():
     import inspect
 
     names = inspect.signature(cl.learn).parameters
-    for name, kind, default, doc in _core.options()["learn"]:
+    for name, kind, default, doc, words in _core.options()["learn"]:
         assert names[name].default == default and doc in cl.learn.__doc__
     assert "field" in inspect.signature(cl.System.learn).parameters
 
@@ -283,6 +283,14 @@ def test_leaving(model, truth, tmp_path):
     found = model.export_c(tmp_path / "c")
     assert found["files"] == len(list((tmp_path / "c").iterdir())) and found["scheme"] == "discrete-gradient"
     model.export_js(tmp_path / "m.mjs")
+    fmu = model.export_fmu(tmp_path / "m.fmu", fmi=3, parameters="none")
+    import zipfile
+    assert "sources/buildDescription.xml" in zipfile.ZipFile(tmp_path / "m.fmu").namelist() and fmu["files"] >= 6
+    with pytest.raises(ValueError, match="fmi is 2 or 3"):
+        model.export_fmu(tmp_path / "n.fmu", fmi=4)
+    with pytest.raises(cl.UsageError, match="no platform"):
+        model.export_fmu(tmp_path / "n.fmu", platforms=["amiga"])
+    assert not (tmp_path / "n.fmu").exists()
     model.report(tmp_path / "page.html", truth)
     assert "<html" in (tmp_path / "page.html").read_text()[:500]
 
