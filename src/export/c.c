@@ -119,11 +119,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
         e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
-<<<<<<< HEAD
-        2 * e->n_state, sp->nz + 2 + sp->nu,
-=======
         2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
->>>>>>> main
         (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one,
         at_least(sp->nu, 1), at_least(e->n_parameters, 1), stages, e->prefix, e->prefix, e->prefix);
 }
