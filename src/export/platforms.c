@@ -153,8 +153,9 @@ static cls_status check_names(const char *list, cls_error *error) {
         clsi_text names = {0};
         for (int k = 0; k < N_PLATFORMS; k++)
             clsi_text_printf(&names, "%s%s", k ? ", " : "", platforms[k].name);
-        clsi_fail(error, CLS_USAGE, "--platforms: '%.*s' is no platform; there are %s, and all", n,
-                  at, names.data ? names.data : "");
+        (void)clsi_fail(error, CLS_USAGE,
+                        "--platforms: '%.*s' is no platform; there are %s, and all", n, at,
+                        names.data ? names.data : "");
         clsi_text_clear(&names);
         return CLS_USAGE;
     }

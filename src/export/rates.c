@@ -162,7 +162,7 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
     out += k * k + k * nz;
     if (status == CLS_OK) status = cls_jacobian(g, nz, st->next, nz, st->z0, out);
     if (status == CLS_OK) status = cls_jacobian(g, nz, st->next, k, st->unknown, out + nz * nz);
-    if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) clsi_no_memory(error);
+    if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
         status = cls_program_create(g, sp->n_base + k, in, n_out, in + sp->n_base + k,
                                     &v->step_slope, error);

@@ -98,7 +98,7 @@ static node_data *make_data(const clsi_field *f, const double *theta,
     if (!data) return NULL;
     data->n = f->n_parameters;
     data->kernel = kernel ? kernel : net->kernel;
-    data->theta = aligned_alloc(64, packed_size(net, data->n) * sizeof *data->theta);
+    data->theta = clsi_aligned(packed_size(net, data->n) * sizeof *data->theta);
     if (!data->theta || clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
         clear_data(data);
         return NULL;
