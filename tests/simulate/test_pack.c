@@ -15,22 +15,18 @@ static void make_starts(const cls_system *s, double spread, double *starts) {
     for (size_t i = 0; i < MEMBERS; i++) {
         double *z = starts + i * n;
         assert_int_equal(cls_system_start(s, NULL, z, NULL), CLS_OK);
-        for (size_t k = 0; k < n; k++) z[k] += spread * (1 + fabs(z[k])) * cls_random_normal(&random);
+        for (size_t k = 0; k < n; k++)
+            z[k] += spread * (1 + fabs(z[k])) * cls_random_normal(&random);
     }
 }
 
 /* The rows of one member by its own simulator; 0 when it failed. */
-static int alone(const cls_system *s, const cls_simulate_options *o, const double *start,
-                 double *rows) {
-    size_t columns = cls_system_column_count(s);
-    cls_simulator *sim;
-    assert_int_equal(cls_simulator_create(s, o, &sim, NULL), CLS_OK);
+static int alone(cls_simulator *sim, size_t columns, const double *start, double *rows) {
     cls_status status = cls_simulator_start(sim, 0, start, NULL);
     for (size_t k = 0; k < ROWS && status == CLS_OK; k++) {
         if (k) status = cls_simulator_advance(sim, EVERY, NULL);
         if (status == CLS_OK) status = cls_simulator_row(sim, rows + k * columns, NULL);
     }
-    cls_simulator_free(&sim);
     return status == CLS_OK;
 }
 
@@ -45,18 +41,18 @@ static size_t compare(const cls_system *s, const char *scheme, double h, double 
     o.scheme = scheme;
     o.h = h;
     make_starts(s, spread, starts);
+    cls_simulator *sim;
+    assert_int_equal(cls_simulator_create(s, &o, &sim, NULL), CLS_OK);
+    *in_lanes = clsi_pack_applies(sim->stepper);
     for (size_t i = 0; i < MEMBERS; i++) {
-        if (!alone(s, &o, starts + i * n, one + good * size)) continue;
+        if (!alone(sim, cls_system_column_count(s), starts + i * n, one + good * size)) continue;
         memmove(starts + good * n, starts + i * n, n * sizeof *starts);
         good++;
     }
+    cls_simulator_free(&sim);
     if (good) {
-        cls_simulator *sim;
-        assert_int_equal(cls_simulator_create(s, &o, &sim, NULL), CLS_OK);
-        *in_lanes = clsi_pack_applies(sim->stepper);
-        cls_simulator_free(&sim);
-        cls_status status = cls_ensemble_run(s, &o, good, starts, (ROWS - 1) * EVERY, EVERY, 1, many,
-                                             &error);
+        cls_status status =
+            cls_ensemble_run(s, &o, good, starts, (ROWS - 1) * EVERY, EVERY, 1, many, &error);
         if (status != CLS_OK) fail_msg("%s by %s: %s", cls_system_name(s), scheme, error.message);
         if (memcmp(one, many, good * size * sizeof *one))
             fail_msg("%s by %s, h = %g: not the bits of single motions", cls_system_name(s), scheme,
@@ -77,7 +73,8 @@ static void lanes_have_the_bits_of_single_motions(void **unused) {
         for (size_t k = 0; k < cls_scheme_count(); k++) {
             const char *scheme = cls_scheme_at(k)->name;
             int in_lanes = 0;
-            if (cls_scheme_applies(scheme, s, NULL) != CLS_OK || strcmp(scheme, "bdf") == 0) continue;
+            if (cls_scheme_applies(scheme, s, NULL) != CLS_OK || strcmp(scheme, "bdf") == 0)
+                continue;
             total += compare(s, scheme, h, 0.02, &in_lanes);
             lanes += (size_t)in_lanes;
             /* steps that are split, lines that are searched, domains that are left */
