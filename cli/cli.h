@@ -158,6 +158,8 @@ void cli_format(double value, char out[32]);
 /* A JSON number, null when it is not finite. */
 json_t *cli_json_real(double value);
 /* Prints one object and a newline on stdout, and frees it. NULL means: out of memory. */
+void cli_json_begin(void); /* once, in front of all JSON */
+int cli_json_failed(void); /* found no memory at least once */
 cls_status cli_print_json(json_t *object, cls_error *error);
 
 /* ---- long work ---- */

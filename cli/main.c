@@ -3,7 +3,9 @@
  * 7 memory, 130 interrupted). */
 #include "cli.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = {
     &cli_systems, &cli_schemes, &cli_show,      &cli_simulate, &cli_learn,
@@ -84,14 +86,29 @@ static cls_status run(int argc, char **argv, const char **name, cls_error *error
     return CLS_OK;
 }
 
+/* Libraries that find no memory or no threads end the process themselves (libgomp, with 1, which
+ * would say that a check failed). Nothing was written then: files appear only when complete. */
+static int returned;
+
+static void ended_by_a_library(void) {
+    if (returned) return;
+    fputs("clausius: a library ended the program: out of memory or threads\n", stderr);
+    _exit(CLS_MEMORY);
+}
+
 int cli_main(int argc, char **argv) {
     const char *name = NULL;
     cls_error error = {0};
+    atexit(ended_by_a_library);
     if (argc < 2) {
         if (cli_is_first()) print_usage(stderr);
+        returned = 1;
         return CLS_USAGE;
     }
+    cli_json_begin();
     cls_status status = run(argc, argv, &name, &error);
+    if (status && error.status == CLS_MEMORY) status = CLS_MEMORY;
+    if (cli_json_failed()) status = cli_no_memory(&error); /* what was read may be cut short */
     if (status && error.message[0] && cli_is_first()) {
         fprintf(stderr, "clausius%s%s: ", name ? " " : "", name ? name : "");
         cli_print_shown(stderr, error.message);
@@ -102,5 +119,6 @@ int cli_main(int argc, char **argv) {
                 errno ? strerror(errno) : "");
         status = CLS_IO;
     }
+    returned = 1;
     return (int)status;
 }

@@ -95,6 +95,7 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
     /* Processes that share the work, each with the same data and options; NULL: this one alone. The
      * bits do not depend on it. */
     const cls_team *team;
@@ -113,6 +114,7 @@ typedef struct cls_learned_parameter {
     double value, error;
     double low, high; /* its bounds */
     int at_bound;
+    double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
 enum { CLS_MAX_HORIZONS = 4 };

@@ -29,7 +29,9 @@ void clsi_lesson_forget(clsi_lesson *w) {
 
 static cls_status make_unknowns(clsi_lesson *w, size_t halved) {
     clsi_unknowns_free(&w->unknowns);
-    return clsi_unknowns_create_small(w->system, w->set, w->o, w->points, halved, &w->unknowns,
+    clsi_choices choices = w->choices;
+    choices.halved = halved;
+    return clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, &w->unknowns,
                                       w->error);
 }
 

@@ -174,7 +174,7 @@ cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
-        if (l->form == CLSI_MATRIX && l->slot) continue;
+        if ((l->form == CLSI_MATRIX && l->slot) || l->exponential) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -286,11 +286,14 @@ double clsi_lesson_rollout(void *owner, const double *theta) {
     cls_system *s;
     double error = INFINITY;
     if (clsi_lesson_is_first(w)) {
-        if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK)
-            error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+        cls_status status = clsi_lesson_build(w, theta, &s, NULL);
+        if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+        if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
         cls_system_free(&s);
     }
-    return clsi_lesson_tell_all(w, error);
+    error = clsi_lesson_tell_all(w, error);
+    if (error == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
+    return error;
 }
 
 int clsi_lesson_is_first(const clsi_lesson *w) {

@@ -62,6 +62,22 @@ test_parameters_are_found_within_their_errors() {
     expect_stdout 'k .*= 4\.0.* \+- '
 }
 
+test_bands_contain_the_truth() {
+    noisy_oscillator
+    run "$CLAUSIUS" learn oscillator.clausius noisy.csv --set "gain=1" --ensemble 12 --json -o m.safetensors
+    expect_ok
+    # the scatter of the ensemble is of the size of the error
+    expect_json 'all(0.3 < p["scatter"]/p["error"] < 3 for p in d["report"]["parameters"][:2])'
+    run "$CLAUSIUS" simulate m.safetensors --bands --h 0.05 --until 5 --quiet -o bands.csv
+    expect_ok
+    awk -F, '/^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
+        { low = $at["x.low"]; high = $at["x.high"]; x = $at["x"]; rows++; if (low <= high) good++; if (high - low > 0.0005) wide++ }
+        END { exit !(rows == 101 && good == rows && wide > 50) }' bands.csv || fail "the bands are not bands"
+    run "$CLAUSIUS" simulate oscillator.clausius --set "k=4, c=0.2, gain=1" --bands --quiet
+    expect_exit 2
+    expect_stderr 'needs a model whose parameters were learned with errors'
+}
+
 test_what_was_learned_can_be_required_to_be_better() {
     noisy_oscillator
     # a column of noise: nobody predicts it
@@ -81,6 +97,41 @@ test_equal_times_are_refused_or_averaged() {
     expect_ok
     expect_stderr '1 rows .* averaged'
 }
+
+# three gases, of which some quantities are measured and others are not
+gases() {
+    cat >gases.clausius <<'END'
+system "three gas chambers, two pistons that conduct heat"
+coordinate  x, y in (0, 3)
+temperature T1, T2, T3
+parameter   d = unknown in (0, 10), k12 = unknown in (0, 10), k23 = unknown in (0, 10)
+thermal lagrangian (v.x^2 + v.y^2)/2
+    + T1*(log(x^(2/3)*T1) - 1) + T2*(log((3 - x - y)^(2/3)*T2) - 1) + T3*(log(y^(2/3)*T3) - 1)
+friction on T1: x <- -d/2*v.x
+friction on T2: x <- -d/2*v.x, y <- -d/2*v.y
+friction on T3: y <- -d/2*v.y
+heat exchange T1 <-> T2: k12
+heat exchange T2 <-> T3: k23
+start x = 1, v.x = 0, y = 1, v.y = 0, T1 = 1, T2 = 1, T3 = 1
+END
+    "$CLAUSIUS" simulate gases.clausius --set "d=0.4, k12=0.05, k23=0.1" --samples 3 --seed 7 --h 0.1 --steps 60 --scheme bdf \
+        --sample "x~U(0.7,1.3), y~U(0.7,1.3), v.x~U(-0.3,0.3), v.y~U(-0.3,0.3), T1~U(0.5,2), T2~U(0.5,2), T3~U(0.5,2)" --quiet -o all.csv
+    awk -F, -v names="trajectory,time,$1" 'BEGIN { n = split(names, a, ",") } /^#/ { next }
+        !m { for (i = 1; i <= NF; i++) at[$i] = i; m = 1 }
+        { line = $at[a[1]]; for (i = 2; i <= n; i++) line = line "," $at[a[i]]; print line }' all.csv >some.csv
+}
+
+# the hidden states are found on the way: what is measured implies them
+learn_gases() {
+    gases "$1"
+    run "$CLAUSIUS" learn gases.clausius some.csv --test 0 --json -o m.safetensors
+    expect_ok
+    expect_json 'all(abs(p["value"] - t) < 1e-3*t for p, t in zip(d["report"]["parameters"], (0.4, 0.05, 0.1)))'
+}
+
+test_a_temperature_that_nobody_measured() { learn_gases x,y,v.x,v.y,T1,T2; }
+test_motion_without_heat() { learn_gases x,y,v.x,v.y; }
+test_temperatures_without_velocities() { learn_gases x,y,T1,T2,T3; }
 
 # ---- recordings; the goals are those of the guide's table ----
 
