@@ -4,6 +4,7 @@
  * not depend on how many threads there are or who does what. When members fail, the error of the
  * one with the lowest number is reported. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "simulate/simulator.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static cls_status run_all(const job *j, int threads, cls_simulator **sims, cls_e
 cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options *options,
                             size_t n_members, const double *starts, uint64_t n_steps,
                             uint64_t every, int threads, double *rows, cls_error *error) {
+    NEED(error, system);
     if (every == 0 || n_steps % every != 0)
         return clsi_fail(error, CLS_USAGE,
                          "%llu steps cannot be divided into rows every %llu steps",
