@@ -78,6 +78,11 @@ char *cli_trim(char *text); /* without the blanks around it, in place */
 cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
                      cls_error *error);
 
+/* ---- the program ---- */
+
+/* Runs a command line and returns the exit code. */
+int cli_main(int argc, char **argv);
+
 /* ---- several processes ---- */
 
 /* The team that this process belongs to (clausius-mpi), NULL: it is alone. Set once, at the start. */

@@ -1,4 +1,4 @@
-/* clausius, the program: a table of commands, and the one place that prints failures and turns a
+/* The program behind its main (program.c, mpi/program.c): a table of commands, and the one place that prints failures and turns a
  * status into an exit code (0 ok, 1 a check failed, 2 usage, 3 data, 4 system, 5 I/O, 6 numeric,
  * 7 memory, 130 interrupted). */
 #include "cli.h"
@@ -67,6 +67,7 @@ static cls_status help_on(int argc, char **argv, cls_error *error) {
 static cls_status run(int argc, char **argv, const char **name, cls_error *error) {
     cli_arguments arguments;
     int help = 0;
+    if (!cli_is_first() && argv[1][0] == '-') return CLS_OK;
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
         return help_on(argc, argv, error);
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
@@ -76,6 +77,8 @@ static cls_status run(int argc, char **argv, const char **name, cls_error *error
     const cli_command *c = find_command(argv[1]);
     if (!c) return no_such_command(argv[1], error);
     *name = c->name;
+    /* what is not shared is done by one */
+    if (!cli_is_first() && c != &cli_simulate && c != &cli_learn) return CLS_OK;
     cls_status status = cli_parse(c, argc - 2, argv + 2, &arguments, &help, error);
     if (status) return status;
     if (!help) return c->run(&arguments, error);
@@ -93,12 +96,12 @@ static void ended_by_a_library(void) {
     _exit(CLS_MEMORY);
 }
 
-int main(int argc, char **argv) {
+int cli_main(int argc, char **argv) {
     const char *name = NULL;
     cls_error error = {0};
     atexit(ended_by_a_library);
     if (argc < 2) {
-        print_usage(stderr);
+        if (cli_is_first()) print_usage(stderr);
         returned = 1;
         return CLS_USAGE;
     }
@@ -106,7 +109,7 @@ int main(int argc, char **argv) {
     cls_status status = run(argc, argv, &name, &error);
     if (status && error.status == CLS_MEMORY) status = CLS_MEMORY;
     if (cli_json_failed()) status = cli_no_memory(&error); /* what was read may be cut short */
-    if (status && error.message[0]) {
+    if (status && error.message[0] && cli_is_first()) {
         fprintf(stderr, "clausius%s%s: ", name ? " " : "", name ? name : "");
         cli_print_shown(stderr, error.message);
     }

@@ -241,9 +241,10 @@ size_t clsi_temperatures_root(const clsi_temperatures *t, size_t i) {
     return t->root[i];
 }
 
-double clsi_temperature(const clsi_temperatures *t, const double *theta, size_t i, size_t k) {
+void clsi_temperatures_all(const clsi_temperatures *t, const double *theta, size_t k, size_t stride,
+                           double *T) {
     run(t, theta, k);
-    return t->out[i];
+    for (size_t i = 0; i < t->r->m; i++) T[i * stride] = t->out[i];
 }
 
 clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta, size_t root,

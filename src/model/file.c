@@ -39,6 +39,7 @@ static json_t *learned_json(const clsi_learned *l) {
                             "low", numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale",
                             l->scale, "floor", l->floor);
     if (l->square) clsi_json_put(&all, "square", json_true());
+    if (l->exponential) clsi_json_put(&all, "exponential", json_true());
     if (l->form) clsi_json_put(&all, "form", json_string(forms[l->form]));
     if (l->trunk > 0) clsi_json_put(&all, "trunk", json_real(l->trunk));
     return all;
@@ -112,10 +113,10 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
     const char *part = NULL, *spec = NULL, *form = NULL;
     json_t *inputs = NULL, *center = NULL, *half = NULL;
     json_int_t slot = 0;
-    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b, s?s, s?F}", "part", &part,
-                    "slot", &slot, "field", &spec, "inputs", &inputs, "center", &center, "half",
-                    &half, "scale", &l->scale, "floor", &l->floor, "square", &l->square, "form",
-                    &form, "trunk", &l->trunk) != 0)
+    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b, s?b, s?s, s?F}", "part",
+                    &part, "slot", &slot, "field", &spec, "inputs", &inputs, "center", &center,
+                    "half", &half, "scale", &l->scale, "floor", &l->floor, "square", &l->square,
+                    "exponential", &l->exponential, "form", &form, "trunk", &l->trunk) != 0)
         return bad(path, "a learned part lacks something", error);
     size_t known = 0;
     while (form && known < N_FORMS && strcmp(form, forms[known]) != 0) known++;
@@ -269,7 +270,7 @@ int clsi_has_range(const clsi_learned *l, size_t k) {
 static void tell_terms(const cls_model *m, const clsi_learned *l, clsi_text *t) {
     static const char begin[] = "terms(";
     const char *at = l->field->spec;
-    if (strncmp(at, begin, sizeof begin - 1) != 0 || l->square) return;
+    if (strncmp(at, begin, sizeof begin - 1) != 0 || l->square || l->exponential) return;
     at += sizeof begin - 1;
     for (size_t i = 0; i < l->field->n_parameters; i++) {
         size_t length = strcspn(at, ";"), last = at[length] == '\0', blanks = strspn(at, " ");
@@ -313,7 +314,9 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
         const clsi_learned *l = &m->learned[i];
         clsi_text_printf(&t, "  %s = %s, %zu parameters%s", l->part, l->field->spec,
                          l->field->n_parameters,
-                         l->floor > 0 || l->square ? ", positive by form" : "");
+                         l->exponential              ? ", of the logarithm"
+                         : l->floor > 0 || l->square ? ", positive by form"
+                                                     : "");
         clsi_learned_tell_convex(l, &t);
         clsi_text_append(&t, "\n");
         tell_terms(m, l, &t);
