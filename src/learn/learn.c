@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "base/options.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
@@ -229,6 +230,9 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
                      const cls_table *const *tables, const char *const *names,
                      const cls_learn_options *options, cls_model **out, cls_learn_info *info,
                      cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     *out = NULL;
     *info = (cls_learn_info){0};
     cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);

@@ -225,6 +225,7 @@ static cls_status report_parameters(measured *w, int unseen) {
 }
 
 void cls_learn_report_free(cls_learn_report **report) {
+    if (!report) return;
     cls_learn_report *r = *report;
     if (!r) return;
     for (size_t i = 0; i < r->n_parameters; i++) free(r->parameters[i].name);
