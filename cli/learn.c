@@ -38,11 +38,11 @@ typedef struct lesson {
 static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"};
 
 static cls_status read_loss(lesson *l, cls_error *error) {
-    static const char *const losses[] = {"residual", "shooting", "derivative"};
+    static const char *const losses[] = {"residual", "shooting", "derivative", "multiple-shooting"};
     const char *name = l->options.loss = cli_value(l->a, "loss");
-    for (size_t i = 0; i < 3 && name; i++)
+    for (size_t i = 0; i < 4 && name; i++)
         if (!strcmp(losses[i], name)) return CLS_OK;
-    return name ? cli_unknown(error, CLS_USAGE, "loss", name, 3, losses) : CLS_OK;
+    return name ? cli_unknown(error, CLS_USAGE, "loss", name, 4, losses) : CLS_OK;
 }
 
 static cls_status read_optimizer(lesson *l, cls_error *error) {
@@ -399,7 +399,14 @@ static const measure *measure_of(const char *loss) {
 
 static void print_recordings(const lesson *l) {
     const cls_learn_info *i = &l->info;
-    fprintf(stderr, "the unknown parameters learned of %s\n", l->a->words[0]);
+    const char *unknown = cli_value(l->a, "unknown");
+    int parts = !i->report->n_parameters;
+    fprintf(stderr, "%s learned of %s\n",
+            unknown && parts ? unknown
+            : parts          ? "the unknown parts"
+                             : "the unknown parameters",
+            l->a->words[0]);
+    if (parts) fprintf(stderr, "  parameters  %zu\n", i->parameters);
     cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -428,6 +435,7 @@ static void print_summary(const lesson *l) {
         cli_qp_print(&l->qp, 1);
     else
         print_rank(i);
+    if (*i->remark) fprintf(stderr, "  note        %s\n", i->remark);
     if (!isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -538,8 +546,8 @@ static const cli_option options[] = {
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
     {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
     {"loss", 0, "NAME",
-     "residual, shooting (windows simulated and compared: for noisy data) or derivative; "
-     "else residual"},
+     "residual, multiple-shooting (windows simulated from free starts, terms chosen: for noisy "
+     "data), shooting or derivative; else chosen by the noise"},
     {"scheme", 0, "NAME",
      "the residual: quadrature (order 4), or the step of any scheme with fixed steps that "
      "simulates "

@@ -38,7 +38,9 @@ typedef struct cls_learn_options {
     const char *scheme;
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":
-     * after that, rates against derivatives of the data (columns d.NAME, or estimated). */
+     * after that, rates against derivatives of the data (columns d.NAME, or estimated).
+     * "multiple-shooting": windows that grow are simulated from free starts, with as many terms as
+     * the noise allows. NULL: this where the data are noisy and the unknown parts are bases. */
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
@@ -148,7 +150,12 @@ typedef enum cls_option_type {
 } cls_option_type;
 
 /* For which an option means something. */
-enum { CLS_OPTION_RESIDUAL = 1, CLS_OPTION_SHOOTING = 2, CLS_OPTION_DERIVATIVE = 4 };
+enum {
+    CLS_OPTION_RESIDUAL = 1,
+    CLS_OPTION_SHOOTING = 2,
+    CLS_OPTION_DERIVATIVE = 4,
+    CLS_OPTION_MULTIPLE = 8
+};
 enum {
     CLS_OPTION_LINEAR = 1,
     CLS_OPTION_LM = 2,
@@ -191,6 +198,7 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
+    char remark[200]; /* what else was done on the way; empty: nothing */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
 } cls_learn_info;
 

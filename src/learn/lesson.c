@@ -35,7 +35,7 @@ static const char *scheme_of(const clsi_lesson *w) {
 static json_t *asked(const clsi_lesson *w) {
     const cls_learn_options *o = w->o;
     json_t *all = json_object();
-    add_word(all, "loss", o->loss ? o->loss : "residual");
+    add_word(all, "loss", w->taken ? w->taken : o->loss ? o->loss : "residual");
     add_word(all, "scheme", scheme_of(w));
     add_word(all, "weights", o->weights ? o->weights : "balanced");
     add_word(all, "adjoint", o->adjoint);

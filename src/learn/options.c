@@ -11,13 +11,14 @@
 #define AT(field)     offsetof(cls_learn_options, field)
 #define ITERATIVE     (CLS_OPTION_LM | CLS_OPTION_SPRING | CLS_OPTION_LBFGS | CLS_OPTION_ADAM)
 #define ANY_OPTIMIZER (CLS_OPTION_LINEAR | ITERATIVE)
-#define ANY_LOSS      (CLS_OPTION_RESIDUAL | CLS_OPTION_SHOOTING | CLS_OPTION_DERIVATIVE)
+#define ANY_LOSS                                                                                   \
+    (CLS_OPTION_RESIDUAL | CLS_OPTION_SHOOTING | CLS_OPTION_DERIVATIVE | CLS_OPTION_MULTIPLE)
 
 static const cls_option table[] = {
     {"field", CLS_OPTION_WORD, AT(field), 0, 0, 0, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
-    {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0, "residual, shooting, derivative", ANY_LOSS,
-     ANY_OPTIMIZER, "what is made small; else residual"},
+    {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0, "residual, shooting, derivative, multiple-shooting",
+     ANY_LOSS, ANY_OPTIMIZER, "what is made small; else residual, or by noise multiple-shooting"},
     {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "whose step is the residual, or that simulates; else quadrature"},
     {"window", CLS_OPTION_SIZE, AT(window), 0, 1, 1e9, NULL, ANY_LOSS, ANY_OPTIMIZER,
@@ -101,7 +102,8 @@ static const struct {
     unsigned bit;
 } losses[] = {{"residual", CLS_OPTION_RESIDUAL},
               {"shooting", CLS_OPTION_SHOOTING},
-              {"derivative", CLS_OPTION_DERIVATIVE}},
+              {"derivative", CLS_OPTION_DERIVATIVE},
+              {"multiple-shooting", CLS_OPTION_MULTIPLE}},
   optimizers[] = {{"linear", CLS_OPTION_LINEAR},
                   {"lm", CLS_OPTION_LM},
                   {"spring", CLS_OPTION_SPRING},

@@ -302,8 +302,9 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         eliminate(&k, 0);
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j <= i; j++) out->S[i * P + j] = out->S[j * P + i] = k.S[i * P + j];
+        if (out->g) memcpy(out->g, k.s, P * sizeof *k.s);
     }
-    for (size_t w = 0; w < k.W && status == CLS_OK; w++) {
+    for (size_t w = 0; w < k.W && status == CLS_OK && out->Q; w++) {
         size_t rows = a->rows(a->owner, w);
         if (!a->window(a->owner, w, theta, x + w * X, r, J)) continue;
         project_rows(&k, w, rows - X, J);
@@ -314,8 +315,8 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
                 score[b * P + p] += u * J[i * (P + X) + p];
         }
     }
-    memset(out->Q, 0, P * P * sizeof(double));
-    for (size_t b = 0; b < out->n_blocks && status == CLS_OK; b++)
+    if (out->Q) memset(out->Q, 0, P * P * sizeof(double));
+    for (size_t b = 0; b < out->n_blocks && status == CLS_OK && out->Q; b++)
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j < P; j++) out->Q[i * P + j] += score[b * P + i] * score[b * P + j];
     free(r);

@@ -43,7 +43,8 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
 typedef struct clsi_arrow_scores {
     size_t n_blocks;
     size_t (*block)(void *owner, size_t w, size_t row);
-    double *S, *Q;
+    double *S, *Q; /* Q NULL: not wanted */
+    double *g;     /* (n_theta) the gradient with the x_w eliminated; NULL: not wanted */
 } clsi_arrow_scores;
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error);
