@@ -156,14 +156,17 @@ static cls_status run_way(cli_findings *f, size_t k, size_t way, cls_error *erro
     if (!status)
         status = cli_findings_number(f, row, "MSE of q^2 + p^2", problems[k].paper, goal, mean,
                                      NULL, error);
-    if (!status) status = cli_findings_number(f, row, "  worst seed", NULL, NULL, worst, NULL, error);
+    if (!status)
+        status = cli_findings_number(f, row, "  worst seed", NULL, NULL, worst, NULL, error);
     if (!status)
         status = cli_findings_number(f, row, "MSE of the energy", NULL, NULL, energy, NULL, error);
     if (!status)
-        status = cli_findings_number(f, row, "motions that fail", NULL, ways[way].judged ? "<=0" : NULL,
-                                     (double)failures, NULL, error);
+        status =
+            cli_findings_number(f, row, "motions that fail", NULL, ways[way].judged ? "<=0" : NULL,
+                                (double)failures, NULL, error);
     if (!status)
-        status = cli_findings_number(f, row, "fewest terms", NULL, NULL, (double)fewest, NULL, error);
+        status =
+            cli_findings_number(f, row, "fewest terms", NULL, NULL, (double)fewest, NULL, error);
     if (!status)
         status = cli_findings_number(f, row, "most terms", NULL, NULL, (double)most, NULL, error);
     return status;
@@ -181,10 +184,15 @@ static cls_status run(cli_findings *f, cls_error *error) {
 const cli_item cli_dgnet_noise = {
     .name = "dgnet-noise",
     .doc = "H(q, p) of spring and pendulum from noisy motions",
-    .text = "25 motions of 100 rows over t = 0 .. 20 to learn from, normal noise of 0.1 on q and p, 25 to test,\n"
-            "mean over 15 seeds (--quick: 2). The error is theirs: the mean square of q^2 + p^2 predicted\n"
-            "minus true, from true starts, for both systems; DGNet's figures stand beside it. Given to both:\n"
-            "q' = H_p, p' = -H_q. Ours also takes H for even in p, the default of the program; the rows\n"
-            "`not even in p` do not. Nothing is said about the form of H; terms are chosen by the data.\n",
+    .text = "25 motions of 100 rows over t = 0 .. 20 to learn from, normal noise of 0.1 on q and "
+            "p, 25 to test,\n"
+            "mean over 15 seeds (--quick: 2). The error is theirs: the mean square of q^2 + p^2 "
+            "predicted\n"
+            "minus true, from true starts, for both systems; DGNet's figures stand beside it. "
+            "Given to both:\n"
+            "q' = H_p, p' = -H_q. Ours also takes H for even in p, the default of the program; the "
+            "rows\n"
+            "`not even in p` do not. Nothing is said about the form of H; terms are chosen by the "
+            "data.\n",
     .run = run,
 };

@@ -198,7 +198,7 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    char remark[200]; /* what else was done on the way; empty: nothing */
+    char remark[200];         /* what else was done on the way; empty: nothing */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
 } cls_learn_info;
 

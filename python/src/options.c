@@ -8,9 +8,10 @@
 const core_option core_learn_options[] = {
     LEARN("field", TEXT, field,
           "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"),
-    LEARN("loss", TEXT, loss,
-          "residual, shooting (windows simulated and compared: for noisy data) or derivative; else "
-          "residual"),
+    LEARN(
+        "loss", TEXT, loss,
+        "residual, multiple-shooting (windows simulated from free starts, terms chosen: for noisy "
+        "data), shooting or derivative; else chosen by the noise"),
     LEARN("scheme", TEXT, scheme,
           "the residual: quadrature (order 4), vnots-symmetric, vnots, discrete-gradient, "
           "implicit-midpoint "

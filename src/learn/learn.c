@@ -115,15 +115,15 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    int noisy = status == CLS_OK && clsi_lesson_is_noisy(w);
-    if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names);
-    if (noisy && status == CLS_NUMERIC) { /* then what the residual finds is all there is */
+    int noisy = status == CLS_OK && clsi_lesson_is_noisy(w), tried = noisy;
+    if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
+    if (tried && status == CLS_NUMERIC &&
+        !w->o->loss) { /* then what the residual finds is all there is */
         snprintf(w->info->remark, sizeof w->info->remark,
                  "the data are noisy, but no simulation of them succeeded (%.100s): this is the "
                  "residual's solution",
                  w->error ? w->error->message : "");
         clsi_lesson_forget(w);
-        noisy = 0;
         status = CLS_OK;
     }
     if (status == CLS_OK && !noisy) status = clsi_lesson_fit(w);

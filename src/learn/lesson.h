@@ -22,7 +22,7 @@ typedef struct clsi_lesson {
     clsi_anchors *anchors;
     double *theta;
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
-    const char *taken; /* the loss that was taken where nobody asked for one; NULL: the residual */
+    const char *taken;  /* the loss that was taken where nobody asked for one; NULL: the residual */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
@@ -88,9 +88,10 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
 
 /* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
 int clsi_lesson_is_noisy(const clsi_lesson *w);
-/* In the place of clsi_lesson_fit. */
+/* In the place of clsi_lesson_fit; not *taken: it is not for a basis as large as the one asked for.
+ */
 cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                                 const char *const *names);
+                                 const char *const *names, int *taken);
 
 /* ---- fit.c ---- */
 

@@ -76,7 +76,7 @@ cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
 /* One stage alone: windows of so many rows, fitted twice with scales from the residuals between;
  * `last`: to the end. */
 cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error);
-size_t clsi_recipe_first(const clsi_multiple *m);   /* rows of the first windows, by the time scale */
+size_t clsi_recipe_first(const clsi_multiple *m); /* rows of the first windows, by the time scale */
 size_t clsi_recipe_longest(const clsi_multiple *m); /* rows of the longest segment */
 
 /* ---- score.c ---- */

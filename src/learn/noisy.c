@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TERMS = 150, MOST_ROWS = 20000, ROUNDS = 6, ENERGY_DEGREE = 2, OTHER_DEGREE = 1 };
+enum { MOST_TERMS = 150, MOST_LOCKED = 40, ROUNDS = 6, ENERGY_DEGREE = 2, OTHER_DEGREE = 1 };
 
 /* ---- is it for this? ---- */
 
@@ -75,14 +75,15 @@ typedef struct noisy {
     size_t P;            /* its terms */
     unsigned char *keep; /* (P) */
     unsigned char *locked;
-    size_t *part;       /* (P) */
-    double *full;       /* (P) coefficients over the dictionary */
-    double *low, *high; /* (P) no bounds */
+    size_t *part;                    /* (P) */
+    double *full;                    /* (P) coefficients over the dictionary */
+    double *low, *high;              /* (P) no bounds */
     clsi_multiple *multiple, *whole; /* of the terms that are kept; of the dictionary */
     cls_system *open, *whole_open, *built;
     clsi_recipe recipe;
     cls_learn_report *report;
     double until;
+    int declined;  /* a large basis was asked for: this is not for it */
     int implicit;  /* explicit steps failed */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
 } noisy;
@@ -107,8 +108,8 @@ static cls_status take_states(noisy *k, const cls_table *t, const char *file, si
     const double *at = cls_table_column(t, (size_t)time);
     const double *given = group < 0 ? NULL : cls_table_column(t, (size_t)group);
     for (size_t r = 0; r < rows; r++)
-        number[r] = given             ? given[r]
-                    : r == 0          ? 0
+        number[r] = given               ? given[r]
+                    : r == 0            ? 0
                     : at[r] > at[r - 1] ? number[r - 1]
                                         : number[r - 1] + 1;
     names[0] = "time", list[0] = at;
@@ -140,8 +141,8 @@ static cls_status record(noisy *k, const cls_table *const *tables, const char *c
     double test = o->test < 0 ? (rows >= 200 ? 0.2 : 0) : o->test;
     if (status == CLS_OK)
         status = clsi_recording_create(k->w->system, k->n_tables,
-                                       (const cls_table *const *)k->tables, names, test,
-                                       o->average, o->hold, o->n_test, &k->data, k->w->error);
+                                       (const cls_table *const *)k->tables, names, test, o->average,
+                                       o->hold, o->n_test, &k->data, k->w->error);
     return status;
 }
 
@@ -149,8 +150,8 @@ static cls_status record(noisy *k, const cls_table *const *tables, const char *c
 
 static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
     const clsi_lesson *w = k->w;
-    cls_status status = clsi_unknowns_create_small(w->system, w->set, w->o, w->points, halved, out,
-                                                   w->error);
+    cls_status status =
+        clsi_unknowns_create_small(w->system, w->set, w->o, w->points, halved, out, w->error);
     return status == CLS_OK ? clsi_terms_calm(*out, w->points, w->error) : status;
 }
 
@@ -183,6 +184,9 @@ static cls_status make_dictionary(noisy *k) {
         }
     }
     clsi_terms_low(k->all, ENERGY_DEGREE, OTHER_DEGREE, k->keep);
+    size_t locked = 0;
+    for (size_t p = 0; p < P; p++) locked += k->locked[p];
+    k->declined = !k->w->o->loss && (locked > MOST_LOCKED || P > MOST_TERMS);
     return CLS_OK;
 }
 
@@ -246,8 +250,8 @@ static cls_status make_observer(noisy *k, const cls_system *open, const clsi_unk
     const char *scheme = k->w->o->scheme;
     cls_status status = CLS_USAGE;
     if (!scheme && !k->implicit)
-        status = clsi_observer_create(open, "rk4", us->n_theta, theta, k->data->ny, channel, out,
-                                      NULL);
+        status =
+            clsi_observer_create(open, "rk4", us->n_theta, theta, k->data->ny, channel, out, NULL);
     if (status != CLS_OK) {
         scheme = clsi_measured_steps(open, k->data, scheme, &most);
         status = clsi_observer_create(open, scheme, us->n_theta, theta, k->data->ny, channel, out,
@@ -268,8 +272,8 @@ static cls_status observe(noisy *k, const clsi_unknowns *us, cls_system **open,
     cls_status status = clsi_unknowns_open(us, open, &theta, k->w->error);
     if (status == CLS_OK) status = make_observer(k, *open, us, theta, channel, &observer);
     if (status == CLS_OK)
-        status = clsi_multiple_create(k->data, k->built, observer, k->low, k->high, out,
-                                      k->w->error);
+        status =
+            clsi_multiple_create(k->data, k->built, observer, k->low, k->high, out, k->w->error);
     if (status == CLS_OK) {
         (*out)->stop = is_over;
         (*out)->stop_owner = k;
@@ -324,8 +328,7 @@ static cls_status fit(noisy *k, size_t rows, int last) {
  * once: they are larger than those of the fit. */
 static cls_status inform(noisy *k, double *S, double *g) {
     clsi_arrow a;
-    cls_status status =
-        k->whole ? CLS_OK : observe(k, k->all, &k->whole_open, &k->whole);
+    cls_status status = k->whole ? CLS_OK : observe(k, k->all, &k->whole_open, &k->whole);
     if (status != CLS_OK) return status;
     clsi_multiple *m = k->whole;
     m->system = NULL; /* no start is made here */
@@ -499,8 +502,7 @@ static cls_status finish(noisy *k) {
     strcpy(info->optimizer, "lm");
     strcpy(info->ended, "converged");
     k->report->window = k->recipe.window;
-    k->report->notes =
-        k->recipe.notes.length ? clsi_text_take(&k->recipe.notes) : clsi_strdup("");
+    k->report->notes = k->recipe.notes.length ? clsi_text_take(&k->recipe.notes) : clsi_strdup("");
     w->taken = "multiple-shooting";
     return k->report->notes ? CLS_OK : clsi_no_memory(w->error);
 }
@@ -525,11 +527,11 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
     if (status == CLS_OK)
         status = clsi_report_create(k->data, w->o, 0, explain(k), &k->report, w->error);
     if (status == CLS_OK) status = make_dictionary(k);
-    if (status == CLS_OK) status = start(k);
+    if (status != CLS_OK || k->declined) return status;
+    status = start(k);
     if (status == CLS_OK) status = find_terms(k);
     if (status == CLS_OK)
-        status =
-            clsi_score(k->multiple, w->theta, NULL, k->report, &k->recipe.notes, w->error);
+        status = clsi_score(k->multiple, w->theta, NULL, k->report, &k->recipe.notes, w->error);
     if (status == CLS_OK) status = use_all_rows(k);
     if (status == CLS_OK && w->info->normalised) {
         w->residual->scale_free = 1;
@@ -539,11 +541,12 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
 }
 
 cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                                 const char *const *names) {
+                                 const char *const *names, int *taken) {
     noisy k = {.w = w, .n_tables = n_tables};
     if (w->o->time_limit > 0) k.until = clsi_now() + w->o->time_limit;
     cls_status status = run(&k, tables, names);
-    if (status == CLS_OK)
+    *taken = status == CLS_OK && !k.declined;
+    if (*taken)
         w->info->report = k.report;
     else
         cls_learn_report_free(&k.report);

@@ -17,8 +17,9 @@
 static const cls_option table[] = {
     {"field", CLS_OPTION_WORD, AT(field), 0, 0, 0, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
-    {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0, "residual, shooting, derivative, multiple-shooting",
-     ANY_LOSS, ANY_OPTIMIZER, "what is made small; else residual, or by noise multiple-shooting"},
+    {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0,
+     "residual, shooting, derivative, multiple-shooting", ANY_LOSS, ANY_OPTIMIZER,
+     "what is made small; else residual, or by noise multiple-shooting"},
     {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "whose step is the residual, or that simulates; else quadrature"},
     {"window", CLS_OPTION_SIZE, AT(window), 0, 1, 1e9, NULL, ANY_LOSS, ANY_OPTIMIZER,

@@ -78,8 +78,7 @@ static cls_status thin(clsi_learned *l, const unsigned char *keep, cls_error *er
     char *text = clsi_text_take(&spec);
     if (!text) return clsi_no_memory(error);
     clsi_field *field;
-    cls_status status =
-        clsi_field_create(l->d, text, (const char *const *)l->input, &field, error);
+    cls_status status = clsi_field_create(l->d, text, (const char *const *)l->input, &field, error);
     free(text);
     if (status != CLS_OK) return status;
     clsi_field_free(&l->field);
@@ -144,8 +143,7 @@ static double gain_of(const clsi_terms_choice *c, const double *M, const unsigne
                       size_t k, const size_t *kept) {
     size_t n = c->P + 1;
     double own = M[k * n + k], b = M[k * n + c->P];
-    if (keep[k])
-        return c->locked[k] || kept[c->part[k]] < 2 ? -INFINITY : c->penalty - b * b / own;
+    if (keep[k]) return c->locked[k] || kept[c->part[k]] < 2 ? -INFINITY : c->penalty - b * b / own;
     return own > COPY ? b * b / own - c->penalty : -INFINITY;
 }
 
