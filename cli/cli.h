@@ -36,15 +36,17 @@ typedef struct cli_command {
     const char *examples;      /* lines "  clausius ...\n", printed first in the help */
     const char *notes;         /* paragraphs after the options, each line ends in \n; may be NULL */
     const cli_option *options; /* ends with {0}; --help is added by the parser */
+    /* options that the library has in a table (clausius/options.h), after its own; NULL: none */
+    const cls_option *(*tables[2])(size_t *n);
     size_t min_words, max_words; /* how many words that are not options */
     cls_status (*run)(const cli_arguments *a, cls_error *error);
 } cli_command;
 
 extern const cli_command cli_systems, cli_schemes, cli_extract, cli_show, cli_simulate, cli_audit,
-    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export;
+    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export, cli_merge;
 extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
 
-#define CLI_MAX_OPTIONS 48
+#define CLI_MAX_OPTIONS 64
 
 struct cli_arguments {
     const cli_command *command;
@@ -68,10 +70,27 @@ cls_status cli_positive(const cli_arguments *a, const char *name, double *out, c
 /* Integers from low to 2^53, 1e6 accepted. */
 cls_status cli_integer(const cli_arguments *a, const char *name, uint64_t low, uint64_t *out,
                        cls_error *error);
+/* Those options of a table that are flags of the command, into the struct of the table. */
+cls_status cli_table(const cli_arguments *a, const cls_option *(*table)(size_t *n), void *options,
+                     cls_error *error);
 char *cli_trim(char *text); /* without the blanks around it, in place */
 /* "a, b" into words; *words and its strings are one block: free(*words). Empty words are errors. */
 cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
                      cls_error *error);
+
+/* ---- the program ---- */
+
+/* Runs a command line and returns the exit code. */
+int cli_main(int argc, char **argv);
+
+/* ---- several processes ---- */
+
+/* The team that this process belongs to (clausius-mpi), NULL: it is alone. Set once, at the start. */
+void cli_set_team(const cls_team *team);
+const cls_team *cli_team(void);
+int cli_is_first(void); /* rank 0, or alone: it writes and speaks */
+/* learn, with the work shared out by `team`. */
+cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_error *error);
 
 /* ---- failing ---- */
 
@@ -137,6 +156,7 @@ void cli_format(double value, char out[32]);
 /* A JSON number, null when it is not finite. */
 json_t *cli_json_real(double value);
 /* Prints one object and a newline on stdout, and frees it. NULL means: out of memory. */
+void cli_json_begin(void); /* once, in front of all JSON */
 cls_status cli_print_json(json_t *object, cls_error *error);
 
 /* ---- long work ---- */

@@ -42,37 +42,13 @@ _clausius() {
     fi
     case $previous in
     --scheme)
-        if [[ $command == learn ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "quadrature vnots-symmetric vnots" -- "$cur")
-            return
-        fi
         mapfile -t COMPREPLY < <(compgen -W \
             "$(_clausius_first_words "$program" schemes | tail -n +2)" -- "$cur")
-        return
-        ;;
-    --first-step)
-        mapfile -t COMPREPLY < <(compgen -W "momentum paper" -- "$cur")
-        return
-        ;;
-    --loss)
-        mapfile -t COMPREPLY < <(compgen -W "residual shooting derivative" -- "$cur")
-        return
-        ;;
-    --optimizer)
-        mapfile -t COMPREPLY < <(compgen -W "auto linear lm spring lbfgs adam qp" -- "$cur")
-        return
-        ;;
-    --rates)
-        mapfile -t COMPREPLY < <(compgen -W "auto measured weak local" -- "$cur")
         return
         ;;
     --unknown)
         mapfile -t COMPREPLY < <(compgen -W \
             "$("$program" show "${COMP_WORDS[2]}" --parts 2>/dev/null)" -- "$cur")
-        return
-        ;;
-    --weights)
-        mapfile -t COMPREPLY < <(compgen -W "balanced equal" -- "$cur")
         return
         ;;
     --from | --against) _clausius_words_or_files "" .csv .safetensors && return ;;
@@ -86,12 +62,19 @@ _clausius() {
         fi
         return
         ;;
-    --start | --set | --sample | --h | --steps | --until | --every | --tolerance | --samples | \
-        --seed | --threads | --limit-energy | --field | --map | --validate | --max-windows | \
-        --epochs | --batch | --rate | --last-rate | --anchor-weight | --test | --horizon | --decay | --literal | --trials | --only | --restarts | --patience | --time-limit | --columns | --title | --width | --height)
-        return
-        ;;
     esac
+    if [[ $previous == --* && $cur != -* ]]; then # its value: words to choose from, or none
+        local value
+        value=$("$program" "$command" --help 2>/dev/null | sed -n "s/^  \(-[a-z], \)\{0,1\}$previous \([^ ]*\).*/\2/p")
+        case $value in
+        *\|*)
+            mapfile -t COMPREPLY < <(compgen -W "${value//|/ }" -- "$cur")
+            return
+            ;;
+        FILE) ;; # files, below
+        [A-Z]*) return ;;
+        esac
+    fi
     if [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_clausius_options "$program" "$command")" -- "$cur")
         return

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "learn_qp.h"
 #include "learn_report.h"
+#include "shard.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,35 +32,11 @@ typedef struct lesson {
     int phase;
     cls_learn_info info;
     cli_qp qp; /* of --optimizer qp */
+    cli_shard shard;
+    cli_parts parts; /* of --shard */
 } lesson;
 
 /* ---- flags ---- */
-
-static const char *const optimizers[] = {"auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"};
-
-static cls_status read_loss(lesson *l, cls_error *error) {
-    static const char *const losses[] = {"residual", "shooting", "derivative", "multiple-shooting"};
-    const char *name = l->options.loss = cli_value(l->a, "loss");
-    for (size_t i = 0; i < 4 && name; i++)
-        if (!strcmp(losses[i], name)) return CLS_OK;
-    return name ? cli_unknown(error, CLS_USAGE, "loss", name, 4, losses) : CLS_OK;
-}
-
-static cls_status read_optimizer(lesson *l, cls_error *error) {
-    const char *name = cli_value(l->a, "optimizer");
-    size_t n = sizeof optimizers / sizeof *optimizers;
-    l->options.optimizer = name;
-    for (size_t i = 0; name && i < n; i++)
-        if (!strcmp(optimizers[i], name)) return CLS_OK;
-    return name ? cli_unknown(error, CLS_USAGE, "optimizer", name, n, optimizers) : CLS_OK;
-}
-
-static cls_status read_weights(lesson *l, cls_error *error) {
-    static const char *const names[] = {"balanced", "equal"};
-    const char *name = l->options.weights = cli_value(l->a, "weights");
-    if (!name || !strcmp(name, names[0]) || !strcmp(name, names[1])) return CLS_OK;
-    return cli_unknown(error, CLS_USAGE, "kind of weights", name, 2, names);
-}
 
 static cls_status read_from(lesson *l, cls_error *error) {
     const char *path = cli_value(l->a, "from");
@@ -93,12 +70,6 @@ static cls_status read_test(lesson *l, cls_error *error) {
     if (!status && share && !(o->test >= 0 && o->test <= 0.9))
         status = cli_fail(error, CLS_USAGE, "--test is a share of the rows from 0 to 0.9, got '%s'",
                           cli_value(l->a, "test"));
-    o->average = cli_given(l->a, "average");
-    const char *hold = cli_value(l->a, "hold");
-    static const char *const holds[] = {"zero", "linear"};
-    if (!status && hold && strcmp(hold, holds[0]) != 0 && strcmp(hold, holds[1]) != 0)
-        status = cli_unknown(error, CLS_USAGE, "hold", hold, 2, holds);
-    if (hold) o->hold = strcmp(hold, holds[0]) ? CLS_HOLD_LINEAR : CLS_HOLD_ZERO;
     if (!status && text) status = cli_words("--horizon", text, &o->n_horizons, &words, error);
     if (!status && o->n_horizons > CLS_MAX_HORIZONS)
         status =
@@ -113,52 +84,18 @@ static cls_status read_test(lesson *l, cls_error *error) {
     return status;
 }
 
-/* One number or flag of the table of options. */
-static cls_status read_number(const cli_arguments *a, const cls_option *row, cls_learn_options *o,
-                              cls_error *error) {
-    void *at = (char *)o + row->offset;
-    uint64_t whole = 0;
-    if (row->type == CLS_OPTION_INT && row->high == 1) {
-        *(int *)at = cli_given(a, row->name);
-        return CLS_OK;
-    }
-    if (!cli_given(a, row->name)) return CLS_OK;
-    if (row->type != CLS_OPTION_REAL) {
-        cls_status status = cli_integer(a, row->name, (uint64_t)row->low, &whole, error);
-        if (row->type == CLS_OPTION_SIZE) *(size_t *)at = (size_t)whole;
-        if (row->type == CLS_OPTION_UINT64) *(uint64_t *)at = whole;
-        if (row->type == CLS_OPTION_INT)
-            *(int *)at = whole < row->high ? (int)whole : (int)row->high;
-        return status;
-    }
-    double *real = at;
-    cls_status status = isfinite(row->high) ? cli_real(a, row->name, real, error)
-                                            : cli_positive(a, row->name, real, error);
-    if (!status && !(*real >= row->low && *real <= row->high))
-        status = cli_fail(error, CLS_USAGE, "--%s is a fraction from %g to %g, got '%s'", row->name,
-                          row->low, row->high, cli_value(a, row->name));
-    return status;
-}
-
-static cls_status read_numbers(lesson *l, cls_error *error) {
-    size_t n;
-    const cls_option *table = cls_learn_option_table(&n);
-    cls_status status = CLS_OK;
-    for (size_t i = 0; i < n && !status; i++)
-        if (table[i].type != CLS_OPTION_WORD)
-            status = read_number(l->a, &table[i], &l->options, error);
-    l->options.adjoint = cli_value(l->a, "adjoint");
-    l->options.resume = cli_given(l->a, "resume");
-    if (!status) status = read_test(l, error);
-    return status;
-}
-
 /* The model's name is given, or that of the system; the log stands beside it. */
 static cls_status name_results(lesson *l, cls_error *error) {
     const char *given = cli_value(l->a, "output"), *stem = cls_system_name(l->motion.system);
     int device = given && !strncmp(given, "/dev/", 5);
-    if (given && !device && !cls_model_is_path(given))
+    if (l->shard.n && (!given || device || cls_model_is_path(given)))
+        return cli_fail(error, CLS_USAGE,
+                        "--shard writes a part, not a model: give it a name of its own, "
+                        "-o %s-%s.part, and let `clausius merge` make the model",
+                        stem, "$i");
+    if (given && !l->shard.n && !device && !cls_model_is_path(given))
         return cli_fail(error, CLS_USAGE, "-o %s: the name of a model ends in .safetensors", given);
+    device |= l->shard.n > 0; /* neither log nor checkpoint beside a part */
     size_t length = strlen(given ? given : stem) + sizeof ".safetensors.checkpoint";
     l->model = calloc(length, 1);
     l->log_path = device ? NULL : calloc(length, 1);
@@ -184,7 +121,7 @@ static cls_status open_results(lesson *l, cls_error *error) {
     const char *values[] = {l->model, "0 rows of the residual, 1 solve, 2 iterate",
                             "root mean square of the scaled residual", "seconds", cls_version()};
     cls_status status = cls_table_create(n_log, log_columns, &l->log, error);
-    if (!status && l->log_path)
+    if (!status && l->log_path && cli_is_first())
         status =
             cls_writer_open(l->log_path, 5, keys, values, n_log, log_columns, &l->writer, error);
     return status;
@@ -196,17 +133,19 @@ static cls_status prepare(lesson *l, cls_error *error) {
         return cli_fail(error, CLS_USAGE, "%s is a model; learning starts from a SYSTEM",
                         a->words[0]);
     l->options = cls_learn_defaults();
-    l->options.field = cli_value(a, "field");
-    l->options.scheme = cli_value(a, "scheme");
-    l->json = cli_given(a, "json");
-    l->quiet = l->json || cli_given(a, "quiet");
+    l->json = cli_given(a, "json") && cli_is_first();
+    l->quiet = cli_given(a, "json") || cli_given(a, "quiet") || !cli_is_first();
     cls_identify_options unused;
-    cls_status status = read_optimizer(l, error);
+    cls_status status = cli_shard_read(a, &l->shard, error);
+    if (!status) status = cli_table(a, cls_learn_option_table, &l->options, error);
+    if (!status && l->shard.n && l->options.optimizer && strcmp(l->options.optimizer, "auto") &&
+        strcmp(l->options.optimizer, "linear"))
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for learning by one solve: leave out --optimizer %s",
+                          l->options.optimizer);
     if (!status) status = cli_qp_options(a, &unused, error);
-    if (!status) status = read_loss(l, error);
     if (!status) status = read_unknown(l, error);
-    if (!status) status = read_numbers(l, error);
-    if (!status) status = read_weights(l, error);
+    if (!status) status = read_test(l, error);
     if (!status) status = read_from(l, error);
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
     if (!status) status = name_results(l, error);
@@ -268,7 +207,7 @@ static int watch(void *owner, const cls_learn_progress *p) {
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
     /* A row of the log that finds no memory is not worth the whole lesson. */
-    cls_table_append(l->log, row, NULL);
+    (void)cls_table_append(l->log, row, NULL);
     return cli_interrupted();
 }
 
@@ -308,6 +247,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
                   cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
+    if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -435,7 +375,8 @@ static void print_summary(const lesson *l) {
         cli_qp_print(&l->qp, 1);
     else
         print_rank(i);
-    if (*i->remark) fprintf(stderr, "  note        %s\n", i->remark);
+    for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
+        fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
     if (!isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -513,14 +454,48 @@ static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
     return status;
 }
 
-static cls_status run(const cli_arguments *a, cls_error *error) {
+/* A shard ends where its part is written. */
+static cls_status finish_part(const lesson *l, cls_error *error) {
+    error->message[0] = 0;
+    if (l->json)
+        return cli_print_json(json_pack("{s:I, s:I, s:s}", "shard", (json_int_t)l->shard.i,
+                                        "shards", (json_int_t)l->shard.n, "part", l->model),
+                              error);
+    if (!l->quiet)
+        fprintf(stderr,
+                "the rows of shard %llu of %llu\n  written     %s\nnext, when all are there:\n"
+                "  clausius merge PART... -o MODEL\n",
+                (unsigned long long)l->shard.i, (unsigned long long)l->shard.n, l->model);
+    return CLS_OK;
+}
+
+cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_error *error) {
     lesson l = {.a = a};
     cls_model *model = NULL;
     cli_catch_signals();
     cls_status status = prepare(&l, error);
+    l.options.team = team;
+    if (!status && l.shard.n && team)
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for processes that do not know of each "
+                          "other; ranks share the rows without it");
+    if (!status && l.shard.n) {
+        cli_parts_shard(&l.parts, l.shard, l.model, cli_parts_arguments(a));
+        l.options.team = &l.parts.team;
+    }
     if (!status) status = read_data(&l, error);
+    status = cls_team_agree(team, status, error);
     if (!status) status = learn(&l, &model, error);
-    if (status == CLS_INTERRUPTED || (!status && cli_interrupted()))
+    status = cls_team_agree(team, status, error);
+    if (l.parts.written)
+        status = finish_part(&l, error);
+    else if (!status && l.shard.n)
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for parts that one solve of the residual finds; nothing of "
+                          "that kind is learned here");
+    else if (!cli_is_first())
+        status = status ? status : CLS_OK;
+    else if (status == CLS_INTERRUPTED || (!status && cli_interrupted()))
         status = interrupted(&l, model, error);
     else if (!status)
         status = finish(&l, model, error);
@@ -536,36 +511,19 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     free(l.model);
     free(l.log_path);
     free(l.checkpoint);
+    json_decref(l.parts.arguments);
     cli_motion_free(&l.motion);
     return status;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    return cli_learn_with(a, cli_team(), error);
 }
 
 static const cli_option options[] = {
     {"unknown", 0, "NAMES",
      "the parts to learn, \"G, F1\" (show --parts lists them); else those of the file"},
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
-    {"field", 0, "FORM", "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
-    {"loss", 0, "NAME",
-     "residual, multiple-shooting (windows simulated from free starts, terms chosen: for noisy "
-     "data), shooting or derivative; else chosen by the noise"},
-    {"scheme", 0, "NAME",
-     "the residual: quadrature (order 4), or the step of any scheme with fixed steps that "
-     "simulates "
-     "the system (data that it made are learned back exactly); else quadrature; of positions "
-     "alone: weak (order 8), discrete-gradient, leapfrog, euler; else weak. With shooting the "
-     "scheme that simulates; else the system's default"},
-    {"window", 0, "N", "intervals of the data in a window of the loss; else chosen"},
-    {"substeps", 0, "N", "shooting: scheme steps in an interval of the data; else 1"},
-    {"adjoint", 0, "NAME",
-     "shooting by lbfgs or adam: discrete (exact, the default) or continuous (an integration "
-     "backwards, off by O(h^2): for comparison)"},
-    {"optimizer", 0, "NAME", "auto, linear, lm, spring, lbfgs, adam or qp; else auto"},
-    {"dictionary", 0, "LIST",
-     "qp: what parts are made of, \"E: polynomial(2), lambda_a; M: polynomial(1; s_a)\""},
-    {"symmetry", 0, "NAMES", "qp: invariants of the file that the energy must keep, \"J\""},
-    {"rates", 0, "NAME", "qp: measured (columns d.NAME), weak or local; else the first there is"},
-    {"sparse", 0, "X", "qp: leave out terms that contribute less than this fraction"},
-    {"literal", 0, NULL, "qp: the paper's programs as printed, for comparison; writes no model"},
     {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
     CLI_DATA_OPTIONS("columns"),
     {"test", 0, "SHARE",
@@ -573,31 +531,11 @@ static const cli_option options[] = {
      "a "
      "file of such rows; else 0.2 where there are 200 rows"},
     {"horizon", 0, "LIST", "recordings: predict so far ahead as well, \"0.5, 1\""},
-    {"hold", 0, "KIND",
-     "inputs between their samples: zero (the last value) or linear; else as the data look"},
     {"require-better", 0, NULL, "exit 1 unless rows kept back are predicted better than trivially"},
-    {"average", 0, NULL, "recordings: rows of equal times are averaged, not refused"},
-    {"weights", 0, "NAME",
-     "of the residual: balanced (small friction counts) or equal; else balanced"},
     {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},
-    {"rate", 0, "R", "adam begins with this rate; else 0.01"},
-    {"last-rate", 0, "R", "adam ends with this rate; else a thousandth of the first"},
-    {"anchor-weight", 0, "W",
-     "networks: weight of the anchors' mean square error beside that of the residual; else so much "
-     "that they hold to a thousandth"},
-    {"seed", 0, "S", "the seed of everything random; else 1"},
-    {"validate", 0, "F", "the fraction of trajectories kept to validate; else 0.1"},
-    {"max-windows", 0, "N", "at most so many windows of the data, spread evenly; else chosen"},
-    {"epochs", 0, "N", "at most so many iterations"},
-    {"batch", 0, "N", "adam, spring: rows in a batch, a window has one for each equation"},
-    {"constant-rate", 0, NULL, "adam: the rate does not fall"},
-    {"last", 0, NULL, "adam: keep the last parameters, not the best"},
-    {"decay", 0, "D", "adam: weight decay; else none"},
-    {"restarts", 0, "N", "begin so often from new parameters and keep the best; else 1"},
-    {"patience", 0, "N", "stop after so many reports without better validation; else 100"},
-    {"resume", 0, NULL, "go on from MODEL.checkpoint, bit for bit"},
-    {"time-limit", 0, "SECONDS", "stop then with the best there is"},
-    {"threads", 0, "N", "threads, the result does not depend on it; else all cores"},
+    {"shard", 0, "I/N",
+     "only the rows of the I-th of N shares, I from 0 to N - 1, into a part that `clausius merge` "
+     "solves with the others"},
     {"report", 0, "FILE", "also write a page about the model, .html (see clausius report)"},
     {"quiet", 0, NULL, "no summary, notices and progress on stderr"},
     {"json", 0, NULL, "one JSON object instead of the summary"},
@@ -627,6 +565,7 @@ const cli_command cli_learn = {
         "goes\n"
         "on. Data to practise with: `clausius simulate SYSTEM --samples N`.\n",
     .options = options,
+    .tables = {cls_learn_option_table, cls_identify_option_table},
     .min_words = 2,
     .max_words = 4096,
     .run = run,

@@ -8,32 +8,16 @@
 #include <string.h>
 
 static const char *const rate_names[] = {"auto", "measured", "weak", "local"};
-enum { n_rates = sizeof rate_names / sizeof *rate_names };
-
-static cls_status read_rates(const cli_arguments *a, cls_identify_options *o, cls_error *error) {
-    const char *name = cli_value(a, "rates");
-    for (size_t i = 0; name && i < n_rates; i++)
-        if (!strcmp(rate_names[i], name)) {
-            o->rates = (cls_rates)i;
-            return CLS_OK;
-        }
-    return name ? cli_unknown(error, CLS_USAGE, "kind of rates", name, n_rates, rate_names)
-                : CLS_OK;
-}
 
 cls_status cli_qp_options(const cli_arguments *a, cls_identify_options *out, cls_error *error) {
-    static const char *const own[] = {"dictionary", "symmetry", "rates", "sparse", "literal"};
     const char *optimizer = cli_value(a, "optimizer");
+    size_t n;
+    const cls_option *own = cls_identify_option_table(&n);
     *out = cls_identify_defaults();
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (cli_given(a, own[i]) && (!optimizer || strcmp(optimizer, "qp")))
-            return cli_fail(error, CLS_USAGE, "--%s belongs to --optimizer qp", own[i]);
-    out->dictionary = cli_value(a, "dictionary");
-    out->symmetries = cli_value(a, "symmetry");
-    out->literal = cli_given(a, "literal");
-    cls_status status = read_rates(a, out, error);
-    if (!status) status = cli_positive(a, "sparse", &out->sparse, error);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        if (cli_given(a, own[i].name) && (!optimizer || strcmp(optimizer, "qp")))
+            return cli_fail(error, CLS_USAGE, "--%s belongs to --optimizer qp", own[i].name);
+    return cli_table(a, cls_identify_option_table, out, error);
 }
 
 /* What the summary of learn has room for. */

@@ -9,22 +9,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count(const cli_command *c) {
-    size_t n = 0;
-    while (c->options[n].name) n++;
-    return n;
+/* Whether a row of a table of the library is a flag of the command line. */
+static int is_flag(const cli_command *c, const cls_option *row) {
+    for (size_t i = 0; c->options[i].name; i++)
+        if (!strcmp(c->options[i].name, row->name)) return 0; /* the command's own comes first */
+    return row->value || row->type == CLS_OPTION_FLAG;
 }
 
-static int find(const cli_command *c, const char *name, size_t length) {
+/* The k-th option: the command's own, then those of its tables. 0: there are no more. */
+static int option_at(const cli_command *c, size_t k, cli_option *out, const cls_option **row) {
+    *row = NULL;
     for (size_t i = 0; c->options[i].name; i++)
-        if (strlen(c->options[i].name) == length && !memcmp(c->options[i].name, name, length))
-            return (int)i;
+        if (k-- == 0) {
+            *out = c->options[i];
+            return 1;
+        }
+    for (size_t t = 0; t < 2 && c->tables[t]; t++) {
+        size_t n;
+        const cls_option *table = c->tables[t](&n);
+        for (size_t i = 0; i < n; i++)
+            if (is_flag(c, &table[i]) && k-- == 0) {
+                *out = (cli_option){table[i].name, 0, table[i].value, table[i].doc};
+                *row = &table[i];
+                return 1;
+            }
+    }
+    return 0;
+}
+
+static int find(const cli_command *c, const char *name, size_t length, cli_option *o) {
+    const cls_option *row;
+    for (size_t i = 0; option_at(c, i, o, &row); i++)
+        if (strlen(o->name) == length && !memcmp(o->name, name, length)) return (int)i;
     return -1;
 }
 
-static int find_letter(const cli_command *c, char letter) {
-    for (size_t i = 0; c->options[i].name; i++)
-        if (c->options[i].letter == letter) return (int)i;
+static int find_letter(const cli_command *c, char letter, cli_option *o) {
+    const cls_option *row;
+    for (size_t i = 0; option_at(c, i, o, &row); i++)
+        if (o->letter == letter) return (int)i;
     return -1;
 }
 
@@ -32,8 +55,10 @@ static cls_status unknown_option(const cli_command *c, const char *argument, siz
                                  cls_error *error) {
     const char *names[CLI_MAX_OPTIONS + 1];
     char word[64];
-    size_t n = count(c);
-    for (size_t i = 0; i < n; i++) names[i] = c->options[i].name;
+    size_t n = 0;
+    cli_option o;
+    const cls_option *row;
+    while (n < CLI_MAX_OPTIONS && option_at(c, n, &o, &row)) names[n++] = o.name;
     names[n++] = "help";
     snprintf(word, sizeof word, "%.*s", (int)length, argument);
     const char *near = cls_nearest_word(word + strspn(word, "-"), n, names);
@@ -49,27 +74,27 @@ static cls_status take_option(cli_arguments *a, int argc, char **argv, int *i, i
     const cli_command *c = a->command;
     const char *argument = argv[*i], *value = NULL;
     size_t length = strcspn(argument, "=");
+    cli_option o;
     int k;
     if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
         *help = 1;
         return CLS_OK;
     }
     if (argument[1] == '-') {
-        k = find(c, argument + 2, length - 2);
+        k = find(c, argument + 2, length - 2, &o);
         if (argument[length] == '=') value = argument + length + 1;
     } else {
-        k = find_letter(c, argument[1]);
+        k = find_letter(c, argument[1], &o);
         if (argument[2]) value = argument + 2;
     }
     if (k < 0) return unknown_option(c, argument, length, error);
-    const cli_option *o = &c->options[k];
-    if (a->values[k]) return cli_fail(error, CLS_USAGE, "--%s is given twice", o->name);
-    if (!o->value && value)
-        return cli_fail(error, CLS_USAGE, "--%s takes no value, got '%s'", o->name, value);
-    if (o->value && !value) {
+    if (a->values[k]) return cli_fail(error, CLS_USAGE, "--%s is given twice", o.name);
+    if (!o.value && value)
+        return cli_fail(error, CLS_USAGE, "--%s takes no value, got '%s'", o.name, value);
+    if (o.value && !value) {
         if (*i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2))
-            return cli_fail(error, CLS_USAGE, "--%s needs a value: --%s %s", o->name, o->name,
-                            o->value);
+            return cli_fail(error, CLS_USAGE, "--%s needs a value: --%s %s", o.name, o.name,
+                            o.value);
         value = argv[++*i];
     }
     a->values[k] = value ? value : "";
@@ -112,20 +137,31 @@ cls_status cli_parse(const cli_command *c, int argc, char **argv, cli_arguments 
     return check_words(out, error);
 }
 
+/* "residual|shooting|derivative", which the completion reads, or what the value is called. */
+static void value_text(const cli_option *o, const cls_option *row, char *text, size_t size) {
+    size_t n = 0;
+    snprintf(text, size, "%s%s", o->value ? " " : "", o->value ? o->value : "");
+    if (!row || !row->words) return;
+    for (const char *c = row->words; *c && n + 2 < size; c++)
+        if (*c != ' ') text[++n] = *c == ',' ? '|' : *c;
+    text[n + 1] = 0;
+}
+
 static void print_options(FILE *to, const cli_command *c) {
+    cli_option o;
+    const cls_option *row;
     cli_grid g;
     cli_grid_begin(&g, "ll");
-    for (size_t i = 0; c->options[i].name; i++) {
-        const cli_option *o = &c->options[i];
-        char letter[8] = "";
-        if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
-        cli_grid_cell(&g, "  %s--%s%s%s", letter, o->name, o->value ? " " : "",
-                      o->value ? o->value : "");
-        cli_grid_cell(&g, "%s", o->doc);
+    for (size_t i = 0; option_at(c, i, &o, &row); i++) {
+        char letter[8] = "", value[80];
+        if (o.letter) snprintf(letter, sizeof letter, "-%c, ", o.letter);
+        value_text(&o, row, value, sizeof value);
+        cli_grid_cell(&g, "  %s--%s%s", letter, o.name, value);
+        cli_grid_cell(&g, "%s", o.doc);
     }
     cli_grid_cell(&g, "  --help");
     cli_grid_cell(&g, "this text");
-    cli_grid_end(&g, to, NULL);
+    (void)cli_grid_end(&g, to, NULL);
 }
 
 void cli_print_help(FILE *to, const cli_command *c) {
@@ -138,7 +174,8 @@ void cli_print_help(FILE *to, const cli_command *c) {
 /* ---- asking for values ---- */
 
 static int index_of(const cli_arguments *a, const char *name) {
-    int k = find(a->command, name, strlen(name));
+    cli_option o;
+    int k = find(a->command, name, strlen(name), &o);
     if (k < 0) {
         fprintf(stderr, "clausius: option '%s' is not in the table of %s\n", name,
                 a->command->name);
@@ -184,4 +221,59 @@ cls_status cli_integer(const cli_arguments *a, const char *name, uint64_t low, u
                         name, (unsigned long long)low, cli_value(a, name));
     if (cli_given(a, name)) *out = (uint64_t)value;
     return CLS_OK;
+}
+
+/* ---- options of the library's tables ---- */
+
+static cls_status take_word(const cls_option *row, const char *text, void *at, cls_error *error) {
+    const char *words[16];
+    char copy[128];
+    size_t n = 0;
+    snprintf(copy, sizeof copy, "%s", row->words ? row->words : "");
+    for (char *w = strtok(copy, ", "); w && n < 16; w = strtok(NULL, ", ")) words[n++] = w;
+    size_t k = 0;
+    while (k < n && strcmp(words[k], text) != 0) k++;
+    if (n && k == n) return cli_unknown(error, CLS_USAGE, row->name, text, n, words);
+    if (row->type == CLS_OPTION_WORD) *(const char **)at = text;
+    if (row->type == CLS_OPTION_CHOICE) *(int *)at = (int)k;
+    return CLS_OK;
+}
+
+static cls_status take_real(const cli_arguments *a, const cls_option *row, double *out,
+                            cls_error *error) {
+    cls_status status = isfinite(row->high) ? cli_real(a, row->name, out, error)
+                                            : cli_positive(a, row->name, out, error);
+    if (!status && !(*out >= row->low && *out <= row->high))
+        status = cli_fail(error, CLS_USAGE, "--%s is a number from %g to %g, got '%s'", row->name,
+                          row->low, row->high, cli_value(a, row->name));
+    return status;
+}
+
+static cls_status take_row(const cli_arguments *a, const cls_option *row, void *at,
+                           cls_error *error) {
+    uint64_t whole = 0;
+    cls_status status = CLS_OK;
+    if (!cli_given(a, row->name)) return CLS_OK;
+    switch (row->type) {
+    case CLS_OPTION_FLAG: *(int *)at = 1; return CLS_OK;
+    case CLS_OPTION_WORD:
+    case CLS_OPTION_CHOICE: return take_word(row, cli_value(a, row->name), at, error);
+    case CLS_OPTION_REAL: return take_real(a, row, at, error);
+    default: status = cli_integer(a, row->name, (uint64_t)row->low, &whole, error);
+    }
+    if (row->type == CLS_OPTION_SIZE) *(size_t *)at = (size_t)whole;
+    if (row->type == CLS_OPTION_UINT64) *(uint64_t *)at = whole;
+    if (row->type == CLS_OPTION_INT) *(int *)at = whole < row->high ? (int)whole : (int)row->high;
+    return status;
+}
+
+cls_status cli_table(const cli_arguments *a, const cls_option *(*table)(size_t *n), void *options,
+                     cls_error *error) {
+    size_t n;
+    const cls_option *rows = table(&n);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        if (is_flag(a->command, &rows[i]))
+            status = take_row(a, &rows[i], (char *)options + rows[i].offset, error);
+    return status;
 }

@@ -38,33 +38,26 @@ static cls_status read_steps(cli_job *job, cls_error *error) {
 }
 
 static cls_status read_scheme(cli_job *job, cls_error *error) {
-    const cli_arguments *a = job->a;
-    const char *first = cli_value(a, "first-step"), *scheme = cli_value(a, "scheme");
+    const char *scheme = job->options.scheme;
     if (scheme) {
         cls_status status = cli_check_scheme(scheme, error);
         if (!status) status = cls_scheme_applies(scheme, job->motion.system, error);
         if (status) return status;
     }
     job->options.scheme = scheme ? scheme : cls_scheme_default(job->motion.system);
-    if (first && !strcmp(first, "paper"))
-        job->options.first_step = CLS_FIRST_PAPER;
-    else if (first && strcmp(first, "momentum"))
-        return cli_fail(error, CLS_USAGE, "--first-step is momentum or paper, got '%s'", first);
     return CLS_OK;
 }
 
 static cls_status read_numbers(cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     cls_simulate_options *o = &job->options;
-    o->h = cls_system_default_step(job->motion.system);
+    if (o->h == 0) o->h = cls_system_default_step(job->motion.system);
     job->every = 1;
-    cls_status status = cli_positive(a, "h", &o->h, error);
-    if (!status)
-        status =
-            cli_positive(a, "tolerance",
-                         strcmp(o->scheme, "bdf") ? &o->tolerance : &o->reference_tolerance, error);
-    if (!status) status = cli_positive(a, "accuracy", &o->accuracy, error);
-    if (!status) status = cli_integer(a, "every", 1, &job->every, error);
+    if (cli_given(a, "tolerance") && !strcmp(o->scheme, "bdf")) {
+        o->reference_tolerance = o->tolerance;
+        o->tolerance = cls_simulate_defaults().tolerance;
+    }
+    cls_status status = cli_integer(a, "every", 1, &job->every, error);
     if (!status) status = read_steps(job, error);
     return status;
 }
@@ -93,28 +86,32 @@ static cls_status read_drive(cli_job *job, cls_error *error) {
 
 /* What can be judged without loading anything comes first: a wrong flag is told at once. */
 static cls_status check_flags(const cli_job *job, cls_error *error) {
-    static const char *const ensemble[] = {"sample", "seed", "threads"};
+    static const char *const ensemble[] = {"sample", "seed", "threads", "shard"};
     const cli_arguments *a = job->a;
-    double h = 1;
-    cls_status status = cli_positive(a, "h", &h, error);
-    if (status) return status;
     if (job->json && job->output && !strcmp(job->output, "-"))
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
     if (cli_given(a, "row") && !cli_given(a, "from"))
         return cli_fail(error, CLS_USAGE, "--row needs --from FILE");
-    for (size_t i = 0; i < 3 && !cli_given(a, "samples"); i++)
+    for (size_t i = 0; i < 4 && !cli_given(a, "samples"); i++)
         if (cli_given(a, ensemble[i]))
             return cli_fail(error, CLS_USAGE, "--%s needs --samples N", ensemble[i]);
     return CLS_OK;
 }
 
+static int is_stopped(void *owner) {
+    (void)owner;
+    return cli_interrupted();
+}
+
 static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *error) {
     *job = (cli_job){.a = a, .options = cls_simulate_defaults()};
     job->json = cli_given(a, "json");
-    job->quiet = job->json || cli_given(a, "quiet");
+    job->quiet = job->json || cli_given(a, "quiet") || !cli_is_first();
     job->output = cli_value(a, "output");
     job->options.monitor = 1;
-    cls_status status = check_flags(job, error);
+    job->options.stop = is_stopped;
+    cls_status status = cli_table(a, cls_simulate_option_table, &job->options, error);
+    if (!status) status = check_flags(job, error);
     if (!job->output && !job->json) job->output = "-";
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
     job->motion.reading = a;
@@ -143,8 +140,8 @@ static const char **output_columns(const cli_job *job, size_t *n) {
 }
 
 cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) {
-    const char *keys[8], *values[8];
-    char h[32], *set = cli_assignments_text(&job->motion.set);
+    const char *keys[9], *values[9];
+    char h[32], shard[96], *set = cli_assignments_text(&job->motion.set);
     size_t n = 0, n_columns = 0;
     const char **columns = output_columns(job, &n_columns);
     cls_status status = set && columns ? CLS_OK : cli_no_memory(error);
@@ -158,6 +155,13 @@ cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) 
     if (cli_given(job->a, "samples")) {
         NOTE("sample", cli_value(job->a, "sample"));
         NOTE("seed", cli_given(job->a, "seed") ? cli_value(job->a, "seed") : "0");
+    }
+    if (cli_given(job->a, "samples") && cli_given(job->a, "shard")) {
+        uint64_t samples = 0;
+        if (!status) status = cli_integer(job->a, "samples", 1, &samples, error);
+        snprintf(shard, sizeof shard, "%.60s of %llu", cli_value(job->a, "shard"),
+                 (unsigned long long)samples);
+        NOTE("shard", shard);
     }
     NOTE("version", cls_version());
 #undef NOTE
@@ -348,6 +352,7 @@ static cls_status single(const cli_job *job, cls_error *error) {
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_job job;
+    if (!cli_is_first() && !cli_given(a, "samples")) return CLS_OK; /* one motion, one process */
     cli_catch_signals();
     cls_status status = read_job(a, &job, error);
     if (!status) status = cli_given(a, "samples") ? cli_ensemble(&job, error) : single(&job, error);
@@ -372,19 +377,16 @@ static const cli_option options[] = {
     {"inputs", 0, "FILE", "columns with the values of the system's inputs"},
     {"hold", 0, "KIND", "inputs between their samples: zero (the last value, default) or linear"},
     {"at", 0, "FILE", "rows at the times of this file, in whole steps of at most h"},
-    {"scheme", 0, "NAME", "the scheme (see `clausius schemes`); else the system's default"},
-    {"h", 0, "H", "the step; else the system's"},
     {"steps", 0, "N", "how many steps; 0 gives the start"},
     {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},
     {"every", 0, "K", "a row every K steps (and the last); else every step"},
     {"output", 'o', "FILE", "a .csv file, complete or not there; else stdout"},
-    {"first-step", 0, "KIND", "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
-    {"tolerance", 0, "X", "where Newton stops (relative update); for bdf its relative tolerance"},
-    {"accuracy", 0, "X", "local error that an adaptive scheme allows, relative; else 1e-9"},
     {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
     {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (see below)"},
     {"seed", 0, "S", "the seed of the starts; else 0"},
     {"threads", 0, "N", "threads of an ensemble, the result does not depend on it; else all cores"},
+    {"shard", 0, "I/N",
+     "only the I-th of N shares of the ensemble, I from 0 to N - 1; `clausius merge` joins them"},
     {"quiet", 0, NULL, "no summary and no progress on stderr"},
     {"json", 0, NULL, "one JSON object instead of summary and rows (rows only with -o)"},
     {0},
@@ -419,6 +421,7 @@ const cli_command cli_simulate = {
         "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"
         "order of --sample: a seed means the same starts everywhere.\n",
     .options = options,
+    .tables = {cls_simulate_option_table},
     .min_words = 1,
     .max_words = 1,
     .run = run,

@@ -15,8 +15,8 @@ best() { # processor seconds of a command, best of three
 printf '%-20s %14s %14s %8s\n' system 'library /s' 'exported /s' ratio
 for s in ideal-gas-piston adiabatic-piston thermal-oscillator; do
     n=1000000
-    "$clausius" export c "$s" -o "$dir/$s" --prefix m --quiet
-    cc -std=c99 -O3 -ffp-contract=off -fno-math-errno "$dir/$s/m.c" "$dir/$s/main.c" -lm -o "$dir/$s/main"
+    "$clausius" export c "$s" -o "$dir/$s" --prefix ex --quiet
+    cc -std=c99 -O3 -ffp-contract=off -fno-math-errno "$dir/$s/ex.c" "$dir/$s/main.c" -lm -o "$dir/$s/main"
     h=$("$clausius" show "$s" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["step"])')
     library=$(best "$clausius" simulate "$s" --steps $n --every $n --quiet -o "$dir/x.csv")
     exported=$(best "$dir/$s/main" $n "$h" $n)

@@ -41,7 +41,7 @@ cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step
     options.h = h;
     options.first_step = first;
     cls_status status = cli_motion_table(m, &options, steps, 1, out, error);
-    if (status && status != CLS_INTERRUPTED) cli_prefix(error, "%s", scheme);
+    if (status && status != CLS_INTERRUPTED) (void)cli_prefix(error, "%s", scheme);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <clausius/graph.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
+#include <clausius/options.h>
 #include <clausius/plot.h>
 #include <clausius/random.h>
 #include <clausius/report.h>
@@ -18,5 +19,6 @@
 #include <clausius/steps.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 
 #endif

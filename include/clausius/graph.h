@@ -143,6 +143,10 @@ typedef struct cls_scope {
     size_t n;
     const char *const *names;
     const cls_node *nodes;
+    /* Where there are many: the node of a name of so many letters, or CLS_NO_NODE; NULL: the list
+     * is walked. */
+    cls_node (*find)(const void *owner, const char *name, size_t length);
+    const void *owner;
 } cls_scope;
 
 /* Parses one expression. line and column say where the text begins in `file` (1-based), so that an

@@ -9,9 +9,11 @@
 #define CLAUSIUS_LEARN_H
 
 #include <clausius/model.h>
+#include <clausius/options.h>
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -95,8 +97,13 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    /* Processes that share the work, each with the same data and options; NULL: this one alone. The
+     * bits do not depend on it. */
+    const cls_team *team;
 } cls_learn_options;
 
+/* cls_learn refuses what is out of the range of its table (cls_learn_option_table) and what means
+ * nothing for the loss and the optimiser that are used. */
 CLS_API cls_learn_options cls_learn_defaults(void);
 
 /* What a fit of recordings (multiple shooting) found, how sure it is, and how well it predicts rows
@@ -139,45 +146,6 @@ typedef struct cls_learn_report {
 } cls_learn_report;
 CLS_API void cls_learn_report_free(cls_learn_report **report);
 
-/* ---- the options as a table, for programs and other languages ---- */
-
-typedef enum cls_option_type {
-    CLS_OPTION_SIZE,   /* size_t */
-    CLS_OPTION_UINT64, /* uint64_t */
-    CLS_OPTION_INT,    /* int; a flag where the range is 0 to 1 */
-    CLS_OPTION_REAL,   /* double */
-    CLS_OPTION_WORD    /* const char *, NULL when not given */
-} cls_option_type;
-
-/* For which an option means something. */
-enum {
-    CLS_OPTION_RESIDUAL = 1,
-    CLS_OPTION_SHOOTING = 2,
-    CLS_OPTION_DERIVATIVE = 4,
-    CLS_OPTION_MULTIPLE = 8
-};
-enum {
-    CLS_OPTION_LINEAR = 1,
-    CLS_OPTION_LM = 2,
-    CLS_OPTION_SPRING = 4,
-    CLS_OPTION_LBFGS = 8,
-    CLS_OPTION_ADAM = 16
-};
-
-typedef struct cls_option {
-    const char *name; /* as a flag: "last-rate" */
-    cls_option_type type;
-    size_t offset;             /* in cls_learn_options */
-    double initial, low, high; /* numbers: default and range, ends included */
-    const char *words;         /* the words it takes, "a, b"; NULL: any */
-    unsigned losses, optimizers;
-    const char *doc;
-} cls_option;
-
-/* What of cls_learn_options is a number, a flag or a word. cls_learn refuses what is out of range
- * and what means nothing for the loss and the optimiser that are used. */
-CLS_API const cls_option *cls_learn_option_table(size_t *n);
-
 typedef struct cls_learn_info {
     size_t parameters, samples, validation_samples;   /* windows */
     double loss_initial, loss_final, loss_validation; /* root mean square of the scaled residual */
@@ -198,8 +166,8 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    char remark[200];         /* what else was done on the way; empty: nothing */
-    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories

@@ -6,11 +6,11 @@ from . import _core
 from ._errors import UsageError
 
 TABLES = _core.options()
-WORDS = {"rates": ("auto", "measured", "weak", "local"), "first_step": ("momentum", "paper")}
+CHOICES = {row[0]: tuple(row[4].split(", ")) for table in TABLES.values() for row in table if row[1] == "choice"}
 
 
 def rows(*tables):
-    """(name, kind, default, doc) of the options in some tables."""
+    """(name, type, default, doc, words) of the options in some tables."""
     return [row for table in tables for row in TABLES[table]]
 
 
@@ -22,10 +22,10 @@ def checked(options, *tables):
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "; there are " + ", ".join(known)))
-        if name in WORDS and isinstance(value, str):
-            if value not in WORDS[name]:
-                raise UsageError(f"{name} is one of {', '.join(WORDS[name])}, got '{value}'")
-            value = WORDS[name].index(value)
+        if name in CHOICES and isinstance(value, str):
+            if value not in CHOICES[name]:
+                raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}, got '{value}'")
+            value = CHOICES[name].index(value)
         if value is not None or known[name][1] == "str":
             out[name] = value
     return out
@@ -33,7 +33,7 @@ def checked(options, *tables):
 
 def default(row):
     """The default of an option as a keyword has it."""
-    return WORDS[row[0]][row[2]] if row[0] in WORDS else row[2]
+    return CHOICES[row[0]][row[2]] if row[0] in CHOICES and row[2] is not None else row[2]
 
 
 def describe(*tables):

@@ -8,7 +8,7 @@ OBJECTS = [getattr(clausius, name) for name in clausius.__all__]
 
 
 def _parameters(signature):
-    kinds = {row[0]: row[1] for table in _core.options().values() for row in table}
+    kinds = {row[0]: "str" if row[1] == "choice" else row[1] for table in _core.options().values() for row in table}
     out, star = [], False
     for p in signature.parameters.values():
         if p.kind is p.VAR_POSITIONAL:

@@ -14,6 +14,7 @@
 #include <clausius/identify.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
+#include <clausius/options.h>
 #include <clausius/report.h>
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
@@ -82,25 +83,11 @@ int core_forked(void);
 
 /* ---- options.c ---- */
 
-typedef enum core_kind {
-    CORE_TEXT,
-    CORE_REAL,
-    CORE_INT,
-    CORE_COUNT,
-    CORE_WIDE,
-    CORE_FLAG
-} core_kind;
-typedef struct core_option {
-    const char *name;
-    core_kind kind;
-    size_t offset;
-    const char *doc;
-} core_option;
-extern const core_option core_learn_options[], core_identify_options[], core_simulate_options[],
-    core_audit_options[];
+/* cls_learn_option_table and the like */
+typedef const cls_option *(*core_rows)(size_t *n);
 /* Sets the members of *options that the dict names; others stay. Texts live as long as the dict. */
-int core_options_set(const core_option *list, PyObject *dict, void *options);
-/* {"learn": [(name, kind, default, doc), ...], ...} */
+int core_options_set(core_rows table, PyObject *dict, void *options);
+/* {"learn": [(name, type, default, doc, words), ...], ...} */
 PyObject *core_options_tables(PyObject *self, PyObject *unused);
 
 /* ---- the types ---- */

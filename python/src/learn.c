@@ -149,8 +149,9 @@ PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n) {
     l.system = (core_dynamics *)args[0];
     l.set = (cls_assignments){l.system->n_set, (const char *const *)l.system->set_names,
                               l.system->set_values};
-    if (!core_options_set(core_learn_options, args[4], &l.options) ||
-        !core_options_set(core_identify_options, args[4], &l.identify) || !take_tables(&l, args[1]))
+    if (!core_options_set(cls_learn_option_table, args[4], &l.options) ||
+        !core_options_set(cls_identify_option_table, args[4], &l.identify) ||
+        !take_tables(&l, args[1]))
         return NULL;
     l.names = core_texts(args[2], &n_names, &names);
     const char **parts = l.names ? core_texts(args[3], &n_unknown, &unknown) : NULL;

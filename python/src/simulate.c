@@ -119,7 +119,7 @@ PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     core_array state, out, time, value;
     PyObject *result = NULL;
     if (!arguments(n, 8, "_simulate") ||
-        !core_options_set(core_simulate_options, args[5], &m.options))
+        !core_options_set(cls_simulate_option_table, args[5], &m.options))
         return NULL;
     m.time = PyFloat_AsDouble(args[1]);
     m.steps = PyLong_AsUnsignedLongLong(args[2]);
@@ -211,7 +211,7 @@ PyObject *core_ensemble(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     core_array starts, out;
     PyObject *result = NULL;
     if (!arguments(n, 7, "_ensemble") ||
-        !core_options_set(core_simulate_options, args[5], &c.options))
+        !core_options_set(cls_simulate_option_table, args[5], &c.options))
         return NULL;
     c.steps = PyLong_AsUnsignedLongLong(args[1]);
     c.every = PyLong_AsUnsignedLongLong(args[2]);
@@ -256,7 +256,7 @@ PyObject *core_audit(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     cls_audit *audit = NULL;
     cls_error error = {0};
     const cls_table *t[4] = {0};
-    if (!arguments(n, 3, "_audit") || !core_options_set(core_audit_options, args[1], &options))
+    if (!arguments(n, 3, "_audit") || !core_options_set(cls_audit_option_table, args[1], &options))
         return NULL;
     for (Py_ssize_t i = 0; i < (args[2] == Py_None ? 1 : 4); i++) {
         PyObject *o = i ? PyTuple_GetItem(args[2], i - 1) : args[0];

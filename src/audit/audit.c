@@ -5,6 +5,7 @@
  * is used here (docs/laws.md, L7). Cost: linear in rows and samples. Not promised: that a law of
  * the definition holds between the sampled points. */
 #include "audit/audit.h"
+#include <clausius/options.h>
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -20,6 +21,27 @@ cls_audit_options cls_audit_defaults(void) {
                                .samples = 4096,
                                .order_expected = 0};
 }
+
+#define AT(field) offsetof(cls_audit_options, field)
+const cls_option *cls_audit_option_table(size_t *n) {
+    static const cls_option table[] = {
+        {"energy-limit", CLS_OPTION_REAL, AT(energy_limit), 1e-12, 0, INFINITY, NULL, NULL, 0, 0,
+         "relative energy drift allowed"},
+        {"invariant-limit", CLS_OPTION_REAL, AT(invariant_limit), 1e-12, 0, INFINITY, NULL, NULL, 0,
+         0, "relative drift of invariants allowed"},
+        {"entropy-limit", CLS_OPTION_REAL, AT(entropy_limit), 2e-15, 0, INFINITY, NULL, NULL, 0, 0,
+         "a row may lie this part of |S| below the highest before it"},
+        {"beyond", CLS_OPTION_REAL, AT(beyond), 2, 1, INFINITY, NULL, NULL, 0, 0,
+         "the state laws are also checked in a box this much larger than the data"},
+        {"samples", CLS_OPTION_SIZE, AT(samples), 4096, 0, 0x1p53, NULL, NULL, 0, 0,
+         "points of that box"},
+        {"order-expected", CLS_OPTION_REAL, AT(order_expected), 0, 0, INFINITY, NULL, NULL, 0, 0,
+         "0: order is printed, not judged"},
+    };
+    *n = sizeof table / sizeof *table;
+    return table;
+}
+#undef AT
 
 static double readable(double x) {
     if (isnan(x)) return DBL_MAX;

@@ -177,9 +177,10 @@ static cls_status nothing_shared(const cls_table *a, const cls_table *b, cls_err
     char *in_a = clsi_column_list(a), *in_b = clsi_column_list(b);
     cls_status status = CLS_DATA;
     if (in_a && in_b)
-        clsi_fail(error, status,
-                  "the tables share no column but time; the first has: %s; the second has: %s",
-                  in_a, in_b);
+        (void)clsi_fail(
+            error, status,
+            "the tables share no column but time; the first has: %s; the second has: %s", in_a,
+            in_b);
     else
         status = clsi_no_memory(error);
     free(in_a);

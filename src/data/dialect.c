@@ -153,6 +153,9 @@ char *clsi_cut_unit(char *name) {
     while (depth && --open > name);
     if (depth || open == name || !is_bracket_unit(open, close)) return NULL;
     if (*open == '(' && open[-1] != ' ' && open[-1] != '_') return NULL; /* f(x) */
+    if (*open == '[' && open[-1] != ' ' && open[1 + strspn(open + 1, "0123456789")] == ']' &&
+        open + 1 < close)
+        return NULL; /* u[3] */
     *close = *open = 0;
     for (char *c = open; c > name && (c[-1] == ' ' || c[-1] == '\t' || c[-1] == '_');) *--c = 0;
     if (!*name) { /* nothing but a unit: it is the name */

@@ -217,8 +217,8 @@ static cls_status convert(mapping *m, size_t column, const char *unit, const ite
     }
     if (status) {
         char *why = clsi_strdup(error ? error->message : "");
-        clsi_fail(error, status, "%s: column \"%s\" is %s of this system: %s", m->path,
-                  m->head->names[to->from], name, why ? why : "");
+        (void)clsi_fail(error, status, "%s: column \"%s\" is %s of this system: %s", m->path,
+                        m->head->names[to->from], name, why ? why : "");
         free(why);
         return status;
     }

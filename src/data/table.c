@@ -330,8 +330,8 @@ cls_status clsi_no_column(const cls_table *t, const char *where, const char *nam
     const char *near = cls_nearest_word(name, t->n_columns, (const char *const *)t->names);
     char *names = clsi_column_list(t);
     if (!names) return clsi_no_memory(error);
-    clsi_fail(error, status, "%s has no column \"%s\"%s%s%s; it has: %s", where, name,
-              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", names);
+    (void)clsi_fail(error, status, "%s has no column \"%s\"%s%s%s; it has: %s", where, name,
+                    near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", names);
     free(names);
     return status;
 }

@@ -88,7 +88,7 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
     if (!w) return clsi_no_memory(error);
     w->n_columns = n_columns;
     w->size = BLOCK > n_columns * NUMBER + 1 ? BLOCK : n_columns * NUMBER + 1;
-    w->block = malloc(w->size);
+    w->block = clsi_malloc(w->size);
     status = w->block ? clsi_file_open(&w->file, path, error) : clsi_no_memory(error);
     if (!status) status = write_top(w, n_notes, keys, values, names, error);
     if (status) {

@@ -28,6 +28,8 @@ struct cls_graph {
     size_t table_size;
     char **names;
     size_t n_names, names_capacity;
+    uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
+    size_t name_slots;
     clsi_graph_field **fields;
     size_t n_fields, fields_capacity;
     clsi_point_list *points;
@@ -55,6 +57,10 @@ static inline cls_node clsi_arg(const cls_graph *g, size_t k, size_t i) {
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
+/* The same for memory, also in answers to questions, whose graph is const: a wrong answer must not
+ * go unnoticed. What is built on a graph may ignore the status of single transformations, because
+ * cls_graph_status at the end has it. */
+cls_status clsi_graph_no_memory(const cls_graph *g);
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
 /* The number of nodes that `a` contains. */

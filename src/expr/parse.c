@@ -6,7 +6,7 @@
  *     power   = atom [ "^" unary ]                  right associative: -x^2 = -(x^2), 2^-3 is fine
  *     atom    = number | name | name "(" sum { "," sum } ")" | "(" sum ")"
  *
- * Names are letters, digits and _ with dots inside (v.x). What has a kink or a jump (abs, min, ...)
+ * Names are letters, digits and _ with dots inside (v.x), and whole numbers in brackets (u[3]). What has a kink or a jump (abs, min, ...)
  * is refused with the smooth form to write instead, because every formula is differentiated.
  *
  * Cost: linear in the text times the size of the scope. Chains of + - * / are loops; brackets,
@@ -52,10 +52,26 @@ static int is_name_part(char c) {
     return is_name_start(c) || is_digit(c);
 }
 
+/* Letters of [3]. */
+static size_t index_length(const char *s) {
+    size_t i = 1;
+    if (s[0] != '[') return 0;
+    if (s[1] == '-') i++;
+    while (is_digit(s[i])) i++;
+    return s[i] == ']' && is_digit(s[i - 1]) ? i + 1 : 0;
+}
+
 static size_t name_length(const char *s) {
     size_t n = 0;
-    while (is_name_part(s[n]) || (n && s[n] == '.' && is_name_start(s[n + 1]))) n++;
-    return n;
+    for (;;) {
+        size_t index = n ? index_length(s + n) : 0;
+        if (is_name_part(s[n]) || (n && s[n] == '.' && is_name_start(s[n + 1])))
+            n++;
+        else if (index)
+            n += index;
+        else
+            return n;
+    }
 }
 
 /* Bytes of the character at s: 1 for ASCII and for what is not valid UTF-8. */
@@ -123,7 +139,7 @@ static cls_node fail(parser *p, cls_status status, const char *at, const char *h
         clsi_text_printf(&out, "column %d: %s\n", column, what);
     append_excerpt(&out, start, at);
     if (hint) clsi_text_printf(&out, "\n%s", hint);
-    clsi_fail(p->error, status, "%s", out.failed ? what : out.data);
+    (void)clsi_fail(p->error, status, "%s", out.failed ? what : out.data);
     clsi_text_clear(&out);
     p->error->line = line;
     p->error->column = column;
@@ -276,6 +292,7 @@ static cls_node number(parser *p) {
 /* ---- names ---- */
 
 static cls_node find_symbol(const parser *p, const char *s, size_t n) {
+    if (p->scope && p->scope->find) return p->scope->find(p->scope->owner, s, n);
     for (size_t k = 0; p->scope && k < p->scope->n; k++)
         if (clsi_word_is(p->scope->names[k], s, n)) return p->scope->nodes[k];
     return CLS_NO_NODE;

@@ -226,7 +226,7 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
         p->n_outputs = n_outputs;
         status = compile(g, inputs, outputs, marks, reg, p, error);
     } else {
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
     }
     free(marks);
     free(reg);
@@ -560,7 +560,7 @@ void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, si
 
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
-    double *work = malloc(clsi_many_size(p, n) * sizeof *work);
+    double *work = clsi_malloc(clsi_many_size(p, n) * sizeof *work);
     if (!work) return CLS_MEMORY;
     clsi_many_prepare(p, n, work);
     clsi_many_run(p, n, work, n, stride, in, out);

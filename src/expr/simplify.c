@@ -137,15 +137,20 @@ static cls_node build_sum(cls_graph *g, const members *m) {
     return cls_add(g, sum, cls_constant(g, m->constant));
 }
 
+static size_t no_memory(cls_graph *g) {
+    (void)clsi_graph_no_memory(g);
+    return SIZE_MAX;
+}
+
 /* Operations and symbols; numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is
- * counted. SIZE_MAX when there is no memory: then nothing is lighter. */
+ * counted. */
 static size_t weight_of(simplifier *x, cls_node a) {
     cls_graph *g = x->g;
     if (a == CLS_NO_NODE) return SIZE_MAX;
     size_t old = x->stamp_capacity, count = 0, n = 0;
     if (!clsi_grow(&x->stamp, &x->stamp_capacity, g->n, sizeof *x->stamp) ||
         !clsi_grow(&x->stack, &x->stack_capacity, 1, sizeof *x->stack))
-        return SIZE_MAX;
+        return no_memory(g);
     memset(x->stamp + old, 0, (x->stamp_capacity - old) * sizeof *x->stamp);
     x->now++;
     x->stack[n++] = a;
@@ -155,7 +160,8 @@ static size_t weight_of(simplifier *x, cls_node a) {
         x->stamp[k] = x->now;
         count++;
         size_t args = cls_node_arg_count(g, k);
-        if (!clsi_grow(&x->stack, &x->stack_capacity, n + args, sizeof *x->stack)) return SIZE_MAX;
+        if (!clsi_grow(&x->stack, &x->stack_capacity, n + args, sizeof *x->stack))
+            return no_memory(g);
         for (size_t i = 0; i < args; i++) x->stack[n++] = clsi_arg(g, k, i);
     }
     return count;
@@ -266,16 +272,20 @@ static void simplify_all(simplifier *self, cls_node a, const unsigned char *reac
 }
 
 cls_node cls_simplify(cls_graph *g, cls_node a) {
-    if (a == CLS_NO_NODE) return a;
+    if (a >= g->n) return CLS_NO_NODE;
     simplifier self = {.g = g};
     unsigned char *reach = clsi_calloc(g->n, 1);
     cls_node *map = clsi_calloc((size_t)a + 1, sizeof *map), result = a;
-    if (reach && map) { /* without memory the expression stays as it is: that is never wrong */
+    if (!reach || !map) {
+        (void)clsi_graph_no_memory(g);
+        result = CLS_NO_NODE;
+    } else {
         clsi_reach(g, 1, &a, reach);
         simplify_all(&self, a, reach, map);
         result = cls_graph_status(g, NULL) == CLS_OK ? map[a] : CLS_NO_NODE;
         /* what is lighter piece by piece may share less: the whole decides */
         if (result != CLS_NO_NODE && weight_of(&self, result) > weight_of(&self, a)) result = a;
+        if (cls_graph_status(g, NULL) != CLS_OK) result = CLS_NO_NODE;
     }
     free(reach);
     free(map);
@@ -285,5 +295,5 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
 }
 
 cls_node clsi_simplify_written(cls_graph *g, cls_node a) {
-    return a == CLS_NO_NODE || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
+    return a >= g->n || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
 }

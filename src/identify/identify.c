@@ -5,8 +5,9 @@
  * unknown ones, and what is linear in the coefficients is found by differentiation. The model is an
  * ordinary one (terms(...) fields), so that simulate, audit, export and show know nothing of qp. */
 #include "identify/identify.h"
+#include "model/json.h"
 #include "model/safetensors.h"
-#include <jansson.h>
+#include <clausius/options.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,25 @@ struct cls_identified {
 cls_identify_options cls_identify_defaults(void) {
     return (cls_identify_options){.size = sizeof(cls_identify_options)};
 }
+
+#define AT(field) offsetof(cls_identify_options, field)
+const cls_option *cls_identify_option_table(size_t *n) {
+    static const cls_option table[] = {
+        {"dictionary", CLS_OPTION_WORD, AT(dictionary), 0, 0, 0, NULL, "LIST", 0, 0,
+         "qp: what parts are made of, \"E: polynomial(2), lambda_a; M: polynomial(1; s_a)\""},
+        {"symmetry", CLS_OPTION_WORD, AT(symmetries), 0, 0, 0, NULL, "NAMES", 0, 0,
+         "qp: invariants of the file that the energy must keep, \"J\""},
+        {"rates", CLS_OPTION_CHOICE, AT(rates), 0, 0, 3, "auto, measured, weak, local", "NAME", 0,
+         0, "qp: measured (columns d.NAME), weak or local; else the first there is"},
+        {"sparse", CLS_OPTION_REAL, AT(sparse), 0, 0, INFINITY, NULL, "X", 0, 0,
+         "qp: leave out terms that contribute less than this fraction"},
+        {"literal", CLS_OPTION_FLAG, AT(literal), 0, 0, 1, NULL, NULL, 0, 0,
+         "qp: the paper's programs as printed, for comparison; writes no model"},
+    };
+    *n = sizeof table / sizeof *table;
+    return table;
+}
+#undef AT
 
 /* ---- the skeleton ---- */
 
@@ -329,7 +349,7 @@ static char *provenance(const clsi_qp *q, size_t n_tables, const char *const *na
                   (json_int_t)f->equations, "residual", f->energy.residual, "friction_residual",
                   f->friction.residual, "rank", (json_int_t)(f->energy.rank + f->friction.rank),
                   "unseen", (json_int_t)(f->energy.unseen + f->friction.unseen), "noise", f->noise);
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
 }

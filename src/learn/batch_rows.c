@@ -1,8 +1,8 @@
 /* What comes out of an evaluated batch (batch.c): Jacobian rows, the gradient of the loss, the
- * scale condition; and the shards that threads share. */
+ * scale condition. */
 #include "base/base.h"
 #include "learn/batch.h"
-#include <omp.h>
+#include "learn/shards.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,8 +147,9 @@ static size_t take_rows(clsi_batch *b, size_t first, const size_t *list, size_t 
     return at;
 }
 
-static void rows_of_shard(clsi_batch *b, size_t first, const size_t *list, size_t begin, size_t end,
+static void rows_of_shard(void *block, size_t first, const size_t *list, size_t begin, size_t end,
                           double *out, double *J) {
+    clsi_batch *b = block;
     row_list m;
     for (size_t at = begin; at < end;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
@@ -160,50 +161,12 @@ static void rows_of_shard(clsi_batch *b, size_t first, const size_t *list, size_
     }
 }
 
-/* A sum of the gradient costs as much as a dozen windows, so shards are not small. Threads are
- * woken only for what takes a millisecond or more: on a busy machine they may come late. */
-enum { SHARD_WINDOWS = 250 };
-
-size_t clsi_shard_count(const clsi_residual *r, size_t count, size_t windows) {
-    size_t n = 1;
-    while (n < CLSI_SHARDS && 2 * n * windows * r->n_equations <= count) n *= 2;
-    return n;
-}
-
-size_t clsi_shard_begin(const clsi_residual *r, size_t count, size_t shards, size_t s) {
-    size_t at = count * s / shards;
-    return s == shards ? count : at - at % r->n_equations;
-}
-
-static int is_long(const clsi_residual *r, size_t count) {
-    return (double)count * (double)r->unknowns->n_theta > 2e7;
-}
-
-cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
-                              size_t count, const size_t *list, double *out, double *J) {
-    if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
-    if (r->step) return clsi_step_rows_values(r, theta, first, count, list, out, J);
-    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
-    int failed = 0;
-    if (!clsi_batches_ready(r)) return CLS_MEMORY;
-#pragma omp parallel reduction(| : failed) if (is_long(r, count))
-    {
-        clsi_batch *b;
-        failed = clsi_batch_begin(r, theta, &b) != CLS_OK;
-#pragma omp for schedule(dynamic)
-        for (size_t s = 0; s < shards; s++)
-            if (!failed)
-                rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
-                              clsi_shard_begin(r, count, shards, s + 1), out, J);
-    }
-    return failed ? CLS_MEMORY : CLS_OK;
-}
-
 /* ---- gradient ---- */
 
 /* Where the adjoint program reads dLoss/d quantities of the points, zero. */
 static double *coefficients_of_quantities(clsi_batch *b) {
-    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols) * POINTS;
+    size_t more = b->r->heat ? b->r->m : 0;
+    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols + more) * POINTS;
     memset(c, 0, b->r->n_quantities * POINTS * sizeof *c);
     return c;
 }
@@ -271,7 +234,8 @@ static void add_rows(clsi_batch *b, const row_list *m, double share, double *sum
 }
 
 /* The sums go to the gradient. */
-static void sums_end(const clsi_batch *b, double *gradient) {
+static void sums_end(const void *block, double *gradient) {
+    const clsi_batch *b = block;
     const clsi_unknowns *us = b->r->unknowns;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_learned *l = &us->list[k].learned;
@@ -283,8 +247,9 @@ static void sums_end(const clsi_batch *b, double *gradient) {
     }
 }
 
-static double gradient_of_shard(clsi_batch *b, const size_t *list, size_t begin, size_t end,
+static double gradient_of_shard(void *block, const size_t *list, size_t begin, size_t end,
                                 double share) {
+    clsi_batch *b = block;
     double sum = 0;
     row_list m;
     sums_begin(b);
@@ -295,34 +260,31 @@ static double gradient_of_shard(clsi_batch *b, const size_t *list, size_t begin,
     return sum;
 }
 
+static int ready(const clsi_residual *r) {
+    return clsi_batches_ready(r) != NULL;
+}
+
+static void *begin(const clsi_residual *r, const double *theta) {
+    clsi_batch *b;
+    return clsi_batch_begin(r, theta, &b) == CLS_OK ? b : NULL;
+}
+
+/* A sum of the gradient costs as much as a dozen windows. */
+static const clsi_rows_kind WINDOWS = {250,     2e7, ready, begin, rows_of_shard, gradient_of_shard,
+                                       sums_end};
+
+cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J) {
+    if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
+    if (r->step) return clsi_step_rows_values(r, theta, first, count, list, out, J);
+    return clsi_sharded_rows(&WINDOWS, r, theta, first, count, list, out, J);
+}
+
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
     if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
     if (r->step) return clsi_step_rows_gradient(r, theta, count, list, loss, gradient);
-    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
-    double share = 1 / (double)(count ? count : 1), total = 0;
-    int failed = 0;
-    if (!clsi_batches_ready(r)) return CLS_MEMORY;
-    memset(gradient, 0, r->unknowns->n_theta * sizeof *gradient);
-#pragma omp parallel reduction(| : failed) if (is_long(r, count))
-    {
-        clsi_batch *b;
-        failed = clsi_batch_begin(r, theta, &b) != CLS_OK;
-#pragma omp for schedule(dynamic) ordered
-        for (size_t s = 0; s < shards; s++) {
-            double sum = failed
-                             ? 0
-                             : gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
-                                                 clsi_shard_begin(r, count, shards, s + 1), share);
-#pragma omp ordered
-            if (!failed) {
-                total += sum;
-                sums_end(b, gradient);
-            }
-        }
-    }
-    *loss = 0.5 * share * total;
-    return failed ? CLS_MEMORY : CLS_OK;
+    return clsi_sharded_gradient(&WINDOWS, r, theta, count, list, loss, gradient);
 }
 
 /* ---- the scale condition ---- */

@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "base/options.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
 #include <math.h>
@@ -119,14 +120,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
     if (tried && status == CLS_NUMERIC &&
         !w->o->loss) { /* then what the residual finds is all there is */
-        snprintf(w->info->remark, sizeof w->info->remark,
-                 "the data are noisy, but no simulation of them succeeded (%.100s): this is the "
-                 "residual's solution",
-                 w->error ? w->error->message : "");
+        clsi_lesson_note(
+            w,
+            "the data are noisy, but no simulation of them succeeded (%.100s): this is "
+            "the residual's solution",
+            w->error ? w->error->message : "");
         clsi_lesson_forget(w);
+        w->taken = NULL;
         status = CLS_OK;
     }
-    if (status == CLS_OK && !noisy) status = clsi_lesson_fit(w);
+    if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
     if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
@@ -135,8 +138,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (status == CLS_OK) status = clsi_lesson_model(w, system, set, n_tables, names, out);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
-        w->info->rollout = clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w);
+        w->info->rollout = clsi_lesson_tell_all(
+            w, clsi_lesson_is_first(w)
+                   ? clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w)
+                   : 0);
+    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
+    if (status == CLS_OK && w->no_memory) {
+        cls_model_free(out);
+        status = clsi_no_memory(w->error);
+    }
     return status;
 }
 
@@ -176,7 +187,9 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     cls_learn_options o = cls_learn_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     o.size = sizeof o;
-    if (clsi_options_in_range(&o, error) != CLS_OK) return CLS_USAGE;
+    size_t n_rows;
+    const cls_option *rows = cls_learn_option_table(&n_rows);
+    if (clsi_options_in_range(n_rows, rows, &o, error) != CLS_OK) return CLS_USAGE;
     cls_assignments kept = {0}; /* the numbers that the given parts were learned with */
     if (o.given) {
         kept = (cls_assignments){o.given->n_set, (const char *const *)o.given->set_names,

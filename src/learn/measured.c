@@ -6,9 +6,9 @@
 #include "base/base.h"
 #include "learn/multiple.h"
 #include "model/model.h"
+#include "model/json.h"
 #include "model/safetensors.h"
 #include <clausius/simulate.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,20 +206,19 @@ static json_t *number(double x) {
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
     json_t *list = json_array(), *scores = json_array();
     for (size_t i = 0; i < w->P; i++)
-        json_array_append_new(list, json_pack("{s:s, s:f, s:o}", "name", w->name[i], "value",
-                                              w->theta[i], "error", number(w->doubt[i])));
+        clsi_json_add(&list, json_pack("{s:s, s:f, s:o}", "name", w->name[i], "value", w->theta[i],
+                                       "error", number(w->doubt[i])));
     for (size_t c = 0; c < w->report->n_channels; c++) {
         const cls_learned_channel *ch = &w->report->channels[c];
-        json_array_append_new(scores,
-                              json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
-                                        number(ch->fitted), "run", number(ch->run), "persistence",
-                                        number(ch->run_persistence), "arx", number(ch->run_arx)));
+        clsi_json_add(&scores, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
+                                         number(ch->fitted), "run", number(ch->run), "persistence",
+                                         number(ch->run_persistence), "arx", number(ch->run_arx)));
     }
     json_t *all =
         json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
                   "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
                   "parameters", list, "channels", scores);
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
 }
@@ -255,7 +254,7 @@ static cls_status make_model(measured *w, size_t n_tables, const char *const *na
         status = add_assignment(m, w->set->names[i], w->set->values[i]);
     for (size_t i = 0; i < w->P && status == CLS_OK; i++)
         status = add_assignment(m, w->name[i], w->theta[i]);
-    if (status == CLS_MEMORY) clsi_no_memory(w->error);
+    if (status == CLS_MEMORY) (void)clsi_no_memory(w->error);
     if (status == CLS_OK) status = clsi_model_build(m, w->error);
     if (status == CLS_OK)
         *out = m;

@@ -150,8 +150,9 @@ static cls_status record(noisy *k, const cls_table *const *tables, const char *c
 
 static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
     const clsi_lesson *w = k->w;
+    clsi_choices choices = {.halved = halved};
     cls_status status =
-        clsi_unknowns_create_small(w->system, w->set, w->o, w->points, halved, out, w->error);
+        clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
     return status == CLS_OK ? clsi_terms_calm(*out, w->points, w->error) : status;
 }
 
@@ -194,7 +195,7 @@ static cls_status make_dictionary(noisy *k) {
 static cls_status take_terms(noisy *k) {
     clsi_lesson *w = k->w;
     clsi_lesson_forget(w);
-    cls_status status = make_unknowns(k, k->all->halved, &w->unknowns);
+    cls_status status = make_unknowns(k, k->all->choices.halved, &w->unknowns);
     if (status == CLS_OK) status = clsi_terms_keep(w->unknowns, k->keep, w->error);
     if (status == CLS_OK) status = clsi_lesson_prepare(w);
     for (size_t i = 0; i < k->all->n && status == CLS_OK; i++) {
@@ -503,7 +504,6 @@ static cls_status finish(noisy *k) {
     strcpy(info->ended, "converged");
     k->report->window = k->recipe.window;
     k->report->notes = k->recipe.notes.length ? clsi_text_take(&k->recipe.notes) : clsi_strdup("");
-    w->taken = "multiple-shooting";
     return k->report->notes ? CLS_OK : clsi_no_memory(w->error);
 }
 
@@ -528,6 +528,7 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
         status = clsi_report_create(k->data, w->o, 0, explain(k), &k->report, w->error);
     if (status == CLS_OK) status = make_dictionary(k);
     if (status != CLS_OK || k->declined) return status;
+    w->taken = "multiple-shooting";
     status = start(k);
     if (status == CLS_OK) status = find_terms(k);
     if (status == CLS_OK)

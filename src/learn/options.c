@@ -1,9 +1,10 @@
-/* The options of learning as one table: name, type, default, range, doc line, and for which loss and
- * which optimiser each means something. Programs and other languages make their flags and keywords
- * from it (cls_learn_option_table); what means nothing for a fit is refused before it runs, because
- * somebody who gives an option expects it to matter. */
+/* The options of learning as one table (clausius/options.h). Programs and other languages make their
+ * flags and keywords from it, a model records what was asked by it; what means nothing for a fit is
+ * refused before it runs, because somebody who gives an option expects it to matter. */
+#include "base/options.h"
 #include "base/base.h"
 #include "learn/lesson.h"
+#include "model/json.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,90 +13,84 @@
 #define ITERATIVE     (CLS_OPTION_LM | CLS_OPTION_SPRING | CLS_OPTION_LBFGS | CLS_OPTION_ADAM)
 #define ANY_OPTIMIZER (CLS_OPTION_LINEAR | ITERATIVE)
 #define ANY_LOSS                                                                                   \
-    (CLS_OPTION_RESIDUAL | CLS_OPTION_SHOOTING | CLS_OPTION_DERIVATIVE | CLS_OPTION_MULTIPLE)
+    (CLS_OPTION_RESIDUAL | CLS_OPTION_SHOOTING | CLS_OPTION_DERIVATIVE | CLS_OPTION_RECORDING)
 
 static const cls_option table[] = {
-    {"field", CLS_OPTION_WORD, AT(field), 0, 0, 0, NULL, ANY_LOSS, ANY_OPTIMIZER,
+    {"field", CLS_OPTION_WORD, AT(field), 0, 0, 0, NULL, "FORM", ANY_LOSS, ANY_OPTIMIZER,
      "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
     {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0,
-     "residual, shooting, derivative, multiple-shooting", ANY_LOSS, ANY_OPTIMIZER,
-     "what is made small; else residual, or by noise multiple-shooting"},
-    {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "whose step is the residual, or that simulates; else quadrature"},
-    {"window", CLS_OPTION_SIZE, AT(window), 0, 1, 1e9, NULL, ANY_LOSS, ANY_OPTIMIZER,
+     "residual, shooting, derivative, multiple-shooting", "NAME", ANY_LOSS, ANY_OPTIMIZER,
+     "what is made small: the residual; simulations of windows (shooting), from free starts and "
+     "with "
+     "terms that the noise allows (multiple-shooting); else residual, multiple-shooting by noise"},
+    {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, "NAME", ANY_LOSS, ANY_OPTIMIZER,
+     "whose step is the residual: quadrature (order 4), or any scheme with fixed steps that "
+     "simulates the system (data that it made are learned back exactly); of positions alone weak "
+     "(order 8), discrete-gradient, leapfrog, euler. With shooting the scheme that simulates; else "
+     "chosen"},
+    {"window", CLS_OPTION_SIZE, AT(window), 0, 1, 1e9, NULL, "N", ANY_LOSS, ANY_OPTIMIZER,
      "intervals of the data in a window of the loss; else chosen"},
-    {"substeps", CLS_OPTION_SIZE, AT(substeps), 0, 1, 1e6, NULL, CLS_OPTION_SHOOTING, ANY_OPTIMIZER,
-     "scheme steps in an interval of the data; else 1"},
-    {"adjoint", CLS_OPTION_WORD, AT(adjoint), 0, 0, 0, "discrete, continuous", CLS_OPTION_SHOOTING,
-     ANY_OPTIMIZER, "derivatives of simulations; else discrete, which is exact"},
+    {"substeps", CLS_OPTION_SIZE, AT(substeps), 0, 1, 1e6, NULL, "N", CLS_OPTION_SHOOTING,
+     ANY_OPTIMIZER, "shooting: scheme steps in an interval of the data; else 1"},
+    {"adjoint", CLS_OPTION_WORD, AT(adjoint), 0, 0, 0, "discrete, continuous", "NAME",
+     CLS_OPTION_SHOOTING, ANY_OPTIMIZER,
+     "shooting by lbfgs or adam: discrete (exact, the default) or continuous (an integration "
+     "backwards, off by O(h^2): for comparison)"},
     {"optimizer", CLS_OPTION_WORD, AT(optimizer), 0, 0, 0,
-     "auto, linear, lm, spring, lbfgs, adam, qp", ANY_LOSS, ANY_OPTIMIZER, "else chosen"},
-    {"weights", CLS_OPTION_WORD, AT(weights), 0, 0, 0, "balanced, equal", ANY_LOSS, ANY_OPTIMIZER,
-     "of the rows of the residual; else balanced"},
-    {"seed", CLS_OPTION_UINT64, AT(seed), 1, 0, 0x1p64, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "of the start parameters"},
-    {"validate", CLS_OPTION_REAL, AT(validate), 0.1, 0, 0.5, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "fraction of the trajectories kept for validation"},
-    {"max-windows", CLS_OPTION_UINT64, AT(max_windows), 0, 1, 0x1p53, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "at most so many windows of the data; else chosen"},
-    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "at most so many iterations; else what is usual for the optimizer"},
-    {"time-limit", CLS_OPTION_REAL, AT(time_limit), 0, 0, INFINITY, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "seconds"},
-    {"rate", CLS_OPTION_REAL, AT(rate), 0, 0, INFINITY, NULL, ANY_LOSS, CLS_OPTION_ADAM,
-     "at which adam begins; else 1e-2"},
-    {"last-rate", CLS_OPTION_REAL, AT(last_rate), 0, 0, INFINITY, NULL, ANY_LOSS, CLS_OPTION_ADAM,
-     "at which adam ends; else a thousandth of that"},
-    {"constant-rate", CLS_OPTION_INT, AT(constant_rate), 0, 0, 1, NULL, ANY_LOSS, CLS_OPTION_ADAM,
-     "the rate of adam stays"},
-    {"last", CLS_OPTION_INT, AT(last), 0, 0, 1, NULL, CLS_OPTION_RESIDUAL, CLS_OPTION_ADAM,
-     "the last parameters of adam are the result; else the best"},
-    {"decay", CLS_OPTION_REAL, AT(decay), 0, 0, INFINITY, NULL, ANY_LOSS, CLS_OPTION_ADAM,
-     "weight decay of adam"},
-    {"batch", CLS_OPTION_UINT64, AT(batch), 0, 1, 0x1p53, NULL, ANY_LOSS,
-     CLS_OPTION_ADAM | CLS_OPTION_SPRING, "rows in a batch of adam or spring; else chosen"},
-    {"restarts", CLS_OPTION_SIZE, AT(restarts), 1, 1, 1e6, NULL, ANY_LOSS, ITERATIVE,
-     "starts of the residual's iterations from different seeds"},
-    {"patience", CLS_OPTION_UINT64, AT(patience), 100, 1, 0x1p53, NULL, ANY_LOSS, ITERATIVE,
-     "a restart ends after so many reports without better validation"},
-    {"anchor-weight", CLS_OPTION_REAL, AT(anchor_weight), 0, 0, INFINITY, NULL, ANY_LOSS, ITERATIVE,
-     "of the mean square of the anchors' errors; else they hold to a thousandth"},
-    {"threads", CLS_OPTION_INT, AT(threads), 0, 1, 4096, NULL, ANY_LOSS, ANY_OPTIMIZER,
-     "the result does not depend on it; else all cores"},
+     "auto, linear, lm, spring, lbfgs, adam, qp", "NAME", ANY_LOSS, ANY_OPTIMIZER, "else auto"},
+    {"weights", CLS_OPTION_WORD, AT(weights), 0, 0, 0, "balanced, equal", "NAME", ANY_LOSS,
+     ANY_OPTIMIZER, "of the residual: balanced (small friction counts) or equal; else balanced"},
+    {"test", CLS_OPTION_REAL, AT(test), -1, 0, 0.9, NULL, NULL, CLS_OPTION_RECORDING, ANY_OPTIMIZER,
+     "recordings: share of the rows kept back to be predicted; else 0.2 where there are 200 rows"},
+    {"average", CLS_OPTION_FLAG, AT(average), 0, 0, 1, NULL, NULL, CLS_OPTION_RECORDING,
+     ANY_OPTIMIZER, "recordings: rows of equal times are averaged, not refused"},
+    {"hold", CLS_OPTION_CHOICE, AT(hold), -1, 0, 1, "zero, linear", "KIND", CLS_OPTION_RECORDING,
+     ANY_OPTIMIZER,
+     "inputs between their samples: zero (the last value) or linear; else as the data look"},
+    {"seed", CLS_OPTION_UINT64, AT(seed), 1, 0, 0x1p64, NULL, "S", ANY_LOSS, ANY_OPTIMIZER,
+     "the seed of everything random; else 1"},
+    {"validate", CLS_OPTION_REAL, AT(validate), 0.1, 0, 0.5, NULL, "F", ANY_LOSS, ANY_OPTIMIZER,
+     "the fraction of trajectories kept to validate; else 0.1"},
+    {"max-windows", CLS_OPTION_UINT64, AT(max_windows), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
+     ANY_OPTIMIZER, "at most so many windows of the data, spread evenly; else chosen"},
+    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
+     ANY_OPTIMIZER, "at most so many iterations; else what is usual for the optimizer"},
+    {"restarts", CLS_OPTION_SIZE, AT(restarts), 1, 1, 1e6, NULL, "N", ANY_LOSS, ITERATIVE,
+     "begin so often from new parameters and keep the best; else 1"},
+    {"patience", CLS_OPTION_UINT64, AT(patience), 100, 1, 0x1p53, NULL, "N", ANY_LOSS, ITERATIVE,
+     "stop after so many reports without better validation; else 100"},
+    {"batch", CLS_OPTION_UINT64, AT(batch), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
+     CLS_OPTION_ADAM | CLS_OPTION_SPRING,
+     "adam, spring: rows in a batch, a window has one for each equation; else chosen"},
+    {"rate", CLS_OPTION_REAL, AT(rate), 0, 0, INFINITY, NULL, "R", ANY_LOSS, CLS_OPTION_ADAM,
+     "adam begins with this rate; else 0.01"},
+    {"last-rate", CLS_OPTION_REAL, AT(last_rate), 0, 0, INFINITY, NULL, "R", ANY_LOSS,
+     CLS_OPTION_ADAM, "adam ends with this rate; else a thousandth of the first"},
+    {"constant-rate", CLS_OPTION_FLAG, AT(constant_rate), 0, 0, 1, NULL, NULL, ANY_LOSS,
+     CLS_OPTION_ADAM, "adam: the rate does not fall"},
+    {"decay", CLS_OPTION_REAL, AT(decay), 0, 0, INFINITY, NULL, "D", ANY_LOSS, CLS_OPTION_ADAM,
+     "adam: weight decay; else none"},
+    {"last", CLS_OPTION_FLAG, AT(last), 0, 0, 1, NULL, NULL, CLS_OPTION_RESIDUAL, CLS_OPTION_ADAM,
+     "adam: keep the last parameters, not the best"},
+    {"anchor-weight", CLS_OPTION_REAL, AT(anchor_weight), 0, 0, INFINITY, NULL, "W", ANY_LOSS,
+     ITERATIVE,
+     "networks: weight of the anchors' mean square error beside that of the residual; else so much "
+     "that they hold to a thousandth"},
+    {"checkpoint", CLS_OPTION_WORD, AT(checkpoint), 0, 0, 0, NULL, NULL, ANY_LOSS, ANY_OPTIMIZER,
+     "file that keeps the state of the training"},
+    {"checkpoint-every", CLS_OPTION_REAL, AT(checkpoint_every), 10, 0, INFINITY, NULL, NULL,
+     ANY_LOSS, ANY_OPTIMIZER, "seconds between two checkpoints"},
+    {"resume", CLS_OPTION_FLAG, AT(resume), 0, 0, 1, NULL, NULL, ANY_LOSS, ANY_OPTIMIZER,
+     "go on from the checkpoint (MODEL.checkpoint), bit for bit"},
+    {"time-limit", CLS_OPTION_REAL, AT(time_limit), 0, 0, INFINITY, NULL, "SECONDS", ANY_LOSS,
+     ANY_OPTIMIZER, "stop then with the best there is; else never"},
+    {"threads", CLS_OPTION_INT, AT(threads), 0, 1, 4096, NULL, "N", ANY_LOSS, ANY_OPTIMIZER,
+     "threads, the result does not depend on it; else all cores"},
 };
 
 const cls_option *cls_learn_option_table(size_t *n) {
     *n = sizeof table / sizeof *table;
     return table;
-}
-
-static double value_of(const cls_option *row, const cls_learn_options *o) {
-    const char *at = (const char *)o + row->offset;
-    switch (row->type) {
-    case CLS_OPTION_SIZE: return (double)*(const size_t *)(const void *)at;
-    case CLS_OPTION_UINT64: return (double)*(const uint64_t *)(const void *)at;
-    case CLS_OPTION_INT: return *(const int *)(const void *)at;
-    case CLS_OPTION_REAL: return *(const double *)(const void *)at;
-    case CLS_OPTION_WORD: return *(const char *const *)(const void *)at != NULL;
-    }
-    return 0;
-}
-
-/* 0 is never a wish that a fit could fail to meet. */
-static int is_given(const cls_option *row, const cls_learn_options *o) {
-    double value = value_of(row, o);
-    return value != row->initial && value != 0;
-}
-
-cls_status clsi_options_in_range(const cls_learn_options *o, cls_error *error) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        double value = value_of(&table[i], o);
-        if (table[i].type == CLS_OPTION_WORD || !is_given(&table[i], o)) continue;
-        if (!(value >= table[i].low && value <= table[i].high))
-            return clsi_fail(error, CLS_USAGE, "%s is a number from %g to %g, not %g",
-                             table[i].name, table[i].low, table[i].high, value);
-    }
-    return CLS_OK;
 }
 
 static const struct {
@@ -104,7 +99,7 @@ static const struct {
 } losses[] = {{"residual", CLS_OPTION_RESIDUAL},
               {"shooting", CLS_OPTION_SHOOTING},
               {"derivative", CLS_OPTION_DERIVATIVE},
-              {"multiple-shooting", CLS_OPTION_MULTIPLE}},
+              {"multiple-shooting", CLS_OPTION_RECORDING}},
   optimizers[] = {{"linear", CLS_OPTION_LINEAR},
                   {"lm", CLS_OPTION_LM},
                   {"spring", CLS_OPTION_SPRING},
@@ -123,7 +118,7 @@ static const struct {
 
 cls_status clsi_options_mean(const clsi_lesson *w, const char *optimizer, cls_error *error) {
     unsigned loss = 0, by = 0;
-    const char *name = w->o->loss ? w->o->loss : "residual";
+    const char *name = w->taken ? w->taken : w->o->loss ? w->o->loss : "residual";
     char text[96] = "";
     for (size_t k = 0; k < sizeof losses / sizeof *losses; k++)
         if (strcmp(losses[k].name, name) == 0) loss = losses[k].bit;
@@ -133,7 +128,7 @@ cls_status clsi_options_mean(const clsi_lesson *w, const char *optimizer, cls_er
     if (loss != CLS_OPTION_RESIDUAL) by |= CLS_OPTION_LM | CLS_OPTION_LBFGS;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const cls_option *row = &table[i];
-        if (!is_given(row, w->o)) continue;
+        if (!clsi_option_given(row, w->o)) continue;
         if (!(row->losses & loss)) {
             NAMES(losses, row->losses, text);
             return clsi_fail(error, CLS_USAGE,
@@ -149,4 +144,35 @@ cls_status clsi_options_mean(const clsi_lesson *w, const char *optimizer, cls_er
         }
     }
     return CLS_OK;
+}
+
+/* What was asked that the other notes of a model do not say. Threads, checkpoints and the time limit
+ * change nothing in what is learned; the parts have their fields beside them. */
+json_t *clsi_options_asked(const cls_learn_options *o, const char *optimizer) {
+    static const char *const elsewhere[] = {"field",      "optimizer", "seed",
+                                            "checkpoint", "resume",    "checkpoint-every",
+                                            "time-limit", "threads"};
+    json_t *all = json_object();
+    int iterative = strcmp(optimizer, "linear") != 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const cls_option *row = &table[i];
+        double value = cls_option_value(row, o);
+        int said = 0;
+        for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
+            said |= strcmp(row->name, elsewhere[k]) == 0;
+        if (said || value == 0 || value < row->low) continue;
+        if (!iterative && !(row->optimizers & CLS_OPTION_LINEAR)) continue;
+        char key[32];
+        snprintf(key, sizeof key, "%s", row->name);
+        for (char *c = key; *c; c++)
+            if (*c == '-') *c = '_';
+        const char *word = row->type == CLS_OPTION_WORD
+                               ? *(const char *const *)(const void *)((const char *)o + row->offset)
+                               : NULL;
+        clsi_json_put(&all, key,
+                      word                           ? json_string(word)
+                      : row->type == CLS_OPTION_REAL ? json_real(value)
+                                                     : json_integer((json_int_t)value));
+    }
+    return all;
 }

@@ -11,6 +11,7 @@
  * caller at a time. */
 #include "base/base.h"
 #include "expr/program.h"
+#include "learn/shards.h"
 #include "learn/learn.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -136,7 +137,7 @@ static struct clsi_position_memory *memory_for(const clsi_residual *r) {
     struct clsi_position_memory *m = r->position_memory;
     size_t threads = (size_t)omp_get_max_threads();
     if (m->n_blocks < threads) {
-        block *more = realloc(m->blocks, threads * sizeof *more);
+        block *more = clsi_realloc(m->blocks, threads * sizeof *more);
         if (!more) return NULL;
         memset(more + m->n_blocks, 0, (threads - m->n_blocks) * sizeof *more);
         m->blocks = more;
@@ -149,9 +150,9 @@ struct clsi_position_memory *clsi_position_memory_create(void) {
     return clsi_calloc(1, sizeof(struct clsi_position_memory));
 }
 
-static cls_status begin(const clsi_residual *r, const double *theta, block **out) {
-    block *b = *out = &r->position_memory->blocks[omp_get_thread_num()];
-    if (!b->memory && allocate(r, b) != CLS_OK) return CLS_MEMORY;
+static void *begin(const clsi_residual *r, const double *theta) {
+    block *b = &r->position_memory->blocks[omp_get_thread_num()];
+    if (!b->memory && allocate(r, b) != CLS_OK) return NULL;
     b->r = r;
     b->theta = theta;
     for (size_t k = 0; k < r->unknowns->n; k++) {
@@ -162,7 +163,7 @@ static cls_status begin(const clsi_residual *r, const double *theta, block **out
         else if (!r->paired[k] && b->pass[k] && theta)
             f->kind->blocks->open(f, own, b->pass[k]);
     }
-    return CLS_OK;
+    return b;
 }
 
 /* ---- intervals and rows of a block ---- */
@@ -394,8 +395,9 @@ static void field_row(block *b, const row *x, size_t k, double *J) {
     }
 }
 
-static void rows_of_shard(block *b, size_t first, const size_t *list, size_t begin_, size_t end,
+static void rows_of_shard(void *of, size_t first, const size_t *list, size_t begin_, size_t end,
                           double *out, double *J) {
+    block *b = of;
     size_t P = b->r->unknowns->n_theta;
     for (size_t at = begin_; at < end;) {
         size_t stop = take_rows(b, first, list, at, end);
@@ -408,31 +410,6 @@ static void rows_of_shard(block *b, size_t first, const size_t *list, size_t beg
                 field_row(b, &b->rows[i], k, J + (at + i) * P);
         at = stop;
     }
-}
-
-/* Threads are woken only for what takes a millisecond or more. */
-enum { SHARD_WINDOWS = 96 };
-
-static int is_long(const clsi_residual *r, size_t count) {
-    return (double)count * (double)r->unknowns->n_theta > 4e6;
-}
-
-cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
-                              size_t count, const size_t *list, double *out, double *J) {
-    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
-    int failed = 0;
-    if (!memory_for(r)) return CLS_MEMORY;
-#pragma omp parallel reduction(| : failed) if (is_long(r, count))
-    {
-        block *b;
-        failed = begin(r, theta, &b) != CLS_OK;
-#pragma omp for schedule(dynamic)
-        for (size_t s = 0; s < shards; s++)
-            if (!failed)
-                rows_of_shard(b, first, list, clsi_shard_begin(r, count, shards, s),
-                              clsi_shard_begin(r, count, shards, s + 1), out, J);
-    }
-    return failed ? CLS_MEMORY : CLS_OK;
 }
 
 /* ---- gradient ---- */
@@ -516,7 +493,8 @@ static void sums_add(block *b) {
 }
 
 /* The sums go to the gradient. */
-static void sums_end(const block *b, double *gradient) {
+static void sums_end(const void *of, double *gradient) {
+    const block *b = of;
     for (size_t k = 0; k < b->r->unknowns->n; k++) {
         const clsi_field *f = field_of(b->r, k);
         size_t offset = b->r->unknowns->list[k].learned.offset;
@@ -528,8 +506,9 @@ static void sums_end(const block *b, double *gradient) {
     }
 }
 
-static double gradient_of_shard(block *b, const size_t *list, size_t begin_, size_t end,
+static double gradient_of_shard(void *of, const size_t *list, size_t begin_, size_t end,
                                 double share) {
+    block *b = of;
     double sum = 0;
     sums_begin(b);
     for (size_t at = begin_; at < end;) {
@@ -571,35 +550,23 @@ static const size_t *near_first(const clsi_residual *r, size_t count, const size
     return m->order;
 }
 
-/* Shards are added in their order, as in batch.c. */
+static int ready(const clsi_residual *r) {
+    return memory_for(r) != NULL;
+}
+
+static const clsi_rows_kind INTERVALS = {
+    96, 4e6, ready, begin, rows_of_shard, gradient_of_shard, sums_end};
+
+cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
+                              size_t count, const size_t *list, double *out, double *J) {
+    return clsi_sharded_rows(&INTERVALS, r, theta, first, count, list, out, J);
+}
+
 cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
-    size_t shards = clsi_shard_count(r, count, SHARD_WINDOWS);
-    double share = 1 / (double)(count ? count : 1), total = 0;
-    int failed = 0;
-    if (!memory_for(r)) return CLS_MEMORY;
-    if (r->points->intervals->paired && count) list = near_first(r, count, list);
-    if (r->points->intervals->paired && count && !list) return CLS_MEMORY;
-    memset(gradient, 0, r->unknowns->n_theta * sizeof *gradient);
-#pragma omp parallel reduction(| : failed) if (is_long(r, count))
-    {
-        block *b;
-        failed = begin(r, theta, &b) != CLS_OK;
-#pragma omp for schedule(dynamic) ordered
-        for (size_t s = 0; s < shards; s++) {
-            double sum = failed
-                             ? 0
-                             : gradient_of_shard(b, list, clsi_shard_begin(r, count, shards, s),
-                                                 clsi_shard_begin(r, count, shards, s + 1), share);
-#pragma omp ordered
-            if (!failed) {
-                total += sum;
-                sums_end(b, gradient);
-            }
-        }
-    }
-    *loss = 0.5 * share * total;
-    return failed ? CLS_MEMORY : CLS_OK;
+    if (r->points->intervals->paired && count && !(list = near_first(r, count, list)))
+        return CLS_MEMORY;
+    return clsi_sharded_gradient(&INTERVALS, r, theta, count, list, loss, gradient);
 }
 
 /* ---- the scale condition ---- */
@@ -623,10 +590,9 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
     const clsi_points *p = r->points;
     size_t stride = most ? (p->n_training + most - 1) / most : 1;
     double count = (double)((p->n_training + stride - 1) / stride);
-    block *b;
-    cls_status status = memory_for(r) ? begin(r, theta, &b) : CLS_MEMORY;
+    block *b = memory_for(r) ? begin(r, theta) : NULL;
     *mean_pv = *mean_vv = 0;
-    if (status != CLS_OK) return status;
+    if (!b) return CLS_MEMORY;
     memset(row_, 0, r->unknowns->n_theta * sizeof *row_);
     sums_begin(b);
     for (size_t at = 0; at < p->n_training;) {

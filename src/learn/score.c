@@ -71,7 +71,7 @@ static cls_status fit_state(clsi_multiple *m, const double *theta, size_t first,
     if (from)
         memcpy(own, from, m->nz * sizeof *own);
     else
-        status = clsi_multiple_start(m, piece.segment, first, own, &quiet);
+        status = clsi_multiple_start(m, theta, piece.segment, first, own, &quiet);
     memcpy(own + m->nz, own, m->nz * sizeof *own);
     m->piece = &piece;
     m->n_pieces = 1;
@@ -330,10 +330,10 @@ static int is_unexplained(const clsi_multiple *m, size_t n, const prediction *li
 
 static void fitted_errors(clsi_multiple *m, const double *theta, cls_learn_report *report,
                           double *list) {
+    if (!clsi_multiple_simulate(m, theta)) return;
     for (size_t c = 0; c < m->ny; c++) {
-        size_t n = 0;
+        size_t n = clsi_multiple_residuals(m, c, list, NULL);
         double sum = 0;
-        if (!clsi_multiple_residuals(m, theta, c, list, NULL, &n)) continue;
         for (size_t i = 0; i < n; i++) sum += list[i] * list[i];
         report->channels[c].fitted = n ? sqrt(sum / (double)n) : NAN;
         report->channels[c].rows = n;

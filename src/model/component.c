@@ -11,10 +11,10 @@
  * run time (range.c). A component learned as a function of anything but its ports stays where it
  * is. */
 #include "base/base.h"
+#include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
 #include "system/ports.h"
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,10 +147,12 @@ static cls_status collect(const cls_model *m, const clsi_component *c, size_t n,
 }
 
 static char *history_of(const cls_model *m, const char *component) {
-    json_t *from = json_loads(m->provenance ? m->provenance : "{}", 0, NULL);
-    json_t *o = json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned",
-                          from ? from : json_object());
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    int no_memory = 0;
+    json_t *from = clsi_json_read(m->provenance ? m->provenance : "{}", &no_memory);
+    if (!from && !no_memory) from = json_object();
+    json_t *o =
+        json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned", from);
+    char *text = clsi_json_text(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(o);
     return text;
 }
@@ -353,8 +355,8 @@ static cls_status make_room(cls_model *m, const clsi_ports *ports, kit *k, cls_e
     return m->learned && m->theta ? CLS_OK : clsi_no_memory(error);
 }
 
-static void note_use(json_t *uses, const char *name, const piece *p) {
-    json_array_append_new(
+static void note_use(json_t **uses, const char *name, const piece *p) {
+    clsi_json_add(
         uses, json_pack("{s:s, s:s, s:s}", "component", name, "file", p->path, "sha256", p->sha));
 }
 
@@ -385,7 +387,7 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         if (!c->used) continue;
         status = find_piece(k, c->used, &p, error);
         if (status == CLS_OK) status = place_piece(m, ports, c, p, error);
-        note_use(uses, c->name, p);
+        if (status == CLS_OK) note_use(&uses, c->name, p);
     }
     for (size_t i = 0; i < ports->n_used_parts && status == CLS_OK; i++) {
         const clsi_used_part *u = &ports->used_parts[i];
@@ -395,10 +397,10 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         if (status == CLS_OK)
             status = place_field(m, p->learned->d, p->learned->input, p, 0, u->name, error);
         if (status == CLS_OK) status = check_names(&p->learned[0], s, u->path, error);
-        note_use(uses, u->name, p);
+        if (status == CLS_OK) note_use(&uses, u->name, p);
     }
     json_t *o = json_pack("{s:o}", "uses", uses);
-    m->provenance = json_dumps(o, JSON_COMPACT);
+    m->provenance = clsi_json_text(o, JSON_COMPACT);
     json_decref(o);
     return status == CLS_OK && !m->provenance ? clsi_no_memory(error) : status;
 }

@@ -15,12 +15,12 @@
  *
  * Costs one pass through the file and memory for its contents. Does not read other dtypes, other
  * shapes, pipes or standard input, and has no checksum: a changed number is another number. */
+#include "model/json.h"
 #include "model/safetensors.h"
 #include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,9 +210,10 @@ static cls_status parse_header(reader *r, const char *text, size_t length) {
     const char *what = too_much(text, length);
     if (what) return refuse(r, "the header %s", what);
     json_error_t error;
+    errno = 0;
     r->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (errno == ENOMEM) return clsi_no_memory(r->error); /* the text may be cut short */
     if (r->header) return CLS_OK;
-    if (json_error_code(&error) == json_error_out_of_memory) return clsi_no_memory(r->error);
     return refuse(r, "the header is not JSON: %s (byte %d of it)", show(error.text).text,
                   error.position);
 }
@@ -234,7 +235,7 @@ static cls_status read_header(reader *r) {
     if (r->data_size > DATA_LIMIT)
         return refuse(r, "%" PRIu64 " bytes of numbers, expected at most %" PRIu64, r->data_size,
                       DATA_LIMIT);
-    char *text = malloc((size_t)length);
+    char *text = clsi_malloc((size_t)length);
     if (!text) return clsi_no_memory(r->error);
     status = read_exactly(r, text, (size_t)length);
     if (!status) status = parse_header(r, text, (size_t)length);
@@ -447,7 +448,7 @@ static cls_status compose(const char *path, const clsi_container *c, clsi_text *
     json_t *header = json_object();
     cls_status status = header ? put_notes(path, c, header, error) : clsi_no_memory(error);
     if (!status) status = put_tensors(path, c, header, error);
-    char *json = status ? NULL : json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    char *json = status ? NULL : clsi_json_text(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(header);
     if (status) return status;
     if (!json) return clsi_no_memory(error);

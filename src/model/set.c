@@ -25,11 +25,11 @@ static cls_status refuse(const cls_model *m, const char *name, cls_error *error)
         if (!s->parameter_learned[i])
             clsi_text_printf(&free_ones, "%s%s", free_ones.length ? ", " : "",
                              s->parameter[i].name);
-    clsi_fail(error, CLS_USAGE,
-              "what was learned (%s) depends on %s, which cannot be changed any more%s%s",
-              parts.data ? parts.data : "", name,
-              free_ones.length ? "; these can: " : ", nor can any other parameter",
-              free_ones.length ? free_ones.data : "");
+    (void)clsi_fail(error, CLS_USAGE,
+                    "what was learned (%s) depends on %s, which cannot be changed any more%s%s",
+                    parts.data ? parts.data : "", name,
+                    free_ones.length ? "; these can: " : ", nor can any other parameter",
+                    free_ones.length ? free_ones.data : "");
     clsi_text_clear(&parts);
     clsi_text_clear(&free_ones);
     return CLS_USAGE;

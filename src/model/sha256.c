@@ -13,7 +13,7 @@
 cls_status clsi_sha256_file(const char *path, char hex[65], cls_error *error) {
     hex[0] = 0;
     FILE *in = fopen(path, "rb");
-    if (!in) return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (!in) return clsi_cannot_open(path, errno, error);
     SHA2_CTX context;
     SHA256Init(&context);
     uint8_t block[65536];

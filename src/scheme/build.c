@@ -133,7 +133,7 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     memcpy(to, z, st->nz * sizeof *to);
     from[st->nz] = st->s->t;
     to[st->nz] = t;
-    cls_substitute(g, count, all, st->nz + 1, from, to, all);
+    (void)cls_substitute(g, count, all, st->nz + 1, from, to, all);
     pt->z = to;
     pt->t = t;
     pt->rate_q = clsi_nodes(st, nq);
@@ -141,7 +141,7 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     pt->rate_S = clsi_nodes(st, m);
     clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t, clsi_inputs(st, c)};
     clsi_flows flows = clsi_flows_at(st, &here);
-    clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
+    (void)clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
     for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
     for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
     memcpy(pt->account, flows.account, sizeof pt->account);

@@ -14,7 +14,24 @@ typedef struct job {
     const double *starts;
     uint64_t n_steps, every;
     double *rows;
+    int (*stop)(void *owner);
+    void *owner;
+    uint64_t first_member;
 } job;
+
+/* A caller who wants to stop is heard within so many steps of a member. */
+enum { UNHEARD = 2048 };
+
+static cls_status advance(const job *j, cls_simulator *sim, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (uint64_t left = j->every; left && status == CLS_OK;) {
+        uint64_t n = left < UNHEARD || !j->stop ? left : UNHEARD;
+        if (j->stop && j->stop(j->owner)) return clsi_fail(error, CLS_INTERRUPTED, "interrupted");
+        status = cls_simulator_advance(sim, n, error);
+        left -= n;
+    }
+    return status;
+}
 
 static cls_status run_member(const job *j, cls_simulator *sim, size_t member, cls_error *error) {
     double *row = j->rows + member * j->n_rows * j->columns;
@@ -22,7 +39,7 @@ static cls_status run_member(const job *j, cls_simulator *sim, size_t member, cl
         cls_simulator_start(sim, 0, j->starts + member * cls_system_state_count(j->s), error);
     if (status == CLS_OK) status = cls_simulator_row(sim, row, error);
     for (size_t k = 1; k < j->n_rows && status == CLS_OK; k++) {
-        status = cls_simulator_advance(sim, j->every, error);
+        status = advance(j, sim, error);
         if (status == CLS_OK) status = cls_simulator_row(sim, row + k * j->columns, error);
     }
     return status;
@@ -45,7 +62,9 @@ static cls_status run_all(const job *j, int threads, cls_simulator **sims, cls_e
         }
     }
     if (status == CLS_OK) return CLS_OK;
-    return clsi_fail(error, status, "trajectory %zu: %s", failed, first.message);
+    if (status == CLS_INTERRUPTED) return clsi_fail(error, status, "%s", first.message);
+    return clsi_fail(error, status, "trajectory %llu: %s",
+                     (unsigned long long)(j->first_member + failed), first.message);
 }
 
 cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options *options,
@@ -74,7 +93,10 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
              starts,
              n_steps,
              every,
-             rows};
+             rows,
+             first->stepper->options.stop,
+             first->stepper->options.owner,
+             first->stepper->options.first_member};
     if (status == CLS_OK) status = run_all(&j, threads, sims, error);
     for (int i = threads; i-- > 0;) cls_simulator_free(&sims[i]);
     free(sims);

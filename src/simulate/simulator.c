@@ -6,6 +6,7 @@
 #include "expr/program.h"
 #include "simulate/host.h"
 #include "system/dense.h"
+#include <clausius/options.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,33 @@ cls_simulate_options cls_simulate_defaults(void) {
                                   .accuracy = 1e-9,
                                   .max_internal = 1000000};
 }
+
+#define AT(field) offsetof(cls_simulate_options, field)
+const cls_option *cls_simulate_option_table(size_t *n) {
+    static const cls_option table[] = {
+        {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, "NAME", 0, 0,
+         "the scheme (see `clausius schemes`); else the system's default"},
+        {"h", CLS_OPTION_REAL, AT(h), 0, 0, INFINITY, NULL, "H", 0, 0,
+         "the step; else the system's"},
+        {"tolerance", CLS_OPTION_REAL, AT(tolerance), 1e-14, 0, 1e-2, NULL, "X", 0, 0,
+         "where Newton stops (relative update); for bdf its relative tolerance"},
+        {"max-iterations", CLS_OPTION_INT, AT(max_iterations), 50, 1, 1e6, NULL, NULL, 0, 0,
+         "of Newton in a step"},
+        {"max-halvings", CLS_OPTION_INT, AT(max_halvings), 10, 0, 60, NULL, NULL, 0, 0,
+         "a step that Newton cannot solve is split in halves up to this often"},
+        {"first-step", CLS_OPTION_CHOICE, AT(first_step), 0, 0, 1, "momentum, paper", "KIND", 0, 0,
+         "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
+        {"reference-tolerance", CLS_OPTION_REAL, AT(reference_tolerance), 1e-15, 0, 1, NULL, NULL,
+         0, 0, "relative tolerance of bdf"},
+        {"accuracy", CLS_OPTION_REAL, AT(accuracy), 1e-9, 1e-13, 0.1, NULL, "X", 0, 0,
+         "local error that an adaptive scheme allows, relative; else 1e-9"},
+        {"max-internal", CLS_OPTION_UINT64, AT(max_internal), 1e6, 1, 0x1p53, NULL, NULL, 0, 0,
+         "internal steps of an adaptive scheme in a step"},
+    };
+    *n = sizeof table / sizeof *table;
+    return table;
+}
+#undef AT
 
 /* ---- creation ---- */
 
@@ -201,8 +229,20 @@ void clsi_simulator_measure(cls_simulator *sim) {
     step_measure(sim);
 }
 
+/* Whether the entropy lies below `highest` by more than the rounding of its terms and of the two
+ * states explains. */
+int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
+    const double *now = sim->monitor_out;
+    double fall = highest - now[CLSI_MONITOR_ENTROPY];
+    sim->largest_size = fmax(sim->largest_size, now[CLSI_MONITOR_SIZE]);
+    if (!(fall > CLSI_LAST_PLACES * sim->largest_size)) return 0;
+    step_look(sim);
+    double rounded = DBL_EPSILON * sim->scale[CLSI_SCALE_ENTROPY_SLOPES];
+    return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
+}
+
 int clsi_simulator_has_lost(cls_simulator *sim) {
-    sim->largest_scale = 0;
+    memset(sim->scale, 0, sizeof sim->scale);
     return step_has_lost(
         sim, fabs(sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY]));
 }
@@ -224,7 +264,8 @@ static void watch(cls_simulator *sim) {
     info->entropy_final = entropy;
     if (sim->steps == 1 || sim->step_entropy < info->entropy_min_step)
         info->entropy_min_step = sim->step_entropy;
-    if (sim->step_entropy < -1e-14 * now[CLSI_MONITOR_SIZE]) info->entropy_falls++;
+    if (clsi_simulator_falls_below(sim, sim->highest)) info->entropy_falls++;
+    sim->highest = fmax(sim->highest, entropy);
     for (size_t i = 0; i < info->n_invariants; i++) {
         double drift = fabs(now[CLSI_MONITOR_INVARIANTS + i] - sim->invariants[i].initial);
         sim->invariants[i].max_error = fmax(sim->invariants[i].max_error, drift);
@@ -233,7 +274,10 @@ static void watch(cls_simulator *sim) {
 
 static void watch_start(cls_simulator *sim) {
     CLSI_RUN_MONITOR(sim, sim->monitor_start);
-    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, &sim->energy_scale);
+    CLSI_RUN_SCALE(sim, sim->scale);
+    sim->energy_scale = sim->scale[CLSI_SCALE_ENERGY];
+    sim->highest = sim->monitor_start[CLSI_MONITOR_ENTROPY];
+    sim->largest_size = sim->monitor_start[CLSI_MONITOR_SIZE];
     memcpy(sim->monitor_out, sim->monitor_start,
            (CLSI_MONITOR_INVARIANTS + sim->info.n_invariants) * sizeof(double));
     cls_simulate_info *info = &sim->info;
@@ -282,7 +326,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->t0 = time;
     sim->steps = sim->first = 0;
     sim->h = sp->options.h;
-    sim->defect = sim->step_entropy = sim->largest_scale = 0;
+    sim->defect = sim->step_entropy = sim->energy_scale = 0;
     sim->paper_pending = sp->options.first_step == CLS_FIRST_PAPER;
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
     sim->newton.iterations = 0;

@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COORDINATES = 200, MAX_ENTROPIES = 200, MAX_PARAMETERS = 1000, MAX_LETS = 2000 };
+enum {
+    MAX_COORDINATES = 1000000,
+    MAX_ENTROPIES = 1000000,
+    MAX_PARAMETERS = 1000000,
+    MAX_LETS = 1000000
+};
 
 cls_status clsi_read_system(clsi_reader *r, clsi_cursor c) {
     if (r->has_title) return clsi_at(r, c.at, "the system already has a title");
@@ -178,12 +183,10 @@ static cls_status read_domain(clsi_reader *r, clsi_cursor *c, clsi_kind kind, si
     }
     if (depth) return clsi_at(r, c->at, "the interval has no closing `)`: write `in (low, high)`");
     for (size_t i = first; i < last; i++) {
-        size_t k = r->n_domains;
-        int known = 0;
-        for (size_t j = 0; j < k; j++)
-            known |= r->domains[j].kind == kind && r->domains[j].index == i;
-        if (known) continue;
-        if (!clsi_grow(&r->domains, &r->domains_capacity, k + 1, sizeof *r->domains))
+        clsi_variable *v = variable_of(r->s, kind, i);
+        if (v->has_domain) continue;
+        v->has_domain = 1;
+        if (!clsi_grow(&r->domains, &r->domains_capacity, r->n_domains + 1, sizeof *r->domains))
             return clsi_no_memory(r->error);
         r->domains[r->n_domains++] = (clsi_domain){kind, i, begin, c->at - 1};
     }
@@ -239,27 +242,30 @@ cls_status clsi_read_positions(clsi_reader *r, clsi_cursor c) {
 }
 
 /* Names separated by commas; the cursor stops behind the last. */
-static cls_status read_names(clsi_reader *r, clsi_cursor *c, const char *word, size_t n,
-                             clsi_cursor *names, size_t *count) {
+static cls_status read_names(clsi_reader *r, clsi_cursor *c, const char *word, clsi_cursor **names,
+                             size_t *count) {
+    size_t room = 0;
     *count = 0;
     do {
         size_t length;
         cls_status status = expected_name(r, c, word, &length);
         if (status != CLS_OK) return status;
-        if (*count == n) return clsi_at(r, c->at, "more than %zu names in one statement", n);
         if (length > 60) return clsi_at(r, c->at, "this name is longer than 60 letters");
-        names[(*count)++] = (clsi_cursor){c->at, c->at + length};
+        if (!clsi_grow(names, &room, *count + 1, sizeof **names)) return clsi_no_memory(r->error);
+        (*names)[(*count)++] = (clsi_cursor){c->at, c->at + length};
         c->at += length;
     } while (clsi_accept(r, c, ","));
     return CLS_OK;
 }
 
 /* momentum mu1, mu2 [unit] with velocity Omega1, Omega2 */
-cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
-    clsi_cursor p[MAX_COORDINATES], v[MAX_COORDINATES], unit;
+static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_cursor **names,
+                               clsi_cursor **velocities) {
+    clsi_cursor unit;
     size_t n, n_v = 0, first = r->s->n;
-    cls_status status = read_names(r, &c, "`momentum`", MAX_COORDINATES, p, &n);
+    cls_status status = read_names(r, &c, "`momentum`", names, &n);
     if (status != CLS_OK) return status;
+    const clsi_cursor *p = *names, *v = NULL;
     int has_unit = clsi_accept(r, &c, "[");
     unit = c;
     for (; has_unit && c.at < c.end && r->clean[c.at] != ']'; c.at++)
@@ -269,7 +275,8 @@ cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
     if (clsi_accept_word(r, &c, "with")) {
         if (!clsi_accept_word(r, &c, "velocity"))
             return clsi_at(r, c.at, "expected `velocity` after `with`");
-        status = read_names(r, &c, "`velocity`", MAX_COORDINATES, v, &n_v);
+        status = read_names(r, &c, "`velocity`", velocities, &n_v);
+        v = *velocities;
         if (status == CLS_OK && n_v != n)
             status =
                 clsi_at(r, v[0].at, "%zu velocities for %zu momenta: each needs its own", n_v, n);
@@ -284,6 +291,14 @@ cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
         status = clsi_add_momentum(r, momentum, velocity, p[i].at);
     }
     if (status == CLS_OK && has_unit) status = read_unit(r, &unit, CLSI_MOMENTUM, first, r->s->n);
+    return status;
+}
+
+cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
+    clsi_cursor *names = NULL, *velocities = NULL;
+    cls_status status = read_momenta(r, c, &names, &velocities);
+    free(names);
+    free(velocities);
     return status;
 }
 
@@ -485,18 +500,11 @@ static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size
     cls_system *s = r->s;
     const char *equals = memchr(r->clean + c->at, '=', c->end - c->at);
     size_t end = equals ? (size_t)(equals - r->clean) : c->end;
-    clsi_text list = {0};
-    clsi_cursor at = {c->at, end};
-    do {
-        size_t stop = clsi_item_end(r, &at), last = stop;
-        clsi_skip_space(r, &at);
-        while (last > at.at && (r->clean[last - 1] == ' ' || r->clean[last - 1] == '\n')) last--;
-        clsi_text_printf(&list, "%s%.*s", list.length ? "; " : "", (int)(last - at.at),
-                         r->clean + at.at);
-        at.at = stop;
-    } while (clsi_accept(r, &at, ","));
+    char *text = NULL;
+    cls_status status = clsi_read_of(r, (clsi_cursor){c->at, end}, 0, &text);
+    if (status != CLS_OK) return status;
     c->at = end;
-    char *part = clsi_strndup(r->clean + where, length), *text = clsi_text_take(&list);
+    char *part = clsi_strndup(r->clean + where, length);
     if (!part || !text ||
         !clsi_grow(&s->part_inputs, &r->part_inputs_capacity, s->n_part_inputs + 1,
                    sizeof *s->part_inputs)) {

@@ -416,9 +416,10 @@ static cls_status elaborate(clsi_ports *p, size_t scope, clsi_span text, size_t 
     return status;
 }
 
-cls_status clsi_ports_elaborate(clsi_ports *p, const char *text, const char *file) {
+cls_status clsi_ports_elaborate(clsi_ports *p, const clsi_reader *r) {
     size_t source = 0;
-    cls_status status = add_source(p, text, file, &source);
+    cls_status status = add_source(p, r->text, r->file, &source);
+    if (status == CLS_OK) p->sources[source]->arrays = r->arrays; /* for complaints */
     if (status == CLS_OK) status = open_scope(p, "", clsi_span_of(source, 0, 0));
     if (status == CLS_OK)
         status = elaborate(p, 0, clsi_span_of(source, 0, p->sources[source]->length), 0);

@@ -29,7 +29,7 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
                          const cls_node *nodes, cls_node *out) {
     size_t room = s->nq + 2 * s->n + 2 * s->m + 1 + s->nu, used = 0;
     cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;
-    if (!from) return CLS_MEMORY;
+    if (!from) return clsi_graph_no_memory(s->g);
     used = collect(s->nq, s->q, at->q, used, from, to);
     used = collect(s->n, s->v, at->v, used, from, to);
     used = collect(s->n, s->p, at->p, used, from, to);
@@ -59,7 +59,7 @@ cls_status clsi_brackets_at(const cls_system *s, const clsi_physics *physics, co
     size_t nq = s->nq, n = s->n;
     const cls_node *v = at->v ? at->v : s->v;
     cls_node *K = clsi_calloc(nq * n + n * n, sizeof *K), *P = K + nq * n;
-    if (!K) return CLS_MEMORY;
+    if (!K) return clsi_graph_no_memory(s->g);
     cls_status status = clsi_place_at(s, at, nq * n, physics->kinematics, K);
     if (status == CLS_OK) status = clsi_place_at(s, at, n * n, physics->poisson, P);
     for (size_t i = 0; i < nq && status == CLS_OK && rate_q; i++) {
@@ -82,10 +82,14 @@ static size_t cost(const cls_graph *g, cls_node a) {
     size_t n = cls_symbols_of(g, 1, &a, 0, NULL), length = SIZE_MAX;
     cls_node *symbols = clsi_calloc(n, sizeof *symbols);
     cls_program *program = NULL;
-    if (!symbols) return SIZE_MAX;
+    if (!symbols) {
+        (void)clsi_graph_no_memory(g);
+        return SIZE_MAX;
+    }
     cls_symbols_of(g, 1, &a, n, symbols);
-    if (cls_program_create(g, n, symbols, 1, &a, &program, NULL) == CLS_OK)
-        length = cls_program_length(program);
+    cls_status status = cls_program_create(g, n, symbols, 1, &a, &program, NULL);
+    if (status == CLS_MEMORY) (void)clsi_graph_no_memory(g);
+    if (status == CLS_OK) length = cls_program_length(program);
     cls_program_free(&program);
     free(symbols);
     return length;

@@ -1,5 +1,6 @@
 /* The reader of .clausius files, shared by the files that read statements:
  *   source.c    text, positions, error sentences, words, expressions
+ *   arrays.c    arrays, sums and loops are written out; indices.c: numbers in brackets
  *   names.c     one table of names; which of them a formula may use
  *   declare.c   coordinate, position, momentum, entropy, temperature, parameter, let, part
  *   brackets.c  poisson
@@ -55,6 +56,7 @@ typedef struct clsi_rate {
 } clsi_rate;
 
 struct clsi_ports;
+struct clsi_loops;
 
 typedef struct clsi_reader {
     const char *file, *text;
@@ -65,6 +67,8 @@ typedef struct clsi_reader {
     cls_system *s;
     clsi_name *names;
     size_t n_names, names_capacity;
+    uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
+    size_t name_slots;
     const char **scope_names; /* what cls_parse sees: names with nodes */
     cls_node *scope_nodes;
     size_t n_scope, scope_names_capacity, scope_nodes_capacity;
@@ -92,7 +96,9 @@ typedef struct clsi_reader {
     size_t formula_where; /* offset of the formula statement */
     int has_title;
     const clsi_loader *loader;
-    const struct clsi_ports *ports; /* set: the text was made from components (ports.h) */
+    const struct clsi_ports *ports;     /* set: the text was made from components (ports.h) */
+    const struct clsi_loops *expanding; /* while they are being written out */
+    struct clsi_loops *arrays; /* set: the text had arrays, which are written out (arrays.h) */
 } clsi_reader;
 
 /* One expression of the file: lets as symbols, lets expanded, parameters replaced by values. */
@@ -101,9 +107,18 @@ typedef struct clsi_expression {
     cls_node written, raw, bound;
 } clsi_expression;
 
+/* ---- arrays.c ---- */
+/* Writes out arrays, sums and loops (a text without them stays as it is). */
+cls_status clsi_read_arrays(clsi_reader *r);
+/* Where a letter of the flat text comes from, and the values of the indices there (arrays.h). */
+const clsi_reader *clsi_array_origin(const struct clsi_loops *a, size_t *where, size_t *turn);
+void clsi_turn_text(const struct clsi_loops *a, size_t turn, char *out, size_t room);
+void clsi_loops_free(struct clsi_loops **arrays);
+
 /* ---- ports.c ---- */
-/* Where a letter of a text made from components comes from. */
-const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where);
+/* Where a letter of a text made from components or arrays comes from; `note`: the values of the
+ * indices there, " (i = 3)" or ""; NULL when nobody asks. */
+const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where, char note[160]);
 /* Turns a text of components into a flat one (a text without them stays as it is). */
 cls_status clsi_read_ports(clsi_reader *r, const clsi_loader *loader);
 
@@ -113,6 +128,8 @@ cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) CLS_PR
 cls_status clsi_clean_text(clsi_reader *r);
 void clsi_skip_space(const clsi_reader *r, clsi_cursor *c);
 int clsi_at_end(const clsi_reader *r, clsi_cursor *c);
+/* Letters of an index `[3]` at t, 0 when there is none. */
+size_t clsi_index_length(const char *t, size_t n);
 /* Length of the word at the cursor, 0 if there is none; with dots when `dotted` (v.x). */
 size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted);
 int clsi_accept(const clsi_reader *r, clsi_cursor *c, const char *symbol);
@@ -133,6 +150,8 @@ size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char
 /* ---- names.c ---- */
 cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
                         size_t index, cls_node node, size_t where);
+/* For cls_scope: the node of a name, CLS_NO_NODE when there is none. */
+cls_node clsi_scope_find(const void *reader, const char *name, size_t length);
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds);
 int clsi_names_function(const char *word);
 /* The nearest name of these kinds as " (did you mean `x`?)", or "". */
@@ -167,6 +186,9 @@ void clsi_mark_learned(clsi_reader *r, cls_node formula);
 int clsi_is_friction_form(const clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_friction_form(clsi_reader *r, clsi_cursor c, size_t i, size_t where,
                                    size_t length);
+/* The formulas behind `of`, with lets and parameters put in, as "a; b". `learned`: what they
+ * contain counts as used by an unknown part. */
+cls_status clsi_read_of(clsi_reader *r, clsi_cursor c, int learned, char **out);
 /* Lists a part as unknown; takes the texts. */
 cls_status clsi_keep_unknown(clsi_reader *r, char *name, char *field, char *of, int positive);
 /* A name for something that cannot be unknown; length 0: nothing. */

@@ -1,7 +1,6 @@
 /* One table of names for a whole file, so that no name means two things.
  *
- * Lookup is a linear walk: files have dozens of names, and the limits (parse.c) keep it at a few
- * thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
+ * Lookup is by hashing: arrays bring names by the hundred thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
  * a velocity into a hamiltonian. */
 #include "system/language.h"
 #include <stdlib.h>
@@ -53,18 +52,41 @@ static const char *kind_text(clsi_kind kind) {
 }
 
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds) {
-    for (size_t i = 0; i < r->n_names; i++) {
-        const clsi_name *n = &r->names[i];
-        if (((int)n->kind & kinds) && strlen(n->name) == length &&
-            memcmp(n->name, name, length) == 0)
-            return n;
+    if (!r->n_names) return NULL;
+    size_t mask = r->name_slots - 1, slot = clsi_hash_text(name, length) & mask;
+    for (; r->name_table[slot]; slot = (slot + 1) & mask) {
+        const clsi_name *n = &r->names[r->name_table[slot] - 1];
+        if (strlen(n->name) == length && memcmp(n->name, name, length) == 0)
+            return ((int)n->kind & kinds) ? n : NULL; /* no name means two things */
     }
     return NULL;
 }
 
+/* Room for one more name in the table, which is at most half full. */
+static int grow_table(clsi_reader *r) {
+    if (2 * (r->n_names + 1) <= r->name_slots) return 1;
+    size_t slots = r->name_slots ? 2 * r->name_slots : 64;
+    uint32_t *table = clsi_calloc(slots, sizeof *table);
+    if (!table) return 0;
+    for (size_t i = 0; i < r->n_names; i++) {
+        size_t slot = clsi_hash_text(r->names[i].name, strlen(r->names[i].name)) & (slots - 1);
+        while (table[slot]) slot = (slot + 1) & (slots - 1);
+        table[slot] = (uint32_t)i + 1;
+    }
+    free(r->name_table);
+    r->name_table = table;
+    r->name_slots = slots;
+    return 1;
+}
+
+cls_node clsi_scope_find(const void *reader, const char *name, size_t length) {
+    const clsi_name *n = clsi_lookup(reader, name, length, ~CLSI_LABEL);
+    return n ? n->node : CLS_NO_NODE;
+}
+
 static int line_of(const clsi_reader *r, size_t where) {
     int line = 1;
-    r = clsi_origin_of(r, &where);
+    r = clsi_origin_of(r, &where, NULL);
     for (size_t i = 0; i < where && i < r->length; i++) line += r->text[i] == '\n';
     return line;
 }
@@ -86,7 +108,8 @@ cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_ki
         return clsi_at(r, where, "this name has %zu letters, at most 63 are allowed", length);
     cls_status status = check_free(r, name, length, kind, where);
     if (status != CLS_OK) return status;
-    if (!clsi_grow(&r->names, &r->names_capacity, r->n_names + 1, sizeof *r->names) ||
+    if (!grow_table(r) ||
+        !clsi_grow(&r->names, &r->names_capacity, r->n_names + 1, sizeof *r->names) ||
         !clsi_grow(&r->scope_names, &r->scope_names_capacity, r->n_scope + 1,
                    sizeof *r->scope_names) ||
         !clsi_grow(&r->scope_nodes, &r->scope_nodes_capacity, r->n_scope + 1,
@@ -95,7 +118,9 @@ cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_ki
     clsi_name *n = &r->names[r->n_names];
     *n = (clsi_name){clsi_strndup(name, length), kind, index, node, where};
     if (!n->name) return clsi_no_memory(r->error);
-    r->n_names++;
+    size_t slot = clsi_hash_text(name, length) & (r->name_slots - 1);
+    while (r->name_table[slot]) slot = (slot + 1) & (r->name_slots - 1);
+    r->name_table[slot] = (uint32_t)++r->n_names;
     if (kind != CLSI_LABEL) {
         r->scope_names[r->n_scope] = n->name;
         r->scope_nodes[r->n_scope++] = node;
@@ -177,10 +202,12 @@ cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const
     if (!symbols) return clsi_no_memory(r->error);
     cls_symbols_of(r->s->g, 1, &e->raw, n, symbols);
     cls_status status = CLS_OK;
-    for (size_t i = 0; i < n && status == CLS_OK; i++)
-        for (size_t k = 0; k < r->n_names && status == CLS_OK; k++)
-            if (r->names[k].node == symbols[i] && !((int)r->names[k].kind & kinds))
-                status = refuse(r, e, &r->names[k], kinds, what);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        const char *word = cls_node_name(r->s->g, symbols[i]); /* a name's symbol has its name */
+        const clsi_name *name = clsi_lookup(r, word, strlen(word), ~0);
+        if (name && name->node == symbols[i] && !((int)name->kind & kinds))
+            status = refuse(r, e, name, kinds, what);
+    }
     free(symbols);
     return status;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000, LEARNED_NODES = 1 << 24 };
+enum { MAX_BYTES = 1 << 20, MAX_STATEMENTS = 10000000, MAX_NODES = 1 << 27, MAX_LENGTH = 1 << 30 };
 
 typedef enum pass { PARAMETER, DECLARE, DECLARE_ALONE, LET, PHYSICS, ANCHOR } pass;
 
@@ -259,6 +259,7 @@ static cls_status read_pass(clsi_reader *r, const statement *list, size_t n, pas
 static cls_status read_all(clsi_reader *r, statement **list) {
     size_t n = 0;
     cls_status status = clsi_clean_text(r);
+    if (status == CLS_OK) status = clsi_read_arrays(r);
     if (status == CLS_OK) status = clsi_read_ports(r, r->loader);
     if (status == CLS_OK) status = find_statements(r, list, &n);
     if (status == CLS_OK) {
@@ -306,6 +307,7 @@ static cls_status finish(clsi_reader *r) {
 static void reader_clear(clsi_reader *r) {
     for (size_t i = 0; i < r->n_names; i++) free(r->names[i].name);
     free(r->names);
+    free(r->name_table);
     free(r->scope_names);
     free(r->scope_nodes);
     free(r->let_symbol);
@@ -315,6 +317,7 @@ static void reader_clear(clsi_reader *r) {
     free(r->loose);
     free(r->rates);
     free(r->clean);
+    clsi_loops_free(&r->arrays);
 }
 
 /* "dir/my-gas.clausius" -> "my-gas" */
@@ -350,8 +353,8 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");
     s->text = clsi_strndup(text, length);
-    /* learned parts are larger than what people write, and come from files of known size */
-    cls_graph_limits limits = {.max_nodes = n ? LEARNED_NODES : 0};
+    /* arrays and learned parts are larger than what people write, and of known size */
+    cls_graph_limits limits = {.max_nodes = MAX_NODES, .max_length = MAX_LENGTH};
     cls_status status = s->name && s->title && s->text ? cls_graph_create(&limits, &s->g, error)
                                                        : clsi_no_memory(error);
     if (status == CLS_OK) status = read_all(&r, &list);

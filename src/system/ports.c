@@ -5,9 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where) {
+static const clsi_reader *of_arrays(const clsi_reader *r, size_t *where, char note[160]) {
+    const struct clsi_loops *a = r->arrays;
+    size_t turn;
+    if (!a || a == r->expanding) return r;
+    r = clsi_array_origin(a, where, &turn);
+    if (note) clsi_turn_text(a, turn, note, 160);
+    return r;
+}
+
+const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where, char note[160]) {
     const clsi_ports *p = r->ports;
-    if (!p || !p->n_map) return r;
+    if (note) note[0] = 0;
+    if (!p || !p->n_map) return of_arrays(r, where, note);
     size_t low = 0, high = p->n_map;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
@@ -18,7 +28,7 @@ const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where) {
     }
     const clsi_origin *o = &p->map[low];
     *where = o->offset + (o->exact && *where > o->flat ? *where - o->flat : 0);
-    return p->sources[o->source];
+    return of_arrays(p->sources[o->source], where, note);
 }
 
 /* The flat text takes the place of the reader's own. */
@@ -47,7 +57,7 @@ cls_status clsi_read_ports(clsi_reader *r, const clsi_loader *loader) {
     r->s->ports = p;
     p->error = r->error;
     p->loader = loader;
-    cls_status status = clsi_ports_elaborate(p, r->text, r->file);
+    cls_status status = clsi_ports_elaborate(p, r);
     if (status == CLS_OK) status = clsi_ports_wire(p);
     if (status == CLS_OK) status = clsi_ports_flatten(p);
     return status == CLS_OK ? take_flat(r, p) : status;

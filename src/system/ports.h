@@ -155,7 +155,7 @@ typedef struct clsi_ports {
 /* Does the text have statements of this front end? */
 int clsi_has_ports(const clsi_reader *r);
 /* Text of a file -> components. */
-cls_status clsi_ports_elaborate(clsi_ports *p, const char *text, const char *file);
+cls_status clsi_ports_elaborate(clsi_ports *p, const clsi_reader *r);
 /* Joins the ports that are connected; none may stay open. */
 cls_status clsi_ports_connect(clsi_ports *p);
 /* Checks the wiring and finds the state behind every junction. */

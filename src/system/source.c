@@ -34,21 +34,21 @@ static void quote(const clsi_reader *r, size_t where, size_t line_begin, clsi_te
 }
 
 cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
-    char sentence[1200];
+    char sentence[1200], note[160];
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     int line = 1;
     size_t begin = 0;
-    const clsi_reader *from = clsi_origin_of(r, &where);
+    const clsi_reader *from = clsi_origin_of(r, &where, note);
     if (where > from->length) where = from->length;
     for (size_t i = 0; i < where; i++)
         if (from->text[i] == '\n') line++, begin = i + 1;
     clsi_text around = {0};
     quote(from, where, begin, &around);
-    clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s", from->file, line, (int)(where - begin) + 1,
-              sentence, around.failed ? "" : around.data);
+    (void)clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s%s", from->file, line,
+                    (int)(where - begin) + 1, sentence, note, around.failed ? "" : around.data);
     if (r->error) {
         r->error->line = line;
         r->error->column = (int)(where - begin) + 1;
@@ -106,10 +106,25 @@ size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted) {
     const char *t = r->clean;
     size_t i = c->at;
     if (i >= c->end || !is_letter(t[i])) return 0;
-    while (i < c->end &&
-           (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end && is_letter(t[i + 1]))))
-        i++;
-    return i - c->at;
+    for (;;) {
+        size_t index = i > c->at ? clsi_index_length(t + i, c->end - i) : 0;
+        if (i < c->end &&
+            (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end && is_letter(t[i + 1]))))
+            i++;
+        else if (index)
+            i += index;
+        else
+            return i - c->at;
+    }
+}
+
+/* Letters of [3] at t, 0 when there is no index. */
+size_t clsi_index_length(const char *t, size_t n) {
+    size_t i = 1;
+    if (n < 3 || t[0] != '[') return 0;
+    if (t[1] == '-') i++;
+    while (i < n && isdigit((unsigned char)t[i])) i++;
+    return i < n && t[i] == ']' && isdigit((unsigned char)t[i - 1]) ? i + 1 : 0;
 }
 
 int clsi_accept(const clsi_reader *r, clsi_cursor *c, const char *symbol) {
@@ -166,7 +181,13 @@ size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char
     size_t n = strlen(name);
     for (size_t i = begin; i < end;) {
         size_t j = i;
-        while (j < end && (is_word(r->clean[j]) || r->clean[j] == '.')) j++;
+        size_t more = 1;
+        while (j < end && more) {
+            more = is_word(r->clean[j]) || r->clean[j] == '.' ? 1
+                   : j > i ? clsi_index_length(r->clean + j, end - j)
+                           : 0;
+            j += more;
+        }
         if (j - i == n && memcmp(r->clean + i, name, n) == 0) return i;
         i = j > i ? j : i + 1;
     }
@@ -235,7 +256,7 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
     if (!text) return clsi_no_memory(r->error);
     for (char *c = text; *c; c++)
         if (*c == '\n') *c = ' ';
-    cls_scope scope = {r->n_scope, r->scope_names, r->scope_nodes};
+    cls_scope scope = {r->n_scope, r->scope_names, r->scope_nodes, clsi_scope_find, r};
     cls_error inner = {0};
     cls_status status = cls_parse(r->s->g, text, &scope, NULL, 1, 1, &e->written, &inner);
     free(text);

@@ -27,7 +27,7 @@ cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     if (status == CLS_OK)
         status = cls_program_create(s->g, f->nz, f->z, k + k * k, out, &s->dual_program, error);
     else if (cls_graph_status(s->g, error) == CLS_OK)
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
     free(out);
     return status;
 }
@@ -68,9 +68,9 @@ static cls_status unknown_name(const cls_system *s, const char *name, cls_error 
         if (i < 40) clsi_text_printf(&list, "%s%s", i ? ", " : "", words[i]);
     }
     const char *near = cls_nearest_word(name, slots, words);
-    clsi_fail(error, CLS_USAGE, "start: %s has no variable `%s`%s%s%s; it has %s", s->name, name,
-              near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
-              list.failed ? "" : list.data);
+    (void)clsi_fail(error, CLS_USAGE, "start: %s has no variable `%s`%s%s%s; it has %s", s->name,
+                    name, near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
+                    list.failed ? "" : list.data);
     clsi_text_clear(&list);
     free(words);
     return CLS_USAGE;
@@ -363,7 +363,7 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     double accounts[CLSI_ACCOUNTS] = {0};
     cls_status status = CLS_MEMORY;
     if (!block || !index) {
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
         goto done;
     }
     problem p = {.s = s,

@@ -25,6 +25,7 @@ typedef struct clsi_variable {
     char *name, *unit; /* unit NULL when none was given */
     double low, high;  /* open interval; -INFINITY, INFINITY when not declared */
     int angle;         /* differences count modulo 2 pi */
+    int has_domain;    /* the file gives one */
 } clsi_variable;
 
 /* A parameter that is to be learned: does the file say where to begin? */

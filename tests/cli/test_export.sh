@@ -52,7 +52,7 @@ test_networks_are_arrays_and_loops() {
     run "$CLAUSIUS" export c m.safetensors -o c --quiet
     expect_ok
     expect_in_file 'static const double clsi_field0\[' c/adiabatic_piston.c
-    expect test "$(grep -c 'const double r[0-9]* = ' c/adiabatic_piston.c)" -lt 1500
+    expect test "$(wc -c <c/adiabatic_piston.c)" -lt 300000
     expect compile c
     c/main 200 0.01 >exported.csv
     same_numbers exported.csv simulated.csv

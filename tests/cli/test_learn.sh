@@ -507,7 +507,7 @@ test_losses_of_components() {
     run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --loss shooting \
         --adjoint continous -o no.safetensors
     expect_exit 2
-    expect_stderr "no adjoint 'continous'; did you mean 'continuous'"
+    expect_stderr "'continous' is no adjoint; did you mean continuous"
     run "$CLAUSIUS" learn thermal-oscillator data.csv --unknown damper --adjoint continuous -o no.safetensors
     expect_exit 2
     expect_stderr 'for the loss shooting'

@@ -82,6 +82,41 @@ test_equal_times_are_refused_or_averaged() {
     expect_stderr '1 rows .* averaged'
 }
 
+# three gases, of which some quantities are measured and others are not
+gases() {
+    cat >gases.clausius <<'END'
+system "three gas chambers, two pistons that conduct heat"
+coordinate  x, y in (0, 3)
+temperature T1, T2, T3
+parameter   d = unknown in (0, 10), k12 = unknown in (0, 10), k23 = unknown in (0, 10)
+thermal lagrangian (v.x^2 + v.y^2)/2
+    + T1*(log(x^(2/3)*T1) - 1) + T2*(log((3 - x - y)^(2/3)*T2) - 1) + T3*(log(y^(2/3)*T3) - 1)
+friction on T1: x <- -d/2*v.x
+friction on T2: x <- -d/2*v.x, y <- -d/2*v.y
+friction on T3: y <- -d/2*v.y
+heat exchange T1 <-> T2: k12
+heat exchange T2 <-> T3: k23
+start x = 1, v.x = 0, y = 1, v.y = 0, T1 = 1, T2 = 1, T3 = 1
+END
+    "$CLAUSIUS" simulate gases.clausius --set "d=0.4, k12=0.05, k23=0.1" --samples 3 --seed 7 --h 0.1 --steps 60 --scheme bdf \
+        --sample "x~U(0.7,1.3), y~U(0.7,1.3), v.x~U(-0.3,0.3), v.y~U(-0.3,0.3), T1~U(0.5,2), T2~U(0.5,2), T3~U(0.5,2)" --quiet -o all.csv
+    awk -F, -v names="trajectory,time,$1" 'BEGIN { n = split(names, a, ",") } /^#/ { next }
+        !m { for (i = 1; i <= NF; i++) at[$i] = i; m = 1 }
+        { line = $at[a[1]]; for (i = 2; i <= n; i++) line = line "," $at[a[i]]; print line }' all.csv >some.csv
+}
+
+# the hidden states are found on the way: what is measured implies them
+learn_gases() {
+    gases "$1"
+    run "$CLAUSIUS" learn gases.clausius some.csv --test 0 --json -o m.safetensors
+    expect_ok
+    expect_json 'all(abs(p["value"] - t) < 1e-3*t for p, t in zip(d["report"]["parameters"], (0.4, 0.05, 0.1)))'
+}
+
+test_a_temperature_that_nobody_measured() { learn_gases x,y,v.x,v.y,T1,T2; }
+test_motion_without_heat() { learn_gases x,y,v.x,v.y; }
+test_temperatures_without_velocities() { learn_gases x,y,T1,T2,T3; }
+
 # ---- recordings; the goals are those of the guide's table ----
 
 test_real_pendulum() {

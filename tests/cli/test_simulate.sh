@@ -194,7 +194,7 @@ test_schemes_of_a_system() {
     expect_json 'd["final"]["x"] != json.load(open("paper.json"))["final"]["x"]'
     run "$CLAUSIUS" simulate ideal-gas-piston --scheme dtel --first-step second --steps 10
     expect_exit 2
-    expect_stderr 'momentum or paper'
+    expect_stderr 'momentum, paper'
 }
 
 test_ensemble_is_the_same_for_any_number_of_threads() {

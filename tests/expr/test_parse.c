@@ -184,7 +184,7 @@ static const struct {
     {"x + \xff", 5, "byte 0xff is not ASCII", ""},
     {"x + \x01", 5, "control character", ""},
     {"x = 1", 3, "unexpected '='", "equation"},
-    {"x[1]", 2, "unexpected '['", "( )"},
+    {"x[y]", 2, "unexpected '['", "( )"},
     {"x + @", 5, "unexpected '@'", ""},
     {"1/0", 2, "'1/0' is not a finite number", ""},
     {"x + 2*log(-1)", 7, "'log(-1)' is not a finite number", ""},

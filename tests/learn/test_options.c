@@ -6,30 +6,35 @@
 #include <cmocka.h>
 
 #include "tests/learn/made_data.h"
+#include <clausius/audit.h>
+#include <clausius/identify.h>
+#include <clausius/simulate.h>
 #include <string.h>
-
-static double number_at(const cls_option *row, const cls_learn_options *o) {
-    const char *at = (const char *)o + row->offset;
-    switch (row->type) {
-    case CLS_OPTION_SIZE: return (double)*(const size_t *)(const void *)at;
-    case CLS_OPTION_UINT64: return (double)*(const uint64_t *)(const void *)at;
-    case CLS_OPTION_INT: return *(const int *)(const void *)at;
-    case CLS_OPTION_REAL: return *(const double *)(const void *)at;
-    case CLS_OPTION_WORD: return *(const char *const *)(const void *)at ? 1 : 0;
-    }
-    return 0;
-}
 
 static void defaults_are_those_of_the_table(void **unused) {
     (void)unused;
-    size_t n;
-    const cls_option *table = cls_learn_option_table(&n);
-    cls_learn_options o = cls_learn_defaults();
-    assert_true(n > 20);
-    for (size_t i = 0; i < n; i++) {
-        assert_true(number_at(&table[i], &o) == table[i].initial);
-        assert_true(table[i].losses && table[i].optimizers && strlen(table[i].doc) > 4);
-        for (size_t k = 0; k < i; k++) assert_string_not_equal(table[i].name, table[k].name);
+    cls_learn_options learn = cls_learn_defaults();
+    cls_identify_options identify = cls_identify_defaults();
+    cls_simulate_options simulate = cls_simulate_defaults();
+    cls_audit_options audit = cls_audit_defaults();
+    const struct {
+        const cls_option *(*table)(size_t *n);
+        const void *defaults;
+        size_t least;
+    } all[] = {{cls_learn_option_table, &learn, 20},
+               {cls_identify_option_table, &identify, 5},
+               {cls_simulate_option_table, &simulate, 9},
+               {cls_audit_option_table, &audit, 6}};
+    for (size_t t = 0; t < 4; t++) {
+        size_t n;
+        const cls_option *table = all[t].table(&n);
+        assert_true(n >= all[t].least);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(cls_option_value(&table[i], all[t].defaults) == table[i].initial);
+            assert_true(strlen(table[i].doc) > 4);
+            if (t == 0) assert_true(table[i].losses && table[i].optimizers);
+            for (size_t k = 0; k < i; k++) assert_string_not_equal(table[i].name, table[k].name);
+        }
     }
 }
 

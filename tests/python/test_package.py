@@ -106,7 +106,7 @@ def test_keywords_are_those_of_the_tables():
     import inspect
 
     names = inspect.signature(cl.learn).parameters
-    for name, kind, default, doc in _core.options()["learn"]:
+    for name, kind, default, doc, words in _core.options()["learn"]:
         assert names[name].default == default and doc in cl.learn.__doc__
     assert "field" in inspect.signature(cl.System.learn).parameters
 

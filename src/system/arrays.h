@@ -1,0 +1,76 @@
+/* Arrays of the language, inside: a text with arrays becomes a flat one before it is read. */
+#ifndef CLSI_ARRAYS_H
+#define CLSI_ARRAYS_H
+
+#include "system/language.h"
+
+/* One value of one index: `name` (offset, letters) of the text has `value`. */
+typedef struct clsi_turn {
+    size_t parent; /* the index around it, or SIZE_MAX */
+    size_t name, length;
+    long value;
+    int hides; /* the index of a let: what is around it is not seen from inside */
+} clsi_turn;
+
+/* Where a run of the flat text comes from. */
+typedef struct clsi_run {
+    size_t flat, offset, turn;
+    int exact; /* letter by letter */
+} clsi_run;
+
+/* u[low..high], one pair for each index. */
+enum { CLSI_MAX_INDICES = 3 };
+typedef struct clsi_array {
+    char *name;
+    size_t n;
+    long low[CLSI_MAX_INDICES], high[CLSI_MAX_INDICES];
+    int ring[CLSI_MAX_INDICES]; /* the index behind the last is the first */
+} clsi_array;
+
+/* let d[i] = ...: written out wherever d[...] stands. */
+typedef struct clsi_macro {
+    size_t name, length, n;
+    clsi_cursor index[CLSI_MAX_INDICES], body;
+} clsi_macro;
+
+/* What a parameter of the file is worth, for sizes. */
+typedef struct clsi_size {
+    size_t name, length;
+    clsi_cursor formula;
+    int state; /* 0 not looked at, 1 being looked at, 2 known */
+    double value;
+} clsi_size;
+
+typedef struct clsi_loops {
+    clsi_reader *r;     /* the text with arrays */
+    clsi_reader origin; /* the same for complaints, when the reader has gone on to the flat text */
+    clsi_text flat;
+    clsi_run *map;
+    clsi_turn *turns;
+    clsi_array *arrays;
+    clsi_macro *macros;
+    clsi_size *sizes;
+    char **edges; /* names of arrays that have a let at some index: u of `let u[0] = 0` */
+    size_t n_map, map_room, n_turns, turns_room, n_arrays, arrays_room, n_macros, macros_room,
+        n_sizes, sizes_room, n_edges, edges_room;
+    size_t depth; /* of lets within lets */
+} clsi_loops;
+
+/* ---- indices.c: numbers in brackets ---- */
+
+/* A complaint about the text with arrays, with the values of the indices there. */
+cls_status clsi_array_at(clsi_loops *a, size_t where, size_t turn, const char *format, ...)
+    CLS_PRINTF(4, 5);
+/* A whole number from [begin, end): digits, indices, parameters, + - * / ^, mod, min, max. */
+cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t turn, long *out);
+cls_status clsi_find_sizes(clsi_loops *a, clsi_cursor statement);
+/* The turn in which the word is an index, or SIZE_MAX. */
+size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t length);
+cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
+                         size_t *out);
+/* Letters of the word at `at`, with dots inside, without brackets. */
+size_t clsi_plain_word(const clsi_reader *r, size_t at, size_t end);
+/* Behind the bracket that closes the one at `at`, or 0. */
+size_t clsi_array_closing(const clsi_reader *r, size_t at, size_t end);
+
+#endif
