@@ -261,6 +261,11 @@ END
     # dry friction with its error; the pushes by hand, in what was learned from and behind it
     expect_json '0.1 < d["report"]["parameters"][5]["value"] < 0.25 and d["report"]["parameters"][5]["error"] < 0.05'
     expect_json '"cut: 6.5" in d["report"]["notes"] and "15.9" in d["report"]["notes"]'
+    # learned from one file, predicted in another, with another controller
+    awk -F, 'NR == 1 { print "time,phi,tau"; next } { print $1 "," $2 "," $4 }' "$CLAUSIUS_DATA/dfki-pendulum/pd-system-identification.csv" >other.csv
+    run "$CLAUSIUS" learn torque.clausius r.csv --test other.csv --horizon 2 --json -o m.safetensors
+    expect_ok
+    expect_json 'd["report"]["channels"][0]["ahead"][0] <= 0.16'
 }
 
 run_tests
