@@ -78,6 +78,27 @@ test_bands_contain_the_truth() {
     expect_stderr 'needs a model whose parameters were learned with errors'
 }
 
+# a pendulum that turns over, seen by a sensor that knows no turns
+test_angles_are_angles() {
+    cat >turns.clausius <<'END'
+system "a pendulum that turns over"
+coordinate  phi [rad] angle
+temperature T [K]
+parameter   k = unknown near 2 in (0, 100), c = unknown near 0.2 in (0, 10)
+thermal lagrangian v.phi^2/2 + k*cos(phi) + 100*T*(log(T) - 1)
+friction F on T: phi <- -c*v.phi
+start phi = 0, v.phi = 6, T = 300
+END
+    "$CLAUSIUS" simulate turns.clausius --set "k=4, c=0.1" --h 0.05 --until 15 --scheme bdf --quiet -o clean.csv
+    awk -F, '/^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; print "time,phi"; n = 1; next }
+        { x = $at["phi"]; if (x > most) most = x; while (x > 3.141592653589793) x -= 6.283185307179586; print $at["time"] "," x }
+        END { exit !(most > 12) }' clean.csv >wrapped.csv || fail "it does not turn over twice"
+    run "$CLAUSIUS" learn turns.clausius wrapped.csv --json -o m.safetensors
+    expect_ok
+    expect_json 'all(abs(p["value"] - t) < 1e-3*t for p, t in zip(d["report"]["parameters"], (4, 0.1)))'
+    expect_json 'd["report"]["channels"][0]["run"] < 5e-3'
+}
+
 test_what_was_learned_can_be_required_to_be_better() {
     noisy_oscillator
     # a column of noise: nobody predicts it
