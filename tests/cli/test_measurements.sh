@@ -50,8 +50,10 @@ test_parameters_are_found_within_their_errors() {
     run "$CLAUSIUS" learn oscillator.clausius noisy.csv --json -o m.safetensors
     expect_ok
     expect_json 'all(abs(p["value"] - t) < 4*p["error"] < 0.2 for p, t in zip(d["report"]["parameters"][:2], (4, 0.2)))'
-    # the column x does not depend on gain: infinite error, named
-    expect_json 'd["report"]["parameters"][2]["error"] is None and "gain" in d["report"]["notes"]'
+    # the column x does not depend on gain: infinite error, named, with the column that would tell
+    expect_json 'd["report"]["parameters"][2]["error"] is None and "gain; a column seen would tell" in d["report"]["notes"]'
+    # nothing depends on the temperature but itself
+    expect_json '"not observable from these columns: T; a column T would tell" in d["report"]["notes"]'
     expect_json 'd["report"]["better"] and d["report"]["channels"][0]["run"] < 0.03'
     run "$CLAUSIUS" simulate m.safetensors --until 1 --quiet -o s.csv
     expect_ok
