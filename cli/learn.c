@@ -468,6 +468,10 @@ cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_erro
     cli_catch_signals();
     cls_status status = prepare(&l, error);
     l.options.team = team;
+    if (!status && l.shard.n && team)
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for processes that do not know of each "
+                          "other; ranks share the rows without it");
     if (!status && l.shard.n) {
         cli_parts_shard(&l.parts, l.shard, l.model, cli_parts_arguments(a));
         l.options.team = &l.parts.team;

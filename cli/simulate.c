@@ -364,6 +364,7 @@ static cls_status single(const cli_job *job, cls_error *error) {
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_job job;
+    if (!cli_is_first() && !cli_given(a, "samples")) return CLS_OK; /* one motion, one process */
     cli_catch_signals();
     cls_status status = read_job(a, &job, error);
     if (!status)

@@ -130,7 +130,9 @@ size_t cls_graph_size(const cls_graph *g) {
     return g->n;
 }
 
+/* Of what is no node: the constant nan. */
 cls_op cls_node_op(const cls_graph *g, cls_node a) {
+    if (a >= g->n) return CLS_OP_CONSTANT;
     return (cls_op)g->nodes[a].op;
 }
 
@@ -150,24 +152,24 @@ size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
 }
 
 cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
-    return clsi_arg(g, a, i);
+    return i < cls_node_arg_count(g, a) ? clsi_arg(g, a, i) : CLS_NO_NODE;
 }
 
 double cls_node_value(const cls_graph *g, cls_node a) {
-    return g->nodes[a].value;
+    return a < g->n ? g->nodes[a].value : NAN;
 }
 
 const char *cls_node_name(const cls_graph *g, cls_node a) {
-    return g->names[g->nodes[a].arg[0]];
+    return cls_node_op(g, a) == CLS_OP_SYMBOL ? g->names[g->nodes[a].arg[0]] : "";
 }
 
 cls_function cls_node_function(const cls_graph *g, cls_node a) {
-    return (cls_function)g->nodes[a].function;
+    return a < g->n ? (cls_function)g->nodes[a].function : CLS_FN_EXP;
 }
 
 void cls_node_orders(const cls_graph *g, cls_node a, int *i, int *j) {
-    *i = g->nodes[a].i;
-    *j = g->nodes[a].j;
+    *i = a < g->n ? g->nodes[a].i : 0;
+    *j = a < g->n ? g->nodes[a].j : 0;
 }
 
 const char *cls_function_name(cls_function f) {
@@ -188,14 +190,14 @@ static int is_op(const cls_graph *g, cls_node a, cls_op op) {
 }
 
 int cls_is_constant(const cls_graph *g, cls_node a, double value) {
-    return a != CLS_NO_NODE && is_constant(g, a) && g->nodes[a].value == value;
+    return a < g->n && is_constant(g, a) && g->nodes[a].value == value;
 }
 
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach) {
     memset(reach, 0, g->n);
     size_t top = 0;
     for (size_t k = 0; k < n; k++) {
-        if (nodes[k] == CLS_NO_NODE) continue;
+        if (nodes[k] >= g->n) continue;
         reach[nodes[k]] = 1;
         if (nodes[k] + 1 > top) top = nodes[k] + 1;
     }
@@ -209,7 +211,7 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
 size_t clsi_expression_size(const cls_graph *g, cls_node a) {
     unsigned char *reach = clsi_calloc(g->n, 1);
     size_t count = 0;
-    if (!reach || a == CLS_NO_NODE) {
+    if (!reach || a >= g->n) {
         if (!reach) (void)clsi_graph_no_memory(g);
         free(reach);
         return SIZE_MAX;
@@ -221,7 +223,7 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
 }
 
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
-    if (a == CLS_NO_NODE) return 0;
+    if (a >= g->n) return 0;
     unsigned char *reach = clsi_calloc(g->n, 1);
     if (!reach) { /* the safe answer for every caller: assume it does */
         (void)clsi_graph_no_memory(g);
@@ -314,10 +316,12 @@ cls_node cls_fresh_symbol(cls_graph *g, const char *stem) {
     return cls_symbol(g, name);
 }
 
-#define NONE2(a, b) ((a) == CLS_NO_NODE || (b) == CLS_NO_NODE)
+/* Whatever is no node of the graph: CLS_NO_NODE, and what was never set after a failure. */
+#define NONE(a)     ((a) >= g->n)
+#define NONE2(a, b) (NONE(a) || NONE(b))
 
 cls_node cls_neg(cls_graph *g, cls_node a) {
-    if (a == CLS_NO_NODE) return CLS_NO_NODE;
+    if (NONE(a)) return CLS_NO_NODE;
     const clsi_node *n = &g->nodes[a];
     if (n->op == CLS_OP_CONSTANT) return cls_constant(g, -n->value);
     if (n->op == CLS_OP_NEG) return n->arg[0];
@@ -467,7 +471,7 @@ static int is_odd(cls_function f) {
 }
 
 cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
-    if (a == CLS_NO_NODE) return CLS_NO_NODE;
+    if (NONE(a)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a];
     if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_function_value(f, x.value));
     if (x.op == CLS_OP_NEG && is_odd(f)) return cls_neg(g, cls_apply(g, f, x.arg[0]));
@@ -503,7 +507,7 @@ static cls_node tanh_quotient(cls_graph *g, cls_node a, cls_node b) {
     /* one order for both: symmetric to the bit; the newer first, which is what gets differentiated
      */
     cls_node difference = a < b ? cls_sub(g, b, a) : cls_sub(g, a, b);
-    if (difference == CLS_NO_NODE || a == zero || b == zero || is_constant(g, difference))
+    if (NONE(difference) || a == zero || b == zero || is_constant(g, difference))
         return CLS_NO_NODE;
     cls_node product = cls_mul(g, cls_apply(g, CLS_FN_TANH, a), cls_apply(g, CLS_FN_TANH, b));
     return cls_mul(g, cls_quotient(g, CLS_FN_TANH, 1, 1, difference, zero, 0),

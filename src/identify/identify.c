@@ -5,9 +5,9 @@
  * unknown ones, and what is linear in the coefficients is found by differentiation. The model is an
  * ordinary one (terms(...) fields), so that simulate, audit, export and show know nothing of qp. */
 #include "identify/identify.h"
+#include "model/json.h"
 #include "model/safetensors.h"
 #include <clausius/options.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,7 +349,7 @@ static char *provenance(const clsi_qp *q, size_t n_tables, const char *const *na
                   (json_int_t)f->equations, "residual", f->energy.residual, "friction_residual",
                   f->friction.residual, "rank", (json_int_t)(f->energy.rank + f->friction.rank),
                   "unseen", (json_int_t)(f->energy.unseen + f->friction.unseen), "noise", f->noise);
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
 }

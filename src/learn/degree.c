@@ -29,7 +29,9 @@ void clsi_lesson_forget(clsi_lesson *w) {
 
 static cls_status make_unknowns(clsi_lesson *w, size_t halved) {
     clsi_unknowns_free(&w->unknowns);
-    return clsi_unknowns_create_small(w->system, w->set, w->o, w->points, halved, &w->unknowns,
+    clsi_choices choices = w->choices;
+    choices.halved = halved;
+    return clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, &w->unknowns,
                                       w->error);
 }
 
@@ -84,6 +86,7 @@ static int is_too_large(const clsi_lesson *w) {
     const cls_learn_info *f = w->info;
     int is_noisy = w->points->width > 3; /* or the windows would not be longer (data.c) */
     int late = w->o->time_limit > 0 && clsi_now() - w->started > w->o->time_limit;
+    if (w->o->time_limit > 0) late = clsi_lesson_tell_all(w, late) > 0;
     return w->unknowns->chosen && is_solved_at_once(w) && f->validation_samples && !late &&
            (f->loss_validation > ABOVE * f->loss_final || is_noisy);
 }

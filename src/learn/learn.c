@@ -116,7 +116,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    if (status == CLS_OK) status = clsi_lesson_fit(w);
+    if (status == CLS_OK) status = clsi_lesson_choose(w);
     if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
@@ -125,8 +125,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (status == CLS_OK) status = clsi_lesson_model(w, system, set, n_tables, names, out);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
-        w->info->rollout = clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w);
+        w->info->rollout = clsi_lesson_tell_all(
+            w, clsi_lesson_is_first(w)
+                   ? clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w)
+                   : 0);
+    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
+    if (status == CLS_OK && w->no_memory) {
+        cls_model_free(out);
+        status = clsi_no_memory(w->error);
+    }
     return status;
 }
 

@@ -66,7 +66,7 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
                         ? clsi_json_read(w->o->given->provenance, &no_memory)
                         : NULL;
     if (given || no_memory) clsi_json_put(&all, "given", given);
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
 }

@@ -17,15 +17,19 @@ typedef struct clsi_lesson {
     const cls_system *system;
     const cls_assignments *set;
     clsi_points *points;
+    clsi_choices choices;
     clsi_unknowns *unknowns;
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    int draft;          /* a choice is being made: outliers have their weights at the end */
+    double gain;        /* of what was chosen, by the usual error in validation */
     int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
+    int no_memory;  /* in a rollout, whose answer is a number */
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
     cls_error *error;
 } clsi_lesson;
@@ -55,6 +59,8 @@ int clsi_is_loss(const clsi_lesson *w, const char *name);
 
 /* Makes what is to be learned (unknowns, residual, anchors) from points, and solves for it. */
 cls_status clsi_lesson_fit(clsi_lesson *w);
+/* The same with the choices of logs.c that validation prefers. */
+cls_status clsi_lesson_choose(clsi_lesson *w);
 /* Frees all that but the points. */
 void clsi_lesson_forget(clsi_lesson *w);
 
@@ -73,6 +79,10 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
                              cls_error *error);
 /* Simulates with these parameters. */
 double clsi_lesson_rollout(void *owner, const double *theta);
+/* Rank 0 of a team, or alone. */
+int clsi_lesson_is_first(const clsi_lesson *w);
+/* The number that rank 0 has. */
+double clsi_lesson_tell_all(const clsi_lesson *w, double x);
 /* The time is over, or the user wants to stop, for a second already. */
 int clsi_lesson_hurry(void *owner);
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
@@ -88,6 +98,22 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
 /* Are energies one solve, and what exchanges heat another one? */
 int clsi_is_staged(const clsi_lesson *w);
 cls_status clsi_solve_staged(clsi_lesson *w);
+
+/* Usual (median) errors of the equations in validation as one number: their geometric mean. Exchange
+ * of heat counts as an error of the temperatures' difference. */
+double clsi_lesson_usual(clsi_lesson *w);
+
+/* ---- exchange.c: coefficients that exchange heat, through their logarithms ---- */
+
+/* The columns of these parts, all other parameters given. `equation` (E): rows to take. */
+cls_status clsi_solve_exchange(clsi_lesson *w, const unsigned char *equation,
+                               const unsigned char *column, double *theta);
+/* The only part that exchanges heat in equation e, or -1: none, or several. */
+int clsi_exchange_of(const clsi_residual *r, size_t e);
+/* A coefficient that moves heat and nothing else. */
+int clsi_is_exchange(const clsi_residual *r, size_t k);
+/* The value of part k at the middle of window w. */
+double clsi_exchange_value(const clsi_residual *r, size_t k, const double *theta, size_t w);
 
 /* ---- fit.c ---- */
 

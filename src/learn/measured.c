@@ -272,10 +272,9 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
         json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
                   "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
                   "parameters", list, "channels", scores);
-    json_object_set_new(all, "covariance", matrix(w->P, w->P, w->covariance));
-    if (w->o->ensemble)
-        json_object_set_new(all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));
+    if (w->o->ensemble) clsi_json_put(&all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
+    char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
 }

@@ -25,32 +25,20 @@
 /* As in solve.c. */
 #define RCOND 1e-10
 
-enum { BLOCK = 512, PROBES = 24, ROUNDS = 12 };
+/* With more windows than that the solves see every second, third, ... of them. */
+enum { BLOCK = 512, PROBES = 24, ROUNDS = 8, ENOUGH = 4000, PREFERRED = 200 };
+static const double LIGHT = 1e-7; /* of the rows' own weight */
 
 typedef struct stage {
     clsi_lesson *w;
     unsigned char *equation, *column; /* (E), (P): which take part */
     double *robust;                   /* (training windows, E), NULL: one */
     double squares, rows;             /* of the solution: sum of squares, number of rows */
+    double norm;                      /* sum of squares of all folded rows */
     size_t rank;
 } stage;
 
 /* ---- which rows, which columns ---- */
-
-static int is_balance(const clsi_residual *r, size_t e) {
-    const cls_system *s = r->unknowns->s;
-    if (r->step) return clsi_step_rows_state(r->step, e) >= s->nq + s->n;
-    return e >= r->n && e < r->n + r->m;
-}
-
-/* A coefficient that moves heat and nothing else. */
-static int is_exchange(const clsi_residual *r, size_t k) {
-    const clsi_unknown *u = &r->unknowns->list[k];
-    if (u->kind != CLSI_PART_HEAT && u->kind != CLSI_PART_COUPLING) return 0;
-    for (size_t e = 0; e < r->n_equations; e++)
-        if (r->contains[e * r->unknowns->n + k] && !is_balance(r, e)) return 0;
-    return 1;
-}
 
 /* Stage 1: rows without exchange; stage 2: those with it, and its columns. */
 static size_t choose(stage *g, int second) {
@@ -60,13 +48,13 @@ static size_t choose(stage *g, int second) {
     for (size_t e = 0; e < r->n_equations; e++) {
         int exchanged = 0;
         for (size_t k = 0; k < us->n; k++)
-            exchanged |= r->contains[e * us->n + k] && is_exchange(r, k);
+            exchanged |= r->contains[e * us->n + k] && clsi_is_exchange(r, k);
         g->equation[e] = (unsigned char)(exchanged == second);
     }
     for (size_t k = 0; k < us->n; k++) {
         const clsi_learned *l = &us->list[k].learned;
         for (size_t j = 0; j < l->field->n_parameters; j++) {
-            g->column[l->offset + j] = (unsigned char)(is_exchange(r, k) == second);
+            g->column[l->offset + j] = (unsigned char)(clsi_is_exchange(r, k) == second);
             columns += g->column[l->offset + j];
         }
     }
@@ -106,28 +94,37 @@ static int is_affine(const stage *g, const double *theta) {
 
 /* ---- one solve ---- */
 
+/* The stage's rows of windows that are wanted, at most BLOCK windows from *window on. */
+static size_t list_rows(const stage *g, size_t *window, size_t *list) {
+    size_t E = g->w->residual->n_equations, n = g->w->points->n_training, count = 0;
+    size_t stride = 1 + (n - 1) / ENOUGH;
+    for (size_t k = 0; k < BLOCK && *window < n; k++, *window += stride)
+        for (size_t e = 0; e < E; e++)
+            if (g->equation[e]) list[count++] = *window * E + e;
+    return count;
+}
+
 /* r + J (new - theta) = 0 for the columns of the stage. */
-static cls_status fold(const stage *g, const double *theta, clsi_lsq *q, double *J, double *r) {
+static cls_status fold(stage *g, const double *theta, clsi_lsq *q, double *J, double *r) {
     clsi_residual *residual = g->w->residual;
-    size_t P = residual->unknowns->n_theta, E = residual->n_equations;
-    size_t n = residual->points->n_training;
-    cls_status status = CLS_OK;
-    for (size_t at = 0; at < n && status == CLS_OK; at += BLOCK) {
-        size_t count = (n - at < BLOCK ? n - at : BLOCK) * E, kept = 0;
-        status = clsi_residual_rows(residual, theta, at * E, count, NULL, r, J);
+    size_t P = residual->unknowns->n_theta, window = 0, count;
+    size_t *list = clsi_calloc(BLOCK * residual->n_equations, sizeof *list);
+    cls_status status = list ? CLS_OK : clsi_no_memory(g->w->error);
+    g->norm = 0;
+    while (status == CLS_OK && (count = list_rows(g, &window, list))) {
+        status = clsi_residual_rows(residual, theta, 0, count, list, r, J);
         for (size_t i = 0; i < count && status == CLS_OK; i++) {
-            if (!g->equation[i % E]) continue;
-            double weight = g->robust ? g->robust[at * E + i] : 1, right = -r[i];
-            const double *from = J + i * P;
-            double *to = J + kept * P;
+            double weight = g->robust ? g->robust[list[i]] : 1, right = -r[i], *row = J + i * P;
             for (size_t j = 0; j < P; j++) {
-                if (g->column[j]) right += from[j] * theta[j];
-                to[j] = g->column[j] ? weight * from[j] : 0;
+                if (g->column[j]) right += row[j] * theta[j];
+                row[j] = g->column[j] ? weight * row[j] : 0;
+                g->norm += row[j] * row[j];
             }
-            r[kept++] = weight * right;
+            r[i] = weight * right;
         }
-        if (status == CLS_OK) status = clsi_lsq_add(q, kept, J, r, g->w->error);
+        if (status == CLS_OK) status = clsi_lsq_add(q, count, J, r, g->w->error);
     }
+    free(list);
     return status;
 }
 
@@ -154,29 +151,30 @@ static cls_status conditions(const stage *g, const double *theta, double *C, dou
     return status;
 }
 
-/* The stage's columns of theta from the folded rows, with `more` conditions behind the n. */
+/* The stage's columns of theta from the folded rows, with n conditions. */
 static cls_status solve(stage *g, clsi_lsq *q, size_t n, const double *C, const double *d,
                         double *theta) {
     clsi_lesson *w = g->w;
-    size_t P = w->unknowns->n_theta, *all = clsi_calloc(P, sizeof *all);
-    double *x = clsi_calloc(P, sizeof *x);
+    size_t P = w->unknowns->n_theta, k = 0, *columns = clsi_calloc(P, sizeof *columns);
+    double *few = clsi_calloc(n * P, sizeof *few);
     clsi_lsq *with = NULL;
     clsi_lsq_info found = {0};
-    cls_status status = all && x ? CLS_OK : clsi_no_memory(w->error);
-    for (size_t j = 0; j < P && status == CLS_OK; j++) all[j] = j;
-    if (status == CLS_OK) status = clsi_lsq_subset(q, P, all, n, C, d, &with, w->error);
-    if (status == CLS_OK)
-        status = clsi_solve_positive(with, RCOND, w->unknowns, w->points, x, &found,
-                                     &w->info->negative, &w->info->kkt, w->error);
+    cls_status status = columns && few ? CLS_OK : clsi_no_memory(w->error);
     for (size_t j = 0; j < P && status == CLS_OK; j++)
-        if (g->column[j]) theta[j] = x[j];
+        if (g->column[j]) columns[k++] = j;
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        for (size_t j = 0; j < k; j++) few[i * k + j] = C[i * P + columns[j]];
+    if (status == CLS_OK) status = clsi_lsq_subset(q, k, columns, n, few, d, &with, w->error);
+    if (status == CLS_OK)
+        status = clsi_solve_columns(with, RCOND, w->unknowns, w->points, k, columns, theta, &found,
+                                    &w->info->negative, &w->info->kkt, w->error);
     g->rows = (double)found.rows;
     g->squares = found.residual * found.residual * g->rows;
     g->rank = found.rank;
     w->info->condition = fmax(w->info->condition, found.condition);
     clsi_lsq_free(&with);
-    free(all);
-    free(x);
+    free(columns);
+    free(few);
     return status;
 }
 
@@ -215,6 +213,27 @@ static double judge(const stage *g, const double *r, double *room) {
             n++;
         }
     return exp(sum / (double)(n ? n : 1));
+}
+
+double clsi_lesson_usual(clsi_lesson *w) {
+    const clsi_residual *r = w->residual;
+    size_t E = r->n_equations, n = r->points->n_windows;
+    double *rows = clsi_calloc(n * E, sizeof *rows), *room = clsi_calloc(n, sizeof *room);
+    stage g = {.w = w, .equation = clsi_calloc(E, 1)};
+    double found = INFINITY;
+    if (rows && room && g.equation && all_rows(&g, w->theta, rows) == CLS_OK) {
+        for (size_t e = 0; e < E; e++) {
+            int k = r->hidden ? clsi_exchange_of(r, e) : -1;
+            g.equation[e] = 1;
+            for (size_t i = 0; k >= 0 && i < n; i++)
+                rows[i * E + e] /= clsi_exchange_value(r, (size_t)k, w->theta, i);
+        }
+        found = judge(&g, rows, room);
+    }
+    free(rows);
+    free(room);
+    free(g.equation);
+    return found;
 }
 
 static const double CAUCHY = 2.385, TAIL = 2; /* efficient on normal errors; rms by usual error */
@@ -280,23 +299,49 @@ static cls_status solve_robustly(stage *g, room *m, size_t n, double *theta, int
     cls_status status = fold_anew(g, m, theta);
     if (status == CLS_OK) status = solve(g, m->q, n, m->C, m->d, theta);
     if (status == CLS_OK) status = all_rows(g, theta, m->rows);
-    if (status != CLS_OK || !weigh(g, m->rows, m->robust, m->sorted)) return status;
+    if (status != CLS_OK || g->w->draft || !weigh(g, m->rows, m->robust, m->sorted)) return status;
     double best = judge(g, m->rows, m->sorted);
     memcpy(m->kept, theta, P * sizeof *theta);
-    for (int round = 0; round < ROUNDS && status == CLS_OK; round++) {
+    double now = best, last = INFINITY;
+    for (int round = 0; round < ROUNDS && status == CLS_OK && now < 0.97 * last; round++) {
+        if (clsi_lesson_hurry(g->w)) break;
         g->robust = m->robust;
         status = fold_anew(g, m, theta);
         if (status == CLS_OK) status = solve(g, m->q, n, m->C, m->d, theta);
         if (status == CLS_OK) status = all_rows(g, theta, m->rows);
         if (status == CLS_OK) weigh(g, m->rows, m->robust, m->sorted);
+        last = now;
+        now = judge(g, m->rows, m->sorted);
     }
     if (status != CLS_OK) return status;
-    *robust = judge(g, m->rows, m->sorted) < 0.9 * best;
+    *robust = now < 0.9 * best;
     if (*robust) return CLS_OK; /* m->q has the weights */
     g->robust = NULL;
     memcpy(theta, m->kept, P * sizeof *theta);
     status = fold_anew(g, m, theta);
     return status == CLS_OK ? solve(g, m->q, n, m->C, m->d, theta) : status;
+}
+
+/* Among energies that fit equally well the one whose temperatures are nearest to `mean`: rows that
+ * are too light to be felt by anything that the data do tell. */
+static cls_status prefer(stage *g, room *m, const clsi_temperatures *t, size_t root, double mean,
+                         double *theta) {
+    clsi_lesson *w = g->w;
+    size_t P = w->unknowns->n_theta, n = w->points->n_data, stride = 1 + n / PREFERRED;
+    double *row = clsi_calloc(P, sizeof *row), size = 0;
+    cls_status status = row ? fold_anew(g, m, theta) : clsi_no_memory(w->error);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < n && status == CLS_OK; k += stride)
+            for (size_t i = root; i < w->residual->m && status == CLS_OK; i++) {
+                if (clsi_temperatures_root(t, i) != root) continue;
+                clsi_temperatures_row(t, theta, i, k, row);
+                double light = LIGHT * sqrt(g->norm / (size + 1e-300)), right = light * mean;
+                for (size_t j = 0; j < P && !pass; j++) size += row[j] * row[j];
+                for (size_t j = 0; j < P && pass; j++) row[j] *= g->column[j] ? light : 0;
+                if (pass) status = clsi_lsq_add(m->q, 1, row, &right, w->error);
+            }
+    free(row);
+    return status;
 }
 
 /* What the data say about the temperatures that belong together; sets their mean where they do
@@ -330,9 +375,11 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     double mean = spread > 1e-9 * fabs(found.mean) ? 2 * (found.mean - found.low) : 1;
     if (found.low > 0 && isfinite(error)) mean = found.mean; /* doubtful, but possible */
-    m->d[*n] = mean;
-    ++*n;
-    status = solve(g, m->q, *n, m->C, m->d, theta);
+    for (int tries = 0; tries < 12 && status == CLS_OK; tries++, mean *= 2) {
+        status = prefer(g, m, t, root, mean, theta);
+        if (status == CLS_OK) status = solve(g, m->q, *n, m->C, m->d, theta);
+        if (status == CLS_OK && clsi_temperatures_at(t, theta, root, m->kept).low > 0) break;
+    }
     clsi_lesson_note(w,
                      "temperature %s: the data cannot tell its origin (mean %.3g +- %.2g): a mean "
                      "of %.4g was taken; `anchor d E / d S = ... at ...` sets another",
@@ -353,6 +400,39 @@ static cls_status find_temperatures(stage *g, room *m, size_t n, double *theta) 
     return status;
 }
 
+static int is_exponential(const clsi_unknowns *us) {
+    for (size_t k = 0; k < us->n; k++)
+        if (us->list[k].learned.exponential) return 1;
+    return 0;
+}
+
+/* The steps of a scheme have the scalings of their inputs compiled in. */
+static cls_status make_late(clsi_lesson *w, const double *theta) {
+    int late = 0;
+    for (size_t k = 0; k < w->unknowns->n; k++) late |= w->unknowns->list[k].late;
+    cls_status status = clsi_late_inputs(w->unknowns, w->residual, theta, w->error);
+    if (status != CLS_OK || !late || !w->residual->step) return status;
+    clsi_residual_free(&w->residual);
+    status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
+    return status == CLS_OK ? clsi_lesson_weights(w) : status;
+}
+
+static cls_status run_exchange(stage *g, room *m, double *theta) {
+    clsi_lesson *w = g->w;
+    size_t n, columns = choose(g, 1);
+    int robust;
+    if (!columns) return CLS_OK;
+    cls_status status = make_late(w, theta);
+    if (status == CLS_OK && is_exponential(w->unknowns)) {
+        w->info->rank += columns;
+        return clsi_solve_exchange(w, g->equation, g->column, theta);
+    }
+    if (status == CLS_OK) status = conditions(g, theta, m->C, m->d, &n);
+    if (status == CLS_OK) status = solve_robustly(g, m, n, theta, &robust);
+    w->info->rank += g->rank;
+    return status;
+}
+
 static cls_status run(stage *g, room *m, double *theta) {
     clsi_lesson *w = g->w;
     size_t n;
@@ -365,11 +445,7 @@ static cls_status run(stage *g, room *m, double *theta) {
                             "usual error in validation is smaller so");
     if (status == CLS_OK) w->info->rank = g->rank;
     if (status == CLS_OK) status = find_temperatures(g, m, n, theta);
-    if (status != CLS_OK || !choose(g, 1)) return status;
-    status = conditions(g, theta, m->C, m->d, &n);
-    if (status == CLS_OK) status = solve_robustly(g, m, n, theta, &robust);
-    w->info->rank += g->rank;
-    return status;
+    return status == CLS_OK ? run_exchange(g, m, theta) : status;
 }
 
 int clsi_is_staged(const clsi_lesson *lesson) {
@@ -382,8 +458,8 @@ int clsi_is_staged(const clsi_lesson *lesson) {
     g.equation = clsi_calloc(r->n_equations, 1);
     g.column = clsi_calloc(P, 1);
     int staged = zero && g.equation && g.column;
-    for (int second = 0; second < 2 && staged; second++)
-        if (choose(&g, second)) staged = is_affine(&g, zero);
+    /* what exchanges heat is affine by its form, or has its own way (exchange.c) */
+    if (staged && choose(&g, 0)) staged = is_affine(&g, zero);
     free(zero);
     free(g.equation);
     free(g.column);

@@ -48,8 +48,9 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     if (l->square) phi = cls_mul(g, phi, phi);
+    if (l->exponential) phi = cls_apply(g, CLS_FN_EXP, phi);
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
-    if (l->square || l->form == CLSI_MATRIX || !(l->floor > 0)) return u;
+    if (l->square || l->exponential || l->form == CLSI_MATRIX || !(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
     cls_node root =
         cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
@@ -206,7 +207,7 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
         if (l->form != p->first->form) return "its fields have different forms";
         if (!p->open && have < (l->form == CLSI_MATRIX ? 1 : bound) &&
-            !(l->square ? l->scale >= 0 : l->floor > 0))
+            !(l->square || l->exponential ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
         have++;
     }

@@ -26,7 +26,8 @@ typedef struct clsi_learned {
     /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi; with
      * CLSI_MATRIX the same is done to F.v/v.v (slot 0 has it) */
     double floor;
-    int square; /* the part is made positive by scale phi^2 instead: the paper's form */
+    int square;      /* the part is made positive by scale phi^2 instead: the paper's form */
+    int exponential; /* or by scale exp(phi): phi is the logarithm of a coefficient */
     /* of a whole thermal lagrangian: G = scale phi + trunk sum_i T_i (log T_i - 1). Where the data
      * cannot tell the heat capacity at rest, this is it */
     double trunk;

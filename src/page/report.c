@@ -1,8 +1,8 @@
 /* The page, section by section; docs/guide/13-report.md shows it. */
+#include "model/json.h"
 #include "model/model.h"
 #include "page/page.h"
 #include <clausius/plot.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,15 +411,18 @@ static void energy(page *p, const clsi_subject *s) {
 
 static void provenance(page *p, const clsi_subject *s) {
     const cls_model *m = s->given->model;
-    json_t *o = m && m->provenance ? json_loads(m->provenance, 0, NULL) : NULL;
+    int no_memory = 0;
+    json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
     const char *key;
     json_t *value;
+    if (no_memory) p->t.failed = 1;
     if (!o) return;
     heading(p, s);
     put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
            "aria-label=\"provenance\"><table><tbody>\n");
     json_object_foreach(o, key, value) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        char *text = clsi_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        if (!text) p->t.failed = 1;
         put(p, "<tr><th scope=\"row\">");
         name(p, key);
         put(p, "</th><td>");

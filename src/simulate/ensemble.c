@@ -16,6 +16,7 @@ typedef struct job {
     double *rows;
     int (*stop)(void *owner);
     void *owner;
+    uint64_t first_member;
 } job;
 
 /* A caller who wants to stop is heard within so many steps of a member. */
@@ -62,7 +63,8 @@ static cls_status run_all(const job *j, int threads, cls_simulator **sims, cls_e
     }
     if (status == CLS_OK) return CLS_OK;
     if (status == CLS_INTERRUPTED) return clsi_fail(error, status, "%s", first.message);
-    return clsi_fail(error, status, "trajectory %zu: %s", failed, first.message);
+    return clsi_fail(error, status, "trajectory %llu: %s",
+                     (unsigned long long)(j->first_member + failed), first.message);
 }
 
 cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options *options,
@@ -93,7 +95,8 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
              every,
              rows,
              first->stepper->options.stop,
-             first->stepper->options.owner};
+             first->stepper->options.owner,
+             first->stepper->options.first_member};
     if (status == CLS_OK) status = run_all(&j, threads, sims, error);
     for (int i = threads; i-- > 0;) cls_simulator_free(&sims[i]);
     free(sims);

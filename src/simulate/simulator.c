@@ -229,8 +229,20 @@ void clsi_simulator_measure(cls_simulator *sim) {
     step_measure(sim);
 }
 
+/* Whether the entropy lies below `highest` by more than the rounding of its terms and of the two
+ * states explains. */
+int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
+    const double *now = sim->monitor_out;
+    double fall = highest - now[CLSI_MONITOR_ENTROPY];
+    sim->largest_size = fmax(sim->largest_size, now[CLSI_MONITOR_SIZE]);
+    if (!(fall > CLSI_LAST_PLACES * sim->largest_size)) return 0;
+    step_look(sim);
+    double rounded = DBL_EPSILON * sim->scale[CLSI_SCALE_ENTROPY_SLOPES];
+    return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
+}
+
 int clsi_simulator_has_lost(cls_simulator *sim) {
-    sim->largest_scale = 0;
+    memset(sim->scale, 0, sizeof sim->scale);
     return step_has_lost(
         sim, fabs(sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY]));
 }
@@ -252,7 +264,8 @@ static void watch(cls_simulator *sim) {
     info->entropy_final = entropy;
     if (sim->steps == 1 || sim->step_entropy < info->entropy_min_step)
         info->entropy_min_step = sim->step_entropy;
-    if (sim->step_entropy < -1e-14 * now[CLSI_MONITOR_SIZE]) info->entropy_falls++;
+    if (clsi_simulator_falls_below(sim, sim->highest)) info->entropy_falls++;
+    sim->highest = fmax(sim->highest, entropy);
     for (size_t i = 0; i < info->n_invariants; i++) {
         double drift = fabs(now[CLSI_MONITOR_INVARIANTS + i] - sim->invariants[i].initial);
         sim->invariants[i].max_error = fmax(sim->invariants[i].max_error, drift);
@@ -261,7 +274,10 @@ static void watch(cls_simulator *sim) {
 
 static void watch_start(cls_simulator *sim) {
     CLSI_RUN_MONITOR(sim, sim->monitor_start);
-    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, &sim->energy_scale);
+    CLSI_RUN_SCALE(sim, sim->scale);
+    sim->energy_scale = sim->scale[CLSI_SCALE_ENERGY];
+    sim->highest = sim->monitor_start[CLSI_MONITOR_ENTROPY];
+    sim->largest_size = sim->monitor_start[CLSI_MONITOR_SIZE];
     memcpy(sim->monitor_out, sim->monitor_start,
            (CLSI_MONITOR_INVARIANTS + sim->info.n_invariants) * sizeof(double));
     cls_simulate_info *info = &sim->info;
@@ -310,7 +326,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->t0 = time;
     sim->steps = sim->first = 0;
     sim->h = sp->options.h;
-    sim->defect = sim->step_entropy = sim->largest_scale = 0;
+    sim->defect = sim->step_entropy = sim->energy_scale = 0;
     sim->paper_pending = sp->options.first_step == CLS_FIRST_PAPER;
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
     sim->newton.iterations = 0;
