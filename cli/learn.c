@@ -339,7 +339,14 @@ static const measure *measure_of(const char *loss) {
 
 static void print_recordings(const lesson *l) {
     const cls_learn_info *i = &l->info;
-    fprintf(stderr, "the unknown parameters learned of %s\n", l->a->words[0]);
+    const char *unknown = cli_value(l->a, "unknown");
+    int parts = !i->report->n_parameters;
+    fprintf(stderr, "%s learned of %s\n",
+            unknown && parts ? unknown
+            : parts          ? "the unknown parts"
+                             : "the unknown parameters",
+            l->a->words[0]);
+    if (parts) fprintf(stderr, "  parameters  %zu\n", i->parameters);
     cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");

@@ -40,7 +40,9 @@ typedef struct cls_learn_options {
     const char *scheme;
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":
-     * after that, rates against derivatives of the data (columns d.NAME, or estimated). */
+     * after that, rates against derivatives of the data (columns d.NAME, or estimated).
+     * "multiple-shooting": windows that grow are simulated from free starts, with as many terms as
+     * the noise allows. NULL: this where the data are noisy and the unknown parts are bases. */
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */

@@ -31,13 +31,13 @@ static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
 /* ---- everything in order ---- */
 
 static cls_status check_loss(const clsi_lesson *w) {
-    static const char *const names[] = {"residual", "shooting", "derivative"};
-    for (size_t i = 0; i < 3; i++)
+    static const char *const names[] = {"residual", "shooting", "derivative", "multiple-shooting"};
+    for (size_t i = 0; i < 4; i++)
         if (clsi_is_loss(w, names[i])) return CLS_OK;
-    const char *near = cls_nearest_word(w->o->loss, 3, names);
+    const char *near = cls_nearest_word(w->o->loss, 4, names);
     return clsi_fail(w->error, CLS_USAGE,
                      "there is no loss '%s'%s%s%s; there are residual, "
-                     "shooting and derivative",
+                     "shooting, multiple-shooting and derivative",
                      w->o->loss, near ? "; did you mean '" : "", near ? near : "",
                      near ? "'?" : "");
 }
@@ -116,8 +116,21 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    if (status == CLS_OK) status = clsi_lesson_choose(w);
-    if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
+    int noisy = status == CLS_OK && clsi_lesson_is_noisy(w), tried = noisy;
+    if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
+    if (tried && status == CLS_NUMERIC &&
+        !w->o->loss) { /* then what the residual finds is all there is */
+        clsi_lesson_note(
+            w,
+            "the data are noisy, but no simulation of them succeeded (%.100s): this is "
+            "the residual's solution",
+            w->error ? w->error->message : "");
+        clsi_lesson_forget(w);
+        w->taken = NULL;
+        status = CLS_OK;
+    }
+    if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
     if (status == CLS_OK && clsi_is_loss(w, "derivative") && !w->info->stopped)

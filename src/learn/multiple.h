@@ -80,12 +80,25 @@ typedef struct clsi_recipe {
     double *inflation; /* (ny) of the variance, by the residuals' autocorrelation */
 } clsi_recipe;
 cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
+/* One stage alone: windows of so many rows, fitted twice with scales from the residuals between;
+ * `last`: to the end. */
+cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error);
+size_t clsi_recipe_first(const clsi_multiple *m); /* rows of the first windows, by the time scale */
+size_t clsi_recipe_longest(const clsi_multiple *m); /* rows of the longest segment */
 
 /* ---- score.c ---- */
 
-/* Fills the channels (ny): test rows and fits at theta, `before` the parameters of the file. */
+/* Fills the channels (ny): test rows and fits at theta, `before` the parameters of the file (NULL:
+ * it has none). */
 cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
                       cls_learn_report *report, clsi_text *notes, cls_error *error);
+
+/* ---- report.c ---- */
+
+/* An empty report of a fit to these channels; `choice` is taken over (NULL: no memory). */
+cls_status clsi_report_create(const clsi_recording *data, const cls_learn_options *o,
+                              size_t n_parameters, char *choice, cls_learn_report **out,
+                              cls_error *error);
 
 /* ---- doubt.c ---- */
 

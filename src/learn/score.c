@@ -355,7 +355,7 @@ static void compare_runs(clsi_multiple *m, const double *theta, const double *be
         passage p = passage_of(d, t);
         if (p.train >= p.end) continue;
         fails |= !free_run(m, theta, &p, sums);
-        fails_before |= !free_run(m, before, &p, sums + ny);
+        if (before) fails_before |= !free_run(m, before, &p, sums + ny);
         size_t at = p.train > p.begin + ARX ? p.train - 1 : p.begin + ARX - 1;
         run_persistence(d, at, p.end, sums + 2 * ny);
         run_mean(d, p.train, p.end, sums + 4 * ny);
@@ -365,7 +365,7 @@ static void compare_runs(clsi_multiple *m, const double *theta, const double *be
         cls_learned_channel *ch = &report->channels[c];
         ch->test_rows = (size_t)sums[c].count;
         ch->run = fails ? INFINITY : rmse(&sums[c]);
-        ch->run_before = fails_before ? INFINITY : rmse(&sums[ny + c]);
+        ch->run_before = fails_before ? INFINITY : rmse(&sums[ny + c]); /* NAN: not asked for */
         ch->run_persistence = rmse(&sums[2 * ny + c]);
         ch->run_arx = rmse(&sums[3 * ny + c]);
         ch->run_mean = rmse(&sums[4 * ny + c]);
