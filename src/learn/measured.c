@@ -187,12 +187,12 @@ static cls_status report_parameters(measured *w, int unseen) {
                                                    .at_bound = v <= w->low[i] || v >= w->high[i]};
         if (!r->parameters[i].name) return clsi_no_memory(w->error);
     }
-    if (unseen > 0) {
-        clsi_text_printf(&w->recipe.notes, "not identifiable from these columns:");
-        for (size_t i = 0; i < w->P; i++)
-            if (isinf(w->doubt[i])) clsi_text_printf(&w->recipe.notes, " %s", w->name[i]);
-        clsi_text_append(&w->recipe.notes, "\n");
-    }
+    int hidden = 0;
+    for (size_t e = 0; e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
+    cls_status status = unseen > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, unseen,
+                                                           &w->recipe.notes, w->error)
+                                             : CLS_OK;
+    if (status != CLS_OK) return status;
     if (w->data->repeated)
         clsi_text_printf(&w->recipe.notes,
                          "%zu rows with a time that stood there already were "

@@ -3,7 +3,8 @@
  *   multiple.c   windows of a recording, their free starts, residuals and derivatives
  *   recipe.c     from short windows to long ones, with what cannot be explained cut out
  *   score.c      free runs and predictions on rows that were kept back, beside trivial models
- *   doubt.c      standard errors */
+ *   doubt.c      standard errors, ensembles
+ *   advise.c     what to measure where something stays open */
 #ifndef CLSI_MULTIPLE_H
 #define CLSI_MULTIPLE_H
 
@@ -105,6 +106,11 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
  * (n_theta, n_theta; NULL: not wanted). *unseen: directions. */
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *unseen, cls_error *error);
+
+/* Names what stays open: parameters (names; `unseen` directions of them) and hidden states that no
+ * column tells, each with the column of the system that would. */
+cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int unseen,
+                       clsi_text *notes, cls_error *error);
 
 /* Refits from theta to blocks of the recording drawn anew with replacement: members (n, n_theta), the
  * standard deviation of each parameter between them. The windows' starts move along; what the fit left
