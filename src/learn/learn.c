@@ -111,12 +111,17 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
+    char *said = NULL;
+    if (status == CLS_OK && !positions)
+        status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
     if (status == CLS_OK) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && said) clsi_lesson_note(w, "%s", said);
+    free(said);
     if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
