@@ -112,12 +112,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
+    char *said = NULL;
+    if (status == CLS_OK && !positions)
+        status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    int noisy = status == CLS_OK && clsi_lesson_is_noisy(w), tried = noisy;
+    /* rows that a scheme made to the last digit are not noisy, however far apart they are */
+    int noisy = status == CLS_OK && !said && clsi_lesson_is_noisy(w), tried = noisy;
     if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
     if (tried && status == CLS_NUMERIC &&
         !w->o->loss) { /* then what the residual finds is all there is */
@@ -131,6 +135,8 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         status = CLS_OK;
     }
     if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && said) clsi_lesson_note(w, "%s", said);
+    free(said);
     if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
