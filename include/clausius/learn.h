@@ -168,7 +168,10 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
+     * the first entropy and those that it exchanges heat with; INFINITY: the data cannot tell. 0, 0: no such */
+    double temperature, temperature_error;
     char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 

@@ -93,6 +93,7 @@ static const cls_option table[] = {
 };
 
 const cls_option *cls_learn_option_table(size_t *n) {
+    if (!n) return NULL;
     *n = sizeof table / sizeof *table;
     return table;
 }
