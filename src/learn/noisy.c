@@ -24,7 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TERMS = 150, MOST_LOCKED = 40, ROUNDS = 6, ENERGY_DEGREE = 2, OTHER_DEGREE = 1 };
+enum {
+    MOST_TERMS = 150,
+    MOST_HALVES = 10,
+    MOST_LOCKED = 40,
+    ROUNDS = 6,
+    ENERGY_DEGREE = 2,
+    OTHER_DEGREE = 1
+};
 
 /* ---- is it for this? ---- */
 
@@ -157,11 +164,10 @@ static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
 }
 
 static cls_status make_dictionary(noisy *k) {
-    size_t halved = 0, last = SIZE_MAX;
+    size_t halved = 0;
     cls_status status = make_unknowns(k, 0, &k->all);
     while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
-           k->all->n_theta < last) {
-        last = k->all->n_theta;
+           halved < MOST_HALVES) {
         clsi_unknowns_free(&k->all);
         status = make_unknowns(k, ++halved, &k->all);
     }
