@@ -108,6 +108,7 @@ int cli_main(int argc, char **argv) {
     cli_json_begin();
     cls_status status = run(argc, argv, &name, &error);
     if (status && error.status == CLS_MEMORY) status = CLS_MEMORY;
+    if (cli_json_failed()) status = cli_no_memory(&error); /* what was read may be cut short */
     if (status && error.message[0] && cli_is_first()) {
         fprintf(stderr, "clausius%s%s: ", name ? " " : "", name ? name : "");
         cli_print_shown(stderr, error.message);

@@ -119,6 +119,10 @@ void cli_json_begin(void) {
     json_set_alloc_funcs(json_allocate, free);
 }
 
+int cli_json_failed(void) {
+    return json_failed;
+}
+
 cls_status cli_print_json(json_t *object, cls_error *error) {
     char *text =
         object && !json_failed ? json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;

@@ -97,6 +97,7 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
     /* Processes that share the work, each with the same data and options; NULL: this one alone. The
      * bits do not depend on it. */
     const cls_team *team;
@@ -115,6 +116,7 @@ typedef struct cls_learned_parameter {
     double value, error;
     double low, high; /* its bounds */
     int at_bound;
+    double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
 enum { CLS_MAX_HORIZONS = 4 };
@@ -166,7 +168,10 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
+     * the first entropy and those that it exchanges heat with; INFINITY: the data cannot tell. 0, 0: no such */
+    double temperature, temperature_error;
     char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 

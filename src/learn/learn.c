@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "base/options.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
@@ -111,12 +112,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
+    char *said = NULL;
+    if (status == CLS_OK && !positions)
+        status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    int noisy = status == CLS_OK && clsi_lesson_is_noisy(w), tried = noisy;
+    /* rows that a scheme made to the last digit are not noisy, however far apart they are */
+    int noisy = status == CLS_OK && !said && clsi_lesson_is_noisy(w), tried = noisy;
     if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
     if (tried && status == CLS_NUMERIC &&
         !w->o->loss) { /* then what the residual finds is all there is */
@@ -130,6 +135,8 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         status = CLS_OK;
     }
     if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && said) clsi_lesson_note(w, "%s", said);
+    free(said);
     if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
@@ -242,6 +249,9 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
                      const cls_table *const *tables, const char *const *names,
                      const cls_learn_options *options, cls_model **out, cls_learn_info *info,
                      cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     *out = NULL;
     *info = (cls_learn_info){0};
     cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);

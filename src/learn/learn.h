@@ -364,6 +364,9 @@ typedef struct clsi_warmth {
 clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta, size_t root,
                                  double *row);
 size_t clsi_temperatures_root(const clsi_temperatures *t, size_t i);
+/* T_i at point k, and its row. */
+double clsi_temperatures_row(const clsi_temperatures *t, const double *theta, size_t i, size_t k,
+                             double *row);
 /* T (m, every `stride` numbers) at point k, for parts that are functions of it. */
 void clsi_temperatures_all(const clsi_temperatures *t, const double *theta, size_t k, size_t stride,
                            double *T);

@@ -106,6 +106,13 @@ int clsi_lesson_is_noisy(const clsi_lesson *w);
 cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
                                  const char *const *names, int *taken);
 
+/* ---- schemes.c: data that a scheme made ---- */
+
+/* Where the rows are steps of a scheme rather than a motion: its rule in the place of the
+ * quadrature, w->o->scheme, and a line that says so, the caller's. */
+cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, clsi_rule *rule, char **said);
+
 /* ---- stages.c: where temperatures are hidden ---- */
 
 /* Are energies one solve, and what exchanges heat another one? */

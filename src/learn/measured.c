@@ -18,10 +18,11 @@ typedef struct measured {
     const cls_assignments *set;
     const cls_learn_options *o;
     size_t P;
-    const char **name;          /* (P) */
-    double *theta, *from;       /* (P) found, and those of the file */
-    double *low, *high, *doubt; /* (P) */
-    unsigned char *vague;       /* (P) 1: no value to begin with was given */
+    const char **name;                      /* (P) */
+    double *theta, *from;                   /* (P) found, and those of the file */
+    double *low, *high, *doubt;             /* (P) */
+    double *covariance, *members, *scatter; /* (P, P), (ensemble, P), (P) */
+    unsigned char *vague;                   /* (P) 1: no value to begin with was given */
     cls_system *open;
     clsi_recording *data;
     clsi_multiple *multiple;
@@ -54,7 +55,11 @@ static cls_status list_parameters(measured *w) {
     w->name = clsi_calloc(s->n_parameters, sizeof *w->name);
     w->theta = clsi_calloc(5 * s->n_parameters, sizeof *w->theta);
     w->vague = clsi_calloc(s->n_parameters, 1);
-    if (!w->name || !w->theta || !w->vague) return clsi_no_memory(w->error);
+    size_t all = s->n_parameters;
+    w->covariance = clsi_calloc((all + w->o->ensemble + 1) * all, sizeof *w->covariance);
+    if (!w->name || !w->theta || !w->vague || !w->covariance) return clsi_no_memory(w->error);
+    w->scatter = w->covariance + all * all;
+    w->members = w->scatter + all;
     w->from = w->theta + s->n_parameters;
     w->low = w->from + s->n_parameters;
     w->high = w->low + s->n_parameters;
@@ -178,15 +183,16 @@ static cls_status report_parameters(measured *w, int unseen) {
                                                    .error = w->doubt[i],
                                                    .low = w->low[i],
                                                    .high = w->high[i],
+                                                   .scatter = w->o->ensemble ? w->scatter[i] : NAN,
                                                    .at_bound = v <= w->low[i] || v >= w->high[i]};
         if (!r->parameters[i].name) return clsi_no_memory(w->error);
     }
-    if (unseen > 0) {
-        clsi_text_printf(&w->recipe.notes, "not identifiable from these columns:");
-        for (size_t i = 0; i < w->P; i++)
-            if (isinf(w->doubt[i])) clsi_text_printf(&w->recipe.notes, " %s", w->name[i]);
-        clsi_text_append(&w->recipe.notes, "\n");
-    }
+    int hidden = 0;
+    for (size_t e = 0; e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
+    cls_status status = unseen > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, unseen,
+                                                           &w->recipe.notes, w->error)
+                                             : CLS_OK;
+    if (status != CLS_OK) return status;
     if (w->data->repeated)
         clsi_text_printf(&w->recipe.notes,
                          "%zu rows with a time that stood there already were "
@@ -201,6 +207,17 @@ static cls_status report_parameters(measured *w, int unseen) {
 
 static json_t *number(double x) {
     return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* (n, m) as rows */
+static json_t *matrix(size_t n, size_t m, const double *A) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *row = json_array();
+        for (size_t j = 0; j < m; j++) json_array_append_new(row, number(A[i * m + j]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
 }
 
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
@@ -218,6 +235,8 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
         json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
                   "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
                   "parameters", list, "channels", scores);
+    clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));
+    if (w->o->ensemble) clsi_json_put(&all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
@@ -296,7 +315,10 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     w->recipe.open = w->vague;
     if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
     if (status == CLS_OK)
-        status = clsi_doubt(w->multiple, w->theta, w->doubt, NULL, &unseen, w->error);
+        status = clsi_doubt(w->multiple, w->theta, w->doubt, w->covariance, &unseen, w->error);
+    if (status == CLS_OK && w->o->ensemble)
+        status = clsi_bootstrap(w->multiple, w->theta, w->o->ensemble, w->o->seed, w->members,
+                                w->scatter, w->error);
     if (status == CLS_OK)
         status = clsi_score(w->multiple, w->theta, w->from, w->report, &w->recipe.notes, w->error);
     if (status == CLS_OK) status = report_parameters(w, unseen);
@@ -319,6 +341,7 @@ cls_status clsi_learn_measured(const cls_system *system, const cls_assignments *
     free(w.name);
     free(w.vague);
     free(w.theta);
+    free(w.covariance);
     free(w.recipe.inflation);
     clsi_text_clear(&w.recipe.notes);
     clsi_multiple_free(&w.multiple);

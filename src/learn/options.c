@@ -44,6 +44,10 @@ static const cls_option table[] = {
      "recordings: share of the rows kept back to be predicted; else 0.2 where there are 200 rows"},
     {"average", CLS_OPTION_FLAG, AT(average), 0, 0, 1, NULL, NULL, CLS_OPTION_RECORDING,
      ANY_OPTIMIZER, "recordings: rows of equal times are averaged, not refused"},
+    {"ensemble", CLS_OPTION_SIZE, AT(ensemble), 0, 2, 10000, NULL, "N", CLS_OPTION_RECORDING,
+     ANY_OPTIMIZER,
+     "recordings: fit N times more, to blocks of the rows drawn anew (bootstrap); simulate --bands "
+     "shows them"},
     {"hold", CLS_OPTION_CHOICE, AT(hold), -1, 0, 1, "zero, linear", "KIND", CLS_OPTION_RECORDING,
      ANY_OPTIMIZER,
      "inputs between their samples: zero (the last value) or linear; else as the data look"},
@@ -89,6 +93,7 @@ static const cls_option table[] = {
 };
 
 const cls_option *cls_learn_option_table(size_t *n) {
+    if (!n) return NULL;
     *n = sizeof table / sizeof *table;
     return table;
 }

@@ -1,8 +1,8 @@
 /* Scores on rows that were kept back, in the units of the columns, beside models that know nothing.
  *
  * A free run goes on from the state at the last row that was learned from. A prediction over a
- * horizon begins with a state that is fitted to the rows before it (parameters fixed), as long as
- * the first windows of the recipe; it is compared with all rows of the horizon. Beside them: the
+ * horizon begins with a state that is fitted to the rows before it (parameters fixed), a sixteenth of
+ * the time scale, half of it where a state is hidden; it is compared with all rows of the horizon. Beside them: the
  * last value; a linear model y_k = sum_i A_i y_k-i + b fitted to the rows learned from, which
  * takes rows for equally distant. */
 #include "learn/multiple.h"
@@ -111,7 +111,10 @@ static const clsi_piece *last_piece(const clsi_multiple *m, const passage *p, si
 }
 
 static size_t state_rows(const clsi_multiple *m) {
-    double rows = fmax(8, m->data->time_scale / 16 / m->data->interval);
+    double share = 16;
+    for (size_t e = 0; e < m->nz; e++)
+        if (m->hidden[e]) share = 2; /* what no column says is known by what it does */
+    double rows = fmax(8, m->data->time_scale / share / m->data->interval);
     return (size_t)ceil(fmax(rows, 4.0 * (double)m->nz / (double)m->ny));
 }
 
@@ -304,8 +307,10 @@ static void predict_passage(clsi_multiple *m, const double *theta, const passage
     while (i < p->end && *n < MOST_PREDICTIONS) {
         size_t end = i, s = segment_of(d, i - 1);
         while (end < p->end && d->time[end] - d->time[i - 1] <= horizon * (1 + 1e-9)) end++;
-        int whole = end >= i + 3 && i - back >= d->segment[s].first && end <= d->segment[s].end;
-        if (whole) {
+        int inside = i - back >= d->segment[s].first && end <= d->segment[s].end;
+        double reach = end > i ? d->time[end - 1] - d->time[i - 1] : 0;
+        /* a shorter rest says nothing of the horizon */
+        if (inside && end >= i + 3 && reach > horizon - 1.5 * d->interval) {
             list[*n].begin = i;
             list[*n].end = end;
             predict(m, theta, s, x, scratch, z, &list[(*n)++]);

@@ -320,6 +320,21 @@ static double roll_out(void *owner, const double *theta) {
                                                              : INFINITY;
 }
 
+/* The largest number that a rank has: one that is told to stop stops all, by its own clock. */
+static int most_of_all(const clsi_lesson *w, int x) {
+    const cls_team *team = w->o->team;
+    if (!team || team->ranks < 2) return x;
+    unsigned char *all = clsi_calloc(team->ranks, 1);
+    if (!all) return x; /* the others wait: the program ends them */
+    all[team->rank] = (unsigned char)x;
+    cls_status status =
+        team->share(team->owner, "decision", NULL, team->ranks, 1, all, 0, w->error);
+    for (size_t r = 0; status == CLS_OK && r < team->ranks; r++)
+        if (all[r] > x) x = all[r];
+    free(all);
+    return x;
+}
+
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
     clsi_lesson *w = owner;
     size_t restarts = w->o->restarts ? w->o->restarts : 1;
@@ -334,6 +349,7 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
         w->info->stopped = 1;
     else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
         w->info->stopped = 2;
+    w->info->stopped = most_of_all(w, w->info->stopped);
     return w->info->stopped;
 }
 

@@ -7,6 +7,7 @@
  * name; a formula in it that does not parse is told as one of a system file would be.
  * docs/model-format.md has every field. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-model 1"
+#define FORMAT "clausius-model 2"
+#define BEFORE "clausius-model 1" /* had no checksum */
 
 /* ---- writing ---- */
 
@@ -61,6 +63,8 @@ static char *describe_set(const cls_model *m) {
 }
 
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     clsi_container c = {0};
     char *set = describe_set(m), *unknown = clsi_learned_describe(m->n_learned, m->learned);
     const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
@@ -73,6 +77,7 @@ cls_status cls_model_write(const cls_model *m, const char *path, cls_error *erro
         status = clsi_container_add_tensor(&c, "theta", m->n_theta, m->theta, error);
     if (status == CLS_OK)
         status = clsi_container_add_tensor(&c, "start", m->n_start, m->start, error);
+    if (status == CLS_OK) status = clsi_container_seal(&c, error);
     if (status == CLS_OK) status = clsi_container_write(path, &c, error);
     clsi_container_clear(&c);
     free(set);
@@ -91,7 +96,7 @@ static cls_status bad(const char *path, const char *what, cls_error *error) {
  */
 static cls_status in_file(const char *path, cls_status status, const cls_error *why,
                           cls_error *error) {
-    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (status == CLS_MEMORY || why->status == CLS_MEMORY) return clsi_no_memory(error);
     return clsi_fail(error, CLS_SYSTEM, "%s: %s", path, why->message);
 }
 
@@ -204,7 +209,7 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     const char *text = clsi_container_note(c, "system"),
                *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
                          format ? format : "unknown", FORMAT);
     const clsi_tensor *theta = find_tensor(c, "theta"), *start = find_tensor(c, "start");
@@ -238,6 +243,9 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
 }
 
 cls_status cls_model_read(const char *path, cls_model **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     *out = NULL;
     clsi_container c = {0};
     cls_status status = clsi_container_read(path, &c, error);
@@ -288,6 +296,9 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
 }
 
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, m);
     clsi_text t = {0};
     int no_memory = 0;
     json_t *provenance = clsi_json_read(m->provenance, &no_memory), *value;

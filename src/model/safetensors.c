@@ -105,6 +105,12 @@ cls_status clsi_container_add_tensor(clsi_container *c, const char *name, size_t
     return status;
 }
 
+cls_status clsi_container_seal(clsi_container *c, cls_error *error) {
+    char sum[65];
+    clsi_container_sha256(c, sum);
+    return clsi_container_add_note(c, CLSI_CHECKSUM, sum, error);
+}
+
 /* ---- What reading and writing share ---- */
 
 /* A text from outside, short and harmless to a terminal. */
@@ -347,6 +353,22 @@ static cls_status read_tensors(reader *r, clsi_container *c) {
     return status;
 }
 
+/* Of what was read, not of the bytes: it also tells when a reader of JSON lost something. */
+static cls_status check_sum(const reader *r, const clsi_container *c) {
+    char sum[65];
+    const char *told = clsi_container_note(c, CLSI_CHECKSUM);
+    const char *format = clsi_container_note(c, "format");
+    size_t n = format ? strlen(format) : 0;
+    int has_none = !format || strncmp(format, "clausius-", 9) != 0 ||
+                   (n > 1 && strcmp(format + n - 2, " 1") == 0);
+    if (!told && has_none) return CLS_OK;
+    clsi_container_sha256(c, sum);
+    if (told && strcmp(told, sum) == 0) return CLS_OK;
+    return clsi_fail(
+        r->error, CLS_DATA, "%s: %s; the file is damaged: copy it again, or learn again", r->path,
+        told ? "its checksum is not that of what is in it" : "its checksum is missing");
+}
+
 cls_status clsi_container_read(const char *path, clsi_container *out, cls_error *error) {
     *out = (clsi_container){0};
     reader r = {.path = path, .error = error};
@@ -354,6 +376,7 @@ cls_status clsi_container_read(const char *path, clsi_container *out, cls_error 
     if (!status) status = read_header(&r);
     if (!status) status = read_notes(&r, out);
     if (!status) status = read_tensors(&r, out);
+    if (!status) status = check_sum(&r, out);
     if (r.in) fclose(r.in);
     json_decref(r.header);
     if (status) clsi_container_clear(out);

@@ -317,6 +317,22 @@ static int same_folders(const char *a, const char *b, char *which, size_t size) 
     return same;
 }
 
+/* Files that are left in b stand in a with the same bytes: memory ran out after they were complete. */
+static int are_complete(const char *a, const char *b, char *which, size_t size) {
+    DIR *d = opendir(b);
+    int good = 1;
+    for (struct dirent *e; d && good && (e = readdir(d));) {
+        char x[4600], y[4600];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        snprintf(x, sizeof x, "%s/%s", a, e->d_name);
+        snprintf(y, sizeof y, "%s/%s", b, e->d_name);
+        good = strstr(e->d_name, ".log.csv") || same_bytes(x, y);
+        if (!good) snprintf(which, size, "%s", e->d_name);
+    }
+    if (d) closedir(d);
+    return good;
+}
+
 static int is_allowed(int code) {
     const char *may = getenv("FAULT_MAY");
     for (; may && *may; may++) {
@@ -349,7 +365,7 @@ static const char *judge(const char *dir, int status, long baseline, char *text,
     } else if (!WIFSIGNALED(status) && !is_allowed(code)) {
         snprintf(text, size, "exit %d", code);
         return text;
-    } else if (count_files(b, name, sizeof name) && !getenv("FAULT_FILES")) {
+    } else if (!are_complete(a, b, name, sizeof name)) {
         snprintf(text, size, "left a file behind: %s", name);
         return text;
     }

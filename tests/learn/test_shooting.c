@@ -583,7 +583,7 @@ static void the_gradient_of_derivatives_is_exact(void **unused) {
         assert_true(fabs(sum - g[j]) < 1e-11 * largest);
         for (int k = 0; k < 2; k++) {
             u.theta[j] = keep + (k ? h : -h);
-            p.gradient(&p, u.theta, n, NULL, &ends[k], unused_gradient);
+            (void)p.gradient(&p, u.theta, n, NULL, &ends[k], unused_gradient);
         }
         u.theta[j] = keep;
         assert_true(fabs((ends[1] - ends[0]) / (2 * h) - g[j]) < 1e-6 * largest);
