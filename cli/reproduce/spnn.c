@@ -198,7 +198,7 @@ static cls_status run_way(cli_findings *f, const way *w, const double *rows, con
     if (!status) status = add_scores(f, w, cls_model_system(model), rows, error);
     if (!status)
         status = cli_findings_number(f, w->row, "theta, mean", NULL, NULL, info.temperature,
-                                     "theirs: 300", error);
+                                     "by their formulas 292.5", error);
     if (!status)
         status =
             cli_findings_number(f, w->row, "  its error", NULL, NULL, info.temperature_error,
