@@ -59,6 +59,8 @@ struct cli_arguments {
 cls_status cli_parse(const cli_command *c, int argc, char **argv, cli_arguments *out, int *help,
                      cls_error *error);
 void cli_print_help(FILE *to, const cli_command *c);
+/* The k-th option, whose value is values[k]; 0: there are no more. */
+int cli_option_at(const cli_command *c, size_t k, cli_option *out);
 
 /* Options by name. The name must be in the table (a misspelt one aborts: it is our mistake). */
 const char *cli_value(const cli_arguments *a, const char *name); /* NULL when not given */
@@ -77,6 +79,11 @@ char *cli_trim(char *text); /* without the blanks around it, in place */
 /* "a, b" into words; *words and its strings are one block: free(*words). Empty words are errors. */
 cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
                      cls_error *error);
+
+/* ---- the program ---- */
+
+/* Runs a command line and returns the exit code. */
+int cli_main(int argc, char **argv);
 
 /* ---- several processes ---- */
 
@@ -151,6 +158,8 @@ void cli_format(double value, char out[32]);
 /* A JSON number, null when it is not finite. */
 json_t *cli_json_real(double value);
 /* Prints one object and a newline on stdout, and frees it. NULL means: out of memory. */
+void cli_json_begin(void); /* once, in front of all JSON */
+int cli_json_failed(void); /* found no memory at least once */
 cls_status cli_print_json(json_t *object, cls_error *error);
 
 /* ---- long work ---- */

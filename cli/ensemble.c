@@ -174,9 +174,11 @@ static cls_status simulate_group(ensemble *e, uint64_t first, size_t n, cls_erro
     size_t begin = team ? cls_team_first(team->rank, team->ranks, n) : 0,
            one = e->n_rows * e->n_columns;
     size_t end = team ? cls_team_first(team->rank + 1, team->ranks, n) : n;
+    cls_simulate_options options = job->options;
+    options.first_member = first + begin;
     cls_status status = draw_starts(e, first, n, error);
     if (!status && end > begin)
-        status = cls_ensemble_run(job->motion.system, &job->options, end - begin,
+        status = cls_ensemble_run(job->motion.system, &options, end - begin,
                                   e->states + begin * cls_system_state_count(job->motion.system),
                                   job->steps, job->every, e->threads, e->rows + begin * one, error);
     status = cls_team_agree(team, status, error);

@@ -37,6 +37,7 @@ typedef struct cls_simulate_options {
      * run with CLS_INTERRUPTED. NULL: nobody asks. */
     int (*stop)(void *owner);
     void *owner;
+    uint64_t first_member; /* ensembles: the number that messages give the first one; 0 */
 } cls_simulate_options;
 
 CLS_API cls_simulate_options cls_simulate_defaults(void);

@@ -10,6 +10,7 @@ int cls_team_owns(size_t rank, size_t ranks, size_t part, size_t n) {
 
 /* floor(rank n / ranks) without overflow. */
 size_t cls_team_first(size_t rank, size_t ranks, size_t n) {
+    if (!ranks) return 0;
     return n / ranks * rank + n % ranks * rank / ranks;
 }
 
@@ -25,7 +26,10 @@ cls_status cls_team_agree(const cls_team *team, cls_status status, cls_error *er
     for (size_t r = 0; shared == CLS_OK && r < team->ranks; r++) {
         if (all[r].status == CLS_OK) continue;
         if (error) *error = all[r];
+        int own = all[r].status == CLS_IO || all[r].status == CLS_MEMORY; /* of one machine */
         shared = all[r].status;
+        if (error && own && r > 0)
+            shared = clsi_fail(error, all[r].status, "rank %zu: %.1900s", r, all[r].message);
     }
     free(all);
     return shared;

@@ -111,7 +111,7 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
                      "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
                      "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
                      "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
-                     "#define CLSI_RUN_SCALE(sim) clsi_run_scale(sim)\n"
+                     "#define CLSI_RUN_SCALE(sim, to) clsi_run_scale(sim, to)\n"
                      "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
 }
 
@@ -162,11 +162,9 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
         "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
         "    sim->energy_scale = fmax(sim->energy_scale, fabs(received));\n}\n\n"
-        "static double clsi_run_scale(cls_simulator *sim) {\n"
-        "    double scale[1];\n"
+        "static void clsi_run_scale(cls_simulator *sim, double *out) {\n"
         "    clsi_place(sim, sim->row_in);\n"
-        "    clsi_scale(sim->newton.changed, sim->row_in, scale);\n"
-        "    return scale[0];\n}\n\n"
+        "    clsi_scale(sim->newton.changed, sim->row_in, out);\n}\n\n"
         "static void clsi_run_guess(cls_simulator *sim) {\n"
         "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
         "    clsi_guess(sim->newton.changed, sim->newton.in, u);\n}\n");
@@ -184,9 +182,13 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
                      "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
                      "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
                      "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n"
-                     "    CLSI_MONITOR_INVARIANTS = %d\n};\n\n",
+                     "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
+                     "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
+                     "    CLSI_SCALE_POWER = %d,\n    CLSI_SCALES = %d\n};\n\n",
                      CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY,
-                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS);
+                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY,
+                     CLSI_SCALE_ENERGY_SLOPES, CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_POWER,
+                     CLSI_SCALES);
     append_sizes(out, e);
     append_tables(out, e);
     append_runs(out, e);

@@ -12,6 +12,7 @@
  * is the gradient. Costs one pass over the nodes that V reaches. */
 #include "expr/graph.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +170,7 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
 void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach, size_t n,
                       const cls_node *symbols, unsigned char *active) {
     for (size_t i = 0; i < n; i++)
-        if (symbols[i] != CLS_NO_NODE) active[symbols[i]] = 1;
+        if (symbols[i] < g->n) active[symbols[i]] = 1;
     for (size_t k = 0; k < top; k++) {
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
@@ -188,6 +189,7 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
+    NEED(NULL, g);
     size_t size = g->n;
     unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
     cls_node *map = clsi_calloc(size, sizeof *map);
@@ -200,7 +202,7 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
     clsi_mark_active(g, size, reach, n, from, active);
     for (size_t k = 0; k < size; k++) map[k] = (cls_node)k;
     for (size_t i = 0; i < n; i++)
-        if (from[i] != CLS_NO_NODE) map[from[i]] = to[i];
+        if (from[i] < g->n) map[from[i]] = to[i];
     for (size_t k = 0; k < size; k++) {
         if (!reach[k] || !active[k] || g->nodes[k].op == CLS_OP_SYMBOL) continue;
         cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
@@ -208,8 +210,7 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
         for (size_t i = 0; i < n_args; i++) args[i] = map[clsi_arg(g, k, i)];
         map[k] = clsi_rebuild(g, (cls_node)k, args);
     }
-    for (size_t i = 0; i < count; i++)
-        out[i] = nodes[i] == CLS_NO_NODE ? CLS_NO_NODE : map[nodes[i]];
+    for (size_t i = 0; i < count; i++) out[i] = nodes[i] >= size ? CLS_NO_NODE : map[nodes[i]];
     free(reach);
     free(map);
     return graph_result(g);
@@ -249,7 +250,7 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
     }
     clsi_reach(g, count, nodes, reach);
     clsi_mark_active(g, size, reach, 1, &symbol, active);
-    if (symbol != CLS_NO_NODE) tangent[symbol] = cls_constant(g, 1);
+    if (symbol < size) tangent[symbol] = cls_constant(g, 1);
     for (size_t k = 0; k < size; k++) {
         if (!reach[k] || !active[k] || k == symbol) continue;
         uint32_t of = shortcuts && k < shortcuts->size ? shortcuts->of[k] : 0;
@@ -260,7 +261,7 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
     cls_node zero = cls_constant(g, 0);
     for (size_t i = 0; i < count; i++) {
         cls_node a = nodes[i];
-        out[i * stride] = a == CLS_NO_NODE ? a : active[a] ? tangent[a] : zero;
+        out[i * stride] = a >= size ? CLS_NO_NODE : active[a] ? tangent[a] : zero;
     }
     free(reach);
     free(tangent);
@@ -268,8 +269,9 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
 }
 
 cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
+    if (!g) return CLS_NO_NODE;
     cls_node out = CLS_NO_NODE;
-    if (a == CLS_NO_NODE || symbol == CLS_NO_NODE) return out;
+    if (a >= g->n || symbol >= g->n) return out;
     return clsi_forward(g, 1, &a, symbol, NULL, 1, &out) == CLS_OK ? out : CLS_NO_NODE;
 }
 
@@ -293,7 +295,7 @@ static cls_status reverse(cls_graph *g, cls_node a, size_t n, const cls_node *sy
     for (size_t k = 0; k < size; k++) adjoint[k] = zero;
     for (size_t i = 0; i < n; i++) out[i] = zero;
     for (size_t i = 0; i < n; i++)
-        if (symbols[i] != CLS_NO_NODE) active[symbols[i]] = LEAF;
+        if (symbols[i] < g->n) active[symbols[i]] = LEAF;
     adjoint[a] = cls_constant(g, 1);
     for (size_t k = size; k-- > 0;) {
         if (!reach[k] || !active[k] || active[k] == LEAF || adjoint[k] == zero) continue;
@@ -327,7 +329,8 @@ static cls_status nothing(const cls_graph *g, size_t n, cls_node *out) {
 
 cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                         cls_node *out) {
-    if (a == CLS_NO_NODE) return nothing(g, n, out);
+    NEED(NULL, g);
+    if (a >= g->n) return nothing(g, n, out);
     return reverse(g, a, n, symbols, NULL, NULL, out);
 }
 
@@ -366,7 +369,8 @@ static cls_node *values_at(cls_graph *g, cls_node a, size_t n, const cls_node *s
 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
-    if (a == CLS_NO_NODE) return nothing(g, n, out);
+    NEED(NULL, g);
+    if (a >= g->n) return nothing(g, n, out);
     cls_node *at_u = values_at(g, a, n, symbols, u), *at_w = values_at(g, a, n, symbols, w);
     cls_status status = nothing(g, n, out);
     if (at_u && at_w) status = reverse(g, a, n, symbols, at_u, at_w, out);

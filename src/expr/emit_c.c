@@ -7,6 +7,7 @@
  * kernel or pow are read through volatile; those of plain arithmetic, which has only one correct
  * result, are literals. The promise holds on the same libm. Cost: linear in the program. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/kernels.h"
 #include "expr/program.h"
 #include <math.h>
@@ -339,7 +340,7 @@ static void append_piece(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     mark(e);
     if (p->n_takes && e->slot)
-        clsi_text_printf(out, "    double *state = keep + %zu;\n", e->n_slots);
+        clsi_text_printf(out, "    double *state = keep + %zu;\n    (void)state;\n", e->n_slots);
     else if (p->n_takes)
         clsi_text_printf(out, "    double state[%zu];\n", p->n_state);
     append_constants(out, e);
@@ -374,6 +375,9 @@ static void append_body(clsi_text *out, const char *name, const piece *e) {
 
 cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out,
                               cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, p);
     *out = NULL;
     cls_status status = check_name(name, error);
     if (status != CLS_OK) return status;

@@ -118,6 +118,7 @@ typedef struct clsi_unknown {
     clsi_part_kind kind;
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
+    char *found_of;   /* the same from its formula (inputs.c) */
     int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
@@ -190,6 +191,12 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
 /* The inputs of a part that depends on hidden temperatures, at all points, from these. */
 cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, const double *theta,
                             cls_error *error);
+
+/* ---- inputs.c ---- */
+
+/* The inputs of a named term from its formula, "a; b", the caller's; NULL: those of its kind. */
+cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, int only_positions,
+                                  char **out, cls_error *error);
 
 /* ---- convex.c ---- */
 
@@ -274,6 +281,7 @@ typedef struct clsi_residual {
     double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
+    const cls_team *team; /* processes that share the shards of the gradient; NULL: none */
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
@@ -324,7 +332,8 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 /* Root mean square difference between simulations of the system from the starts of some
  * trajectories kept for validation and those trajectories, each state divided by its spread in the
  * data. INFINITY when a simulation fails; NAN when there is nothing to compare with; -1 when
- * `hurry` (may be NULL), which is asked before each step, broke it off. */
+ * `hurry` (may be NULL), which is asked before each step, broke it off; -2 without memory. */
+#define CLSI_ROLLOUT_NO_MEMORY (-2.0)
 double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
                     void *owner);
 

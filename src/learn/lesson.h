@@ -3,6 +3,7 @@
  *   learn.c    what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve or iterations
+ *   noisy.c    noisy data: terms that the noise allows, by multiple shooting from that fit
  *   fit.c      the fits that go on from there: shooting, derivatives
  *   lesson.c   the model at the end */
 #ifndef CLSI_LESSON_H
@@ -26,9 +27,11 @@ typedef struct clsi_lesson {
     double gain;        /* of what was chosen, by the usual error in validation */
     int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
+    const char *taken;  /* the loss that was taken where nobody asked for one; NULL: the residual */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
+    int no_memory;  /* in a rollout, whose answer is a number */
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
     cls_error *error;
 } clsi_lesson;
@@ -58,6 +61,8 @@ int clsi_is_loss(const clsi_lesson *w, const char *name);
 
 /* Makes what is to be learned (unknowns, residual, anchors) from points, and solves for it. */
 cls_status clsi_lesson_fit(clsi_lesson *w);
+/* Residual and anchors of the unknowns there are, and room for their parameters. */
+cls_status clsi_lesson_prepare(clsi_lesson *w);
 /* The same with the choices of logs.c that validation prefers. */
 cls_status clsi_lesson_choose(clsi_lesson *w);
 /* Frees all that but the points. */
@@ -78,6 +83,10 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
                              cls_error *error);
 /* Simulates with these parameters. */
 double clsi_lesson_rollout(void *owner, const double *theta);
+/* Rank 0 of a team, or alone. */
+int clsi_lesson_is_first(const clsi_lesson *w);
+/* The number that rank 0 has. */
+double clsi_lesson_tell_all(const clsi_lesson *w, double x);
 /* The time is over, or the user wants to stop, for a second already. */
 int clsi_lesson_hurry(void *owner);
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
@@ -87,6 +96,15 @@ cls_status clsi_lesson_weights(clsi_lesson *w);
 /* What a checkpoint belongs to: settings as words, data and system as a hash. `what` is the
  * optimiser of the residual, or the loss of the fit after it. */
 char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
+
+/* ---- noisy.c ---- */
+
+/* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
+int clsi_lesson_is_noisy(const clsi_lesson *w);
+/* In the place of clsi_lesson_fit; not *taken: it is not for a basis as large as the one asked for.
+ */
+cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                                 const char *const *names, int *taken);
 
 /* ---- schemes.c: data that a scheme made ---- */
 

@@ -446,6 +446,7 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
                           .n_conditions = extra_rows(r),
                           .group = r->n_equations,
                           .affine = r->affine,
+                          .team = r->team,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,
                           .gradient = problem_gradient};

@@ -285,17 +285,54 @@ double clsi_lesson_rollout(void *owner, const double *theta) {
     clsi_lesson *w = owner;
     cls_system *s;
     double error = INFINITY;
-    if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK)
-        error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
-    cls_system_free(&s);
+    if (clsi_lesson_is_first(w)) {
+        cls_status status = clsi_lesson_build(w, theta, &s, NULL);
+        if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+        if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
+        cls_system_free(&s);
+    }
+    error = clsi_lesson_tell_all(w, error);
+    if (error == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     return error;
+}
+
+int clsi_lesson_is_first(const clsi_lesson *w) {
+    return !w->o->team || w->o->team->rank == 0;
+}
+
+/* What depends on a clock (when somebody is in a hurry) is decided by one. */
+double clsi_lesson_tell_all(const clsi_lesson *w, double x) {
+    const cls_team *team = w->o->team;
+    if (!team || team->ranks < 2) return x;
+    double *all = clsi_calloc(team->ranks, sizeof *all), told = INFINITY;
+    if (!all) return x; /* the others wait: the program ends them */
+    all[team->rank] = x;
+    if (team->share(team->owner, "number", NULL, team->ranks, sizeof *all, all, 0, NULL) == CLS_OK)
+        told = all[0];
+    free(all);
+    return told;
 }
 
 /* The same in the form that the model will have. */
 static double roll_out(void *owner, const double *theta) {
-    if (clsi_lesson_hurry(owner)) return -1;
+    if (clsi_lesson_tell_all(owner, clsi_lesson_hurry(owner)) > 0) return -1;
     return clsi_lesson_make_positive(owner, theta) == CLS_OK ? clsi_lesson_rollout(owner, theta)
                                                              : INFINITY;
+}
+
+/* The largest number that a rank has: one that is told to stop stops all, by its own clock. */
+static int most_of_all(const clsi_lesson *w, int x) {
+    const cls_team *team = w->o->team;
+    if (!team || team->ranks < 2) return x;
+    unsigned char *all = clsi_calloc(team->ranks, 1);
+    if (!all) return x; /* the others wait: the program ends them */
+    all[team->rank] = (unsigned char)x;
+    cls_status status =
+        team->share(team->owner, "decision", NULL, team->ranks, 1, all, 0, w->error);
+    for (size_t r = 0; status == CLS_OK && r < team->ranks; r++)
+        if (all[r] > x) x = all[r];
+    free(all);
+    return x;
 }
 
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
@@ -312,6 +349,7 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
         w->info->stopped = 1;
     else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
         w->info->stopped = 2;
+    w->info->stopped = most_of_all(w, w->info->stopped);
     return w->info->stopped;
 }
 
@@ -506,6 +544,7 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
     if (!what) return clsi_no_memory(w->error);
     w->residual->scale_free = w->info->normalised;
     w->residual->anchors = w->anchors;
+    w->residual->team = team;
     w->residual->anchor_weight = clsi_anchors_weight(
         w->anchors, w->points->n_training * w->residual->n_equations, o->anchor_weight);
     clsi_residual_problem(w->residual, &problem);
@@ -535,7 +574,8 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .checkpoint = o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
-                       .resume = o->resume};
+                       .resume = o->resume,
+                       .team = team};
     cls_status status = train_or_resume(w, &t);
     free(what);
     return status;

@@ -11,6 +11,7 @@
  * run time (range.c). A component learned as a function of anything but its ports stays where it
  * is. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-component 1"
+#define FORMAT "clausius-component 2"
+#define BEFORE "clausius-component 1" /* had no checksum */
 
 /* ---- extracting ---- */
 
@@ -152,7 +154,7 @@ static char *history_of(const cls_model *m, const char *component) {
     if (!from && !no_memory) from = json_object();
     json_t *o =
         json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned", from);
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(o);
     return text;
 }
@@ -170,6 +172,7 @@ static cls_status write_component(const char *path, const char *kind, const char
     for (size_t i = 0; i < 5 && status == CLS_OK; i++)
         status = clsi_container_add_note(&out, notes[i][0], notes[i][1], error);
     if (status == CLS_OK) status = clsi_container_add_tensor(&out, "theta", n_theta, theta, error);
+    if (status == CLS_OK) status = clsi_container_seal(&out, error);
     if (status == CLS_OK) status = clsi_container_write(path, &out, error);
     clsi_container_clear(&out);
     return status;
@@ -195,6 +198,8 @@ static cls_status extract_part(const cls_model *m, const clsi_learned *l, const 
 
 cls_status cls_model_extract(const cls_model *m, const char *component, const char *path,
                              cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     const clsi_learned *term = m->system->ode ? find_learned(m, component) : NULL;
     if (term) return extract_part(m, term, path, error);
     clsi_component *c = NULL;
@@ -250,7 +255,7 @@ static cls_status fill_piece(const char *path, const clsi_container *c, piece *p
                              cls_error *error) {
     const char *format = clsi_container_note(c, "format"), *kind = clsi_container_note(c, "kind");
     const char *text = clsi_container_note(c, "declaration");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM,
                          "%s is not a component (its format is '%s'): `clausius extract MODEL "
                          "--component NAME -o FILE` makes one",
@@ -400,7 +405,7 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         if (status == CLS_OK) note_use(&uses, u->name, p);
     }
     json_t *o = json_pack("{s:o}", "uses", uses);
-    m->provenance = json_dumps(o, JSON_COMPACT);
+    m->provenance = clsi_json_text(o, JSON_COMPACT);
     json_decref(o);
     return status == CLS_OK && !m->provenance ? clsi_no_memory(error) : status;
 }
@@ -436,6 +441,9 @@ static cls_status compose(const cls_system *s, const cls_assignments *set, kit *
 
 cls_status cls_model_compose(const char *name_or_path, const cls_assignments *set,
                              cls_system **system, cls_model **model, cls_error *error) {
+    NEED(error, system);
+    *system = NULL;
+    NEED(error, name_or_path);
     kit k = {0};
     clsi_loader loader = {declaration, &k};
     *system = NULL;

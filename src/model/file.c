@@ -7,6 +7,7 @@
  * name; a formula in it that does not parse is told as one of a system file would be.
  * docs/model-format.md has every field. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-model 1"
+#define FORMAT "clausius-model 2"
+#define BEFORE "clausius-model 1" /* had no checksum */
 
 /* ---- writing ---- */
 
@@ -46,7 +48,7 @@ static json_t *learned_json(const clsi_learned *l) {
 char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) clsi_json_add(&list, learned_json(&learned[i]));
-    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(list);
     return text;
 }
@@ -55,12 +57,14 @@ static char *describe_set(const cls_model *m) {
     json_t *values = json_object();
     for (size_t i = 0; i < m->n_set; i++)
         clsi_json_put(&values, m->set_names[i], json_real(m->set_values[i]));
-    char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    char *text = clsi_json_text(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(values);
     return text;
 }
 
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     clsi_container c = {0};
     char *set = describe_set(m), *unknown = clsi_learned_describe(m->n_learned, m->learned);
     const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
@@ -73,6 +77,7 @@ cls_status cls_model_write(const cls_model *m, const char *path, cls_error *erro
         status = clsi_container_add_tensor(&c, "theta", m->n_theta, m->theta, error);
     if (status == CLS_OK)
         status = clsi_container_add_tensor(&c, "start", m->n_start, m->start, error);
+    if (status == CLS_OK) status = clsi_container_seal(&c, error);
     if (status == CLS_OK) status = clsi_container_write(path, &c, error);
     clsi_container_clear(&c);
     free(set);
@@ -91,7 +96,7 @@ static cls_status bad(const char *path, const char *what, cls_error *error) {
  */
 static cls_status in_file(const char *path, cls_status status, const cls_error *why,
                           cls_error *error) {
-    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (status == CLS_MEMORY || why->status == CLS_MEMORY) return clsi_no_memory(error);
     return clsi_fail(error, CLS_SYSTEM, "%s: %s", path, why->message);
 }
 
@@ -143,7 +148,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
 /* JSON inside a note, parsed only when it is as short as what we write. */
 static json_t *parse_note(const clsi_container *c, const char *key) {
     const char *text = clsi_container_note(c, key);
-    return text && strlen(text) < 1 << 20 ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    int no_memory = 0; /* then errno says so, and clsi_fail */
+    return text && strlen(text) < 1 << 20 ? clsi_json_read(text, &no_memory) : NULL;
 }
 
 cls_status clsi_learned_read(const char *path, const clsi_container *c, size_t n_theta,
@@ -203,7 +209,7 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     const char *text = clsi_container_note(c, "system"),
                *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
                          format ? format : "unknown", FORMAT);
     const clsi_tensor *theta = find_tensor(c, "theta"), *start = find_tensor(c, "start");
@@ -237,6 +243,9 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
 }
 
 cls_status cls_model_read(const char *path, cls_model **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     *out = NULL;
     clsi_container c = {0};
     cls_status status = clsi_container_read(path, &c, error);
@@ -265,8 +274,13 @@ static void tell_terms(const cls_model *m, const clsi_learned *l, clsi_text *t) 
     at += sizeof begin - 1;
     for (size_t i = 0; i < l->field->n_parameters; i++) {
         size_t length = strcspn(at, ";"), last = at[length] == '\0', blanks = strspn(at, " ");
-        clsi_text_printf(t, "    %-12.6g times %.*s\n", l->scale * m->theta[l->offset + i],
-                         (int)(length - blanks - last), at + blanks);
+        double u = l->scale * m->theta[l->offset + i];
+        /* a constant that is positive by form is what the form makes of it; sums are not that simple */
+        int alone = l->field->n_parameters == 1 && at[blanks] == '1' && length - blanks - last == 1;
+        int bent = l->floor > 0 && l->form != CLSI_MATRIX;
+        if (bent && alone) u = (u + sqrt(u * u + l->floor * l->floor)) / 2;
+        clsi_text_printf(t, "    %-12.6g times %.*s%s\n", u, (int)(length - blanks - last),
+                         at + blanks, bent && !alone ? ", before the form keeps it positive" : "");
         at += length + !last;
     }
 }
@@ -287,8 +301,13 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
 }
 
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, m);
     clsi_text t = {0};
-    json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
+    int no_memory = 0;
+    json_t *provenance = clsi_json_read(m->provenance, &no_memory), *value;
+    t.failed = no_memory;
     size_t n = json_array_size(json_object_get(provenance, "parameters"));
     clsi_text_printf(&t, "model of %s: ", m->name);
     if (n) clsi_text_printf(&t, "%zu learned parameter%s\n", n, n == 1 ? "" : "s");
@@ -315,8 +334,10 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     clsi_text_append(&t, "learned from\n");
     json_object_foreach(provenance, key, value) {
         if (strcmp(key, "parameters") == 0) continue; /* told above */
-        char *printed = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "?");
+        char *printed =
+            clsi_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        if (!printed) t.failed = 1;
+        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "");
         free(printed);
     }
     json_decref(provenance);

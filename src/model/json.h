@@ -3,7 +3,9 @@
 #ifndef CLSI_JSON_H
 #define CLSI_JSON_H
 
+#include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 
 static inline void clsi_json_put(json_t **object, const char *key, json_t *value) {
     if (*object && json_object_set_new(*object, key, value) == 0) return;
@@ -19,12 +21,24 @@ static inline void clsi_json_add(json_t **list, json_t *value) {
     *list = NULL;
 }
 
-/* As json_loads, and says whether it was memory that was missing. */
+/* As json_loads, and says whether it was memory that was missing. The reader of jansson may go on
+ * after a failed allocation, with a text cut short: errno tells. */
 static inline json_t *clsi_json_read(const char *text, int *no_memory) {
-    json_error_t why;
-    json_t *value = json_loads(text, 0, &why);
-    if (!value && json_error_code(&why) == json_error_out_of_memory) *no_memory = 1;
-    return value;
+    errno = 0;
+    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (errno != ENOMEM) return value;
+    *no_memory = 1;
+    json_decref(value);
+    return NULL;
+}
+
+/* As json_dumps, whose text may be cut short when memory runs out: then NULL. */
+static inline char *clsi_json_text(const json_t *value, size_t flags) {
+    errno = 0;
+    char *text = json_dumps(value, flags);
+    if (errno != ENOMEM) return text;
+    free(text);
+    return NULL;
 }
 
 #endif

@@ -27,7 +27,8 @@
  *
  * `defect` is the energy that round-off of earlier steps has lost; it is given to the heat balances
  * in equal parts, so that errors do not add up (the step's balance is written against the initial
- * energy). Costs one Newton solve in at most 2n + m unknowns. */
+ * energy). Without heat it is a number e, and forces with a potential are scaled by 1 + e: that changes
+ * the energy by -e h Hq*.K v* and keeps every symmetry (docs/decisions/0040). Costs one Newton solve in at most 2n + m unknowns. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <string.h>
@@ -166,7 +167,9 @@ static void build(clsi_step *st) {
     }
     clsi_flows flows = clsi_flows_at(st, &middle);
     st->dS = NULL;
+    clsi_bound_exchange(st, start, &flows);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
+    cls_node scaled = cls_add(g, cls_constant(g, 1), st->defect); /* where there is no heat */
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
         projected_brackets(st, &middle, &star, D, rate_q, against, flows.own);
@@ -178,6 +181,7 @@ static void build(clsi_step *st) {
     for (size_t j = 0; j < n; j++) {
         /* what is added to a state is not computed from the sum, which is rounded */
         cls_node dp = phase ? st->change[nq + j] : cls_sub(g, next->p[j], start->p[j]);
+        if (!m) against[j] = cls_mul(g, scaled, against[j]);
         cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }

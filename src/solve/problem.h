@@ -6,6 +6,7 @@
 #define CLSI_PROBLEM_H
 
 #include <clausius/status.h>
+#include <clausius/team.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,9 +14,10 @@ typedef struct clsi_problem clsi_problem;
 struct clsi_problem {
     void *owner;
     size_t n_parameters, n_rows;
-    size_t n_conditions; /* the last rows: what must hold, so that every batch has them */
-    size_t group;        /* so many neighbouring rows share their work; 0 counts as 1 */
-    int affine;          /* r is affine in theta: one solve is enough */
+    size_t n_conditions;  /* the last rows: what must hold, so that every batch has them */
+    size_t group;         /* so many neighbouring rows share their work; 0 counts as 1 */
+    int affine;           /* r is affine in theta: one solve is enough */
+    const cls_team *team; /* processes that share the sums over rows, same bits; NULL: none */
     /* Residuals of the rows listed (count of them; NULL: all, in order). */
     cls_status (*residual)(clsi_problem *p, const double *theta, size_t count, const size_t *rows,
                            double *r);

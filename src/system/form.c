@@ -82,10 +82,14 @@ static size_t cost(const cls_graph *g, cls_node a) {
     size_t n = cls_symbols_of(g, 1, &a, 0, NULL), length = SIZE_MAX;
     cls_node *symbols = clsi_calloc(n, sizeof *symbols);
     cls_program *program = NULL;
-    if (!symbols) return SIZE_MAX;
+    if (!symbols) {
+        (void)clsi_graph_no_memory(g);
+        return SIZE_MAX;
+    }
     cls_symbols_of(g, 1, &a, n, symbols);
-    if (cls_program_create(g, n, symbols, 1, &a, &program, NULL) == CLS_OK)
-        length = cls_program_length(program);
+    cls_status status = cls_program_create(g, n, symbols, 1, &a, &program, NULL);
+    if (status == CLS_MEMORY) (void)clsi_graph_no_memory(g);
+    if (status == CLS_OK) length = cls_program_length(program);
     cls_program_free(&program);
     free(symbols);
     return length;

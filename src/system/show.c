@@ -6,6 +6,7 @@
  *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j
  * kappa_ij (T_j - T_i). */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
@@ -330,7 +331,8 @@ static void put_equation(page *p, const char *factor, cls_node rate, const char 
 static void put_definition(page *p, cls_node symbol, cls_node value) {
     if (symbol == value) return;
     char *name = p->latex ? cls_print_latex(p->s->g, symbol) : cls_print(p->s->g, symbol);
-    put_equation(p, NULL, symbol, name ? name : "?", value);
+    if (!name) p->text.failed = 1;
+    put_equation(p, NULL, symbol, name ? name : "", value);
     cls_text_free(&name);
 }
 
@@ -389,7 +391,8 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     clsi_form *f = NULL;
     /* With parameters as symbols a mass matrix may be fuller than it is with their values. */
     cls_status status = clsi_form_create(s, &s->raw, &s->form->kind, &f, error);
-    if (status != CLS_OK) status = clsi_form_create(s, &s->bound, &s->form->kind, &f, error);
+    if (status != CLS_OK && status != CLS_MEMORY)
+        status = clsi_form_create(s, &s->bound, &s->form->kind, &f, error);
     if (status != CLS_OK) return status;
     if (p->text.length) clsi_text_append(&p->text, "\n");
     if (p->latex) {
@@ -414,7 +417,8 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     status = put_rates(p, f);
     if (p->latex) clsi_text_append(&p->text, "\\end{align*}\n");
     clsi_form_free(&f);
-    return status == CLS_OK ? CLS_OK : clsi_no_memory(error);
+    if (status != CLS_OK) return clsi_no_memory(error);
+    return cls_graph_status(s->g, error);
 }
 
 /* Alone: one name per line, for scripts. */
@@ -427,6 +431,9 @@ static void put_parts(page *p) {
 }
 
 cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, s);
     page p = {s, {0}, 0};
     cls_status status = CLS_OK;
     *text = NULL;

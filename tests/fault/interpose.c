@@ -12,6 +12,7 @@
  *   FAULT_DIR    an existing folder to work in
  *   FAULT_MAY    exit codes that are allowed besides, separated by commas: of libraries that end the
  *                process themselves
+ *   FAULT_SECONDS  standard output tells seconds: it is not compared
  *   FAULT_TRACE  1: where the call was made, as addresses in the program
  *
  * The last line is `N failed of M calls, K findings`. Works with glibc, one thread. */
@@ -301,6 +302,7 @@ static int same_folders(const char *a, const char *b, char *which, size_t size) 
         snprintf(x, sizeof x, "%s/%s", a, e->d_name);
         snprintf(y, sizeof y, "%s/%s", b, e->d_name);
         n++;
+        if (strstr(e->d_name, ".log.csv")) continue; /* has seconds in it */
         if (stat(x, &st) == 0 && S_ISREG(st.st_mode) && !same_bytes(x, y)) {
             same = 0;
             snprintf(which, size, "%s", e->d_name);
@@ -313,6 +315,22 @@ static int same_folders(const char *a, const char *b, char *which, size_t size) 
         snprintf(which, size, "number of files");
     }
     return same;
+}
+
+/* Files that are left in b stand in a with the same bytes: memory ran out after they were complete. */
+static int are_complete(const char *a, const char *b, char *which, size_t size) {
+    DIR *d = opendir(b);
+    int good = 1;
+    for (struct dirent *e; d && good && (e = readdir(d));) {
+        char x[4600], y[4600];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        snprintf(x, sizeof x, "%s/%s", a, e->d_name);
+        snprintf(y, sizeof y, "%s/%s", b, e->d_name);
+        good = strstr(e->d_name, ".log.csv") || same_bytes(x, y);
+        if (!good) snprintf(which, size, "%s", e->d_name);
+    }
+    if (d) closedir(d);
+    return good;
 }
 
 static int is_allowed(int code) {
@@ -342,11 +360,12 @@ static const char *judge(const char *dir, int status, long baseline, char *text,
         }
         snprintf(a, sizeof a, "%s/as-it-is.stdout", dir);
         snprintf(b, sizeof b, "%s/failing.stdout", dir);
-        if (!same_bytes(a, b)) return "exit 0, but other bytes on standard output";
+        if (!getenv("FAULT_SECONDS") && !same_bytes(a, b))
+            return "exit 0, but other bytes on standard output";
     } else if (!WIFSIGNALED(status) && !is_allowed(code)) {
         snprintf(text, size, "exit %d", code);
         return text;
-    } else if (count_files(b, name, sizeof name) && !getenv("FAULT_FILES")) {
+    } else if (!are_complete(a, b, name, sizeof name)) {
         snprintf(text, size, "left a file behind: %s", name);
         return text;
     }
@@ -424,6 +443,9 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
         }
     return 1; /* the program itself is the first */
 }
+
+int __libc_start_main(main_function *real, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 
 int __libc_start_main(main_function *real, int argc, char **argv, void (*init)(void),
                       void (*fini)(void), void (*rtld_fini)(void), void *stack_end) {
