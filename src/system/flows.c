@@ -78,7 +78,8 @@ void clsi_flows_cross(const cls_system *s, clsi_flows *flows) {
     for (size_t i = 0; i < s->m; i++) {
         flows->outside[i] = c->source[i];
         for (size_t k = 0; k < s->nr; k++) {
-            cls_node flow = cls_mul(g, c->bath[i * s->nr + k], cls_sub(g, c->reservoir[k], c->T[i]));
+            cls_node flow =
+                cls_mul(g, c->bath[i * s->nr + k], cls_sub(g, c->reservoir[k], c->T[i]));
             flows->outside[i] = cls_add(g, flows->outside[i], flow);
         }
     }
