@@ -359,7 +359,14 @@ static const measure *measure_of(const char *loss) {
 
 static void print_recordings(const lesson *l) {
     const cls_learn_info *i = &l->info;
-    fprintf(stderr, "the unknown parameters learned of %s\n", l->a->words[0]);
+    const char *unknown = cli_value(l->a, "unknown");
+    int parts = !i->report->n_parameters;
+    fprintf(stderr, "%s learned of %s\n",
+            unknown && parts ? unknown
+            : parts          ? "the unknown parts"
+                             : "the unknown parameters",
+            l->a->words[0]);
+    if (parts) fprintf(stderr, "  parameters  %zu\n", i->parameters);
     cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -475,6 +482,13 @@ static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
         !(l->info.report && l->info.report->better == 1))
         status = cli_fail(error, CLS_CHECK, "%s is not better than the trivial models%s", l->model,
                           l->info.report ? "" : ": it was not tested (--test)");
+    /* a residual below a thousandth of what it is made of is a fit, whatever stood there before */
+    if (!status && l->info.loss_final > l->info.loss_initial && l->info.loss_final > 1e-3)
+        status =
+            cli_fail(error, CLS_CHECK,
+                     "%s fits worse (%.3g) than what the search began with (%.3g): nothing was "
+                     "learned; give it more --epochs, another --optimizer or --field",
+                     l->model, l->info.loss_final, l->info.loss_initial);
     return status;
 }
 

@@ -40,7 +40,9 @@ typedef struct cls_learn_options {
     const char *scheme;
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":
-     * after that, rates against derivatives of the data (columns d.NAME, or estimated). */
+     * after that, rates against derivatives of the data (columns d.NAME, or estimated).
+     * "multiple-shooting": windows that grow are simulated from free starts, with as many terms as
+     * the noise allows. NULL: this where the data are noisy and the unknown parts are bases. */
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
@@ -167,7 +169,10 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
+     * the first entropy and those that it exchanges heat with; INFINITY: the data cannot tell. 0, 0: no such */
+    double temperature, temperature_error;
     char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 

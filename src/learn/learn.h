@@ -119,6 +119,7 @@ typedef struct clsi_unknown {
     clsi_part_kind kind;
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
+    char *found_of;   /* the same from its formula (inputs.c) */
     int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
@@ -191,6 +192,12 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
 /* The inputs of a part that depends on hidden temperatures, at all points, from these. */
 cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, const double *theta,
                             cls_error *error);
+
+/* ---- inputs.c ---- */
+
+/* The inputs of a named term from its formula, "a; b", the caller's; NULL: those of its kind. */
+cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, int only_positions,
+                                  char **out, cls_error *error);
 
 /* ---- convex.c ---- */
 

@@ -113,7 +113,9 @@ static cls_status follow(comparison *c, size_t begin, size_t end) {
         status = advance(c);
         if (status == CLS_OK) status = observe(c);
         for (size_t k = 0; k < p->nz; k++, c->count++) {
-            double difference = (c->state[k] - p->z[k * p->n + i]) / c->spread[k];
+            double off = c->state[k] - p->z[k * p->n + i];
+            if (k < c->s->nq && c->s->coordinate[k].angle) off = remainder(off, 6.283185307179586);
+            double difference = off / c->spread[k];
             c->sum += difference * difference;
         }
     }

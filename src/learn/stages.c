@@ -368,6 +368,10 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     memcpy(theta, m->kept, P * sizeof *theta);
     g->squares = before;
     if (status != CLS_OK) return status;
+    if (root == 0) {
+        w->info->temperature = found.mean;
+        w->info->temperature_error = error;
+    }
     if (error < 0.5 * found.mean && found.low > 0) {
         clsi_lesson_note(w, "temperature %s: mean %.4g +- %.2g, from %.4g to %.4g, as the data say",
                          name, found.mean, error, found.low, found.high);

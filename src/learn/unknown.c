@@ -263,9 +263,14 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
             status = clsi_add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
                                     cls_node_name(s->g, moved[k]));
-    for (size_t i = 0; i < s->m && status == CLS_OK; i++)
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
+        /* a potential is no function of what nobody measured */
+        size_t state = s->nq + s->n + i;
+        int hidden = state < points->nz && !points->observed[state];
+        if (!thermal && u->kind == CLSI_PART_LET && hidden && l->d) continue;
         status = thermal ? clsi_add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
                          : clsi_add_input(l, error, "%s", s->entropy[i].name);
+    }
     return status;
 }
 
@@ -547,6 +552,23 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
     return CLS_OK;
 }
 
+/* Of terms that have a formula in the file: what it is a function of. */
+static cls_status find_inputs(const cls_system *system, const clsi_points *points,
+                              clsi_unknowns *us, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        clsi_unknown *u = &us->list[i];
+        const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
+        int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain") ||
+                  clsi_field_word(u->spec, "convex");
+        if (u->kind != CLSI_PART_LET || u->of || raw) continue;
+        status = clsi_inputs_of_formula(system, u->learned.part, points->intervals != NULL,
+                                        &u->found_of, error);
+        u->of = u->found_of;
+    }
+    return status;
+}
+
 static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
@@ -558,7 +580,8 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);
-    status = clsi_convex_choose(o, points, us, error);
+    status = find_inputs(system, points, us, error);
+    if (status == CLS_OK) status = clsi_convex_choose(o, points, us, error);
     for (size_t k = 0; k < points->nz; k++)
         z[k] = points->intervals ? clsi_position_variable(us->s, k)
                                  : cls_symbol(us->s->g, clsi_point_name(system, k));
@@ -653,6 +676,7 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
     if (!us) return;
     for (size_t i = 0; us->list && i < us->n; i++) {
         clsi_learned_clear(&us->list[i].learned);
+        free(us->list[i].found_of);
         free(us->list[i].x);
     }
     cls_system_free(&us->s);

@@ -5,6 +5,7 @@
  * motions: the result does not depend on how many threads there are or who does what. When members fail, the error of the
  * one with the lowest number is reported. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "simulate/pack.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -123,6 +124,7 @@ static cls_status make_worker(clsi_stepper *sp, int lanes, worker *w, cls_error 
 cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options *options,
                             size_t n_members, const double *starts, uint64_t n_steps,
                             uint64_t every, int threads, double *rows, cls_error *error) {
+    NEED(error, system);
     if (every == 0 || n_steps % every != 0)
         return clsi_fail(error, CLS_USAGE,
                          "%llu steps cannot be divided into rows every %llu steps",
