@@ -20,6 +20,8 @@
 #include "base/base.h"
 #include <stdlib.h>
 
+enum { MANY = 32 }; /* entropies; above, balances stand as they are */
+
 typedef struct tree {
     clsi_step *st;
     const clsi_flows *flows;
@@ -28,10 +30,19 @@ typedef struct tree {
     cls_node *below;               /* (m) sum of T dS - h own - share over the subtree */
 } tree;
 
+/* The conductance between i and k at the place, or CLS_NO_NODE. */
+static cls_node conductance(const tree *b, size_t i, size_t k) {
+    const clsi_sparse *t = &b->st->s->bound.conductance;
+    CLSI_EACH(t, i, e)
+    if (t->entries[e].column == k) return b->flows->kappa[e];
+    return CLS_NO_NODE;
+}
+
 /* 1 when heat may go from i to k. */
 static int exchange(const tree *b, size_t i, size_t k) {
     const cls_graph *g = b->st->g;
-    if (!cls_is_constant(g, b->flows->kappa[i * b->st->m + k], 0)) return 1;
+    cls_node kappa = conductance(b, i, k);
+    if (kappa != CLS_NO_NODE && !cls_is_constant(g, kappa, 0)) return 1;
     return !cls_is_constant(g, b->flows->operator_heat[i], 0) &&
            !cls_is_constant(g, b->flows->operator_heat[k], 0);
 }
@@ -81,8 +92,8 @@ static cls_node crossing(const tree *b, size_t i) {
         sum = cls_add(g, sum, b->flows->operator_heat[a]);
         for (size_t k = 0; k < m; k++) {
             if (is_below(b, i, k)) continue;
-            cls_node drop = cls_sub(g, b->T[k], b->T[a]);
-            sum = cls_add(g, sum, cls_mul(g, b->flows->kappa[a * m + k], drop));
+            cls_node drop = cls_sub(g, b->T[k], b->T[a]), kappa = conductance(b, a, k);
+            if (kappa != CLS_NO_NODE) sum = cls_add(g, sum, cls_mul(g, kappa, drop));
         }
     }
     return sum;
@@ -97,10 +108,35 @@ static cls_node brought(const tree *b, size_t root, const cls_node *v) {
     return cls_constant(g, 0);
 }
 
+/* Many entropies: every balance as it stands, since those of subtrees contain one another and would
+ * fill the Jacobian. Each flow is one node whose values in the two balances differ by the sign only,
+ * and presolve leaves these equations alone, so that what rounding a temperature changes in one it
+ * changes in the other; the total is off by the round-off of the flows themselves. */
+static cls_status local_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
+                                 const cls_node *dS, cls_node share, cls_node *row) {
+    cls_graph *g = st->g;
+    const clsi_sparse *t = &st->s->bound.conductance;
+    for (size_t i = 0; i < st->m; i++) {
+        cls_node heat = cls_add(g, flows->own[i], flows->outside[i]);
+        heat = cls_add(g, heat, flows->operator_heat[i]);
+        CLSI_EACH(t, i, e) {
+            size_t k = t->entries[e].column;
+            cls_node drop = i < k ? cls_sub(g, at->T[k], at->T[i]) : cls_sub(g, at->T[i], at->T[k]);
+            cls_node flow = cls_mul(g, flows->kappa[e], drop);
+            heat = i < k ? cls_add(g, heat, flow) : cls_sub(g, heat, flow);
+        }
+        heat = cls_add(g, cls_mul(g, st->h, heat), share);
+        row[i] = cls_sub(g, cls_mul(g, at->T[i], dS[i]), heat);
+    }
+    return cls_graph_status(g, NULL);
+}
+
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
                               const cls_node *dS, cls_node share, cls_node *row) {
     cls_graph *g = st->g;
-    size_t m = st->m, *block = clsi_calloc(3 * m, sizeof *block);
+    size_t m = st->m;
+    if (m > MANY) return local_balances(st, flows, at, dS, share, row);
+    size_t *block = clsi_calloc(3 * m, sizeof *block);
     if (!block) return CLS_MEMORY;
     tree b = {st, flows, at->T, block, block + m, block + 2 * m, clsi_nodes(st, m)};
     span(&b);
