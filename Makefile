@@ -36,12 +36,12 @@ check: all sanitize  ## all fast tests, in the release and the sanitizer build; 
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) \
 	    $(RUN_TESTS) --match '$(MATCH)' $(CHECKS) check=tools/check-symbols \
 	    tools=tests/tools unit=$(BUILD)/tests sanitize=$(BUILD)/sanitize/tests \
-	    cli=tests/cli $(addprefix guide=,$(wildcard tests/guide)) python=tests/python
+	    cli=tests/cli fault=tests/fault $(addprefix guide=,$(wildcard tests/guide)) python=tests/python
 
 check-long: all sanitize  ## the long tests, and the command line tests under the sanitizers
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) CLAUSIUS_LONG=1 \
 	    $(RUN_TESTS) --limit 7200 --match '$(MATCH)' \
-	    $(addprefix long=,$(wildcard tests/long)) $(if $(wildcard tests/long/*.c),long=$(BUILD)/tests/long)
+	    fault=tests/fault $(addprefix long=,$(wildcard tests/long)) $(if $(wildcard tests/long/*.c),long=$(BUILD)/tests/long)
 	@CLAUSIUS=$(abspath $(BUILD))/sanitize/clausius \
 	    $(RUN_TESTS) --limit 3600 --match '$(MATCH)' sanitize-cli=tests/cli
 

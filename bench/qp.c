@@ -24,7 +24,7 @@ static void print_conductance(const cls_identified *id, const cls_table *t) {
     for (size_t i = 0; i < cls_table_rows(t); i++) {
         double z[10], M[4] = {0};
         for (size_t k = 0; k < 10; k++) z[k] = cls_table_column(t, 1 + k)[i];
-        cls_identified_at(id, z, NULL, NULL, M, NULL);
+        (void)cls_identified_at(id, z, NULL, NULL, M, NULL);
         printf("%.17g\n", -M[1]);
     }
 }

@@ -253,10 +253,10 @@ static void answer_formula(const char *name, unsigned long n, int hand) {
         if (hand)
             f->loop(BLOCK, in, out);
         else
-            cls_program_run_many(p, BLOCK, BLOCK, in, out);
+            (void)cls_program_run_many(p, BLOCK, BLOCK, in, out);
     double seconds = cpu_seconds() - begin;
     if (hand)
-        cls_program_run_many(p, BLOCK, BLOCK, in, other);
+        (void)cls_program_run_many(p, BLOCK, BLOCK, in, other);
     else
         f->loop(BLOCK, in, other);
     for (size_t i = 0; i < BLOCK; i++)

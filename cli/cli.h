@@ -43,7 +43,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_systems, cli_schemes, cli_extract, cli_show, cli_simulate, cli_audit,
-    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export;
+    cli_compare, cli_plot, cli_report, cli_new, cli_data, cli_learn, cli_export, cli_merge;
 extern const cli_command cli_reproduce; /* cli/reproduce.c, items in cli/reproduce_*.c */
 
 #define CLI_MAX_OPTIONS 64
@@ -59,6 +59,8 @@ struct cli_arguments {
 cls_status cli_parse(const cli_command *c, int argc, char **argv, cli_arguments *out, int *help,
                      cls_error *error);
 void cli_print_help(FILE *to, const cli_command *c);
+/* The k-th option, whose value is values[k]; 0: there are no more. */
+int cli_option_at(const cli_command *c, size_t k, cli_option *out);
 
 /* Options by name. The name must be in the table (a misspelt one aborts: it is our mistake). */
 const char *cli_value(const cli_arguments *a, const char *name); /* NULL when not given */
@@ -77,6 +79,20 @@ char *cli_trim(char *text); /* without the blanks around it, in place */
 /* "a, b" into words; *words and its strings are one block: free(*words). Empty words are errors. */
 cls_status cli_words(const char *what, const char *text, size_t *n, char ***words,
                      cls_error *error);
+
+/* ---- the program ---- */
+
+/* Runs a command line and returns the exit code. */
+int cli_main(int argc, char **argv);
+
+/* ---- several processes ---- */
+
+/* The team that this process belongs to (clausius-mpi), NULL: it is alone. Set once, at the start. */
+void cli_set_team(const cls_team *team);
+const cls_team *cli_team(void);
+int cli_is_first(void); /* rank 0, or alone: it writes and speaks */
+/* learn, with the work shared out by `team`. */
+cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_error *error);
 
 /* ---- failing ---- */
 
@@ -142,6 +158,8 @@ void cli_format(double value, char out[32]);
 /* A JSON number, null when it is not finite. */
 json_t *cli_json_real(double value);
 /* Prints one object and a newline on stdout, and frees it. NULL means: out of memory. */
+void cli_json_begin(void); /* once, in front of all JSON */
+int cli_json_failed(void); /* found no memory at least once */
 cls_status cli_print_json(json_t *object, cls_error *error);
 
 /* ---- long work ---- */

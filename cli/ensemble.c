@@ -4,6 +4,7 @@
  * Members are run in groups whose rows fit in a modest block, so that memory does not grow with
  * their number; the file is the same for any number of threads. Energy and entropy are judged on
  * the rows that are written, not on the steps between them. */
+#include "shard.h"
 #include "simulate.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 
 typedef struct ensemble {
     const cli_job *job;
+    const cls_team *team; /* processes that share each group; NULL: this one alone */
     uint64_t samples, seed;
+    uint64_t begin, end; /* those of them that are simulated here: --shard */
     int threads;
     size_t n_columns, n_rows, group; /* columns and rows of one member, members at a time */
     cli_draws draws;
@@ -28,14 +31,24 @@ typedef struct ensemble {
     double *low, *high, *sum; /* (n_columns) of the last rows */
 } ensemble;
 
+/* The first trajectory of a shard, or of the one after it. */
+static uint64_t job_first(const ensemble *e, const cli_shard *shard, uint64_t more) {
+    if (!shard->n) return more ? e->samples : 0;
+    return cls_team_first(shard->i + more, shard->n, e->samples);
+}
+
 static cls_status read_options(ensemble *e, cls_error *error) {
     const cli_arguments *a = e->job->a;
     uint64_t threads = 0;
+    cli_shard shard;
     cls_status status = cli_integer(a, "samples", 1, &e->samples, error);
     if (!status) status = cli_integer(a, "seed", 0, &e->seed, error);
     if (!status) status = cli_integer(a, "threads", 1, &threads, error);
+    if (!status) status = cli_shard_read(a, &shard, error);
     if (status) return status;
     e->threads = threads < 4096 ? (int)threads : 4096;
+    e->begin = job_first(e, &shard, 0);
+    e->end = job_first(e, &shard, 1);
     if (!cli_given(a, "sample"))
         return cli_fail(error, CLS_USAGE,
                         "--samples needs --sample \"x~U(-1,1)\": what is random in the start?");
@@ -75,8 +88,10 @@ static cls_status allocate(ensemble *e, cls_error *error) {
     double rows = (double)(e->job->steps / e->job->every) + 1;
     e->n_columns = cls_system_column_count(s);
     double member = rows * (double)e->n_columns, group = floor(4e6 / member);
-    if (group < 8) group = 8;
-    if (group > (double)e->samples) group = (double)e->samples;
+    double least = e->team ? 8 * (double)e->team->ranks : 8, all = (double)(e->end - e->begin);
+    if (group < least) group = least;
+    if (group > all) group = all;
+    if (group < 1) group = 1; /* more shards than trajectories: one may be empty */
     if (member * group > 1e14) return cli_no_memory(error);
     e->n_rows = (size_t)rows;
     e->group = (size_t)group;
@@ -88,6 +103,12 @@ static cls_status allocate(ensemble *e, cls_error *error) {
     e->high = e->low + e->n_columns;
     e->sum = e->high + e->n_columns;
     return CLS_OK;
+}
+
+/* The generator stands before the first trajectory of the shard. */
+static void skip_draws(ensemble *e) {
+    cls_random_seed(&e->random, e->seed);
+    for (uint64_t i = 0; i < e->begin; i++) cli_draws_next(&e->draws, &e->random);
 }
 
 static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *error) {
@@ -146,22 +167,38 @@ static cls_status write_member(ensemble *e, uint64_t number, const double *rows,
     return status;
 }
 
+/* This process's share of a group; rank 0 gets all of it. */
+static cls_status simulate_group(ensemble *e, uint64_t first, size_t n, cls_error *error) {
+    const cli_job *job = e->job;
+    const cls_team *team = e->team;
+    size_t begin = team ? cls_team_first(team->rank, team->ranks, n) : 0,
+           one = e->n_rows * e->n_columns;
+    size_t end = team ? cls_team_first(team->rank + 1, team->ranks, n) : n;
+    cls_simulate_options options = job->options;
+    options.first_member = first + begin;
+    cls_status status = draw_starts(e, first, n, error);
+    if (!status && end > begin)
+        status = cls_ensemble_run(job->motion.system, &options, end - begin,
+                                  e->states + begin * cls_system_state_count(job->motion.system),
+                                  job->steps, job->every, e->threads, e->rows + begin * one, error);
+    status = cls_team_agree(team, status, error);
+    if (status || !team) return status;
+    return team->share(team->owner, "rows", NULL, n, one * sizeof *e->rows, e->rows, 1, error);
+}
+
 static cls_status run_group(ensemble *e, uint64_t first, size_t n, cls_writer *writer,
                             cls_error *error) {
-    const cli_job *job = e->job;
-    cls_status status = draw_starts(e, first, n, error);
-    if (!status)
-        status = cls_ensemble_run(job->motion.system, &job->options, n, e->states, job->steps,
-                                  job->every, e->threads, e->rows, error);
-    for (size_t i = 0; !status && i < n; i++) {
+    cls_status status = simulate_group(e, first, n, error);
+    for (size_t i = 0; !status && cli_is_first() && i < n; i++) {
         const double *rows = e->rows + i * e->n_rows * e->n_columns;
         watch(e, rows);
         status = write_member(e, first + i, rows, writer, error);
     }
-    if (!status && cli_interrupted())
+    if ((!status && cli_interrupted()) || status == CLS_INTERRUPTED)
         status = cli_fail(error, CLS_INTERRUPTED, "interrupted after %llu of %llu trajectories",
-                          (unsigned long long)(first + n), (unsigned long long)e->samples);
-    return status;
+                          (unsigned long long)(first - e->begin),
+                          (unsigned long long)(e->end - e->begin));
+    return cls_team_agree(e->team, status, error);
 }
 
 static cls_status run_all(ensemble *e, cls_writer *writer, cls_error *error) {
@@ -169,11 +206,12 @@ static cls_status run_all(ensemble *e, cls_writer *writer, cls_error *error) {
     cls_status status = CLS_OK;
     e->entropy_min_step = e->n_rows > 1 ? INFINITY : 0;
     for (size_t c = 0; c < e->n_columns; c++) e->low[c] = INFINITY, e->high[c] = -INFINITY;
-    cli_progress_begin(&progress, "simulate", "trajectories", (double)e->samples, e->job->quiet);
-    for (uint64_t done = 0; !status && done < e->samples; done += e->group) {
-        uint64_t left = e->samples - done;
-        status = run_group(e, done, left < e->group ? (size_t)left : e->group, writer, error);
-        cli_progress_update(&progress, (double)(done + e->group), NULL);
+    cli_progress_begin(&progress, "simulate", "trajectories", (double)(e->end - e->begin),
+                       e->job->quiet);
+    for (uint64_t at = e->begin; !status && at < e->end; at += e->group) {
+        uint64_t left = e->end - at;
+        status = run_group(e, at, left < e->group ? (size_t)left : e->group, writer, error);
+        cli_progress_update(&progress, (double)(at - e->begin + e->group), NULL);
     }
     cli_progress_end(&progress);
     return status;
@@ -185,25 +223,25 @@ static cls_status print_json(const ensemble *e, double seconds, cls_error *error
     for (size_t c = 0; final && c < e->n_columns; c++)
         json_object_set_new(final, cls_system_column(s, c),
                             json_pack("{s:o, s:o, s:o}", "mean",
-                                      cli_json_real(e->sum[c] / (double)e->samples), "min",
+                                      cli_json_real(e->sum[c] / (double)(e->end - e->begin)), "min",
                                       cli_json_real(e->low[c]), "max", cli_json_real(e->high[c])));
     json_t *energy = json_pack("{s:o, s:o}", "max_error", cli_json_real(e->energy_error),
                                "relative", cli_json_real(e->energy_relative));
     json_t *entropy = json_pack("{s:I, s:o}", "falls", (json_int_t)e->entropy_falls, "min_step",
                                 cli_json_real(e->entropy_min_step));
-    return cli_print_json(json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme",
-                                    e->job->options.scheme, "h", e->job->options.h, "steps",
-                                    (json_int_t)e->job->steps, "samples", (json_int_t)e->samples,
-                                    "seed", (json_int_t)e->seed, "final", final, "energy", energy,
-                                    "entropy", entropy, "seconds", seconds),
-                          error);
+    return cli_print_json(
+        json_pack("{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:f}", "scheme", e->job->options.scheme,
+                  "h", e->job->options.h, "steps", (json_int_t)e->job->steps, "samples",
+                  (json_int_t)(e->end - e->begin), "seed", (json_int_t)e->seed, "final", final,
+                  "energy", energy, "entropy", entropy, "seconds", seconds),
+        error);
 }
 
 static void print_summary(const ensemble *e, double seconds) {
     const cli_job *job = e->job;
     fprintf(stderr, "%s by %s, %llu trajectories of %llu steps of %g\n", job->a->words[0],
-            job->options.scheme, (unsigned long long)e->samples, (unsigned long long)job->steps,
-            job->options.h);
+            job->options.scheme, (unsigned long long)(e->end - e->begin),
+            (unsigned long long)job->steps, job->options.h);
     fprintf(stderr, "  energy     largest error between rows %.3g (relative %.3g)\n",
             e->energy_error, e->energy_relative);
     if (cls_system_has_entropy(job->motion.system))
@@ -211,23 +249,25 @@ static void print_summary(const ensemble *e, double seconds) {
                 (unsigned long long)e->entropy_falls, e->entropy_min_step);
     if (job->output && strcmp(job->output, "-")) fprintf(stderr, "  written    %s\n", job->output);
     fprintf(stderr, "  seconds    %.3g (%.3g steps per second)\n", seconds,
-            seconds > 0 ? (double)job->steps * (double)e->samples / seconds : 0);
+            seconds > 0 ? (double)job->steps * (double)(e->end - e->begin) / seconds : 0);
 }
 
 cls_status cli_ensemble(const cli_job *job, cls_error *error) {
-    ensemble e = {.job = job};
+    ensemble e = {.job = job, .team = cli_team()};
     cls_writer *writer = NULL;
     cls_status status = read_options(&e, error);
     if (!status) status = read_starts(&e, error);
     if (!status) status = allocate(&e, error);
     /* A bad name or range shows in the first starts: tried once before anything is written. */
-    if (!status) status = draw_starts(&e, 0, e.group, error);
-    cls_random_seed(&e.random, e.seed);
-    if (!status) status = cli_job_open(job, &writer, error);
+    skip_draws(&e);
+    if (!status && e.end > e.begin) status = draw_starts(&e, e.begin, e.group, error);
+    skip_draws(&e);
+    if (!status && cli_is_first()) status = cli_job_open(job, &writer, error);
+    status = cls_team_agree(e.team, status, error);
     double begin = cli_seconds();
     if (!status) status = run_all(&e, writer, error);
     if (!status && writer) status = cls_writer_commit(&writer, error);
-    if (!status && job->json)
+    if (!status && job->json && cli_is_first())
         status = print_json(&e, cli_seconds() - begin, error);
     else if (!status && !job->quiet)
         print_summary(&e, cli_seconds() - begin);

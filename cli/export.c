@@ -18,6 +18,7 @@ static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_erro
     cls_export_info info;
     o.scheme = cli_value(a, "scheme");
     o.prefix = cli_value(a, "prefix");
+    o.parameters = cli_value(a, "parameters");
     o.source = a->words[1];
     o.start = m->state;
     uint64_t fmi = 2;
@@ -26,14 +27,17 @@ static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_erro
     if (!status && (fmi > 3 || (cli_given(a, "fmi") && strcmp(a->words[0], "fmu") != 0)))
         status = cli_fail(error, CLS_USAGE, "--fmi is 2 or 3, and for fmu only");
     o.fmi = (int)fmi;
+    o.platforms = cli_value(a, "platforms");
+    if (!status && o.platforms && strcmp(a->words[0], "fmu") != 0)
+        status = cli_fail(error, CLS_USAGE, "--platforms is for fmu only: C compiles anywhere");
     if (!status) status = cli_positive(a, "h", &o.h, error);
     if (!status) status = cls_export(a->words[0], m->system, m->model, &o, out, &info, error);
     if (status) return status;
     if (cli_given(a, "json"))
-        return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "target", a->words[0],
-                                        "output", out, "prefix", info.prefix, "scheme", info.scheme,
-                                        "files", (json_int_t)info.files, "bytes",
-                                        (json_int_t)info.bytes),
+        return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:i}", "target",
+                                        a->words[0], "output", out, "prefix", info.prefix, "scheme",
+                                        info.scheme, "files", (json_int_t)info.files, "bytes",
+                                        (json_int_t)info.bytes, "binaries", info.binaries),
                               error);
     if (!cli_given(a, "quiet"))
         fprintf(stderr, "%s by %s as %s: %s, %zu file%s, %zu bytes\n", a->words[1], info.scheme,
@@ -64,10 +68,13 @@ static const cli_option options[] = {
     {"scheme", 0, "NAME", "the scheme of the step (default: as simulate takes)"},
     {"h", 0, "H", "the default step"},
     {"prefix", 0, "NAME", "what all names in C begin with (default: the system's name)"},
+    {"parameters", 0, "LIST", "parameters that can be set where it lands (default: all that may)"},
     {"fmi", 0, "2|3", "the version of FMI (default 2)"},
+    {"platforms", 0, "LIST",
+     "fmu: binaries also for these, \"x86_64-windows, aarch64-linux\", or all"},
     {"set", 0, "LIST", "parameter values, \"m=2, k=1\""},
     {"start", 0, "LIST", "the default start, \"x=0, v.x=-0.5\""},
-    {"json", 0, NULL, "one JSON object: target, output, prefix, scheme, files, bytes"},
+    {"json", 0, NULL, "one JSON object: target, output, prefix, scheme, files, bytes, binaries"},
     {"quiet", 0, NULL, "nothing on stderr"},
     {0},
 };
@@ -79,12 +86,16 @@ const cli_command cli_export = {
     .examples = "  clausius export c adiabatic-piston -o piston\n"
                 "  clausius export c learned.safetensors -o learned --prefix gas\n"
                 "  clausius export js pendulum -o pendulum.mjs\n"
-                "  clausius export fmu adiabatic-piston --fmi 3 -o piston.fmu\n",
-    .notes = "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
-             "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
-             "same bits as simulate. js writes one ES module without imports: `info`, and a class\n"
-             "`Model` with start, step, row. fmu writes FMI 2.0 or 3.0, model exchange and\n"
-             "co-simulation in one file, with sources and a binary made by cc (or $CC).\n",
+                "  clausius export fmu adiabatic-piston --fmi 3 -o piston.fmu\n"
+                "  clausius export fmu pendulum --platforms \"x86_64-windows\" -o pendulum.fmu\n",
+    .notes =
+        "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
+        "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
+        "same bits as simulate. js writes one ES module without imports: `info`, and a class\n"
+        "`Model` with start, step, row. Parameters that may change can be set in all of them,\n"
+        "a start takes any known variables (v.x or p.x, S or T). fmu writes FMI 2.0 or 3.0, model "
+        "exchange and\n"
+        "co-simulation in one file, with sources and a binary made by cc (or $CC).\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "learn_qp.h"
 #include "learn_report.h"
+#include "shard.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ typedef struct lesson {
     int phase;
     cls_learn_info info;
     cli_qp qp; /* of --optimizer qp */
+    cli_shard shard;
+    cli_parts parts; /* of --shard */
 } lesson;
 
 /* ---- flags ---- */
@@ -85,8 +88,14 @@ static cls_status read_test(lesson *l, cls_error *error) {
 static cls_status name_results(lesson *l, cls_error *error) {
     const char *given = cli_value(l->a, "output"), *stem = cls_system_name(l->motion.system);
     int device = given && !strncmp(given, "/dev/", 5);
-    if (given && !device && !cls_model_is_path(given))
+    if (l->shard.n && (!given || device || cls_model_is_path(given)))
+        return cli_fail(error, CLS_USAGE,
+                        "--shard writes a part, not a model: give it a name of its own, "
+                        "-o %s-%s.part, and let `clausius merge` make the model",
+                        stem, "$i");
+    if (given && !l->shard.n && !device && !cls_model_is_path(given))
         return cli_fail(error, CLS_USAGE, "-o %s: the name of a model ends in .safetensors", given);
+    device |= l->shard.n > 0; /* neither log nor checkpoint beside a part */
     size_t length = strlen(given ? given : stem) + sizeof ".safetensors.checkpoint";
     l->model = calloc(length, 1);
     l->log_path = device ? NULL : calloc(length, 1);
@@ -112,7 +121,7 @@ static cls_status open_results(lesson *l, cls_error *error) {
     const char *values[] = {l->model, "0 rows of the residual, 1 solve, 2 iterate",
                             "root mean square of the scaled residual", "seconds", cls_version()};
     cls_status status = cls_table_create(n_log, log_columns, &l->log, error);
-    if (!status && l->log_path)
+    if (!status && l->log_path && cli_is_first())
         status =
             cls_writer_open(l->log_path, 5, keys, values, n_log, log_columns, &l->writer, error);
     return status;
@@ -124,10 +133,16 @@ static cls_status prepare(lesson *l, cls_error *error) {
         return cli_fail(error, CLS_USAGE, "%s is a model; learning starts from a SYSTEM",
                         a->words[0]);
     l->options = cls_learn_defaults();
-    l->json = cli_given(a, "json");
-    l->quiet = l->json || cli_given(a, "quiet");
+    l->json = cli_given(a, "json") && cli_is_first();
+    l->quiet = cli_given(a, "json") || cli_given(a, "quiet") || !cli_is_first();
     cls_identify_options unused;
-    cls_status status = cli_table(a, cls_learn_option_table, &l->options, error);
+    cls_status status = cli_shard_read(a, &l->shard, error);
+    if (!status) status = cli_table(a, cls_learn_option_table, &l->options, error);
+    if (!status && l->shard.n && l->options.optimizer && strcmp(l->options.optimizer, "auto") &&
+        strcmp(l->options.optimizer, "linear"))
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for learning by one solve: leave out --optimizer %s",
+                          l->options.optimizer);
     if (!status) status = cli_qp_options(a, &unused, error);
     if (!status) status = read_unknown(l, error);
     if (!status) status = read_test(l, error);
@@ -192,7 +207,7 @@ static int watch(void *owner, const cls_learn_progress *p) {
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
     /* A row of the log that finds no memory is not worth the whole lesson. */
-    cls_table_append(l->log, row, NULL);
+    (void)cls_table_append(l->log, row, NULL);
     return cli_interrupted();
 }
 
@@ -232,6 +247,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
                   cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
+    if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -323,7 +339,14 @@ static const measure *measure_of(const char *loss) {
 
 static void print_recordings(const lesson *l) {
     const cls_learn_info *i = &l->info;
-    fprintf(stderr, "the unknown parameters learned of %s\n", l->a->words[0]);
+    const char *unknown = cli_value(l->a, "unknown");
+    int parts = !i->report->n_parameters;
+    fprintf(stderr, "%s learned of %s\n",
+            unknown && parts ? unknown
+            : parts          ? "the unknown parts"
+                             : "the unknown parameters",
+            l->a->words[0]);
+    if (parts) fprintf(stderr, "  parameters  %zu\n", i->parameters);
     cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -352,6 +375,8 @@ static void print_summary(const lesson *l) {
         cli_qp_print(&l->qp, 1);
     else
         print_rank(i);
+    for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
+        fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
     if (!isnan(i->rollout)) print_rollout(i->rollout);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -429,14 +454,48 @@ static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
     return status;
 }
 
-static cls_status run(const cli_arguments *a, cls_error *error) {
+/* A shard ends where its part is written. */
+static cls_status finish_part(const lesson *l, cls_error *error) {
+    error->message[0] = 0;
+    if (l->json)
+        return cli_print_json(json_pack("{s:I, s:I, s:s}", "shard", (json_int_t)l->shard.i,
+                                        "shards", (json_int_t)l->shard.n, "part", l->model),
+                              error);
+    if (!l->quiet)
+        fprintf(stderr,
+                "the rows of shard %llu of %llu\n  written     %s\nnext, when all are there:\n"
+                "  clausius merge PART... -o MODEL\n",
+                (unsigned long long)l->shard.i, (unsigned long long)l->shard.n, l->model);
+    return CLS_OK;
+}
+
+cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_error *error) {
     lesson l = {.a = a};
     cls_model *model = NULL;
     cli_catch_signals();
     cls_status status = prepare(&l, error);
+    l.options.team = team;
+    if (!status && l.shard.n && team)
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for processes that do not know of each "
+                          "other; ranks share the rows without it");
+    if (!status && l.shard.n) {
+        cli_parts_shard(&l.parts, l.shard, l.model, cli_parts_arguments(a));
+        l.options.team = &l.parts.team;
+    }
     if (!status) status = read_data(&l, error);
+    status = cls_team_agree(team, status, error);
     if (!status) status = learn(&l, &model, error);
-    if (status == CLS_INTERRUPTED || (!status && cli_interrupted()))
+    status = cls_team_agree(team, status, error);
+    if (l.parts.written)
+        status = finish_part(&l, error);
+    else if (!status && l.shard.n)
+        status = cli_fail(error, CLS_USAGE,
+                          "--shard is for parts that one solve of the residual finds; nothing of "
+                          "that kind is learned here");
+    else if (!cli_is_first())
+        status = status ? status : CLS_OK;
+    else if (status == CLS_INTERRUPTED || (!status && cli_interrupted()))
         status = interrupted(&l, model, error);
     else if (!status)
         status = finish(&l, model, error);
@@ -452,8 +511,13 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     free(l.model);
     free(l.log_path);
     free(l.checkpoint);
+    json_decref(l.parts.arguments);
     cli_motion_free(&l.motion);
     return status;
+}
+
+static cls_status run(const cli_arguments *a, cls_error *error) {
+    return cli_learn_with(a, cli_team(), error);
 }
 
 static const cli_option options[] = {
@@ -469,6 +533,9 @@ static const cli_option options[] = {
     {"horizon", 0, "LIST", "recordings: predict so far ahead as well, \"0.5, 1\""},
     {"require-better", 0, NULL, "exit 1 unless rows kept back are predicted better than trivially"},
     {"from", 0, "MODEL", "iterations begin at the parameters of MODEL: same data, parts and field"},
+    {"shard", 0, "I/N",
+     "only the rows of the I-th of N shares, I from 0 to N - 1, into a part that `clausius merge` "
+     "solves with the others"},
     {"report", 0, "FILE", "also write a page about the model, .html (see clausius report)"},
     {"quiet", 0, NULL, "no summary, notices and progress on stderr"},
     {"json", 0, NULL, "one JSON object instead of the summary"},

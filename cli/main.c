@@ -1,18 +1,18 @@
-/* clausius, the program: a table of commands, and the one place that prints failures and turns a
+/* The program behind its main (program.c, mpi/program.c): a table of commands, and the one place that prints failures and turns a
  * status into an exit code (0 ok, 1 a check failed, 2 usage, 3 data, 4 system, 5 I/O, 6 numeric,
  * 7 memory, 130 interrupted). */
 #include "cli.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_systems, &cli_schemes, &cli_show,   &cli_simulate, &cli_learn, &cli_extract,   &cli_audit,
-    &cli_compare, &cli_plot,    &cli_report, &cli_new,      &cli_data,  &cli_reproduce, &cli_export,
+    &cli_systems, &cli_schemes, &cli_show,      &cli_simulate, &cli_learn,
+    &cli_extract, &cli_audit,   &cli_compare,   &cli_plot,     &cli_report,
+    &cli_new,     &cli_data,    &cli_reproduce, &cli_export,   &cli_merge,
 };
 enum { n_commands = sizeof commands / sizeof *commands };
-
-/* Commands of the contract that later versions bring; not listed, but honest when asked for. */
-static const char *const later[] = {"merge"};
 
 static void print_usage(FILE *to) {
     cli_grid g;
@@ -30,7 +30,7 @@ static void print_usage(FILE *to) {
     }
     cli_grid_cell(&g, "  help COMMAND");
     cli_grid_cell(&g, "how to use a command (same as COMMAND --help)");
-    cli_grid_end(&g, to, NULL);
+    (void)cli_grid_end(&g, to, NULL);
     fputs("\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data, 4 bad system or model file,\n"
           "5 input or output, 6 numeric failure, 7 out of memory, 130 interrupted. More: man "
           "clausius.\n",
@@ -45,10 +45,6 @@ static const cli_command *find_command(const char *name) {
 
 static cls_status no_such_command(const char *name, cls_error *error) {
     const char *names[n_commands + 1];
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (!strcmp(name, later[i]))
-            return cli_fail(error, CLS_USAGE, "%s is not in this version (%s)", name,
-                            cls_version());
     if (name[0] == '-')
         return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius --help` shows the usage",
                         name);
@@ -71,6 +67,7 @@ static cls_status help_on(int argc, char **argv, cls_error *error) {
 static cls_status run(int argc, char **argv, const char **name, cls_error *error) {
     cli_arguments arguments;
     int help = 0;
+    if (!cli_is_first() && argv[1][0] == '-') return CLS_OK;
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
         return help_on(argc, argv, error);
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
@@ -80,6 +77,8 @@ static cls_status run(int argc, char **argv, const char **name, cls_error *error
     const cli_command *c = find_command(argv[1]);
     if (!c) return no_such_command(argv[1], error);
     *name = c->name;
+    /* what is not shared is done by one */
+    if (!cli_is_first() && c != &cli_simulate && c != &cli_learn) return CLS_OK;
     cls_status status = cli_parse(c, argc - 2, argv + 2, &arguments, &help, error);
     if (status) return status;
     if (!help) return c->run(&arguments, error);
@@ -87,15 +86,30 @@ static cls_status run(int argc, char **argv, const char **name, cls_error *error
     return CLS_OK;
 }
 
-int main(int argc, char **argv) {
+/* Libraries that find no memory or no threads end the process themselves (libgomp, with 1, which
+ * would say that a check failed). Nothing was written then: files appear only when complete. */
+static int returned;
+
+static void ended_by_a_library(void) {
+    if (returned) return;
+    fputs("clausius: a library ended the program: out of memory or threads\n", stderr);
+    _exit(CLS_MEMORY);
+}
+
+int cli_main(int argc, char **argv) {
     const char *name = NULL;
     cls_error error = {0};
+    atexit(ended_by_a_library);
     if (argc < 2) {
-        print_usage(stderr);
+        if (cli_is_first()) print_usage(stderr);
+        returned = 1;
         return CLS_USAGE;
     }
+    cli_json_begin();
     cls_status status = run(argc, argv, &name, &error);
-    if (status && error.message[0]) {
+    if (status && error.status == CLS_MEMORY) status = CLS_MEMORY;
+    if (cli_json_failed()) status = cli_no_memory(&error); /* what was read may be cut short */
+    if (status && error.message[0] && cli_is_first()) {
         fprintf(stderr, "clausius%s%s: ", name ? " " : "", name ? name : "");
         cli_print_shown(stderr, error.message);
     }
@@ -105,5 +119,6 @@ int main(int argc, char **argv) {
                 errno ? strerror(errno) : "");
         status = CLS_IO;
     }
+    returned = 1;
     return (int)status;
 }

@@ -37,6 +37,11 @@ static int option_at(const cli_command *c, size_t k, cli_option *out, const cls_
     return 0;
 }
 
+int cli_option_at(const cli_command *c, size_t k, cli_option *out) {
+    const cls_option *row;
+    return option_at(c, k, out, &row);
+}
+
 static int find(const cli_command *c, const char *name, size_t length, cli_option *o) {
     const cls_option *row;
     for (size_t i = 0; option_at(c, i, o, &row); i++)
@@ -161,7 +166,7 @@ static void print_options(FILE *to, const cli_command *c) {
     }
     cli_grid_cell(&g, "  --help");
     cli_grid_cell(&g, "this text");
-    cli_grid_end(&g, to, NULL);
+    (void)cli_grid_end(&g, to, NULL);
 }
 
 void cli_print_help(FILE *to, const cli_command *c) {

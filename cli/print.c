@@ -105,15 +105,54 @@ json_t *cli_json_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Members of an object that found no memory are missing without a word: the allocator of the JSON
+ * library tells. */
+static int json_failed;
+
+static void *json_allocate(size_t size) {
+    void *p = malloc(size);
+    if (!p) json_failed = 1;
+    return p;
+}
+
+void cli_json_begin(void) {
+    json_set_alloc_funcs(json_allocate, free);
+}
+
+int cli_json_failed(void) {
+    return json_failed;
+}
+
 cls_status cli_print_json(json_t *object, cls_error *error) {
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+    char *text =
+        object && !json_failed ? json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
     json_decref(object);
+    if (json_failed) { /* the text may be cut short */
+        free(text);
+        text = NULL;
+    }
     if (!text)
         return cli_fail(error, CLS_MEMORY,
                         "cannot make the JSON text: out of memory, or a name that is not UTF-8");
     puts(text);
     free(text);
     return CLS_OK;
+}
+
+/* ---- several processes ---- */
+
+static const cls_team *team; /* that this process belongs to: set once, by main of clausius-mpi */
+
+void cli_set_team(const cls_team *given) {
+    team = given;
+}
+
+const cls_team *cli_team(void) {
+    return team;
+}
+
+int cli_is_first(void) {
+    return !team || team->rank == 0;
 }
 
 /* ---- long work ---- */

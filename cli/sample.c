@@ -45,7 +45,7 @@ static cls_status parse_formula(const cli_draws *all, const char *text, cli_draw
     if (!status) status = cls_parse(g, text, &scope, NULL, 1, 1, &node, error);
     if (!status) status = cls_program_create(g, all->n, nodes, 1, &node, &d->formula, error);
     if (status && status != CLS_MEMORY) {
-        cli_prefix(error, "--sample: %s", d->name);
+        (void)cli_prefix(error, "--sample: %s", d->name);
         status = error->status = CLS_USAGE;
     }
     cls_graph_free(&g);

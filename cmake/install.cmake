@@ -11,6 +11,9 @@ write_basic_package_version_file(clausiusConfigVersion.cmake COMPATIBILITY SameM
 
 install(TARGETS clausius EXPORT clausiusTargets)
 install(TARGETS clausius_static)
+if(mpi_programs)
+  install(TARGETS ${mpi_programs})
+endif()
 if(TARGET clausius_cli)
   install(TARGETS clausius_cli)
 endif()

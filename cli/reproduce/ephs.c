@@ -95,7 +95,7 @@ cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out,
                            &out->info, error);
         cls_model_free(&first);
     }
-    if (status && status != CLS_INTERRUPTED) cli_prefix(error, "%s", way->row);
+    if (status && status != CLS_INTERRUPTED) (void)cli_prefix(error, "%s", way->row);
     cls_system_free(&s);
     return status;
 }

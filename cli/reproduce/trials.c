@@ -388,9 +388,10 @@ cls_status cli_trials_run(cli_findings *f, cls_error *error) {
         status = all->status;
         if (status) *error = all->error;
         if (status == CLS_INTERRUPTED && f->folder)
-            cli_fail(error, status,
-                     "interrupted; %s keeps what was made, the same command goes on from there",
-                     f->folder);
+            (void)cli_fail(
+                error, status,
+                "interrupted; %s keeps what was made, the same command goes on from there",
+                f->folder);
     }
     free(all);
     return status;

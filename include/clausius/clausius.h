@@ -19,5 +19,6 @@
 #include <clausius/steps.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 
 #endif

@@ -25,6 +25,11 @@ typedef struct cls_export_options {
     int fmi;             /* version of FMI: 2 or 3; 0: 2 */
     const double *start; /* (state_count) the default start; NULL: the system's own */
     const char *version; /* notes for the reader; NULL: cls_version() */
+    /* parameters that can be set where it lands: "k, m", "none"; NULL: all that may change */
+    const char *parameters;
+    /* fmu: binaries beside that of this machine, "x86_64-windows, aarch64-linux", or "all" that a
+     * compiler is found for; NULL: none */
+    const char *platforms;
 } cls_export_options;
 
 CLS_API cls_export_options cls_export_defaults(void);

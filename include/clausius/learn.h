@@ -13,6 +13,7 @@
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
+#include <clausius/team.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -39,7 +40,9 @@ typedef struct cls_learn_options {
     const char *scheme;
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":
-     * after that, rates against derivatives of the data (columns d.NAME, or estimated). */
+     * after that, rates against derivatives of the data (columns d.NAME, or estimated).
+     * "multiple-shooting": windows that grow are simulated from free starts, with as many terms as
+     * the noise allows. NULL: this where the data are noisy and the unknown parts are bases. */
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
@@ -94,6 +97,10 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
+    /* Processes that share the work, each with the same data and options; NULL: this one alone. The
+     * bits do not depend on it. */
+    const cls_team *team;
 } cls_learn_options;
 
 /* cls_learn refuses what is out of the range of its table (cls_learn_option_table) and what means
@@ -109,6 +116,7 @@ typedef struct cls_learned_parameter {
     double value, error;
     double low, high; /* its bounds */
     int at_bound;
+    double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
 enum { CLS_MAX_HORIZONS = 4 };
@@ -161,6 +169,10 @@ typedef struct cls_learn_info {
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
+     * the first entropy and those that it exchanges heat with; INFINITY: the data cannot tell. 0, 0: no such */
+    double temperature, temperature_error;
+    char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories

@@ -33,6 +33,11 @@ typedef struct cls_simulate_options {
     uint64_t
         max_internal; /* internal steps of an adaptive scheme from one output to the next, those
                             * made again included; 1000000 */
+    /* Ensembles: asked every few thousand steps by whichever thread comes along; not zero ends the
+     * run with CLS_INTERRUPTED. NULL: nobody asks. */
+    int (*stop)(void *owner);
+    void *owner;
+    uint64_t first_member; /* ensembles: the number that messages give the first one; 0 */
 } cls_simulate_options;
 
 CLS_API cls_simulate_options cls_simulate_defaults(void);

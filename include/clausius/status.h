@@ -14,6 +14,16 @@
 #define CLS_PRINTF(f, a)
 #endif
 
+/* A status that is not looked at is a warning, for every function that returns one: it is the type
+ * that is marked, which gcc (10 and later) and clang spell differently. */
+#if defined(__clang__)
+#define CLS_MUST_USE __attribute__((warn_unused_result))
+#elif defined(__GNUC__) && __GNUC__ >= 10 && !defined(__cplusplus)
+#define CLS_MUST_USE [[nodiscard]]
+#else
+#define CLS_MUST_USE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,7 +40,7 @@ extern "C" {
     X(MEMORY, 7, "out of memory")                                                                  \
     X(INTERRUPTED, 130, "interrupted")
 
-typedef enum cls_status {
+typedef enum CLS_MUST_USE cls_status {
 #define CLS_STATUS_ENUM(name, number, text) CLS_##name = number,
     CLS_STATUS_LIST(CLS_STATUS_ENUM)
 #undef CLS_STATUS_ENUM
@@ -46,6 +56,11 @@ typedef struct cls_error {
 
 /* "ok", "usage", ... */
 CLS_API const char *cls_status_text(cls_status status);
+
+/* For programs that bound or test the memory of the library: define it in the program, and every
+ * allocation asks it first, with the number of bytes. Where it returns 0 the allocation fails, and the
+ * call that needed it returns CLS_MEMORY. The library does not define it. (ELF systems only.) */
+CLS_API int cls_allocation_hook(size_t bytes);
 
 /* The version of the library, "0.1.0". */
 CLS_API const char *cls_version(void);

@@ -3,11 +3,11 @@
  * Everything is recomputed from the states (quantity.c); what a file says about its own energy is
  * itself judged. With W the work of the external forces and the heat from outside (0 without them),
  * R the entropy that the outside has gained:
- *     energy      |E_k - E_0 - (W_k - W_0)| <= limit * scale        for every row k
- *     entropy     (S + R)_k - max_j<k (S + R)_j >= -limit * scale   for every row k
+ *     energy      |E_k - E_0 - (W_k - W_0)| <= limit * scale + rounded       for every row k
+ *     entropy     (S + R)_k - max_j<k (S + R)_j >= -limit * scale - rounded  for every row k
  *     work, heat, entropy.outside: against the integral of their rates
- *     invariant   |I_k - I_0| <= limit * scale                      for every row k
- * each trajectory by itself, with the scale of quantity.c. Not promised: anything between rows. */
+ *     invariant   |I_k - I_0| <= limit * scale + rounded                     for every row k
+ * each trajectory by itself, with the scale of quantity.c and what rounding the states does (there). Not promised: anything between rows. */
 #include "audit/quantity.h"
 #include <float.h>
 #include <math.h>
@@ -33,6 +33,7 @@ static const clsi_quantity *first_of(const judged *j, clsi_quantity_kind kind) {
 
 typedef struct drift {
     double worst, scale;       /* relative drift, and what it is relative to */
+    double limit;              /* what it may be there, where that is not the same everywhere */
     size_t at, bad, first_bad; /* rows; how many were not finite and the first of them */
 } drift;
 
@@ -42,24 +43,36 @@ static void drift_see(drift *d, double difference, double scale, size_t k) {
         return;
     }
     if (fabs(difference) / scale < d->worst) return;
-    *d = (drift){fabs(difference) / scale, scale, k, d->bad, d->first_bad};
+    *d = (drift){fabs(difference) / scale, scale, d->limit, k, d->bad, d->first_bad};
+}
+
+/* Whether `a` is further beyond its limit than `b`. */
+static int is_worse(const drift *a, const drift *b) {
+    return a->worst * b->limit >= b->worst * a->limit;
 }
 
 /* Of x from its first value on each trajectory; `given` (or NULL) is what it may have gained. */
-static drift drift_of(const clsi_states *st, const clsi_quantity *x, const double *given) {
-    drift d = {0};
+static drift drift_of(const clsi_states *st, const clsi_quantity *x, const double *given,
+                      double limit) {
+    drift d = {.limit = limit};
     for (size_t part = 0; part < st->parts; part++) {
         size_t begin = st->first[part];
+        drift own = {.limit = limit + x->rounded[part] / x->scale[part]};
         for (size_t k = begin; k < st->first[part + 1]; k++) {
             double gained = given ? given[k] - given[begin] : 0;
-            drift_see(&d, x->value[k] - x->value[begin] - gained, x->scale[part], k);
+            drift_see(&own, x->value[k] - x->value[begin] - gained, x->scale[part], k);
         }
+        size_t bad = d.bad + own.bad, first_bad = d.bad ? d.first_bad : own.first_bad;
+        if (is_worse(&own, &d)) d = own;
+        d.bad = bad;
+        d.first_bad = first_bad;
     }
     return d;
 }
 
 static cls_status drift_law(const judged *j, const char *kind, const char *subject, const drift *d,
-                            double limit, const char *extra, cls_error *error) {
+                            const char *extra, cls_error *error) {
+    double limit = d->limit;
     if (d->bad)
         return clsi_law_add(j->a, kind, subject, 0, d->worst, limit, error,
                             "not finite in %zu of %zu rows, the first at %s", d->bad, j->st->rows,
@@ -71,20 +84,19 @@ static cls_status drift_law(const judged *j, const char *kind, const char *subje
 
 static cls_status judge_energy(const judged *j, cls_error *error) {
     const clsi_states *st = j->st;
-    drift d = drift_of(st, first_of(j, CLSI_OF_ENERGY), st->received);
+    drift d = drift_of(st, first_of(j, CLSI_OF_ENERGY), st->received, j->a->options.energy_limit);
     const char *after = !st->received             ? ""
                         : !st->account[CLSI_HEAT] ? " (after the work of external forces)"
                         : !st->account[CLSI_WORK] ? " (after the heat from outside)"
                                                   : " (after the work and heat from outside)";
-    return drift_law(j, "energy", NULL, &d, j->a->options.energy_limit, after, error);
+    return drift_law(j, "energy", NULL, &d, after, error);
 }
 
 static cls_status judge_invariants(const judged *j, cls_error *error) {
     const clsi_quantity *x = NULL;
     while ((x = clsi_quantity_next(j->list, j->n, CLSI_OF_INVARIANT, x))) {
-        drift d = drift_of(j->st, x, NULL);
-        cls_status status =
-            drift_law(j, "invariant", x->name, &d, j->a->options.invariant_limit, "", error);
+        drift d = drift_of(j->st, x, NULL, j->a->options.invariant_limit);
+        cls_status status = drift_law(j, "invariant", x->name, &d, "", error);
         if (status) return status;
     }
     return CLS_OK;
@@ -158,7 +170,8 @@ typedef struct falls {
 static falls falls_of(const clsi_states *st, const clsi_quantity *x, double limit) {
     falls f = {.least = DBL_MAX};
     for (size_t part = 0; part < st->parts; part++) {
-        double allowed = -limit * x->scale[part], highest = x->value[st->first[part]];
+        double allowed = -limit * x->scale[part] - x->rounded[part],
+               highest = x->value[st->first[part]];
         for (size_t k = st->first[part] + 1; k < st->first[part + 1]; k++) {
             double step = x->value[k] - highest;
             f.steps++;

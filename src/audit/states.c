@@ -237,8 +237,8 @@ static cls_status states_by_start(const cls_system *s, const source *from, clsi_
         cls_assignments set = {nz, names, given};
         status = cls_system_start(s, &set, state, &why);
         if (status)
-            clsi_fail(error, status, "row %zu (%s): %s", st->row[k] + 1,
-                      clsi_states_where(st, k).text, why.message);
+            (void)clsi_fail(error, status, "row %zu (%s): %s", st->row[k] + 1,
+                            clsi_states_where(st, k).text, why.message);
         else
             for (size_t i = 0; i < nz; i++) st->z[i * st->rows + k] = state[i];
     }

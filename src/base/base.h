@@ -11,8 +11,13 @@
 cls_status clsi_fail(cls_error *error, cls_status status, const char *format, ...) CLS_PRINTF(3, 4);
 cls_status clsi_no_memory(cls_error *error);
 
-/* Memory. All return NULL on failure; sizes are checked for overflow. */
+/* Memory, for the whole library (tools/check-symbols knows no other way), so that every allocation
+ * can be made to fail. All return NULL on failure; sizes are checked for overflow; free() them. */
+enum { CLSI_ALIGNMENT = 64 };
 void *clsi_calloc(size_t n, size_t size);
+void *clsi_malloc(size_t size);
+void *clsi_realloc(void *old, size_t size);
+void *clsi_aligned(size_t size); /* at a multiple of CLSI_ALIGNMENT */
 char *clsi_strdup(const char *s);
 char *clsi_strndup(const char *s, size_t n);
 /* Makes room for `need` elements: 1 on success, 0 when out of memory (array left as it was). */
@@ -48,6 +53,8 @@ size_t clsi_write_double(double value, char *out); /* the same without NUL: its 
 const char *clsi_scan_double(const char *s, char mark, double *out);
 int clsi_read_double(const char *text, double *out); /* 1 when all of it is one such number */
 
+/* CLS_IO with the reason (an errno), or CLS_MEMORY where that is what was missing. */
+cls_status clsi_cannot_open(const char *path, int reason, cls_error *error);
 /* For files that another file names: CLS_IO for a fifo or a device, which could be waited for. */
 cls_status clsi_check_regular(const char *path, cls_error *error);
 /* A whole file as a NUL-terminated string, at most `limit` bytes; "-" is standard input. */
@@ -55,10 +62,11 @@ cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *l
                           cls_error *error);
 
 /* A file that appears under its name only when committed (temporary name in the same directory,
- * fsync, rename). Path "-" is standard output; devices such as /dev/full are written directly. */
+ * fsync, rename, fsync of the directory). Path "-" is standard output; devices such as /dev/full are written directly. */
 typedef struct clsi_file {
     FILE *stream;
     char *path, *temporary; /* temporary NULL for streams and devices */
+    int nameless;           /* there is no name to remove yet */
 } clsi_file;
 cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error);
 cls_status clsi_file_commit(clsi_file *f, cls_error *error); /* also checks earlier write errors */

@@ -1,10 +1,24 @@
 /* Error sentences, status names, and the nearest known word. */
 #include "base/base.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What is said to be wrong with the input right after an allocation failed is not its fault: a name
+ * that could not be kept is not "unknown". The allocation left ENOMEM behind. */
+static int is_for_want_of_memory(cls_status status) {
+    if (errno != ENOMEM || status == CLS_MEMORY || status == CLS_CHECK || status == CLS_INTERRUPTED)
+        return 0;
+    errno = 0; /* once: the next sentence is about something else */
+    return 1;
+}
+
 cls_status clsi_fail(cls_error *error, cls_status status, const char *format, ...) {
+    if (is_for_want_of_memory(status)) {
+        status = CLS_MEMORY;
+        format = "out of memory";
+    }
     if (!error) return status;
     va_list args;
     va_start(args, format);
@@ -52,6 +66,7 @@ static size_t edit_distance(const char *a, const char *b) {
 }
 
 const char *cls_nearest_word(const char *word, size_t n, const char *const *words) {
+    if (!word || (n && !words)) return NULL;
     size_t length = strlen(word), allowed = length / 3 ? length / 3 : 1, best = allowed + 1;
     const char *found = NULL;
     for (size_t i = 0; i < n; i++) {

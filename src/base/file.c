@@ -1,4 +1,7 @@
 /* Files read whole, and files that appear only when they are complete. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_TMPFILE */
+#endif
 #include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -6,6 +9,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { TEMPORARY = 48 }; /* room for ".tmp-PID-N" */
+
+static void temporary_name(clsi_file *f, unsigned attempt) {
+    snprintf(f->temporary, strlen(f->path) + TEMPORARY, "%s.tmp-%ld-%u", f->path, (long)getpid(),
+             attempt);
+}
+
+cls_status clsi_cannot_open(const char *path, int reason, cls_error *error) {
+    if (reason == ENOMEM) return clsi_no_memory(error);
+    return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(reason));
+}
 
 /* A fifo that nobody writes would be waited for without end. */
 cls_status clsi_check_regular(const char *path, cls_error *error) {
@@ -20,7 +35,7 @@ cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *l
                           cls_error *error) {
     *data = NULL;
     FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    if (!in) return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (!in) return clsi_cannot_open(path, errno, error);
     clsi_text text = {0};
     char block[65536];
     size_t got;
@@ -38,21 +53,64 @@ cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *l
     return *data ? CLS_OK : clsi_no_memory(error);
 }
 
-/* The temporary name is in the same directory, so that rename is atomic. Made with open, not
- * mkstemp, so that the file gets the permissions the user's umask says. */
+/* The folder of a path, as a path that ends in "/." and fits where the temporary name fits. */
+static void folder_of(const char *path, char *out) {
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    memcpy(out, path, n);
+    memcpy(out + n, ".", 2);
+}
+
+/* In the same directory as the file will be, so that rename is atomic. Where the file system can do
+ * it (O_TMPFILE) the file has no name before it is complete, so that nothing is left behind however
+ * the process ends. Made with open, not mkstemp, so that the file gets the permissions the user's
+ * umask says. */
 static int open_temporary(clsi_file *f) {
-    size_t n = strlen(f->path) + 48;
-    f->temporary = malloc(n);
+    size_t n = strlen(f->path) + TEMPORARY;
+    f->temporary = clsi_malloc(n);
     if (!f->temporary) {
         errno = ENOMEM;
         return -1;
     }
+#ifdef O_TMPFILE
+    folder_of(f->path, f->temporary);
+    int nameless = access("/proc/self/fd", X_OK) == 0
+                       ? open(f->temporary, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666)
+                       : -1;
+    f->nameless = nameless >= 0;
+    if (f->nameless) return nameless;
+#endif
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        snprintf(f->temporary, n, "%s.tmp-%ld-%u", f->path, (long)getpid(), attempt);
+        temporary_name(f, attempt);
         int fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
+}
+
+/* A complete file without a name gets the temporary one: a link cannot replace, a rename can. */
+static int give_name(clsi_file *f, int fd) {
+    char source[32];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        temporary_name(f, attempt);
+        if (linkat(AT_FDCWD, source, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0) {
+            f->nameless = 0;
+            return 1;
+        }
+        if (errno != EEXIST) return 0;
+    }
+    return 0;
+}
+
+/* The new name itself must survive a loss of power: the directory is synced too. A file system that
+ * cannot sync directories has done what it can. */
+static void sync_folder(clsi_file *f) {
+    folder_of(f->path, f->temporary);
+    int fd = open(f->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!fsync(fd);
+    close(fd);
 }
 
 /* What cannot be replaced by a rename is written directly: devices, pipes, and whatever is reached
@@ -68,7 +126,7 @@ static char *link_target(const char *path, size_t size) {
     size_t room = (size > 0 ? size : 4096) + 1;
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    char *target = malloc(folder + room);
+    char *target = clsi_malloc(folder + room);
     ssize_t n = target ? readlink(path, target + folder, room) : -1;
     if (n < 0 || (size_t)n >= room) {
         free(target);
@@ -108,7 +166,10 @@ cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error) {
         if (fd >= 0 && !f->stream) close(fd);
     }
     if (f->stream) return CLS_OK;
-    cls_status status = clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
+    int reason = errno;
+    cls_status status =
+        reason == ENOMEM ? clsi_no_memory(error)
+                         : clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(reason));
     clsi_file_discard(f);
     return status;
 }
@@ -117,6 +178,7 @@ cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
     int bad = ferror(f->stream), reason = EIO; /* an earlier error's own number is gone */
     if (!bad && fflush(f->stream) != 0) bad = 1, reason = errno;
     if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = 1, reason = errno;
+    if (!bad && f->nameless && !give_name(f, fileno(f->stream))) bad = 1, reason = errno;
     if (f->stream != stdout && fclose(f->stream) != 0 && !bad) bad = 1, reason = errno;
     f->stream = NULL;
     if (!bad && f->temporary && rename(f->temporary, f->path) != 0) bad = 1, reason = errno;
@@ -124,7 +186,8 @@ cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
     if (bad) {
         status = clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", f->path,
                            strerror(reason));
-    } else {
+    } else if (f->temporary) {
+        sync_folder(f);
         free(f->temporary);
         f->temporary = NULL;
     }
@@ -134,10 +197,8 @@ cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
 
 void clsi_file_discard(clsi_file *f) {
     if (f->stream && f->stream != stdout) fclose(f->stream);
-    if (f->temporary) {
-        unlink(f->temporary);
-        free(f->temporary);
-    }
+    if (f->temporary && !f->nameless) unlink(f->temporary);
+    free(f->temporary);
     free(f->path);
     *f = (clsi_file){0};
 }

@@ -1,15 +1,50 @@
 /* Allocation with overflow checks, growing arrays, growing texts. */
 #include "base/base.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Asked before every allocation, where the program defines it (status.h); its address is NULL where
+ * it does not. */
+#if defined(__ELF__)
+#pragma weak cls_allocation_hook
+#define ALLOWED(bytes) (!cls_allocation_hook || cls_allocation_hook(bytes))
+#else
+#define ALLOWED(bytes) 1
+#endif
+
+/* Every failure leaves ENOMEM in errno, which clsi_fail looks at. */
+static void *refuse(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
 void *clsi_calloc(size_t n, size_t size) {
-    return calloc(n ? n : 1, size ? size : 1);
+    if (!n) n = 1;
+    if (!size) size = 1;
+    if (n > PTRDIFF_MAX / size || !ALLOWED(n * size)) return refuse();
+    return calloc(n, size);
+}
+
+void *clsi_malloc(size_t size) {
+    if (size > PTRDIFF_MAX || !ALLOWED(size)) return refuse();
+    return malloc(size ? size : 1);
+}
+
+void *clsi_realloc(void *old, size_t size) {
+    if (size > PTRDIFF_MAX || !ALLOWED(size)) return refuse();
+    return realloc(old, size ? size : 1);
+}
+
+void *clsi_aligned(size_t size) {
+    if (size > PTRDIFF_MAX - CLSI_ALIGNMENT || !ALLOWED(size)) return refuse();
+    size_t blocks = (size + CLSI_ALIGNMENT - 1) / CLSI_ALIGNMENT;
+    return aligned_alloc(CLSI_ALIGNMENT, (blocks ? blocks : 1) * CLSI_ALIGNMENT);
 }
 
 char *clsi_strndup(const char *s, size_t n) {
-    char *copy = malloc(n + 1);
+    char *copy = clsi_malloc(n + 1);
     if (!copy) return NULL;
     memcpy(copy, s, n);
     copy[n] = 0;
@@ -24,13 +59,13 @@ int clsi_grow(void *array_pointer, size_t *capacity, size_t need, size_t element
     if (need <= *capacity) return 1;
     size_t room = *capacity ? *capacity : 16;
     while (room < need) {
-        if (room > SIZE_MAX / 2) return 0;
+        if (room > SIZE_MAX / 2) return refuse() != NULL;
         room *= 2;
     }
-    if (room > SIZE_MAX / element_size) return 0;
+    if (room > SIZE_MAX / element_size) return refuse() != NULL;
     void *old;
     memcpy(&old, array_pointer, sizeof old);
-    void *grown = realloc(old, room * element_size);
+    void *grown = clsi_realloc(old, room * element_size);
     if (!grown) return 0;
     memcpy(array_pointer, &grown, sizeof grown);
     *capacity = room;

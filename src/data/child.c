@@ -191,7 +191,7 @@ static int send_head(int to, const column_list *c, const cls_table *notes) {
 }
 
 static int send_rows(int to, const column_list *c) {
-    double *block = malloc(CHUNK * sizeof *block);
+    double *block = clsi_malloc(CHUNK * sizeof *block);
     int good = block != NULL;
     for (size_t first = 0; good && first < c->rows; first += CHUNK) {
         uint64_t n = c->rows - first < CHUNK ? c->rows - first : CHUNK;
@@ -340,7 +340,7 @@ static cls_status receive_head(child *c, cls_table **head, cls_error *error) {
         char *one = NULL, *two = NULL;
         status = receive_text(c, &one, error);
         if (!status && i < counts[1]) status = receive_text(c, &two, error);
-        if (!status && two) cls_table_set_note(*head, one, two, NULL);
+        if (!status && two) status = cls_table_set_note(*head, one, two, error);
         if (!status && !two) clsi_table_remark(*head, "%s", one);
         free(one);
         free(two);

@@ -105,11 +105,11 @@ static int slow_row(csv *f, const char *s, cls_error *error) {
     for (size_t i = 0;; i++) {
         /* A tab that separates must not be skipped as a blank. */
         while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
-        if (i == n) return bad_count(f, i + 1, error), -1;
+        if (i == n) return (void)bad_count(f, i + 1, error), -1;
         const char *end = *s == separator ? NULL : read_cell(f, s, &f->row[i]);
         const char *gone = !end && f->drop ? missing_cell(f, s) : NULL;
         if (gone) dropped = 1, end = gone;
-        if (!end) return bad_cell(f, i, s, error), -1;
+        if (!end) return (void)bad_cell(f, i, s, error), -1;
         const char *cell = s;
         s = end;
         while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
@@ -119,9 +119,9 @@ static int slow_row(csv *f, const char *s, cls_error *error) {
             if (f->dialect.names.trailing && *rest == separator && !*skip_blanks(rest + 1))
                 return dropped;
         }
-        if (!*s) return bad_count(f, i + 1, error), -1;
+        if (!*s) return (void)bad_count(f, i + 1, error), -1;
         if (separator == ' ' ? s == end && !gone : *s != separator)
-            return bad_cell(f, i, cell, error), -1;
+            return (void)bad_cell(f, i, cell, error), -1;
         s += separator != ' ';
     }
 }

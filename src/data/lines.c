@@ -15,7 +15,7 @@ cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, con
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    clsi_fail(error, CLS_DATA, "%s:%d: %s", l->name, l->line, sentence);
+    (void)clsi_fail(error, CLS_DATA, "%s:%d: %s", l->name, l->line, sentence);
     if (error) {
         error->line = l->line;
         error->column = column;
@@ -30,7 +30,7 @@ cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_optio
     if (strcmp(path, "-") == 0)
         l->name = "standard input";
     else if ((l->file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-        return clsi_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+        return clsi_cannot_open(path, errno, error);
     l->block = clsi_calloc(CLSI_LINE_LIMIT + CLSI_PADDING, 1);
     if (l->block) return CLS_OK;
     clsi_lines_close(l);

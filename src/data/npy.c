@@ -130,7 +130,7 @@ static cls_status load_member(zip_t *z, zip_uint64_t i, clsi_arrays *out, cls_er
     size_t n = strlen(st.name);
     if (n < 5 || strcmp(st.name + n - 4, ".npy") != 0) return CLS_OK;
     zip_file_t *f = zip_fopen_index(z, i, 0);
-    unsigned char *bytes = f ? malloc(st.size + 1) : NULL;
+    unsigned char *bytes = f ? clsi_malloc(st.size + 1) : NULL;
     char *name = clsi_strndup(st.name, n - 4);
     cls_status status = CLS_OK;
     if (!f || !name || !bytes)

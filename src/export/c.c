@@ -88,17 +88,20 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     size_t k = sp->n_unknowns, stages = at_least(sp->scheme->n_composition, 1);
     size_t square = at_least(k * k, 4), one = at_least(k, 2);
+    size_t positive =
+        e->open.sp ? at_least(e->open.sp->n_positive, sp->n_positive) : sp->n_positive;
     clsi_text_printf(out,
                      "/* Scratch of Newton's method. */\ntypedef struct %s_newton {\n"
                      "    double in[%zu], out[%zu], trial_out[%zu], lu[%zu];\n"
                      "    double d[%zu], trial_d[%zu], u[%zu], scale[%zu], least[%zu];\n"
                      "    double guarded[%zu], keep[%zu], keep_guard[%zu], simplified;\n"
                      "    size_t pivot[%zu];\n    uint64_t iterations;\n"
-                     "    int last_iterations, max_iterations, careful;\n} %s_newton;\n\n",
-                     e->prefix, sp->n_base + one, square + one + sp->n_positive,
-                     square + one + sp->n_positive, square, one, one, one, one, one,
-                     at_least(sp->n_guarded, 1), at_least(e->n_kept, 1),
-                     at_least(e->n_guard_kept, 1), one, e->prefix);
+                     "    int last_iterations, max_iterations, careful;\n"
+                     "    int changed; /* a parameter has another value than it was written with "
+                     "*/\n} %s_newton;\n\n",
+                     e->prefix, sp->n_base + one, square + one + positive, square + one + positive,
+                     square, one, one, one, one, one, at_least(sp->n_guarded, 1),
+                     at_least(e->n_kept, 1), at_least(e->n_guard_kept, 1), one, e->prefix);
     clsi_text_printf(out,
                      "typedef struct %s_info {\n    uint64_t retried_steps; /* had to be halved "
                      "*/\n    int deepest_halving;\n} %s_info;\n\n",
@@ -109,14 +112,16 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale, largest_scale;\n"
+        "    double defect, step_entropy, energy_scale, scale[%d];\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
-        "    double saved[%zu], history[%zu], input[%zu];\n    int history_length[%zu];\n"
+        "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
+        "    int history_length[%zu], single; /* the last step was one solve */\n"
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
-        e->prefix, 2 * e->n_state, e->upper, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
-        CLSI_MONITOR_INVARIANTS + e->s->n_invariants, 2 * e->n_state, sp->nz + 2 + sp->nu,
+        e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES,
+        CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
+        2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
         (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one,
-        at_least(sp->nu, 1), stages, e->prefix, e->prefix, e->prefix);
+        at_least(sp->nu, 1), at_least(e->n_parameters, 1), stages, e->prefix, e->prefix, e->prefix);
 }
 
 static void append_statuses(clsi_text *out, const clsi_export *e) {
@@ -136,11 +141,16 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
 
 static const char functions[] =
     "extern const char $_system[], $_scheme[], $_version[];\n"
-    "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n\n"
+    "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n"
+    "extern const char *const $_parameters[$$_PARAMETERS + 1], *const $_inputs[$$_INPUTS + 1];\n\n"
     "/* The default start at time 0, with the default step. */\n"
     "void $_defaults($ *m);\n"
     "/* A start from the native state ($$_STATES numbers, $$_STATE_...). */\n"
     "$_status $_start($ *m, double time, const double *state);\n"
+    "/* A start from what is known: n columns ($$_COLUMN_...: positions, v or p, S or T, "
+    "accounts)\n"
+    " * and their values. The others are as in the default start. */\n"
+    "$_status $_start_at($ *m, double time, int n, const int *columns, const double *values);\n"
     "/* One step of h. The motion stays where it was when the step is refused. */\n"
     "$_status $_step($ *m, double h);\n"
     "double $_time(const $ *m);\n"
@@ -153,6 +163,14 @@ static const char functions[] =
     "/* An input ($$_INPUT_...) keeps its value until it gets another; all begin with 0. */\n"
     "$_status $_set_input($ *m, int k, double value);\n"
     "double $_input(const $ *m, int k);\n"
+    "/* A parameter ($$_PARAMETER_...). The motion goes on from where it is with the new value, "
+    "and\n"
+    " * energies are measured from there; where that is no possible state any more the answer is\n"
+    " * $$_BAD_START: start again. $_defaults brings the first values back. Parameters that are "
+    "not\n"
+    " * listed cannot change. */\n"
+    "$_status $_set_parameter($ *m, int k, double value);\n"
+    "double $_parameter(const $ *m, int k);\n"
     "double $_energy_error(const $ *m); /* energy minus work, against the start */\n"
     "/* The motion in continuous time: rates of the state ($$_STATES numbers), their slopes in\n"
     " * it and in the inputs ($$_STATES, $$_STATES + $$_INPUTS), and those of the outputs "
@@ -161,6 +179,10 @@ static const char functions[] =
     "$_status $_rates(const $ *m, double *rate);\n"
     "$_status $_jacobian(const $ *m, double *slope);\n"
     "void $_row_jacobian(const $ *m, double *slope);\n"
+    "/* The slopes of the last step: how the first $$_CORE states after it depend on those before "
+    "it\n"
+    " * ($$_CORE, $$_CORE), exact. Refused unless that step was a single solve. */\n"
+    "$_status $_step_jacobian(const $ *m, double *slope);\n"
     "const char *$_reason($_status status); /* a sentence for a person */\n"
     "size_t $_size(void); /* of the struct, for those who cannot see it */\n";
 
@@ -172,11 +194,12 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
         "#ifndef $$_H\n#define $$_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     clsi_text_printf(out,
-                     "enum {\n    %s_STATES = %zu,\n    %s_INPUTS = %zu,\n    %s_COLUMNS = %zu,\n"
+                     "enum {\n    %s_STATES = %zu,\n    %s_INPUTS = %zu,\n"
+                     "    %s_PARAMETERS = %zu,\n    %s_COLUMNS = %zu,\n"
                      "    %s_STAGES = %zu,\n"
                      "    %s_MONITORS = %zu,\n    %s_DEFAULT_STEPS = %.0f\n};\n",
-                     e->upper, e->n_state, e->upper, sp->nu, e->upper, e->n_columns, e->upper,
-                     at_least(sp->scheme->n_composition, 1), e->upper,
+                     e->upper, e->n_state, e->upper, sp->nu, e->upper, e->n_parameters, e->upper,
+                     e->n_columns, e->upper, at_least(sp->scheme->n_composition, 1), e->upper,
                      CLSI_MONITOR_INVARIANTS + e->s->n_invariants, e->upper,
                      fmin(ceil(cls_system_default_until(e->s) / sp->options.h - 1e-9), 1e9));
     clsi_text_printf(out, "enum { %s_HAS_HEAT = %d, %s_RECEIVERS = %d };\n", e->upper,
@@ -184,6 +207,9 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
     append_labels(out, e, "INPUT", e->n_inputs, e->inputs);
     clsi_text_printf(out, "enum { %s_CORE = %zu, %s_IDENTITY = %d };\n", e->upper, sp->nz, e->upper,
                      e->identity);
+    clsi_text_printf(out, "enum { %s_HEAT = %zu, %s_THERMAL = %d };\n", e->upper,
+                     e->s->nq + e->s->n, e->upper, e->s->form->kind == CLSI_FORM_THERMAL);
+    append_labels(out, e, "PARAMETER", e->n_parameters, e->parameters);
     append_labels(out, e, "STATE", e->n_state, e->states);
     append_labels(out, e, "COLUMN", e->n_columns, e->columns);
     clsi_text_append(out, "\n");
@@ -242,6 +268,42 @@ static void append_limits(clsi_text *out, const clsi_export *e) {
     }
 }
 
+/* The last one is empty. */
+static void append_names(clsi_text *out, const clsi_export *e, const char *what, size_t n,
+                         const clsi_label *labels) {
+    clsi_text_printf(out, "const char *const %s_%s[%zu] = {", e->prefix, what, n + 1);
+    for (size_t k = 0; k < n; k++) {
+        clsi_append_string(out, labels[k].name);
+        clsi_text_append(out, ", ");
+    }
+    clsi_text_append(out, "\"\"};\n");
+}
+
+/* What a default start gives for each variable of the state: itself, or its other side (p for v, T
+ * for S, ...); and which variable a column gives, -1 for none. */
+static void append_start(clsi_text *out, const clsi_export *e) {
+    size_t nz = e->sp->nz;
+    const char *name;
+    clsi_text_append(out, "static const int clsi_given_column[] = {");
+    for (size_t k = 0; k < nz; k++)
+        clsi_text_printf(out, "%d, ", column_of(e, clsi_start_name(e, k, e->native_start)));
+    clsi_text_append(out, "0};\nstatic const double clsi_given_value[] = {");
+    for (size_t k = 0; k < nz; k++) {
+        clsi_append_number(out, clsi_start_value(e, k));
+        clsi_text_append(out, ", ");
+    }
+    clsi_text_append(out, "0};\nstatic const int clsi_column_gives[] = {");
+    for (size_t c = 0; c < e->n_columns; c++) {
+        int gives = c > 0 && c <= nz ? (int)c - 1 : -1;
+        for (size_t k = 0; k < nz && gives < 0; k++)
+            if ((name = clsi_dual_name(e, k)) && !strcmp(name, e->columns[c].name)) gives = (int)k;
+        for (size_t k = nz; k < e->n_state && gives < 0; k++)
+            if (!strcmp(e->states[k].name, e->columns[c].name)) gives = (int)k;
+        clsi_text_printf(out, "%d, ", gives);
+    }
+    clsi_text_append(out, "-1};\n");
+}
+
 static void append_tables(clsi_text *out, const clsi_export *e) {
     const char *const texts[] = {e->source, e->sp->scheme->info.name,
                                  e->options.version ? e->options.version : cls_version()};
@@ -256,7 +318,10 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
         clsi_text_append(out, k ? ", " : "");
         clsi_append_string(out, e->columns[k].name);
     }
-    clsi_text_append(out, "};\nstatic const char *const clsi_reasons[] = {");
+    clsi_text_append(out, "};\n");
+    append_names(out, e, "parameters", e->n_parameters, e->parameters);
+    append_names(out, e, "inputs", e->n_inputs, e->inputs);
+    clsi_text_append(out, "static const char *const clsi_reasons[] = {");
 #define SENTENCE(name, sentence)                                                                   \
     clsi_append_string(out, sentence[0] ? sentence : "all is well");                               \
     clsi_text_append(out, ",\n    ");
@@ -268,6 +333,7 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_append_number(out, e->sp->options.h);
     clsi_text_append(out, ";\n");
     append_numbers(out, "clsi_default_start", e->n_state, e->start);
+    append_numbers(out, "clsi_default_parameter", e->n_parameters, e->parameter_value);
     clsi_text_printf(out, "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
                      column_of(e, "energy"), column_of(e, "entropy"));
     clsi_text_append(out, "static const int clsi_account_column[] = {");
@@ -275,6 +341,7 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
         clsi_text_printf(out, "%d, ", column_of(e, e->states[k].name));
     clsi_text_append(out, "-1};\n");
     append_limits(out, e);
+    append_start(out, e);
 }
 
 static void append_unit_check(clsi_text *out, const clsi_export *e) {
@@ -293,27 +360,100 @@ static void append_unit_check(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "    return 1;\n}\n\n");
 }
 
-static cls_status append_programs(clsi_text *out, clsi_export *e, cls_error *error) {
-    const clsi_stepper *sp = e->sp;
-    struct {
-        const char *name;
-        const cls_program *program;
-    } whole[] = {{"clsi_guess", sp->guess},        {"clsi_next", sp->next},
-                 {"clsi_monitor", sp->monitor},    {"clsi_scale", sp->scale},
-                 {"clsi_rate", e->rate},           {"clsi_slope", e->slope},
-                 {"clsi_row_slope", e->row_slope}, {"clsi_row", clsi_system_row_program(e->s)}};
-    const cls_program *all[sizeof whole / sizeof *whole + 2] = {sp->residual, sp->guard};
-    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) all[k + 2] = whole[k].program;
-    clsi_programs_emit_fields(sizeof all / sizeof *all, all, out);
+/* ---- programs ---- */
+
+enum { WHOLE = 9, STAGED = 2 };
+
+/* The programs of a variant: whole ones, then those in stages (NULL where there is none). */
+typedef struct listed {
+    const char *name;
+    const cls_program *program;
+} listed;
+
+static void list_programs(const clsi_variant *v, listed out[WHOLE + STAGED]) {
+    const clsi_stepper *sp = v->sp;
+    const listed all[WHOLE + STAGED] = {
+        {"guess", sp->guess},        {"next", sp->next},  {"monitor", sp->monitor},
+        {"scale", sp->scale},        {"rate", v->rate},   {"slope", v->slope},
+        {"row_slope", v->row_slope}, {"row", v->row},     {"step_slope", v->step_slope},
+        {"residual", sp->residual},  {"guard", sp->guard}};
+    memcpy(out, all, sizeof all);
+}
+
+static void emit_fields(const listed *list, clsi_text *out) {
+    const cls_program *all[WHOLE + STAGED];
+    for (int k = 0; k < WHOLE + STAGED; k++) all[k] = list[k].program;
+    clsi_programs_emit_fields(WHOLE + STAGED, all, out);
+}
+
+static void append_used_functions(clsi_text *out, const clsi_export *e) {
+    listed list[2 * (WHOLE + STAGED)];
+    const cls_program *all[2 * (WHOLE + STAGED)] = {0};
+    int n = e->open.sp ? 2 * (WHOLE + STAGED) : WHOLE + STAGED;
+    list_programs(&e->base, list);
+    if (e->open.sp) list_programs(&e->open, list + WHOLE + STAGED);
+    for (int k = 0; k < n; k++) all[k] = list[k].program;
+    clsi_programs_emit_functions((size_t)n, all, out);
+}
+
+static cls_status emit_variant(clsi_export *e, const listed *list, const char *prefix,
+                               clsi_text *out, cls_error *error) {
     cls_status status = CLS_OK;
-    for (size_t k = 0; k < sizeof whole / sizeof *whole && status == CLS_OK; k++) {
-        status = clsi_program_emit_function(whole[k].program, whole[k].name, out, error);
+    char name[64];
+    for (int k = 0; k < WHOLE + STAGED && status == CLS_OK; k++) {
+        if (!list[k].program) continue;
+        snprintf(name, sizeof name, "clsi_%s_%s", prefix, list[k].name);
+        size_t kept = 0, *most = k == WHOLE ? &e->n_kept : &e->n_guard_kept;
+        status = k < WHOLE ? clsi_program_emit_function(list[k].program, name, out, error)
+                           : clsi_program_emit_stages(list[k].program, name, out, &kept, error);
+        if (k >= WHOLE && kept > *most) *most = kept;
         clsi_text_append(out, "\n");
     }
-    if (status == CLS_OK)
-        status = clsi_program_emit_stages(sp->residual, "clsi_residual", out, &e->n_kept, error);
-    if (status == CLS_OK && sp->guard)
-        status = clsi_program_emit_stages(sp->guard, "clsi_guard", out, &e->n_guard_kept, error);
+    return status;
+}
+
+/* clsi_NAME(changed, in, out): whichever is to run. */
+static void append_choice(clsi_text *out, const clsi_export *e, const char *name, const char *stage,
+                          int staged) {
+    const char *keep = staged ? "keep, " : "";
+    clsi_text_printf(out, "static void clsi_%s%s(int changed, const double *in, %sdouble *out) {\n",
+                     name, stage, staged ? "double *keep, " : "");
+    if (e->open.sp)
+        clsi_text_printf(out,
+                         "    if (changed)\n        clsi_open_%s%s(in, %sout);\n    else\n    ",
+                         name, stage, keep);
+    else
+        clsi_text_append(out, "    (void)changed;\n");
+    clsi_text_printf(out, "    clsi_given_%s%s(in, %sout);\n}\n\n", name, stage, keep);
+}
+
+int clsi_export_fields_agree(const clsi_export *e) {
+    listed base[WHOLE + STAGED], open[WHOLE + STAGED];
+    clsi_text fields = {0}, others = {0};
+    if (!e->open.sp) return 1;
+    list_programs(&e->base, base);
+    list_programs(&e->open, open);
+    emit_fields(base, &fields);
+    emit_fields(open, &others);
+    int agree = fields.length == others.length && !fields.failed && !others.failed &&
+                (!fields.length || !memcmp(fields.data, others.data, fields.length));
+    clsi_text_clear(&fields);
+    clsi_text_clear(&others);
+    return agree;
+}
+
+static cls_status append_programs(clsi_text *out, clsi_export *e, cls_error *error) {
+    listed base[WHOLE + STAGED], open[WHOLE + STAGED];
+    list_programs(&e->base, base);
+    emit_fields(base, out);
+    if (e->open.sp) list_programs(&e->open, open);
+    cls_status status = emit_variant(e, base, "given", out, error);
+    if (status == CLS_OK && e->open.sp) status = emit_variant(e, open, "open", out, error);
+    for (int k = 0; k < WHOLE; k++) append_choice(out, e, base[k].name, "", 0);
+    static const char *const stages[] = {"_early", "_first", "_rest"};
+    for (int k = WHOLE; k < WHOLE + STAGED; k++)
+        for (int s = 0; s < 3 && base[k].program; s++)
+            append_choice(out, e, base[k].name, stages[s], 1);
     return status;
 }
 
@@ -323,20 +463,22 @@ cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) 
         "/* $.c: see $.h. The numerical methods are those of clausius, to the bit. "
         "*/\n#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
         "#include <string.h>\n\n"
-        "/* A library for any x86-64 Linux: the versions of these functions that\n"
+        "/* A library for any Linux of its kind: the versions of these functions that\n"
         " * old C libraries have too (they compute the same). */\n"
-        "#if defined(CLSI_OLD_GLIBC) && defined(__x86_64__) && "
-        "defined(__gnu_linux__)\n"
-        "__asm__(\".symver exp,exp@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver log,log@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver pow,pow@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver hypot,hypot@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver fmod,fmod@GLIBC_2.2.5\");\n"
-        "__asm__(\".symver exp2,exp2@GLIBC_2.2.5\");\n#endif\n\n"
+        "#if defined(CLSI_OLD_GLIBC) && defined(__gnu_linux__)\n"
+        "#if defined(__x86_64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+        "\"@GLIBC_2.2.5\")\n"
+        "#elif defined(__aarch64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+        "\"@GLIBC_2.17\")\n"
+        "#elif defined(__riscv) && __riscv_xlen == 64\n"
+        "#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f \"@GLIBC_2.27\")\n#endif\n"
+        "#ifdef CLSI_OLD\nCLSI_OLD(exp);\nCLSI_OLD(log);\nCLSI_OLD(pow);\nCLSI_OLD(hypot);\n"
+        "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n"
         "/* a*b + c is rounded twice, as clausius does. */\n"
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
         "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
         "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n#endif\n\n");
+    append_used_functions(out, e);
     clsi_text_append(out, clsi_kernels_text);
     clsi_text_append(out, "\n#define CLSI_DENSE CLSI_KERNEL\n");
     clsi_text_append(out, clsi_dense_text);

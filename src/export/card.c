@@ -1,6 +1,81 @@
 /* The model card: what is in an export, where it comes from, what it keeps, for a person. */
 #include "export/export.h"
+#include <clausius/audit.h>
+#include <clausius/simulate.h>
+#include <clausius/table.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- what the judge says ---- */
+
+enum { JUDGED = 1000 }; /* steps, as `clausius audit` makes */
+
+/* Rows of the motion from the default start, inputs at 0; fewer where it cannot go on. */
+static cls_status make_rows(const clsi_export *e, cls_table *t, cls_error *error) {
+    cls_simulator *sim = NULL;
+    cls_simulate_options o = cls_simulate_defaults();
+    const double times[] = {0, 1};
+    double *row = clsi_calloc(e->n_columns, sizeof *row);
+    double *zeros = clsi_calloc(2 * e->n_inputs, sizeof *zeros);
+    o.scheme = e->sp->options.scheme;
+    o.h = e->sp->options.h;
+    cls_status status = row && zeros ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) status = cls_simulator_create(e->s, &o, &sim, error);
+    if (status == CLS_OK && e->n_inputs)
+        status = cls_simulator_inputs(sim, 2, times, zeros, CLS_HOLD_ZERO, error);
+    if (status == CLS_OK) status = cls_simulator_start(sim, 0, e->start, error);
+    for (int k = 0; k <= JUDGED && status == CLS_OK; k++) {
+        status = cls_simulator_row(sim, row, error);
+        if (status == CLS_OK) status = cls_table_append(t, row, error);
+        if (status == CLS_OK && cls_simulator_advance(sim, 1, NULL) != CLS_OK) break;
+    }
+    cls_simulator_free(&sim);
+    free(row);
+    free(zeros);
+    return status;
+}
+
+static void append_verdict(clsi_text *out, const cls_audit *a) {
+    size_t laws = 0, broken = 0;
+    clsi_text_append(out, "| | law | value | limit | |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < cls_audit_count(a); i++) {
+        const cls_law *l = cls_audit_law(a, i);
+        laws += !l->finding;
+        broken += !l->passed;
+        clsi_text_printf(out, "| %s | %s | %.3g | %.3g | %s |\n",
+                         l->passed ? l->finding ? "--" : "ok" : "FAIL", l->name, l->value, l->limit,
+                         l->text);
+    }
+    if (broken)
+        clsi_text_printf(out, "\n**%zu of %zu laws are broken.**\n", broken, laws);
+    else
+        clsi_text_printf(out, "\nAll %zu laws hold.\n", laws);
+}
+
+/* The audit of a motion from the default start. What cannot be judged is said. */
+static void append_audit(clsi_text *out, const clsi_export *e) {
+    const char **columns = clsi_calloc(e->n_columns, sizeof *columns);
+    cls_table *t = NULL;
+    cls_audit *audit = NULL;
+    cls_error error = {0};
+    for (size_t k = 0; columns && k < e->n_columns; k++) columns[k] = e->columns[k].name;
+    cls_status status =
+        columns ? cls_table_create(e->n_columns, columns, &t, &error) : clsi_no_memory(&error);
+    if (status == CLS_OK) status = make_rows(e, t, &error);
+    if (status == CLS_OK) status = cls_audit_trajectory(e->s, t, NULL, &audit, &error);
+    clsi_text_printf(out,
+                     "\n## Audit\n\nThe judge, which shares no code with the step, on %zu rows of "
+                     "%g from the default start%s:\n\n",
+                     t ? cls_table_rows(t) : 0, e->sp->options.h,
+                     e->n_inputs ? ", inputs at 0" : "");
+    if (status == CLS_OK)
+        append_verdict(out, audit);
+    else
+        clsi_text_printf(out, "no verdict: %s\n", error.message);
+    cls_audit_free(&audit);
+    cls_table_free(&t);
+    free(columns);
+}
 
 static void append_laws(clsi_text *out, const clsi_export *e) {
     const cls_scheme_info *info = &e->sp->scheme->info;
@@ -23,6 +98,14 @@ static void append_names(clsi_text *out, const clsi_export *e) {
     for (size_t k = 0; k < e->n_columns; k++)
         clsi_text_printf(out, "| %s | `%s_COLUMN_%s` | %s |\n", e->columns[k].name, e->upper,
                          e->columns[k].ident, e->columns[k].unit ? e->columns[k].unit : "");
+    if (e->n_parameters)
+        clsi_text_append(out, "\nParameters that may change, with the values they have here (what "
+                              "runs then agrees with `clausius simulate --set` to round-off):\n\n"
+                              "| parameter | in C | value | unit |\n|---|---|---|---|\n");
+    for (size_t k = 0; k < e->n_parameters; k++)
+        clsi_text_printf(out, "| %s | `%s_PARAMETER_%s` | %.17g | %s |\n", e->parameters[k].name,
+                         e->upper, e->parameters[k].ident, e->parameter_value[k],
+                         e->parameters[k].unit ? e->parameters[k].unit : "");
 }
 
 cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *error) {
@@ -45,6 +128,7 @@ cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *e
     clsi_text_append(out, "```\n");
     cls_text_free(&about);
     append_laws(out, e);
+    append_audit(out, e);
     append_names(out, e);
     return out->failed ? clsi_no_memory(error) : CLS_OK;
 }

@@ -1,5 +1,6 @@
 /* What is exported: the compiled step of a scheme, its names, a default start, and what it did when
  * it was tried. The table of targets. */
+#include "base/misuse.h"
 #include "export/export.h"
 #include "expr/program.h"
 #include <ctype.h>
@@ -73,7 +74,8 @@ static cls_status name_all(clsi_export *e, cls_error *error) {
     }
     char *prefix = wanted ? clsi_strdup(wanted) : clsi_identifier(cls_system_name(e->s), 0, NULL);
     if (!prefix) return clsi_no_memory(error);
-    snprintf(e->prefix, 48, "%s", prefix);
+    snprintf(e->prefix, 48, "%.40s%s", prefix, !wanted && clsi_is_local(prefix) ? "_model" : "");
+    if (wanted) snprintf(e->prefix, 48, "%s", prefix);
     free(prefix);
     for (size_t k = 0; e->prefix[k]; k++) e->upper[k] = (char)toupper((unsigned char)e->prefix[k]);
     /* the prefix itself is the struct: it must differ from its own capitals */
@@ -98,13 +100,34 @@ static cls_status compile(clsi_export *e, cls_error *error) {
     o.scheme = e->options.scheme ? e->options.scheme : cls_scheme_default(e->s);
     o.h = e->options.h > 0 ? e->options.h : cls_system_default_step(e->s);
     cls_status status = check_scheme(e->s, o.scheme, error);
-    return status == CLS_OK ? clsi_stepper_create_dense(e->s, &o, &e->sp, error) : status;
+    if (status == CLS_OK) status = clsi_stepper_create_dense(e->s, &o, &e->base.sp, error);
+    e->base.s = e->s;
+    e->sp = e->base.sp;
+    return status;
+}
+
+/* The base again, with parameters that may change among its inputs. */
+static cls_status compile_settable(clsi_export *e, cls_error *error) {
+    if (!e->n_parameters) return CLS_OK;
+    cls_node *symbols = clsi_calloc(e->n_parameters, sizeof *symbols);
+    if (!symbols) return clsi_no_memory(error);
+    clsi_stepper *plain = e->base.sp;
+    clsi_parameter_nodes(e, e->s, symbols);
+    cls_status status = clsi_stepper_create_settable(e->s, &plain->options, e->n_parameters,
+                                                     symbols, &e->base.sp, error);
+    free(symbols);
+    clsi_stepper_free(&plain);
+    e->sp = e->base.sp;
+    return status;
 }
 
 static cls_status begin(clsi_export *e, cls_error *error) {
     e->start = clsi_calloc(e->n_state, sizeof *e->start);
     if (!e->start) return clsi_no_memory(error);
-    if (!e->options.start) return cls_system_start(e->s, NULL, e->start, error);
+    cls_status status = cls_system_start(e->s, NULL, e->start, e->options.start ? NULL : error);
+    if (!e->options.start) return status;
+    e->native_start =
+        status != CLS_OK || memcmp(e->start, e->options.start, e->n_state * sizeof *e->start) != 0;
     memcpy(e->start, e->options.start, e->n_state * sizeof *e->start);
     return CLS_OK;
 }
@@ -157,18 +180,34 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     cls_status status = name_all(e, error);
     if (status == CLS_OK) status = compile(e, error);
     if (status == CLS_OK) status = begin(e, error);
-    if (status == CLS_OK) status = clsi_export_rates(e, error);
     if (status == CLS_OK) status = try_it(e, error);
-    if (status == CLS_OK)
+    if (status == CLS_OK) status = clsi_export_parameters(e, error);
+    if (status == CLS_OK) status = compile_settable(e, error);
+    if (status == CLS_OK) status = clsi_export_rates(e, &e->base, error);
+    if (status == CLS_OK && e->open.sp) status = clsi_export_rates(e, &e->open, error);
+    int agree = status != CLS_OK || clsi_export_fields_agree(e);
+    if (status == CLS_OK && agree)
         *out = e;
     else
         clsi_export_free(&e);
-    return status;
+    if (agree) return status;
+    cls_export_options fixed = options ? *options : cls_export_defaults();
+    fixed.parameters = "none";
+    return clsi_export_create(s, model, &fixed, out, error);
 }
 
 static void free_labels(size_t n, clsi_label *labels) {
     for (size_t k = 0; labels && k < n; k++) free(labels[k].ident);
     free(labels);
+}
+
+static void free_variant(clsi_variant *v) {
+    clsi_stepper_free(&v->sp);
+    cls_program_free(&v->rate);
+    cls_program_free(&v->slope);
+    cls_program_free(&v->row);
+    cls_program_free(&v->row_slope);
+    cls_program_free(&v->step_slope);
 }
 
 void clsi_export_free(clsi_export **export) {
@@ -177,10 +216,11 @@ void clsi_export_free(clsi_export **export) {
     free_labels(e->n_state, e->states);
     free_labels(e->n_columns, e->columns);
     free_labels(e->n_inputs, e->inputs);
-    clsi_stepper_free(&e->sp);
-    cls_program_free(&e->rate);
-    cls_program_free(&e->slope);
-    cls_program_free(&e->row_slope);
+    free_labels(e->n_parameters, e->parameters);
+    free_variant(&e->base);
+    free_variant(&e->open);
+    cls_system_free(&e->open_system);
+    free(e->parameter_value);
     free(e->row_needs);
     free(e->rate_needs);
     free(e->start);
@@ -193,6 +233,8 @@ void clsi_export_free(clsi_export **export) {
 cls_status cls_export(const char *target, const cls_system *s, const cls_model *model,
                       const cls_export_options *options, const char *path, cls_export_info *info,
                       cls_error *error) {
+    NEED(error, target);
+    NEED(error, path);
     const clsi_target *to = NULL;
     cls_export_info own;
     for (size_t k = 0; k < n_targets; k++)

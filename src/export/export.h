@@ -13,21 +13,34 @@ typedef struct clsi_label {
     char *ident;
 } clsi_label;
 
+/* One writing of the step: with the parameters' values in it, or with symbols (parameters.c). All
+ * programs have the parameters that may change as inputs, those of `base` do not use them. */
+typedef struct clsi_variant {
+    const cls_system *s;
+    clsi_stepper *sp;
+    cls_program *rate, *slope, *row, *row_slope, *step_slope;
+} clsi_variant;
+
 /* The counts behind the arrays of the exported struct. */
 typedef struct clsi_export {
     const cls_system *s;
     const cls_model *model;
     cls_export_options options;
-    clsi_stepper *sp;
+    clsi_variant base, open; /* open.sp is NULL where no parameter may change */
+    cls_system *open_system;
+    clsi_stepper *sp; /* that of base, borrowed */
+    size_t n_parameters;
+    clsi_label *parameters;  /* (n_parameters) those that may change */
+    double *parameter_value; /* (n_parameters) */
     char prefix[64], upper[72];
     const char *source;
     size_t n_state, n_columns;
     clsi_label *states, *columns; /* (n_state), (n_columns) */
     size_t n_inputs;
-    clsi_label *inputs; /* (n_inputs) in the order of the system's */
-    double *start;      /* (n_state) */
-    int identity;       /* the state is y = (q, p, S) itself (rates.c) */
-    cls_program *rate, *slope, *row_slope;
+    clsi_label *inputs;          /* (n_inputs) in the order of the system's */
+    double *start;               /* (n_state) */
+    int native_start;            /* it is another one than the system's own */
+    int identity;                /* the state is y = (q, p, S) itself (rates.c) */
     unsigned char *rate_needs;   /* (n_state, nz) does the rate depend on the state? */
     unsigned char *row_needs;    /* (n_columns, nz) does the column depend on the state? */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
@@ -43,7 +56,20 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
 void clsi_export_free(clsi_export **e);
 
 /* ---- rates.c ---- */
-cls_status clsi_export_rates(clsi_export *e, cls_error *error);
+cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error);
+
+/* ---- names of what a start may give (names.c) ---- */
+
+/* The other side of variable k of the state: p for v, S for T; NULL for positions. */
+const char *clsi_dual_name(const clsi_export *e, size_t k);
+/* What the default start gives for it: itself where `native`, else as the file says. */
+const char *clsi_start_name(const clsi_export *e, size_t k, int native);
+double clsi_start_value(const clsi_export *e, size_t k);
+
+/* ---- parameters.c ---- */
+cls_status clsi_export_parameters(clsi_export *e, cls_error *error);
+/* The nodes of the parameters that may change, in a system's graph (n_parameters). */
+void clsi_parameter_nodes(const clsi_export *e, const cls_system *s, cls_node *nodes);
 
 /* ---- names.c ---- */
 
@@ -52,6 +78,8 @@ cls_status clsi_export_rates(clsi_export *e, cls_error *error);
 char *clsi_identifier(const char *name, size_t n, const clsi_label *others);
 /* The prefix that a user may give: letters, digits, _, beginning with a letter. */
 cls_status clsi_check_prefix(const char *prefix, cls_error *error);
+/* Is it a name that exported functions have inside? */
+int clsi_is_local(const char *word);
 
 /* ---- files.c: several files that appear together or not at all ---- */
 
@@ -73,6 +101,9 @@ clsi_text *clsi_output_add(clsi_outputs *o, const char *name);
 cls_status clsi_outputs_write(const clsi_outputs *o, const char *directory, cls_export_info *info,
                               cls_error *error);
 void clsi_outputs_clear(clsi_outputs *o);
+/* ---- archive.c: the same as one zip archive, whose names may have folders ---- */
+cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls_export_info *info,
+                                cls_error *error);
 
 /* ---- c.c ---- */
 
@@ -85,6 +116,8 @@ double clsi_state_limit(const clsi_export *e, size_t k, int high);
 cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error);
 void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
 cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
+/* Weights are written once for both variants: do these number their networks alike? */
+int clsi_export_fields_agree(const clsi_export *e);
 /* Counts what the header needs: to be called first. */
 cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error);
 /* ---- host.c: what newton.inc and step.inc ask for, as macros ---- */

@@ -1,22 +1,11 @@
-/* The target `fmu`: FMI 2.0 or 3.0, model exchange and co-simulation in one file, with sources and a
- * binary for this platform (by the C compiler `cc`, or the one in $CC; without one the FMU has its
- * sources only). The archive is written by libzip under a temporary name and takes its own at the
- * end; the same export gives the same bytes of everything but the binary. */
+/* The target `fmu`: FMI 2.0 or 3.0, model exchange and co-simulation in one file, with sources and
+ * binaries (platforms.c; without a compiler the FMU has its sources only). The same export gives
+ * the same bytes of everything but the binaries. */
 #include "export/fmu.h"
 #include "expr/program.h"
-#include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#ifdef CLSI_HAVE_ZIP
-#include <zip.h>
-#endif
-
-extern char **environ;
 
 /* ---- variables ---- */
 
@@ -109,6 +98,21 @@ static void add_outputs(clsi_fmu *f) {
     f->n++;
 }
 
+static void add_parameters(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    for (size_t k = 0; k < e->n_parameters; k++) {
+        clsi_fmu_variable *v = &f->variables[f->n++];
+        *v = (clsi_fmu_variable){.name = e->parameters[k].name,
+                                 .unit = e->parameters[k].unit,
+                                 .causality = "parameter",
+                                 .variability = "tunable",
+                                 .initial = "exact",
+                                 .has_start = 1,
+                                 .start = e->parameter_value[k]};
+        describe(v, "parameter %s", v->name);
+    }
+}
+
 /* Inputs that have no formula. */
 static void add_inputs(clsi_fmu *f) {
     const clsi_export *e = f->e;
@@ -127,7 +131,7 @@ static void add_inputs(clsi_fmu *f) {
 
 static cls_status create(clsi_fmu *f, cls_error *error) {
     const clsi_export *e = f->e;
-    size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs;
+    size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs + e->n_parameters;
     f->width = e->n_state + e->sp->nu;
     f->input = clsi_calloc(e->n_inputs, sizeof *f->input);
     f->variables = clsi_calloc(room, sizeof *f->variables);
@@ -143,6 +147,7 @@ static cls_status create(clsi_fmu *f, cls_error *error) {
     add_states(f);
     if (!add_derivatives(f)) return clsi_no_memory(error);
     add_outputs(f);
+    add_parameters(f);
     add_inputs(f);
     return CLS_OK;
 }
@@ -175,8 +180,8 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
     clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
                      e->prefix, f->version, cls_version());
     clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
-    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_PARAMETERS = 0, %s_FREE_INPUTS = %zu };\n",
-                     e->upper, f->n_outputs, e->upper, e->upper, f->n_inputs);
+    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_FREE_INPUTS = %zu };\n", e->upper,
+                     f->n_outputs, e->upper, f->n_inputs);
     clsi_text_printf(out, "static const int %s_free_inputs[] = {", e->prefix);
     for (size_t k = 0; k < f->n_inputs; k++) clsi_text_printf(out, "%zu, ", f->input[k]);
     clsi_text_append(out, "0};\n");
@@ -195,146 +200,9 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
         clsi_append_string(out, f->variables[k].name);
     }
     clsi_text_append(out, "};\n\n");
-    clsi_append_template(
-        out, e,
-        "static double $_parameter(const $ *m, int k) {\n    (void)m, (void)k;\n    return "
-        "0;\n}\n\n"
-        "static $_status $_set_parameter($ *m, int k, double x) {\n    (void)m, (void)k, (void)x;\n"
-        "    return $$_BAD_INPUT;\n}\n\n");
     clsi_append_template(out, e, clsi_export_fmu_text);
     clsi_append_template(out, e, f->version == 3 ? clsi_export_fmi3_text : clsi_export_fmi2_text);
 }
-
-/* ---- the binary ---- */
-
-/* "" when there is no name for this machine. */
-static void platform_name(int version, char out[64]) {
-    struct utsname u;
-    out[0] = 0;
-    if (uname(&u) != 0 || strcmp(u.sysname, "Linux") != 0) return;
-    if (version == 2 && !strcmp(u.machine, "x86_64"))
-        snprintf(out, 64, "linux64");
-    else
-        snprintf(out, 64, "%.40s-linux", u.machine);
-}
-
-static int run_compiler(const char *directory, const char *prefix, int version) {
-    char source[160], wrapper[160], library[160];
-    const char *cc = getenv("CC");
-    snprintf(source, sizeof source, "%s/%s.c", directory, prefix);
-    snprintf(wrapper, sizeof wrapper, "%s/fmi%d.c", directory, version);
-    snprintf(library, sizeof library, "%s/%s.so", directory, prefix);
-    const char *arguments[] = {cc && *cc ? cc : "cc",
-                               "-std=c99",
-                               "-O2",
-                               "-fPIC",
-                               "-shared",
-                               "-s",
-                               "-ffp-contract=off",
-                               "-fno-math-errno",
-                               "-fvisibility=hidden",
-                               "-DCLSI_OLD_GLIBC",
-                               "-o",
-                               library,
-                               source,
-                               wrapper,
-                               "-lm",
-                               NULL};
-    pid_t child;
-    int status = -1;
-    if (posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ) != 0)
-        return 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return 0;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void remove_all(const clsi_outputs *files, const char *directory, const char *library) {
-    char path[256];
-    for (size_t k = 0; k < files->n; k++) {
-        snprintf(path, sizeof path, "%s/%s", directory, files->list[k].name);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/%s", directory, library);
-    unlink(path);
-    rmdir(directory);
-}
-
-/* The sources compiled in a directory of their own; *data stays NULL where that fails. */
-static cls_status build_binary(const clsi_fmu *f, const clsi_outputs *sources, char **data,
-                               size_t *length, cls_error *error) {
-    char directory[] = "/tmp/clausius-fmu-XXXXXX", library[96], path[160];
-    cls_export_info ignored = {0};
-    *data = NULL;
-    if (!mkdtemp(directory)) return CLS_OK;
-    snprintf(library, sizeof library, "%s.so", f->e->prefix);
-    snprintf(path, sizeof path, "%s/%s", directory, library);
-    cls_status status = clsi_outputs_write(sources, directory, &ignored, error);
-    if (status == CLS_OK && run_compiler(directory, f->e->prefix, f->version))
-        status = clsi_read_file(path, (size_t)1 << 30, data, length, error);
-    remove_all(sources, directory, library);
-    return status;
-}
-
-/* ---- the archive ---- */
-
-#ifdef CLSI_HAVE_ZIP
-static int add_file(zip_t *archive, const char *folder, const char *name, const void *data,
-                    size_t length) {
-    char path[256];
-    snprintf(path, sizeof path, "%s%s", folder, name);
-    zip_source_t *source = zip_source_buffer(archive, data, length, 0);
-    if (!source) return 0;
-    zip_int64_t at = zip_file_add(archive, path, source, ZIP_FL_ENC_UTF_8);
-    if (at < 0) {
-        zip_source_free(source);
-        return 0;
-    }
-    return zip_file_set_mtime(archive, (zip_uint64_t)at, 315532800, 0) == 0; /* 1980 */
-}
-
-static cls_status write_archive(const clsi_outputs *files, const char *folder, const char *binary,
-                                size_t length, const char *path, cls_export_info *info,
-                                cls_error *error) {
-    int code = 0;
-    zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
-    if (!archive) {
-        zip_error_t why;
-        zip_error_init_with_code(&why, code);
-        cls_status status =
-            clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, zip_error_strerror(&why));
-        zip_error_fini(&why);
-        return status;
-    }
-    int good = 1;
-    for (size_t k = 0; k < files->n; k++) {
-        const clsi_output *one = &files->list[k];
-        good = good && add_file(archive, "", one->name, one->text.data, one->text.length);
-        info->files++;
-        info->bytes += one->text.length;
-    }
-    if (binary) {
-        good = good && add_file(archive, "", folder, binary, length);
-        info->files++;
-        info->bytes += length;
-    }
-    if (good && zip_close(archive) == 0) return CLS_OK;
-    clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", path,
-              zip_strerror(archive));
-    zip_discard(archive);
-    return CLS_IO;
-}
-
-#else
-static cls_status write_archive(const clsi_outputs *files, const char *folder, const char *binary,
-                                size_t length, const char *path, cls_export_info *info,
-                                cls_error *error) {
-    (void)files, (void)folder, (void)binary, (void)length, (void)info;
-    return clsi_fail(error, CLS_USAGE,
-                     "%s: this build has no libzip, which writes FMUs; export c writes sources",
-                     path);
-}
-#endif
 
 /* ---- together ---- */
 
@@ -368,10 +236,7 @@ static cls_status make_sources(clsi_fmu *f, clsi_outputs *sources, cls_error *er
 
 static cls_status assemble(clsi_fmu *f, const char *path, cls_export_info *info, cls_error *error) {
     clsi_outputs sources = {0}, all = {0};
-    char *binary = NULL, platform[64], folder[160];
-    size_t length = 0;
     cls_status status = make_sources(f, &sources, error);
-    if (status == CLS_OK) status = build_binary(f, &sources, &binary, &length, error);
     if (status == CLS_OK) {
         clsi_fmu_describe(f, clsi_output_add(&all, "modelDescription.xml"));
         copy_into(&all, "sources/", &sources);
@@ -379,16 +244,11 @@ static cls_status assemble(clsi_fmu *f, const char *path, cls_export_info *info,
             clsi_fmu_build_description(f, clsi_output_add(&all, "sources/buildDescription.xml"));
         status = clsi_export_readme(f->e, clsi_output_add(&all, "documentation/README.md"), error);
     }
+    if (status == CLS_OK) status = clsi_fmu_binaries(f, &sources, &all, &info->binaries, error);
     int failed = all.failed || sources.failed;
     for (size_t k = 0; k < all.n; k++) failed |= all.list[k].text.failed;
     if (status == CLS_OK && failed) status = clsi_no_memory(error);
-    platform_name(f->version, platform);
-    snprintf(folder, sizeof folder, "binaries/%s/%s.so", platform, f->e->prefix);
-    info->binaries = binary && platform[0];
-    if (status == CLS_OK)
-        status =
-            write_archive(&all, folder, platform[0] ? binary : NULL, length, path, info, error);
-    free(binary);
+    if (status == CLS_OK) status = clsi_outputs_archive(&all, path, info, error);
     clsi_outputs_clear(&sources);
     clsi_outputs_clear(&all);
     return status;

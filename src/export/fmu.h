@@ -26,6 +26,9 @@ typedef struct clsi_fmu {
     unsigned char *depends;  /* (n, width): on states, then on inputs of the system */
 } clsi_fmu;
 
+/* Adds the binaries that can be made to `out`; counts them. */
+cls_status clsi_fmu_binaries(const clsi_fmu *f, const clsi_outputs *sources, clsi_outputs *out,
+                             int *count, cls_error *error);
 void clsi_fmu_describe(const clsi_fmu *f, clsi_text *out);
 void clsi_fmu_build_description(const clsi_fmu *f, clsi_text *out);
 

@@ -25,7 +25,11 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_MEASURED", "nw", sp->n_unknowns - sp->n_lifted);
     define(out, "CLSI_STATES", "nw", sp->nz);
     define(out, "CLSI_BASE", "nw", sp->n_base);
-    define(out, "CLSI_POSITIVE", "nw", sp->n_positive);
+    if (e->open.sp) /* a temperature that is a parameter is a positive quantity more */
+        clsi_text_printf(out, "#define CLSI_POSITIVE(nw) ((nw)->changed ? %zu : %zu)\n",
+                         e->open.sp->n_positive, sp->n_positive);
+    else
+        define(out, "CLSI_POSITIVE", "nw", sp->n_positive);
     define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
     define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
@@ -40,6 +44,11 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);
     define(out, "CLSI_RECEIVERS", "sim", (size_t)(sp->s->has_work != 0) + (sp->s->has_heat != 0));
     define(out, "CLSI_INPUTS", "sim", sp->nu);
+    size_t k = sp->n_unknowns, some = k ? k : 1;
+    clsi_text_printf(out, "enum { CLSI_STEP_SLOPES = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
+                     (k + sp->nz) * (k + sp->nz), some);
+    define(out, "CLSI_PARAMETERS", "sim", e->n_parameters);
+    define(out, "CLSI_FIRST_PARAMETER", "sim", sp->first_free);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);
     define(out, "CLSI_STAGES_OF", "sim", sp->scheme->n_composition);
     define(out, "CLSI_OWED", "sim", sp->n_owed);
@@ -83,28 +92,32 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
 
 static void append_runs(clsi_text *out, const clsi_export *e) {
     if (e->sp->guard)
-        clsi_text_append(out,
-                         "\n#define CLSI_RUN_GUARD(nw) \\\n"
-                         "    (clsi_guard_first((nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-                         "     clsi_guard_rest((nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
-                         "#define CLSI_RUN_EARLY(nw) \\\n"
-                         "    (clsi_guard_early((nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-                         "     clsi_residual_early((nw)->in, (nw)->keep, (nw)->out))\n");
+        clsi_text_append(
+            out,
+            "\n#define CLSI_RUN_GUARD(nw) \\\n"
+            "    (clsi_guard_first((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
+            "     clsi_guard_rest((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
+            "#define CLSI_RUN_EARLY(nw) \\\n"
+            "    (clsi_guard_early((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
+            "     clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out))\n");
     else
-        clsi_text_append(out, "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
-                              "#define CLSI_RUN_EARLY(nw) "
-                              "clsi_residual_early((nw)->in, (nw)->keep, (nw)->out)\n");
-    clsi_text_append(
-        out,
-        "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) clsi_residual_first((nw)->in, (nw)->keep, to)\n"
-        "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_residual_rest((nw)->in, (nw)->keep, to)\n"
-        "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
-        "#define CLSI_RUN_NEXT(sim) clsi_next((sim)->newton.in, (sim)->next_out)\n"
-        "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
-        "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
-        "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
-        "#define CLSI_RUN_SCALE(sim) clsi_run_scale(sim)\n"
-        "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
+        clsi_text_append(out,
+                         "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
+                         "#define CLSI_RUN_EARLY(nw) "
+                         "clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out)\n");
+    clsi_text_append(out,
+                     "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) "
+                     "clsi_residual_first((nw)->changed, (nw)->in, (nw)->keep, to)\n"
+                     "#define CLSI_RUN_RESIDUAL_REST(nw, to) "
+                     "clsi_residual_rest((nw)->changed, (nw)->in, (nw)->keep, to)\n"
+                     "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
+                     "#define CLSI_RUN_NEXT(sim) "
+                     "clsi_next((sim)->newton.changed, (sim)->newton.in, (sim)->next_out)\n"
+                     "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
+                     "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
+                     "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
+                     "#define CLSI_RUN_SCALE(sim, to) clsi_run_scale(sim, to)\n"
+                     "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
 }
 
 /* Directions and attitudes of bodies, and programs over (z, received, t, u). */
@@ -124,7 +137,10 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    for (int k = 0; k < CLSI_RECEIVERS(sim); k++)\n"
         "        sum += sim->state[CLSI_STATES(&sim->newton) + k];\n"
         "    return sum;\n}\n"
-        "\n/* z, what was received, t, inputs: what programs about one state "
+        "\nstatic void clsi_put_parameters(const cls_simulator *sim, double *in) {\n"
+        "    for (int k = 0; k < CLSI_PARAMETERS(sim); k++) in[k] = sim->parameter[k];\n"
+        "}\n"
+        "\n/* z, what was received, t, inputs, parameters: what programs about one state "
         "read. */\n"
         "static void clsi_place(const cls_simulator *sim, double *in) {\n"
         "    int nz = CLSI_STATES(&sim->newton);\n"
@@ -132,6 +148,8 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    in[nz] = clsi_received(sim);\n"
         "    in[nz + 1] = CLSI_TIME(sim);\n"
         "    for (int k = 0; k < CLSI_INPUTS(sim); k++) in[nz + 2 + k] = sim->input[k];\n"
+        "    double *last = in + nz + 2 + CLSI_INPUTS(sim);\n"
+        "    clsi_put_parameters(sim, last);\n"
         "}\n"
         "\n/* Inputs are held over a step. */\n"
         "static void clsi_set_inputs(cls_simulator *sim) {\n"
@@ -145,18 +163,16 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    double outside = CLSI_HAS_HEAT(sim) ? sim->state[CLSI_STATE_COUNT("
         "sim) - 1] : 0;\n"
         "    double received = clsi_received(sim);\n"
-        "    clsi_place(sim, in);\n    clsi_monitor(in, out);\n"
+        "    clsi_place(sim, in);\n    clsi_monitor(sim->newton.changed, in, out);\n"
         "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
         "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
         "    sim->energy_scale = fmax(sim->energy_scale, fabs(received));\n}\n\n"
-        "static double clsi_run_scale(cls_simulator *sim) {\n"
-        "    double scale[1];\n"
+        "static void clsi_run_scale(cls_simulator *sim, double *out) {\n"
         "    clsi_place(sim, sim->row_in);\n"
-        "    clsi_scale(sim->row_in, scale);\n"
-        "    return scale[0];\n}\n\n"
+        "    clsi_scale(sim->newton.changed, sim->row_in, out);\n}\n\n"
         "static void clsi_run_guess(cls_simulator *sim) {\n"
         "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
-        "    clsi_guess(sim->newton.in, u);\n}\n");
+        "    clsi_guess(sim->newton.changed, sim->newton.in, u);\n}\n");
 }
 
 void clsi_append_host(clsi_text *out, const clsi_export *e) {
@@ -171,9 +187,13 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
                      "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
                      "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
                      "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n"
-                     "    CLSI_MONITOR_INVARIANTS = %d\n};\n\n",
+                     "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
+                     "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
+                     "    CLSI_SCALE_POWER = %d,\n    CLSI_SCALES = %d\n};\n\n",
                      CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY,
-                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS);
+                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY,
+                     CLSI_SCALE_ENERGY_SLOPES, CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_POWER,
+                     CLSI_SCALES);
     append_sizes(out, e);
     append_tables(out, e);
     append_runs(out, e);

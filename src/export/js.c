@@ -63,7 +63,14 @@ static void append_info(clsi_text *out, const clsi_export *e) {
         append_label(out, &e->columns[k]);
         clsi_text_append(out, " }");
     }
-    clsi_text_append(out, "],\n  parameters: [],\n  inputs: [");
+    clsi_text_append(out, "],\n  parameters: [");
+    for (size_t k = 0; k < e->n_parameters; k++) {
+        clsi_text_append(out, k ? ", " : "");
+        append_label(out, &e->parameters[k]);
+        append_value(out, "value", e->parameter_value[k]);
+        clsi_text_append(out, " }");
+    }
+    clsi_text_append(out, "],\n  inputs: [");
     for (size_t k = 0, n = 0; k < e->n_inputs; k++) {
         if (cls_system_input_is_given(e->s, k)) continue;
         clsi_text_append(out, n++ ? ", " : "");
@@ -80,14 +87,16 @@ static const char class_text[] =
     "export class Model {\n"
     "  constructor() { this.m = new model(); model_defaults(this.m); }\n"
     "  start(values = {}, time = 0) {\n"
-    "    const state = Float64Array.from(info.states, s => s.start);\n"
+    "    const columns = [], given = [];\n"
     "    for (const [name, value] of Object.entries(values)) {\n"
-    "      const k = info.states.findIndex(s => s.name === name);\n"
-    "      if (k < 0) return `no state is called ${name}; there are `\n"
-    "        + info.states.map(s => s.name).join(', ');\n"
-    "      state[k] = value;\n"
+    "      const k = info.columns.findIndex(c => c.name === name);\n"
+    "      if (k < 0 || clsi_column_gives[k] < 0)\n"
+    "        return `no state is called ${name}; there are ` + info.columns.filter((c, k) =>\n"
+    "          clsi_column_gives[k] >= 0).map(c => c.name).join(', ');\n"
+    "      columns.push(k); given.push(Number(value));\n"
     "    }\n"
-    "    const kept = structuredClone(this.m.state), status = model_start(this.m, time, state);\n"
+    "    const kept = structuredClone(this.m.state);\n"
+    "    const status = model_start_at(this.m, time, given.length, columns, given);\n"
     "    if (status) this.m.state.set(kept);\n"
     "    return status ? model_reason(status) : '';\n"
     "  }\n"
@@ -97,7 +106,14 @@ static const char class_text[] =
     "  }\n"
     "  set(values = {}) {\n"
     "    for (const name of Object.keys(values))\n"
-    "      if (!info.inputs.some(u => u.name === name)) return `no input is called ${name}`;\n"
+    "      if (!info.inputs.some(u => u.name === name) && !info.parameters.some(p => p.name === "
+    "name))\n"
+    "        return `no input and no parameter that may change is called ${name}`;\n"
+    "    for (const [k, p] of info.parameters.entries())\n"
+    "      if (p.name in values) {\n"
+    "        const status = model_set_parameter(this.m, k, values[p.name]);\n"
+    "        if (status) return `${p.name}: ${model_reason(status)}`;\n"
+    "      }\n"
     "    for (const u of info.inputs)\n"
     "      if (u.name in values) {\n"
     "        const status = model_set_input(this.m, u.index, values[u.name]);\n"

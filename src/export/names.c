@@ -2,6 +2,7 @@
  * a _ at its end, and two that would be the same get numbers. The header keeps the map. */
 #include "export/export.h"
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +53,57 @@ char *clsi_identifier(const char *name, size_t n, const clsi_label *others) {
     }
 }
 
+/* Names that the exported functions have inside: a type of this name would be hidden there. */
+static const char *const local[] = {
+    "time",  "state", "row",    "rate",   "slope",  "value", "values",  "columns", "status",
+    "steps", "sim",   "newton", "status", "in",     "out",   "keep",    "changed", "column",
+    "slot",  "want",  "guess",  "last",   "before", "from",  "given",   "unknown", "fraction",
+    "next",  "now",   "worst",  "scale",  "sum",    "pivot", "trouble", "retried", "single",
+    "point", "own",   "shape",  "pass",   "beta",   "size",  "first",   "second",  "function"};
+
+int clsi_is_local(const char *word) {
+    for (size_t k = 0; k < sizeof local / sizeof *local; k++)
+        if (!strcmp(word, local[k])) return 1;
+    return strlen(word) < 2;
+}
+
 cls_status clsi_check_prefix(const char *prefix, cls_error *error) {
     size_t n = strspn(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (isalpha((unsigned char)prefix[0]) && !prefix[n] && n < 48 && !is_taken(prefix) &&
-        strncmp(prefix, "clsi_", 5) != 0)
+        !clsi_is_local(prefix) && strncmp(prefix, "clsi_", 5) != 0)
         return CLS_OK;
     return clsi_fail(error, CLS_USAGE,
-                     "--prefix %.60s: a prefix is a letter, then letters, digits and _, at most 47 "
-                     "of them, and no word of C",
+                     "--prefix %.60s: a prefix is a letter, then letters, digits and _, 2 to 47 of "
+                     "them, and no word of C or of the exported functions",
                      prefix);
+}
+
+/* Slots of a start: q, v, p, S, T. */
+static size_t slot_of(const cls_system *s, size_t k, int dual) {
+    int phase = s->form->kind == CLSI_FORM_PHASE, thermal = s->form->kind == CLSI_FORM_THERMAL;
+    size_t nq = s->nq, n = s->n;
+    if (k < nq) return k;
+    if (k < nq + n) return k + (phase != dual ? n : 0);
+    return k + n + (thermal != dual ? s->m : 0);
+}
+
+const char *clsi_dual_name(const clsi_export *e, size_t k) {
+    const cls_system *s = e->s;
+    if (k < s->nq || s->ode) return NULL;
+    const cls_node *list = k < s->nq + s->n ? (s->form->kind == CLSI_FORM_PHASE ? s->v : s->p)
+                                            : (s->form->kind == CLSI_FORM_THERMAL ? s->S : s->T);
+    return cls_node_name(s->g, list[k - s->nq - (k < s->nq + s->n ? 0 : s->n)]);
+}
+
+static int gives_dual(const clsi_export *e, size_t k) {
+    return k >= e->s->nq && isnan(e->s->start[slot_of(e->s, k, 0)]) &&
+           !isnan(e->s->start[slot_of(e->s, k, 1)]);
+}
+
+const char *clsi_start_name(const clsi_export *e, size_t k, int native) {
+    return native || !gives_dual(e, k) ? e->states[k].name : clsi_dual_name(e, k);
+}
+
+double clsi_start_value(const clsi_export *e, size_t k) {
+    return e->native_start || !gives_dual(e, k) ? e->start[k] : e->s->start[slot_of(e->s, k, 1)];
 }

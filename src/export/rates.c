@@ -4,7 +4,7 @@
  * In y = (q, p, S) the motion is y' = rate(z, t). Where the state is not y itself (velocities,
  * temperatures), M z' = y' with M = dy/dz, and differentiating M(z) z' = y'(z) gives
  * dz'/dz = -M^-1 d(M z' - y')/dz at fixed z'. Accounts (work, heat) have rates and are in no
- * formula. */
+ * formula. Parameters that may change are the last inputs. */
 #include "expr/program.h"
 #include "export/export.h"
 #include "scheme/scheme.h"
@@ -36,14 +36,16 @@ static void find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate
         }
 }
 
-/* y' (nz), rates of accounts, M (nz, nz) unless it is 1; then slopes: d(M dot - y')/d(z, u) (nz, nz + nu),
- * d(accounts)/dz (n, nz) over z, t, dot. */
-static cls_status compile_rates(clsi_export *e, clsi_step *st, cls_node *room, cls_error *error) {
+/* y' (nz), rates of accounts, M (nz, nz) unless it is 1; then slopes: d(M dot - y')/d(z, u) (nz, nz
+ * + nu), d(accounts)/dz (n, nz) over z, t, u, dot. */
+static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, cls_node *room,
+                                cls_error *error) {
     cls_graph *g = st->g;
     size_t nz = st->nz, nq = st->nq, n = st->n, m = st->m, accounts = e->n_state - nz;
-    size_t nu = e->sp->nu;
-    cls_node *y = room, *in = y + nz, *rate = in + 2 * nz + 1 + nu, *M = rate + nz + accounts;
-    cls_node *defect = M + nz * nz, *by = defect + nz + accounts, *slope = by + nz + nu;
+    size_t nu = e->sp->nu, np = e->n_parameters;
+    cls_node *y = room, *in = y + nz, *rate = in + 2 * nz + 1 + nu + np;
+    cls_node *M = rate + nz + accounts, *defect = M + nz * nz, *by = defect + nz + accounts;
+    cls_node *slope = by + nz + nu;
     clsi_point *pt = clsi_point_start(st);
     memcpy(y, pt->q, nq * sizeof *y);
     memcpy(y + nq, pt->p, n * sizeof *y);
@@ -51,13 +53,14 @@ static cls_status compile_rates(clsi_export *e, clsi_step *st, cls_node *room, c
     memcpy(rate, pt->rate_q, nq * sizeof *y);
     memcpy(rate + nq, pt->rate_p, n * sizeof *y);
     memcpy(rate + nq + n, pt->rate_S, m * sizeof *y);
-    for (size_t k = 0; k < accounts; k++) rate[nz + k] = pt->account[clsi_account_at(e->s, k)];
+    for (size_t k = 0; k < accounts; k++) rate[nz + k] = pt->account[clsi_account_at(v->s, k)];
     memcpy(in, st->z0, nz * sizeof *y);
     in[nz] = st->t;
     for (size_t k = 0; k < nu; k++) in[nz + 1 + k] = st->u0[k];
-    cls_node *dot = in + nz + 1 + nu;
+    clsi_parameter_nodes(e, v->s, in + nz + 1 + nu);
     memcpy(by, st->z0, nz * sizeof *by);
     for (size_t k = 0; k < nu; k++) by[nz + k] = st->u0[k];
+    cls_node *dot = in + nz + 1 + nu + np;
     for (size_t k = 0; k < nz; k++) dot[k] = cls_fresh_symbol(g, "dot'");
     cls_status status = cls_jacobian(g, nz, y, nz, st->z0, M);
     for (size_t i = 0; i < nz && status == CLS_OK; i++) {
@@ -69,70 +72,123 @@ static cls_status compile_rates(clsi_export *e, clsi_step *st, cls_node *room, c
     if (status == CLS_OK) status = cls_jacobian(g, nz + accounts, defect, nz + nu, by, slope);
     if (status != CLS_OK) return cls_graph_status(g, error);
     size_t count = nz + accounts + (e->identity ? 0 : nz * nz);
-    status = cls_program_create(g, nz + 1 + nu, in, count, rate, &e->rate, error);
+    status = cls_program_create(g, nz + 1 + nu + np, in, count, rate, &v->rate, error);
     find_needs(e, st, rate, M, by);
     if (status == CLS_OK)
-        status = cls_program_create(g, 2 * nz + 1 + nu, in, (nz + accounts) * (nz + nu), slope,
-                                    &e->slope, error);
+        status = cls_program_create(g, 2 * nz + 1 + nu + np, in, (nz + accounts) * (nz + nu), slope,
+                                    &v->slope, error);
     return status;
 }
 
-/* The node of output k of the row program; CLS_NO_NODE for one that is an account itself. */
-static cls_node row_node(const clsi_export *e, size_t k) {
-    const cls_program *p = clsi_system_row_program(e->s);
-    size_t reg = p->outputs[k], base = p->n_constants + p->n_inputs;
-    if (reg < p->n_constants) return cls_constant(e->s->g, p->constants[reg]);
-    if (reg >= base) return p->node[reg - base];
-    size_t input = reg - p->n_constants;
-    if (input == 0) return e->s->t;
-    if (input > e->n_state) return e->s->u[input - 1 - e->n_state];
-    return input <= e->sp->nz ? e->s->form->z[input - 1] : CLS_NO_NODE;
+/* What a column is, over z, t, u and `accounts`. */
+static cls_node column_node(const clsi_export *e, const clsi_variant *v, size_t k,
+                            const cls_node *accounts) {
+    const cls_system *s = v->s;
+    size_t n = clsi_account_count(s);
+    const char *name = e->columns[k].name;
+    if (k == 0) return s->t;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name, clsi_account_name(clsi_account_at(s, i)))) return accounts[i];
+    for (size_t i = 0; i < s->nu; i++)
+        if (!strcmp(name, s->input[i].name))
+            return s->input_formula[i] == CLS_NO_NODE ? s->u[i] : s->input_formula[i];
+    cls_node node = clsi_system_column_node(s, name);
+    if (s->has_heat && !strcmp(name, "entropy")) node = cls_add(s->g, node, accounts[n - 1]);
+    return node;
 }
 
-/* (n_columns, nz + nu) over t, z, u. */
-static cls_status compile_row(clsi_export *e, cls_error *error) {
-    cls_graph *g = e->s->g;
-    size_t nz = e->sp->nz, known = nz + e->sp->nu;
-    cls_node *nodes =
-        clsi_calloc(e->n_columns + nz + 1 + e->sp->nu + e->n_columns * known, sizeof *nodes);
+/* The row over t, z, accounts, u; its slopes (n_columns, nz + nu) over t, z, u. */
+static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error) {
+    const cls_system *s = v->s;
+    cls_graph *g = s->g;
+    size_t nz = e->sp->nz, nu = e->sp->nu, known = nz + nu, accounts = e->n_state - nz;
+    size_t np = e->n_parameters, n = e->n_columns, failed = 0;
+    cls_node *nodes = clsi_calloc(n + 1 + e->n_state + known + nu + np + n * known, sizeof *nodes);
     if (!nodes) return clsi_no_memory(error);
-    cls_node *in = nodes + e->n_columns, *slope = in + nz + 1 + e->sp->nu;
-    for (size_t k = 0; k < e->n_columns; k++) {
-        nodes[k] = row_node(e, k);
-        if (nodes[k] == CLS_NO_NODE) nodes[k] = cls_constant(g, 0);
+    cls_node *in = nodes + n, *by = in + 1 + e->n_state + nu + np, *slope = by + known;
+    in[0] = s->t;
+    memcpy(in + 1, s->form->z, nz * sizeof *in);
+    for (size_t k = 0; k < accounts; k++) in[1 + nz + k] = cls_fresh_symbol(g, "account'");
+    for (size_t k = 0; k < n; k++) {
+        nodes[k] = column_node(e, v, k, in + 1 + nz);
+        failed |= nodes[k] == CLS_NO_NODE;
     }
-    in[0] = e->s->t;
-    memcpy(in + 1, e->s->form->z, nz * sizeof *in);
-    if (e->sp->nu) memcpy(in + 1 + nz, e->s->u, e->sp->nu * sizeof *in);
-    cls_status status = cls_jacobian(g, e->n_columns, nodes, known, in + 1, slope);
-    if (status != CLS_OK)
-        cls_graph_status(g, error);
-    else
-        status = cls_program_create(g, nz + 1 + e->sp->nu, in, e->n_columns * known, slope,
-                                    &e->row_slope, error);
-    for (size_t k = 0; k < e->n_columns && status == CLS_OK; k++)
+    if (nu) memcpy(in + 1 + e->n_state, s->u, nu * sizeof *in);
+    clsi_parameter_nodes(e, s, in + 1 + e->n_state + nu);
+    memcpy(by, s->form->z, nz * sizeof *by);
+    if (nu) memcpy(by + nz, s->u, nu * sizeof *by);
+    cls_status status = failed ? CLS_MEMORY : cls_jacobian(g, n, nodes, known, by, slope);
+    if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, 1 + e->n_state + nu + np, in, n, nodes, &v->row, error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, 1 + e->n_state + nu + np, in, n * known, slope,
+                                    &v->row_slope, error);
+    for (size_t k = 0; k < n && status == CLS_OK; k++)
         for (size_t i = 0; i < known; i++)
-            e->row_needs[k * known + i] = (unsigned char)cls_depends(g, nodes[k], 1, in + 1 + i);
+            e->row_needs[k * known + i] = (unsigned char)cls_depends(g, nodes[k], 1, by + i);
     free(nodes);
     return status;
 }
 
-cls_status clsi_export_rates(clsi_export *e, cls_error *error) {
+/* With r(z0, x) = 0 for the unknowns x of a step and z1(z0, x):
+ *     dz1/dz0 = d_z z1 - d_x z1 (d_x r)^-1 d_z r,
+ * d_x r (k, k), d_z r (k, nz), d_z z1 (nz, nz), d_x z1 (nz, k), over the inputs of the step. */
+static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error) {
+    const clsi_stepper *sp = v->sp;
+    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_out = (k + nz) * (k + nz);
+    clsi_step *st;
+    cls_status status = clsi_step_create(v->s, sp->scheme, &st, error);
+    if (status != CLS_OK) return status;
+    cls_graph *g = st->g;
+    cls_node *in = clsi_calloc(sp->n_base + k + n_out, sizeof *in), *out = in + sp->n_base + k;
+    if (!in) {
+        clsi_step_free(&st);
+        return clsi_no_memory(error);
+    }
+    memcpy(in, st->z0, nz * sizeof *in);
+    in[nz] = cls_symbol(g, "received'");
+    in[nz + 1] = st->t;
+    in[nz + 2] = st->h;
+    in[nz + 3] = st->defect;
+    at = nz + 4;
+    for (size_t i = 0; i < sp->n_owed; i++) in[at++] = st->owed[i];
+    for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u0[i];
+    for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u1[i];
+    clsi_parameter_nodes(e, v->s, in + at);
+    if (k) memcpy(in + sp->n_base, st->unknown, k * sizeof *in);
+    status = cls_jacobian(g, k, st->residual, k, st->unknown, out);
+    if (status == CLS_OK) status = cls_jacobian(g, k, st->residual, nz, st->z0, out + k * k);
+    out += k * k + k * nz;
+    if (status == CLS_OK) status = cls_jacobian(g, nz, st->next, nz, st->z0, out);
+    if (status == CLS_OK) status = cls_jacobian(g, nz, st->next, k, st->unknown, out + nz * nz);
+    if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, sp->n_base + k, in, n_out, in + sp->n_base + k,
+                                    &v->step_slope, error);
+    free(in);
+    clsi_step_free(&st);
+    return status;
+}
+
+cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) {
     static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;
     cls_node *room =
-        clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) + 8, sizeof *room);
-    e->row_needs = clsi_calloc(e->n_columns * (nz + e->sp->nu), 1);
-    e->rate_needs = clsi_calloc(e->n_state * (nz + e->sp->nu), 1);
+        clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) + e->n_parameters + 8,
+                    sizeof *room);
+    if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * (nz + e->sp->nu), 1);
+    if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * (nz + e->sp->nu), 1);
     if (!room || !e->row_needs || !e->rate_needs) {
         free(room);
         return clsi_no_memory(error);
     }
-    cls_status status = clsi_step_create(e->s, &nothing, &st, error);
-    if (status == CLS_OK) status = compile_rates(e, st, room, error);
-    if (status == CLS_OK) status = compile_row(e, error);
+    cls_status status = clsi_step_create(v->s, &nothing, &st, error);
+    if (status == CLS_OK) status = compile_rates(e, v, st, room, error);
+    if (status == CLS_OK) status = compile_row(e, v, error);
+    if (status == CLS_OK) status = compile_step(e, v, error);
     clsi_step_free(&st);
     free(room);
     return status;

@@ -83,7 +83,7 @@ int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, cl
     c->place = clsi_calloc(c->slots, sizeof *c->place);
     if (!c->place) return 0;
     for (size_t i = 0; i < count; i++)
-        if (nodes[i] != CLS_NO_NODE && take(g, c, nodes[i]) < 0) goto failed;
+        if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) goto failed;
     for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
         cls_node a = c->node[k];
         size_t args = cls_node_arg_count(g, a);

@@ -12,6 +12,7 @@
  * is the gradient. Costs one pass over the nodes that V reaches. */
 #include "expr/graph.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,7 +169,8 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
 
 void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach, size_t n,
                       const cls_node *symbols, unsigned char *active) {
-    for (size_t i = 0; i < n; i++) active[symbols[i]] = 1;
+    for (size_t i = 0; i < n; i++)
+        if (symbols[i] < g->n) active[symbols[i]] = 1;
     for (size_t k = 0; k < top; k++) {
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
@@ -180,22 +182,23 @@ static cls_status graph_result(const cls_graph *g) {
     return cls_graph_status(g, NULL);
 }
 
-static cls_status out_of_memory(cls_graph *g) {
-    clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    return CLS_MEMORY;
+static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node *out) {
+    for (size_t i = 0; i < n; i++) out[i * stride] = CLS_NO_NODE;
+    return clsi_graph_no_memory(g);
 }
 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
+    NEED(NULL, g);
     clsi_cone cone;
-    if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g);
+    if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
     unsigned char *active = clsi_calloc(cone.n, 1);
     cls_node *map = clsi_calloc(cone.n, sizeof *map);
     if (!active || !map) {
         free(active);
         free(map);
         clsi_cone_free(&cone);
-        return out_of_memory(g);
+        return out_of_memory(g, count, 1, out);
     }
     clsi_cone_active(g, &cone, n, from, active);
     for (size_t k = 0; k < cone.n; k++) map[k] = cone.node[k];
@@ -212,8 +215,10 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
             args[i] = map[clsi_cone_at(&cone, clsi_arg(g, a, i)) - 1];
         map[k] = clsi_rebuild(g, a, args);
     }
-    for (size_t i = 0; i < count; i++)
-        out[i] = nodes[i] == CLS_NO_NODE ? CLS_NO_NODE : map[clsi_cone_at(&cone, nodes[i]) - 1];
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = clsi_cone_at(&cone, nodes[i]);
+        out[i] = at ? map[at - 1] : CLS_NO_NODE;
+    }
     free(active);
     free(map);
     clsi_cone_free(&cone);
@@ -250,11 +255,11 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
     if (!reach || !tangent) {
         free(reach);
         free(tangent);
-        return out_of_memory(g);
+        return out_of_memory(g, count, stride, out);
     }
     clsi_reach(g, count, nodes, reach);
     clsi_mark_active(g, size, reach, 1, &symbol, active);
-    tangent[symbol] = cls_constant(g, 1);
+    if (symbol < size) tangent[symbol] = cls_constant(g, 1);
     for (size_t k = 0; k < size; k++) {
         if (!reach[k] || !active[k] || k == symbol) continue;
         uint32_t of = shortcuts && k < shortcuts->size ? shortcuts->of[k] : 0;
@@ -265,7 +270,7 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
     cls_node zero = cls_constant(g, 0);
     for (size_t i = 0; i < count; i++) {
         cls_node a = nodes[i];
-        out[i * stride] = a == CLS_NO_NODE ? a : active[a] ? tangent[a] : zero;
+        out[i * stride] = a >= size ? CLS_NO_NODE : active[a] ? tangent[a] : zero;
     }
     free(reach);
     free(tangent);
@@ -274,7 +279,8 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
 
 cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
     clsi_cone cone;
-    if (a == CLS_NO_NODE || symbol == CLS_NO_NODE) return CLS_NO_NODE;
+    if (!g) return CLS_NO_NODE;
+    if (a >= g->n || symbol >= g->n) return CLS_NO_NODE;
     if (!clsi_cone_create(g, 1, &a, &cone)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     unsigned char *active = clsi_calloc(cone.n, 1);
     cls_node *tangent = clsi_calloc(cone.n, sizeof *tangent), result = CLS_NO_NODE;
@@ -348,18 +354,24 @@ static cls_status reverse(cls_graph *g, const clsi_cone *cone, size_t n, const c
             out[i] = at ? adjoint[at - 1] : zero;
         }
     } else {
-        out_of_memory(g);
+        (void)out_of_memory(g, n, 1, out);
     }
     free(active);
     free(adjoint);
     return graph_result(g);
 }
 
+static cls_status nothing(const cls_graph *g, size_t n, cls_node *out) {
+    for (size_t i = 0; i < n; i++) out[i] = CLS_NO_NODE;
+    return graph_result(g);
+}
+
 cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                         cls_node *out) {
+    NEED(NULL, g);
     clsi_cone cone;
-    if (a == CLS_NO_NODE) return graph_result(g);
-    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g);
+    if (a >= g->n) return nothing(g, n, out);
+    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
     cls_status status = reverse(g, &cone, n, symbols, NULL, NULL, out);
     clsi_cone_free(&cone);
     return status;
@@ -382,11 +394,12 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
+    NEED(NULL, g);
     clsi_cone cone;
-    if (a == CLS_NO_NODE) return graph_result(g);
-    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g);
+    if (a >= g->n) return nothing(g, n, out);
+    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
     cls_node *at_u = values_at(g, &cone, n, symbols, u), *at_w = values_at(g, &cone, n, symbols, w);
-    cls_status status = CLS_MEMORY;
+    cls_status status = nothing(g, n, out);
     if (at_u && at_w) status = reverse(g, &cone, n, symbols, at_u, at_w, out);
     free(at_u);
     free(at_w);

@@ -7,6 +7,7 @@
  * kernel or pow are read through volatile; those of plain arithmetic, which has only one correct
  * result, are literals. The promise holds on the same libm. Cost: linear in the program. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/kernels.h"
 #include "expr/program.h"
 #include <math.h>
@@ -181,20 +182,79 @@ void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, cls
     }
 }
 
+/* ---- functions ---- */
+
+/* What the kernels of a function call themselves. */
+static const cls_function within[][2] = {{CLS_FN_SIGMOID, CLS_FN_TANH},
+                                         {CLS_FN_ACOS, CLS_FN_ASIN},
+                                         {CLS_FN_EXPM1, CLS_FN_EXP},
+                                         {CLS_FN_POWER, CLS_FN_SQRT}};
+
+void clsi_programs_emit_functions(size_t n, const cls_program *const *programs, clsi_text *out) {
+    unsigned char used[CLS_FN_POWER + 1] = {0};
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; programs[i] && k < programs[i]->n_instructions; k++) {
+            const clsi_instruction *in = &programs[i]->code[k];
+            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT) used[in->function] = 1;
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; programs[i] && k < programs[i]->n_fields; k++) {
+            const clsi_graph_field *f = programs[i]->fields[k];
+            int function = f->kind->function(f);
+            if (function >= 0) used[function] = 1;
+        }
+    used[CLS_FN_COS] |= used[CLS_FN_SIN]; /* the slope of a sine */
+    for (size_t k = 0; k < sizeof within / sizeof *within; k++)
+        used[within[k][1]] |= used[within[k][0]];
+    clsi_text_append(out, "#define CLSI_K_ONLY(f) (");
+    int some = 0;
+    for (size_t f = 0; f <= CLS_FN_POWER; f++)
+        if (used[f]) clsi_text_printf(out, "%s(f) == %zu", some++ ? " || " : "", f);
+    clsi_text_append(out, some ? ")\n" : "((void)(f), 0))\n");
+}
+
 /* ---- instructions ---- */
 
+/* `const double a = ..., b = ...,` as one declaration of many lines: half the text of one each. */
+typedef struct declaration {
+    clsi_text *out;
+    size_t line; /* where the present line begins; 0: nothing is open */
+} declaration;
+
+static void declare(declaration *d, char letter, size_t k) {
+    if (!d->line) {
+        d->line = d->out->length + 1;
+        clsi_text_append(d->out, "    const double ");
+    } else if (d->out->length + 1 - d->line > 72) {
+        clsi_text_append(d->out, ",\n");
+        d->line = d->out->length + 1;
+        clsi_text_append(d->out, "        ");
+    } else {
+        clsi_text_append(d->out, ", ");
+    }
+    clsi_text_printf(d->out, "%c%zu = ", letter, k);
+}
+
+static void declared(declaration *d) {
+    if (d->line) clsi_text_append(d->out, ";\n");
+    d->line = 0;
+}
+
 /* Before, between and after the operands; the middle is written only when there are two. */
-static void append_instruction(clsi_text *out, const cls_program *p, size_t k) {
+static void append_instruction(declaration *d, const cls_program *p, size_t k) {
     const clsi_instruction *in = &p->code[k];
+    clsi_text *out = d->out;
     if (in->code == CLSI_FIELD) {
+        if (in->take->n) declared(d);
         append_calls(out, p, in->take->first, in->take->n);
-        clsi_text_printf(out, "    const double r%zu = state[%zu];\n", k, in->take->at);
+        declare(d, 'r', k);
+        clsi_text_printf(out, "state[%zu]", in->take->at);
         return;
     }
     static const char *const between[] = {
         [CLSI_ADD] = " + ",    [CLSI_SUB] = " - ", [CLSI_MUL] = " * ",    [CLSI_DIV] = " / ",
         [CLSI_SQUARE] = " * ", [CLSI_POW] = ", ",  [CLSI_QUOTIENT] = ", "};
-    clsi_text_printf(out, "    const double r%zu = ", k);
+    declare(d, 'r', k);
     switch (in->code) {
     case CLSI_NEG: clsi_text_append(out, "-"); break;
     case CLSI_POWI: clsi_text_append(out, "clsi_k_powi("); break;
@@ -212,16 +272,15 @@ static void append_instruction(clsi_text *out, const cls_program *p, size_t k) {
     switch (in->code) {
     case CLSI_POWI: clsi_text_printf(out, ", %d)", (int)in->power); break;
     case CLSI_POW: clsi_text_append(out, ")"); break;
-    case CLSI_CALL: clsi_text_printf(out, "); /* %s */\n", cls_function_name(in->function)); return;
+    case CLSI_CALL: clsi_text_printf(out, ") /* %s */", cls_function_name(in->function)); break;
     case CLSI_QUOTIENT:
         if (in->function == CLS_FN_POWER)
             clsi_text_printf(out, ", e%zu)", k);
         else
             clsi_text_append(out, ", 0.0)");
-        clsi_text_printf(out, "; /* %s */\n", cls_function_name(in->function));
-        return;
+        clsi_text_printf(out, " /* %s */", cls_function_name(in->function));
+        break;
     }
-    clsi_text_append(out, ";\n");
 }
 
 static void append_constants(clsi_text *out, const piece *e) {
@@ -261,38 +320,43 @@ static void append_head(clsi_text *out, const cls_program *p, const char *name) 
 }
 
 /* What the piece reads: inputs, and results of earlier pieces. */
-static void append_reads(clsi_text *out, const piece *e) {
+static void append_reads(declaration *d, const piece *e) {
     const cls_program *p = e->p;
     size_t base = p->n_constants + p->n_inputs;
-    int reads = 0;
     for (size_t k = 0; k < p->n_inputs; k++) {
         if (!e->need[p->n_constants + k]) continue;
-        clsi_text_printf(out, "    const double x%zu = in[%zu];\n", k, k);
-        reads = 1;
+        declare(d, 'x', k);
+        clsi_text_printf(d->out, "in[%zu]", k);
     }
-    if (!reads) clsi_text_append(out, "    (void)in;\n");
-    for (size_t k = 0; e->slot && k < e->first; k++)
-        if (e->need[base + k])
-            clsi_text_printf(out, "    const double r%zu = keep[%u];\n", k, (unsigned)e->slot[k]);
+    if (!d->line) clsi_text_append(d->out, "    (void)in;\n");
+    for (size_t k = 0; e->slot && k < e->first; k++) {
+        if (!e->need[base + k]) continue;
+        declare(d, 'r', k);
+        clsi_text_printf(d->out, "keep[%u]", (unsigned)e->slot[k]);
+    }
 }
 
 static void append_piece(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     mark(e);
     if (p->n_takes && e->slot)
-        clsi_text_printf(out, "    double *state = keep + %zu;\n", e->n_slots);
+        clsi_text_printf(out, "    double *state = keep + %zu;\n    (void)state;\n", e->n_slots);
     else if (p->n_takes)
         clsi_text_printf(out, "    double state[%zu];\n", p->n_state);
     append_constants(out, e);
-    append_reads(out, e);
+    declaration d = {out, 0};
+    append_reads(&d, e);
     for (size_t k = e->first; k <= e->last; k++) {
-        if (e->early && k == p->end[CLSI_STAGE_EARLY])
+        if (e->early && k == p->end[CLSI_STAGE_EARLY] && p->n_early_calls) {
+            declared(&d);
             append_calls(out, p, p->early_calls, p->n_early_calls);
-        if (k == e->last) break;
-        append_instruction(out, p, k);
-        if (e->slot && e->slot[k] != UINT32_MAX)
-            clsi_text_printf(out, "    keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+        }
+        if (k < e->last) append_instruction(&d, p, k);
     }
+    declared(&d);
+    for (size_t k = e->first; e->slot && k < e->last; k++)
+        if (e->slot[k] != UINT32_MAX)
+            clsi_text_printf(out, "    keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
     for (size_t k = e->first_output; k < e->last_output; k++) {
         clsi_text_printf(out, "    out[%zu] = ", k);
         append_register(out, p, p->outputs[k], 0);
@@ -311,6 +375,9 @@ static void append_body(clsi_text *out, const char *name, const piece *e) {
 
 cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out,
                               cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, p);
     *out = NULL;
     cls_status status = check_name(name, error);
     if (status != CLS_OK) return status;

@@ -226,7 +226,7 @@ static void put_points(cls_graph *g, const clsi_field_view *v, const cls_node *s
     size_t d = v->field->d, both = v->w == CLS_NO_NODE ? d : 2 * d;
     for (size_t i = 0; i < both; i++)
         at[i] = i < d ? clsi_point_node(g, v->u, i) : clsi_point_node(g, v->w, i - d);
-    cls_substitute(g, n, out, both, symbols, at, out);
+    (void)cls_substitute(g, n, out, both, symbols, at, out);
 }
 
 static void slopes_of_formula(cls_graph *g, const clsi_field_view *v, cls_node *out) {
@@ -264,7 +264,7 @@ static void discrete_slopes_of_formula(cls_graph *g, const clsi_field_view *v, c
                                        const cls_node *w, cls_node *out) {
     cls_node symbols[CLSI_NODE_ARGS], a = written_out(g, v, symbols);
     for (size_t i = 0; i < v->field->d; i++) out[i] = CLS_NO_NODE;
-    if (a != CLS_NO_NODE) cls_discrete_gradient(g, a, v->field->d, symbols, u, w, out);
+    if (a != CLS_NO_NODE) (void)cls_discrete_gradient(g, a, v->field->d, symbols, u, w, out);
 }
 
 void clsi_field_discrete_slopes(cls_graph *g, cls_node a, const cls_node *u, const cls_node *w,

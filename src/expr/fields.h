@@ -60,6 +60,8 @@ typedef struct clsi_graph_field_kind {
      * (int); then calls. */
     const char *text;
     void (*emit)(const clsi_graph_field *f, const char *name, clsi_text *out);
+    /* a function that the passes take from kernels.inc (and its derivatives), -1: none */
+    int (*function)(const clsi_graph_field *f);
     const char *call; /* "call(NAME_shape, NAME, pass, x, own, u, w)", states as here */
 } clsi_graph_field_kind;
 

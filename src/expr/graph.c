@@ -6,6 +6,7 @@
  * of a formula depends on its writing. Collecting terms is cls_simplify's business. */
 #include "expr/graph.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/kernels.h"
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static uint64_t hash_node(const clsi_node *node) {
 _Static_assert(sizeof(clsi_node) == 24, "clsi_node is hashed as bytes");
 
 cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
     *out = NULL;
     cls_graph *g = clsi_calloc(1, sizeof *g);
     if (!g) return clsi_no_memory(error);
@@ -48,6 +51,7 @@ cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls
 }
 
 void cls_graph_free(cls_graph **graph) {
+    if (!graph) return;
     cls_graph *g = *graph;
     if (!g) return;
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
@@ -61,6 +65,7 @@ void cls_graph_free(cls_graph **graph) {
 }
 
 cls_status cls_graph_status(const cls_graph *g, cls_error *error) {
+    NEED(error, g);
     if (g->error.status != CLS_OK && error) *error = g->error;
     return g->error.status;
 }
@@ -70,8 +75,13 @@ const cls_graph_limits *clsi_graph_limits(const cls_graph *g) {
 }
 
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text) {
-    if (g->error.status == CLS_OK) clsi_fail(&g->error, status, "%s", text);
+    if (g->error.status == CLS_OK) (void)clsi_fail(&g->error, status, "%s", text);
     return CLS_NO_NODE;
+}
+
+cls_status clsi_graph_no_memory(const cls_graph *g) {
+    clsi_graph_fail((cls_graph *)g, CLS_MEMORY, "out of memory");
+    return CLS_MEMORY;
 }
 
 static int grow_table(cls_graph *g) {
@@ -122,14 +132,19 @@ static cls_node make(cls_graph *g, cls_op op, cls_node a, cls_node b) {
 /* ---- looking ---- */
 
 size_t cls_graph_size(const cls_graph *g) {
+    if (!g) return 0;
     return g->n;
 }
 
+/* Of what is no node: the constant nan. */
 cls_op cls_node_op(const cls_graph *g, cls_node a) {
+    if (!g) return CLS_OP_CONSTANT;
+    if (a >= g->n) return CLS_OP_CONSTANT;
     return (cls_op)g->nodes[a].op;
 }
 
 size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
+    if (!g) return 0;
     switch (cls_node_op(g, a)) {
     case CLS_OP_CONSTANT:
     case CLS_OP_SYMBOL: return 0;
@@ -145,24 +160,30 @@ size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
 }
 
 cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
-    return clsi_arg(g, a, i);
+    if (!g) return CLS_NO_NODE;
+    return i < cls_node_arg_count(g, a) ? clsi_arg(g, a, i) : CLS_NO_NODE;
 }
 
 double cls_node_value(const cls_graph *g, cls_node a) {
-    return g->nodes[a].value;
+    if (!g) return NAN;
+    return a < g->n ? g->nodes[a].value : NAN;
 }
 
 const char *cls_node_name(const cls_graph *g, cls_node a) {
-    return g->names[g->nodes[a].arg[0]];
+    if (!g) return NULL;
+    return cls_node_op(g, a) == CLS_OP_SYMBOL ? g->names[g->nodes[a].arg[0]] : "";
 }
 
 cls_function cls_node_function(const cls_graph *g, cls_node a) {
-    return (cls_function)g->nodes[a].function;
+    if (!g) return CLS_FN_EXP;
+    return a < g->n ? (cls_function)g->nodes[a].function : CLS_FN_EXP;
 }
 
 void cls_node_orders(const cls_graph *g, cls_node a, int *i, int *j) {
-    *i = g->nodes[a].i;
-    *j = g->nodes[a].j;
+    if (!g) return;
+    if (!i || !j) return;
+    *i = a < g->n ? g->nodes[a].i : 0;
+    *j = a < g->n ? g->nodes[a].j : 0;
 }
 
 const char *cls_function_name(cls_function f) {
@@ -171,7 +192,7 @@ const char *cls_function_name(cls_function f) {
         CLS_FUNCTION_LIST(CLSI_FUNCTION_NAME)
 #undef CLSI_FUNCTION_NAME
             "power"};
-    return names[f];
+    return (size_t)f < sizeof names / sizeof *names ? names[f] : "";
 }
 
 static int is_constant(const cls_graph *g, cls_node a) {
@@ -183,14 +204,15 @@ static int is_op(const cls_graph *g, cls_node a, cls_op op) {
 }
 
 int cls_is_constant(const cls_graph *g, cls_node a, double value) {
-    return a != CLS_NO_NODE && is_constant(g, a) && g->nodes[a].value == value;
+    if (!g) return 0;
+    return a < g->n && is_constant(g, a) && g->nodes[a].value == value;
 }
 
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach) {
     memset(reach, 0, g->n);
     size_t top = 0;
     for (size_t k = 0; k < n; k++) {
-        if (nodes[k] == CLS_NO_NODE) continue;
+        if (nodes[k] >= g->n) continue;
         reach[nodes[k]] = 1;
         if (nodes[k] + 1 > top) top = nodes[k] + 1;
     }
@@ -220,9 +242,13 @@ size_t clsi_expression_length(const cls_graph *g, cls_node a) {
 }
 
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
+    if (!g) return 0;
     clsi_cone cone;
-    if (a == CLS_NO_NODE) return 0;
-    if (!clsi_cone_create(g, 1, &a, &cone)) return 1; /* the safe answer for every caller */
+    if (a >= g->n) return 0;
+    if (!clsi_cone_create(g, 1, &a, &cone)) { /* the safe answer for every caller: assume it does */
+        (void)clsi_graph_no_memory(g);
+        return 1;
+    }
     int found = 0;
     for (size_t k = 0; k < n && !found; k++) found = clsi_cone_at(&cone, symbols[k]) != 0;
     clsi_cone_free(&cone);
@@ -231,8 +257,12 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
+    if (!g) return 0;
     clsi_cone cone;
-    if (!clsi_cone_create(g, n, nodes, &cone)) return 0;
+    if (!clsi_cone_create(g, n, nodes, &cone)) {
+        (void)clsi_graph_no_memory(g);
+        return 0;
+    }
     size_t count = 0;
     for (size_t k = 0; k < cone.n; k++) {
         if (g->nodes[cone.node[k]].op != CLS_OP_SYMBOL) continue;
@@ -246,6 +276,7 @@ size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_
 /* ---- building ---- */
 
 cls_node cls_constant(cls_graph *g, double value) {
+    if (!g) return CLS_NO_NODE;
     /* One zero: -0.0 would print as "-0" and make x + (-0) differ from x + 0 for no one's use. */
     clsi_node key = {.op = CLS_OP_CONSTANT,
                      .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
@@ -292,6 +323,8 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
 }
 
 cls_node cls_symbol(cls_graph *g, const char *name) {
+    if (!g) return CLS_NO_NODE;
+    if (!name) return CLS_NO_NODE;
     return symbol(g, name, 0);
 }
 
@@ -300,15 +333,19 @@ cls_node clsi_parameter_symbol(cls_graph *g, const char *name) {
 }
 
 cls_node cls_fresh_symbol(cls_graph *g, const char *stem) {
+    if (!g) return CLS_NO_NODE;
     char name[128];
     snprintf(name, sizeof name, "%.100s'%u", stem, ++g->fresh); /* ' cannot be typed by a user */
     return cls_symbol(g, name);
 }
 
-#define NONE2(a, b) ((a) == CLS_NO_NODE || (b) == CLS_NO_NODE)
+/* Whatever is no node of the graph: CLS_NO_NODE, and what was never set after a failure. */
+#define NONE(a)     ((a) >= g->n)
+#define NONE2(a, b) (NONE(a) || NONE(b))
 
 cls_node cls_neg(cls_graph *g, cls_node a) {
-    if (a == CLS_NO_NODE) return CLS_NO_NODE;
+    if (!g) return CLS_NO_NODE;
+    if (NONE(a)) return CLS_NO_NODE;
     const clsi_node *n = &g->nodes[a];
     if (n->op == CLS_OP_CONSTANT) return cls_constant(g, -n->value);
     if (n->op == CLS_OP_NEG) return n->arg[0];
@@ -327,6 +364,7 @@ static int is_negative(const cls_graph *g, cls_node a) {
 }
 
 cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
         return cls_constant(g, g->nodes[a].value + g->nodes[b].value);
@@ -341,6 +379,7 @@ cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
 }
 
 cls_node cls_sub(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
         return cls_constant(g, g->nodes[a].value - g->nodes[b].value);
@@ -360,6 +399,7 @@ static int is_learned(const clsi_node *n) {
 }
 
 cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, b) || (!is_constant(g, a) && a > b)) { /* constants first: 2*x */
         cls_node t = a;
@@ -394,6 +434,7 @@ cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
 }
 
 cls_node cls_div(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a], y = g->nodes[b];
     if (x.op == CLS_OP_CONSTANT && y.op == CLS_OP_CONSTANT)
@@ -436,6 +477,7 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
 }
 
 cls_node cls_pow(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, b)) return pow_constant(g, a, g->nodes[b].value);
     if (cls_is_constant(g, a, 1)) return a;
@@ -458,7 +500,8 @@ static int is_odd(cls_function f) {
 }
 
 cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
-    if (a == CLS_NO_NODE) return CLS_NO_NODE;
+    if (!g) return CLS_NO_NODE;
+    if (NONE(a)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a];
     if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_function_value(f, x.value));
     if (x.op == CLS_OP_NEG && is_odd(f)) return cls_neg(g, cls_apply(g, f, x.arg[0]));
@@ -483,7 +526,7 @@ static cls_node taylor_coefficient(cls_graph *g, cls_function f, cls_node a, dou
     }
     if (NONE2(value, x)) return CLS_NO_NODE;
     value = cls_mul(g, cls_constant(g, 1 / factorial), value);
-    cls_substitute(g, 1, &value, 1, &x, &a, &value);
+    (void)cls_substitute(g, 1, &value, 1, &x, &a, &value);
     return value;
 }
 
@@ -494,7 +537,7 @@ static cls_node tanh_quotient(cls_graph *g, cls_node a, cls_node b) {
     /* one order for both: symmetric to the bit; the newer first, which is what gets differentiated
      */
     cls_node difference = a < b ? cls_sub(g, b, a) : cls_sub(g, a, b);
-    if (difference == CLS_NO_NODE || a == zero || b == zero || is_constant(g, difference))
+    if (NONE(difference) || a == zero || b == zero || is_constant(g, difference))
         return CLS_NO_NODE;
     cls_node product = cls_mul(g, cls_apply(g, CLS_FN_TANH, a), cls_apply(g, CLS_FN_TANH, b));
     return cls_mul(g, cls_quotient(g, CLS_FN_TANH, 1, 1, difference, zero, 0),
@@ -521,6 +564,7 @@ static cls_node algebraic_quotient(cls_graph *g, cls_function f, cls_node a, cls
 
 cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cls_node b,
                       double exponent) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (i < 1 || j < 1 || i + j > 200)
         return clsi_graph_fail(g, CLS_USAGE, "difference quotient of an impossible order");

@@ -57,6 +57,10 @@ static inline cls_node clsi_arg(const cls_graph *g, size_t k, size_t i) {
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
+/* The same for memory, also in answers to questions, whose graph is const: a wrong answer must not
+ * go unnoticed. What is built on a graph may ignore the status of single transformations, because
+ * cls_graph_status at the end has it. */
+cls_status clsi_graph_no_memory(const cls_graph *g);
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
 /* The nodes that some are made of, ascending, found at the cost of their number (cone.c). */

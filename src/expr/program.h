@@ -166,6 +166,8 @@ void clsi_program_run_plain(const cls_program *p, double *work, const double *in
 
 /* The fields of n programs of one graph (NULL ones are left out), each once: before them. */
 void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *out);
+/* The macro CLSI_K_ONLY of kernels.inc for n programs: before that text. */
+void clsi_programs_emit_functions(size_t n, const cls_program *const *programs, clsi_text *out);
 /* static void name(const double *in, double *out) */
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error);
@@ -235,5 +237,7 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
+void clsi_lanes_first(const cls_program *p, size_t n, double *work); /* as clsi_program_first */
+void clsi_lanes_rest(const cls_program *p, size_t n, double *work);
 
 #endif

@@ -3,17 +3,22 @@
  * Sums become sum of coefficient * term, products coefficient * product of base^exponent with one
  * exponential; a factor is multiplied into a sum only when that makes the whole smaller. Sums and
  * products of more than MAX members are left as they are. For derivatives and for reading: the
- * value stays the same up to round-off, the writing (and so the discrete gradient) may change. */
+ * value stays the same up to round-off, the writing (and so the discrete gradient) may change.
+ *
+ * Shared subexpressions are walked through once for every path that leads to them, and their number
+ * can be exponential in the length of a formula. WORK bounds the steps of one call: what is left when
+ * they are used up stays as it is written, which is never wrong. */
 #include "expr/graph.h"
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 64, LARGE = 2000 };
+enum { MAX = 64, LARGE = 2000, WORK = 2000000 };
 
 typedef struct simplifier {
     cls_graph *g;
+    size_t work; /* steps so far */
 } simplifier;
 
 typedef struct members {
@@ -40,8 +45,8 @@ static void put(members *m, cls_node node, double weight) {
 }
 
 /* Recursion is bounded: a sum nested deeper than this has more than MAX members anyway. */
-static int too_much(members *m) {
-    if (m->depth > 8 * MAX) m->full = 1;
+static int too_much(simplifier *self, members *m) {
+    if (m->depth > 8 * MAX || ++self->work > WORK) m->full = 1;
     return m->full;
 }
 
@@ -75,7 +80,7 @@ static void gather_expanded(simplifier *self, cls_node x, cls_node sum, double c
 }
 
 static void gather_terms(simplifier *self, cls_node a, double c, int expand, members *m) {
-    if (too_much(m)) return;
+    if (too_much(self, m)) return;
     m->depth++;
     gather_term(self, a, c, expand, m);
     m->depth--;
@@ -132,14 +137,21 @@ static cls_node build_sum(cls_graph *g, const members *m) {
     return cls_add(g, sum, cls_constant(g, m->constant));
 }
 
+static size_t no_memory(cls_graph *g) {
+    (void)clsi_graph_no_memory(g);
+    return SIZE_MAX;
+}
+
 /* Operations and symbols; numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is
- * counted. SIZE_MAX when there is no memory: then nothing is lighter. */
+ * counted. */
 static size_t weight_of(simplifier *x, cls_node a) {
-    const cls_graph *g = x->g;
+    cls_graph *g = x->g;
     clsi_cone cone;
     size_t count = 0;
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    if (!clsi_cone_create(g, 1, &a, &cone)) return no_memory(g);
     for (size_t k = 0; k < cone.n; k++) count += g->nodes[cone.node[k]].op != CLS_OP_CONSTANT;
+    x->work += count;
     clsi_cone_free(&cone);
     return count;
 }
@@ -147,7 +159,7 @@ static size_t weight_of(simplifier *x, cls_node a) {
 static cls_node simplify_sum(simplifier *self, cls_node a) {
     cls_graph *g = self->g;
     cls_node best = a;
-    for (int expand = 0; expand <= 1; expand++) {
+    for (int expand = 0; expand <= 1 && self->work <= WORK; expand++) {
         members m = {0};
         gather_terms(self, a, 1, expand, &m);
         if (m.full) continue;
@@ -163,35 +175,36 @@ static int is_whole(double x) {
     return x == floor(x);
 }
 
-static void gather_factor(cls_graph *g, cls_node a, double e, members *m);
+static void gather_factor(simplifier *self, cls_node a, double e, members *m);
 
 /* a^e as factors; a product under a fractional power is left whole (its factors may be negative).
  */
-static void gather_factors(cls_graph *g, cls_node a, double e, members *m) {
-    if (too_much(m)) return;
+static void gather_factors(simplifier *self, cls_node a, double e, members *m) {
+    if (too_much(self, m)) return;
     m->depth++;
-    gather_factor(g, a, e, m);
+    gather_factor(self, a, e, m);
     m->depth--;
 }
 
-static void gather_factor(cls_graph *g, cls_node a, double e, members *m) {
+static void gather_factor(simplifier *self, cls_node a, double e, members *m) {
+    cls_graph *g = self->g;
     cls_node x = cls_node_arg(g, a, 0), y = cls_node_arg(g, a, 1);
     cls_op op = cls_node_op(g, a);
     if (op == CLS_OP_CONSTANT && is_whole(e)) {
         m->constant *= pow(cls_node_value(g, a), e);
     } else if (op == CLS_OP_MUL && is_whole(e)) {
-        gather_factors(g, x, e, m);
-        gather_factors(g, y, e, m);
+        gather_factors(self, x, e, m);
+        gather_factors(self, y, e, m);
     } else if (op == CLS_OP_DIV && is_whole(e)) {
-        gather_factors(g, x, e, m);
-        gather_factors(g, y, -e, m);
+        gather_factors(self, x, e, m);
+        gather_factors(self, y, -e, m);
     } else if (op == CLS_OP_NEG && is_whole(e)) {
         if (fmod(e, 2) != 0) m->constant = -m->constant;
-        gather_factors(g, x, e, m);
+        gather_factors(self, x, e, m);
     } else if (op == CLS_OP_POW && cls_node_op(g, y) == CLS_OP_CONSTANT && is_whole(e)) {
-        gather_factors(g, x, e * cls_node_value(g, y), m);
+        gather_factors(self, x, e * cls_node_value(g, y), m);
     } else if (op == CLS_OP_FUNCTION && cls_node_function(g, a) == CLS_FN_SQRT && is_whole(e)) {
-        gather_factors(g, x, e / 2, m);
+        gather_factors(self, x, e / 2, m);
     } else if (op == CLS_OP_FUNCTION && cls_node_function(g, a) == CLS_FN_EXP) {
         cls_node argument = cls_mul(g, cls_constant(g, e), x);
         m->exponential =
@@ -208,9 +221,9 @@ static double clean_exponent(double e) {
 
 static cls_node simplify_product(simplifier *self, cls_node a) {
     cls_graph *g = self->g;
-    if (a == CLS_NO_NODE) return a;
+    if (a == CLS_NO_NODE || self->work > WORK) return a;
     members m = {.constant = 1, .exponential = CLS_NO_NODE};
-    gather_factors(g, a, 1, &m);
+    gather_factors(self, a, 1, &m);
     if (m.full || !isfinite(m.constant)) return a;
     cls_node top = cls_constant(g, m.constant), bottom = cls_constant(g, 1);
     for (size_t k = 0; k < m.n; k++) {
@@ -249,16 +262,24 @@ static void simplify_all(simplifier *self, const clsi_cone *cone, cls_node *map)
 }
 
 cls_node cls_simplify(cls_graph *g, cls_node a) {
+    if (!g) return CLS_NO_NODE;
+    if (a >= g->n) return CLS_NO_NODE;
     simplifier self = {.g = g};
     clsi_cone cone;
-    /* without memory the expression stays as it is: that is never wrong */
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return a;
+    if (!clsi_cone_create(g, 1, &a, &cone)) {
+        (void)clsi_graph_no_memory(g);
+        return CLS_NO_NODE;
+    }
     cls_node *map = clsi_calloc(cone.n, sizeof *map), result = a;
-    if (map) {
+    if (!map) {
+        (void)clsi_graph_no_memory(g);
+        result = CLS_NO_NODE;
+    } else {
         simplify_all(&self, &cone, map);
         result = cls_graph_status(g, NULL) == CLS_OK ? map[cone.n - 1] : CLS_NO_NODE;
         /* what is lighter piece by piece may share less: the whole decides */
         if (result != CLS_NO_NODE && weight_of(&self, result) > weight_of(&self, a)) result = a;
+        if (cls_graph_status(g, NULL) != CLS_OK) result = CLS_NO_NODE;
     }
     free(map);
     clsi_cone_free(&cone);
@@ -266,5 +287,5 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
 }
 
 cls_node clsi_simplify_written(cls_graph *g, cls_node a) {
-    return a == CLS_NO_NODE || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
+    return a >= g->n || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
 }

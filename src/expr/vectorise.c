@@ -245,7 +245,7 @@ static void find_items(clsi_planner *s) {
 static void align_coefficients(clsi_planner *s) {
     clsi_plan *plan = s->plan;
     size_t size = (plan->n_coefficients * sizeof(double) + 63) / 64 * 64;
-    double *aligned = aligned_alloc(64, size ? size : 64);
+    double *aligned = clsi_aligned(size ? size : 64);
     if (!aligned) {
         s->failed = 1;
         return;

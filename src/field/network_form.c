@@ -106,7 +106,7 @@ cls_status clsi_network_create(clsi_field *f, const char *arguments, cls_error *
     size_t best = 0;
     while (!kernels[best]->supported()) best++;
     net.kernel = kernels[best];
-    f->data = malloc(sizeof net);
+    f->data = clsi_malloc(sizeof net);
     if (!f->data) return clsi_no_memory(error);
     memcpy(f->data, &net, sizeof net);
     f->n_parameters = at;

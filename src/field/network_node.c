@@ -98,7 +98,7 @@ static node_data *make_data(const clsi_field *f, const double *theta,
     if (!data) return NULL;
     data->n = f->n_parameters;
     data->kernel = kernel ? kernel : net->kernel;
-    data->theta = aligned_alloc(64, packed_size(net, data->n) * sizeof *data->theta);
+    data->theta = clsi_aligned(packed_size(net, data->n) * sizeof *data->theta);
     if (!data->theta || clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
         clear_data(data);
         return NULL;
@@ -197,6 +197,11 @@ static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
     clsi_text_append(out, "};\n\n");
 }
 
+static int function(const clsi_graph_field *f) {
+    int activation = ((const node_data *)f->data)->shape[CLSI_N_ACTIVATION];
+    return activation == CLSI_K_TANH ? -1 : activation;
+}
+
 const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .size = size,
                                                       .run = run,
@@ -206,4 +211,5 @@ const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .clear = clear,
                                                       .text = clsi_network_node_text,
                                                       .emit = emit,
+                                                      .function = function,
                                                       .call = "clsi_n_run"};

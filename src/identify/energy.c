@@ -179,9 +179,9 @@ static cls_status take(void *owner, const clsi_block *b) {
 
 static cls_status grow_conditions(stage *s, size_t more) {
     size_t n = s->c.n_conditions + more;
-    double *C = realloc(s->c.C, (n * s->n + 1) * sizeof *C);
+    double *C = clsi_realloc(s->c.C, (n * s->n + 1) * sizeof *C);
     if (C) s->c.C = C;
-    double *d = C ? realloc(s->c.d, (n + 1) * sizeof *d) : NULL;
+    double *d = C ? clsi_realloc(s->c.d, (n + 1) * sizeof *d) : NULL;
     if (d) s->c.d = d;
     return C && d ? CLS_OK : clsi_no_memory(s->q->error);
 }
@@ -384,7 +384,8 @@ static cls_status judge(stage *s) {
     if (status == CLS_OK) status = clsi_qp_sweep(d, program, judge_block, &j, q->error);
     if (status == CLS_OK) {
         memcpy(q->T, y + d->nz - d->m, d->m * sizeof *q->T);
-        cls_gradient(q->s->g, q->energy, q->s->n, q->s->p, q->v);
+        (void)cls_gradient(q->s->g, q->energy, q->s->n, q->s->p, q->v);
+        status = cls_graph_status(q->s->g, q->error);
         q->info->reversible = j.count[0] ? sqrt(j.sum[0] / (double)j.count[0]) : 0;
         q->info->first_law = sqrt(j.sum[1] / (double)j.count[1]);
         q->info->temperature_error = j.worst;

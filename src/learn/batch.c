@@ -87,7 +87,8 @@ void clsi_batch_run(clsi_batch *b, clsi_batch_program which, size_t n, const dou
 static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
-    size_t inputs = (r->points->nz + 1 + K + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
+    size_t more = r->heat ? r->m : 0;
+    size_t inputs = (r->points->nz + 1 + K + more + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
     size_t scratch = 0, passes = 0, programs = 0;
     size_t weights = 2 * POINTS * r->points->width;
     b->most = us->n_theta > LARGE ? FEW_POINTS : POINTS;
@@ -227,6 +228,9 @@ static void fill(clsi_batch *b) {
     b->row = in_a_row(b);
     for (size_t k = 0; k < p->nz; k++) take_row(b, p->z + k * p->n, b->in + k * POINTS);
     take_row(b, p->time, b->in + p->nz * POINTS);
+    double *heat = b->in + (p->nz + 1 + b->r->unknowns->n_symbols) * POINTS;
+    for (size_t i = 0; b->r->heat && i < b->r->m; i++)
+        take_row(b, b->r->heat + i * p->n, heat + i * POINTS);
     for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);
 }
 

@@ -165,7 +165,8 @@ static void rows_of_shard(void *block, size_t first, const size_t *list, size_t 
 
 /* Where the adjoint program reads dLoss/d quantities of the points, zero. */
 static double *coefficients_of_quantities(clsi_batch *b) {
-    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols) * POINTS;
+    size_t more = b->r->heat ? b->r->m : 0;
+    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols + more) * POINTS;
     memset(c, 0, b->r->n_quantities * POINTS * sizeof *c);
     return c;
 }

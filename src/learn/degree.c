@@ -29,11 +29,13 @@ void clsi_lesson_forget(clsi_lesson *w) {
 
 static cls_status make_unknowns(clsi_lesson *w, size_t halved) {
     clsi_unknowns_free(&w->unknowns);
-    return clsi_unknowns_create_small(w->system, w->set, w->o, w->points, halved, &w->unknowns,
+    clsi_choices choices = w->choices;
+    choices.halved = halved;
+    return clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, &w->unknowns,
                                       w->error);
 }
 
-static cls_status make_residual(clsi_lesson *w) {
+cls_status clsi_lesson_prepare(clsi_lesson *w) {
     cls_status status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
     if (status == CLS_OK) status = clsi_lesson_weights(w);
     if (status == CLS_OK) status = clsi_lesson_check_from(w);
@@ -54,7 +56,8 @@ static cls_status make_residual(clsi_lesson *w) {
 
 static int is_solved_at_once(const clsi_lesson *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
-    return w->residual->affine && (!strcmp(name, "auto") || !strcmp(name, "linear"));
+    return (w->residual->affine || clsi_is_staged(w)) &&
+           (!strcmp(name, "auto") || !strcmp(name, "linear"));
 }
 
 /* A smaller basis with fewer parameters than `most`, or the same when there is none. */
@@ -69,20 +72,21 @@ static cls_status make_smaller(clsi_lesson *w, size_t most, size_t *halved) {
 static cls_status begin(clsi_lesson *w, size_t *halved) {
     *halved = 0;
     cls_status status = make_unknowns(w, 0);
-    if (status == CLS_OK) status = make_residual(w);
+    if (status == CLS_OK) status = clsi_lesson_prepare(w);
     if (status != CLS_OK || !w->unknowns->chosen || !is_solved_at_once(w)) return status;
     size_t rows = w->points->n_training * w->residual->n_equations;
     if (clsi_anchors_count(w->anchors) || w->unknowns->n_theta <= rows) return CLS_OK;
     clsi_lesson_forget(w);
     status = make_unknowns(w, 0);
     if (status == CLS_OK) status = make_smaller(w, rows, halved);
-    return status == CLS_OK ? make_residual(w) : status;
+    return status == CLS_OK ? clsi_lesson_prepare(w) : status;
 }
 
 static int is_too_large(const clsi_lesson *w) {
     const cls_learn_info *f = w->info;
     int is_noisy = w->points->width > 3; /* or the windows would not be longer (data.c) */
     int late = w->o->time_limit > 0 && clsi_now() - w->started > w->o->time_limit;
+    if (w->o->time_limit > 0) late = clsi_lesson_tell_all(w, late) > 0;
     return w->unknowns->chosen && is_solved_at_once(w) && f->validation_samples && !late &&
            (f->loss_validation > ABOVE * f->loss_final || is_noisy);
 }
@@ -104,7 +108,7 @@ static cls_status try_smaller(clsi_lesson *w, size_t *halved, int *better) {
     cls_status status = make_unknowns(w, *halved);
     if (status == CLS_OK) status = make_smaller(w, most, halved);
     int smaller = status == CLS_OK && w->unknowns->n_theta <= most;
-    if (smaller) status = make_residual(w);
+    if (smaller) status = clsi_lesson_prepare(w);
     if (smaller && status == CLS_OK) status = clsi_lesson_solve(w);
     *better = smaller && status == CLS_OK && w->info->loss_validation < info.loss_validation;
     if (*better) {

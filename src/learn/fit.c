@@ -58,7 +58,8 @@ cls_status clsi_lesson_shoot(clsi_lesson *w) {
                                    .checkpoint = o->checkpoint,
                                    .identity = what,
                                    .checkpoint_every = o->checkpoint_every,
-                                   .resume = o->resume}};
+                                   .resume = o->resume,
+                                   .team = o->team}};
     uint64_t before = w->info->iterations;
     status = clsi_shoot_fit(&job, w->theta, &found, w->error);
     clsi_points_free(&states);
@@ -165,7 +166,8 @@ static cls_status train_derivative(derivation *d, const char *what, double *thet
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
                        .keep = keep_begin,
-                       .resume = o->resume};
+                       .resume = o->resume,
+                       .team = o->team};
     w->info->loss_initial = rms(d->trained, w->theta);
     status = clsi_train(&t, theta, &found, w->error);
     if (status != CLS_OK) return status;

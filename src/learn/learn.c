@@ -1,6 +1,7 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "base/options.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
@@ -31,13 +32,13 @@ static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
 /* ---- everything in order ---- */
 
 static cls_status check_loss(const clsi_lesson *w) {
-    static const char *const names[] = {"residual", "shooting", "derivative"};
-    for (size_t i = 0; i < 3; i++)
+    static const char *const names[] = {"residual", "shooting", "derivative", "multiple-shooting"};
+    for (size_t i = 0; i < 4; i++)
         if (clsi_is_loss(w, names[i])) return CLS_OK;
-    const char *near = cls_nearest_word(w->o->loss, 3, names);
+    const char *near = cls_nearest_word(w->o->loss, 4, names);
     return clsi_fail(w->error, CLS_USAGE,
                      "there is no loss '%s'%s%s%s; there are residual, "
-                     "shooting and derivative",
+                     "shooting, multiple-shooting and derivative",
                      w->o->loss, near ? "; did you mean '" : "", near ? near : "",
                      near ? "'?" : "");
 }
@@ -111,13 +112,32 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
+    char *said = NULL;
+    if (status == CLS_OK && !positions)
+        status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          clsi_is_loss(w, "shooting") ? 0 : o->window,
                                          clsi_is_loss(w, "shooting"), &w->points, w->error);
-    if (status == CLS_OK) status = clsi_lesson_fit(w);
-    if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
+    /* rows that a scheme made to the last digit are not noisy, however far apart they are */
+    int noisy = status == CLS_OK && !said && clsi_lesson_is_noisy(w), tried = noisy;
+    if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
+    if (tried && status == CLS_NUMERIC &&
+        !w->o->loss) { /* then what the residual finds is all there is */
+        clsi_lesson_note(
+            w,
+            "the data are noisy, but no simulation of them succeeded (%.100s): this is "
+            "the residual's solution",
+            w->error ? w->error->message : "");
+        clsi_lesson_forget(w);
+        w->taken = NULL;
+        status = CLS_OK;
+    }
+    if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && said) clsi_lesson_note(w, "%s", said);
+    free(said);
+    if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_lesson_shoot(w);
     if (status == CLS_OK && clsi_is_loss(w, "derivative") && !w->info->stopped)
@@ -125,8 +145,16 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (status == CLS_OK) status = clsi_lesson_model(w, system, set, n_tables, names, out);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
-        w->info->rollout = clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w);
+        w->info->rollout = clsi_lesson_tell_all(
+            w, clsi_lesson_is_first(w)
+                   ? clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w)
+                   : 0);
+    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
+    if (status == CLS_OK && w->no_memory) {
+        cls_model_free(out);
+        status = clsi_no_memory(w->error);
+    }
     return status;
 }
 
@@ -221,6 +249,9 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
                      const cls_table *const *tables, const char *const *names,
                      const cls_learn_options *options, cls_model **out, cls_learn_info *info,
                      cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     *out = NULL;
     *info = (cls_learn_info){0};
     cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);

@@ -123,11 +123,19 @@ typedef struct clsi_unknown {
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
     int declared;     /* spec is what the file says of this part alone */
     int convex;       /* in velocities and temperatures, by form */
+    int late;         /* a function of hidden temperatures: its inputs follow the energies */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */
     double *x;                        /* (points, d) scaled inputs at the data */
 } clsi_unknown;
+
+/* Other choices than the usual ones. */
+typedef struct clsi_choices {
+    size_t halved;   /* the bases that nobody asked for: their number of terms halved so often */
+    int logs;        /* inputs that are positive as their logarithms (logs.c) */
+    int exponential; /* coefficients that exchange heat through their logarithms */
+} clsi_choices;
 
 typedef struct clsi_unknowns {
     const cls_system *system; /* the original, loaded with `set` (may be NULL) */
@@ -138,8 +146,9 @@ typedef struct clsi_unknowns {
     double trunk;           /* > 0: no temperature changes along the data (heat.c) */
     const cls_model *given; /* learned before, or NULL */
     double unit;            /* of convex energies */
-    size_t halved;          /* how often the usual number of terms was halved (bases chosen here) */
-    int chosen;             /* a basis was chosen here */
+    clsi_choices choices;
+    int offered; /* inputs that could be logarithms, or are */
+    int chosen;  /* a basis was chosen here */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;
@@ -147,10 +156,10 @@ typedef struct clsi_unknowns {
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
                                 const cls_learn_options *o, const clsi_points *points,
                                 clsi_unknowns **out, cls_error *error);
-/* The same with fewer terms in the bases that nobody asked for: their number halved so often. */
 cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assignments *set,
                                       const cls_learn_options *o, const clsi_points *points,
-                                      size_t halved, clsi_unknowns **out, cls_error *error);
+                                      const clsi_choices *choices, clsi_unknowns **out,
+                                      cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
 /* The system with the parameters of the unknown parts as symbols, and these (n_theta, to be freed).
  */
@@ -165,6 +174,22 @@ cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format,
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
 /* Does an unknown energy depend on this variable? Then its derivative there is not known. */
 int clsi_is_hidden(const clsi_unknowns *u, cls_node variable, cls_error *error);
+
+/* Inputs of a part from in (n, points), the values of z (n); then their scaling. */
+cls_status clsi_scale_late(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p, size_t n,
+                           const cls_node *z, const double *in, cls_error *error);
+
+/* ---- logs.c ---- */
+
+struct clsi_residual;
+
+/* Inputs of u that are positive at all data, other than entropies, become their logarithms when
+ * `take`; counts them. */
+cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                           const cls_node *z, int take, int *count, cls_error *error);
+/* The inputs of a part that depends on hidden temperatures, at all points, from these. */
+cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, const double *theta,
+                            cls_error *error);
 
 /* ---- convex.c ---- */
 
@@ -182,7 +207,6 @@ cls_status clsi_convex_spec(const cls_system *s, clsi_unknown *u, size_t size, c
 
 /* Makes rows of a hamiltonian's entropies as large as those of its momenta, where the hamiltonian
  * is convex: temperatures are found from them. */
-struct clsi_residual;
 void clsi_convex_balance(struct clsi_residual *r);
 
 /* ---- position_form.c ---- */
@@ -216,6 +240,12 @@ cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *u
                                const clsi_points *p, double *theta, clsi_lsq_info *found,
                                size_t *negative, double *kkt, cls_error *error);
 
+/* The same for some of the parameters, the unknowns of q; the others of theta are given. */
+cls_status clsi_solve_columns(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                              const clsi_points *p, size_t n_columns, const size_t *columns,
+                              double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
+                              cls_error *error);
+
 /* ---- residual.c: one row per window and equation ---- */
 
 typedef struct clsi_residual {
@@ -229,7 +259,10 @@ typedef struct clsi_residual {
     cls_program *slopes;  /* the same -> the quantities, then their derivatives in the symbols */
     cls_program *adjoint; /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
     struct clsi_step_rows *step; /* rows are the step of a scheme; NULL: weighted rates */
-    double *weight;              /* (n_equations, windows) */
+    int hidden;   /* a temperature follows from an unknown energy, and all fields are linear: */
+    double *heat; /* then entropies have balances of heat (balances.c), with S' (m, points) */
+    unsigned char *contains;   /* (n_equations, unknowns): which parts an equation contains */
+    double *weight;            /* (n_equations, windows) */
     unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value, */
     unsigned char *valued;     /* and this one occurs as well */
     unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
@@ -241,6 +274,7 @@ typedef struct clsi_residual {
     double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
+    const cls_team *team; /* processes that share the shards of the gradient; NULL: none */
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
@@ -291,9 +325,44 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 /* Root mean square difference between simulations of the system from the starts of some
  * trajectories kept for validation and those trajectories, each state divided by its spread in the
  * data. INFINITY when a simulation fails; NAN when there is nothing to compare with; -1 when
- * `hurry` (may be NULL), which is asked before each step, broke it off. */
+ * `hurry` (may be NULL), which is asked before each step, broke it off; -2 without memory. */
+#define CLSI_ROLLOUT_NO_MEMORY (-2.0)
 double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
                     void *owner);
+
+/* ---- balances.c: entropies where their temperature is hidden ---- */
+
+/* Some temperature follows from an unknown energy, and every field is linear. */
+int clsi_has_hidden_temperature(const clsi_unknowns *us, const clsi_points *p);
+/* S' at all points, (m, n): derivatives at data, differences at means. */
+cls_status clsi_entropy_rates(const clsi_points *p, const cls_system *s, double **out,
+                              cls_error *error);
+/* rate_i = heat_i - T_i S_i', where S' are symbols; of entropies that exchange heat the first has
+ * the sum of all, without the exchange. */
+void clsi_balance_rates(const cls_system *s, const clsi_flows *flows, const cls_node *v,
+                        const cls_node *T, const cls_node *S_rate, cls_node *rate);
+/* root (m): the first of the entropies that i exchanges heat with, itself among them. */
+void clsi_exchange_roots(const cls_system *s, const clsi_flows *flows, size_t *root);
+/* Weights of the balances, in the units of the momenta's. */
+void clsi_weigh_balances(clsi_residual *r);
+/* The temperatures as functions of the parameters, at some of the data. */
+typedef struct clsi_temperatures clsi_temperatures;
+cls_status clsi_temperatures_create(const clsi_residual *r, clsi_temperatures **out,
+                                    cls_error *error);
+void clsi_temperatures_free(clsi_temperatures **t);
+/* Of all entropies with this root: lowest, mean and highest value, and the row of the mean. */
+typedef struct clsi_warmth {
+    double low, mean, high;
+} clsi_warmth;
+clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta, size_t root,
+                                 double *row);
+size_t clsi_temperatures_root(const clsi_temperatures *t, size_t i);
+/* T_i at point k, and its row. */
+double clsi_temperatures_row(const clsi_temperatures *t, const double *theta, size_t i, size_t k,
+                             double *row);
+/* T (m, every `stride` numbers) at point k, for parts that are functions of it. */
+void clsi_temperatures_all(const clsi_temperatures *t, const double *theta, size_t k, size_t stride,
+                           double *T);
 
 /* ---- step_rows.c: rows that are the step of a scheme between two neighbours ---- */
 
@@ -301,8 +370,9 @@ typedef struct clsi_step_rows clsi_step_rows;
 cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns *us,
                                  clsi_step_rows **out, cls_error *error);
 void clsi_step_rows_free(clsi_step_rows **rows);
-size_t clsi_step_rows_count(const clsi_step_rows *s); /* of a window */
-int clsi_step_rows_affine(const clsi_step_rows *s);   /* in the parameters */
+size_t clsi_step_rows_count(const clsi_step_rows *s);                 /* of a window */
+int clsi_step_rows_affine(const clsi_step_rows *s);                   /* in the parameters */
+const unsigned char *clsi_step_rows_contain(const clsi_step_rows *s); /* (rows, unknowns) */
 /* The state component whose equation row e is: positions, momenta, entropies. */
 size_t clsi_step_rows_state(const clsi_step_rows *s, size_t e);
 /* clsi_residual_rows and clsi_residual_gradient of such a residual. Rows of a window in which the

@@ -1,9 +1,11 @@
 /* The end of a lesson: what was learned becomes a model, with where it comes from. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "model/json.h"
 #include "model/safetensors.h"
-#include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,8 +14,19 @@ int clsi_is_loss(const clsi_lesson *w, const char *name) {
     return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
 }
 
-static void add_word(json_t *o, const char *key, const char *word) {
-    if (word) json_object_set_new(o, key, json_string(word));
+void clsi_lesson_note(clsi_lesson *w, const char *format, ...) {
+    char *at = w->info->notes;
+    size_t used = strlen(at), size = sizeof w->info->notes;
+    if (used + 2 >= size) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(at + used, size - used - 1, format, args);
+    va_end(args);
+    strcat(at, "\n");
+}
+
+static void add_word(json_t **o, const char *key, const char *word) {
+    if (word) clsi_json_put(o, key, json_string(word));
 }
 
 /* The one asked for, or the default; with shooting the default is the system's. */
@@ -25,12 +38,15 @@ static const char *scheme_of(const clsi_lesson *w) {
 /* What was asked, or chosen where nothing was. */
 static json_t *asked(const clsi_lesson *w) {
     json_t *all = json_object(), *given = clsi_options_asked(w->o, w->info->optimizer);
-    add_word(all, "loss", w->o->loss ? w->o->loss : "residual");
-    add_word(all, "scheme", scheme_of(w));
-    add_word(all, "weights", w->o->weights ? w->o->weights : "balanced");
-    json_object_update_missing(all, given);
+    add_word(&all, "loss", w->taken ? w->taken : w->o->loss ? w->o->loss : "residual");
+    add_word(&all, "scheme", scheme_of(w));
+    add_word(&all, "weights", w->o->weights ? w->o->weights : "balanced");
+    if (!given || !all || json_object_update_missing(all, given)) {
+        json_decref(all);
+        all = NULL;
+    }
     json_decref(given);
-    if (w->o->from) json_object_set_new(all, "from_a_model", json_true());
+    if (w->o->from) clsi_json_put(&all, "from_a_model", json_true());
     return all;
 }
 
@@ -44,12 +60,13 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
         (json_int_t)f->validation_samples, "loss", f->loss_final, "unseen", (json_int_t)f->unseen,
         "condition", f->condition, "scale_fixed", f->normalised);
     if (isfinite(f->loss_validation))
-        json_object_set_new(all, "validation_loss", json_real(f->loss_validation));
+        clsi_json_put(&all, "validation_loss", json_real(f->loss_validation));
+    int no_memory = 0;
     json_t *given = w->o->given && w->o->given->provenance
-                        ? json_loads(w->o->given->provenance, 0, NULL)
+                        ? clsi_json_read(w->o->given->provenance, &no_memory)
                         : NULL;
-    if (given) json_object_set_new(all, "given", given);
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (given || no_memory) clsi_json_put(&all, "given", given);
+    char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
 }

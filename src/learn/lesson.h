@@ -3,6 +3,7 @@
  *   learn.c    what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve or iterations
+ *   noisy.c    noisy data: terms that the noise allows, by multiple shooting from that fit
  *   fit.c      the fits that go on from there: shooting, derivatives
  *   lesson.c   the model at the end */
 #ifndef CLSI_LESSON_H
@@ -17,14 +18,20 @@ typedef struct clsi_lesson {
     const cls_system *system;
     const cls_assignments *set;
     clsi_points *points;
+    clsi_choices choices;
     clsi_unknowns *unknowns;
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    int draft;          /* a choice is being made: outliers have their weights at the end */
+    double gain;        /* of what was chosen, by the usual error in validation */
+    int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
+    const char *taken;  /* the loss that was taken where nobody asked for one; NULL: the residual */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
+    int no_memory;  /* in a rollout, whose answer is a number */
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
     cls_error *error;
 } clsi_lesson;
@@ -54,6 +61,10 @@ int clsi_is_loss(const clsi_lesson *w, const char *name);
 
 /* Makes what is to be learned (unknowns, residual, anchors) from points, and solves for it. */
 cls_status clsi_lesson_fit(clsi_lesson *w);
+/* Residual and anchors of the unknowns there are, and room for their parameters. */
+cls_status clsi_lesson_prepare(clsi_lesson *w);
+/* The same with the choices of logs.c that validation prefers. */
+cls_status clsi_lesson_choose(clsi_lesson *w);
 /* Frees all that but the points. */
 void clsi_lesson_forget(clsi_lesson *w);
 
@@ -72,6 +83,10 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
                              cls_error *error);
 /* Simulates with these parameters. */
 double clsi_lesson_rollout(void *owner, const double *theta);
+/* Rank 0 of a team, or alone. */
+int clsi_lesson_is_first(const clsi_lesson *w);
+/* The number that rank 0 has. */
+double clsi_lesson_tell_all(const clsi_lesson *w, double x);
 /* The time is over, or the user wants to stop, for a second already. */
 int clsi_lesson_hurry(void *owner);
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
@@ -82,6 +97,44 @@ cls_status clsi_lesson_weights(clsi_lesson *w);
  * optimiser of the residual, or the loss of the fit after it. */
 char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
 
+/* ---- noisy.c ---- */
+
+/* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
+int clsi_lesson_is_noisy(const clsi_lesson *w);
+/* In the place of clsi_lesson_fit; not *taken: it is not for a basis as large as the one asked for.
+ */
+cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                                 const char *const *names, int *taken);
+
+/* ---- schemes.c: data that a scheme made ---- */
+
+/* Where the rows are steps of a scheme rather than a motion: its rule in the place of the
+ * quadrature, w->o->scheme, and a line that says so, the caller's. */
+cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, clsi_rule *rule, char **said);
+
+/* ---- stages.c: where temperatures are hidden ---- */
+
+/* Are energies one solve, and what exchanges heat another one? */
+int clsi_is_staged(const clsi_lesson *w);
+cls_status clsi_solve_staged(clsi_lesson *w);
+
+/* Usual (median) errors of the equations in validation as one number: their geometric mean. Exchange
+ * of heat counts as an error of the temperatures' difference. */
+double clsi_lesson_usual(clsi_lesson *w);
+
+/* ---- exchange.c: coefficients that exchange heat, through their logarithms ---- */
+
+/* The columns of these parts, all other parameters given. `equation` (E): rows to take. */
+cls_status clsi_solve_exchange(clsi_lesson *w, const unsigned char *equation,
+                               const unsigned char *column, double *theta);
+/* The only part that exchanges heat in equation e, or -1: none, or several. */
+int clsi_exchange_of(const clsi_residual *r, size_t e);
+/* A coefficient that moves heat and nothing else. */
+int clsi_is_exchange(const clsi_residual *r, size_t k);
+/* The value of part k at the middle of window w. */
+double clsi_exchange_value(const clsi_residual *r, size_t k, const double *theta, size_t w);
+
 /* ---- fit.c ---- */
 
 /* The fit of the residual goes on as a fit of simulations. */
@@ -90,6 +143,9 @@ cls_status clsi_lesson_shoot(clsi_lesson *w);
 cls_status clsi_lesson_derive(clsi_lesson *w);
 
 /* ---- lesson.c ---- */
+
+/* A line for the user: what was chosen, what the data cannot tell. */
+void clsi_lesson_note(clsi_lesson *w, const char *format, ...) CLS_PRINTF(2, 3);
 
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                              size_t n_tables, const char *const *names, cls_model **out);

@@ -116,8 +116,9 @@ static cls_status complete_start(const cls_system *s, const known_start *k, doub
     return cls_system_start(s, &given, z, error);
 }
 
-cls_status clsi_multiple_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
-                               cls_error *error) {
+/* What the columns say alone. */
+static cls_status plain_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
+                              cls_error *error) {
     const clsi_segment *g = &m->data->segment[segment];
     known_start k = {0};
     clsi_parabola p;
@@ -137,6 +138,48 @@ cls_status clsi_multiple_start(const clsi_multiple *m, size_t segment, size_t i,
     return status;
 }
 
+/* Derivatives (nz) of the plain starts about row i, by parabolas. Zero: too few rows. */
+static int plain_slopes(const clsi_multiple *m, size_t segment, size_t i, double *dot) {
+    const clsi_recording *d = m->data;
+    const clsi_segment *g = &d->segment[segment];
+    size_t half = clsi_local_half(d), nz = m->nz;
+    size_t low = i > g->first + half ? i - half : g->first;
+    size_t high = i + half + 1 < g->end ? i + half + 1 : g->end, rows = high - low;
+    double *z = clsi_calloc(rows * nz + nz, sizeof *z);
+    int fine = z && rows >= 5;
+    for (size_t k = 0; k < rows && fine; k++)
+        fine = plain_start(m, segment, low + k, z + k * nz, NULL) == CLS_OK;
+    clsi_recording own = {.n = rows, .ny = nz, .time = d->time + low, .y = z};
+    clsi_segment all = {.first = 0, .train = rows, .end = rows};
+    for (size_t e = 0; e < nz && fine; e++) {
+        clsi_parabola p;
+        fine = clsi_local_parabola(&own, &all, e, i - low, half, &p);
+        dot[e] = fine && !m->hidden[e] ? p.slope : 0;
+    }
+    free(z);
+    return fine;
+}
+
+/* Ready to be asked: slopes (nz) and inputs (nu) at row i. */
+static int implied_at(const clsi_multiple *m, size_t segment, size_t i, double *dot, double *u) {
+    const clsi_signal *signal = clsi_signal_of(m->data, segment);
+    if (signal) clsi_signal_at(signal, m->data->time[i], u);
+    return plain_slopes(m, segment, i, dot);
+}
+
+cls_status clsi_multiple_start(const clsi_multiple *m, const double *theta, size_t segment,
+                               size_t i, double *z, cls_error *error) {
+    cls_status status = plain_start(m, segment, i, z, error);
+    if (status != CLS_OK || !theta || !m->implied) return status;
+    double *dot = clsi_calloc(m->nz + m->data->nu + 1, sizeof *dot);
+    if (!dot) return clsi_no_memory(error);
+    double *u = dot + m->nz;
+    if (implied_at(m, segment, i, dot, u))
+        clsi_hidden_find(m->implied, theta, m->data->time[i], m->data->nu ? u : NULL, dot, z);
+    free(dot);
+    return CLS_OK;
+}
+
 /* ---- priors ---- */
 
 static double spread_of(const clsi_recording *d, const char *name) {
@@ -147,6 +190,20 @@ static double spread_of(const clsi_recording *d, const char *name) {
 
 /* Loose for what is measured (directly, or as a slope); else what a state of its kind may be off
  * by: the spread of measured ones of the kind, or a tenth of its size. */
+static int is_seen(const clsi_multiple *m, size_t e) {
+    const cls_system *s = m->system;
+    const clsi_recording *d = m->data;
+    size_t j = e - s->nq, i = j - s->n;
+    if (has_channel(d, cls_node_name(s->g, s->form->z[e]))) return 1;
+    if (e < s->nq) return 0;
+    if (j < s->n)
+        return has_channel(d, s->momentum[j].name) ||
+               has_channel(d, cls_node_name(s->g, s->v[j])) ||
+               (j < s->paired && has_channel(d, s->coordinate[j].name));
+    return i < s->m &&
+           (has_channel(d, s->temperature[i].name) || has_channel(d, s->entropy[i].name));
+}
+
 static void set_priors(clsi_multiple *m, const double *z) {
     const cls_system *s = m->system;
     double temperature = 0;
@@ -157,9 +214,8 @@ static void set_priors(clsi_multiple *m, const double *z) {
         double own = spread_of(m->data, name);
         size_t j = e - s->nq;
         int moving = e >= s->nq && j < s->paired;
-        int seen = own > 0 || (moving && spread_of(m->data, s->coordinate[j].name) > 0) ||
-                   (moving && (has_channel(m->data, s->momentum[j].name) ||
-                               has_channel(m->data, cls_node_name(s->g, s->v[j]))));
+        int seen = is_seen(m, e);
+        m->hidden[e] = (unsigned char)!seen;
         double size = fmax(fabs(z[e]), 1);
         if (moving && spread_of(m->data, s->coordinate[j].name) > 0)
             size =
@@ -226,7 +282,8 @@ cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta
     if (status == CLS_OK) make_pieces(m, rows, piece);
     for (size_t w = 0; w < n && status == CLS_OK; w++) {
         int known = m->n_pieces && state_at(m, theta, piece[w].first, x + w * nz);
-        status = clsi_multiple_start(m, piece[w].segment, piece[w].first, guess + w * nz, error);
+        status =
+            clsi_multiple_start(m, theta, piece[w].segment, piece[w].first, guess + w * nz, error);
         if (!known && status == CLS_OK) memcpy(x + w * nz, guess + w * nz, nz * sizeof *x);
     }
     if (status != CLS_OK) {
@@ -261,23 +318,45 @@ static void put_priors(const clsi_multiple *m, size_t w, const double *x, double
     }
 }
 
-static int problem_window(void *owner, size_t w, const double *theta, const double *x, double *r,
-                          double *J) {
-    clsi_multiple *m = owner;
+/* Simulated outputs become residuals, their derivatives those of residuals. */
+static void weigh(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
     const clsi_piece *p = &m->piece[w];
     size_t ny = m->ny, all = m->n_theta + m->nz;
-    clsi_track *track = m->track[omp_get_thread_num()];
-    if (!clsi_track_run(track, theta, clsi_signal_of(m->data, p->segment), x, p->n,
-                        m->data->time + p->first, r, J, NULL))
-        return 0;
     for (size_t i = 0; i < p->n; i++)
         for (size_t c = 0; c < ny; c++) {
             double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
             double weight = isfinite(measured) ? 1 / m->sigma[c] : 0;
+            if (m->counts) weight *= sqrt(m->counts[p->first + i]);
             *at = weight > 0 ? weight * clsi_difference(&m->data->channel[c], *at, measured) : 0;
             for (size_t j = 0; j < all && J; j++) J[(i * ny + c) * all + j] *= weight;
         }
     put_priors(m, w, x, r, J);
+}
+
+static size_t group_size(const clsi_multiple *m) {
+    size_t half = (m->n_pieces + 1) / 2; /* two groups at least, for two processors */
+    return half < CLSI_LANES ? half : CLSI_LANES;
+}
+
+static clsi_journey journey_of(const clsi_multiple *m, size_t w, const double *x) {
+    const clsi_piece *p = &m->piece[w];
+    return (clsi_journey){.signal = clsi_signal_of(m->data, p->segment),
+                          .z0 = x,
+                          .time = m->data->time + p->first,
+                          .n = p->n};
+}
+
+static int problem_windows(void *owner, size_t w, size_t n, const double *theta, const double *x,
+                           double *const *r, double *const *J) {
+    clsi_multiple *m = owner;
+    clsi_journey list[CLSI_LANES];
+    for (size_t i = 0; i < n; i++) {
+        list[i] = journey_of(m, w + i, x + i * m->nz);
+        list[i].y = r[i];
+        list[i].J = J ? J[i] : NULL;
+    }
+    if (!clsi_track_run_many(m->track[omp_get_thread_num()], theta, n, list)) return 0;
+    for (size_t i = 0; i < n; i++) weigh(m, w + i, x + i * m->nz, r[i], J ? J[i] : NULL);
     return 1;
 }
 
@@ -292,34 +371,72 @@ void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
                         .n_x = m->nz,
                         .n_windows = m->n_pieces,
                         .rows = problem_rows,
-                        .window = problem_window,
+                        .windows = problem_windows,
+                        .group = group_size(m),
                         .low = m->low,
                         .high = m->high,
                         .huber = huber,
                         .stop = problem_stop};
 }
 
-int clsi_multiple_residuals(clsi_multiple *m, const double *theta, size_t c, double *list,
-                            size_t *which, size_t *n) {
-    *n = 0;
+int clsi_multiple_simulate(clsi_multiple *m, const double *theta) {
+    size_t group = group_size(m);
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) reduction(| : failed)
+    for (size_t w = 0; w < m->n_pieces; w += group) {
+        size_t n = m->n_pieces - w < group ? m->n_pieces - w : group;
+        clsi_journey list[CLSI_LANES];
+        for (size_t i = 0; i < n; i++) {
+            list[i] = journey_of(m, w + i, m->x + (w + i) * m->nz);
+            list[i].y = m->seen + m->piece[w + i].first * m->ny;
+        }
+        failed |= !clsi_track_run_many(m->track[omp_get_thread_num()], theta, n, list);
+    }
+    return !failed;
+}
+
+size_t clsi_multiple_residuals(const clsi_multiple *m, size_t c, double *list, size_t *which) {
+    size_t n = 0;
     for (size_t w = 0; w < m->n_pieces; w++) {
         const clsi_piece *p = &m->piece[w];
-        if (!clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, p->segment),
-                            m->x + w * m->nz, p->n, m->data->time + p->first, m->y_scratch, NULL,
-                            NULL))
-            return 0;
-        for (size_t i = 0; i < p->n; i++) {
-            double measured = m->data->y[(p->first + i) * m->ny + c];
+        for (size_t i = p->first; i < p->first + p->n; i++) {
+            double measured = m->data->y[i * m->ny + c];
             if (!isfinite(measured)) continue;
-            if (which) which[*n] = w;
-            list[(*n)++] =
-                clsi_difference(&m->data->channel[c], m->y_scratch[i * m->ny + c], measured);
+            if (which) which[n] = w;
+            list[n++] = clsi_difference(&m->data->channel[c], m->seen[i * m->ny + c], measured);
         }
     }
-    return 1;
+    return n;
 }
 
 /* ---- life ---- */
+
+enum { SAMPLES = 40 };
+
+/* What the equations say about hidden states. A form of motion that they cannot be written for is no
+ * mistake: starts are the plain ones then. */
+static cls_status find_implied(clsi_multiple *m, cls_error *error) {
+    const clsi_observer *o = m->observer;
+    const clsi_recording *d = m->data;
+    int any = 0;
+    for (size_t e = 0; e < m->nz; e++) any |= m->hidden[e];
+    if (!any || clsi_hidden_create(o->system, m->n_theta, o->theta, m->hidden, m->prior,
+                                   d->time_scale / 6.3, &m->implied, NULL) != CLS_OK)
+        return CLS_OK;
+    double *z = clsi_calloc(2 * m->nz + d->nu + m->n_theta + 1, sizeof *z);
+    if (!z) return clsi_no_memory(error);
+    double *dot = z + m->nz, *u = dot + m->nz, *theta = u + d->nu;
+    for (size_t p = 0; p < m->n_theta; p++) /* sizes of terms: about one, inside of the bounds */
+        theta[p] = fmin(fmax(m->low[p] > 0 ? m->low[p] : 0, m->low[p]), m->high[p]);
+    for (size_t k = 0; k < SAMPLES; k++) {
+        size_t i = d->n * k / SAMPLES, s = 0;
+        while (s + 1 < d->n_segments && i >= d->segment[s].end) s++;
+        if (plain_start(m, s, i, z, NULL) == CLS_OK && implied_at(m, s, i, dot, u))
+            clsi_hidden_weigh(m->implied, theta, d->time[i], d->nu ? u : NULL, z, dot);
+    }
+    free(z);
+    return CLS_OK;
+}
 
 static cls_status make_tracks(clsi_multiple *m, cls_error *error) {
     size_t threads = (size_t)omp_get_max_threads();
@@ -349,12 +466,16 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
     m->prior = clsi_calloc(m->nz + 1, sizeof *m->prior);
     m->sigma = clsi_calloc(m->ny, sizeof *m->sigma);
     m->cut = clsi_calloc(data->n, 1);
-    m->y_scratch = clsi_calloc(data->n * m->ny, sizeof *m->y_scratch);
+    m->hidden = clsi_calloc(m->nz + 1, 1);
+    m->y_scratch = clsi_calloc(2 * data->n * m->ny, sizeof *m->y_scratch);
+    m->seen = m->y_scratch ? m->y_scratch + data->n * m->ny : NULL;
     double *z = clsi_calloc(m->nz + 1, sizeof *z);
-    cls_status status = m->prior && m->sigma && m->cut && m->y_scratch && z ? make_tracks(m, error)
-                                                                            : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_multiple_start(m, 0, data->segment[0].first, z, error);
+    cls_status status = m->prior && m->sigma && m->cut && m->hidden && m->y_scratch && z
+                            ? make_tracks(m, error)
+                            : clsi_no_memory(error);
+    if (status == CLS_OK) status = plain_start(m, 0, data->segment[0].first, z, error);
     if (status == CLS_OK) set_priors(m, z);
+    if (status == CLS_OK) status = find_implied(m, error);
     free(z);
     if (status != CLS_OK) clsi_multiple_free(out);
     return status;
@@ -365,6 +486,8 @@ void clsi_multiple_free(clsi_multiple **multiple) {
     if (!m) return;
     for (size_t i = 0; i < m->n_tracks; i++) clsi_track_free(&m->track[i]);
     clsi_observer_free(&m->observer);
+    clsi_hidden_free(&m->implied);
+    free(m->hidden);
     free(m->track);
     free(m->piece);
     free(m->x);

@@ -5,8 +5,9 @@
  *
  *     S_k+1 = B S_k + [A | 0],  S_0 = [0 | 1],     dy = (y_theta | 0) + y_z S.
  *
- * The motion is made first, step by step; then the matrices of all its steps, many at a time. It
- * costs (n_theta + nz) nz^2 operations a step beside those of the step. */
+ * The motions are made first, step by step, several side by side in the lanes of vectors; then the
+ * matrices of the steps of each, many at a time. It costs (n_theta + nz) nz^2 operations a step beside
+ * those of the step. */
 #include "learn/observe.h"
 #include "base/base.h"
 #include <math.h>
@@ -41,7 +42,7 @@ static cls_status compile(clsi_observer *o, const cls_node *theta, const char *c
         memcpy(out + ny + c * nz, J + c * (nz + P), nz * sizeof *out);
         memcpy(out + ny + ny * nz + c * P, J + c * (nz + P) + nz, P * sizeof *out);
     }
-    if (status != CLS_OK) cls_graph_status(s->g, error);
+    if (status != CLS_OK) (void)cls_graph_status(s->g, error);
     if (status == CLS_OK)
         status = cls_program_create(s->g, n_in, inputs, ny, out, &o->output, error);
     if (status == CLS_OK)
@@ -56,12 +57,16 @@ cls_status clsi_observer_create(const cls_system *s, const char *scheme, size_t 
     clsi_observer *o = *out = clsi_calloc(1, sizeof *o);
     if (!o) return clsi_no_memory(error);
     *o = (clsi_observer){.system = s,
+                         .scheme = scheme,
                          .nz = s->form->nz,
                          .n_theta = n_theta,
                          .ny = ny,
                          .nu = s->nu,
                          .most_step = INFINITY};
-    cls_status status = clsi_sensitive_create(s, scheme, n_theta, theta, &o->step, error);
+    o->theta = clsi_calloc(n_theta + 1, sizeof *o->theta);
+    if (o->theta && n_theta) memcpy(o->theta, theta, n_theta * sizeof *theta);
+    cls_status status = o->theta ? clsi_sensitive_create(s, scheme, n_theta, theta, &o->step, error)
+                                 : clsi_no_memory(error);
     if (status == CLS_OK) status = compile(o, theta, channel, error);
     if (status != CLS_OK) clsi_observer_free(out);
     return status;
@@ -73,20 +78,28 @@ void clsi_observer_free(clsi_observer **observer) {
     clsi_sensitive_free(&o->step);
     cls_program_free(&o->output);
     cls_program_free(&o->slopes);
+    free(o->theta);
     free(o);
     *observer = NULL;
 }
 
 /* ---- scratch ---- */
 
-struct clsi_track {
-    const clsi_observer *o;
-    const clsi_signal *signal; /* of this run */
-    clsi_stride *stride;
+/* One motion. */
+typedef struct lane {
     double *records;   /* (steps, record size) */
     size_t *row_begin; /* (rows + 1): steps made before the row */
     double *states;    /* (rows, nz) */
     size_t steps_capacity, rows_capacity, begin_capacity;
+    /* while it is made */
+    size_t row, part, parts, stage, steps; /* row that is gone to, its step of so many, its stage */
+    double t, *z;
+} lane;
+
+struct clsi_track {
+    const clsi_observer *o;
+    clsi_stride *alone, *together; /* for one motion, for several */
+    lane lanes[CLSI_LANES];
     double *in, *values, *work_output, *work_slopes; /* of the outputs */
     double *S, *next;                                /* (nz, P + nz) */
     double *B, *L, *A; /* (CLSI_LANES, nz, nz), (.., nz, k), (.., nz, P) */
@@ -110,7 +123,8 @@ cls_status clsi_track_create(const clsi_observer *o, clsi_track **out, cls_error
                                CLSI_LANES * nz * (nz + u + P + 1) + 1,
                            sizeof(double));
     cls_status status =
-        k->block ? clsi_stride_create(o->step, 1, &k->stride, error) : clsi_no_memory(error);
+        k->block ? clsi_stride_create(o->step, 1, &k->alone, error) : clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_stride_create(o->step, 0, &k->together, error);
     if (status != CLS_OK) {
         clsi_track_free(out);
         return status;
@@ -134,10 +148,13 @@ cls_status clsi_track_create(const clsi_observer *o, clsi_track **out, cls_error
 void clsi_track_free(clsi_track **track) {
     clsi_track *k = *track;
     if (!k) return;
-    clsi_stride_free(&k->stride);
-    free(k->records);
-    free(k->row_begin);
-    free(k->states);
+    clsi_stride_free(&k->alone);
+    clsi_stride_free(&k->together);
+    for (size_t i = 0; i < CLSI_LANES; i++) {
+        free(k->lanes[i].records);
+        free(k->lanes[i].row_begin);
+        free(k->lanes[i].states);
+    }
     free(k->block);
     free(k);
     *track = NULL;
@@ -145,72 +162,108 @@ void clsi_track_free(clsi_track **track) {
 
 /* ---- the motion ---- */
 
-static int reserve(clsi_track *k, size_t steps, size_t rows) {
-    size_t size = clsi_record_size(k->o->step) * sizeof(double);
-    return clsi_grow(&k->records, &k->steps_capacity, steps, size) &&
-           clsi_grow(&k->states, &k->rows_capacity, rows, k->o->nz * sizeof(double)) &&
-           clsi_grow(&k->row_begin, &k->begin_capacity, rows + 1, sizeof *k->row_begin);
-}
-
-/* One step of the scheme, stage by stage, from z (nz) to z; its records are kept. */
-static int advance(clsi_track *k, double t, double h, double *z, size_t *steps) {
-    const clsi_sensitive *s = k->o->step;
-    size_t size = clsi_record_size(s), nz = k->o->nz;
-    for (size_t i = 0; i < s->n_stages; i++) {
-        double *record = k->records + *steps * size, own = h * s->stage[i];
-        int fine, warm = 0;
-        memcpy(record, z, nz * sizeof *z);
-        record[nz] = t;
-        record[nz + 1] = own;
-        if (k->signal)
-            clsi_signal_over(k->signal, t, own, record + nz + 2, record + nz + 2 + k->o->nu);
-        clsi_stride_step(k->stride, 1, &record, &warm, &z, &fine);
-        if (!fine) return 0;
-        t += own;
-        ++*steps;
-    }
-    return 1;
-}
-
 static size_t divisions(const clsi_observer *o, double interval) {
     if (!(interval > 0)) return 0;
     double parts = ceil(interval / o->most_step * (1 - 1e-9));
     return parts >= 1 ? (size_t)parts : 1;
 }
 
-static int walk(clsi_track *k, const double *z0, size_t n, const double *time) {
-    const clsi_observer *o = k->o;
-    size_t nz = o->nz, steps = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t parts = i ? divisions(o, time[i] - time[i - 1]) : 0;
-        if (!reserve(k, steps + parts * o->step->n_stages + 1, i + 1)) return 0;
-        double *z = k->states + i * nz;
-        memcpy(z, i ? z - nz : z0, nz * sizeof *z);
-        for (size_t p = 0; p < parts; p++) {
-            double h = (time[i] - time[i - 1]) / (double)parts;
-            if (!advance(k, time[i - 1] + (double)p * h, h, z, &steps)) return 0;
-        }
-        k->row_begin[i] = steps;
+static int reserve(const clsi_observer *o, lane *l, const clsi_journey *j) {
+    size_t size = clsi_record_size(o->step) * sizeof(double), steps = 1;
+    for (size_t i = 1; i < j->n; i++)
+        steps += divisions(o, j->time[i] - j->time[i - 1]) * o->step->n_stages;
+    return clsi_grow(&l->records, &l->steps_capacity, steps, size) &&
+           clsi_grow(&l->states, &l->rows_capacity, j->n, o->nz * sizeof(double)) &&
+           clsi_grow(&l->row_begin, &l->begin_capacity, j->n + 1, sizeof *l->row_begin);
+}
+
+/* The next row with an interval before it; rows of the same time have the same state. */
+static void next_row(const clsi_observer *o, lane *l, const clsi_journey *j) {
+    while (++l->row < j->n) {
+        l->row_begin[l->row] = l->steps;
+        l->z = l->states + l->row * o->nz;
+        memcpy(l->z, l->z - o->nz, o->nz * sizeof *l->z);
+        l->parts = divisions(o, j->time[l->row] - j->time[l->row - 1]);
+        l->part = l->stage = 0;
+        l->t = j->time[l->row - 1];
+        if (l->parts) return;
     }
+}
+
+static int begin_lane(const clsi_observer *o, lane *l, const clsi_journey *j) {
+    if (j->n == 0 || !reserve(o, l, j)) return 0;
+    l->row = l->steps = l->row_begin[0] = 0;
+    memcpy(l->states, j->z0, o->nz * sizeof *l->states);
+    next_row(o, l, j);
     return 1;
+}
+
+/* The record of the next stage of a step; the whole step goes from part to part of the interval. */
+static double *next_record(const clsi_observer *o, lane *l, const clsi_journey *j) {
+    size_t nz = o->nz;
+    double interval = j->time[l->row] - j->time[l->row - 1], h = interval / (double)l->parts;
+    double *record = l->records + l->steps * clsi_record_size(o->step);
+    double own = h * o->step->stage[l->stage];
+    if (l->stage == 0) l->t = j->time[l->row - 1] + (double)l->part * h;
+    memcpy(record, l->z, nz * sizeof *record);
+    record[nz] = l->t;
+    record[nz + 1] = own;
+    if (j->signal) clsi_signal_over(j->signal, l->t, own, record + nz + 2, record + nz + 2 + o->nu);
+    return record;
+}
+
+static void step_made(const clsi_observer *o, lane *l, const clsi_journey *j) {
+    l->t += l->records[l->steps * clsi_record_size(o->step) + o->nz + 1];
+    l->steps++;
+    if (++l->stage < o->step->n_stages) return;
+    l->stage = 0;
+    if (++l->part < l->parts) return;
+    l->row_begin[l->row] = l->steps;
+    next_row(o, l, j);
+}
+
+static int walk(clsi_track *k, size_t n, const clsi_journey *list) {
+    const clsi_observer *o = k->o;
+    clsi_stride *stride = n == 1 ? k->alone : k->together;
+    for (size_t i = 0; i < n; i++)
+        if (!begin_lane(o, &k->lanes[i], &list[i])) return 0;
+    for (;;) {
+        double *record[CLSI_LANES], *next[CLSI_LANES];
+        size_t which[CLSI_LANES], busy = 0;
+        int warm[CLSI_LANES] = {0}, fine[CLSI_LANES];
+        for (size_t i = 0; i < n; i++) {
+            lane *l = &k->lanes[i];
+            if (l->row >= list[i].n) continue;
+            which[busy] = i;
+            record[busy] = next_record(o, l, &list[i]);
+            next[busy++] = l->z;
+        }
+        if (!busy) return 1;
+        clsi_stride_step(stride, busy, record, warm, next, fine);
+        for (size_t i = 0; i < busy; i++) {
+            if (!fine[i]) return 0;
+            step_made(o, &k->lanes[which[i]], &list[which[i]]);
+        }
+    }
 }
 
 /* ---- outputs ---- */
 
-static void set_inputs(clsi_track *k, const double *theta, double t, const double *z) {
+static void set_inputs(clsi_track *k, const double *theta, const clsi_signal *signal, double t,
+                       const double *z) {
     k->in[0] = t;
     memcpy(k->in + 1, z, k->o->nz * sizeof *z);
     if (k->o->n_theta) memcpy(k->in + 1 + k->o->nz, theta, k->o->n_theta * sizeof *theta);
-    if (k->signal) clsi_signal_at(k->signal, t, k->in + 1 + k->o->nz + k->o->n_theta);
+    if (signal) clsi_signal_at(signal, t, k->in + 1 + k->o->nz + k->o->n_theta);
 }
 
-static int put_outputs(clsi_track *k, const double *theta, size_t n, const double *time,
-                       double *y) {
+static int put_outputs(clsi_track *k, const double *theta, const lane *l, const clsi_journey *j) {
     int finite = 1;
-    for (size_t i = 0; i < n; i++) {
-        set_inputs(k, theta, time[i], k->states + i * k->o->nz);
-        cls_program_run(k->o->output, k->work_output, k->in, y + i * k->o->ny);
-        for (size_t c = 0; c < k->o->ny; c++) finite &= isfinite(y[i * k->o->ny + c]) != 0;
+    size_t ny = k->o->ny;
+    for (size_t i = 0; i < j->n; i++) {
+        set_inputs(k, theta, j->signal, j->time[i], l->states + i * k->o->nz);
+        cls_program_run(k->o->output, k->work_output, k->in, j->y + i * ny);
+        for (size_t c = 0; c < ny; c++) finite &= isfinite(j->y[i * ny + c]) != 0;
     }
     return finite;
 }
@@ -218,27 +271,27 @@ static int put_outputs(clsi_track *k, const double *theta, size_t n, const doubl
 /* ---- derivatives ---- */
 
 /* B and A of the records [first, first + n). */
-static int make_matrices(clsi_track *k, size_t first, size_t n) {
+static int make_matrices(clsi_track *k, const lane *l, size_t first, size_t n) {
     const clsi_observer *o = k->o;
     size_t nz = o->nz, P = o->n_theta, u = o->step->k, size = clsi_record_size(o->step);
     const double *record[CLSI_LANES], *lambda[CLSI_LANES], *mu[CLSI_LANES];
     double *B[CLSI_LANES], *L[CLSI_LANES];
     for (size_t i = 0; i < n; i++) {
-        record[i] = k->records + (first + i) * size;
+        record[i] = l->records + (first + i) * size;
         B[i] = k->B + i * nz * nz;
         L[i] = k->L + i * nz * u;
         mu[i] = k->mu + i * nz;
     }
-    if (!clsi_stride_tangent(k->stride, n, record, B, L)) return 0;
+    if (!clsi_stride_tangent(k->alone, n, record, B, L)) return 0;
     for (size_t e = 0; e < nz && P; e++) {
         memset(k->mu, 0, CLSI_LANES * nz * sizeof *k->mu);
         for (size_t i = 0; i < n; i++) {
             k->mu[i * nz + e] = 1;
             lambda[i] = L[i] + e * u;
         }
-        clsi_stride_reverse(k->stride, n, record, lambda, mu);
+        clsi_stride_reverse(k->alone, n, record, lambda, mu);
         for (size_t j = 0; j < P; j++) {
-            const double *result = clsi_stride_result(k->stride, j);
+            const double *result = clsi_stride_result(k->alone, j);
             for (size_t i = 0; i < n; i++) k->A[(i * nz + e) * P + j] = result[i];
         }
     }
@@ -246,9 +299,9 @@ static int make_matrices(clsi_track *k, size_t first, size_t n) {
 }
 
 /* S = B S + [A | 0] */
-static void propagate(clsi_track *k, size_t lane) {
+static void propagate(clsi_track *k, size_t sample) {
     size_t nz = k->o->nz, P = k->o->n_theta, all = P + nz;
-    const double *B = k->B + lane * nz * nz, *A = k->A + lane * nz * P;
+    const double *B = k->B + sample * nz * nz, *A = k->A + sample * nz * P;
     for (size_t e = 0; e < nz; e++) {
         double *row = k->next + e * all;
         for (size_t j = 0; j < all; j++) row[j] = j < P ? A[e * P + j] : 0;
@@ -263,10 +316,11 @@ static void propagate(clsi_track *k, size_t lane) {
     k->next = swap;
 }
 
-static void put_slopes(clsi_track *k, const double *theta, double t, const double *z, double *J) {
+static void put_slopes(clsi_track *k, const double *theta, const clsi_signal *signal, double t,
+                       const double *z, double *J) {
     const clsi_observer *o = k->o;
     size_t nz = o->nz, P = o->n_theta, all = P + nz;
-    set_inputs(k, theta, t, z);
+    set_inputs(k, theta, signal, t, z);
     cls_program_run(o->slopes, k->work_slopes, k->in, k->values);
     const double *y_z = k->values + o->ny, *y_theta = y_z + o->ny * nz;
     for (size_t c = 0; c < o->ny; c++) {
@@ -279,32 +333,47 @@ static void put_slopes(clsi_track *k, const double *theta, double t, const doubl
     }
 }
 
-static int put_jacobian(clsi_track *k, const double *theta, size_t n, const double *time,
-                        double *J) {
+static int put_jacobian(clsi_track *k, const double *theta, const lane *l, const clsi_journey *j) {
     size_t nz = k->o->nz, P = k->o->n_theta, all = P + nz, made = 0, begin = 0;
-    size_t steps = k->row_begin[n - 1];
+    size_t steps = l->row_begin[j->n - 1];
     memset(k->S, 0, nz * all * sizeof *k->S);
     for (size_t e = 0; e < nz; e++) k->S[e * all + P + e] = 1;
-    for (size_t i = 0, at = 0; i < n; i++) {
-        for (; at < k->row_begin[i]; at++) {
+    for (size_t i = 0, at = 0; i < j->n; i++) {
+        for (; at < l->row_begin[i]; at++) {
             if (at == made) {
                 size_t more = steps - at < CLSI_LANES ? steps - at : CLSI_LANES;
-                if (!make_matrices(k, at, more)) return 0;
+                if (!make_matrices(k, l, at, more)) return 0;
                 begin = at;
                 made = at + more;
             }
             propagate(k, at - begin);
         }
-        put_slopes(k, theta, time[i], k->states + i * nz, J + i * k->o->ny * all);
+        put_slopes(k, theta, j->signal, j->time[i], l->states + i * nz, j->J + i * k->o->ny * all);
+    }
+    return 1;
+}
+
+int clsi_track_run_many(clsi_track *k, const double *theta, size_t n, const clsi_journey *list) {
+    size_t nz = k->o->nz;
+    clsi_stride_set(k->alone, theta);
+    if (n > 1) clsi_stride_set(k->together, theta);
+    if (!walk(k, n, list)) return 0;
+    for (size_t i = 0; i < n; i++) {
+        const clsi_journey *j = &list[i];
+        const lane *l = &k->lanes[i];
+        if (!put_outputs(k, theta, l, j)) return 0;
+        if (j->end) memcpy(j->end, l->states + (j->n - 1) * nz, nz * sizeof *j->end);
+        if (j->J && !put_jacobian(k, theta, l, j)) return 0;
     }
     return 1;
 }
 
 int clsi_track_run(clsi_track *k, const double *theta, const clsi_signal *signal, const double *z0,
                    size_t n, const double *time, double *y, double *J, double *end) {
-    k->signal = signal;
-    clsi_stride_set(k->stride, theta);
-    if (n == 0 || !walk(k, z0, n, time) || !put_outputs(k, theta, n, time, y)) return 0;
-    if (end) memcpy(end, k->states + (n - 1) * k->o->nz, k->o->nz * sizeof *end);
-    return !J || put_jacobian(k, theta, n, time, J);
+    clsi_journey j = {.signal = signal, .z0 = z0, .time = time, .n = n, .y = y, .J = J, .end = end};
+    return clsi_track_run_many(k, theta, 1, &j);
+}
+
+const double *clsi_track_state(const clsi_track *k, size_t i) {
+    return k->lanes[0].states + i * k->o->nz;
 }

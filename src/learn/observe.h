@@ -14,6 +14,8 @@ typedef struct clsi_observer {
     size_t nz, n_theta, ny, nu;
     cls_program *output; /* t, z (nz), theta, u (nu) -> y (ny) */
     cls_program *slopes; /* the same -> y, y_z (ny, nz), y_theta (ny, n_theta) */
+    const char *scheme;  /* as asked for; NULL: the default */
+    cls_node *theta;     /* (n_theta) */
     double most_step;    /* intervals of the data are divided into steps that are not longer */
 } clsi_observer;
 
@@ -27,10 +29,22 @@ void clsi_observer_free(clsi_observer **observer);
 typedef struct clsi_track clsi_track;
 cls_status clsi_track_create(const clsi_observer *o, clsi_track **out, cls_error *error);
 void clsi_track_free(clsi_track **track);
-/* From z0 at time[0] on, driven by `signal` (NULL: without inputs): y (n, ny) at the n times, which do not fall, J (n, ny, n_theta + nz) =
- * dy/d(theta, z0) unless NULL, the state at the last of them in `end` (nz) unless NULL. Zero: a
- * step has no solution. */
+/* A motion to be made: from z0 at time[0] on, driven by `signal` (NULL: without inputs), y (n, ny) at
+ * the n times, which do not fall, J (n, ny, n_theta + nz) = dy/d(theta, z0) unless NULL, the state at
+ * the last of them in `end` (nz) unless NULL. */
+typedef struct clsi_journey {
+    const clsi_signal *signal;
+    const double *z0, *time;
+    size_t n;
+    double *y, *J, *end;
+} clsi_journey;
+
+/* Up to CLSI_LANES motions side by side. Zero: a step of one of them has no solution. */
+int clsi_track_run_many(clsi_track *k, const double *theta, size_t n, const clsi_journey *list);
+/* One of them. */
 int clsi_track_run(clsi_track *k, const double *theta, const clsi_signal *signal, const double *z0,
                    size_t n, const double *time, double *y, double *J, double *end);
+/* The states (nz) of the last clsi_track_run at its row i. */
+const double *clsi_track_state(const clsi_track *k, size_t i);
 
 #endif

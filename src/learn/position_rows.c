@@ -137,7 +137,7 @@ static struct clsi_position_memory *memory_for(const clsi_residual *r) {
     struct clsi_position_memory *m = r->position_memory;
     size_t threads = (size_t)omp_get_max_threads();
     if (m->n_blocks < threads) {
-        block *more = realloc(m->blocks, threads * sizeof *more);
+        block *more = clsi_realloc(m->blocks, threads * sizeof *more);
         if (!more) return NULL;
         memset(more + m->n_blocks, 0, (threads - m->n_blocks) * sizeof *more);
         m->blocks = more;

@@ -16,7 +16,8 @@ enum { ROUNDS = 6, PER_ROUND = 40 };
 static int is_bound(const clsi_unknowns *us, const clsi_unknown *u) {
     if (u->learned.form == CLSI_MATRIX)
         return u->learned.slot == 0 && us->s->formalism == CLS_THERMAL_LAGRANGIAN;
-    return !u->nonlinear && (u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT);
+    return !u->nonlinear && !u->learned.exponential &&
+           (u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT);
 }
 
 /* The fields that a bound is made of: the one field, or all entries of L. */
@@ -98,23 +99,42 @@ static void add_rows(const clsi_unknowns *us, const clsi_points *p, const worst 
         }
 }
 
+/* Of rows over all parameters those of the columns, in place. */
+static void gather(size_t rows, size_t n_theta, size_t n, const size_t *columns, double *E) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < n; j++) E[i * n + j] = E[i * n_theta + columns[j]];
+}
+
 cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
                                const clsi_points *p, double *theta, clsi_lsq_info *found,
                                size_t *negative, double *kkt, cls_error *error) {
+    return clsi_solve_columns(q, rcond, us, p, us->n_theta, NULL, theta, found, negative, kkt,
+                              error);
+}
+
+cls_status clsi_solve_columns(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                              const clsi_points *p, size_t n_columns, const size_t *columns,
+                              double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
+                              cls_error *error) {
     size_t n = 0;
+    double *x = clsi_calloc(n_columns, sizeof *x);
     double *E = clsi_calloc((size_t)ROUNDS * PER_ROUND * us->n_theta, sizeof *E);
     double *e = clsi_calloc((size_t)ROUNDS * PER_ROUND, sizeof *e);
     worst w = {0};
-    cls_status status = E && e ? CLS_OK : clsi_no_memory(error);
+    cls_status status = E && e && x ? CLS_OK : clsi_no_memory(error);
     *negative = 0;
     *kkt = 0;
     for (int round = 0; round <= ROUNDS && status == CLS_OK; round++) {
-        status = clsi_lsq_solve(q, rcond, n, n ? E : NULL, n ? e : NULL, theta, found, kkt, error);
+        status = clsi_lsq_solve(q, rcond, n, n ? E : NULL, n ? e : NULL, x, found, kkt, error);
+        for (size_t j = 0; j < n_columns && status == CLS_OK; j++)
+            theta[columns ? columns[j] : j] = x[j];
         if (status == CLS_OK) status = find_worst(us, p, theta, &w, negative, error);
         if (status != CLS_OK || *negative == 0 || round == ROUNDS) break;
-        add_rows(us, p, &w, E + n * us->n_theta);
+        add_rows(us, p, &w, E + n * n_columns);
+        if (columns) gather(w.n, us->n_theta, n_columns, columns, E + n * n_columns);
         n += w.n;
     }
+    free(x);
     free(E);
     free(e);
     return status;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_MEMORY = 1000 };
 enum { SHORTEST = 8, ITERATIONS = 20, LAST_ITERATIONS = 30, DECADES = 6, DECADE_ITERATIONS = 8 };
 static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
 static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
@@ -40,9 +41,9 @@ typedef struct recipe_work {
 /* sigma of each channel from its residuals; rms gets the same without the floor. */
 static int set_scales(recipe_work *k) {
     clsi_multiple *m = k->m;
+    if (!clsi_multiple_simulate(m, k->r->theta)) return 0;
     for (size_t c = 0; c < m->ny; c++) {
-        size_t n;
-        if (!clsi_multiple_residuals(m, k->r->theta, c, k->list, NULL, &n)) return 0;
+        size_t n = clsi_multiple_residuals(m, c, k->list, NULL);
         for (size_t i = 0; i < n; i++) k->list[i] = fabs(k->list[i]);
         k->rms[c] = 1.4826 * clsi_median(n, k->list);
         m->sigma[c] = fmax(k->rms[c], m->data->channel[c].floor);
@@ -116,11 +117,13 @@ static size_t cut_bad(recipe_work *k) {
     size_t rows = 0, cut = 0, W = m->n_pieces;
     if (W < 5) return 0;
     double *rms = clsi_calloc(2 * W, sizeof *rms), *sorted = rms ? rms + W : NULL;
-    if (!rms) return 0;
+    if (!rms || !clsi_multiple_simulate(m, k->r->theta)) {
+        free(rms);
+        return 0;
+    }
     for (size_t w = 0; w < W; w++) rows += m->piece[w].n;
     for (size_t c = 0; c < m->ny; c++) {
-        size_t n;
-        if (!clsi_multiple_residuals(m, k->r->theta, c, k->list, k->which, &n)) break;
+        size_t n = clsi_multiple_residuals(m, c, k->list, k->which);
         memset(rms, 0, W * sizeof *rms);
         for (size_t i = 0; i < n; i++) rms[k->which[i]] += k->list[i] * k->list[i];
         for (size_t w = 0; w < W; w++) rms[w] = sqrt(rms[w] / (double)m->piece[w].n);
@@ -242,30 +245,19 @@ static cls_status grow(recipe_work *k, size_t rows) {
     return status;
 }
 
-/* 1 + 2 sum of the autocorrelation while it is positive, of the residuals inside of windows. */
+/* 1 + 2 sum of the autocorrelation, of the residuals inside of windows: what a mean of them is worth. */
 static double inflation_of(size_t n, const double *r, const size_t *which) {
-    double sum = 1, power = 0;
-    for (size_t i = 0; i < n; i++) power += r[i] * r[i] / (double)n;
-    for (size_t lag = 1; lag < n / 4 && power > 0; lag++) {
-        double product = 0;
-        size_t count = 0;
-        for (size_t i = 0; i + lag < n; i++) {
-            if (which[i] != which[i + lag]) continue;
-            product += r[i] * r[i + lag];
-            count++;
-        }
-        double rho = count > 4 ? product / (double)count / power : 0;
-        if (rho <= 2 / sqrt((double)n)) break;
-        sum += 2 * rho;
-    }
-    return sum;
+    double rho[MOST_MEMORY + 1], sum = 1;
+    size_t last = clsi_memory(n, r, which, MOST_MEMORY, rho);
+    for (size_t lag = 1; lag <= last; lag++) sum += 2 * rho[lag];
+    return fmax(sum, 1);
 }
 
 static cls_status inflate(recipe_work *k) {
     clsi_multiple *m = k->m;
+    if (!clsi_multiple_simulate(m, k->r->theta)) return CLS_NUMERIC;
     for (size_t c = 0; c < m->ny; c++) {
-        size_t n;
-        if (!clsi_multiple_residuals(m, k->r->theta, c, k->list, k->which, &n)) return CLS_NUMERIC;
+        size_t n = clsi_multiple_residuals(m, c, k->list, k->which);
         double limit = 3 * m->sigma[c]; /* outliers say nothing of correlation */
         for (size_t i = 0; i < n; i++) k->list[i] = fmax(fmin(k->list[i], limit), -limit);
         k->r->inflation[c] = inflation_of(n, k->list, k->which);
@@ -325,23 +317,55 @@ static cls_status cook(recipe_work *k) {
     return status;
 }
 
-cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error) {
+static cls_status open_kitchen(clsi_recipe *r, recipe_work *k, cls_error *error) {
     clsi_multiple *m = r->m;
-    recipe_work k = {.r = r, .m = m, .error = error};
-    k.list = clsi_calloc(m->data->n + 1, sizeof *k.list);
-    k.which = clsi_calloc(m->data->n + 1, sizeof *k.which);
-    k.rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k.rms);
-    r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
-    cls_status status = k.list && k.which && k.rms && r->inflation ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) {
-        k.old_rms = k.rms + m->ny;
-        k.old_theta = k.old_rms + m->ny;
-        status = cook(&k);
-    }
-    free(k.list);
-    free(k.which);
-    free(k.rms);
-    free(k.old_x);
-    free(k.old_piece);
+    *k = (recipe_work){.r = r, .m = m, .error = error};
+    k->list = clsi_calloc(m->data->n + 1, sizeof *k->list);
+    k->which = clsi_calloc(m->data->n + 1, sizeof *k->which);
+    k->rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k->rms);
+    if (!r->inflation) r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
+    if (!k->list || !k->which || !k->rms || !r->inflation) return clsi_no_memory(error);
+    k->old_rms = k->rms + m->ny;
+    k->old_theta = k->old_rms + m->ny;
+    return CLS_OK;
+}
+
+static void close_kitchen(recipe_work *k) {
+    free(k->list);
+    free(k->which);
+    free(k->rms);
+    free(k->old_x);
+    free(k->old_piece);
+}
+
+cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error) {
+    recipe_work k;
+    cls_status status = open_kitchen(r, &k, error);
+    if (status == CLS_OK) status = cook(&k);
+    close_kitchen(&k);
     return status;
+}
+
+cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error) {
+    recipe_work k;
+    size_t most = longest(r->m);
+    cls_status status = open_kitchen(r, &k, error);
+    if (rows > most) rows = most;
+    if (status == CLS_OK && !r->m->n_pieces) first_scales(&k);
+    if (status == CLS_OK) status = run_stage(&k, rows, ITERATIONS);
+    if (status == CLS_OK)
+        status = minimize(&k, last ? 2 * LAST_ITERATIONS : ITERATIONS, last ? LAST_ENOUGH : ENOUGH);
+    if (status == CLS_OK && !set_scales(&k))
+        status = clsi_fail(error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    close_kitchen(&k);
+    return status;
+}
+
+size_t clsi_recipe_first(const clsi_multiple *m) {
+    size_t rows = first_rows(m), most = longest(m);
+    return rows < most ? rows : most;
+}
+
+size_t clsi_recipe_longest(const clsi_multiple *m) {
+    return longest(m);
 }

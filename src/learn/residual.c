@@ -9,6 +9,9 @@
  * for bases they are affine in these, so that a row over the parameters is a sum of basis
  * derivatives.
  *
+ * Where an unknown energy hides the temperatures, the entropies have balances of heat in the place
+ * of S' = heat/T (balances.c).
+ *
  * Weights: friction forces are small where v is, and the plain residual would not see them (lesson
  * 2 of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
@@ -33,8 +36,10 @@ static cls_node formula_of(const cls_system *s) {
 }
 
 /* y = (p, S), then y'. From G(q, v, T): p = G_v, S = G_T. From L(q, v, S): p = L_v, T = -L_S. From
- * H(q, p, S): v = H_p, T = H_S, and where H_p is unknown the positions join: y = (p, S, q). */
-static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *error) {
+ * H(q, p, S): v = H_p, T = H_S, and where H_p is unknown the positions join: y = (p, S, q). Where T
+ * is hidden: 0 and the balance of heat in the places of S and S'. */
+static cls_status quantities(const clsi_residual *r, const cls_node *S_rate, cls_node *y,
+                             cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
     const cls_system *s = us->s;
     cls_graph *g = s->g;
@@ -67,8 +72,10 @@ static cls_status quantities(const clsi_residual *r, cls_node *y, cls_error *err
         status = clsi_brackets_at(s, &s->bound, &at, slope, positions ? rate + n + m : NULL, rate);
     for (size_t j = 0; j < n && status == CLS_OK; j++)
         rate[j] = cls_sub(g, flows.force[j], rate[j]);
-    for (size_t i = 0; i < m && status == CLS_OK; i++)
+    for (size_t i = 0; i < m && status == CLS_OK && !r->hidden; i++)
         rate[n + i] = cls_div(g, flows.heat[i], T[i]);
+    for (size_t i = 0; i < m && status == CLS_OK && r->hidden; i++) y[n + i] = cls_constant(g, 0);
+    if (status == CLS_OK && r->hidden) clsi_balance_rates(s, &flows, v, T, S_rate, rate + n);
     free(all);
     return status == CLS_OK ? cls_graph_status(g, error) : clsi_no_memory(error);
 }
@@ -129,10 +136,16 @@ static int is_homogeneous(const clsi_residual *r, const cls_node *y, cls_node *z
         if (us->trunk > 0 && i >= r->n && i < r->n + r->m) continue;
         cls_node constant = y[i];
         for (size_t k = 0; k < us->n_symbols; k++)
-            cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
+            (void)cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
         if (!cls_is_constant(us->s->g, constant, 0)) return 0;
     }
     return 1;
+}
+
+static int contains(const clsi_unknowns *us, const clsi_unknown *u, cls_node y, cls_node rate) {
+    const cls_node *own = us->symbols + u->symbol;
+    size_t n = 1 + u->learned.d;
+    return cls_depends(us->s->g, y, n, own) || cls_depends(us->s->g, rate, n, own);
 }
 
 cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
@@ -148,6 +161,9 @@ cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_no
     for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
         if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
     for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
+    for (size_t e = 0; e < r->n_equations && status == CLS_OK; e++)
+        for (size_t k = 0; k < us->n; k++)
+            r->contains[e * us->n + k] = contains(us, &us->list[k], y[e], y[r->n_equations + e]);
     if (status == CLS_OK) r->homogeneous = is_homogeneous(r, y, slopes + Q * K);
     if (status == CLS_OK) status = cls_program_create(g, n_inputs, inputs, Q, y, &r->values, error);
     if (status == CLS_OK)
@@ -164,15 +180,22 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = s->formalism != CLS_HAMILTONIAN;
     if (r->points->intervals) return clsi_position_compile(r, error);
-    cls_node *y = clsi_calloc(Q + nz + 1 + K, sizeof *y), *inputs = y ? y + Q : NULL;
+    size_t more = r->hidden ? s->m : 0;
+    cls_node *y = clsi_calloc(Q + nz + 1 + K + more, sizeof *y), *inputs = y ? y + Q : NULL;
     if (!y) return clsi_no_memory(error);
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *y);
     memcpy(inputs + s->nq, moving ? s->v : s->p, s->n * sizeof *y);
     memcpy(inputs + s->nq + s->n, thermal ? s->T : s->S, s->m * sizeof *y);
     inputs[nz] = s->t;
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
-    cls_status status = quantities(r, y, error);
-    if (status == CLS_OK) status = clsi_residual_compile(r, nz + 1 + K, inputs, y, error);
+    cls_node *S_rate = inputs + nz + 1 + K;
+    for (size_t i = 0; i < more; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "S'%zu'", i);
+        S_rate[i] = cls_symbol(s->g, name);
+    }
+    cls_status status = quantities(r, S_rate, y, error);
+    if (status == CLS_OK) status = clsi_residual_compile(r, nz + 1 + K + more, inputs, y, error);
     free(y);
     return status;
 }
@@ -185,6 +208,7 @@ static cls_status use_step(clsi_residual *r, cls_error *error) {
     if (status != CLS_OK) return status;
     r->n_equations = clsi_step_rows_count(r->step);
     r->affine = clsi_step_rows_affine(r->step);
+    memcpy(r->contains, clsi_step_rows_contain(r->step), r->n_equations * r->unknowns->n);
     return CLS_OK;
 }
 
@@ -253,15 +277,20 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->sloped = clsi_calloc(unknowns->n, 1);
     r->valued = clsi_calloc(unknowns->n, 1);
     r->paired = clsi_calloc(unknowns->n, 1);
+    r->contains = clsi_calloc((s->nq + s->n + s->m) * unknowns->n, 1);
     r->only_force = clsi_calloc(unknowns->n, 1);
     r->memory = clsi_residual_memory_create();
     r->position_memory = clsi_position_memory_create();
     int whole = r->weight && r->sloped && r->valued && r->paired && r->only_force && r->memory &&
-                r->position_memory;
-    cls_status status = whole ? compile(r, error) : clsi_no_memory(error);
+                r->position_memory && r->contains;
+    r->hidden = clsi_has_hidden_temperature(unknowns, points);
+    cls_status status = whole ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK && r->hidden) status = clsi_entropy_rates(points, s, &r->heat, error);
+    if (status == CLS_OK) status = compile(r, error);
     if (status == CLS_OK) status = use_step(r, error);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK) clsi_convex_balance(r);
+    if (status == CLS_OK && r->hidden) clsi_weigh_balances(r);
     if (status == CLS_OK)
         *out = r;
     else
@@ -285,6 +314,8 @@ void clsi_residual_free(clsi_residual **residual) {
     free(r->scale_row);
     free(r->paired);
     free(r->only_force);
+    free(r->contains);
+    free(r->heat);
     free(r);
     *residual = NULL;
 }
@@ -415,6 +446,7 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
                           .n_conditions = extra_rows(r),
                           .group = r->n_equations,
                           .affine = r->affine,
+                          .team = r->team,
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,
                           .gradient = problem_gradient};

@@ -44,6 +44,7 @@ static cls_status advance(comparison *c) {
 
 static double conclude(const comparison *c, cls_status status) {
     if (status == CLS_INTERRUPTED) return -1;
+    if (status == CLS_MEMORY) return CLSI_ROLLOUT_NO_MEMORY;
     if (status != CLS_OK || !isfinite(c->sum)) return INFINITY;
     return c->count ? sqrt(c->sum / (double)c->count) : NAN;
 }
@@ -112,7 +113,9 @@ static cls_status follow(comparison *c, size_t begin, size_t end) {
         status = advance(c);
         if (status == CLS_OK) status = observe(c);
         for (size_t k = 0; k < p->nz; k++, c->count++) {
-            double difference = (c->state[k] - p->z[k * p->n + i]) / c->spread[k];
+            double off = c->state[k] - p->z[k * p->n + i];
+            if (k < c->s->nq && c->s->coordinate[k].angle) off = remainder(off, 6.283185307179586);
+            double difference = off / c->spread[k];
             c->sum += difference * difference;
         }
     }
@@ -168,7 +171,7 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
     comparison c = {
         .p = p, .s = s, .scheme = p->rule.positions->rollout, .hurry = hurry, .owner = owner};
     c.spread = clsi_calloc(2 * all->dimension + cls_system_state_count(s) + 1, sizeof(double));
-    if (!c.spread) return NAN;
+    if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
     c.state = c.spread + 2 * all->dimension;
     cls_status status = CLS_OK;
     for (size_t j = 0; j < all->dimension; j++) c.spread[j] = spread_of_positions(all, j);
@@ -190,7 +193,7 @@ double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void
                     .spread = clsi_calloc(2 * p->nz + 1, sizeof(double)),
                     .hurry = hurry,
                     .owner = owner};
-    if (!c.spread) return NAN;
+    if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
     c.state = c.spread + p->nz;
     cls_status status = CLS_OK;
     for (size_t k = 0; k < p->nz; k++) c.spread[k] = clsi_points_spread(p, k);

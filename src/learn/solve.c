@@ -47,17 +47,64 @@ cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, s
 
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
-static cls_status fold_rows(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+/* Rows of the windows [first, last). */
+static cls_status fold_rows(clsi_lesson *w, clsi_lsq *q, size_t first, size_t last, double *A,
+                            double *b) {
     size_t n = w->points->n_training, E = w->residual->n_equations;
     cls_status status = CLS_OK;
-    for (size_t at = 0; at < n && status == CLS_OK; at += BLOCK) {
-        size_t count = (n - at < BLOCK ? n - at : BLOCK) * E;
+    for (size_t at = first; at < last && status == CLS_OK; at += BLOCK) {
+        size_t count = (last - at < BLOCK ? last - at : BLOCK) * E;
         status = clsi_residual_rows(w->residual, NULL, at * E, count, NULL, b, A);
         for (size_t k = 0; k < count; k++) b[k] = -b[k];
         if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
         if (status == CLS_OK && tell(w, "rows", at + count / E, n, NAN))
             status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
     }
+    return status;
+}
+
+/* The windows are cut into parts, each with a triangle of its own, which are joined in a fixed tree:
+ * so a team shares them and the bits do not change. Their number depends on the problem alone. To
+ * join one costs as much as two rows for each parameter; all of them stay in memory together. */
+enum { ROWS_OF_A_PART = 32, MOST_PARTS = 1024 };
+static const double MOST_NUMBERS = 16e6;
+
+static size_t count_parts(double rows, size_t P) {
+    double p = (double)P + 1, parts = fmin(rows / (ROWS_OF_A_PART * p), MOST_NUMBERS / (p * p));
+    return parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : (size_t)parts;
+}
+
+static int is_mine(const clsi_lesson *w, const char *what, size_t part, size_t n) {
+    const cls_team *team = w->o->team;
+    return !team || team->mine(team->owner, what, part, n);
+}
+
+static cls_status share_parts(clsi_lesson *w, size_t n, size_t size, double *parts) {
+    const cls_team *team = w->o->team;
+    if (!team) return CLS_OK;
+    char *identity = clsi_lesson_identity(w, "rows");
+    if (!identity) return clsi_no_memory(w->error);
+    cls_status status =
+        team->share(team->owner, "rows", identity, n, size * sizeof *parts, parts, 0, w->error);
+    free(identity);
+    return status;
+}
+
+static cls_status fold_parts(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+    size_t n = w->points->n_training, size = clsi_lsq_part_size(q);
+    size_t count = count_parts((double)n * (double)w->residual->n_equations, w->unknowns->n_theta);
+    double *parts = clsi_calloc(count * size, sizeof *parts);
+    cls_status status = parts ? CLS_OK : clsi_no_memory(w->error);
+    for (size_t k = 0; k < count && status == CLS_OK; k++) {
+        if (!is_mine(w, "rows", k, count)) continue;
+        status =
+            fold_rows(w, q, cls_team_first(k, count, n), cls_team_first(k + 1, count, n), A, b);
+        if (status == CLS_OK) clsi_lsq_take(q, parts + k * size);
+    }
+    status = cls_team_agree(w->o->team, status, w->error);
+    if (status == CLS_OK) status = share_parts(w, count, size, parts);
+    if (status == CLS_OK) clsi_lsq_join(q, count, parts);
+    free(parts);
     return status;
 }
 
@@ -72,7 +119,7 @@ static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const 
                            "the %zu anchors contradict each other in these fields: no parameters "
                            "meet all of them; remove one, or take larger fields",
                            clsi_anchors_count(w->anchors));
-    if (status == CLS_OK) status = fold_rows(w, q, A, b);
+    if (status == CLS_OK) status = fold_parts(w, q, A, b);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
         status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
@@ -115,6 +162,10 @@ static cls_status solve_linear(clsi_lesson *w) {
     return status;
 }
 
+static cls_status solve_at_once(clsi_lesson *w) {
+    return w->staged ? clsi_solve_staged(w) : solve_linear(w);
+}
+
 /* ---- form ---- */
 
 /* Frictions and conductances are made positive by form, with a floor far below their size. */
@@ -123,7 +174,7 @@ cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
-        if (l->form == CLSI_MATRIX && l->slot) continue;
+        if ((l->form == CLSI_MATRIX && l->slot) || l->exponential) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -234,17 +285,54 @@ double clsi_lesson_rollout(void *owner, const double *theta) {
     clsi_lesson *w = owner;
     cls_system *s;
     double error = INFINITY;
-    if (clsi_lesson_build(w, theta, &s, NULL) == CLS_OK)
-        error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
-    cls_system_free(&s);
+    if (clsi_lesson_is_first(w)) {
+        cls_status status = clsi_lesson_build(w, theta, &s, NULL);
+        if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+        if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
+        cls_system_free(&s);
+    }
+    error = clsi_lesson_tell_all(w, error);
+    if (error == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     return error;
+}
+
+int clsi_lesson_is_first(const clsi_lesson *w) {
+    return !w->o->team || w->o->team->rank == 0;
+}
+
+/* What depends on a clock (when somebody is in a hurry) is decided by one. */
+double clsi_lesson_tell_all(const clsi_lesson *w, double x) {
+    const cls_team *team = w->o->team;
+    if (!team || team->ranks < 2) return x;
+    double *all = clsi_calloc(team->ranks, sizeof *all), told = INFINITY;
+    if (!all) return x; /* the others wait: the program ends them */
+    all[team->rank] = x;
+    if (team->share(team->owner, "number", NULL, team->ranks, sizeof *all, all, 0, NULL) == CLS_OK)
+        told = all[0];
+    free(all);
+    return told;
 }
 
 /* The same in the form that the model will have. */
 static double roll_out(void *owner, const double *theta) {
-    if (clsi_lesson_hurry(owner)) return -1;
+    if (clsi_lesson_tell_all(owner, clsi_lesson_hurry(owner)) > 0) return -1;
     return clsi_lesson_make_positive(owner, theta) == CLS_OK ? clsi_lesson_rollout(owner, theta)
                                                              : INFINITY;
+}
+
+/* The largest number that a rank has: one that is told to stop stops all, by its own clock. */
+static int most_of_all(const clsi_lesson *w, int x) {
+    const cls_team *team = w->o->team;
+    if (!team || team->ranks < 2) return x;
+    unsigned char *all = clsi_calloc(team->ranks, 1);
+    if (!all) return x; /* the others wait: the program ends them */
+    all[team->rank] = (unsigned char)x;
+    cls_status status =
+        team->share(team->owner, "decision", NULL, team->ranks, 1, all, 0, w->error);
+    for (size_t r = 0; status == CLS_OK && r < team->ranks; r++)
+        if (all[r] > x) x = all[r];
+    free(all);
+    return x;
 }
 
 int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
@@ -261,6 +349,7 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
         w->info->stopped = 1;
     else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
         w->info->stopped = 2;
+    w->info->stopped = most_of_all(w, w->info->stopped);
     return w->info->stopped;
 }
 
@@ -432,12 +521,14 @@ static cls_status start_by_midpoints(clsi_lesson *w) {
     clsi_points means = *w->points; /* borrowed */
     means.rule = clsi_rule_midpoint;
     cls_status status = clsi_residual_create(&means, w->unknowns, &start, w->error);
-    if (status == CLS_OK && start->affine) {
-        w->residual = start;
+    w->residual = start;
+    w->staged = status == CLS_OK && clsi_is_staged(w);
+    if (status == CLS_OK && (start->affine || w->staged)) {
         w->started_affine = 1;
-        status = solve_linear(w);
-        w->residual = own;
+        status = solve_at_once(w);
     }
+    w->residual = own;
+    w->staged = 0;
     clsi_residual_free(&start);
     return status;
 }
@@ -445,10 +536,15 @@ static cls_status start_by_midpoints(clsi_lesson *w) {
 static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimizer) {
     clsi_problem problem;
     const cls_learn_options *o = w->o;
+    const cls_team *team = o->team; /* one that cannot iterate says so before the work */
+    cls_status able =
+        team ? team->share(team->owner, "iterations", NULL, 0, 0, NULL, 0, w->error) : CLS_OK;
+    if (able != CLS_OK) return able;
     char *what = clsi_lesson_identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
     w->residual->scale_free = w->info->normalised;
     w->residual->anchors = w->anchors;
+    w->residual->team = team;
     w->residual->anchor_weight = clsi_anchors_weight(
         w->anchors, w->points->n_training * w->residual->n_equations, o->anchor_weight);
     clsi_residual_problem(w->residual, &problem);
@@ -478,7 +574,8 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .checkpoint = o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
-                       .resume = o->resume};
+                       .resume = o->resume,
+                       .team = team};
     cls_status status = train_or_resume(w, &t);
     free(what);
     return status;
@@ -499,7 +596,7 @@ static int moves(const clsi_lesson *w) {
 /* Networks by spring: on the piston lm was ten to seventy times behind after a minute. Rules that
  * are not affine by lm, which needs tens of iterations there. */
 static const char *choose_optimizer(const clsi_lesson *w) {
-    if (w->residual->affine) return "linear";
+    if (w->residual->affine || w->staged) return "linear";
     for (size_t i = 0; i < w->unknowns->n; i++)
         if (!w->unknowns->list[i].learned.field->kind->linear) return "spring";
     return "lm";
@@ -518,6 +615,8 @@ static uint64_t usual_iterations(const char *name) {
 
 cls_status clsi_lesson_solve(clsi_lesson *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
+    w->staged = clsi_is_staged(w);
+    w->info->notes[0] = '\0';
     if (strcmp(name, "auto") == 0) name = choose_optimizer(w);
     int linear = strcmp(name, "linear") == 0;
     const clsi_optimizer *optimizer = linear ? NULL : clsi_optimizer_find(name);
@@ -526,7 +625,7 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
             w->error, CLS_USAGE,
             "there is no optimizer '%s'; there are auto, linear, lm, spring, lbfgs, adam and qp",
             name);
-    if (linear && !w->residual->affine)
+    if (linear && !w->residual->affine && !w->staged)
         return clsi_fail(w->error, CLS_USAGE,
                          "the residual is not affine in these unknowns, so that `linear` cannot "
                          "solve it; take lm, or a basis such as chebyshev(8)");
@@ -540,7 +639,7 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
         return clsi_fail(w->error, CLS_DATA,
                          "nothing moves in the data, so that the scale of the energy cannot be "
                          "fixed; add trajectories with v other than zero");
-    cls_status status = linear ? solve_linear(w) : solve_iterative(w, optimizer);
+    cls_status status = linear ? solve_at_once(w) : solve_iterative(w, optimizer);
     if (status == CLS_OK) status = clsi_lesson_loss(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
         status = clsi_lesson_loss(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);

@@ -27,6 +27,7 @@ struct clsi_step_rows {
     size_t nz, E, k, P;
     int affine;
     size_t *state;        /* (E) */
+    unsigned char *holds; /* (E, unknowns): which parts a row contains */
     cls_program *values;  /* base | w -> r (E), a (k), a_w (k, k), r_w (E, k) */
     cls_program *guess;   /* base -> w; NULL without unknowns */
     cls_program *reverse; /* base | w | lambda (E), mu (k) -> d(lambda.r + mu.a)/dtheta */
@@ -51,7 +52,7 @@ static cls_status compile_values(clsi_step_rows *s, const clsi_step *st, const c
     if (k) status = cls_jacobian(st->g, k, st->residual, k, st->unknown, out + E + k);
     if (k && status == CLS_OK)
         status = cls_jacobian(st->g, E, st->row, k, st->unknown, out + E + k + k * k);
-    if (status != CLS_OK) cls_graph_status(st->g, error);
+    if (status != CLS_OK) (void)cls_graph_status(st->g, error);
     if (status == CLS_OK)
         status = clsi_program_create_open(st->g, learned, before, before + k, inputs, n, n, out,
                                           &s->values, error);
@@ -85,7 +86,7 @@ static cls_status compile_reverse(clsi_step_rows *s, const clsi_step *st, const 
         sum = cls_add(g, sum, cls_mul(g, inputs[at + i], of));
     }
     cls_status status = cls_gradient(g, sum, s->P, theta, slopes);
-    if (status != CLS_OK) cls_graph_status(g, error);
+    if (status != CLS_OK) (void)cls_graph_status(g, error);
     if (status == CLS_OK) s->affine = s->affine && is_affine(s, st, theta, slopes);
     if (status == CLS_OK)
         status = clsi_program_create_open(g, (clsi_parameters){2 * s->nz + 2, s->P}, n_in, n_in,
@@ -94,12 +95,13 @@ static cls_status compile_reverse(clsi_step_rows *s, const clsi_step *st, const 
     return status;
 }
 
-static cls_status compile(clsi_step_rows *s, const clsi_step *st, const cls_node *theta,
-                          cls_error *error) {
+static cls_status compile(clsi_step_rows *s, const clsi_step *st, const clsi_unknowns *us,
+                          const cls_node *theta, cls_error *error) {
     size_t nz = s->nz;
     cls_node *inputs = clsi_calloc(base_size(s) + 2 * s->k + s->E, sizeof *inputs);
     s->state = clsi_calloc(s->E, sizeof *s->state);
-    cls_status status = inputs && s->state ? CLS_OK : clsi_no_memory(error);
+    s->holds = clsi_calloc(s->E * us->n, 1);
+    cls_status status = inputs && s->state && s->holds ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) {
         memcpy(s->state, st->row_of, s->E * sizeof *s->state);
         memcpy(inputs, st->z0, nz * sizeof *inputs);
@@ -111,6 +113,12 @@ static cls_status compile(clsi_step_rows *s, const clsi_step *st, const cls_node
         status = compile_values(s, st, inputs, error);
     }
     if (status == CLS_OK) status = compile_reverse(s, st, theta, inputs, error);
+    for (size_t e = 0; e < s->E && status == CLS_OK; e++)
+        for (size_t k = 0; k < us->n; k++) {
+            const clsi_learned *l = &us->list[k].learned;
+            int own = cls_depends(st->g, st->row[e], l->field->n_parameters, theta + l->offset);
+            s->holds[e * us->n + k] = (unsigned char)(own || s->k);
+        }
     free(inputs);
     return status;
 }
@@ -135,7 +143,7 @@ cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns 
         s->E = st->n_rows;
         s->k = st->n_unknowns;
         s->P = us->n_theta;
-        status = compile(s, st, theta, error);
+        status = compile(s, st, us, theta, error);
     }
     clsi_step_free(&st);
     free(theta);
@@ -151,6 +159,7 @@ void clsi_step_rows_free(clsi_step_rows **rows) {
     cls_program_free(&s->reverse);
     cls_system_free(&s->system);
     free(s->state);
+    free(s->holds);
     free(s);
     *rows = NULL;
 }
@@ -161,6 +170,10 @@ size_t clsi_step_rows_count(const clsi_step_rows *s) {
 
 int clsi_step_rows_affine(const clsi_step_rows *s) {
     return s->affine;
+}
+
+const unsigned char *clsi_step_rows_contain(const clsi_step_rows *s) {
+    return s->holds;
 }
 
 size_t clsi_step_rows_state(const clsi_step_rows *s, size_t e) {

@@ -44,6 +44,7 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     char name[160];
     snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot);
     u->value = cls_symbol(s->g, name);
+    if (u->learned.exponential) return clsi_learned_value(&u->learned, s->g, u->value);
     if (!u->nonlinear || !is_positive(u, s->n))
         return u->learned.scale == 1 ? u->value : clsi_learned_value(&u->learned, s->g, u->value);
     u->learned.square = clsi_field_word(u->spec, "square");
@@ -97,7 +98,7 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     size_t all = n;
     void *owner = NULL;
     cls_status status = given ? clsi_model_fill(given, list, &all, &owner) : CLS_OK;
-    if (status != CLS_OK) clsi_no_memory(error);
+    if (status != CLS_OK) (void)clsi_no_memory(error);
     if (status == CLS_OK)
         status = clsi_system_parse_with(system->text, system->name, set, all, list, 1, out, error);
     if (status == CLS_OK) status = clsi_replacements_used(system, n, list, error);
@@ -178,6 +179,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             u->learned.slot = slot;
             status = begin_unknown(system, o, i, &parts[i], n, u, error);
             if (u->kind == CLSI_PART_FORMULA) u->learned.trunk = us->trunk;
+            u->learned.exponential =
+                us->choices.exponential && u->kind == CLSI_PART_HEAT && !u->nonlinear;
             if (clsi_is_energy(u) && clsi_field_word(u->spec, "convex"))
                 u->learned.scale = us->unit;
         }
@@ -337,8 +340,9 @@ static cls_status choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *er
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
     clsi_learned *l = &u->learned;
     if (!spec) {
-        snprintf(chosen, sizeof chosen, "chebyshev(%d)",
-                 auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us), us->halved));
+        snprintf(
+            chosen, sizeof chosen, "chebyshev(%d)",
+            auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us), us->choices.halved));
         us->chosen = 1;
         spec = chosen;
         kind = clsi_field_kind_of(spec);
@@ -371,7 +375,7 @@ int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error)
         if (u->kind != CLSI_PART_LET && u->kind != CLSI_PART_FORMULA) continue;
         for (size_t i = 0; i < plain.d; i++) plain.half[i] = 1;
         if (clsi_learned_inputs(&plain, us->s, x) != CLS_OK) {
-            clsi_no_memory(error);
+            (void)clsi_no_memory(error);
             return 1;
         }
         for (size_t i = 0; i < plain.d; i++)
@@ -383,7 +387,7 @@ int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error)
 /* Inputs may be what follows from the energy, as long as that is known: velocities H_p and
  * temperatures H_S of a hamiltonian, momenta L_v and temperatures -L_S of a lagrangian. Over the
  * data they are expressions of the states. */
-static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cls_node *x,
+static cls_status place_duals(const clsi_unknowns *us, clsi_unknown *u, cls_node *x,
                               cls_error *error) {
     const cls_system *s = us->s;
     cls_graph *g = s->g;
@@ -401,7 +405,8 @@ static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cl
         dual[i] = cls_derivative(g, F, native[i]);
         if (i >= s->n && !phase) dual[i] = cls_neg(g, dual[i]);
         for (size_t j = 0; j < u->learned.d && status == CLS_OK; j++)
-            if (cls_depends(g, x[j], 1, &symbol) && clsi_is_hidden(us, native[i], error))
+            if (cls_depends(g, x[j], 1, &symbol) && clsi_is_hidden(us, native[i], error) &&
+                !(u->late = i >= s->n && u->kind == CLSI_PART_HEAT && phase))
                 status = clsi_fail(error, CLS_USAGE,
                                    "'%s' is a function of %s, which follows from an energy that is "
                                    "unknown too; say `of` what it is instead, for example `of %s`",
@@ -410,7 +415,7 @@ static cls_status place_duals(const clsi_unknowns *us, const clsi_unknown *u, cl
     }
     clsi_place at = {
         .v = phase ? dual : NULL, .p = phase ? NULL : dual, .T = dual + s->n, .t = s->t};
-    if (status == CLS_OK) status = clsi_place_at(s, &at, u->learned.d, x, x);
+    if (status == CLS_OK && !u->late) status = clsi_place_at(s, &at, u->learned.d, x, x);
     free(dual);
     return status;
 }
@@ -428,20 +433,12 @@ static int is_gentle(const clsi_unknown *u) {
     return coefficient && u->learned.d > 1 && strncmp(u->learned.field->spec, "network", 7) == 0;
 }
 
-/* Raw inputs at all points, then center and half width from their range. */
-static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
-                               const cls_node *z, cls_error *error) {
+/* center and half width from the range of raw inputs (d, points). */
+static cls_status scale_raw(clsi_unknown *u, const clsi_points *p, const double *raw,
+                            cls_error *error) {
     clsi_learned *l = &u->learned;
     size_t d = l->d;
-    cls_node x[CLSI_FIELD_MAX_INPUTS];
-    for (size_t i = 0; i < d; i++) l->half[i] = 1;
-    cls_program *program = NULL;
-    double *raw = clsi_calloc(d * p->n, sizeof *raw);
-    u->x = clsi_calloc(d * p->n, sizeof *u->x);
-    cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
-    if (status == CLS_OK) status = place_duals(us, u, x, error);
-    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
-    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
+    cls_status status = CLS_OK;
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
         double low = INFINITY, high = -INFINITY;
         for (size_t s = 0; s < p->n && status == CLS_OK; s++) {
@@ -466,6 +463,44 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const c
         for (size_t s = 0; s < p->n; s++)
             u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
     }
+    return status;
+}
+
+/* Raw inputs at all points, then their scaling. */
+static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                               const cls_node *z, cls_error *error) {
+    clsi_learned *l = &u->learned;
+    size_t d = l->d;
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    for (size_t i = 0; i < d; i++) l->half[i] = 1;
+    cls_program *program = NULL;
+    double *raw = clsi_calloc(d * p->n, sizeof *raw);
+    u->x = clsi_calloc(d * p->n, sizeof *u->x);
+    cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
+    if (status == CLS_OK) status = place_duals(us, u, x, error);
+    if (u->late) { /* clsi_late_inputs */
+        free(raw);
+        return status;
+    }
+    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
+    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
+    if (status == CLS_OK) status = scale_raw(u, p, raw, error);
+    cls_program_free(&program);
+    free(raw);
+    return status;
+}
+
+cls_status clsi_scale_late(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p, size_t n,
+                           const cls_node *z, const double *in, cls_error *error) {
+    clsi_learned *l = &u->learned;
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    cls_program *program = NULL;
+    double *raw = clsi_calloc(l->d * p->n, sizeof *raw);
+    for (size_t i = 0; i < l->d; i++) l->half[i] = 1, l->center[i] = 0;
+    cls_status status = raw ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
+    if (status == CLS_OK) status = cls_program_create(us->s->g, n, z, l->d, x, &program, error);
+    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, in, raw);
+    if (status == CLS_OK) status = scale_raw(u, p, raw, error);
     cls_program_free(&program);
     free(raw);
     return status;
@@ -533,6 +568,8 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain");
         u->even = wants_even(us->s, u, points);
         status = choose_inputs(us->s, u, points, raw, error);
+        if (status == CLS_OK && !raw && !u->convex && !points->intervals)
+            status = clsi_log_inputs(us, u, points, z, us->choices.logs, &us->offered, error);
     }
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
@@ -551,16 +588,17 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
                                 const cls_learn_options *o, const clsi_points *points,
                                 clsi_unknowns **out, cls_error *error) {
-    return clsi_unknowns_create_small(system, set, o, points, 0, out, error);
+    return clsi_unknowns_create_small(system, set, o, points, &(clsi_choices){0}, out, error);
 }
 
 cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assignments *set,
                                       const cls_learn_options *o, const clsi_points *points,
-                                      size_t halved, clsi_unknowns **out, cls_error *error) {
+                                      const clsi_choices *choices, clsi_unknowns **out,
+                                      cls_error *error) {
     *out = NULL;
     clsi_unknowns *us = clsi_calloc(1, sizeof *us);
     if (!us) return clsi_no_memory(error);
-    us->halved = halved;
+    us->choices = *choices;
     us->system = system;
     us->set = set;
     cls_status status = fill(system, set, o, points, us, error);

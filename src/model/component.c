@@ -11,14 +11,16 @@
  * run time (range.c). A component learned as a function of anything but its ports stays where it
  * is. */
 #include "base/base.h"
+#include "base/misuse.h"
+#include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
 #include "system/ports.h"
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-component 1"
+#define FORMAT "clausius-component 2"
+#define BEFORE "clausius-component 1" /* had no checksum */
 
 /* ---- extracting ---- */
 
@@ -147,10 +149,12 @@ static cls_status collect(const cls_model *m, const clsi_component *c, size_t n,
 }
 
 static char *history_of(const cls_model *m, const char *component) {
-    json_t *from = json_loads(m->provenance ? m->provenance : "{}", 0, NULL);
-    json_t *o = json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned",
-                          from ? from : json_object());
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    int no_memory = 0;
+    json_t *from = clsi_json_read(m->provenance ? m->provenance : "{}", &no_memory);
+    if (!from && !no_memory) from = json_object();
+    json_t *o =
+        json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned", from);
+    char *text = clsi_json_text(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(o);
     return text;
 }
@@ -168,6 +172,7 @@ static cls_status write_component(const char *path, const char *kind, const char
     for (size_t i = 0; i < 5 && status == CLS_OK; i++)
         status = clsi_container_add_note(&out, notes[i][0], notes[i][1], error);
     if (status == CLS_OK) status = clsi_container_add_tensor(&out, "theta", n_theta, theta, error);
+    if (status == CLS_OK) status = clsi_container_seal(&out, error);
     if (status == CLS_OK) status = clsi_container_write(path, &out, error);
     clsi_container_clear(&out);
     return status;
@@ -193,6 +198,8 @@ static cls_status extract_part(const cls_model *m, const clsi_learned *l, const 
 
 cls_status cls_model_extract(const cls_model *m, const char *component, const char *path,
                              cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     const clsi_learned *term = m->system->ode ? find_learned(m, component) : NULL;
     if (term) return extract_part(m, term, path, error);
     clsi_component *c = NULL;
@@ -248,7 +255,7 @@ static cls_status fill_piece(const char *path, const clsi_container *c, piece *p
                              cls_error *error) {
     const char *format = clsi_container_note(c, "format"), *kind = clsi_container_note(c, "kind");
     const char *text = clsi_container_note(c, "declaration");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM,
                          "%s is not a component (its format is '%s'): `clausius extract MODEL "
                          "--component NAME -o FILE` makes one",
@@ -353,8 +360,8 @@ static cls_status make_room(cls_model *m, const clsi_ports *ports, kit *k, cls_e
     return m->learned && m->theta ? CLS_OK : clsi_no_memory(error);
 }
 
-static void note_use(json_t *uses, const char *name, const piece *p) {
-    json_array_append_new(
+static void note_use(json_t **uses, const char *name, const piece *p) {
+    clsi_json_add(
         uses, json_pack("{s:s, s:s, s:s}", "component", name, "file", p->path, "sha256", p->sha));
 }
 
@@ -385,7 +392,7 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         if (!c->used) continue;
         status = find_piece(k, c->used, &p, error);
         if (status == CLS_OK) status = place_piece(m, ports, c, p, error);
-        note_use(uses, c->name, p);
+        if (status == CLS_OK) note_use(&uses, c->name, p);
     }
     for (size_t i = 0; i < ports->n_used_parts && status == CLS_OK; i++) {
         const clsi_used_part *u = &ports->used_parts[i];
@@ -395,10 +402,10 @@ static cls_status place_fields(cls_model *m, const cls_system *s, kit *k, cls_er
         if (status == CLS_OK)
             status = place_field(m, p->learned->d, p->learned->input, p, 0, u->name, error);
         if (status == CLS_OK) status = check_names(&p->learned[0], s, u->path, error);
-        note_use(uses, u->name, p);
+        if (status == CLS_OK) note_use(&uses, u->name, p);
     }
     json_t *o = json_pack("{s:o}", "uses", uses);
-    m->provenance = json_dumps(o, JSON_COMPACT);
+    m->provenance = clsi_json_text(o, JSON_COMPACT);
     json_decref(o);
     return status == CLS_OK && !m->provenance ? clsi_no_memory(error) : status;
 }
@@ -434,6 +441,9 @@ static cls_status compose(const cls_system *s, const cls_assignments *set, kit *
 
 cls_status cls_model_compose(const char *name_or_path, const cls_assignments *set,
                              cls_system **system, cls_model **model, cls_error *error) {
+    NEED(error, system);
+    *system = NULL;
+    NEED(error, name_or_path);
     kit k = {0};
     clsi_loader loader = {declaration, &k};
     *system = NULL;

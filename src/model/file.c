@@ -7,20 +7,22 @@
  * name; a formula in it that does not parse is told as one of a system file would be.
  * docs/model-format.md has every field. */
 #include "base/base.h"
+#include "base/misuse.h"
+#include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "clausius-model 1"
+#define FORMAT "clausius-model 2"
+#define BEFORE "clausius-model 1" /* had no checksum */
 
 /* ---- writing ---- */
 
 static json_t *numbers(size_t n, const double *values) {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real(values[i]));
+    for (size_t i = 0; i < n; i++) clsi_json_add(&list, json_real(values[i]));
     return list;
 }
 
@@ -30,22 +32,23 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 
 static json_t *learned_json(const clsi_learned *l) {
     json_t *inputs = json_array();
-    for (size_t i = 0; i < l->d; i++) json_array_append_new(inputs, json_string(l->input[i]));
+    for (size_t i = 0; i < l->d; i++) clsi_json_add(&inputs, json_string(l->input[i]));
     json_t *all = json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f}", "part", l->part,
                             "slot", (json_int_t)l->slot, "field", l->field->spec, "inputs", inputs,
                             "center", numbers(l->d, l->center), "half", numbers(l->d, l->half),
                             "low", numbers(l->d, l->low), "high", numbers(l->d, l->high), "scale",
                             l->scale, "floor", l->floor);
-    if (l->square) json_object_set_new(all, "square", json_true());
-    if (l->form) json_object_set_new(all, "form", json_string(forms[l->form]));
-    if (l->trunk > 0) json_object_set_new(all, "trunk", json_real(l->trunk));
+    if (l->square) clsi_json_put(&all, "square", json_true());
+    if (l->exponential) clsi_json_put(&all, "exponential", json_true());
+    if (l->form) clsi_json_put(&all, "form", json_string(forms[l->form]));
+    if (l->trunk > 0) clsi_json_put(&all, "trunk", json_real(l->trunk));
     return all;
 }
 
 char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, learned_json(&learned[i]));
-    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    for (size_t i = 0; i < n; i++) clsi_json_add(&list, learned_json(&learned[i]));
+    char *text = clsi_json_text(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(list);
     return text;
 }
@@ -53,13 +56,15 @@ char *clsi_learned_describe(size_t n, const clsi_learned *learned) {
 static char *describe_set(const cls_model *m) {
     json_t *values = json_object();
     for (size_t i = 0; i < m->n_set; i++)
-        json_object_set_new(values, m->set_names[i], json_real(m->set_values[i]));
-    char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+        clsi_json_put(&values, m->set_names[i], json_real(m->set_values[i]));
+    char *text = clsi_json_text(values, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(values);
     return text;
 }
 
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     clsi_container c = {0};
     char *set = describe_set(m), *unknown = clsi_learned_describe(m->n_learned, m->learned);
     const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
@@ -72,6 +77,7 @@ cls_status cls_model_write(const cls_model *m, const char *path, cls_error *erro
         status = clsi_container_add_tensor(&c, "theta", m->n_theta, m->theta, error);
     if (status == CLS_OK)
         status = clsi_container_add_tensor(&c, "start", m->n_start, m->start, error);
+    if (status == CLS_OK) status = clsi_container_seal(&c, error);
     if (status == CLS_OK) status = clsi_container_write(path, &c, error);
     clsi_container_clear(&c);
     free(set);
@@ -90,7 +96,7 @@ static cls_status bad(const char *path, const char *what, cls_error *error) {
  */
 static cls_status in_file(const char *path, cls_status status, const cls_error *why,
                           cls_error *error) {
-    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (status == CLS_MEMORY || why->status == CLS_MEMORY) return clsi_no_memory(error);
     return clsi_fail(error, CLS_SYSTEM, "%s: %s", path, why->message);
 }
 
@@ -107,10 +113,10 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
     const char *part = NULL, *spec = NULL, *form = NULL;
     json_t *inputs = NULL, *center = NULL, *half = NULL;
     json_int_t slot = 0;
-    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b, s?s, s?F}", "part", &part,
-                    "slot", &slot, "field", &spec, "inputs", &inputs, "center", &center, "half",
-                    &half, "scale", &l->scale, "floor", &l->floor, "square", &l->square, "form",
-                    &form, "trunk", &l->trunk) != 0)
+    if (json_unpack(json, "{s:s, s:I, s:s, s:o, s:o, s:o, s:F, s:F, s?b, s?b, s?s, s?F}", "part",
+                    &part, "slot", &slot, "field", &spec, "inputs", &inputs, "center", &center,
+                    "half", &half, "scale", &l->scale, "floor", &l->floor, "square", &l->square,
+                    "exponential", &l->exponential, "form", &form, "trunk", &l->trunk) != 0)
         return bad(path, "a learned part lacks something", error);
     size_t known = 0;
     while (form && known < N_FORMS && strcmp(form, forms[known]) != 0) known++;
@@ -142,7 +148,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
 /* JSON inside a note, parsed only when it is as short as what we write. */
 static json_t *parse_note(const clsi_container *c, const char *key) {
     const char *text = clsi_container_note(c, key);
-    return text && strlen(text) < 1 << 20 ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    int no_memory = 0; /* then errno says so, and clsi_fail */
+    return text && strlen(text) < 1 << 20 ? clsi_json_read(text, &no_memory) : NULL;
 }
 
 cls_status clsi_learned_read(const char *path, const clsi_container *c, size_t n_theta,
@@ -202,7 +209,7 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
     const char *text = clsi_container_note(c, "system"),
                *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
                          format ? format : "unknown", FORMAT);
     const clsi_tensor *theta = find_tensor(c, "theta"), *start = find_tensor(c, "start");
@@ -236,6 +243,9 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
 }
 
 cls_status cls_model_read(const char *path, cls_model **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     *out = NULL;
     clsi_container c = {0};
     cls_status status = clsi_container_read(path, &c, error);
@@ -260,7 +270,7 @@ int clsi_has_range(const clsi_learned *l, size_t k) {
 static void tell_terms(const cls_model *m, const clsi_learned *l, clsi_text *t) {
     static const char begin[] = "terms(";
     const char *at = l->field->spec;
-    if (strncmp(at, begin, sizeof begin - 1) != 0 || l->square) return;
+    if (strncmp(at, begin, sizeof begin - 1) != 0 || l->square || l->exponential) return;
     at += sizeof begin - 1;
     for (size_t i = 0; i < l->field->n_parameters; i++) {
         size_t length = strcspn(at, ";"), last = at[length] == '\0', blanks = strspn(at, " ");
@@ -286,8 +296,13 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
 }
 
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, m);
     clsi_text t = {0};
-    json_t *provenance = json_loads(m->provenance, 0, NULL), *value;
+    int no_memory = 0;
+    json_t *provenance = clsi_json_read(m->provenance, &no_memory), *value;
+    t.failed = no_memory;
     size_t n = json_array_size(json_object_get(provenance, "parameters"));
     clsi_text_printf(&t, "model of %s: ", m->name);
     if (n) clsi_text_printf(&t, "%zu learned parameter%s\n", n, n == 1 ? "" : "s");
@@ -299,7 +314,9 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
         const clsi_learned *l = &m->learned[i];
         clsi_text_printf(&t, "  %s = %s, %zu parameters%s", l->part, l->field->spec,
                          l->field->n_parameters,
-                         l->floor > 0 || l->square ? ", positive by form" : "");
+                         l->exponential              ? ", of the logarithm"
+                         : l->floor > 0 || l->square ? ", positive by form"
+                                                     : "");
         clsi_learned_tell_convex(l, &t);
         clsi_text_append(&t, "\n");
         tell_terms(m, l, &t);
@@ -312,8 +329,10 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     clsi_text_append(&t, "learned from\n");
     json_object_foreach(provenance, key, value) {
         if (strcmp(key, "parameters") == 0) continue; /* told above */
-        char *printed = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "?");
+        char *printed =
+            clsi_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        if (!printed) t.failed = 1;
+        clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "");
         free(printed);
     }
     json_decref(provenance);

@@ -48,8 +48,9 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
 
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
     if (l->square) phi = cls_mul(g, phi, phi);
+    if (l->exponential) phi = cls_apply(g, CLS_FN_EXP, phi);
     cls_node u = cls_mul(g, cls_constant(g, l->scale), phi);
-    if (l->square || l->form == CLSI_MATRIX || !(l->floor > 0)) return u;
+    if (l->square || l->exponential || l->form == CLSI_MATRIX || !(l->floor > 0)) return u;
     cls_node square = cls_pow(g, u, cls_constant(g, 2));
     cls_node root =
         cls_apply(g, CLS_FN_SQRT, cls_add(g, square, cls_constant(g, l->floor * l->floor)));
@@ -206,7 +207,7 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
     for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
         if (l->form != p->first->form) return "its fields have different forms";
         if (!p->open && have < (l->form == CLSI_MATRIX ? 1 : bound) &&
-            !(l->square ? l->scale >= 0 : l->floor > 0))
+            !(l->square || l->exponential ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
         have++;
     }
@@ -319,6 +320,36 @@ static cls_node put_parameter(void *owner, const cls_system *s, clsi_part_kind k
     return clsi_model_symbol(s, ((const open_parameter *)owner)->theta);
 }
 
+/* A parameter that stays a symbol: its own. */
+static cls_node keep_parameter(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+    (void)kind;
+    (void)j;
+    return cls_symbol(s->g, (const char *)owner);
+}
+
+cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
+                                const cls_assignments *set, size_t n_free, char *const *names,
+                                cls_system **out, cls_error *error) {
+    size_t most = m ? m->n_learned : 0, n = 0;
+    *out = NULL;
+    if (m && m->given) return clsi_fail(error, CLS_USAGE, "parts are still being learned");
+    place *places = clsi_calloc(most + 1, sizeof *places);
+    clsi_replacement *list = clsi_calloc(most + n_free + 1, sizeof *list);
+    cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK && m) add_places(m, 0, 0, places, list, &n);
+    for (size_t i = 0; i < n_free && status == CLS_OK; i++)
+        list[n + i] = (clsi_replacement){names[i], keep_parameter, names[i], 0};
+    if (status == CLS_OK)
+        status = clsi_system_parse_with(m ? m->text : cls_system_text(from), cls_system_name(from),
+                                        set, n + n_free, list, 1, out, error);
+    if (status == CLS_OK)
+        status = clsi_form_create(*out, &(*out)->bound, NULL, &(*out)->form, error);
+    if (status != CLS_OK) cls_system_free(out);
+    free(places);
+    free(list);
+    return status;
+}
+
 /* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
  * it is a skeleton. */
 static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {
@@ -416,6 +447,7 @@ void clsi_learned_clear(clsi_learned *l) {
 }
 
 void cls_model_free(cls_model **model) {
+    if (!model) return;
     cls_model *m = *model;
     if (!m) return;
     cls_system_free(&m->system);
@@ -436,18 +468,22 @@ void cls_model_free(cls_model **model) {
 }
 
 int cls_model_is_path(const char *path) {
+    if (!path) return 0;
     size_t n = strlen(path);
     return n > 12 && strcmp(path + n - 12, ".safetensors") == 0;
 }
 
 const cls_system *cls_model_system(const cls_model *m) {
+    if (!m) return NULL;
     return m->system;
 }
 
 size_t cls_model_parameter_count(const cls_model *m) {
+    if (!m) return 0;
     return m->n_theta;
 }
 
 const double *cls_model_parameters(const cls_model *m) {
+    if (!m) return NULL;
     return m->theta;
 }

@@ -26,7 +26,8 @@ typedef struct clsi_learned {
     /* > 0: the part is made positive by (u + sqrt(u^2 + floor^2))/2, u = scale phi; with
      * CLSI_MATRIX the same is done to F.v/v.v (slot 0 has it) */
     double floor;
-    int square; /* the part is made positive by scale phi^2 instead: the paper's form */
+    int square;      /* the part is made positive by scale phi^2 instead: the paper's form */
+    int exponential; /* or by scale exp(phi): phi is the logarithm of a coefficient */
     /* of a whole thermal lagrangian: G = scale phi + trunk sum_i T_i (log T_i - 1). Where the data
      * cannot tell the heat capacity at rest, this is it */
     double trunk;
@@ -118,6 +119,11 @@ cls_status clsi_model_build(cls_model *m, cls_error *error);
 cls_status clsi_model_open(const cls_model *m, cls_system **out, cls_error *error);
 /* The symbol of parameter i there. */
 cls_node clsi_model_symbol(const cls_system *s, size_t i);
+/* The system again (of the model, where m is not NULL), with these parameters as symbols, their own:
+ * it has a form, but no rows and no start. */
+cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
+                                const cls_assignments *set, size_t n_free, char *const *names,
+                                cls_system **out, cls_error *error);
 void clsi_learned_clear(clsi_learned *l);
 
 #endif

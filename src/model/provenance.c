@@ -1,16 +1,22 @@
 /* Where a model comes from: the files it was learned from, by name and fingerprint. */
 #include "base/base.h"
+#include "model/json.h"
 #include "model/safetensors.h"
-#include <jansson.h>
 
 json_t *clsi_data_files(size_t n_tables, const char *const *names) {
     json_t *files = json_array();
     for (size_t i = 0; i < n_tables; i++) {
         char hash[65] = "";
-        clsi_sha256_file(names[i], hash, NULL);
+        /* what was read once and cannot be read again (a pipe) has no fingerprint */
+        cls_status status = clsi_sha256_file(names[i], hash, NULL);
         json_t *name = json_string(names[i]);
         if (!name) name = json_string("(its name is not UTF-8)"); /* the hash tells which it is */
-        json_array_append_new(files, json_pack("{s:o, s:s}", "file", name, "sha256", hash));
+        json_t *file = json_pack("{s:o, s:s}", "file", name, "sha256", hash);
+        if (status == CLS_MEMORY) {
+            json_decref(file);
+            file = NULL;
+        }
+        clsi_json_add(&files, file);
     }
     return files;
 }

@@ -19,6 +19,9 @@ typedef struct clsi_container {
     clsi_tensor *tensors;
 } clsi_container;
 
+/* A file whose note `format` is clausius-... 2 or later carries a checksum over all its other notes
+ * and all its tensors; one that does not agree is CLS_DATA. Files of format 1 have none. */
+#define CLSI_CHECKSUM "sha256"
 cls_status clsi_container_read(const char *path, clsi_container *out, cls_error *error);
 cls_status clsi_container_write(const char *path, const clsi_container *c, cls_error *error);
 void clsi_container_clear(clsi_container *c);
@@ -27,7 +30,11 @@ cls_status clsi_container_add_note(clsi_container *c, const char *key, const cha
                                    cls_error *error); /* copies */
 cls_status clsi_container_add_tensor(clsi_container *c, const char *name, size_t n,
                                      const double *values, cls_error *error); /* copies */
+/* Adds the checksum, as the last note. */
+cls_status clsi_container_seal(clsi_container *c, cls_error *error);
 
+/* SHA-256 of the names, notes and numbers, sorted by name, without the note that holds it. */
+void clsi_container_sha256(const clsi_container *c, char hex[65]);
 /* SHA-256 of a file's bytes as 64 hex digits. */
 cls_status clsi_sha256_file(const char *path, char hex[65], cls_error *error);
 

@@ -5,6 +5,7 @@
  * reader of the text notes which parameters the formula of a learned part, or what the part is a
  * function of, was written with (clsi_mark_learned); those are refused. Inputs take formulas of t. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/model.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,11 @@ static cls_status refuse(const cls_model *m, const char *name, cls_error *error)
         if (!s->parameter_learned[i])
             clsi_text_printf(&free_ones, "%s%s", free_ones.length ? ", " : "",
                              s->parameter[i].name);
-    clsi_fail(error, CLS_USAGE,
-              "what was learned (%s) depends on %s, which cannot be changed any more%s%s",
-              parts.data ? parts.data : "", name,
-              free_ones.length ? "; these can: " : ", nor can any other parameter",
-              free_ones.length ? free_ones.data : "");
+    (void)clsi_fail(error, CLS_USAGE,
+                    "what was learned (%s) depends on %s, which cannot be changed any more%s%s",
+                    parts.data ? parts.data : "", name,
+                    free_ones.length ? "; these can: " : ", nor can any other parameter",
+                    free_ones.length ? free_ones.data : "");
     clsi_text_clear(&parts);
     clsi_text_clear(&free_ones);
     return CLS_USAGE;
@@ -72,6 +73,7 @@ static cls_status make_room(cls_model *m, size_t more, cls_error *error) {
 }
 
 cls_status cls_model_set(cls_model *m, const cls_assignments *set, cls_error *error) {
+    NEED(error, m);
     if (!set || !set->n) return CLS_OK;
     for (size_t i = 0; i < set->n; i++) {
         size_t k = clsi_parameter_find(m->system, set->names[i]);

@@ -1,8 +1,9 @@
 /* The page, section by section; docs/guide/13-report.md shows it. */
+#include "base/misuse.h"
+#include "model/json.h"
 #include "model/model.h"
 #include "page/page.h"
 #include <clausius/plot.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,15 +412,18 @@ static void energy(page *p, const clsi_subject *s) {
 
 static void provenance(page *p, const clsi_subject *s) {
     const cls_model *m = s->given->model;
-    json_t *o = m && m->provenance ? json_loads(m->provenance, 0, NULL) : NULL;
+    int no_memory = 0;
+    json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
     const char *key;
     json_t *value;
+    if (no_memory) p->t.failed = 1;
     if (!o) return;
     heading(p, s);
     put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
            "aria-label=\"provenance\"><table><tbody>\n");
     json_object_foreach(o, key, value) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        char *text = clsi_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        if (!text) p->t.failed = 1;
         put(p, "<tr><th scope=\"row\">");
         name(p, key);
         put(p, "</th><td>");
@@ -614,6 +618,8 @@ static cls_status finish(page *p, cls_status status, char **out, cls_error *erro
 cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t n_data,
                            const cls_table *const *data, const char *const *names,
                            const cls_report_options *options, char **html, cls_error *error) {
+    NEED(error, html);
+    *html = NULL;
     cls_report_options defaults = cls_report_defaults();
     page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
     *html = NULL;
@@ -674,6 +680,8 @@ static void subject_json(page *p, const clsi_subject *s) {
 cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t n_data,
                            const cls_table *const *data, const char *const *names,
                            const cls_report_options *options, char **json, cls_error *error) {
+    NEED(error, json);
+    *json = NULL;
     cls_report_options defaults = cls_report_defaults();
     page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
     *json = NULL;
@@ -692,6 +700,7 @@ cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t 
 cls_status cls_report_write(size_t n, const cls_report_subject *subjects, size_t n_data,
                             const cls_table *const *data, const char *const *names,
                             const cls_report_options *options, const char *path, cls_error *error) {
+    NEED(error, path);
     char *html;
     clsi_file f;
     cls_status status = cls_report_html(n, subjects, n_data, data, names, options, &html, error);

@@ -15,7 +15,13 @@
  * total contains no conductance at all, and its round-off does not know how stiff the system is.
  * Reservoirs come first as roots: their entropy is then solved on paper (presolve.c) from the total.
  *
- * The total of a friction operator is -force.v, since M dE = 0 (docs/laws.md, 19). */
+ * The total of a friction operator is -force.v, since M dE = 0 (docs/laws.md, 19).
+ *
+ * Steps far beyond the time in which two entropies exchange their heat: with x = h kappa (1/C_i +
+ * 1/C_k) the difference of their temperatures goes by (1 - x/2)/(1 + x/2) over a step, which beyond
+ * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. Any conductance that
+ * is not negative is lawful, so kappa is taken as at most that with x = 2, where the two are at one
+ * temperature after the step (clsi_bound_exchange). Below that nothing changes. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>
@@ -129,6 +135,45 @@ static cls_status local_balances(clsi_step *st, const clsi_flows *flows, const c
         row[i] = cls_sub(g, cls_mul(g, at->T[i], dS[i]), heat);
     }
     return cls_graph_status(g, NULL);
+}
+
+static cls_node absolute(cls_graph *g, cls_node a) {
+    return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
+}
+
+/* 1/C of an entropy at the start of the step: dT/dS / T. */
+static cls_node softness(const clsi_step *st, size_t i) {
+    const clsi_form *f = st->f;
+    cls_graph *g = st->g;
+    cls_node z = f->z[st->nq + st->n + i];
+    if (f->kind != CLSI_FORM_THERMAL) return cls_div(g, cls_derivative(g, f->T[i], z), f->T[i]);
+    return cls_div(g, cls_constant(g, 1), cls_mul(g, f->T[i], cls_derivative(g, f->S[i], z)));
+}
+
+void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows) {
+    cls_graph *g = st->g;
+    const clsi_sparse *t = &st->s->bound.conductance;
+    size_t found = 0;
+    for (size_t e = 0; e < t->n; e++) found += !cls_is_constant(g, flows->kappa[e], 0);
+    /* between given states there is nothing to settle; a stage backwards from equal temperatures has
+     * no end; of many a pair is no mode of its own: the heat of a fine rod goes by the slow ones, which
+     * are right at any step */
+    if (st->z1 || st->composed || !found || st->m > MANY) return;
+    clsi_place here = {start->q, start->v, start->p,          start->S,
+                       start->T, start->t, clsi_inputs(st, 0)};
+    clsi_flows first = clsi_flows_at(st, &here);
+    cls_node two = cls_constant(g, 2), four = cls_constant(g, 4);
+    for (size_t e = 0; e < t->n; e++) {
+        cls_node kappa = first.kappa[e];
+        if (cls_is_constant(g, flows->kappa[e], 0)) continue;
+        size_t row = t->entries[e].row, column = t->entries[e].column;
+        size_t i = row > column ? row : column, k = row > column ? column : row;
+        cls_node soft = cls_add(g, softness(st, i), softness(st, k));
+        cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
+        /* 2 / max(2, x) */
+        cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
+        flows->kappa[e] = cls_mul(g, cls_div(g, four, larger), flows->kappa[e]);
+    }
 }
 
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,

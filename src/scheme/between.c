@@ -42,7 +42,7 @@ static cls_node solve_for(clsi_step *st, cls_node equation, cls_node u, cls_node
     *slope = clsi_simplify_written(g, cls_derivative(g, equation, u));
     if (*slope == CLS_NO_NODE || cls_is_constant(g, *slope, 0)) return CLS_NO_NODE;
     if (cls_depends(g, *slope, st->n_unknowns, st->unknown)) return CLS_NO_NODE;
-    cls_substitute(g, 1, &rest, 1, &u, &zero, &rest);
+    (void)cls_substitute(g, 1, &rest, 1, &u, &zero, &rest);
     return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, *slope)));
 }
 
@@ -64,9 +64,9 @@ static cls_node from_a_row(const between *b, size_t k) {
 static void put_in(clsi_step *st, size_t k, cls_node value) {
     cls_node unknown = st->unknown[k];
     clsi_step_drop(st, k);
-    cls_substitute(st->g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
-    cls_substitute(st->g, st->n_unknowns, st->guess, 1, &unknown, &value, st->guess);
-    cls_substitute(st->g, st->n_rows, st->row, 1, &unknown, &value, st->row);
+    (void)cls_substitute(st->g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
+    (void)cls_substitute(st->g, st->n_unknowns, st->guess, 1, &unknown, &value, st->guess);
+    (void)cls_substitute(st->g, st->n_rows, st->row, 1, &unknown, &value, st->row);
 }
 
 static void eliminate(const between *b) {
@@ -136,10 +136,10 @@ static void copy_step(clsi_step *st, const pattern *p, const cls_node *a, const 
         p->from[2 * nz + 2 + i] = p->unknown[i];
         p->to[2 * nz + 2 + i] = cls_fresh_symbol(g, "inner'");
     }
-    cls_substitute(g, p->n_rows, p->row, n, p->from, p->to, row);
+    (void)cls_substitute(g, p->n_rows, p->row, n, p->from, p->to, row);
     for (size_t i = 0; i < k; i++) {
         cls_node pair[] = {p->residual[i], p->guess[i]};
-        cls_substitute(g, 2, pair, n, p->from, p->to, pair);
+        (void)cls_substitute(g, 2, pair, n, p->from, p->to, pair);
         add_unknown(st, p->to[2 * nz + 2 + i], pair[0], pair[1]);
     }
 }
@@ -227,8 +227,8 @@ static void drop_silent_rows(const between *b) {
 static cls_status finish(between *b, const clsi_scheme *scheme, cls_error *error) {
     clsi_step *st = b->st;
     cls_node zero = cls_constant(st->g, 0);
-    cls_substitute(st->g, st->n_rows, st->row, 1, &st->defect, &zero, st->row);
-    cls_substitute(st->g, st->n_unknowns, st->residual, 1, &st->defect, &zero, st->residual);
+    (void)cls_substitute(st->g, st->n_rows, st->row, 1, &st->defect, &zero, st->row);
+    (void)cls_substitute(st->g, st->n_unknowns, st->residual, 1, &st->defect, &zero, st->residual);
     eliminate(b);
     cls_status status = scheme->composition ? compose(b, scheme, error) : CLS_OK;
     if (status == CLS_OK) status = by_velocities(b, error);

@@ -144,7 +144,7 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     memcpy(to, z, st->nz * sizeof *to);
     from[st->nz] = st->s->t;
     to[st->nz] = t;
-    cls_substitute(g, count, all, st->nz + 1, from, to, all);
+    (void)cls_substitute(g, count, all, st->nz + 1, from, to, all);
     pt->z = to;
     pt->t = t;
     pt->rate_q = clsi_nodes(st, nq);
@@ -152,7 +152,7 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     pt->rate_S = clsi_nodes(st, m);
     clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t, clsi_inputs(st, c)};
     clsi_flows flows = clsi_flows_at(st, &here);
-    clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
+    (void)clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
     for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
     for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
     memcpy(pt->account, flows.account, sizeof pt->account);
@@ -339,6 +339,7 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     if (!st) return clsi_no_memory(error);
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
+    st->composed = scheme->n_composition > 0;
     status = build(st, scheme, between, error);
     if (status == CLS_OK)
         *out = st;
@@ -353,7 +354,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
     if (status == CLS_OK && (*out)->n_unknowns > CLSI_MANY_UNKNOWNS)
         status = clsi_step_lift(*out, error);
     if (status == CLS_OK) status = clsi_step_presolve(*out, error);
-    if (status == CLS_OK && scheme->carries) status = owe(*out, error);
+    if (status == CLS_OK) status = owe(*out, error);
     if (status != CLS_OK) clsi_step_free(out);
     return status;
 }

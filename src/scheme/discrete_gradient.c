@@ -27,7 +27,8 @@
  *
  * `defect` is the energy that round-off of earlier steps has lost; it is given to the heat balances
  * in equal parts, so that errors do not add up (the step's balance is written against the initial
- * energy). Costs one Newton solve in at most 2n + m unknowns. */
+ * energy). Without heat it is a number e, and forces with a potential are scaled by 1 + e: that changes
+ * the energy by -e h Hq*.K v* and keeps every symmetry (docs/decisions/0040). Costs one Newton solve in at most 2n + m unknowns. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <string.h>
@@ -38,7 +39,7 @@ typedef struct gradient {
 
 static gradient of_hamiltonian(clsi_step *st, const clsi_point *next) {
     cls_node *out = clsi_nodes(st, st->nz);
-    cls_discrete_gradient(st->g, st->f->generator, st->nz, st->z0, next->z, st->z0, out);
+    (void)cls_discrete_gradient(st->g, st->f->generator, st->nz, st->z0, next->z, st->z0, out);
     return (gradient){out, out + st->nq, out + st->nq + st->n};
 }
 
@@ -72,7 +73,7 @@ static void correct(clsi_step *st, cls_node R, const cls_node *dy, const cls_nod
 /* dE/dy = (E_q, v, T) at a point, where E_q = -(rate_p without forces) is the generator's -G_q. */
 static cls_node *energy_gradient(clsi_step *st, const clsi_point *pt) {
     cls_node *out = clsi_nodes(st, st->nz);
-    cls_substitute(st->g, st->nq, st->f->energy_q, st->nz, st->f->z, pt->z, out);
+    (void)cls_substitute(st->g, st->nq, st->f->energy_q, st->nz, st->f->z, pt->z, out);
     memcpy(out + st->nq, pt->v, st->n * sizeof *out);
     memcpy(out + st->nq + st->n, pt->T, st->m * sizeof *out);
     return out;
@@ -84,7 +85,7 @@ static gradient in_observables(clsi_step *st, const clsi_point *start, const cls
     int thermal = st->f->kind == CLSI_FORM_THERMAL;
     cls_node *slope = clsi_nodes(st, st->nz), *star = clsi_nodes(st, st->nz);
     cls_node *dy = clsi_nodes(st, st->nz);
-    cls_discrete_gradient(g, st->f->generator, st->nz, st->z0, next->z, st->z0, slope);
+    (void)cls_discrete_gradient(g, st->f->generator, st->nz, st->z0, next->z, st->z0, slope);
     cls_node *v = clsi_mean(st, n, start->v, next->v), *T = clsi_mean(st, m, start->T, next->T);
     cls_node R = remainder_of(st, n, start->p, next->p, slope + nq, start->v, next->v);
     if (thermal)
@@ -120,8 +121,8 @@ static void projected_brackets(clsi_step *st, const clsi_place *middle, const gr
     cls_node share = cls_neg(g, cls_div(g, power, norm));
     clsi_place at = *middle;
     at.v = clsi_axpy(st, n, star->v, share, D + nq);
-    clsi_brackets_at(st->s, &st->s->bound, &at, clsi_axpy(st, nq, star->Hq, share, D), rate_q,
-                     against);
+    (void)clsi_brackets_at(st->s, &st->s->bound, &at, clsi_axpy(st, nq, star->Hq, share, D), rate_q,
+                           against);
     cls_node made = cls_sub(g, clsi_dot(st, nq, D, rate_q), clsi_dot(st, n, D + nq, against));
     made = cls_div(g, made, norm);
     for (size_t j = 0; j < n; j++) against[j] = cls_add(g, against[j], cls_mul(g, made, D[nq + j]));
@@ -161,23 +162,26 @@ static void build(clsi_step *st) {
                          clsi_inputs(st, 0.5)};
     cls_node *D = clsi_nodes(st, st->nz);
     if (st->s->has_entropy) {
-        cls_discrete_gradient(g, st->f->entropy, st->nz, st->z0, next->z, st->z0, D);
+        (void)cls_discrete_gradient(g, st->f->entropy, st->nz, st->z0, next->z, st->z0, D);
         st->dS = D + nq;
     }
     clsi_flows flows = clsi_flows_at(st, &middle);
     st->dS = NULL;
+    clsi_bound_exchange(st, start, &flows);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
+    cls_node scaled = cls_add(g, cls_constant(g, 1), st->defect); /* where there is no heat */
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
         projected_brackets(st, &middle, &star, D, rate_q, against, flows.own);
     else
-        clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
+        (void)clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
     for (size_t j = 0; j < nq; j++) {
         clsi_equation(st, cls_sub(g, st->change[j], cls_mul(g, st->h, rate_q[j])));
     }
     for (size_t j = 0; j < n; j++) {
         /* what is added to a state is not computed from the sum, which is rounded */
         cls_node dp = phase ? st->change[nq + j] : cls_sub(g, next->p[j], start->p[j]);
+        if (!m) against[j] = cls_mul(g, scaled, against[j]);
         cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }

@@ -36,8 +36,8 @@ static void from_lagrangian(clsi_step *st, const cls_node *q, const cls_node *v,
     memcpy(to, q, n * sizeof *to);
     memcpy(to + n, v, n * sizeof *to);
     memcpy(to + 2 * n, S, m * sizeof *to);
-    cls_gradient(g, st->f->lagrangian, st->nz, from, slope);
-    cls_substitute(g, st->nz, slope, st->nz, from, to, slope);
+    (void)cls_gradient(g, st->f->lagrangian, st->nz, from, slope);
+    (void)cls_substitute(g, st->nz, slope, st->nz, from, to, slope);
     mid->L_q = slope;
     mid->momentum = slope + n;
     mid->T = slope + 2 * n;
@@ -58,8 +58,8 @@ static void from_thermal(clsi_step *st, const clsi_point *start, const cls_node 
         z[2 * n + i] = cls_mul(g, start->T[i],
                                cls_apply(g, CLS_FN_EXP, clsi_step_unknown(st, zero, 2 * n + i)));
     cls_node *slope = clsi_nodes(st, st->nz);
-    cls_gradient(g, st->f->generator, st->nz, st->z0, slope);
-    cls_substitute(g, st->nz, slope, st->nz, st->z0, z, slope);
+    (void)cls_gradient(g, st->f->generator, st->nz, st->z0, slope);
+    (void)cls_substitute(g, st->nz, slope, st->nz, st->z0, z, slope);
     mid->L_q = slope;
     mid->momentum = slope + n;
     mid->S = slope + 2 * n;

@@ -75,7 +75,7 @@ static int find_support(lifter *x, size_t k) {
 /* w and its equation; the guess is the formula at the guesses of the others. */
 static void add_unknown(clsi_step *st, size_t before, cls_node formula) {
     cls_node guess = CLS_NO_NODE;
-    cls_substitute(st->g, 1, &formula, before, st->unknown, st->guess, &guess);
+    (void)cls_substitute(st->g, 1, &formula, before, st->unknown, st->guess, &guess);
     cls_node w = clsi_step_unknown(st, guess, SIZE_MAX);
     if (st->exhausted) return;
     st->residual[st->n_unknowns - 1] = cls_sub(st->g, w, formula);
@@ -84,10 +84,10 @@ static void add_unknown(clsi_step *st, size_t before, cls_node formula) {
 static void put_in(clsi_step *st, size_t before, size_t n, const cls_node *from,
                    const cls_node *to) {
     cls_graph *g = st->g;
-    cls_substitute(g, before, st->residual, n, from, to, st->residual);
-    cls_substitute(g, st->nz, st->next, n, from, to, st->next);
-    cls_substitute(g, st->nz, st->change, n, from, to, st->change);
-    cls_substitute(g, st->n_positive, st->positive, n, from, to, st->positive);
+    (void)cls_substitute(g, before, st->residual, n, from, to, st->residual);
+    (void)cls_substitute(g, st->nz, st->next, n, from, to, st->next);
+    (void)cls_substitute(g, st->nz, st->change, n, from, to, st->change);
+    (void)cls_substitute(g, st->n_positive, st->positive, n, from, to, st->positive);
 }
 
 static cls_status lift(lifter *x, cls_error *error) {
@@ -99,7 +99,7 @@ static cls_status lift(lifter *x, cls_error *error) {
         if (is_wide(x, k) && x->users[k] >= USERS) from[n++] = x->cone.node[k];
     for (size_t i = 0; i < n && !st->exhausted; i++) {
         cls_node formula = from[i];
-        cls_substitute(st->g, 1, &formula, i, from, to, &formula);
+        (void)cls_substitute(st->g, 1, &formula, i, from, to, &formula);
         add_unknown(st, before, formula);
         to[i] = st->unknown[st->n_unknowns - 1];
     }

@@ -40,7 +40,7 @@ static cls_node solve_alone(clsi_step *st, size_t k) {
     if (cls_depends(g, slope, st->n_unknowns, st->unknown)) return CLS_NO_NODE;
     if (is_mutual(st, k) && !is_plain(st, slope)) return CLS_NO_NODE;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
-    cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
+    (void)cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
     return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
 }
 
@@ -56,11 +56,11 @@ void clsi_step_drop(clsi_step *st, size_t k) {
 
 static void put_in(clsi_step *st, cls_node unknown, cls_node value) {
     cls_graph *g = st->g;
-    cls_substitute(g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
-    cls_substitute(g, st->nz, st->next, 1, &unknown, &value, st->next);
-    cls_substitute(g, st->nz, st->change, 1, &unknown, &value, st->change);
-    cls_substitute(g, st->n_positive, st->positive, 1, &unknown, &value, st->positive);
-    cls_substitute(g, CLSI_ACCOUNTS, st->gain, 1, &unknown, &value, st->gain);
+    (void)cls_substitute(g, st->n_unknowns, st->residual, 1, &unknown, &value, st->residual);
+    (void)cls_substitute(g, st->nz, st->next, 1, &unknown, &value, st->next);
+    (void)cls_substitute(g, st->nz, st->change, 1, &unknown, &value, st->change);
+    (void)cls_substitute(g, st->n_positive, st->positive, 1, &unknown, &value, st->positive);
+    (void)cls_substitute(g, CLSI_ACCOUNTS, st->gain, 1, &unknown, &value, st->gain);
 }
 
 /* ---- many unknowns: one pass ---- */
@@ -109,7 +109,7 @@ static void try_unknown(clsi_step *st, batch *b, size_t k) {
     if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return;
     if (!is_free_of_unknowns(st, b, slope) || !is_plain(st, slope)) return;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
-    cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
+    (void)cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
     cls_node value = clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
     if (value == CLS_NO_NODE || !stays_in(st, b, value)) return;
     b->state[k] = GOES;
@@ -119,11 +119,11 @@ static void try_unknown(clsi_step *st, batch *b, size_t k) {
 
 static void put_all_in(clsi_step *st, const batch *b) {
     cls_graph *g = st->g;
-    cls_substitute(g, st->n_unknowns, st->residual, b->n, b->from, b->to, st->residual);
-    cls_substitute(g, st->nz, st->next, b->n, b->from, b->to, st->next);
-    cls_substitute(g, st->nz, st->change, b->n, b->from, b->to, st->change);
-    cls_substitute(g, st->n_positive, st->positive, b->n, b->from, b->to, st->positive);
-    cls_substitute(g, CLSI_ACCOUNTS, st->gain, b->n, b->from, b->to, st->gain);
+    (void)cls_substitute(g, st->n_unknowns, st->residual, b->n, b->from, b->to, st->residual);
+    (void)cls_substitute(g, st->nz, st->next, b->n, b->from, b->to, st->next);
+    (void)cls_substitute(g, st->nz, st->change, b->n, b->from, b->to, st->change);
+    (void)cls_substitute(g, st->n_positive, st->positive, b->n, b->from, b->to, st->positive);
+    (void)cls_substitute(g, CLSI_ACCOUNTS, st->gain, b->n, b->from, b->to, st->gain);
 }
 
 static void drop_gone(clsi_step *st, const batch *b) {

@@ -196,10 +196,8 @@ static void reject(cls_simulator *sim, double h) {
 }
 
 /* The total entropy has fallen by more than round-off, since `before` or since the output. */
-static int entropy_falls(const cls_simulator *sim, double before) {
-    double reached = sim->monitor_out[CLSI_MONITOR_ENTROPY];
-    double least = fmax(before, sim->adaptive.output_entropy);
-    return reached - least < -1e-14 * sim->monitor_out[CLSI_MONITOR_SIZE];
+static int entropy_falls(cls_simulator *sim, double before) {
+    return clsi_simulator_falls_below(sim, fmax(before, sim->adaptive.output_entropy));
 }
 
 /* The plain step of h, in which nothing goes backwards. */

@@ -33,7 +33,7 @@ static cls_status compile(clsi_flow *f, const clsi_motion_defects *m, cls_graph 
     if (status == CLS_OK) status = cls_substitute(g, nz, m->defect, nz, m->dot, zero, rest);
     if (status == CLS_OK) status = cls_jacobian(g, nz, m->defect, nz, m->dot, M);
     if (status == CLS_OK) status = cls_jacobian(g, nz, m->defect, nz, m->z, slope);
-    if (status != CLS_OK) cls_graph_status(g, error);
+    if (status != CLS_OK) (void)cls_graph_status(g, error);
     memcpy(inputs, m->z, nz * sizeof *inputs);
     inputs[nz] = m->t;
     if (P) memcpy(inputs + nz + 1, m->theta, P * sizeof *inputs);

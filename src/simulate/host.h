@@ -74,7 +74,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 #define CLSI_RUN_GUESS(sim)        clsi_run_guess(sim)
 #define CLSI_RUN_NEXT(sim)         clsi_run_next(sim)
 #define CLSI_RUN_MONITOR(s, to)    clsi_run_monitor(s, to)
-#define CLSI_RUN_SCALE(sim)        clsi_run_scale(sim)
+#define CLSI_RUN_SCALE(sim, to)    clsi_run_scale(sim, to)
 
 static inline void clsi_set_inputs(cls_simulator *sim, double t, double h) {
     const clsi_stepper *sp = sim->stepper;
@@ -105,10 +105,8 @@ static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, doubl
     cls_program_run(p, work, in, out);
 }
 
-static inline double clsi_run_scale(cls_simulator *sim) {
-    double scale = 0;
-    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, &scale);
-    return scale;
+static inline void clsi_run_scale(cls_simulator *sim, double *out) {
+    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, out);
 }
 
 /* The entropy is that of the system and of the outside. Energies that came in are part of what the

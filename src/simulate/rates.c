@@ -52,7 +52,7 @@ cls_status clsi_defects_create(const cls_system *s, clsi_motion_defects *m, cls_
         m->t = st->t;
         for (size_t k = 0; k < nz; k++) m->dot[k] = cls_fresh_symbol(st->g, "dot'");
         status = defects(st, m->dot, m->defect);
-        if (status != CLS_OK) cls_graph_status(st->g, error);
+        if (status != CLS_OK) (void)cls_graph_status(st->g, error);
     }
     clsi_step_free(&st);
     return status;
@@ -96,7 +96,7 @@ static cls_status compile(clsi_rates *r, const cls_system *s, const cls_node *th
     if (status == CLS_OK)
         status = clsi_program_create_open(g, learned, before, before, inputs, P, P, rows + nz,
                                           &r->reverse, error);
-    if (status == CLS_MEMORY) clsi_no_memory(error);
+    if (status == CLS_MEMORY) (void)clsi_no_memory(error);
     free(rows);
     return status;
 }

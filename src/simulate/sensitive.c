@@ -38,7 +38,7 @@ static cls_status compile_tangent(clsi_sensitive *s, const clsi_step *st, const 
     memcpy(rows + k, st->next, nz * sizeof *rows);
     memcpy(columns + k, st->z0, nz * sizeof *columns);
     cls_status status = cls_jacobian(st->g, both, rows, both, columns, whole);
-    if (status != CLS_OK) cls_graph_status(st->g, error);
+    if (status != CLS_OK) (void)cls_graph_status(st->g, error);
     for (size_t i = 0; i < both; i++) {
         memcpy(i < k ? all + i * k : next_u + (i - k) * k, whole + i * both, k * sizeof *all);
         memcpy(i < k ? r_z + i * nz : next_z + (i - k) * nz, whole + i * both + k,
@@ -66,7 +66,7 @@ static cls_status compile_reverse(clsi_sensitive *s, const clsi_step *st, size_t
         sum = cls_add(g, sum, cls_mul(g, inputs[at + i], of));
     }
     cls_status status = cls_gradient(g, sum, n_theta, theta, slopes);
-    if (status != CLS_OK) cls_graph_status(g, error);
+    if (status != CLS_OK) (void)cls_graph_status(g, error);
     size_t n_in = at + k + nz;
     if (status == CLS_OK)
         status =

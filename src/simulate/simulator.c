@@ -3,6 +3,7 @@
  * Nothing here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/program.h"
 #include "simulate/host.h"
 #include "system/dense.h"
@@ -26,6 +27,7 @@ cls_simulate_options cls_simulate_defaults(void) {
 
 #define AT(field) offsetof(cls_simulate_options, field)
 const cls_option *cls_simulate_option_table(size_t *n) {
+    if (!n) return NULL;
     static const cls_option table[] = {
         {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, "NAME", 0, 0,
          "the scheme (see `clausius schemes`); else the system's default"},
@@ -181,6 +183,9 @@ static cls_status check_options(const cls_simulate_options *o, cls_error *error)
 
 cls_status cls_simulator_create(const cls_system *system, const cls_simulate_options *options,
                                 cls_simulator **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     *out = NULL;
     cls_simulate_options o = cls_simulate_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
@@ -206,6 +211,7 @@ cls_status cls_simulator_create(const cls_system *system, const cls_simulate_opt
 }
 
 void cls_simulator_free(cls_simulator **simulator) {
+    if (!simulator) return;
     cls_simulator *sim = *simulator;
     if (!sim) return;
     if (sim->owns_stepper) clsi_stepper_free(&sim->stepper);
@@ -230,8 +236,20 @@ void clsi_simulator_measure(cls_simulator *sim) {
     step_measure(sim);
 }
 
+/* Whether the entropy lies below `highest` by more than the rounding of its terms and of the two
+ * states explains. */
+int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
+    const double *now = sim->monitor_out;
+    double fall = highest - now[CLSI_MONITOR_ENTROPY];
+    sim->largest_size = fmax(sim->largest_size, now[CLSI_MONITOR_SIZE]);
+    if (!(fall > CLSI_LAST_PLACES * sim->largest_size)) return 0;
+    step_look(sim);
+    double rounded = DBL_EPSILON * sim->scale[CLSI_SCALE_ENTROPY_SLOPES];
+    return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
+}
+
 int clsi_simulator_has_lost(cls_simulator *sim) {
-    sim->largest_scale = 0;
+    memset(sim->scale, 0, sizeof sim->scale);
     return step_has_lost(
         sim, fabs(sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY]));
 }
@@ -253,7 +271,8 @@ static void watch(cls_simulator *sim) {
     info->entropy_final = entropy;
     if (sim->steps == 1 || sim->step_entropy < info->entropy_min_step)
         info->entropy_min_step = sim->step_entropy;
-    if (sim->step_entropy < -1e-14 * now[CLSI_MONITOR_SIZE]) info->entropy_falls++;
+    if (clsi_simulator_falls_below(sim, sim->highest)) info->entropy_falls++;
+    sim->highest = fmax(sim->highest, entropy);
     for (size_t i = 0; i < info->n_invariants; i++) {
         double drift = fabs(now[CLSI_MONITOR_INVARIANTS + i] - sim->invariants[i].initial);
         sim->invariants[i].max_error = fmax(sim->invariants[i].max_error, drift);
@@ -262,7 +281,10 @@ static void watch(cls_simulator *sim) {
 
 static void watch_start(cls_simulator *sim) {
     CLSI_RUN_MONITOR(sim, sim->monitor_start);
-    clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, &sim->energy_scale);
+    CLSI_RUN_SCALE(sim, sim->scale);
+    sim->energy_scale = sim->scale[CLSI_SCALE_ENERGY];
+    sim->highest = sim->monitor_start[CLSI_MONITOR_ENTROPY];
+    sim->largest_size = sim->monitor_start[CLSI_MONITOR_SIZE];
     memcpy(sim->monitor_out, sim->monitor_start,
            (CLSI_MONITOR_INVARIANTS + sim->info.n_invariants) * sizeof(double));
     cls_simulate_info *info = &sim->info;
@@ -299,6 +321,8 @@ static cls_status check_start(const cls_system *s, const double *state, cls_erro
 
 cls_status cls_simulator_start(cls_simulator *sim, double time, const double *state,
                                cls_error *error) {
+    NEED(error, sim);
+    NEED(error, state);
     const clsi_stepper *sp = sim->stepper;
     cls_status status = check_start(sp->s, state, error);
     if (status == CLS_OK && !sim->signal) status = clsi_inputs_known(sp->s, error);
@@ -311,7 +335,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->t0 = time;
     sim->steps = sim->first = 0;
     sim->h = sp->options.h;
-    sim->defect = sim->step_entropy = sim->largest_scale = 0;
+    sim->defect = sim->step_entropy = sim->energy_scale = 0;
     sim->paper_pending = sp->options.first_step == CLS_FIRST_PAPER;
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
     sim->newton.iterations = 0;
@@ -378,7 +402,8 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
     if (adaptive)
         clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
                          sim->adaptive.h);
-    else if (trouble != CLSI_RUNAWAY)
+    else if (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST && trouble != CLSI_FALLING &&
+             trouble != CLSI_COLD)
         clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->h,
                          sim->stepper->options.max_halvings);
     clsi_text_printf(&text, ": take a %s, or look at the system's formulas there",
@@ -399,6 +424,7 @@ static cls_status reference_step(cls_simulator *sim, cls_error *error) {
 }
 
 cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
+    NEED(error, sim);
     if (sim->paper_pending && n) make_paper_start(sim);
     for (uint64_t k = 0; k < n; k++) {
         const clsi_stepper *sp = sim->stepper;
@@ -427,6 +453,7 @@ static void change_step(cls_simulator *sim, double h) {
 }
 
 cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
+    NEED(error, sim);
     double left = time - cls_simulator_time(sim), h = sim->stepper->options.h;
     if (!isfinite(time) || left < 0)
         return clsi_fail(error, CLS_USAGE, "time %.17g is before the present time %.17g", time,
@@ -447,6 +474,7 @@ cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
 
 cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
                                 const double *values, cls_hold hold, cls_error *error) {
+    NEED(error, sim);
     clsi_signal *signal;
     cls_status status =
         clsi_signal_create(sim->stepper->nu, n, times, values, hold, &signal, error);
@@ -457,14 +485,18 @@ cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *time
 }
 
 double cls_simulator_time(const cls_simulator *sim) {
+    if (!sim) return NAN;
     return sim->t0 + (double)(sim->steps - sim->first) * sim->h;
 }
 
 const double *cls_simulator_state(const cls_simulator *sim) {
+    if (!sim) return NULL;
     return sim->state;
 }
 
 cls_status cls_simulator_row(cls_simulator *sim, double *row, cls_error *error) {
+    NEED(error, sim);
+    NEED(error, row);
     const clsi_stepper *sp = sim->stepper;
     (void)error;
     double *in = sim->row_in;
@@ -476,6 +508,7 @@ cls_status cls_simulator_row(cls_simulator *sim, double *row, cls_error *error) 
 }
 
 cls_simulate_info cls_simulator_info(const cls_simulator *sim) {
+    if (!sim) return (cls_simulate_info){0};
     cls_simulate_info info = sim->info;
     double scale = fabs(info.energy_initial);
     info.steps = sim->steps;

@@ -12,6 +12,7 @@ typedef struct compiler {
     clsi_stepper *sp;
     clsi_step *st;
     const cls_node *symbols; /* free ones */
+    int settable;            /* they may change from run to run */
     cls_node *inputs;        /* base, unknowns */
     cls_node *outputs;       /* room for the largest program but the residual */
     int dense;               /* J is wanted whole */
@@ -20,7 +21,8 @@ typedef struct compiler {
 
 static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
                           cls_program **out) {
-    clsi_parameters free = {c->sp->first_free, c->sp->n_free};
+    /* learned ones are set for many runs, those that may change are read like any input */
+    clsi_parameters free = {c->sp->first_free, c->settable ? 0 : c->sp->n_free};
     cls_status status = clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs,
                                                  n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
@@ -102,12 +104,78 @@ static cls_node absolute(cls_graph *g, cls_node a) {
     return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
 }
 
+/* The partial sums and terms of a sum, each once; the sum itself comes first. Beyond MAX_TERMS a
+ * partial sum counts as one term. */
+enum { MAX_TERMS = 256 };
+
+typedef struct terms {
+    cls_node node[MAX_TERMS];
+    size_t n;
+} terms;
+
+static int is_sum(const cls_graph *g, cls_node a) {
+    cls_op op = cls_node_op(g, a);
+    return op == CLS_OP_ADD || op == CLS_OP_SUB || op == CLS_OP_NEG;
+}
+
+static void terms_push(terms *list, cls_node a) {
+    for (size_t i = 0; i < list->n; i++)
+        if (list->node[i] == a) return;
+    if (list->n < MAX_TERMS) list->node[list->n++] = a;
+}
+
+static void terms_of(const cls_graph *g, cls_node sum, terms *list) {
+    list->n = 0;
+    terms_push(list, sum);
+    for (size_t i = 0; i < list->n; i++)
+        for (size_t j = 0; is_sum(g, list->node[i]) && j < cls_node_arg_count(g, list->node[i]);
+             j++)
+            terms_push(list, cls_node_arg(g, list->node[i], j));
+}
+
 /* The sum of the absolute values of the terms of a total entropy. */
 static cls_node size_of(cls_graph *g, cls_node sum) {
-    cls_op op = cls_node_op(g, sum);
-    if (op == CLS_OP_NEG) return size_of(g, cls_node_arg(g, sum, 0));
-    if (op != CLS_OP_ADD && op != CLS_OP_SUB) return absolute(g, sum);
-    return cls_add(g, size_of(g, cls_node_arg(g, sum, 0)), size_of(g, cls_node_arg(g, sum, 1)));
+    terms list;
+    cls_node size = cls_constant(g, 0);
+    terms_of(g, sum, &list);
+    for (size_t i = 0; i < list.n; i++)
+        if (!is_sum(g, list.node[i])) size = cls_add(g, size, absolute(g, list.node[i]));
+    return size;
+}
+
+/* The largest of a sum, its partial sums and its terms, in absolute value:
+ * max(a, b) = (a + b + |a - b|)/2. */
+static cls_node largest_of(cls_graph *g, cls_node sum) {
+    terms list;
+    cls_node largest = cls_constant(g, 0), half = cls_constant(g, 0.5);
+    terms_of(g, sum, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        cls_node a = absolute(g, list.node[i]), apart = absolute(g, cls_sub(g, largest, a));
+        largest = cls_mul(g, half, cls_add(g, cls_add(g, largest, a), apart));
+    }
+    return largest;
+}
+
+/* sum |z_i da/dz_i| */
+static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
+    cls_node sum = cls_constant(g, 0);
+    for (size_t i = 0; i < n; i++)
+        sum = cls_add(g, sum, absolute(g, cls_mul(g, z[i], cls_derivative(g, a, z[i]))));
+    return sum;
+}
+
+/* v . K^T dE/dq, by which scaling the forces that have a potential changes the energy. */
+static cls_status power_of(const cls_system *s, cls_node *out) {
+    const clsi_form *f = s->form;
+    cls_graph *g = s->g;
+    clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t, s->u};
+    cls_node *rate = clsi_calloc(s->nq + s->n + 1, sizeof *rate), *against = rate + s->nq;
+    *out = cls_constant(g, 0);
+    if (!rate) return CLS_MEMORY;
+    cls_status status = clsi_brackets_at(s, &s->bound, &at, f->energy_q, rate, against);
+    for (size_t j = 0; j < s->n; j++) *out = cls_add(g, *out, cls_mul(g, f->v[j], against[j]));
+    free(rate);
+    return status;
 }
 
 static cls_status compile_monitor(compiler *c) {
@@ -132,26 +200,27 @@ static cls_status compile_monitor(compiler *c) {
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return cls_graph_status(g, c->error);
     }
-    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu, c->inputs,
+    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs,
                                            CLSI_MONITOR_INVARIANTS + s->n_invariants, c->outputs,
                                            &sp->monitor, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
     return status;
 }
 
-/* sqrt(E^2 + sum (p v)^2 + sum (T S)^2): what an energy error at the start is to be measured by,
- * also when the energy itself is zero. */
 static cls_status compile_scale(compiler *c) {
-    const clsi_form *f = c->sp->s->form;
-    cls_graph *g = c->sp->s->g;
-    cls_node two = cls_constant(g, 2), sum = cls_pow(g, f->energy, two);
-    for (size_t j = 0; j < f->n; j++)
-        sum = cls_add(g, sum, cls_pow(g, cls_mul(g, f->p[j], f->v[j]), two));
-    for (size_t i = 0; i < f->m; i++)
-        sum = cls_add(g, sum, cls_pow(g, cls_mul(g, f->T[i], f->S[i]), two));
-    sum = cls_apply(g, CLS_FN_SQRT, sum);
-    cls_status status =
-        cls_program_create(g, f->nz + 2 + c->sp->nu, c->inputs, 1, &sum, &c->sp->scale, c->error);
+    const cls_system *s = c->sp->s;
+    const clsi_form *f = s->form;
+    cls_graph *g = s->g;
+    cls_node *to = c->outputs;
+    cls_status status = CLS_OK;
+    to[CLSI_SCALE_ENERGY] = largest_of(g, f->energy);
+    to[CLSI_SCALE_ENERGY_SLOPES] = slopes_of(g, f->energy, f->nz, f->z);
+    to[CLSI_SCALE_ENTROPY_SLOPES] = slopes_of(g, f->entropy, f->nz, f->z);
+    to[CLSI_SCALE_POWER] = cls_constant(g, 0);
+    if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
+    if (status != CLS_OK) return cls_graph_status(g, c->error);
+    status = cls_program_create(g, f->nz + 2 + c->sp->nu + c->sp->n_free, c->inputs, CLSI_SCALES,
+                                to, &c->sp->scale, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(c->sp->scale);
     return status;
 }
@@ -163,8 +232,10 @@ static cls_status compile_all(compiler *c) {
     c->inputs[sp->nz] = cls_symbol(sp->s->g, "received'");
     c->inputs[sp->nz + 1] = sp->s->t;
     for (size_t k = 0; k < sp->nu; k++) c->inputs[sp->nz + 2 + k] = sp->s->u[k];
-    cls_status status = sp->n_free ? CLS_OK : compile_monitor(c);
-    if (status == CLS_OK && !sp->n_free) status = compile_scale(c);
+    for (size_t k = 0; k < sp->n_free; k++) c->inputs[sp->nz + 2 + sp->nu + k] = c->symbols[k];
+    int measured = !sp->n_free || c->settable;
+    cls_status status = measured ? compile_monitor(c) : CLS_OK;
+    if (status == CLS_OK && measured) status = compile_scale(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
@@ -187,8 +258,8 @@ static cls_status compile_all(compiler *c) {
     return status;
 }
 
-static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols, int dense,
-                         cls_error *error) {
+static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols, int settable,
+                         int dense, cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
     sp->n_owed = st ? st->n_owed : 0;
     sp->n_lifted = st ? st->n_lifted : 0;
@@ -202,6 +273,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     compiler c = {sp,
                   st,
                   symbols,
+                  settable,
                   clsi_calloc(sp->n_base + k, sizeof(cls_node)),
                   clsi_calloc(room, sizeof(cls_node)),
                   dense,
@@ -212,21 +284,21 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
         if (st) memcpy(sp->of_state, st->of_state, k * sizeof *sp->of_state);
         status = compile_all(&c);
     } else {
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
     }
     free(c.inputs);
     free(c.outputs);
     return status;
 }
 
-static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int books,
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
                              int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error);
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 1, 0, 0, NULL, out, &st, error);
+    cls_status status = create_any(s, options, 0, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -234,7 +306,7 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
                                      clsi_stepper **out, cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 1, 1, 0, NULL, out, &st, error);
+    cls_status status = create_any(s, options, 0, 1, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -242,10 +314,19 @@ cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_opt
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
-    return create_any(s, options, 0, 1, n_free, symbols, out, step, error);
+    return create_any(s, options, 1, 1, n_free, symbols, out, step, error);
 }
 
-static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int books,
+cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
+                                        size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                                        cls_error *error) {
+    clsi_step *st;
+    cls_status status = create_any(s, options, 0, 1, n_free, symbols, out, &st, error);
+    clsi_step_free(&st);
+    return status;
+}
+
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
                              int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error) {
     *out = NULL;
@@ -266,10 +347,10 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->options = *options;
     sp->options.scheme = sp->scheme->info.name;
     sp->n_free = n_free;
-    sp->books = books;
+    sp->books = !open;
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
-    if (status == CLS_OK) status = create(sp, st, symbols, dense, error);
+    if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;

@@ -20,10 +20,10 @@ typedef struct clsi_stepper {
                        or its entries by rows (lu) */
     cls_program *next;  /* base | unknowns -> z1, gains of the accounts */
     cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
-    /* NULL when there are free symbols: */
+    /* NULL when there are free symbols that are learned: */
     cls_program *monitor; /* z, received, t, inputs -> energy - received, mean of 1/T, entropy of
                              the system, invariants */
-    cls_program *scale;   /* z, received, t, inputs -> the size of the energies involved */
+    cls_program *scale;   /* z, received, t, inputs -> CLSI_SCALES numbers */
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
     size_t *guarded;      /* (n_guarded) which coordinates */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
@@ -54,7 +54,21 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error);
+/* For a step that leaves (src/export): symbols are parameters that may change. All programs read
+ * them, monitor and scale behind the inputs; simulators cannot have such a stepper. */
+cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
+                                        size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                                        cls_error *error);
 void clsi_stepper_free(clsi_stepper **stepper);
+
+/* What round-off is measured by at a state (the program `scale`). */
+enum {
+    CLSI_SCALE_ENERGY,        /* the largest additive term of the energy */
+    CLSI_SCALE_ENERGY_SLOPES, /* sum |z_i dE/dz_i|: times half an epsilon, what rounding z does to E */
+    CLSI_SCALE_ENTROPY_SLOPES, /* the same for the entropy */
+    CLSI_SCALE_POWER, /* of the forces that have a potential, where there is no heat; else 0 */
+    CLSI_SCALES
+};
 
 /* Why a step could not be solved. */
 #define CLSI_TROUBLES(X)                                                                           \
@@ -67,6 +81,7 @@ void clsi_stepper_free(clsi_stepper **stepper);
                "exceeds the energy itself")                                                        \
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
     X(FALLING, "the entropy falls over every step down to round-off")                              \
+    X(COLD, "a temperature became zero")                                                           \
     X(LOST, "the step cannot be solved well enough to keep the energy")                            \
     X(ENDLESS, "the accuracy asked for needs more internal steps than max_internal allows")
 

@@ -6,19 +6,24 @@
  *
  * (Schur complement). Memory and time are linear in the number of windows. Bounds: a component of
  * theta that stands at its bound and is pushed outwards is left out of the step; a step is cut off
- * at the bounds. Windows are evaluated side by side, their sums are added in order: the result does
- * not depend on the number of threads. */
+ * at the bounds. Windows are evaluated side by side, in groups that do not depend on the number of
+ * threads, and sums over theta are added in shards of neighbouring groups, then in order: neither does
+ * the result. */
 #include "solve/arrow.h"
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHARDS = 16, MOST_GROUP = 16 };
+
 typedef struct arrow_work {
     const clsi_arrow *a;
     size_t P, X, W, most;    /* most: rows of a window */
-    double *A, *g;           /* (W, P, P), (W, P): of each window */
+    size_t group, shards;    /* windows that are evaluated together; sums over theta */
+    double *A, *g;           /* (shards, P, P), (shards, P) */
     double *B, *D, *h;       /* (W, P, X), (W, X, X), (W, X) */
+    double *B0, *D0, *h0;    /* the same before they are eliminated */
     double *S, *s, *step;    /* (P, P), (P), (P) */
     double *trial, *trial_x; /* (P), (W, X) */
     double *cost;            /* (W) */
@@ -34,18 +39,24 @@ static double *carve(double **at, size_t n) {
 static cls_status open_work(const clsi_arrow *a, arrow_work *k, cls_error *error) {
     size_t P = a->n_theta, X = a->n_x, W = a->n_windows;
     *k = (arrow_work){.a = a, .P = P, .X = X, .W = W};
+    k->group = !a->windows || !a->group ? 1 : a->group < MOST_GROUP ? a->group : MOST_GROUP;
+    size_t groups = (W + k->group - 1) / k->group;
+    k->shards = groups < SHARDS ? groups : SHARDS;
     for (size_t w = 0; w < W; w++) {
         size_t rows = a->rows(a->owner, w);
         if (rows > k->most) k->most = rows;
     }
-    size_t size = W * (P * P + P + P * X + X * X + 2 * X + 1) + P * P + 3 * P;
+    size_t size = k->shards * (P * P + P) + W * (2 * (P * X + X * X + X) + X + 1) + P * P + 3 * P;
     if (!(k->block = clsi_calloc(size + 1, sizeof(double)))) return clsi_no_memory(error);
     double *at = k->block;
-    k->A = carve(&at, W * P * P);
-    k->g = carve(&at, W * P);
+    k->A = carve(&at, k->shards * P * P);
+    k->g = carve(&at, k->shards * P);
     k->B = carve(&at, W * P * X);
     k->D = carve(&at, W * X * X);
     k->h = carve(&at, W * X);
+    k->B0 = carve(&at, W * P * X);
+    k->D0 = carve(&at, W * X * X);
+    k->h0 = carve(&at, W * X);
     k->trial_x = carve(&at, W * X);
     k->cost = carve(&at, W);
     k->S = carve(&at, P * P);
@@ -71,60 +82,91 @@ static double row_weight(const clsi_arrow *a, double r, int prior) {
     return prior || size <= a->huber ? 1 : a->huber / size;
 }
 
-static void add_products(arrow_work *k, size_t w, double weight, const double *J, double r) {
+static void add_products(arrow_work *k, size_t shard, size_t w, double weight, const double *J,
+                         double r) {
     size_t P = k->P, X = k->X;
-    double *A = k->A + w * P * P, *B = k->B + w * P * X, *D = k->D + w * X * X;
+    double *A = k->A + shard * P * P, *B = k->B0 + w * P * X, *D = k->D0 + w * X * X;
+    double *g = k->g + shard * P, *h = k->h0 + w * X;
     const double *Jx = J + P;
     for (size_t i = 0; i < P; i++) {
         double u = weight * J[i];
         if (u == 0) continue;
         for (size_t j = 0; j <= i; j++) A[i * P + j] += u * J[j];
         for (size_t j = 0; j < X; j++) B[i * X + j] += u * Jx[j];
-        k->g[w * P + i] += u * r;
+        g[i] += u * r;
     }
     for (size_t i = 0; i < X; i++) {
         double u = weight * Jx[i];
         for (size_t j = 0; j <= i; j++) D[i * X + j] += u * Jx[j];
-        k->h[w * X + i] += u * r;
+        h[i] += u * r;
     }
 }
 
-static void sum_window(arrow_work *k, size_t w, size_t rows, const double *r, const double *J) {
+static void sum_window(arrow_work *k, size_t shard, size_t w, size_t rows, const double *r,
+                       const double *J) {
     size_t P = k->P, X = k->X;
-    memset(k->A + w * P * P, 0, P * P * sizeof(double));
-    memset(k->B + w * P * X, 0, P * X * sizeof(double));
-    memset(k->D + w * X * X, 0, X * X * sizeof(double));
-    memset(k->g + w * P, 0, P * sizeof(double));
-    memset(k->h + w * X, 0, X * sizeof(double));
+    memset(k->B0 + w * P * X, 0, P * X * sizeof(double));
+    memset(k->D0 + w * X * X, 0, X * X * sizeof(double));
+    memset(k->h0 + w * X, 0, X * sizeof(double));
     for (size_t i = 0; i < rows; i++)
-        add_products(k, w, row_weight(k->a, r[i], is_prior(k, rows, i)), J + i * (P + X), r[i]);
+        add_products(k, shard, w, row_weight(k->a, r[i], is_prior(k, rows, i)), J + i * (P + X),
+                     r[i]);
+}
+
+/* Rows of windows w .. w + n - 1. */
+static int run_windows(const arrow_work *k, size_t w, size_t n, const double *theta,
+                       const double *x, double *const *r, double *const *J) {
+    const clsi_arrow *a = k->a;
+    const double *own = x + w * k->X;
+    if (a->windows) return a->windows(a->owner, w, n, theta, own, r, J);
+    return a->window(a->owner, w, theta, own, r[0], J ? J[0] : NULL);
+}
+
+/* Windows [first, end), the groups of one shard. */
+static int evaluate_shard(arrow_work *k, size_t shard, size_t first, size_t end,
+                          const double *theta, const double *x, double *room, int products) {
+    size_t P = k->P, X = k->X, width = 1 + (products ? P + X : 0);
+    double *r[MOST_GROUP], *J[MOST_GROUP];
+    for (size_t i = 0; i < k->group; i++) {
+        r[i] = room + i * k->most * width;
+        J[i] = r[i] + k->most;
+    }
+    if (products) memset(k->A + shard * P * P, 0, P * P * sizeof(double));
+    if (products) memset(k->g + shard * P, 0, P * sizeof(double));
+    for (size_t w = first; w < end; w += k->group) {
+        size_t n = end - w < k->group ? end - w : k->group;
+        if (!run_windows(k, w, n, theta, x, r, products ? J : NULL)) return 0;
+        for (size_t i = 0; i < n; i++) {
+            size_t rows = k->a->rows(k->a->owner, w + i);
+            k->cost[w + i] = 0;
+            for (size_t e = 0; e < rows; e++)
+                k->cost[w + i] += row_cost(k->a, r[i][e], is_prior(k, rows, e));
+            if (products) sum_window(k, shard, w + i, rows, r[i], J[i]);
+        }
+    }
+    return 1;
 }
 
 /* The whole sum at theta, x; with the products when wanted. INFINITY: not there. */
 static double evaluate(arrow_work *k, const double *theta, const double *x, int products) {
-    const clsi_arrow *a = k->a;
     int failed = 0;
-#pragma omp parallel reduction(| : failed) if (k->W > 1)
+    size_t groups = (k->W + k->group - 1) / k->group;
+    size_t width = 1 + (products ? k->P + k->X : 0);
+#pragma omp parallel reduction(| : failed) if (k->shards > 1)
     {
-        double *r = clsi_calloc(k->most + 1, sizeof *r);
-        double *J = products ? clsi_calloc(k->most * (k->P + k->X) + 1, sizeof *J) : NULL;
-        failed = !r || (products && !J);
+        double *room = clsi_calloc(k->group * k->most * width + 1, sizeof *room);
+        failed = !room;
 #pragma omp for schedule(dynamic)
-        for (size_t w = 0; w < k->W; w++) {
-            size_t rows = a->rows(a->owner, w);
-            k->cost[w] = 0;
-            if (failed || !a->window(a->owner, w, theta, x + w * k->X, r, J)) {
-                failed = 1;
-                continue;
-            }
-            for (size_t i = 0; i < rows; i++) k->cost[w] += row_cost(a, r[i], is_prior(k, rows, i));
-            if (products) sum_window(k, w, rows, r, J);
+        for (size_t s = 0; s < k->shards; s++) {
+            size_t first = groups * s / k->shards * k->group;
+            size_t end = groups * (s + 1) / k->shards * k->group;
+            if (end > k->W) end = k->W;
+            failed = failed || !evaluate_shard(k, s, first, end, theta, x, room, products);
         }
-        free(r);
-        free(J);
+        free(room);
     }
     double sum = 0;
-    for (size_t w = 0; w < k->W; w++) sum += k->cost[w];
+    for (size_t w = 0; w < k->W && !failed; w++) sum += k->cost[w];
     return failed || !isfinite(sum) ? INFINITY : sum;
 }
 
@@ -169,7 +211,10 @@ static void eliminate(arrow_work *k, double lambda) {
     size_t P = k->P, X = k->X;
     memset(k->S, 0, P * P * sizeof(double));
     memset(k->s, 0, P * sizeof(double));
-    for (size_t w = 0; w < k->W; w++) {
+    memcpy(k->B, k->B0, k->W * P * X * sizeof(double));
+    memcpy(k->D, k->D0, k->W * X * X * sizeof(double));
+    memcpy(k->h, k->h0, k->W * X * sizeof(double));
+    for (size_t w = 0; w < k->shards; w++) {
         const double *A = k->A + w * P * P;
         for (size_t i = 0; i < P; i++) {
             for (size_t j = 0; j <= i; j++) k->S[i * P + j] += A[i * P + j];
@@ -244,8 +289,8 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
         }
         double next = INFINITY;
         int tries = 0;
+        evaluate(&k, theta, x, 1);
         for (; tries < 12; tries++) {
-            evaluate(&k, theta, x, 1);
             eliminate(&k, lambda);
             solve_theta(&k, theta);
             solve_windows(&k, x);
@@ -289,6 +334,7 @@ static void project_rows(arrow_work *k, size_t w, size_t rows, double *J) {
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error) {
     arrow_work k;
+    void *owner = out->owner ? out->owner : a->owner;
     cls_status status = open_work(a, &k, error);
     if (status != CLS_OK) return status;
     size_t P = k.P, X = k.X;
@@ -302,20 +348,22 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         eliminate(&k, 0);
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j <= i; j++) out->S[i * P + j] = out->S[j * P + i] = k.S[i * P + j];
+        if (out->g) memcpy(out->g, k.s, P * sizeof *k.s);
     }
-    for (size_t w = 0; w < k.W && status == CLS_OK; w++) {
+    for (size_t w = 0; w < k.W && status == CLS_OK && (out->Q || out->tell); w++) {
         size_t rows = a->rows(a->owner, w);
-        if (!a->window(a->owner, w, theta, x + w * X, r, J)) continue;
+        if (!run_windows(&k, w, 1, theta, x, &r, &J)) continue;
         project_rows(&k, w, rows - X, J);
         for (size_t i = 0; i + X < rows; i++) {
-            size_t b = out->block ? out->block(a->owner, w, i) : 0;
-            double u = row_weight(a, r[i], 0) * r[i];
+            size_t b = out->block ? out->block(owner, w, i) : 0;
+            r[i] *= row_weight(a, r[i], 0);
             for (size_t p = 0; p < P && b < out->n_blocks; p++)
-                score[b * P + p] += u * J[i * (P + X) + p];
+                score[b * P + p] += r[i] * J[i * (P + X) + p];
         }
+        if (out->tell) out->tell(owner, w, rows - X, P + X, J, r);
     }
-    memset(out->Q, 0, P * P * sizeof(double));
-    for (size_t b = 0; b < out->n_blocks && status == CLS_OK; b++)
+    if (out->Q) memset(out->Q, 0, P * P * sizeof(double));
+    for (size_t b = 0; b < out->n_blocks && status == CLS_OK && out->Q; b++)
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j < P; j++) out->Q[i * P + j] += score[b * P + i] * score[b * P + j];
     free(r);

@@ -20,6 +20,11 @@ typedef struct clsi_arrow {
      * by many threads at a time. */
     int (*window)(void *owner, size_t w, const double *theta, const double *x, double *r,
                   double *J);
+    /* The same of windows w .. w + n - 1 together, n <= group, where that is faster; x (n, n_x). NULL:
+     * one by one. What a window gets may depend on the group it is in by rounding only. */
+    int (*windows)(void *owner, size_t w, size_t n, const double *theta, const double *x,
+                   double *const *r, double *const *J);
+    size_t group;             /* 0: 1 */
     const double *low, *high; /* (n_theta) */
     double huber;             /* INFINITY: squares everywhere */
     int (*stop)(void *owner); /* called once an iteration; non-zero ends it. NULL: never */
@@ -41,9 +46,14 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
  * may be correlated with each other but not with those of other blocks; block(owner, w, i) numbers
  * them, below n_blocks. Without Huber's weights where |r| is small. */
 typedef struct clsi_arrow_scores {
+    void *owner; /* of `block` and `tell`; NULL: that of the problem */
     size_t n_blocks;
     size_t (*block)(void *owner, size_t w, size_t row);
-    double *S, *Q;
+    double *S, *Q; /* Q NULL: not wanted */
+    double *g;     /* (n_theta) the gradient with the x_w eliminated; NULL: not wanted */
+    /* Told of each window: its rows without priors, n of them, x_w eliminated: J (n, width), of which
+     * the first n_theta are meant, and weight times r. NULL: not wanted. */
+    void (*tell)(void *owner, size_t w, size_t n, size_t width, const double *J, const double *r);
 } clsi_arrow_scores;
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error);

@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FORMAT "clausius-checkpoint 1"
+#define FORMAT "clausius-checkpoint 2"
+#define BEFORE "clausius-checkpoint 1" /* had no checksum */
 
 /* ---- numbers in and out ---- */
 
@@ -93,9 +94,22 @@ cls_status clsi_checkpoint_write(const char *path, const char *identity,
         status = clsi_container_add_tensor(&c, "training", training->n, training->values, error);
     if (!status)
         status = clsi_container_add_tensor(&c, "optimizer", optimizer->n, optimizer->values, error);
+    if (!status) status = clsi_container_seal(&c, error);
     if (!status) status = clsi_container_write(path, &c, error);
     clsi_container_clear(&c);
     return status;
+}
+
+/* What cannot be read is damaged data, and no fault of a model: the training has to begin again. */
+static cls_status read_whole(const char *path, clsi_container *c, cls_error *error) {
+    cls_error why = {0};
+    cls_status status = clsi_container_read(path, c, &why);
+    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (!status) return CLS_OK;
+    return clsi_fail(error, CLS_DATA,
+                     "%.1500s. A damaged checkpoint is not resumed: remove it and learn without "
+                     "--resume",
+                     why.message);
 }
 
 static cls_status check(const char *path, const clsi_container *c, const char *identity,
@@ -104,7 +118,7 @@ static cls_status check(const char *path, const clsi_container *c, const char *i
     const char *made = clsi_container_note(c, "identity");
     int whole = format && made && c->n_tensors == 2 && !strcmp(c->tensors[0].name, "training") &&
                 !strcmp(c->tensors[1].name, "optimizer");
-    if (!whole || strcmp(format, FORMAT) != 0)
+    if (!whole || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
         return clsi_fail(error, CLS_SYSTEM, "%s is not a checkpoint of this version of clausius",
                          path);
     if (strcmp(made, identity) != 0)
@@ -129,7 +143,7 @@ cls_status clsi_checkpoint_read(const char *path, const char *identity, int *fou
     *training = *optimizer = (clsi_archive){0};
     *found = access(path, F_OK) == 0 || errno != ENOENT;
     if (!*found) return CLS_OK;
-    cls_status status = clsi_container_read(path, &c, error);
+    cls_status status = read_whole(path, &c, error);
     if (!status) status = check(path, &c, identity, error);
     if (!status) {
         take(&c.tensors[0], training);
@@ -144,7 +158,7 @@ cls_status clsi_checkpoint_head(const char *path, const char *identity, size_t n
     clsi_container c = {0};
     *found = 0;
     if (access(path, F_OK) != 0) return CLS_OK;
-    cls_status status = clsi_container_read(path, &c, error);
+    cls_status status = read_whole(path, &c, error);
     const char *made = status ? NULL : clsi_container_note(&c, "identity");
     if (made && strcmp(made, identity) == 0) status = check(path, &c, identity, error);
     if (!status && made && strcmp(made, identity) == 0) {

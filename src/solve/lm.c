@@ -25,7 +25,7 @@ static const double FLOOR = 1e-10;
 typedef struct lm {
     size_t n;
     clsi_space *space;
-    double *G, *A;             /* (n, n): J^T J / rows, lower; its damped factor */
+    double *G, *A; /* (n, n): J^T J / rows, lower; its damped factor, or a part's sums */
     double *g, *D, *step, *at; /* (n): J^T r / rows, scales, step, trial point */
     double *J, *r;             /* (ROWS, n), (ROWS) */
     size_t *rows;
@@ -49,7 +49,7 @@ static cls_status prepare(lm *m, const clsi_problem *p, cls_error *error) {
     cls_status status = clsi_space_create(0, &m->space, error);
     if (status != CLS_OK) return status;
     m->G = clsi_calloc(n * n + 1, sizeof(double));
-    m->A = clsi_calloc(n * n + 1, sizeof(double));
+    m->A = clsi_calloc(n * n + n + 1, sizeof(double));
     m->g = clsi_calloc(n + 1, sizeof(double));
     m->D = clsi_calloc(n + 1, sizeof(double));
     m->step = clsi_calloc(n + 1, sizeof(double));
@@ -63,13 +63,13 @@ static cls_status prepare(lm *m, const clsi_problem *p, cls_error *error) {
     return whole ? CLS_OK : clsi_no_memory(error);
 }
 
-/* G, g and D at theta. */
-static cls_status linearise(lm *m, clsi_problem *p, const double *theta, cls_error *error) {
+/* G (n, n) and g (n) behind it, of the rows [first, last), added. */
+static cls_status add_rows(lm *m, clsi_problem *p, const double *theta, size_t first, size_t last,
+                           double *G, cls_error *error) {
     size_t n = m->n;
-    memset(m->G, 0, n * n * sizeof(double));
-    memset(m->g, 0, n * sizeof(double));
-    for (size_t i = 0; i < p->n_rows; i += ROWS) {
-        size_t count = p->n_rows - i < ROWS ? p->n_rows - i : ROWS;
+    double *g = G + n * n;
+    for (size_t i = first; i < last; i += ROWS) {
+        size_t count = last - i < ROWS ? last - i : ROWS;
         for (size_t k = 0; k < count; k++) m->rows[k] = i + k;
         cls_status status = p->jacobian(p, theta, count, m->rows, m->r, m->J);
         if (status != CLS_OK)
@@ -77,10 +77,60 @@ static cls_status linearise(lm *m, clsi_problem *p, const double *theta, cls_err
                              i + count);
         double scale = 1 / (double)p->n_rows;
         clsi_multiply(m->space, CLSI_LOWER, n, n, count, scale, (clsi_view){m->J, 1, n},
-                      (clsi_view){m->J, n, 1}, m->G, n);
+                      (clsi_view){m->J, n, 1}, G, n);
         for (size_t k = 0; k < count; k++) m->r[k] *= scale;
-        clsi_transposed_times(count, n, m->J, m->r, m->g);
+        clsi_transposed_times(count, n, m->J, m->r, g);
     }
+    return CLS_OK;
+}
+
+/* The rows are summed in so many parts, whoever makes them, and those in their order. */
+enum { PARTS = 16 };
+
+static size_t part_begin(const clsi_problem *p, size_t k) {
+    size_t blocks = (p->n_rows + ROWS - 1) / ROWS, at = cls_team_first(k, PARTS, blocks) * ROWS;
+    return at < p->n_rows ? at : p->n_rows;
+}
+
+static void add_part(lm *m, const double *G) {
+    size_t n = m->n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) m->G[i * n + j] += G[i * n + j];
+    for (size_t j = 0; j < n; j++) m->g[j] += G[n * n + j];
+}
+
+static cls_status share_sums(lm *m, clsi_problem *p, const double *theta, cls_error *error) {
+    size_t size = m->n * m->n + m->n;
+    double *parts = clsi_calloc(PARTS * size, sizeof *parts);
+    cls_status status = parts ? CLS_OK : clsi_no_memory(error);
+    for (size_t k = 0; k < PARTS && status == CLS_OK; k++)
+        if (p->team->mine(p->team->owner, "sums", k, PARTS))
+            status = add_rows(m, p, theta, part_begin(p, k), part_begin(p, k + 1), parts + k * size,
+                              error);
+    status = cls_team_agree(p->team, status, error);
+    if (status == CLS_OK)
+        status = p->team->share(p->team->owner, "sums", NULL, PARTS, size * sizeof *parts, parts, 0,
+                                error);
+    for (size_t k = 0; k < PARTS && status == CLS_OK; k++) add_part(m, parts + k * size);
+    free(parts);
+    return status;
+}
+
+/* G, g and D at theta. */
+static cls_status linearise(lm *m, clsi_problem *p, const double *theta, cls_error *error) {
+    size_t n = m->n;
+    cls_status status = CLS_OK;
+    memset(m->G, 0, n * n * sizeof(double));
+    memset(m->g, 0, n * sizeof(double));
+    if (p->team && p->team->ranks > 1) status = share_sums(m, p, theta, error);
+    for (size_t k = 0; k < PARTS && status == CLS_OK && !(p->team && p->team->ranks > 1); k++) {
+        size_t first = part_begin(p, k), last = part_begin(p, k + 1);
+        if (first == last) continue;
+        memset(m->A, 0, (n * n + n) * sizeof(double));
+        status = add_rows(m, p, theta, first, last, m->A, error);
+        if (status == CLS_OK) add_part(m, m->A);
+    }
+    if (status != CLS_OK) return status;
     double largest = 0;
     for (size_t j = 0; j < n; j++) largest = fmax(largest, m->G[j * n + j]);
     for (size_t j = 0; j < n; j++) m->D[j] = fmax(m->D[j], fmax(m->G[j * n + j], FLOOR * largest));

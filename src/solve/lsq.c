@@ -135,7 +135,7 @@ static cls_status make_shard(clsi_lsq *q, clsi_shard *s, cls_error *error) {
 static cls_status make_shards(clsi_lsq *q, cls_error *error) {
     cls_status status = make_shard(q, &q->shard[0], error);
     if (status != CLS_OK) return status;
-    q->buffer = malloc((CLSI_SHARDS * CLSI_QR_ROWS * (q->n + 1) + 1) * sizeof(double));
+    q->buffer = clsi_malloc((CLSI_SHARDS * CLSI_QR_ROWS * (q->n + 1) + 1) * sizeof(double));
     return q->buffer ? CLS_OK : clsi_no_memory(error);
 }
 
@@ -245,6 +245,47 @@ void clsi_lsq_gather(clsi_lsq *q) {
     flush(q);
     for (int k = 1; k < CLSI_SHARDS; k++)
         if (q->shard[k].used) merge(q, &q->shard[0], &q->shard[k]);
+}
+
+/* ---- parts ---- */
+
+size_t clsi_lsq_part_size(const clsi_lsq *q) {
+    return q->n * (q->n + 1) + 2;
+}
+
+void clsi_lsq_take(clsi_lsq *q, double *part) {
+    size_t n = q->n * (q->n + 1);
+    clsi_lsq_gather(q);
+    memcpy(part, q->shard[0].R, n * sizeof *part);
+    memset(q->shard[0].R, 0, n * sizeof *part);
+    part[n] = q->shard[0].rest;
+    part[n + 1] = (double)q->rows;
+    q->shard[0].rest = 0;
+    q->rows = 0;
+    clsi_seen_free(&q->seen);
+}
+
+/* Two triangles become one, with the scratch of shard 0. */
+static void join(clsi_lsq *q, double *into, double *from) {
+    size_t n = q->n * (q->n + 1);
+    clsi_shard a = q->shard[0], b = {.R = from, .rest = from[n]};
+    a.R = into;
+    a.rest = into[n];
+    merge(q, &a, &b);
+    into[n] = a.rest;
+    into[n + 1] += from[n + 1];
+}
+
+void clsi_lsq_join(clsi_lsq *q, size_t count, double *parts) {
+    size_t size = clsi_lsq_part_size(q), n = size - 2;
+    for (size_t stride = 1; stride < count; stride *= 2)
+        for (size_t i = 0; i + stride < count; i += 2 * stride)
+            join(q, parts + i * size, parts + (i + stride) * size);
+    clsi_seen_free(&q->seen);
+    memcpy(q->shard[0].R, parts, n * sizeof *parts);
+    q->shard[0].rest = parts[n];
+    q->shard[0].used = 1;
+    q->rows = (size_t)parts[n + 1];
 }
 
 /* ---- a smaller problem ---- */

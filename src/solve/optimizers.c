@@ -30,19 +30,40 @@ const clsi_optimizer *clsi_optimizer_find(const char *name) {
 
 enum { BLOCK = 1024 }; /* a fixed number of rows, summed in order */
 
-double clsi_full_loss(clsi_problem *p, const double *theta) {
-    double r[BLOCK], sum = 0;
-    size_t rows[BLOCK];
-    for (size_t i = 0; i < p->n_rows; i += BLOCK) {
-        size_t count = p->n_rows - i < BLOCK ? p->n_rows - i : BLOCK;
-        double part = 0;
-        for (size_t k = 0; k < count; k++) rows[k] = i + k;
-        if (p->residual(p, theta, count, rows, r) != CLS_OK) return INFINITY;
-        for (size_t k = 0; k < count; k++) part += r[k] * r[k];
-        sum += part;
-    }
+/* |r|^2 of one block; INFINITY where it has none. */
+static double block_loss(clsi_problem *p, const double *theta, size_t first) {
+    double r[BLOCK], part = 0;
+    size_t rows[BLOCK] = {0}, count = p->n_rows - first < BLOCK ? p->n_rows - first : BLOCK;
+    for (size_t k = 0; k < count; k++) rows[k] = first + k;
+    if (p->residual(p, theta, count, rows, r) != CLS_OK) return INFINITY;
+    for (size_t k = 0; k < count; k++) part += r[k] * r[k];
+    return part;
+}
+
+static double mean_loss(const clsi_problem *p, double sum) {
     double loss = p->n_rows ? sum / 2 / (double)p->n_rows : 0;
     return isfinite(loss) ? loss : INFINITY;
+}
+
+/* Each process its blocks, then all blocks to everybody. */
+static double shared_loss(clsi_problem *p, const double *theta) {
+    const cls_team *team = p->team;
+    size_t n = (p->n_rows + BLOCK - 1) / BLOCK;
+    double *part = clsi_calloc(n, sizeof *part), sum = 0;
+    for (size_t i = 0; part && i < n; i++)
+        if (team->mine(team->owner, "loss", i, n)) part[i] = block_loss(p, theta, i * BLOCK);
+    cls_status status =
+        part ? team->share(team->owner, "loss", NULL, n, sizeof *part, part, 0, NULL) : CLS_MEMORY;
+    for (size_t i = 0; status == CLS_OK && i < n; i++) sum += part[i];
+    free(part);
+    return status == CLS_OK ? mean_loss(p, sum) : INFINITY;
+}
+
+double clsi_full_loss(clsi_problem *p, const double *theta) {
+    double sum = 0;
+    if (p->team && p->team->ranks > 1) return shared_loss(p, theta);
+    for (size_t i = 0; i < p->n_rows && isfinite(sum); i += BLOCK) sum += block_loss(p, theta, i);
+    return mean_loss(p, sum);
 }
 
 /* ---- runs ---- */

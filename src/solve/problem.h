@@ -6,6 +6,7 @@
 #define CLSI_PROBLEM_H
 
 #include <clausius/status.h>
+#include <clausius/team.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,9 +14,10 @@ typedef struct clsi_problem clsi_problem;
 struct clsi_problem {
     void *owner;
     size_t n_parameters, n_rows;
-    size_t n_conditions; /* the last rows: what must hold, so that every batch has them */
-    size_t group;        /* so many neighbouring rows share their work; 0 counts as 1 */
-    int affine;          /* r is affine in theta: one solve is enough */
+    size_t n_conditions;  /* the last rows: what must hold, so that every batch has them */
+    size_t group;         /* so many neighbouring rows share their work; 0 counts as 1 */
+    int affine;           /* r is affine in theta: one solve is enough */
+    const cls_team *team; /* processes that share the sums over rows, same bits; NULL: none */
     /* Residuals of the rows listed (count of them; NULL: all, in order). */
     cls_status (*residual)(clsi_problem *p, const double *theta, size_t count, const size_t *rows,
                            double *r);
@@ -86,6 +88,13 @@ cls_status clsi_lsq_create(size_t unknowns, size_t n_constraints, const double *
 /* Adds rows: A (count, unknowns) row-major, b (count). A is overwritten. Blocks in the same order
  * give the same bits. */
 cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_error *error);
+/* What the rows so far come to, as a part of clsi_lsq_part_size numbers that does not grow with
+ * them; q is empty afterwards. */
+size_t clsi_lsq_part_size(const clsi_lsq *q);
+void clsi_lsq_take(clsi_lsq *q, double *part);
+/* q gets the rows of all parts (count, part size), joined in a binary tree of their numbers: the same
+ * bits whoever made them. The parts are overwritten. */
+void clsi_lsq_join(clsi_lsq *q, size_t count, double *parts);
 /* rcond: singular values below rcond * largest count as zero (1e-12 is usual); the solution is the
  * one of least (column-scaled) norm among the equally good ones. Optional inequalities E x >= e
  * (n_inequalities rows) by an active-set method with a KKT certificate (residual returned in *kkt,

@@ -138,6 +138,10 @@ static int consider(training *s, const double *theta, double validation) {
 
 /* ---- watching ---- */
 
+static int is_first(const clsi_training *t) {
+    return !t->team || t->team->rank == 0;
+}
+
 static void write_checkpoint(training *s, clsi_run *run) {
     const clsi_training *t = s->t;
     clsi_archive own = {0}, other = {0};
@@ -155,6 +159,23 @@ static double validation_of(const clsi_training *t, const double *theta, double 
     return isfinite(validation) ? validation : INFINITY;
 }
 
+/* Clocks and disks differ: whether to go on is decided by all. */
+static void agree(training *s) {
+    const cls_team *team = s->t->team;
+    if (!team || team->ranks < 2) return;
+    unsigned char *all = clsi_calloc(team->ranks, 1), any = 0;
+    if (!all) s->status = clsi_no_memory(s->error);
+    if (!all) return; /* the others wait: the program ends them */
+    all[team->rank] = (unsigned char)((s->stopped != 0) | (s->status != CLS_OK) << 1);
+    cls_status shared =
+        team->share(team->owner, "decision", NULL, team->ranks, 1, all, 0, s->error);
+    for (size_t r = 0; r < team->ranks; r++) any |= all[r];
+    s->stopped = any & 1;
+    if (any & 2) shared = cls_team_agree(team, s->status, s->error);
+    if (shared != CLS_OK) s->status = shared;
+    free(all);
+}
+
 static int watch(void *owner, const clsi_progress *p, const double *theta) {
     training *s = owner;
     const clsi_training *t = s->t;
@@ -169,8 +190,10 @@ static int watch(void *owner, const clsi_progress *p, const double *theta) {
     clsi_training_progress told = {s->restart, s->before + p->iteration, p->loss,
                                    t->validate ? validation : NAN};
     s->stopped = (t->watch && t->watch(t->owner, &told)) || s->owed;
+    agree(s);
     int due = s->stopped || clsi_now() - s->written >= t->checkpoint_every;
-    if (t->checkpoint && due) write_checkpoint(s, p->run);
+    if (t->checkpoint && due && is_first(t)) write_checkpoint(s, p->run);
+    if (s->stopped) agree(s); /* whether it could be written */
     return s->over || s->stopped || s->status != CLS_OK;
 }
 
@@ -272,7 +295,7 @@ static void finish(training *s, double *theta, clsi_training_info *info) {
     info->rollout = s->result.rollout;
     info->stopped = s->stopped;
     info->early = (int)s->early;
-    if (s->t->checkpoint && !s->stopped) unlink(s->t->checkpoint);
+    if (s->t->checkpoint && !s->stopped && is_first(s->t)) unlink(s->t->checkpoint);
 }
 
 cls_status clsi_train(const clsi_training *t, double *theta, clsi_training_info *info,
@@ -286,6 +309,7 @@ cls_status clsi_train(const clsi_training *t, double *theta, clsi_training_info 
     s.result.rollout = NAN;
     cls_status status = s.now.theta && s.result.theta ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK && t->resume && t->checkpoint) status = read_checkpoint(&s, &resume);
+    status = cls_team_agree(t->team, status, error); /* before anybody goes on and removes it */
     if (status == CLS_OK) status = run_all(&s, resume.values ? &resume : NULL, theta, info);
     if (status == CLS_OK) finish(&s, theta, info);
     clsi_archive_clear(&resume);

@@ -40,6 +40,7 @@ typedef struct clsi_training {
     /* What else the owner's decisions depend on, at the head of the checkpoint; NULL: nothing. */
     void (*keep)(void *owner, struct clsi_archive *a);
     int resume;
+    const cls_team *team; /* that takes every decision together; rank 0 writes. NULL: none */
 } clsi_training;
 
 typedef struct clsi_training_info {

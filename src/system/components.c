@@ -56,7 +56,7 @@ static char *keep(clsi_ports *p, char *text) {
     if (text && clsi_grow(&p->strings, &p->strings_capacity, p->n_strings + 1, sizeof(char *)))
         return p->strings[p->n_strings++] = text;
     free(text);
-    clsi_no_memory(p->error);
+    (void)clsi_no_memory(p->error);
     return NULL;
 }
 

@@ -500,18 +500,19 @@ static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size
     cls_system *s = r->s;
     const char *equals = memchr(r->clean + c->at, '=', c->end - c->at);
     size_t end = equals ? (size_t)(equals - r->clean) : c->end;
-    clsi_text list = {0};
-    clsi_cursor at = {c->at, end};
-    do {
-        size_t stop = clsi_item_end(r, &at), last = stop;
-        clsi_skip_space(r, &at);
-        while (last > at.at && (r->clean[last - 1] == ' ' || r->clean[last - 1] == '\n')) last--;
-        clsi_text_printf(&list, "%s%.*s", list.length ? "; " : "", (int)(last - at.at),
-                         r->clean + at.at);
-        at.at = stop;
-    } while (clsi_accept(r, &at, ","));
+    size_t first = c->at, last = end;
+    char *text = NULL;
+    cls_status status = clsi_read_of(r, (clsi_cursor){c->at, end}, 0, &text);
+    if (status == CLS_MEMORY) return status;
+    if (status != CLS_OK) { /* whoever learns the part says what is missing */
+        while (first < last && strchr(" \n", r->clean[first])) first++;
+        while (last > first && strchr(" \n", r->clean[last - 1])) last--;
+        text = clsi_strndup(r->clean + first, last - first);
+        for (char *at = text; at && (at = strchr(at, ',')); at++) *at = ';';
+        if (r->error) r->error->message[0] = '\0';
+    }
     c->at = end;
-    char *part = clsi_strndup(r->clean + where, length), *text = clsi_text_take(&list);
+    char *part = clsi_strndup(r->clean + where, length);
     if (!part || !text ||
         !clsi_grow(&s->part_inputs, &r->part_inputs_capacity, s->n_part_inputs + 1,
                    sizeof *s->part_inputs)) {

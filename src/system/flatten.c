@@ -349,9 +349,9 @@ static void put_state(clsi_ports *p, const clsi_store *s) {
 
 static cls_status keep_input(clsi_ports *p, clsi_component *c, char *own, char *flat) {
     size_t n = c->n_inputs;
-    char **a = realloc(c->input, (n + 1) * sizeof *a);
+    char **a = clsi_realloc(c->input, (n + 1) * sizeof *a);
     if (a) c->input = a;
-    char **b = realloc(c->flat_input, (n + 1) * sizeof *b);
+    char **b = clsi_realloc(c->flat_input, (n + 1) * sizeof *b);
     if (b) c->flat_input = b;
     if (!a || !b || !own || !flat) return clsi_no_memory(p->error);
     c->input[n] = own;

@@ -29,7 +29,7 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
                          const cls_node *nodes, cls_node *out) {
     size_t room = s->nq + 2 * s->n + 2 * s->m + 1 + s->nu, used = 0;
     cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;
-    if (!from) return CLS_MEMORY;
+    if (!from) return clsi_graph_no_memory(s->g);
     used = collect(s->nq, s->q, at->q, used, from, to);
     used = collect(s->n, s->v, at->v, used, from, to);
     used = collect(s->n, s->p, at->p, used, from, to);

@@ -186,6 +186,9 @@ void clsi_mark_learned(clsi_reader *r, cls_node formula);
 int clsi_is_friction_form(const clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_friction_form(clsi_reader *r, clsi_cursor c, size_t i, size_t where,
                                    size_t length);
+/* The formulas behind `of`, with lets and parameters put in, as "a; b". `learned`: what they
+ * contain counts as used by an unknown part. */
+cls_status clsi_read_of(clsi_reader *r, clsi_cursor c, int learned, char **out);
 /* Lists a part as unknown; takes the texts. */
 cls_status clsi_keep_unknown(clsi_reader *r, char *name, char *field, char *of, int positive);
 /* A name for something that cannot be unknown; length 0: nothing. */

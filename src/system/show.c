@@ -6,6 +6,7 @@
  *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j
  * kappa_ij (T_j - T_i). */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
@@ -330,7 +331,8 @@ static void put_equation(page *p, const char *factor, cls_node rate, const char 
 static void put_definition(page *p, cls_node symbol, cls_node value) {
     if (symbol == value) return;
     char *name = p->latex ? cls_print_latex(p->s->g, symbol) : cls_print(p->s->g, symbol);
-    put_equation(p, NULL, symbol, name ? name : "?", value);
+    if (!name) p->text.failed = 1;
+    put_equation(p, NULL, symbol, name ? name : "", value);
     cls_text_free(&name);
 }
 
@@ -338,7 +340,7 @@ static void put_definition(page *p, cls_node symbol, cls_node value) {
 static cls_node with_entropy(const cls_system *s, cls_node a) {
     size_t n = s->n + s->m;
     if (s->has_entropy)
-        cls_substitute(s->g, 1, &a, n, s->dS, s->entropy_slope + s->nq + n + s->nq, &a);
+        (void)cls_substitute(s->g, 1, &a, n, s->dS, s->entropy_slope + s->nq + n + s->nq, &a);
     return a;
 }
 
@@ -392,7 +394,8 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     clsi_form *f = NULL;
     /* With parameters as symbols a mass matrix may be fuller than it is with their values. */
     cls_status status = clsi_form_create(s, &s->raw, &s->form->kind, &f, error);
-    if (status != CLS_OK) status = clsi_form_create(s, &s->bound, &s->form->kind, &f, error);
+    if (status != CLS_OK && status != CLS_MEMORY)
+        status = clsi_form_create(s, &s->bound, &s->form->kind, &f, error);
     if (status != CLS_OK) return status;
     if (p->text.length) clsi_text_append(&p->text, "\n");
     if (p->latex) {
@@ -417,7 +420,8 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     status = put_rates(p, f);
     if (p->latex) clsi_text_append(&p->text, "\\end{align*}\n");
     clsi_form_free(&f);
-    return status == CLS_OK ? CLS_OK : clsi_no_memory(error);
+    if (status != CLS_OK) return clsi_no_memory(error);
+    return cls_graph_status(s->g, error);
 }
 
 /* Alone: one name per line, for scripts. */
@@ -430,6 +434,9 @@ static void put_parts(page *p) {
 }
 
 cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, s);
     page p = {s, {0}, 0};
     cls_status status = CLS_OK;
     *text = NULL;

@@ -47,8 +47,8 @@ cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
         if (from->text[i] == '\n') line++, begin = i + 1;
     clsi_text around = {0};
     quote(from, where, begin, &around);
-    clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s%s", from->file, line, (int)(where - begin) + 1,
-              sentence, note, around.failed ? "" : around.data);
+    (void)clsi_fail(r->error, CLS_SYSTEM, "%s:%d:%d: %s%s%s", from->file, line,
+                    (int)(where - begin) + 1, sentence, note, around.failed ? "" : around.data);
     if (r->error) {
         r->error->line = line;
         r->error->column = (int)(where - begin) + 1;

@@ -6,6 +6,7 @@
  * compared and unknown in their logarithm: entropies of gases are linear in it. Cost: some
  * microseconds, once per start. A solution is not promised to be the only one. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/graph.h"
 #include "system/equations.h"
 #include "system/system.h"
@@ -80,9 +81,9 @@ static cls_status unknown_name(const cls_system *s, const char *name, cls_error 
         if (i < 40) clsi_text_printf(&list, "%s%s", i ? ", " : "", words[i]);
     }
     const char *near = cls_nearest_word(name, slots, words);
-    clsi_fail(error, CLS_USAGE, "start: %s has no variable `%s`%s%s%s; it has %s", s->name, name,
-              near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
-              list.failed ? "" : list.data);
+    (void)clsi_fail(error, CLS_USAGE, "start: %s has no variable `%s`%s%s%s; it has %s", s->name,
+                    name, near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
+                    list.failed ? "" : list.data);
     clsi_text_clear(&list);
     free(words);
     return CLS_USAGE;
@@ -383,6 +384,8 @@ static cls_status check_state(const cls_system *s, const double *state, cls_erro
 
 cls_status cls_system_start(const cls_system *s, const cls_assignments *given, double *state,
                             cls_error *error) {
+    NEED(error, s);
+    NEED(error, state);
     size_t slots = s->nq + 2 * s->n + 2 * s->m, k = s->n + s->m, nz = s->form->nz;
     size_t work = cls_program_work_size(s->dual_program);
     size_t n_out = k + s->dual_start[k];
@@ -392,7 +395,7 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     cls_status status = CLS_MEMORY;
     problem p = {.s = s, .nq = s->nq, .n = s->n, .m = s->m, .nz = nz, .k = k, .unknown = index};
     if (!block || !index) {
-        clsi_no_memory(error);
+        (void)clsi_no_memory(error);
         goto done;
     }
     p.z = block + 2 * slots;

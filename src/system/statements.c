@@ -72,8 +72,7 @@ int clsi_is_unknown(const clsi_reader *r, clsi_cursor c) {
     return clsi_accept_word(r, &c, "unknown");
 }
 
-/* The formulas behind `of`, with lets and parameters put in, as "a; b". */
-static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
+cls_status clsi_read_of(clsi_reader *r, clsi_cursor c, int learned, char **out) {
     clsi_text text = {0};
     cls_status status = CLS_OK;
     int any = CLSI_COORDINATE | CLSI_VELOCITY | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_TEMPERATURE |
@@ -82,7 +81,7 @@ static cls_status read_of(clsi_reader *r, clsi_cursor c, char **out) {
         clsi_expression e;
         size_t end = clsi_item_end(r, &c);
         status = clsi_read_expression(r, c.at, end, &e);
-        if (status == CLS_OK) clsi_mark_learned(r, e.raw);
+        if (status == CLS_OK && learned) clsi_mark_learned(r, e.raw);
         if (status == CLS_OK) status = clsi_allow(r, &e, any, "what an unknown part is made of");
         if (status != CLS_OK) break;
         char *one = cls_print(r->s->g, e.bound);
@@ -152,7 +151,7 @@ cls_status clsi_read_unknown(clsi_reader *r, clsi_cursor c, size_t where, size_t
                        "an unknown part needs a name, so that it can be learned: for "
                        "example `friction F1 on T1: unknown`");
     char *of = NULL;
-    cls_status status = has_inputs ? read_of(r, inputs, &of) : CLS_OK;
+    cls_status status = has_inputs ? clsi_read_of(r, inputs, 1, &of) : CLS_OK;
     if (status != CLS_OK || clsi_replacement_of(r, r->clean + where, length)) {
         free(of);
         return status;

@@ -7,7 +7,7 @@
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
 
-typedef enum verdict { HELD, REFUSED, BROKEN } verdict;
+typedef enum verdict { HELD, REFUSED, BROKEN, UNASKED } verdict;
 
 typedef struct trial {
     const char *scheme;
@@ -78,7 +78,7 @@ static inline verdict try_motion(const cls_system *s, const double *start, trial
     cls_simulator_free(&sim);
     verdict v = status ? REFUSED : HELD;
     if (status) snprintf(why, size, "%.400s", error.message);
-    if (status && (status != CLS_NUMERIC && status != CLS_USAGE)) v = BROKEN;
+    if (status && status != CLS_NUMERIC) v = BROKEN;
     if (status && strlen(error.message) < 20) v = BROKEN;
     if (v != BROKEN && cls_table_rows(t) >= 2) {
         char broken[512];

@@ -27,7 +27,7 @@ static void test_fail(void **state) {
     assert_non_null(big);
     memset(big, 'x', 5000);
     big[5000] = 0;
-    clsi_fail(&e, CLS_USAGE, "%s", big);
+    (void)clsi_fail(&e, CLS_USAGE, "%s", big);
     assert_int_equal(strlen(e.message), sizeof e.message - 1);
     free(big);
     assert_string_equal(cls_status_text(CLS_OK), "ok");

@@ -1,4 +1,4 @@
-// node check.mjs MODULE.mjs ROWS.csv: the module's path against the rows of `clausius simulate`, to
+// node check.mjs MODULE.mjs ROWS.csv [NAME=VALUE...]: the module, with these parameters set; its path against the rows of `clausius simulate`, to
 // 1e-10 of each column's size; energy to round-off, entropy never falls.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,6 +9,12 @@ const fail = text => { console.error(`${info.system}: ${text}`); process.exit(1)
 if (names.join() !== info.columns.map(c => c.name).join()) fail(`columns ${names}`);
 const size = names.map((_, c) => Math.max(...rows.map(r => Math.abs(r[c])), 1e-3));
 const m = new Model(), entropy = names.indexOf('entropy'), scale = size[names.indexOf('energy')] ?? 1;
+const settings = Object.fromEntries(process.argv.slice(4).map(s => s.split('=')).map(([k, v]) => [k, Number(v)]));
+if (process.argv.length > 4) {
+  const why = m.set(settings) || m.start();
+  if (why) fail(why);
+  if (!m.set({ nothing: 1 }).includes('nothing')) fail('an unknown parameter is taken');
+}
 let worst = 0, before = m.row();
 rows.forEach((row, k) => {
   const why = k ? m.step() : '';

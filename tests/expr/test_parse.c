@@ -254,12 +254,12 @@ static void test_places(void **state) {
     assert_int_equal(cls_parse(s.g, "x + @", &s.scope, NULL, 1, 1, &a, &error), CLS_SYSTEM);
     assert_string_equal(error.message, "column 5: unexpected '@'\nx + @\n    ^");
     /* where the text begins counts on its first line only */
-    cls_parse(s.g, "x +\n\ty + @ + 1\n+ 2", &s.scope, "m.cls", 7, 20, &a, &error);
+    (void)cls_parse(s.g, "x +\n\ty + @ + 1\n+ 2", &s.scope, "m.cls", 7, 20, &a, &error);
     assert_string_equal(error.message, "m.cls:8:6: unexpected '@'\n\ty + @ + 1\n\t    ^");
     assert_int_equal(error.line, 8);
-    cls_parse(s.g, "x + @", &s.scope, "m.cls", 7, 20, &a, &error);
+    (void)cls_parse(s.g, "x + @", &s.scope, "m.cls", 7, 20, &a, &error);
     assert_int_equal(error.column, 24);
-    cls_parse(s.g, "x\n@", &s.scope, NULL, 1, 1, &a, &error);
+    (void)cls_parse(s.g, "x\n@", &s.scope, NULL, 1, 1, &a, &error);
     assert_non_null(strstr(error.message, "line 2, column 1: "));
     assert_int_equal(cls_parse(s.g, "@", &s.scope, NULL, 1, 1, &a, NULL), CLS_SYSTEM);
     cls_graph_free(&s.g);
@@ -277,7 +277,7 @@ static void test_long_line(void **state) {
     text[2000] = '@';
     cls_error error = {0};
     cls_node a;
-    cls_parse(s.g, text, &s.scope, NULL, 1, 1, &a, &error);
+    (void)cls_parse(s.g, text, &s.scope, NULL, 1, 1, &a, &error);
     assert_int_equal(error.column, 2001);
     const char *source = strchr(error.message, '\n') + 1, *below = strchr(source, '\n') + 1;
     assert_true(below - source < 140);

@@ -51,9 +51,9 @@ static inline void check_derivatives(const clsi_residual *r, size_t rows, size_t
     for (size_t j = 0; j < P; j++) {
         double kept = theta[j], h = 1e-6, sum = 0;
         theta[j] = kept + h;
-        clsi_residual_rows(r, theta, 0, rows, NULL, value + rows, NULL);
+        (void)clsi_residual_rows(r, theta, 0, rows, NULL, value + rows, NULL);
         theta[j] = kept - h;
-        clsi_residual_rows(r, theta, 0, rows, NULL, value + 2 * rows, NULL);
+        (void)clsi_residual_rows(r, theta, 0, rows, NULL, value + 2 * rows, NULL);
         theta[j] = kept;
         for (size_t i = 0; i < rows; i++) {
             double difference = (value[rows + i] - value[2 * rows + i]) / (2 * h);

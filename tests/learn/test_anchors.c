@@ -281,7 +281,7 @@ static void rows_of_anchors_agree_with_differences(void **unused) {
                 double kept = u.theta[j], h = 1e-4;
                 for (int q = 0; q < 2; q++) {
                     u.theta[j] = kept + (q ? h : -h);
-                    clsi_anchors_row(u.anchors, i, u.theta, &side[q], NULL);
+                    (void)clsi_anchors_row(u.anchors, i, u.theta, &side[q], NULL);
                 }
                 u.theta[j] = kept;
                 worst = fmax(worst, fabs((side[1] - side[0]) / (2 * h) - row[j]));

@@ -335,10 +335,10 @@ static void gradients_are_those_of_the_rows(void **unused) {
             const size_t *order = shuffled ? list : NULL;
             double worst = 0, largest = 0, squares = 0;
             omp_set_num_threads(1);
-            clsi_residual_rows(residual, theta, 0, rows, order, r, J);
-            clsi_residual_gradient(residual, theta, rows, order, &loss, got);
+            (void)clsi_residual_rows(residual, theta, 0, rows, order, r, J);
+            (void)clsi_residual_gradient(residual, theta, rows, order, &loss, got);
             omp_set_num_threads(3);
-            clsi_residual_gradient(residual, theta, rows, order, &again, other);
+            (void)clsi_residual_gradient(residual, theta, rows, order, &again, other);
             assert_memory_equal(got, other, P * sizeof *got);
             assert_true(loss == again);
             memset(sum, 0, P * sizeof *sum);

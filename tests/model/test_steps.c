@@ -48,9 +48,9 @@ static void test_rates(void **state) {
             double up[NZ], low[NZ], at[NZ];
             memcpy(at, z + i * NZ, sizeof at);
             at[j] += 1e-6;
-            cls_flow_rates(flow, 1, NZ, at, NULL, 1, up, NULL, NULL);
+            (void)cls_flow_rates(flow, 1, NZ, at, NULL, 1, up, NULL, NULL);
             at[j] -= 2e-6;
-            cls_flow_rates(flow, 1, NZ, at, NULL, 1, low, NULL, NULL);
+            (void)cls_flow_rates(flow, 1, NZ, at, NULL, 1, low, NULL, NULL);
             for (size_t k = 0; k < NZ; k++)
                 assert_true(fabs(jacobian[(i * NZ + k) * NZ + j] - (up[k] - low[k]) / 2e-6) < 1e-7);
         }
@@ -96,10 +96,10 @@ static void test_steps(void **state) {
             double up, low, at[N * NZ];
             memcpy(at, z, sizeof at);
             at[j] += 1e-6;
-            cls_steps_make(steps, NULL, N, 0, 0.05, at, 1, other, NULL);
+            (void)cls_steps_make(steps, NULL, N, 0, 0.05, at, 1, other, NULL);
             up = dot(N * NZ, seed, other);
             at[j] -= 2e-6;
-            cls_steps_make(steps, NULL, N, 0, 0.05, at, 1, other, NULL);
+            (void)cls_steps_make(steps, NULL, N, 0, 0.05, at, 1, other, NULL);
             low = dot(N * NZ, seed, other);
             assert_true(fabs(bar[j] - (up - low) / 2e-6) < 1e-7);
         }
@@ -123,7 +123,9 @@ static void test_shoot(void **state) {
     memcpy(data, start, sizeof start);
     for (size_t k = 0; k < ROWS; k++) {
         time[k] = 0.1 * (double)k;
-        if (k) cls_steps_make(steps, NULL, 1, 0, 0.1, data + (k - 1) * NZ, 1, data + k * NZ, NULL);
+        if (k)
+            (void)cls_steps_make(steps, NULL, 1, 0, 0.1, data + (k - 1) * NZ, 1, data + k * NZ,
+                                 NULL);
     }
     cls_shots shots = {1, begin, time, data, scale, 1};
     assert_int_equal(cls_steps_shoot(steps, NULL, &shots, start, 1, &loss, NULL, bar, NULL),
@@ -137,9 +139,9 @@ static void test_shoot(void **state) {
         double at[NZ];
         memcpy(at, start, sizeof at);
         at[j] += 1e-6;
-        cls_steps_shoot(steps, NULL, &shots, at, 1, &up, NULL, NULL, NULL);
+        (void)cls_steps_shoot(steps, NULL, &shots, at, 1, &up, NULL, NULL, NULL);
         at[j] -= 2e-6;
-        cls_steps_shoot(steps, NULL, &shots, at, 1, &low, NULL, NULL, NULL);
+        (void)cls_steps_shoot(steps, NULL, &shots, at, 1, &low, NULL, NULL, NULL);
         assert_true(fabs(bar[j] - (up - low) / 2e-6) < 1e-8 * fmax(1, fabs(bar[j])));
     }
     cls_error error = {0};

@@ -33,7 +33,7 @@ static cls_status small_gradient(clsi_problem *p, const double *theta, size_t co
     for (size_t i = 0; i < count; i++) {
         double r, J[64];
         size_t row = rows ? rows[i] : i;
-        small_jacobian(p, theta, 1, &row, &r, J);
+        (void)small_jacobian(p, theta, 1, &row, &r, J);
         *loss += r * r / 2 / (double)count;
         for (size_t j = 0; j < p->n_parameters; j++) gradient[j] += r * J[j] / (double)count;
     }
@@ -207,13 +207,13 @@ static void toy_jacobian_is_right(void **state) {
     size_t n = t.problem.n_parameters;
     double *theta = toy_start(&t, 2), *J = malloc(n * sizeof *J), r, low, high;
     for (size_t row = 0; row < t.problem.n_rows; row++) {
-        toy_jacobian(&t.problem, theta, 1, &row, &r, J);
+        (void)toy_jacobian(&t.problem, theta, 1, &row, &r, J);
         for (size_t j = 0; j < n; j++) {
             double keep = theta[j];
             theta[j] = keep + 1e-5;
-            toy_residual(&t.problem, theta, 1, &row, &high);
+            (void)toy_residual(&t.problem, theta, 1, &row, &high);
             theta[j] = keep - 1e-5;
-            toy_residual(&t.problem, theta, 1, &row, &low);
+            (void)toy_residual(&t.problem, theta, 1, &row, &low);
             theta[j] = keep;
             assert_true(fabs((high - low) / 2e-5 - J[j]) < 1e-8);
         }
@@ -274,7 +274,7 @@ static int look(void *owner, const clsi_progress *progress, const double *theta)
 
 static double loss_of(clsi_problem *p, const double *theta) {
     double *g = malloc(p->n_parameters * sizeof *g), loss;
-    p->gradient(p, theta, p->n_rows, NULL, &loss, g);
+    (void)p->gradient(p, theta, p->n_rows, NULL, &loss, g);
     free(g);
     return loss;
 }

@@ -91,7 +91,7 @@ static cls_status toy_gradient(clsi_problem *p, const double *theta, size_t coun
     for (size_t i = 0; i < count; i++) {
         double r;
         size_t row = rows ? rows[i] : i;
-        toy_jacobian(p, theta, 1, &row, &r, t->row);
+        (void)toy_jacobian(p, theta, 1, &row, &r, t->row);
         *loss += r * r / 2 / (double)count;
         for (size_t j = 0; j < p->n_parameters; j++) gradient[j] += r * t->row[j] / (double)count;
     }

@@ -1,0 +1,198 @@
+/* Shards: --shard i/n, and the files in which shards of learn leave what they made.
+ *
+ * A part file is one line "clausius part 1", one line of JSON (arguments, shard, shards, identity of
+ * data, system and options, number and size of the parts), then the parts of the shard as bytes of
+ * this machine: a sum of its content, not of its rows, so its size does not grow with the data. */
+#include "shard.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char MAGIC[] = "clausius part 1\n";
+
+cls_status cli_shard_read(const cli_arguments *a, cli_shard *out, cls_error *error) {
+    const char *text = cli_value(a, "shard");
+    *out = (cli_shard){0, 0};
+    if (!text) return CLS_OK;
+    char rest;
+    int plain = strspn(text, "0123456789/") == strlen(text);
+    if (!plain || sscanf(text, "%" SCNu64 "/%" SCNu64 "%c", &out->i, &out->n, &rest) != 2 ||
+        out->n < 1 || out->n > 1000000 || out->i >= out->n)
+        return cli_fail(error, CLS_USAGE,
+                        "--shard is i/n with i from 0 to n - 1, such as 0/16, 1/16, ... 15/16; "
+                        "got '%s'",
+                        text);
+    return CLS_OK;
+}
+
+json_t *cli_parts_arguments(const cli_arguments *a) {
+    json_t *list = json_array();
+    const char *but[] = {"output", "shard", "quiet", "json", "threads"};
+    for (size_t i = 0; i < a->n_words; i++) json_array_append_new(list, json_string(a->words[i]));
+    cli_option o;
+    for (size_t k = 0; cli_option_at(a->command, k, &o); k++) {
+        int leave = !a->values[k];
+        for (size_t j = 0; j < sizeof but / sizeof *but; j++) leave |= !strcmp(o.name, but[j]);
+        if (leave) continue;
+        char *word = calloc(strlen(o.name) + strlen(a->values[k]) + 4, 1);
+        if (word && o.value) sprintf(word, "--%s=%s", o.name, a->values[k]);
+        if (word && !o.value) sprintf(word, "--%s", o.name);
+        json_array_append_new(list, json_string(word ? word : ""));
+        free(word);
+    }
+    return list;
+}
+
+/* ---- a shard ---- */
+
+static int mine_of_shard(void *owner, const char *what, size_t part, size_t n) {
+    const cli_parts *p = owner;
+    (void)what;
+    return cls_team_owns(p->shard.i, p->shard.n, part, n);
+}
+
+/* Complete or not there: a temporary name beside it, then a rename. */
+static cls_status write_part(const cli_parts *p, json_t *head, size_t bytes, const void *data,
+                             cls_error *error) {
+    char *text = json_dumps(head, JSON_COMPACT), *name = calloc(strlen(p->path) + 40, 1);
+    if (!text || !name) {
+        free(text);
+        free(name);
+        return cli_no_memory(error);
+    }
+    sprintf(name, "%s.tmp-%ld", p->path, (long)getpid());
+    FILE *to = fopen(name, "wbx");
+    int good = to && fputs(MAGIC, to) >= 0 && fprintf(to, "%s\n", text) > 0 &&
+               fwrite(data, 1, bytes, to) == bytes && fflush(to) == 0 && fsync(fileno(to)) == 0;
+    if (to && fclose(to) != 0) good = 0;
+    if (good && rename(name, p->path) != 0) good = 0;
+    int reason = errno;
+    if (!good && to) unlink(name);
+    free(text);
+    free(name);
+    if (good) return CLS_OK;
+    return cli_fail(error, CLS_IO, "%s: cannot write: %s", p->path, strerror(reason));
+}
+
+static cls_status share_of_shard(void *owner, const char *what, const char *identity, size_t n,
+                                 size_t bytes, void *parts, int only_first, cls_error *error) {
+    cli_parts *p = owner;
+    (void)only_first;
+    if (strcmp(what, "rows") != 0)
+        return cli_fail(error, CLS_USAGE,
+                        "--shard is for learning by one solve (--optimizer linear), whose rows can "
+                        "be shared out; what is learned here needs iterations: see clausius-mpi");
+    size_t first = cls_team_first(p->shard.i, p->shard.n, n);
+    size_t last = cls_team_first(p->shard.i + 1, p->shard.n, n);
+    json_t *head =
+        json_pack("{s:O, s:I, s:I, s:s, s:I, s:I, s:s}", "arguments", p->arguments, "shard",
+                  (json_int_t)p->shard.i, "shards", (json_int_t)p->shard.n, "identity", identity,
+                  "parts", (json_int_t)n, "bytes", (json_int_t)bytes, "version", cls_version());
+    cls_status status =
+        head ? write_part(p, head, (last - first) * bytes, (char *)parts + first * bytes, error)
+             : cli_no_memory(error);
+    json_decref(head);
+    if (status) return status;
+    p->written = 1;
+    return cli_fail(error, CLS_INTERRUPTED, "the part is written");
+}
+
+void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *arguments) {
+    *p = (cli_parts){.team = {.size = sizeof(cls_team),
+                              .ranks = 1, /* nobody to agree with */
+                              .mine = mine_of_shard,
+                              .share = share_of_shard,
+                              .owner = p},
+                     .shard = shard,
+                     .path = path,
+                     .arguments = arguments};
+}
+
+/* ---- a merge ---- */
+
+int cli_is_part(const char *path) {
+    char begin[sizeof MAGIC] = "";
+    FILE *in = fopen(path, "rb");
+    int is =
+        in && fread(begin, 1, sizeof MAGIC - 1, in) == sizeof MAGIC - 1 && !strcmp(begin, MAGIC);
+    if (in) fclose(in);
+    return is;
+}
+
+cls_status cli_part_head(const char *path, FILE **stream, json_t **head, cls_error *error) {
+    char *line = NULL, begin[sizeof MAGIC] = "";
+    size_t room = 0;
+    json_error_t why;
+    *head = NULL;
+    *stream = fopen(path, "rb");
+    if (!*stream) return cli_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    int is = fread(begin, 1, sizeof MAGIC - 1, *stream) == sizeof MAGIC - 1 &&
+             !strcmp(begin, MAGIC) && getline(&line, &room, *stream) > 0;
+    if (is) *head = json_loads(line, 0, &why);
+    free(line);
+    if (json_is_object(*head) && json_is_array(json_object_get(*head, "arguments"))) return CLS_OK;
+    fclose(*stream);
+    json_decref(*head);
+    *stream = NULL;
+    *head = NULL;
+    return cli_fail(error, CLS_DATA, "%s: not a part that `clausius learn --shard` wrote", path);
+}
+
+static int mine_of_merge(void *owner, const char *what, size_t part, size_t n) {
+    const cli_parts *p = owner;
+    (void)part, (void)n;
+    return p->taken || strcmp(what, "rows") != 0;
+}
+
+static cls_status read_part(const char *path, const char *identity, size_t n, size_t bytes,
+                            void *parts, cls_error *error) {
+    FILE *in;
+    json_t *head;
+    cls_status status = cli_part_head(path, &in, &head, error);
+    if (status) return status;
+    const char *of = json_string_value(json_object_get(head, "identity"));
+    size_t i = (size_t)json_integer_value(json_object_get(head, "shard"));
+    size_t shards = (size_t)json_integer_value(json_object_get(head, "shards"));
+    if (!of || strcmp(of, identity) != 0 || shards < 1 || i >= shards ||
+        (size_t)json_integer_value(json_object_get(head, "parts")) != n ||
+        (size_t)json_integer_value(json_object_get(head, "bytes")) != bytes) {
+        status = cli_fail(error, CLS_DATA,
+                          "%s: made from other data, another system or other options than those "
+                          "here: run all shards and the merge with the same files",
+                          path);
+    } else {
+        size_t first = cls_team_first(i, shards, n), last = cls_team_first(i + 1, shards, n);
+        size_t wanted = (last - first) * bytes;
+        char more;
+        if (fread((char *)parts + first * bytes, 1, wanted, in) != wanted ||
+            fread(&more, 1, 1, in) != 0)
+            status = cli_fail(error, CLS_DATA, "%s: is not as long as its head says", path);
+    }
+    fclose(in);
+    json_decref(head);
+    return status;
+}
+
+static cls_status share_of_merge(void *owner, const char *what, const char *identity, size_t n,
+                                 size_t bytes, void *parts, int only_first, cls_error *error) {
+    cli_parts *p = owner;
+    cls_status status = CLS_OK;
+    (void)only_first;
+    if (p->taken || strcmp(what, "rows") != 0) return CLS_OK; /* all is done here */
+    for (size_t i = 0; i < p->n_paths && !status; i++)
+        status = read_part(p->paths[i], identity, n, bytes, parts, error);
+    p->taken = 1;
+    return status;
+}
+
+void cli_parts_merge(cli_parts *p, size_t n, const char *const *paths) {
+    *p = (cli_parts){.team = {.size = sizeof(cls_team),
+                              .ranks = 1,
+                              .mine = mine_of_merge,
+                              .share = share_of_merge,
+                              .owner = p},
+                     .n_paths = n,
+                     .paths = paths};
+}

@@ -1,0 +1,44 @@
+/* JSON that is built piece by piece: the first piece for which there is no memory takes the whole
+ * with it, so that one look at the end suffices. (jansson returns a status from every call.) */
+#ifndef CLSI_JSON_H
+#define CLSI_JSON_H
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+static inline void clsi_json_put(json_t **object, const char *key, json_t *value) {
+    if (*object && json_object_set_new(*object, key, value) == 0) return;
+    if (!*object) json_decref(value);
+    json_decref(*object);
+    *object = NULL;
+}
+
+static inline void clsi_json_add(json_t **list, json_t *value) {
+    if (*list && json_array_append_new(*list, value) == 0) return;
+    if (!*list) json_decref(value);
+    json_decref(*list);
+    *list = NULL;
+}
+
+/* As json_loads, and says whether it was memory that was missing. The reader of jansson may go on
+ * after a failed allocation, with a text cut short: errno tells. */
+static inline json_t *clsi_json_read(const char *text, int *no_memory) {
+    errno = 0;
+    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (errno != ENOMEM) return value;
+    *no_memory = 1;
+    json_decref(value);
+    return NULL;
+}
+
+/* As json_dumps, whose text may be cut short when memory runs out: then NULL. */
+static inline char *clsi_json_text(const json_t *value, size_t flags) {
+    errno = 0;
+    char *text = json_dumps(value, flags);
+    if (errno != ENOMEM) return text;
+    free(text);
+    return NULL;
+}
+
+#endif

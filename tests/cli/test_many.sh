@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Many processes: shards and their merge, equal to one run byte for byte.
+. "$(dirname "$0")/../cli/lib.sh"
+
+ensemble() { # ARGS...
+    "$CLAUSIUS" simulate ideal-gas-piston --samples 9 --sample "x~U(2,4), v.x~N(0,0.5)" --seed 7 --steps 40 --every 10 --quiet "$@"
+}
+
+test_shards_of_an_ensemble_merge_to_the_bytes_of_one_run() {
+    local n i
+    ensemble -o one.csv || fail "one run"
+    for n in 1 3 11; do # 11: some are empty
+        for ((i = 0; i < n; i++)); do ensemble --shard $i/$n -o part-$n-$i.csv || fail "shard $i/$n"; done
+        run "$CLAUSIUS" merge part-$n-*.csv -o all-$n.csv
+        expect_ok
+        expect_same one.csv all-$n.csv
+    done
+    run "$CLAUSIUS" merge part-3-2.csv part-3-0.csv part-3-1.csv # any order, onto stdout
+    expect_ok
+    expect_same "$out" one.csv
+}
+
+test_a_shard_has_its_own_trajectories_only() {
+    run ensemble --shard 1/2 -o b.csv
+    expect_ok
+    expect_in_file '^# shard: 1/2 of 9$' b.csv
+    expect test "$(grep -v '^#' b.csv | sed 1d | cut -d, -f1 | sort -nu | head -n 1)" = 4
+}
+
+test_wrong_shards_are_refused() {
+    local s
+    for s in 2/2 -1/2 1 1/2x ''; do
+        run ensemble "--shard=$s" -o x.csv
+        expect_exit 2
+        expect_stderr 'i/n with i from 0'
+        expect_no_file x.csv
+    done
+    run "$CLAUSIUS" simulate pendulum --shard 0/2 --steps 5
+    expect_exit 2
+    expect_stderr '\-\-shard needs --samples'
+}
+
+test_parts_that_do_not_belong_together_are_named() {
+    local i
+    for i in 0 1 2; do ensemble --shard $i/3 -o p$i.csv; done
+    run "$CLAUSIUS" merge p0.csv p2.csv -o all.csv
+    expect_exit 3
+    expect_stderr 'shard 1/3 is missing'
+    run "$CLAUSIUS" merge p0.csv p1.csv p1.csv p2.csv -o all.csv
+    expect_exit 3
+    expect_stderr 'both shard 1'
+    "$CLAUSIUS" simulate ideal-gas-piston --samples 23 --sample "x~U(2,4)" --seed 8 --steps 4 --quiet --shard 1/3 -o other.csv
+    run "$CLAUSIUS" merge p0.csv other.csv p2.csv -o all.csv
+    expect_exit 3
+    expect_stderr 'different runs'
+    ensemble -o one.csv
+    run "$CLAUSIUS" merge one.csv -o all.csv
+    expect_exit 3
+    expect_stderr 'not a part'
+    expect_no_file all.csv
+}
+
+lesson() { # ARGS...
+    "$CLAUSIUS" learn adiabatic-piston train.csv --unknown "F1, F2" --quiet "$@"
+}
+
+data() {
+    "$CLAUSIUS" simulate adiabatic-piston --samples 60 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" \
+        --seed 7 --steps 20 --scheme bdf --quiet -o train.csv
+}
+
+test_shards_of_a_lesson_merge_to_the_bytes_of_one_run() {
+    local n i
+    data
+    run lesson --field "chebyshev(3)" -o one.safetensors
+    expect_ok
+    for n in 1 3; do
+        for ((i = 0; i < n; i++)); do
+            lesson --field "chebyshev(3)" --shard $i/$n --threads $((1 + i % 2)) -o $n-$i.part || fail "shard $i/$n"
+        done
+        run "$CLAUSIUS" merge $n-*.part -o all-$n.safetensors --quiet
+        expect_ok
+        expect_same one.safetensors all-$n.safetensors
+        expect_in_file '^phase,' all-$n.log.csv
+    done
+    run "$CLAUSIUS" merge 3-0.part 3-2.part -o x.safetensors
+    expect_exit 3
+    expect_stderr 'shard 1/3 is missing'
+    run "$CLAUSIUS" merge 3-0.part 3-1.part 1-0.part -o x.safetensors
+    expect_exit 3
+}
+
+test_a_part_of_other_data_is_refused() {
+    local i
+    data
+    for i in 0 1; do lesson --field "chebyshev(3)" --shard $i/2 -o $i.part; done
+    sed -i '$d' train.csv
+    run "$CLAUSIUS" merge 0.part 1.part -o x.safetensors --quiet
+    expect_exit 3
+    expect_stderr 'other data'
+    expect_no_file x.safetensors
+}
+
+test_a_lesson_that_iterates_has_no_shards() {
+    data
+    run lesson --shard 0/2 --optimizer adam -o 0.part
+    expect_exit 2
+    expect_stderr 'one solve'
+    run lesson --shard 0/2 --field "network(8)" -o 0.part
+    expect_exit 2
+    expect_stderr 'one solve'
+    run lesson --shard 0/2 -o 0.safetensors
+    expect_exit 2
+    expect_stderr 'a part, not a model'
+}
+
+run_tests

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# Small inputs and the commands that the fault tests run, each with one call of its failing in turn
+# (tests/fault/interpose.c says how). $STEP_LIMIT is how many failures of one command are tried in the
+# short run; all of them with CLAUSIUS_LONG=1.
+. "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
+
+exec 3>&1 # what is told whatever a test does with its output
+CLAUSIUS_BUILD=${CLAUSIUS_BUILD:-$SOURCE/build}
+FAULT=$CLAUSIUS_BUILD/tests/fault/interpose.so
+
+# What the commands read, made once.
+inputs() {
+    INPUTS=$workspace/inputs
+    [[ -d $INPUTS ]] && return
+    mkdir "$INPUTS"
+    (cd "$INPUTS" && make_inputs) || fail "the inputs could not be made"
+}
+
+make_inputs() {
+    set -e
+    "$CLAUSIUS" simulate adiabatic-piston --steps 30 -o piston.csv --quiet
+    "$CLAUSIUS" simulate adiabatic-piston --steps 60 --h 0.005 -o other.csv --quiet
+    "$CLAUSIUS" simulate adiabatic-piston --samples 3 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 12 -o data.csv --quiet
+    "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --field "chebyshev(1)" -o model.safetensors --quiet
+    "$CLAUSIUS" new own >/dev/null
+}
+
+# every KIND ARGUMENTS...: exit 0 when every failure ended as it should.
+every() {
+    local kind=$1 calls step=1
+    shift
+    [[ -f $FAULT ]] || skip "the interposer was not built (build/tests/fault)"
+    # fontconfig and cairo do not survive every failed allocation of their own
+    local may=
+    [[ $kind == libs && ( $1 == plot || $1 == report ) ]] && may=139,134
+    local setting=(FAULT_MAY="$may" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAULT_KIND="$kind" FAULT_DIR="$PWD" LD_PRELOAD="$FAULT")
+    calls=$(env FAULT_FROM=1 FAULT_TO=0 "${setting[@]}" "$CLAUSIUS" "$@" | sed -nE 's/.* of ([0-9]+) calls.*/\1/p')
+    [[ -n $calls ]] || fail "clausius $* fails without a failure"
+    [[ -n ${CLAUSIUS_LONG-} ]] || step=$((calls / ${STEP_LIMIT:-60} + 1))
+    RUN_LIMIT=7200 run env FAULT_STEP=$step "${setting[@]}" "$CLAUSIUS" "$@"
+    ((step == 1)) || echo "# $kind: every $step-th of $calls calls failed: clausius $*" >&3
+    [[ $code == 0 ]] || fail "clausius $*: $(tail -n 25 "$out")"
+}
+
+# One line each: a short name, then the arguments. Inputs are in $INPUTS.
+commands() {
+    cat <<'LIST'
+systems systems
+schemes schemes --json
+show show adiabatic-piston
+equations show thermal-oscillator --equations
+latex show adiabatic-piston --latex
+source show rigid-body --source
+ports show rlc-circuit --equations
+own show $INPUTS/own.clausius
+model show $INPUTS/model.safetensors
+new new heat
+simulate simulate adiabatic-piston --steps 3 -o out.csv --quiet
+dtel simulate van-der-waals-piston --scheme dtel --steps 3 --quiet
+cayley simulate rigid-body --scheme cayley --steps 3 --quiet
+leapfrog simulate pendulum --scheme leapfrog --steps 3 --quiet
+rk4 simulate pendulum --scheme rk4 --steps 3 --quiet
+bdf simulate adiabatic-piston --scheme bdf --steps 3 --quiet
+double simulate thermoelastic-double-pendulum --steps 2 --quiet
+metriplectic simulate motor --steps 2 --quiet
+adaptive simulate two-body --scheme discrete-gradient-adaptive --steps 2 --quiet
+json schemes adiabatic-piston --steps 3 --json
+from simulate adiabatic-piston --from $INPUTS/piston.csv --steps 3 --quiet
+ensemble simulate pendulum --samples 3 --sample "q~U(-1,1)" --steps 3 -o many.csv --quiet
+learned simulate $INPUTS/model.safetensors --steps 3 --quiet
+audit audit $INPUTS/piston.csv
+audit-json audit $INPUTS/piston.csv --json
+compare compare $INPUTS/piston.csv $INPUTS/other.csv
+inspect data inspect $INPUTS/piston.csv
+convert data convert $INPUTS/piston.csv -o out.csv --map "x=x [mm]"
+learn learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" -o out.safetensors --quiet
+network learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)" --epochs 3 -o out.safetensors --quiet
+lbfgs learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)" --optimizer lbfgs --epochs 3 -o out.safetensors --quiet
+shooting learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" --loss shooting --epochs 2 -o out.safetensors --quiet
+svg plot $INPUTS/piston.csv -o out.svg
+png plot $INPUTS/piston.csv -o out.png
+report report $INPUTS/model.safetensors --data $INPUTS/piston.csv -o out.html
+export-c export c adiabatic-piston -o piston --quiet
+export-js export js pendulum -o out.mjs --quiet
+LIST
+}

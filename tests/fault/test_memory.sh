@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Memory runs out: the N-th allocation of every command fails. Either the command ends with 7, leaves
+# nothing behind and gives back what it had, or it ends well with the same bytes.
+. "$(dirname "$0")/lib.sh"
+
+# One test per command and kind: own_NAME (allocations of the program), libs_NAME (of the libraries).
+while read -r name arguments; do
+    for kind in own libs; do
+        eval "test_${kind}_${name//-/_}() { inputs; every $kind $arguments; }"
+    done
+done < <(commands)
+
+run_tests
