@@ -156,11 +156,16 @@ static cls_node largest_of(cls_graph *g, cls_node sum) {
     return largest;
 }
 
-/* sum |z_i da/dz_i| */
+/* sum |z_i da/dz_i|; of many all slopes in one walk. */
 static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
     cls_node sum = cls_constant(g, 0);
-    for (size_t i = 0; i < n; i++)
-        sum = cls_add(g, sum, absolute(g, cls_mul(g, z[i], cls_derivative(g, a, z[i]))));
+    cls_node *slope = n > CLSI_MANY_UNKNOWNS ? clsi_calloc(n, sizeof *slope) : NULL;
+    if (slope && cls_gradient(g, a, n, z, slope) != CLS_OK) sum = CLS_NO_NODE;
+    for (size_t i = 0; i < n; i++) {
+        cls_node by = slope ? slope[i] : cls_derivative(g, a, z[i]);
+        sum = cls_add(g, sum, absolute(g, cls_mul(g, z[i], by)));
+    }
+    free(slope);
     return sum;
 }
 
