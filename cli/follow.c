@@ -14,7 +14,7 @@
 
 int cli_is_system(const char *word) {
     if (cls_model_is_path(word) || cli_ends_with(word, ".clausius")) return 1;
-    for (size_t i = 0; i < cls_builtin_count(); i++)
+    for (size_t i = 0; cls_builtin_name(i); i++)
         if (!strcmp(cls_builtin_name(i), word)) return 1;
     return 0;
 }

@@ -363,10 +363,34 @@ static cls_status draw_curves(const clsi_page *page, cairo_t *cr, const clsi_pan
     return status;
 }
 
+/* An array: the name without its index, the index upwards. */
+static cls_status draw_field(cairo_t *cr, const clsi_panel *p, clsi_box box, cls_error *error) {
+    const clsi_curve *c = &p->curves[0];
+    clsi_axis x = {.lo = c->x[0], .hi = c->x[c->n - 1]};
+    clsi_axis_widen(&x.lo, &x.hi, 0);
+    x = fit_x_axis(cr, &x, box.w);
+    x.lo = c->x[0];
+    x.hi = fmax(c->x[c->n - 1], nextafter(c->x[0], INFINITY));
+    clsi_axis y = clsi_axis_make(p->first_index - 0.5, p->first_index + (double)p->n_curves - 0.5,
+                                 (int)fmax(2, box.h / 30));
+    y.lo = p->first_index - 0.5;
+    y.hi = y.lo + (double)p->n_curves;
+    char note[80] = "", name[64];
+    draw_x_axis(cr, &x, p->x_name, box);
+    draw_y_axis(cr, &y, box);
+    cls_status status = clsi_spacetime_draw(cr, p, box, note, error);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(p->names[0], "["), p->names[0]);
+    const char *heading = name;
+    const clsi_panel titled = {.names = &heading, .n_names = 1};
+    draw_heading(NULL, cr, &titled, box, note);
+    return status;
+}
+
 static cls_status draw_panel(const clsi_page *page, cairo_t *cr, const clsi_panel *p, clsi_box cell,
                              cls_error *error) {
     clsi_box box = {cell.x + LEFT, cell.y + TOP, cell.w - LEFT - RIGHT, cell.h - TOP - BOTTOM};
     clsi_axis x, y;
+    if (p->field) return draw_field(cr, p, box, error);
     ranges(p, &x, &y);
     int empty = !(x.lo <= x.hi);
     if (empty) x.lo = y.lo = 0, x.hi = y.hi = 1;
