@@ -1,4 +1,4 @@
-/* Where could a law break? Every built-in system and every scheme that keeps the energy, with
+/* Where could a law break? Every built-in system, those of hostile.h, and every scheme that keeps the energy, with
  * parameters multiplied by 1e-6 .. 1e6 one at a time and in random pairs, steps from 1e-6 to 10 times
  * the default, starts near the boundaries of the domain, and models that nobody trained. Each run
  * holds both laws, as the judge sees them, or is refused with CLS_NUMERIC and a sentence
@@ -6,6 +6,7 @@
  *
  * CLAUSIUS_SWEEP = k makes every k-th run only; CLAUSIUS_SWEEP_SEED another choice of them. */
 #include "tests/audit/trial.h"
+#include "tests/long/hostile.h"
 #include "model/model.h"
 #include "tests/learn/made_data.h"
 #include <clausius/random.h>
@@ -44,6 +45,13 @@ static void motion(sweep *w, const cls_system *s, const double *start, const cha
     fflush(stdout);
 }
 
+/* A built-in system by its name, or one by its text. */
+static cls_status open_system(const char *name, const cls_assignments *set, cls_system **s,
+                              cls_error *error) {
+    return strchr(name, '\n') ? cls_system_parse(name, "hostile.clausius", set, s, error)
+                              : cls_system_load(name, set, s, error);
+}
+
 /* All steps from 1e-6 to 10 times the default, every scheme. */
 static void all_steps(sweep *w, const cls_system *s, const double *start, const char *what) {
     for (size_t i = 0; i < cls_scheme_count(); i++) {
@@ -56,7 +64,7 @@ static void all_steps(sweep *w, const cls_system *s, const double *start, const 
     }
 }
 
-/* The built-in system with some parameters set; a start that it does not have is no run. */
+/* The system with some parameters set; a start that it does not have is no run. */
 static void with(sweep *w, const char *name, cls_assignments set) {
     cls_system *s = NULL;
     cls_error error = {0};
@@ -67,7 +75,7 @@ static void with(sweep *w, const char *name, cls_assignments set) {
         snprintf(what + used, sizeof what - used, "%s%s = %g", i ? ", " : "", set.names[i],
                  set.values[i]);
     }
-    if (cls_system_load(name, &set, &s, &error) || cls_system_state_count(s) > MOST ||
+    if (open_system(name, &set, &s, &error) || cls_system_state_count(s) > MOST ||
         cls_system_start(s, NULL, start, &error)) {
         w->unbuilt++;
         if (!(strlen(error.message) >= 20)) fail_msg("%s, %s: %s", name, what, error.message);
@@ -79,7 +87,8 @@ static void with(sweep *w, const char *name, cls_assignments set) {
 
 static void parameters(sweep *w, const char *name) {
     cls_system *s = NULL;
-    assert_int_equal(cls_system_load(name, NULL, &s, NULL), CLS_OK);
+    cls_error error = {0};
+    if (open_system(name, NULL, &s, &error)) fail_msg("%s", error.message);
     size_t n = cls_system_parameter_count(s);
     with(w, name, (cls_assignments){0});
     for (size_t i = 0; i < n; i++)
@@ -110,7 +119,8 @@ static void boundaries(sweep *w, const char *name) {
     cls_system *s = NULL;
     cls_simulator *sim = NULL;
     double start[MOST], there[MOST];
-    assert_int_equal(cls_system_load(name, NULL, &s, NULL), CLS_OK);
+    cls_error error = {0};
+    if (open_system(name, NULL, &s, &error)) fail_msg("%s", error.message);
     assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
     assert_int_equal(cls_simulator_create(s, NULL, &sim, NULL), CLS_OK);
     size_t n = cls_system_state_count(s) - cls_system_account_count(s);
@@ -176,6 +186,20 @@ static void models(sweep *w, const char *form, int from_nothing) {
     cls_system_free(&piston);
 }
 
+static void systems_of_nobody(void **state) {
+    sweep *w = *state;
+    for (size_t k = 0; k < N_HOSTILE; k++) {
+        size_t held = w->count[HELD];
+        parameters(w, hostile[k]);
+        boundaries(w, hostile[k]);
+        printf("# %.*s: so far %zu held, %zu refused, %zu broken\n", (int)strcspn(hostile[k], "\n"),
+               hostile[k], w->count[HELD], w->count[REFUSED], w->count[BROKEN]);
+        fflush(stdout);
+        assert_true(w->count[HELD] > held || w->thin > 1);
+    }
+    assert_int_equal(w->count[BROKEN], 0);
+}
+
 static void every_system(void **state) {
     sweep *w = *state;
     for (size_t k = 0; k < cls_builtin_count(); k++) {
@@ -196,6 +220,7 @@ static void every_system(void **state) {
 int main(void) {
     sweep w = {.thin = (size_t)number("CLAUSIUS_SWEEP", 1)};
     cls_random_seed(&w.random, (uint64_t)number("CLAUSIUS_SWEEP_SEED", 1));
-    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(every_system, &w)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(every_system, &w),
+                                       cmocka_unit_test_prestate(systems_of_nobody, &w)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

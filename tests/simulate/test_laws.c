@@ -241,6 +241,19 @@ static void temperature_of_zero_is_refused(void **unused) {
     cls_system_free(&s);
 }
 
+/* Where nobody can say how much energy is missing nothing is promised: refused, not let pass. */
+static void energy_beyond_all_bounds_is_refused(void **unused) {
+    (void)unused;
+    cls_system *s = parse("coordinate x\nentropy S\nhamiltonian p.x^2/2 + x^2/2 + exp(S)\n"
+                          "friction on S: x <- -0.1*v.x\nstart x = 0, p.x = 0.5, S = 400\n");
+    cls_simulator *sim = begin(s, "discrete-gradient-4", 0.01);
+    cls_error error = {0};
+    assert_int_equal(cls_simulator_advance(sim, 100, &error), CLS_NUMERIC);
+    assert_non_null(strstr(error.message, "energy"));
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
 /* Schemes in observables that carry no energy owe what rounding leaves of their equations. */
 static void rounding_makes_no_entropy_fall(void **unused) {
     (void)unused;
@@ -276,6 +289,7 @@ int main(void) {
         cmocka_unit_test(forced_gas_counts_the_surroundings),
         cmocka_unit_test(forces_give_back_what_rounding_took),
         cmocka_unit_test(temperature_of_zero_is_refused),
+        cmocka_unit_test(energy_beyond_all_bounds_is_refused),
         cmocka_unit_test(rounding_makes_no_entropy_fall)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
