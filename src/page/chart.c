@@ -45,7 +45,8 @@ double clsi_tick(double range, int n) {
 }
 
 void clsi_tick_label(clsi_text *t, double x, double step) {
-    double digits = floor(log10(fabs(x))) - floor(log10(step)) + 1;
+    double size = floor(log10(fabs(x))), digits = size - floor(log10(step)) + 1;
+    if (size < 5) digits = fmax(digits, size + 1); /* 100 and not 1e+02 */
     if (fabs(x) < 1e-9 * step)
         clsi_text_append(t, "0");
     else

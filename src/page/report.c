@@ -58,9 +58,13 @@ static const double *column(const cls_table *t, const char *word) {
 
 /* ---- the verdict ---- */
 
+/* A channel that stays as it is cannot be predicted better than by its first value: there round-off
+ * is good enough. */
 static int beats_persistence(const clsi_subject *s) {
-    for (size_t i = 0; i < s->n_channels; i++)
-        if (!(s->channels[i].rmse < s->channels[i].persistence)) return 0;
+    for (size_t i = 0; i < s->n_channels; i++) {
+        const clsi_channel *c = &s->channels[i];
+        if (!(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+    }
     return s->n_channels > 0;
 }
 
@@ -151,7 +155,7 @@ static void equations(page *p, const cls_system *s) {
             long_ones++;
             continue;
         }
-        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"region\" aria-label=\"equation\">");
+        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"group\" aria-label=\"equation\">");
         clsi_mathml(&p->t, line, (size_t)(end - line));
         put(p, "</div>\n");
     }
@@ -174,9 +178,7 @@ static void found(page *p, const clsi_subject *s) {
         put(p, "</pre>\n");
     }
     cls_text_free(&text);
-    put(p, "<div class=\"grid\">\n");
-    clsi_learned_curves(&p->t, s->given->model, 0);
-    put(p, "</div>\n");
+    clsi_learned_figures(&p->t, s);
 }
 
 /* A picture that another room writes to a file, as inline SVG. */
@@ -544,7 +546,7 @@ static void subject_json(page *p, const clsi_subject *s) {
         put(p, "}");
     }
     put(p, "], \"learned\": [");
-    if (s->given->model) clsi_learned_curves(&p->t, s->given->model, 1);
+    if (s->given->model) clsi_learned_json(&p->t, s->given->model);
     put(p, "]");
     if (s->simulated) {
         put(p, ", \"energy\": {\"max_error\": ");
