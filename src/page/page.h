@@ -7,6 +7,7 @@
  *   measure.c  what the page reports: simulations, scores, laws
  *   doubt.c    bands of what the data allow
  *   compare.c  measured and simulated: which are drawn, the scores
+ *   energy.c   energy, entropy, exergy
  *   learned.c  learned functions as curves over the range of the data
  *   surface.c  a function of two inputs as a map of levels
  *   try_it.c   the model, to be run in the page
@@ -139,6 +140,10 @@ cls_status clsi_trial_bands(const clsi_subject *s, const clsi_trial *trial, doub
 /* The section, and one of the scores; nothing without data. */
 cls_status clsi_compare(clsi_text *t, size_t n, const clsi_subject *subjects, int script,
                         cls_error *error);
+
+/* ---- energy.c ---- */
+
+void clsi_energy(clsi_text *t, const clsi_subject *s); /* it has a motion */
 
 /* ---- learned.c ---- */
 

@@ -135,7 +135,7 @@ static void residual(plot *v, const clsi_panel *p) {
 static void numbers(clsi_text *t, const clsi_panel *p) {
     size_t step = p->n > TABLE_ROWS ? (p->n + TABLE_ROWS - 1) / TABLE_ROWS : 1;
     clsi_text_append(t, "<details><summary>The numbers</summary><div class=\"scroll\" "
-                        "tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
+                        "tabindex=\"0\" role=\"group\" aria-label=\"numbers of ");
     clsi_html(t, p->title, CLSI_HTML_NAME);
     clsi_text_append(t, "\"><table>");
     if (step > 1) clsi_text_printf(t, "<caption>every %zu-th of %zu rows</caption>", step, p->n);

@@ -104,7 +104,7 @@ static void numbers(const view *v) {
     const clsi_surface *s = v->s;
     size_t step = s->n / TABLE ? s->n / TABLE : 1;
     clsi_text_append(v->t, "<details><summary>The numbers</summary><div class=\"scroll\" "
-                           "tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
+                           "tabindex=\"0\" role=\"group\" aria-label=\"numbers of ");
     clsi_html(v->t, s->title, CLSI_HTML_NAME);
     clsi_text_append(v->t, "\"><table><caption>rows: ");
     clsi_html(v->t, s->y_label, CLSI_HTML_NAME);
