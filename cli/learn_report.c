@@ -75,7 +75,7 @@ static void print_notes(const char *notes) {
 
 void cli_report_print(const cls_learn_report *r) {
     fprintf(stderr, "  loss        %s\n", r->choice);
-    fputs("  parameters  with standard errors\n", stderr);
+    if (r->n_parameters) fputs("  parameters  with standard errors\n", stderr);
     for (size_t i = 0; i < r->n_parameters; i++) print_value(&r->parameters[i]);
     for (size_t c = 0; c < r->n_channels; c++)
         fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,

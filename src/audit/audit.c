@@ -4,6 +4,7 @@
  * thermodynamics hold. The states may come from any program; nothing of clausius that moves states
  * is used here (docs/laws.md, L7). Cost: linear in rows and samples. Not promised: that a law of
  * the definition holds between the sampled points. */
+#include "base/misuse.h"
 #include "audit/audit.h"
 #include <clausius/options.h>
 #include <float.h>
@@ -24,6 +25,7 @@ cls_audit_options cls_audit_defaults(void) {
 
 #define AT(field) offsetof(cls_audit_options, field)
 const cls_option *cls_audit_option_table(size_t *n) {
+    if (!n) return NULL;
     static const cls_option table[] = {
         {"energy-limit", CLS_OPTION_REAL, AT(energy_limit), 1e-12, 0, INFINITY, NULL, NULL, 0, 0,
          "relative energy drift allowed"},
@@ -116,6 +118,10 @@ static cls_status take_options(const cls_audit_options *given, cls_audit_options
 cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
                                 const cls_audit_options *options, cls_audit **out,
                                 cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, s);
+    NEED(error, t);
     *out = NULL;
     cls_audit *a = clsi_calloc(1, sizeof *a);
     if (!a) return clsi_no_memory(error);
@@ -131,6 +137,7 @@ cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
 }
 
 void cls_audit_free(cls_audit **a) {
+    if (!a) return;
     if (!a || !*a) return;
     free((*a)->laws);
     free(*a);
@@ -138,15 +145,19 @@ void cls_audit_free(cls_audit **a) {
 }
 
 int cls_audit_passed(const cls_audit *a) {
+    if (!a) return 0;
     for (size_t i = 0; i < a->n; i++)
         if (!a->laws[i].passed) return 0;
     return 1;
 }
 
 size_t cls_audit_count(const cls_audit *a) {
+    if (!a) return 0;
     return a->n;
 }
 
 const cls_law *cls_audit_law(const cls_audit *a, size_t i) {
+    if (!a) return NULL;
+    if (i >= cls_audit_count(a)) return NULL;
     return i < a->n ? &a->laws[i] : NULL;
 }

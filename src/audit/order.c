@@ -6,6 +6,7 @@
  * two differences have the ratio 2^p whatever C is, so no reference solution is needed. Where both
  * are round-off the order means nothing: the scheme is exact. Not promised: an order where h is
  * outside the asymptotic range; the number then says so by not being round. */
+#include "base/misuse.h"
 #include "audit/audit.h"
 #include <float.h>
 #include <math.h>
@@ -101,6 +102,7 @@ static cls_status order_law(cls_audit *a, const errors *e, cls_error *error) {
 
 cls_status cls_audit_order(cls_audit *a, const cls_system *s, const cls_table *h1,
                            const cls_table *h2, const cls_table *h4, cls_error *error) {
+    NEED(error, a);
     const cls_table *tables[3] = {h1, h2, h4};
     clsi_states st[3] = {{0}, {0}, {0}};
     errors e = {0};

@@ -66,6 +66,7 @@ static size_t edit_distance(const char *a, const char *b) {
 }
 
 const char *cls_nearest_word(const char *word, size_t n, const char *const *words) {
+    if (!word || (n && !words)) return NULL;
     size_t length = strlen(word), allowed = length / 3 ? length / 3 : 1, best = allowed + 1;
     const char *found = NULL;
     for (size_t i = 0; i < n; i++) {

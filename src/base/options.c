@@ -1,8 +1,10 @@
 #include "base/options.h"
 #include "base/base.h"
 #include <stdint.h>
+#include <math.h>
 
 double cls_option_value(const cls_option *row, const void *options) {
+    if (!row || !options) return NAN;
     const void *at = (const char *)options + row->offset;
     switch (row->type) {
     case CLS_OPTION_SIZE: return (double)*(const size_t *)at;

@@ -7,6 +7,7 @@ static uint64_t rotate(uint64_t x, int k) {
 }
 
 void cls_random_seed(cls_random *r, uint64_t seed) {
+    if (!r) return;
     for (int i = 0; i < 4; i++) {
         uint64_t z = (seed += 0x9e3779b97f4a7c15u);
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,6 +17,7 @@ void cls_random_seed(cls_random *r, uint64_t seed) {
 }
 
 uint64_t cls_random_next(cls_random *r) {
+    if (!r) return 0;
     uint64_t *s = r->s, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
@@ -27,11 +29,13 @@ uint64_t cls_random_next(cls_random *r) {
 }
 
 double cls_random_uniform(cls_random *r) {
+    if (!r) return NAN;
     return (double)(cls_random_next(r) >> 11) * 0x1p-53;
 }
 
 /* Box and Muller; the second number is thrown away so that the state is the whole state. */
 double cls_random_normal(cls_random *r) {
+    if (!r) return NAN;
     double radius = sqrt(-2 * log(1 - cls_random_uniform(r)));
     return radius * cos(2 * 3.14159265358979323846 * cls_random_uniform(r));
 }

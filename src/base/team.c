@@ -10,6 +10,7 @@ int cls_team_owns(size_t rank, size_t ranks, size_t part, size_t n) {
 
 /* floor(rank n / ranks) without overflow. */
 size_t cls_team_first(size_t rank, size_t ranks, size_t n) {
+    if (!ranks) return 0;
     return n / ranks * rank + n % ranks * rank / ranks;
 }
 

@@ -6,6 +6,7 @@
  * 1e-9 max(|t|, spacing), where the spacing is the smaller mean step of the two: enough for
  * t0 + n*h against a running sum, far less than a step. Rows with equal times pair up in file
  * order, one to one. Nothing is interpolated. */
+#include "base/misuse.h"
 #include "data/table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -201,6 +202,11 @@ static cls_status measure_shared(const side *a, const side *b, const pairs *p, c
 cls_status cls_table_compare(const cls_table *a, const cls_table *b, size_t n_names,
                              const char *const *names, cls_difference *out, size_t *n, size_t *rows,
                              cls_error *error) {
+    NEED(error, a);
+    NEED(error, b);
+    NEED(error, out);
+    NEED(error, n);
+    NEED(error, rows);
     side x, y = {0};
     pairs p = {0};
     *n = *rows = 0;

@@ -3,6 +3,7 @@
  * A stable sort by the column `trajectory`, O(rows log rows) and one copy, only where it is needed.
  * The order within a trajectory stays that of the file: whether its times rise is for the reader to
  * judge. */
+#include "base/misuse.h"
 #include "data/table.h"
 #include <stdlib.h>
 
@@ -45,6 +46,9 @@ static cls_status copy_rows(const cls_table *t, const key *keys, cls_table **out
 }
 
 cls_status cls_table_group(const cls_table *t, cls_table **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, t);
     *out = NULL;
     int id = cls_table_find(t, "trajectory");
     if (id < 0 || t->rows == 0) return CLS_OK;

@@ -13,6 +13,7 @@
  * Wrap    a step of 2 pi (or 360) within 15 %, in a column whose range is no wider than that and whose
  *         other steps are usually below a sixth of it.
  * Costs a few sorts per column. */
+#include "base/misuse.h"
 #include "data/table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -121,6 +122,11 @@ static void wraps_of(const double *x, size_t n, double *work, cls_column_facts *
 
 cls_status cls_table_inspect_column(const cls_table *t, size_t column, cls_column_facts *out,
                                     cls_error *error) {
+    NEED(error, t);
+    if (column >= cls_table_columns(t))
+        return clsi_fail(error, CLS_USAGE, "%s: there are only %zu", __func__,
+                         (size_t)cls_table_columns(t));
+    NEED(error, out);
     *out = (cls_column_facts){0};
     if (column >= t->n_columns)
         return clsi_fail(error, CLS_USAGE, "there is no column %zu; the table has %zu", column,
@@ -201,6 +207,8 @@ static cls_status look_at_times(const cls_table *t, cls_time_facts *f, cls_error
 
 /* Rows of a trajectory need not stand together in the file. */
 cls_status cls_table_inspect_time(const cls_table *t, cls_time_facts *out, cls_error *error) {
+    NEED(error, t);
+    NEED(error, out);
     cls_table *grouped;
     cls_status status = cls_table_group(t, &grouped, error);
     if (!status) status = look_at_times(grouped ? grouped : t, out, error);

@@ -6,6 +6,7 @@
  * the file does not have is not missed. A unit (in the list, or else in the file's header) is
  * converted to the one the system declares for that column, without one to coherent SI; a unit that
  * is not in the list and not of a column of a system stays what it is. */
+#include "base/misuse.h"
 #include "base/unit.h"
 #include "data/source.h"
 #include <math.h>
@@ -365,6 +366,7 @@ cls_status clsi_map_head(const char *path, const cls_read_options *o, cls_table 
 
 cls_status cls_unit_convert(const char *from, const char *to, double *factor, double *divisor,
                             double *offset, cls_error *error) {
+    NEED(error, from);
     clsi_conversion c;
     if (!from) return clsi_fail(error, CLS_USAGE, "which unit?");
     cls_status status = clsi_unit_convert(from, to, &c, error);

@@ -3,6 +3,7 @@
  * The format is recognised by the first bytes of the file (a .txt may be anything), a pipe is CSV.
  * Chunks go where the caller wants them; conversion happens in place. Memory is that of the format:
  * one block for CSV. */
+#include "base/misuse.h"
 #include "data/arrays.h"
 #include <fcntl.h>
 #include <math.h>
@@ -44,6 +45,9 @@ static const clsi_format *recognise(const char *path) {
 
 cls_status cls_reader_open(const char *path, const cls_read_options *options, cls_reader **out,
                            cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     cls_read_options o = options ? *options : cls_read_defaults();
     cls_error own;
     if (!error) error = &own;
@@ -71,10 +75,12 @@ cls_status cls_reader_open(const char *path, const cls_read_options *options, cl
 }
 
 const cls_table *cls_reader_head(const cls_reader *r) {
+    if (!r) return NULL;
     return r->head;
 }
 
 void cls_reader_close(cls_reader **reader) {
+    if (!reader) return;
     cls_reader *r = *reader;
     *reader = NULL;
     if (!r) return;
@@ -114,6 +120,7 @@ static cls_status place_columns(cls_reader *r, size_t room, double *const *colum
 
 cls_status cls_reader_next(cls_reader *r, size_t room, double *const *columns, size_t *rows,
                            cls_error *error) {
+    NEED(error, r);
     cls_error own;
     if (!error) error = &own;
     *rows = 0;
@@ -186,6 +193,9 @@ static void doubt_kelvin(const cls_read_options *o, cls_table *t) {
 
 cls_status cls_table_read_with(const char *path, const cls_read_options *options, cls_table **out,
                                cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     cls_reader *r;
     *out = NULL;
     cls_status status = cls_reader_open(path, options, &r, error);
@@ -196,5 +206,8 @@ cls_status cls_table_read_with(const char *path, const cls_read_options *options
 }
 
 cls_status cls_table_read(const char *path, cls_table **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     return cls_table_read_with(path, NULL, out, error);
 }

@@ -4,6 +4,7 @@
  * O(columns) amortised and a column can be handed out as a plain pointer (valid until the next
  * append). Finding a column is a linear search: a caller does it once, not once per row. Numbers
  * are kept as they come, also those that are not finite. */
+#include "base/misuse.h"
 #include "data/table.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -50,6 +51,8 @@ static int copy_names(cls_table *t, const char *const *names) {
 
 cls_status cls_table_create(size_t n_columns, const char *const *names, cls_table **out,
                             cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
     *out = NULL;
     cls_status status = clsi_check_names(n_columns, names, error);
     if (status) return status;
@@ -66,6 +69,8 @@ cls_status cls_table_create(size_t n_columns, const char *const *names, cls_tabl
 
 cls_status cls_table_borrow(size_t n_columns, const char *const *names, size_t rows,
                             const double *const *columns, cls_table **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
     cls_status status = cls_table_create(n_columns, names, out, error);
     if (status) return status;
     (*out)->borrowed = 1;
@@ -76,6 +81,7 @@ cls_status cls_table_borrow(size_t n_columns, const char *const *names, size_t r
 }
 
 void cls_table_free(cls_table **table) {
+    if (!table) return;
     cls_table *t = *table;
     *table = NULL;
     if (!t) return;
@@ -99,22 +105,30 @@ void cls_table_free(cls_table **table) {
 }
 
 size_t cls_table_rows(const cls_table *t) {
+    if (!t) return 0;
     return t->rows;
 }
 
 size_t cls_table_columns(const cls_table *t) {
+    if (!t) return 0;
     return t->n_columns;
 }
 
 const char *cls_table_name(const cls_table *t, size_t column) {
+    if (!t) return NULL;
+    if (column >= t->n_columns) return NULL;
     return t->names[column];
 }
 
 const double *cls_table_column(const cls_table *t, size_t column) {
+    if (!t) return NULL;
+    if (column >= t->n_columns) return NULL;
     return t->columns[column];
 }
 
 int cls_table_find(const cls_table *t, const char *name) {
+    if (!t) return 0;
+    if (!name) return -1;
     for (size_t i = 0; i < t->n_columns; i++)
         if (strcmp(t->names[i], name) == 0) return (int)i;
     return -1;
@@ -133,6 +147,8 @@ cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error) {
 }
 
 cls_status cls_table_append(cls_table *t, const double *row, cls_error *error) {
+    NEED(error, t);
+    NEED(error, row);
     if (t->borrowed)
         return clsi_fail(error, CLS_USAGE, "rows cannot be added to columns that are borrowed");
     if (t->rows == t->room) {
@@ -176,19 +192,24 @@ static clsi_note *find_note(const cls_table *t, const char *key) {
 }
 
 const char *cls_table_note(const cls_table *t, const char *key) {
+    if (!t) return NULL;
     const clsi_note *note = find_note(t, key);
     return note ? note->value : NULL;
 }
 
 size_t cls_table_note_count(const cls_table *t) {
+    if (!t) return 0;
     return t->n_notes;
 }
 
 const char *cls_table_note_key(const cls_table *t, size_t i) {
+    if (!t) return NULL;
+    if (i >= cls_table_note_count(t)) return NULL;
     return i < t->n_notes ? t->notes[i].key : NULL;
 }
 
 cls_status cls_table_set_note(cls_table *t, const char *key, const char *value, cls_error *error) {
+    NEED(error, t);
     cls_status status = clsi_check_note(key, value, error);
     if (status) return status;
     char *copy = clsi_strdup(value);
@@ -250,18 +271,27 @@ void clsi_table_remark(cls_table *t, const char *format, ...) {
 }
 
 size_t cls_table_remark_count(const cls_table *t) {
+    if (!t) return 0;
     return t->n_remarks;
 }
 
 const char *cls_table_remark(const cls_table *t, size_t i) {
+    if (!t) return NULL;
+    if (i >= cls_table_remark_count(t)) return NULL;
     return i < t->n_remarks ? t->remarks[i] : NULL;
 }
 
 const char *cls_table_unit(const cls_table *t, size_t column) {
+    if (!t) return NULL;
+    if (column >= t->n_columns) return NULL;
     return column < t->n_columns ? t->units[column] : NULL;
 }
 
 cls_status cls_table_set_unit(cls_table *t, size_t column, const char *unit, cls_error *error) {
+    NEED(error, t);
+    if (column >= t->n_columns)
+        return clsi_fail(error, CLS_USAGE, "%s: there are only %zu", __func__,
+                         (size_t)t->n_columns);
     if (column >= t->n_columns)
         return clsi_fail(error, CLS_USAGE, "there is no column %zu; the table has %zu", column,
                          t->n_columns);

@@ -5,6 +5,7 @@
  * flat in the number of rows, and the cost is about 70 ns per number. The file
  * appears under its name only on commit (base/file.c). A number that is not finite is written as
  * printf writes it and is then refused, with its line, by the reader. */
+#include "base/misuse.h"
 #include "data/table.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -81,6 +82,9 @@ static cls_status check_all(const char *path, size_t n_notes, const char *const 
 cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *keys,
                            const char *const *values, size_t n_columns, const char *const *names,
                            cls_writer **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     *out = NULL;
     cls_status status = check_all(path, n_notes, keys, values, n_columns, names, error);
     if (status) return status;
@@ -107,6 +111,7 @@ static cls_status flush_block(cls_writer *w, cls_error *error) {
 }
 
 cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
+    NEED(error, w);
     if (w->size - w->used < w->n_columns * NUMBER + 1) {
         cls_status status = flush_block(w, error);
         if (status) return status;
@@ -121,6 +126,7 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
 }
 
 cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
+    NEED(error, writer);
     cls_writer *w = *writer;
     cls_status status = flush_block(w, error);
     if (!status) status = clsi_file_commit(&w->file, error);
@@ -129,6 +135,7 @@ cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
 }
 
 void cls_writer_discard(cls_writer **writer) {
+    if (!writer) return;
     cls_writer *w = *writer;
     *writer = NULL;
     if (!w) return;
@@ -150,6 +157,8 @@ static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error
 }
 
 cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error) {
+    NEED(error, t);
+    NEED(error, path);
     const char **keys = clsi_calloc(t->n_notes, 2 * sizeof *keys);
     if (!keys) return clsi_no_memory(error);
     const char **values = keys + t->n_notes;

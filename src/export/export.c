@@ -1,5 +1,6 @@
 /* What is exported: the compiled step of a scheme, its names, a default start, and what it did when
  * it was tried. The table of targets. */
+#include "base/misuse.h"
 #include "export/export.h"
 #include "expr/program.h"
 #include <ctype.h>
@@ -232,6 +233,8 @@ void clsi_export_free(clsi_export **export) {
 cls_status cls_export(const char *target, const cls_system *s, const cls_model *model,
                       const cls_export_options *options, const char *path, cls_export_info *info,
                       cls_error *error) {
+    NEED(error, target);
+    NEED(error, path);
     const clsi_target *to = NULL;
     cls_export_info own;
     for (size_t k = 0; k < n_targets; k++)

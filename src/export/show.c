@@ -1,4 +1,5 @@
 /* Reading back: what an exported directory or FMU is, from its own model card. */
+#include "base/misuse.h"
 #include "export/export.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 enum { LARGEST_CARD = 1 << 20 };
 
 int cls_export_is_path(const char *path) {
+    if (!path) return 0;
     size_t n = strlen(path);
     struct stat st;
     if (n > 4 && !strcmp(path + n - 4, ".fmu")) return 1;
@@ -88,6 +90,9 @@ static cls_status show_archive(const char *path, char **text, cls_error *error) 
 #endif
 
 cls_status cls_export_show(const char *path, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, path);
     struct stat st;
     *text = NULL;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return show_directory(path, text, error);

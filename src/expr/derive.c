@@ -12,6 +12,7 @@
  * is the gradient. Costs one pass over the nodes that V reaches. */
 #include "expr/graph.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +189,7 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
+    NEED(NULL, g);
     size_t size = g->n;
     unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
     cls_node *map = clsi_calloc(size, sizeof *map);
@@ -267,6 +269,7 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
 }
 
 cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
+    if (!g) return CLS_NO_NODE;
     cls_node out = CLS_NO_NODE;
     if (a >= g->n || symbol >= g->n) return out;
     return clsi_forward(g, 1, &a, symbol, NULL, 1, &out) == CLS_OK ? out : CLS_NO_NODE;
@@ -326,6 +329,7 @@ static cls_status nothing(const cls_graph *g, size_t n, cls_node *out) {
 
 cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                         cls_node *out) {
+    NEED(NULL, g);
     if (a >= g->n) return nothing(g, n, out);
     return reverse(g, a, n, symbols, NULL, NULL, out);
 }
@@ -365,6 +369,7 @@ static cls_node *values_at(cls_graph *g, cls_node a, size_t n, const cls_node *s
 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
+    NEED(NULL, g);
     if (a >= g->n) return nothing(g, n, out);
     cls_node *at_u = values_at(g, a, n, symbols, u), *at_w = values_at(g, a, n, symbols, w);
     cls_status status = nothing(g, n, out);

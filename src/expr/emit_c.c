@@ -7,6 +7,7 @@
  * kernel or pow are read through volatile; those of plain arithmetic, which has only one correct
  * result, are literals. The promise holds on the same libm. Cost: linear in the program. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/kernels.h"
 #include "expr/program.h"
 #include <math.h>
@@ -374,6 +375,9 @@ static void append_body(clsi_text *out, const char *name, const piece *e) {
 
 cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out,
                               cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, p);
     *out = NULL;
     cls_status status = check_name(name, error);
     if (status != CLS_OK) return status;

@@ -6,6 +6,7 @@
  * of a formula depends on its writing. Collecting terms is cls_simplify's business. */
 #include "expr/graph.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/kernels.h"
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static uint64_t hash_node(const clsi_node *node) {
 _Static_assert(sizeof(clsi_node) == 24, "clsi_node is hashed as bytes");
 
 cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
     *out = NULL;
     cls_graph *g = clsi_calloc(1, sizeof *g);
     if (!g) return clsi_no_memory(error);
@@ -48,6 +51,7 @@ cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls
 }
 
 void cls_graph_free(cls_graph **graph) {
+    if (!graph) return;
     cls_graph *g = *graph;
     if (!g) return;
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
@@ -61,6 +65,7 @@ void cls_graph_free(cls_graph **graph) {
 }
 
 cls_status cls_graph_status(const cls_graph *g, cls_error *error) {
+    NEED(error, g);
     if (g->error.status != CLS_OK && error) *error = g->error;
     return g->error.status;
 }
@@ -127,16 +132,19 @@ static cls_node make(cls_graph *g, cls_op op, cls_node a, cls_node b) {
 /* ---- looking ---- */
 
 size_t cls_graph_size(const cls_graph *g) {
+    if (!g) return 0;
     return g->n;
 }
 
 /* Of what is no node: the constant nan. */
 cls_op cls_node_op(const cls_graph *g, cls_node a) {
+    if (!g) return CLS_OP_CONSTANT;
     if (a >= g->n) return CLS_OP_CONSTANT;
     return (cls_op)g->nodes[a].op;
 }
 
 size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
+    if (!g) return 0;
     switch (cls_node_op(g, a)) {
     case CLS_OP_CONSTANT:
     case CLS_OP_SYMBOL: return 0;
@@ -152,22 +160,28 @@ size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
 }
 
 cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
+    if (!g) return CLS_NO_NODE;
     return i < cls_node_arg_count(g, a) ? clsi_arg(g, a, i) : CLS_NO_NODE;
 }
 
 double cls_node_value(const cls_graph *g, cls_node a) {
+    if (!g) return NAN;
     return a < g->n ? g->nodes[a].value : NAN;
 }
 
 const char *cls_node_name(const cls_graph *g, cls_node a) {
+    if (!g) return NULL;
     return cls_node_op(g, a) == CLS_OP_SYMBOL ? g->names[g->nodes[a].arg[0]] : "";
 }
 
 cls_function cls_node_function(const cls_graph *g, cls_node a) {
+    if (!g) return CLS_FN_EXP;
     return a < g->n ? (cls_function)g->nodes[a].function : CLS_FN_EXP;
 }
 
 void cls_node_orders(const cls_graph *g, cls_node a, int *i, int *j) {
+    if (!g) return;
+    if (!i || !j) return;
     *i = a < g->n ? g->nodes[a].i : 0;
     *j = a < g->n ? g->nodes[a].j : 0;
 }
@@ -178,7 +192,7 @@ const char *cls_function_name(cls_function f) {
         CLS_FUNCTION_LIST(CLSI_FUNCTION_NAME)
 #undef CLSI_FUNCTION_NAME
             "power"};
-    return names[f];
+    return (size_t)f < sizeof names / sizeof *names ? names[f] : "";
 }
 
 static int is_constant(const cls_graph *g, cls_node a) {
@@ -190,6 +204,7 @@ static int is_op(const cls_graph *g, cls_node a, cls_op op) {
 }
 
 int cls_is_constant(const cls_graph *g, cls_node a, double value) {
+    if (!g) return 0;
     return a < g->n && is_constant(g, a) && g->nodes[a].value == value;
 }
 
@@ -223,6 +238,7 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
 }
 
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
+    if (!g) return 0;
     if (a >= g->n) return 0;
     unsigned char *reach = clsi_calloc(g->n, 1);
     if (!reach) { /* the safe answer for every caller: assume it does */
@@ -238,6 +254,7 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
+    if (!g) return 0;
     unsigned char *reach = clsi_calloc(g->n, 1);
     if (!reach) {
         (void)clsi_graph_no_memory(g);
@@ -257,6 +274,7 @@ size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_
 /* ---- building ---- */
 
 cls_node cls_constant(cls_graph *g, double value) {
+    if (!g) return CLS_NO_NODE;
     /* One zero: -0.0 would print as "-0" and make x + (-0) differ from x + 0 for no one's use. */
     clsi_node key = {.op = CLS_OP_CONSTANT,
                      .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
@@ -303,6 +321,8 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
 }
 
 cls_node cls_symbol(cls_graph *g, const char *name) {
+    if (!g) return CLS_NO_NODE;
+    if (!name) return CLS_NO_NODE;
     return symbol(g, name, 0);
 }
 
@@ -311,6 +331,7 @@ cls_node clsi_parameter_symbol(cls_graph *g, const char *name) {
 }
 
 cls_node cls_fresh_symbol(cls_graph *g, const char *stem) {
+    if (!g) return CLS_NO_NODE;
     char name[128];
     snprintf(name, sizeof name, "%.100s'%u", stem, ++g->fresh); /* ' cannot be typed by a user */
     return cls_symbol(g, name);
@@ -321,6 +342,7 @@ cls_node cls_fresh_symbol(cls_graph *g, const char *stem) {
 #define NONE2(a, b) (NONE(a) || NONE(b))
 
 cls_node cls_neg(cls_graph *g, cls_node a) {
+    if (!g) return CLS_NO_NODE;
     if (NONE(a)) return CLS_NO_NODE;
     const clsi_node *n = &g->nodes[a];
     if (n->op == CLS_OP_CONSTANT) return cls_constant(g, -n->value);
@@ -340,6 +362,7 @@ static int is_negative(const cls_graph *g, cls_node a) {
 }
 
 cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
         return cls_constant(g, g->nodes[a].value + g->nodes[b].value);
@@ -354,6 +377,7 @@ cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
 }
 
 cls_node cls_sub(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
         return cls_constant(g, g->nodes[a].value - g->nodes[b].value);
@@ -373,6 +397,7 @@ static int is_learned(const clsi_node *n) {
 }
 
 cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, b) || (!is_constant(g, a) && a > b)) { /* constants first: 2*x */
         cls_node t = a;
@@ -407,6 +432,7 @@ cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
 }
 
 cls_node cls_div(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a], y = g->nodes[b];
     if (x.op == CLS_OP_CONSTANT && y.op == CLS_OP_CONSTANT)
@@ -449,6 +475,7 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
 }
 
 cls_node cls_pow(cls_graph *g, cls_node a, cls_node b) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, b)) return pow_constant(g, a, g->nodes[b].value);
     if (cls_is_constant(g, a, 1)) return a;
@@ -471,6 +498,7 @@ static int is_odd(cls_function f) {
 }
 
 cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
+    if (!g) return CLS_NO_NODE;
     if (NONE(a)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a];
     if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_function_value(f, x.value));
@@ -534,6 +562,7 @@ static cls_node algebraic_quotient(cls_graph *g, cls_function f, cls_node a, cls
 
 cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cls_node b,
                       double exponent) {
+    if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (i < 1 || j < 1 || i + j > 200)
         return clsi_graph_fail(g, CLS_USAGE, "difference quotient of an impossible order");

@@ -8,6 +8,7 @@
  * so the dominator of a node is the lowest common ancestor of its users. Costs a few passes over
  * the graph; what is written by people is too small for it and stays as it was. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/graph.h"
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ static cls_status find_pieces(finder *f, size_t count, const cls_node *nodes,
 
 cls_status cls_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                         const cls_node *symbols, cls_node *out) {
+    NEED(NULL, g);
     clsi_shortcuts s = {.size = g->n};
     finder f = {.g = g, .n = n, .size = g->n};
     cls_status status = cls_graph_status(g, NULL);

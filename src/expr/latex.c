@@ -272,5 +272,6 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
 }
 
 char *cls_print_latex(const cls_graph *g, cls_node a) {
+    if (!g) return NULL;
     return clsi_writer_run(g, a, write_node);
 }

@@ -13,6 +13,7 @@
  * calls, signs and ^ are recursion, bounded by the graph's max_depth. Every error says where, shows
  * the line with a caret under the place, and says what to do. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/graph.h"
 #include "expr/vocabulary.h"
 #include <math.h>
@@ -538,6 +539,10 @@ static cls_node sum(parser *p) {
 
 cls_status cls_parse(cls_graph *g, const char *text, const cls_scope *scope, const char *file,
                      int line, int column, cls_node *out, cls_error *error) {
+    NEED(error, g);
+    NEED(error, text);
+    NEED(error, out);
+    *out = CLS_NO_NODE;
     const cls_graph_limits *limits = clsi_graph_limits(g);
     parser p = {.graph = g,
                 .scope = scope,

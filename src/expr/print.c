@@ -210,10 +210,12 @@ static void write_node(clsi_writer *w, const clsi_piece *piece) {
 }
 
 char *cls_print(const cls_graph *g, cls_node a) {
+    if (!g) return NULL;
     return clsi_writer_run(g, a, write_node);
 }
 
 void cls_text_free(char **text) {
+    if (!text) return;
     free(*text);
     *text = NULL;
 }

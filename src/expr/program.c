@@ -8,6 +8,7 @@
  * has without branches; the bits are those of the one-sample run. */
 #include "expr/program.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/graph.h"
 #include "expr/kernels.h"
 #include <math.h>
@@ -247,10 +248,14 @@ cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, 
 cls_status cls_program_create(const cls_graph *g, size_t n_inputs, const cls_node *inputs,
                               size_t n_outputs, const cls_node *outputs, cls_program **out,
                               cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, g);
     return clsi_program_create_split(g, n_inputs, n_inputs, inputs, n_outputs, outputs, out, error);
 }
 
 void cls_program_free(cls_program **program) {
+    if (!program) return;
     cls_program *p = *program;
     if (!p) return;
     free(p->constants);
@@ -265,14 +270,17 @@ void cls_program_free(cls_program **program) {
 }
 
 size_t cls_program_input_count(const cls_program *p) {
+    if (!p) return 0;
     return p->n_inputs;
 }
 
 size_t cls_program_output_count(const cls_program *p) {
+    if (!p) return 0;
     return p->n_outputs;
 }
 
 size_t cls_program_length(const cls_program *p) {
+    if (!p) return 0;
     return p->n_instructions;
 }
 
@@ -283,6 +291,7 @@ static size_t plain_size(const cls_program *p) {
 }
 
 size_t cls_program_work_size(const cls_program *p) {
+    if (!p) return 0;
     if (!p->plan) return plain_size(p) + (p->n_takes ? p->n_state + CLSI_PLAN_LANES : 0);
     size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
     return p->plan->n_registers + CLSI_PLAN_LANES + own;
@@ -298,6 +307,7 @@ static double *registers(const cls_program *p, double *work) {
 }
 
 void cls_program_prepare(const cls_program *p, double *work) {
+    if (!p) return;
     const double *constants = p->plan ? p->plan->constants : p->constants;
     size_t n = p->plan ? p->plan->n_constants : p->n_constants;
     work = registers(p, work);
@@ -436,6 +446,7 @@ size_t clsi_program_rest_length(const cls_program *p) {
 }
 
 void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
+    if (!p) return;
     work = registers(p, work);
     read_inputs(p, 0, p->n_inputs, work, in);
     if (p->n_early_calls) {
@@ -490,6 +501,7 @@ static cls_node nonfinite_in(const cls_program *p, const double *work) {
 
 /* A plan leaves no intermediate results to look at: they are computed again. */
 cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
+    if (!p) return CLS_NO_NODE;
     if (!p->plan) return nonfinite_in(p, work);
     double *plain = clsi_calloc(plain_size(p), sizeof *plain);
     if (!plain) return CLS_NO_NODE;
@@ -560,6 +572,7 @@ void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, si
 
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
+    NEED(NULL, p);
     double *work = clsi_malloc(clsi_many_size(p, n) * sizeof *work);
     if (!work) return CLS_MEMORY;
     clsi_many_prepare(p, n, work);

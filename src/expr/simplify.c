@@ -279,6 +279,7 @@ static void simplify_all(simplifier *self, cls_node a, const unsigned char *reac
 }
 
 cls_node cls_simplify(cls_graph *g, cls_node a) {
+    if (!g) return CLS_NO_NODE;
     if (a >= g->n) return CLS_NO_NODE;
     simplifier self = {.g = g};
     unsigned char *reach = clsi_calloc(g->n, 1);

@@ -4,6 +4,7 @@
  * dictionary terms times coefficient symbols; so known parts, brackets and lets mix freely with
  * unknown ones, and what is linear in the coefficients is found by differentiation. The model is an
  * ordinary one (terms(...) fields), so that simulate, audit, export and show know nothing of qp. */
+#include "base/misuse.h"
 #include "identify/identify.h"
 #include "model/json.h"
 #include "model/safetensors.h"
@@ -34,6 +35,7 @@ cls_identify_options cls_identify_defaults(void) {
 
 #define AT(field) offsetof(cls_identify_options, field)
 const cls_option *cls_identify_option_table(size_t *n) {
+    if (!n) return NULL;
     static const cls_option table[] = {
         {"dictionary", CLS_OPTION_WORD, AT(dictionary), 0, 0, 0, NULL, "LIST", 0, 0,
          "qp: what parts are made of, \"E: polynomial(2), lambda_a; M: polynomial(1; s_a)\""},
@@ -477,6 +479,9 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
                         const cls_table *const *tables, const char *const *names,
                         const cls_identify_options *options, cls_identified **out,
                         cls_identify_info *info, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     *out = NULL;
     *info = (cls_identify_info){0};
     cls_identify_options o = cls_identify_defaults();
@@ -508,6 +513,7 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
 }
 
 void cls_identified_free(cls_identified **pointer) {
+    if (!pointer) return;
     cls_identified *id = *pointer;
     if (!id) return;
     cls_model_free(&id->model);
@@ -521,25 +527,31 @@ void cls_identified_free(cls_identified **pointer) {
 }
 
 cls_model *cls_identified_take_model(cls_identified *id) {
+    if (!id) return NULL;
     cls_model *m = id->model;
     id->model = NULL;
     return m;
 }
 
 const char *cls_identified_words(const cls_identified *id) {
+    if (!id) return NULL;
     return id->words;
 }
 
 const char *cls_identified_formulas(const cls_identified *id) {
+    if (!id) return NULL;
     return id->formulas;
 }
 
 size_t cls_identified_terms(const cls_identified *id) {
+    if (!id) return 0;
     return id->n_terms;
 }
 
 const char *cls_identified_term(const cls_identified *id, size_t i, const char **part,
                                 double *coefficient) {
+    if (!id) return NULL;
+    if (i >= cls_identified_terms(id)) return NULL;
     if (i >= id->n_terms) return NULL;
     if (part) *part = id->part[i];
     if (coefficient) *coefficient = id->coefficient[i];
@@ -548,6 +560,7 @@ const char *cls_identified_term(const cls_identified *id, size_t i, const char *
 
 cls_status cls_identified_at(const cls_identified *id, const double *state, double *rates,
                              double *gradient, double *friction, cls_error *error) {
+    NEED(error, id);
     size_t nz = id->nz, m = id->m;
     double *out = id->work + cls_program_work_size(id->view);
     cls_program_run(id->view, id->work, state, out);

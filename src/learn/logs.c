@@ -223,7 +223,7 @@ cls_status clsi_lesson_choose(clsi_lesson *w) {
         clsi_lesson_note(w, "inputs that are positive were taken as logarithms");
     if (status == CLS_OK && chosen.exponential)
         clsi_lesson_note(w, "what exchanges heat was learned through its logarithm");
-    if (status == CLS_OK && w->gain < 1)
+    if (status == CLS_OK && w->gain > 0 && w->gain < 1)
         clsi_lesson_note(w, "the usual error in validation is %.2g of that without logarithms",
                          w->gain);
     return status;

@@ -107,12 +107,12 @@ static cls_status open_system(measured *w, cls_node *theta) {
     return status;
 }
 
-/* Steps of order two where the data are dense; of order four, longer ones, where they are not. */
-static const char *choose_steps(const measured *w, double *most) {
-    double Tc = w->data->time_scale;
-    const char *usual = cls_scheme_default(w->open), *name = w->o->scheme ? w->o->scheme : usual;
+const char *clsi_measured_steps(const cls_system *open, const clsi_recording *data,
+                                const char *asked, double *most) {
+    double Tc = data->time_scale;
+    const char *usual = cls_scheme_default(open), *name = asked ? asked : usual;
     *most = Tc / 100;
-    if (strcmp(name, "discrete-gradient") == 0 && !w->o->scheme && w->data->interval > Tc / 100)
+    if (strcmp(name, "discrete-gradient") == 0 && !asked && data->interval > Tc / 100)
         name = "discrete-gradient-4";
     if (strcmp(name, "discrete-gradient-4") == 0) *most = Tc / 16;
     return name;
@@ -138,7 +138,7 @@ static cls_status prepare(measured *w) {
     cls_status status = theta && channel ? open_system(w, theta) : clsi_no_memory(w->error);
     if (status == CLS_OK) {
         double most;
-        const char *scheme = choose_steps(w, &most);
+        const char *scheme = clsi_measured_steps(w->open, w->data, w->o->scheme, &most);
         for (size_t c = 0; c < w->data->ny; c++) channel[c] = w->data->channel[c].name;
         status = clsi_observer_create(w->open, scheme, w->P, theta, w->data->ny, channel, &observer,
                                       w->error);
@@ -171,28 +171,7 @@ static char *explain_choice(const measured *w) {
 }
 
 static cls_status begin_report(measured *w) {
-    cls_learn_report *r = w->report = clsi_calloc(1, sizeof *r);
-    if (!r) return clsi_no_memory(w->error);
-    r->parameters = clsi_calloc(w->P, sizeof *r->parameters);
-    r->channels = clsi_calloc(w->data->ny, sizeof *r->channels);
-    if (!r->parameters || !r->channels) return clsi_no_memory(w->error);
-    r->time_scale = w->data->time_scale;
-    r->n_horizons = w->o->n_horizons ? w->o->n_horizons : 2;
-    r->horizon[0] = w->o->n_horizons ? w->o->horizon[0] : r->time_scale / 4;
-    r->horizon[1] = w->o->n_horizons ? w->o->horizon[1] : r->time_scale;
-    for (size_t h = 2; h < r->n_horizons; h++) r->horizon[h] = w->o->horizon[h];
-    for (size_t c = 0; c < w->data->ny; c++, r->n_channels++) {
-        const clsi_channel *from = &w->data->channel[c];
-        cls_learned_channel *to = &r->channels[c];
-        *to = (cls_learned_channel){.noise = from->noise, .fitted = NAN, .run = NAN};
-        to->name = clsi_strdup(from->name);
-        to->unit = from->unit ? clsi_strdup(from->unit) : NULL;
-        for (size_t h = 0; h < CLS_MAX_HORIZONS; h++)
-            to->ahead[h] = to->ahead_persistence[h] = to->ahead_arx[h] = NAN;
-        if (!to->name) return clsi_no_memory(w->error);
-    }
-    r->choice = explain_choice(w);
-    return r->choice ? CLS_OK : clsi_no_memory(w->error);
+    return clsi_report_create(w->data, w->o, w->P, explain_choice(w), &w->report, w->error);
 }
 
 static cls_status report_parameters(measured *w, int unseen) {
@@ -208,12 +187,12 @@ static cls_status report_parameters(measured *w, int unseen) {
                                                    .at_bound = v <= w->low[i] || v >= w->high[i]};
         if (!r->parameters[i].name) return clsi_no_memory(w->error);
     }
-    if (unseen > 0) {
-        clsi_text_printf(&w->recipe.notes, "not identifiable from these columns:");
-        for (size_t i = 0; i < w->P; i++)
-            if (isinf(w->doubt[i])) clsi_text_printf(&w->recipe.notes, " %s", w->name[i]);
-        clsi_text_append(&w->recipe.notes, "\n");
-    }
+    int hidden = 0;
+    for (size_t e = 0; e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
+    cls_status status = unseen > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, unseen,
+                                                           &w->recipe.notes, w->error)
+                                             : CLS_OK;
+    if (status != CLS_OK) return status;
     if (w->data->repeated)
         clsi_text_printf(&w->recipe.notes,
                          "%zu rows with a time that stood there already were "
@@ -222,22 +201,6 @@ static cls_status report_parameters(measured *w, int unseen) {
     r->window = w->recipe.window;
     r->notes = w->recipe.notes.length ? clsi_text_take(&w->recipe.notes) : clsi_strdup("");
     return r->notes ? CLS_OK : clsi_no_memory(w->error);
-}
-
-void cls_learn_report_free(cls_learn_report **report) {
-    cls_learn_report *r = *report;
-    if (!r) return;
-    for (size_t i = 0; i < r->n_parameters; i++) free(r->parameters[i].name);
-    for (size_t i = 0; i < r->n_channels; i++) {
-        free(r->channels[i].name);
-        free(r->channels[i].unit);
-    }
-    free(r->parameters);
-    free(r->channels);
-    free(r->choice);
-    free(r->notes);
-    free(r);
-    *report = NULL;
 }
 
 /* ---- the model ---- */

@@ -11,6 +11,7 @@
  * run time (range.c). A component learned as a function of anything but its ports stays where it
  * is. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
@@ -197,6 +198,8 @@ static cls_status extract_part(const cls_model *m, const clsi_learned *l, const 
 
 cls_status cls_model_extract(const cls_model *m, const char *component, const char *path,
                              cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     const clsi_learned *term = m->system->ode ? find_learned(m, component) : NULL;
     if (term) return extract_part(m, term, path, error);
     clsi_component *c = NULL;
@@ -438,6 +441,9 @@ static cls_status compose(const cls_system *s, const cls_assignments *set, kit *
 
 cls_status cls_model_compose(const char *name_or_path, const cls_assignments *set,
                              cls_system **system, cls_model **model, cls_error *error) {
+    NEED(error, system);
+    *system = NULL;
+    NEED(error, name_or_path);
     kit k = {0};
     clsi_loader loader = {declaration, &k};
     *system = NULL;

@@ -7,6 +7,7 @@
  * name; a formula in it that does not parse is told as one of a system file would be.
  * docs/model-format.md has every field. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/json.h"
 #include "model/model.h"
 #include "model/safetensors.h"
@@ -62,6 +63,8 @@ static char *describe_set(const cls_model *m) {
 }
 
 cls_status cls_model_write(const cls_model *m, const char *path, cls_error *error) {
+    NEED(error, m);
+    NEED(error, path);
     clsi_container c = {0};
     char *set = describe_set(m), *unknown = clsi_learned_describe(m->n_learned, m->learned);
     const char *const notes[][2] = {{"format", FORMAT},   {"system_name", m->name},
@@ -240,6 +243,9 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
 }
 
 cls_status cls_model_read(const char *path, cls_model **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, path);
     *out = NULL;
     clsi_container c = {0};
     cls_status status = clsi_container_read(path, &c, error);
@@ -268,8 +274,13 @@ static void tell_terms(const cls_model *m, const clsi_learned *l, clsi_text *t) 
     at += sizeof begin - 1;
     for (size_t i = 0; i < l->field->n_parameters; i++) {
         size_t length = strcspn(at, ";"), last = at[length] == '\0', blanks = strspn(at, " ");
-        clsi_text_printf(t, "    %-12.6g times %.*s\n", l->scale * m->theta[l->offset + i],
-                         (int)(length - blanks - last), at + blanks);
+        double u = l->scale * m->theta[l->offset + i];
+        /* a constant that is positive by form is what the form makes of it; sums are not that simple */
+        int alone = l->field->n_parameters == 1 && at[blanks] == '1' && length - blanks - last == 1;
+        int bent = l->floor > 0 && l->form != CLSI_MATRIX;
+        if (bent && alone) u = (u + sqrt(u * u + l->floor * l->floor)) / 2;
+        clsi_text_printf(t, "    %-12.6g times %.*s%s\n", u, (int)(length - blanks - last),
+                         at + blanks, bent && !alone ? ", before the form keeps it positive" : "");
         at += length + !last;
     }
 }
@@ -290,6 +301,9 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
 }
 
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, m);
     clsi_text t = {0};
     int no_memory = 0;
     json_t *provenance = clsi_json_read(m->provenance, &no_memory), *value;

@@ -447,6 +447,7 @@ void clsi_learned_clear(clsi_learned *l) {
 }
 
 void cls_model_free(cls_model **model) {
+    if (!model) return;
     cls_model *m = *model;
     if (!m) return;
     cls_system_free(&m->system);
@@ -467,18 +468,22 @@ void cls_model_free(cls_model **model) {
 }
 
 int cls_model_is_path(const char *path) {
+    if (!path) return 0;
     size_t n = strlen(path);
     return n > 12 && strcmp(path + n - 12, ".safetensors") == 0;
 }
 
 const cls_system *cls_model_system(const cls_model *m) {
+    if (!m) return NULL;
     return m->system;
 }
 
 size_t cls_model_parameter_count(const cls_model *m) {
+    if (!m) return 0;
     return m->n_theta;
 }
 
 const double *cls_model_parameters(const cls_model *m) {
+    if (!m) return NULL;
     return m->theta;
 }

@@ -3,6 +3,7 @@
  * laws hold everywhere, but the motion is no longer one that data speak for. One program gives all
  * inputs at a state; a state costs one run of it. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/model.h"
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,9 @@ static cls_status make_inputs(const cls_model *m, cls_range *r, cls_node *x, cls
 }
 
 cls_status cls_range_create(const cls_model *m, cls_range **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, m);
     size_t most = 0;
     *out = NULL;
     for (size_t i = 0; i < m->n_learned; i++) most += m->learned[i].d;
@@ -81,6 +85,7 @@ cls_status cls_range_create(const cls_model *m, cls_range **out, cls_error *erro
 }
 
 void cls_range_free(cls_range **range) {
+    if (!range) return;
     cls_range *r = *range;
     if (!r) return;
     cls_program_free(&r->program);
@@ -104,6 +109,7 @@ size_t clsi_range_find(const cls_range *r, const clsi_learned *l, size_t k) {
 }
 
 int cls_range_check(cls_range *r, const double *state, cls_outside *out) {
+    if (!r) return 0;
     cls_program_run(r->program, r->work, state, r->value);
     double worst = 0;
     size_t at = SIZE_MAX;

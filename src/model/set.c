@@ -5,6 +5,7 @@
  * reader of the text notes which parameters the formula of a learned part, or what the part is a
  * function of, was written with (clsi_mark_learned); those are refused. Inputs take formulas of t. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "model/model.h"
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static cls_status make_room(cls_model *m, size_t more, cls_error *error) {
 }
 
 cls_status cls_model_set(cls_model *m, const cls_assignments *set, cls_error *error) {
+    NEED(error, m);
     if (!set || !set->n) return CLS_OK;
     for (size_t i = 0; i < set->n; i++) {
         size_t k = clsi_parameter_find(m->system, set->names[i]);

@@ -1,6 +1,7 @@
 /* Starts of motions: by names, or from a row of a table, where the native state is taken bit for
  * bit when the table has it. See the public header for what a model does differently. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include <clausius/simulate.h>
 #include <clausius/start.h>
 #include <math.h>
@@ -246,6 +247,9 @@ static cls_status find_default(cls_starter *p, cls_error *error) {
 
 cls_status cls_starter_create(const cls_system *system, const cls_model *model, cls_starter **out,
                               cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    if (!model) NEED(error, system);
     cls_starter *p = *out = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->system = model ? cls_model_system(model) : system;
@@ -256,6 +260,7 @@ cls_status cls_starter_create(const cls_system *system, const cls_model *model, 
 }
 
 void cls_starter_free(cls_starter **starter) {
+    if (!starter) return;
     if (*starter) free((*starter)->state);
     free(*starter);
     *starter = NULL;
@@ -263,6 +268,8 @@ void cls_starter_free(cls_starter **starter) {
 
 cls_status cls_starter_state(const cls_starter *p, const cls_assignments *given, double *state,
                              cls_error *error) {
+    NEED(error, p);
+    NEED(error, state);
     static const cls_assignments nothing;
     const cls_system *s = p->system;
     if (!p->model) return cls_system_start(s, given, state, error);
@@ -289,6 +296,8 @@ cls_status cls_starter_state(const cls_starter *p, const cls_assignments *given,
 
 cls_status cls_starter_row(const cls_starter *p, const cls_table *t, size_t row, const char *name,
                            double *time, double *state, cls_error *error) {
+    NEED(error, p);
+    NEED(error, t);
     cls_status status = check_table(t, name, error);
     if (status) return status;
     if (row >= cls_table_rows(t)) row = cls_table_rows(t) - 1;

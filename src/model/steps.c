@@ -8,6 +8,7 @@
  * A trajectory keeps all its steps (z0, t, h, u: a few numbers each) and goes back through them
  * once. Gradients in theta are added up in a fixed order, group by group. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/program.h"
 #include "model/model.h"
 #include "simulate/sensitive.h"
@@ -26,6 +27,9 @@ struct cls_steps {
 
 cls_status cls_steps_create(const cls_system *system, const cls_model *model, const char *scheme,
                             cls_steps **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     cls_steps *s = *out = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
     s->model = model;
@@ -48,6 +52,7 @@ cls_status cls_steps_create(const cls_system *system, const cls_model *model, co
 }
 
 void cls_steps_free(cls_steps **steps) {
+    if (!steps) return;
     cls_steps *s = *steps;
     if (!s) return;
     clsi_sensitive_free(&s->step);
@@ -57,10 +62,12 @@ void cls_steps_free(cls_steps **steps) {
 }
 
 size_t cls_steps_count(const cls_steps *steps) {
+    if (!steps) return 0;
     return steps->nz;
 }
 
 size_t cls_steps_parameters(const cls_steps *steps) {
+    if (!steps) return 0;
     return steps->n_theta;
 }
 
@@ -239,6 +246,7 @@ static cls_status do_request(request *q, int threads, cls_error *error) {
 
 cls_status cls_steps_make(const cls_steps *steps, const double *theta, size_t n, double t, double h,
                           const double *states, int threads, double *next, cls_error *error) {
+    NEED(error, steps);
     request q = {
         .s = steps, .theta = theta, .states = states, .n = n, .times = {t, t + h}, .next = next};
     return do_request(&q, threads, error);
@@ -253,6 +261,7 @@ static void add_up(size_t groups, size_t n, const double *parts, double *sum) {
 cls_status cls_steps_back(const cls_steps *steps, const double *theta, size_t n, double t, double h,
                           const double *states, const double *seeds, int threads,
                           double *states_bar, double *theta_bar, cls_error *error) {
+    NEED(error, steps);
     size_t groups = (n + CLSI_LANES - 1) / CLSI_LANES;
     request q = {.s = steps,
                  .theta = theta,
@@ -364,6 +373,9 @@ static cls_status shoot_all(contest *c, size_t groups, int threads, cls_error *e
 cls_status cls_steps_shoot(const cls_steps *steps, const double *theta, const cls_shots *shots,
                            const double *starts, int threads, double *loss, double *theta_bar,
                            double *starts_bar, cls_error *error) {
+    NEED(error, steps);
+    NEED(error, shots);
+    NEED(error, starts);
     size_t groups = (shots->n + CLSI_LANES - 1) / CLSI_LANES, P = steps->n_theta, measured = 0;
     for (size_t i = 0; i < shots->n; i++)
         if (shots->begin[i + 1] <= shots->begin[i])

@@ -1,4 +1,5 @@
 /* The page, section by section; docs/guide/13-report.md shows it. */
+#include "base/misuse.h"
 #include "model/json.h"
 #include "model/model.h"
 #include "page/page.h"
@@ -429,6 +430,8 @@ static cls_status finish(page *p, cls_status status, char **out, cls_error *erro
 cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t n_data,
                            const cls_table *const *data, const char *const *names,
                            const cls_report_options *options, char **html, cls_error *error) {
+    NEED(error, html);
+    *html = NULL;
     cls_report_options defaults = cls_report_defaults();
     page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
     *html = NULL;
@@ -489,6 +492,8 @@ static void subject_json(page *p, const clsi_subject *s) {
 cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t n_data,
                            const cls_table *const *data, const char *const *names,
                            const cls_report_options *options, char **json, cls_error *error) {
+    NEED(error, json);
+    *json = NULL;
     cls_report_options defaults = cls_report_defaults();
     page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
     *json = NULL;
@@ -507,6 +512,7 @@ cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t 
 cls_status cls_report_write(size_t n, const cls_report_subject *subjects, size_t n_data,
                             const cls_table *const *data, const char *const *names,
                             const cls_report_options *options, const char *path, cls_error *error) {
+    NEED(error, path);
     char *html;
     clsi_file f;
     cls_status status = cls_report_html(n, subjects, n_data, data, names, options, &html, error);

@@ -6,6 +6,7 @@
  * order follows the mean place of the neighbours (a few sweeps). Deterministic; a walk over the
  * graph from each component, which is at most a few hundred. No crossing is promised to be absent.
  */
+#include "base/misuse.h"
 #include "report/plot.h"
 #include "system/ports.h"
 #include <ctype.h>
@@ -289,6 +290,8 @@ static cls_status draw(void *owner, cairo_t *cr, cls_error *error) {
 }
 
 cls_status cls_bond_graph(const cls_system *s, const char *path, cls_error *error) {
+    NEED(error, path);
+    NEED(error, s);
     if (!clsi_system_has_ports(s))
         return clsi_fail(error, CLS_USAGE,
                          "%s is not made of components, so it has no bond graph (storage, "

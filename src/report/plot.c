@@ -5,6 +5,7 @@
  * counters). The natural size follows from the number of panels, PNG with two pixels per unit; a
  * given width or height scales the page with its texts. SVG texts are outlines: no font is needed
  * to show them. Cost: a few passes over the rows; memory for the picture. */
+#include "base/misuse.h"
 #include "report/plot.h"
 #include <cairo-svg.h>
 #include <errno.h>
@@ -182,6 +183,7 @@ static cls_status plot_labelled(size_t n, const cls_table *const *tables, const 
 
 cls_status cls_plot(size_t n, const cls_table *const *tables, const char *const *labels,
                     const cls_plot_options *options, const char *path, cls_error *error) {
+    NEED(error, path);
     cls_plot_options o = cls_plot_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     struct label {

@@ -1,6 +1,7 @@
 /* The table of schemes: adding one is adding a file and a line here. */
 #include "scheme/scheme.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include <string.h>
 
 #define CLSI_SCHEME_LIST(X)                                                                        \
@@ -46,11 +47,13 @@ const clsi_scheme *clsi_scheme_find(const char *name) {
 }
 
 const cls_scheme_info *cls_scheme_find(const char *name) {
+    if (!name) return NULL;
     const clsi_scheme *scheme = clsi_scheme_find(name);
     return scheme ? &scheme->info : NULL;
 }
 
 int cls_scheme_is_adaptive(const char *name) {
+    if (!name) return 0;
     const clsi_scheme *scheme = clsi_scheme_find(name);
     return scheme && (scheme->estimate || !scheme->build); /* bdf has nothing to build */
 }
@@ -75,6 +78,7 @@ cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_
 }
 
 cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *error) {
+    NEED(error, name);
     const clsi_scheme *scheme = clsi_scheme_find(name);
     if (scheme) return clsi_scheme_fits(scheme, s, error);
     const char *names[sizeof schemes / sizeof *schemes];
@@ -86,6 +90,7 @@ cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *
 }
 
 const char *cls_scheme_default(const cls_system *s) {
+    if (!s) return NULL;
     if (s->ode) return clsi_scheme_implicit_midpoint.info.name;
     return clsi_scheme_discrete_gradient.info.name;
 }

@@ -6,6 +6,7 @@
  * Jacobian by differences, from v = (q1 - q0)/h. Costs about 3 (n + 1) steps. Where friction makes
  * heat, that of the state is taken as the initial one. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "simulate/simulator.h"
 #include "system/dense.h"
 #include "system/system.h"
@@ -99,6 +100,9 @@ static cls_status solve(aim *a) {
 
 cls_status cls_simulator_aim(cls_simulator *sim, double time, const double *target, double *state,
                              cls_error *error) {
+    NEED(error, sim);
+    NEED(error, target);
+    NEED(error, state);
     const cls_system *s = sim->stepper->s;
     size_t n = cls_system_coordinate_count(s), states = cls_system_state_count(s);
     aim a = {.sim = sim, .s = s, .n = n, .time = time, .state = state, .target = target};

@@ -3,6 +3,7 @@
  * f = M^-1 F and f_z = -M^-1 D_z of flow.h, in blocks of sixteen; energy and entropy by one program
  * over columns. A state never looks at its neighbours, so that no number depends on the blocks. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "simulate/flow.h"
 #include "system/dense.h"
 #include "system/system.h"
@@ -34,6 +35,9 @@ static cls_status compile_laws(cls_flow *f, cls_error *error) {
 }
 
 cls_status cls_flow_create(const cls_system *system, cls_flow **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     cls_flow *f = *out = clsi_calloc(1, sizeof *f);
     if (!f) return clsi_no_memory(error);
     f->system = system;
@@ -45,6 +49,7 @@ cls_status cls_flow_create(const cls_system *system, cls_flow **out, cls_error *
 }
 
 void cls_flow_free(cls_flow **flow) {
+    if (!flow) return;
     cls_flow *f = *flow;
     if (!f) return;
     clsi_flow_free(&f->flow);
@@ -54,6 +59,7 @@ void cls_flow_free(cls_flow **flow) {
 }
 
 size_t cls_flow_count(const cls_flow *flow) {
+    if (!flow) return 0;
     return flow->nz;
 }
 
@@ -131,6 +137,7 @@ static int thread_count(int threads, size_t n) {
 cls_status cls_flow_rates(const cls_flow *flow, size_t n, size_t stride, const double *states,
                           const double *t, int threads, double *rates, double *jacobian,
                           cls_error *error) {
+    NEED(error, flow);
     question q = {flow, n, stride, states, t, rates, jacobian};
     cls_status status = CLS_OK;
     if (jacobian && flow->nz > 64)
@@ -170,6 +177,7 @@ static cls_status laws_block(const cls_flow *f, size_t n, size_t stride, const d
 cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride, const double *states,
                          const double *t, int threads, double *energy, double *entropy,
                          cls_error *error) {
+    NEED(error, flow);
     cls_status status = CLS_OK;
     if (!flow->laws)
         return clsi_fail(error, CLS_USAGE,
@@ -198,15 +206,20 @@ cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride, const do
 }
 
 size_t cls_flow_work_size(const cls_flow *flow) {
+    if (!flow) return 0;
     return flow->laws ? cls_program_work_size(flow->laws) + flow->nz + 1 : 1;
 }
 
 void cls_flow_prepare(const cls_flow *flow, double *work) {
+    if (!flow) return;
+    if (!work) return;
     if (flow->laws) cls_program_prepare(flow->laws, work + flow->nz + 1);
 }
 
 void cls_flow_laws_one(const cls_flow *flow, double *work, double t, const double *state,
                        double laws[2]) {
+    if (!flow) return;
+    if (!work || !state || !laws) return;
     laws[0] = laws[1] = NAN;
     if (!flow->laws) return;
     work[0] = t;

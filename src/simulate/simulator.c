@@ -3,6 +3,7 @@
  * Nothing here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
 #include "base/base.h"
+#include "base/misuse.h"
 #include "expr/program.h"
 #include "simulate/host.h"
 #include "system/dense.h"
@@ -26,6 +27,7 @@ cls_simulate_options cls_simulate_defaults(void) {
 
 #define AT(field) offsetof(cls_simulate_options, field)
 const cls_option *cls_simulate_option_table(size_t *n) {
+    if (!n) return NULL;
     static const cls_option table[] = {
         {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, "NAME", 0, 0,
          "the scheme (see `clausius schemes`); else the system's default"},
@@ -180,6 +182,9 @@ static cls_status check_options(const cls_simulate_options *o, cls_error *error)
 
 cls_status cls_simulator_create(const cls_system *system, const cls_simulate_options *options,
                                 cls_simulator **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
     *out = NULL;
     cls_simulate_options o = cls_simulate_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
@@ -205,6 +210,7 @@ cls_status cls_simulator_create(const cls_system *system, const cls_simulate_opt
 }
 
 void cls_simulator_free(cls_simulator **simulator) {
+    if (!simulator) return;
     cls_simulator *sim = *simulator;
     if (!sim) return;
     if (sim->owns_stepper) clsi_stepper_free(&sim->stepper);
@@ -314,6 +320,8 @@ static cls_status check_start(const cls_system *s, const double *state, cls_erro
 
 cls_status cls_simulator_start(cls_simulator *sim, double time, const double *state,
                                cls_error *error) {
+    NEED(error, sim);
+    NEED(error, state);
     const clsi_stepper *sp = sim->stepper;
     cls_status status = check_start(sp->s, state, error);
     if (status == CLS_OK && !sim->signal) status = clsi_inputs_known(sp->s, error);
@@ -393,7 +401,8 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
     if (adaptive)
         clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
                          sim->adaptive.h);
-    else if (trouble != CLSI_RUNAWAY)
+    else if (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST && trouble != CLSI_FALLING &&
+             trouble != CLSI_COLD)
         clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->h,
                          sim->stepper->options.max_halvings);
     clsi_text_printf(&text, ": take a %s, or look at the system's formulas there",
@@ -414,6 +423,7 @@ static cls_status reference_step(cls_simulator *sim, cls_error *error) {
 }
 
 cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
+    NEED(error, sim);
     if (sim->paper_pending && n) make_paper_start(sim);
     for (uint64_t k = 0; k < n; k++) {
         const clsi_stepper *sp = sim->stepper;
@@ -442,6 +452,7 @@ static void change_step(cls_simulator *sim, double h) {
 }
 
 cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
+    NEED(error, sim);
     double left = time - cls_simulator_time(sim), h = sim->stepper->options.h;
     if (!isfinite(time) || left < 0)
         return clsi_fail(error, CLS_USAGE, "time %.17g is before the present time %.17g", time,
@@ -462,6 +473,7 @@ cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
 
 cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
                                 const double *values, cls_hold hold, cls_error *error) {
+    NEED(error, sim);
     clsi_signal *signal;
     cls_status status =
         clsi_signal_create(sim->stepper->nu, n, times, values, hold, &signal, error);
@@ -472,14 +484,18 @@ cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *time
 }
 
 double cls_simulator_time(const cls_simulator *sim) {
+    if (!sim) return NAN;
     return sim->t0 + (double)(sim->steps - sim->first) * sim->h;
 }
 
 const double *cls_simulator_state(const cls_simulator *sim) {
+    if (!sim) return NULL;
     return sim->state;
 }
 
 cls_status cls_simulator_row(cls_simulator *sim, double *row, cls_error *error) {
+    NEED(error, sim);
+    NEED(error, row);
     const clsi_stepper *sp = sim->stepper;
     (void)error;
     double *in = sim->row_in;
@@ -491,6 +507,7 @@ cls_status cls_simulator_row(cls_simulator *sim, double *row, cls_error *error) 
 }
 
 cls_simulate_info cls_simulator_info(const cls_simulator *sim) {
+    if (!sim) return (cls_simulate_info){0};
     cls_simulate_info info = sim->info;
     double scale = fabs(info.energy_initial);
     info.steps = sim->steps;

@@ -19,10 +19,14 @@
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#define WIDE   1
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define WIDE 1
 #else
 #define WIDE 0
+#endif
+/* The loader's choice, where there is one (not with ThreadSanitizer, nor in clang before 15). */
+#if WIDE && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
 #define CLONES
 #endif
 

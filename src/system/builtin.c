@@ -1,6 +1,7 @@
 /* The built-in systems: .clausius files that CMake carries into the library as text. A user can
  * print, copy and change each of them; there is nothing here that a file cannot say. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "system/system.h"
 #include <stdlib.h>
 #include <string.h>
@@ -108,5 +109,8 @@ cls_status clsi_system_load_using(const char *name_or_path, const cls_assignment
 
 cls_status cls_system_load(const char *name_or_path, const cls_assignments *set, cls_system **out,
                            cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, name_or_path);
     return clsi_system_load_using(name_or_path, set, NULL, out, error);
 }

@@ -6,6 +6,7 @@
  * above the parameters it uses, and printed products begin with their parameters (nodes are sorted
  * by age). Cost: a few walks over the text and over each formula. The whole system is checked here;
  * what comes out can be simulated. */
+#include "base/misuse.h"
 #include "system/language.h"
 #include <math.h>
 #include <stdlib.h>
@@ -371,6 +372,9 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
 
 cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
                             cls_system **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, text);
     return parse(text, file, set, 0, NULL, 0, NULL, out, error);
 }
 

@@ -6,6 +6,7 @@
  * program computes all of them; it is made once, when the system is read. A row allocates nothing
  * unless the system is very large. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
@@ -105,11 +106,17 @@ static cls_status check_row(const cls_system *s, const double *row, cls_error *e
 
 cls_status cls_system_row(const cls_system *s, double time, const double *state, double *row,
                           cls_error *error) {
+    NEED(error, s);
+    NEED(error, state);
+    NEED(error, row);
     return cls_system_row_driven(s, time, state, NULL, row, error);
 }
 
 cls_status cls_system_row_driven(const cls_system *s, double time, const double *state,
                                  const double *inputs, double *row, cls_error *error) {
+    NEED(error, s);
+    NEED(error, state);
+    NEED(error, row);
     double small_work[STACK_WORK], small_in[STACK_INPUTS], *work = small_work, *in = small_in;
     size_t size = cls_program_work_size(s->row_program), n_state = cls_system_state_count(s);
     size_t n_inputs = 1 + n_state + s->nu;

@@ -6,6 +6,7 @@
  *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j
  * kappa_ij (T_j - T_i). */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
@@ -430,6 +431,9 @@ static void put_parts(page *p) {
 }
 
 cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, s);
     page p = {s, {0}, 0};
     cls_status status = CLS_OK;
     *text = NULL;

@@ -6,6 +6,7 @@
  * compared and unknown in their logarithm: entropies of gases are linear in it. Cost: some
  * microseconds, once per start. A solution is not promised to be the only one. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "system/dense.h"
 #include "system/system.h"
 #include <math.h>
@@ -356,6 +357,8 @@ static cls_status check_state(const cls_system *s, const double *state, cls_erro
 
 cls_status cls_system_start(const cls_system *s, const cls_assignments *given, double *state,
                             cls_error *error) {
+    NEED(error, s);
+    NEED(error, state);
     size_t slots = s->nq + 2 * s->n + 2 * s->m, k = s->n + s->m, nz = s->form->nz;
     size_t work = cls_program_work_size(s->dual_program);
     double *block = clsi_calloc(2 * slots + 2 * nz + 3 * k + 2 * k * k + work, sizeof *block);

@@ -3,6 +3,7 @@
 #include "system/ports.h"
 #include <stdlib.h>
 #include <string.h>
+#include <math.h>
 
 static void free_variables(clsi_variable *list, size_t n) {
     for (size_t i = 0; list && i < n; i++) {
@@ -39,6 +40,7 @@ static void free_physics(const cls_system *s, clsi_physics *p) {
 }
 
 void cls_system_free(cls_system **system) {
+    if (!system) return;
     cls_system *s = system ? *system : NULL;
     if (!s) return;
     *system = NULL;
@@ -107,18 +109,22 @@ const char *clsi_force_on(const cls_system *s, size_t j) {
 }
 
 const char *cls_system_name(const cls_system *s) {
+    if (!s) return NULL;
     return s->name;
 }
 
 const char *cls_system_title(const cls_system *s) {
+    if (!s) return NULL;
     return s->title;
 }
 
 const char *cls_system_text(const cls_system *s) {
+    if (!s) return NULL;
     return s->text;
 }
 
 cls_formalism cls_system_formalism(const cls_system *s) {
+    if (!s) return CLS_LAGRANGIAN;
     return s->ode ? CLS_ODE : s->metriplectic ? CLS_METRIPLECTIC : s->formalism;
 }
 
@@ -134,42 +140,57 @@ const char *cls_formalism_name(cls_formalism f) {
 }
 
 size_t cls_system_coordinate_count(const cls_system *s) {
+    if (!s) return 0;
     return s->nq;
 }
 
 size_t cls_system_momentum_count(const cls_system *s) {
+    if (!s) return 0;
     return s->n;
 }
 
 int cls_system_has_entropy(const cls_system *s) {
+    if (!s) return 0;
     return s->m > 0 || s->has_entropy || s->has_heat;
 }
 
 size_t cls_system_entropy_count(const cls_system *s) {
+    if (!s) return 0;
     return s->m;
 }
 
 size_t cls_system_parameter_count(const cls_system *s) {
+    if (!s) return 0;
     return s->n_parameters;
 }
 
 const char *cls_system_parameter_name(const cls_system *s, size_t i) {
+    if (!s) return NULL;
+    if (i >= cls_system_parameter_count(s)) return NULL;
     return i < s->n_parameters ? s->parameter[i].name : NULL;
 }
 
 double cls_system_parameter(const cls_system *s, size_t i) {
+    if (!s) return NAN;
+    if (i >= cls_system_parameter_count(s)) return NAN;
     return i < s->n_parameters ? s->parameter_value[i] : 0;
 }
 
 int cls_system_coordinate_is_angle(const cls_system *s, size_t i) {
+    if (!s) return 0;
+    if (i >= cls_system_coordinate_count(s)) return 0;
     return i < s->nq && s->coordinate[i].angle;
 }
 
 int cls_system_parameter_is_unknown(const cls_system *s, size_t i) {
+    if (!s) return 0;
+    if (i >= cls_system_parameter_count(s)) return 0;
     return i < s->n_parameters && s->parameter_unknown[i];
 }
 
 void cls_system_parameter_range(const cls_system *s, size_t i, double *low, double *high) {
+    if (!s) return;
+    if (!low || !high) return;
     *low = i < s->n_parameters ? s->parameter[i].low : 0;
     *high = i < s->n_parameters ? s->parameter[i].high : 0;
 }
@@ -192,43 +213,57 @@ cls_status clsi_parameters_known(const cls_system *s, cls_error *error) {
 }
 
 double cls_system_default_step(const cls_system *s) {
+    if (!s) return NAN;
     return s->step;
 }
 
 double cls_system_default_until(const cls_system *s) {
+    if (!s) return NAN;
     return s->until;
 }
 
 size_t cls_system_state_count(const cls_system *s) {
+    if (!s) return 0;
     return s->form->nz + clsi_account_count(s);
 }
 
 const char *cls_system_state_name(const cls_system *s, size_t i) {
+    if (!s) return NULL;
+    if (i >= cls_system_state_count(s)) return NULL;
     size_t nz = s->form->nz;
     if (i >= cls_system_state_count(s)) return NULL;
     return i < nz ? s->columns[1 + i] : clsi_account_name(clsi_account_at(s, i - nz));
 }
 
 size_t cls_system_account_count(const cls_system *s) {
+    if (!s) return 0;
     return clsi_account_count(s);
 }
 
 size_t cls_system_input_count(const cls_system *s) {
+    if (!s) return 0;
     return s->nu;
 }
 
 const char *cls_system_input_name(const cls_system *s, size_t i) {
+    if (!s) return NULL;
+    if (i >= cls_system_input_count(s)) return NULL;
     return i < s->nu ? s->input[i].name : NULL;
 }
 
 int cls_system_input_is_given(const cls_system *s, size_t i) {
+    if (!s) return 0;
+    if (i >= cls_system_input_count(s)) return 0;
     return i < s->nu && s->input_formula[i] != CLS_NO_NODE;
 }
 
 size_t cls_system_column_count(const cls_system *s) {
+    if (!s) return 0;
     return s->n_columns;
 }
 
 const char *cls_system_column(const cls_system *s, size_t i) {
+    if (!s) return NULL;
+    if (i >= cls_system_column_count(s)) return NULL;
     return i < s->n_columns ? s->columns[i] : NULL;
 }

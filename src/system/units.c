@@ -16,6 +16,8 @@ static int declared(size_t n, const clsi_variable *list, const char *name, const
 }
 
 int cls_system_unit(const cls_system *s, const char *column, char unit[64]) {
+    if (!s) return 0;
+    if (!column || !unit) return 0;
     unit[0] = 0;
     if (!strcmp(column, "time") || !strcmp(column, "t")) {
         snprintf(unit, 64, "s");
@@ -32,5 +34,6 @@ int cls_system_unit(const cls_system *s, const char *column, char unit[64]) {
 }
 
 const char *cls_system_data_map(const cls_system *s) {
+    if (!s) return NULL;
     return s->data_map ? s->data_map : "";
 }
