@@ -45,7 +45,8 @@ double clsi_tick(double range, int n) {
 }
 
 void clsi_tick_label(clsi_text *t, double x, double step) {
-    double digits = floor(log10(fabs(x))) - floor(log10(step)) + 1;
+    double size = floor(log10(fabs(x))), digits = size - floor(log10(step)) + 1;
+    if (size < 5) digits = fmax(digits, size + 1); /* 100 and not 1e+02 */
     if (fabs(x) < 1e-9 * step)
         clsi_text_append(t, "0");
     else
@@ -144,7 +145,7 @@ static void legend(const clsi_chart *c, clsi_text *t) {
 
 static void table(const clsi_chart *c, clsi_text *t) {
     clsi_text_append(t, "<details><summary>The numbers</summary><div class=\"scroll\" "
-                        "tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
+                        "tabindex=\"0\" role=\"group\" aria-label=\"numbers of ");
     clsi_html(t, c->title, CLSI_HTML_NAME);
     clsi_text_append(t, "\">");
     for (size_t i = 0; i < c->n; i++) {
@@ -193,8 +194,8 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     for (size_t i = 0; i < c->n; i++) curve(&v, &c->series[i]);
     clsi_text_append(t, "</svg><figcaption><strong>");
     clsi_html(t, c->title, CLSI_HTML_NAME);
-    clsi_text_append(t, "</strong>:");
-    legend(c, t);
+    clsi_text_append(t, c->n > 1 ? "</strong>:" : "</strong>");
+    if (c->n > 1) legend(c, t);
     if (c->note) clsi_text_append(t, ". "), clsi_html(t, c->note, 0);
     if (thinned) clsi_text_append(t, ". Thinned for drawing: the extremes of each slice are kept");
     clsi_text_append(t, ".</figcaption>");

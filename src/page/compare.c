@@ -256,7 +256,7 @@ static void scores(work *w) {
     clsi_text *t = w->t;
     clsi_text_append(t, "<section id=\"scores\" aria-labelledby=\"scores-h\"><h2 "
                         "id=\"scores-h\">Scores beside the trivial model</h2>\n"
-                        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
                         "aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
     for (size_t i = 0; i < w->n; i++) {
         clsi_text_append(t, "<th scope=\"col\" class=\"n\">RMSE, ");

@@ -202,6 +202,7 @@ static void score(const clsi_subject *s, clsi_channel *c) {
     c->rows = rows;
     c->rmse = rows == n && n ? sqrt(off / (double)n) : NAN;
     c->persistence = n ? sqrt(still / (double)n) : NAN;
+    c->size = n ? sqrt(square / (double)n) : NAN;
     c->spread = n ? sqrt(fmax(0, square / (double)n - sum / (double)n * sum / (double)n)) : NAN;
 }
 

@@ -7,7 +7,9 @@
  *   measure.c  what the page reports: simulations, scores, laws
  *   doubt.c    bands of what the data allow
  *   compare.c  measured and simulated: which are drawn, the scores
+ *   energy.c   energy, entropy, exergy
  *   learned.c  learned functions as curves over the range of the data
+ *   surface.c  a function of two inputs as a map of levels
  *   try_it.c   the model, to be run in the page
  *   report.c   the sections in order
  *
@@ -83,6 +85,7 @@ void clsi_mathml(clsi_text *t, const char *latex, size_t n);
 typedef struct clsi_channel {
     const char *name;                 /* borrowed from the data table */
     double rmse, persistence, spread; /* over all rows of all trajectories */
+    double size;                      /* root mean square of the values */
     size_t rows;
 } clsi_channel;
 
@@ -138,9 +141,27 @@ cls_status clsi_trial_bands(const clsi_subject *s, const clsi_trial *trial, doub
 cls_status clsi_compare(clsi_text *t, size_t n, const clsi_subject *subjects, int script,
                         cls_error *error);
 
+/* ---- energy.c ---- */
+
+void clsi_energy(clsi_text *t, const clsi_subject *s); /* it has a motion */
+
 /* ---- learned.c ---- */
 
-void clsi_learned_curves(clsi_text *t, const cls_model *m, int json);
+/* Every learned function of the subject's model, one figure for each input, with marks where the free
+ * runs over the data were; of two inputs a surface too. */
+void clsi_learned_figures(clsi_text *t, const clsi_subject *s);
+void clsi_learned_json(clsi_text *t, const cls_model *m);
+
+/* ---- surface.c ---- */
+
+typedef struct clsi_surface {
+    const char *title, *x_label, *y_label;
+    double x0, x1, y0, y1;             /* what is drawn */
+    double low[2], high[2];            /* outside of it there were no data */
+    size_t n, n_seen;                  /* n by n values, row by row from y0 up */
+    const double *z, *x_seen, *y_seen; /* where the data were */
+} clsi_surface;
+void clsi_surface_write(clsi_text *t, const clsi_surface *s);
 
 /* ---- try_it.c ---- */
 

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WIDTH = 360, HEIGHT = 224, LEFT = 52, RIGHT = 6, MAIN_TOP = 8, MAIN = 134, REST_TOP = 152 };
-enum { REST = 44, MESH = 3000, TALL = 600, DOTS = 60, SLICES = 150, TABLE_ROWS = 24 };
+enum { WIDTH = 360, HEIGHT = 224, LEFT = 58, RIGHT = 6, MAIN_TOP = 8, MAIN = 134, REST_TOP = 152 };
+enum { REST = 44, MESH = 3000, TALL = 600, DOTS = 32, SLICES = 150, TABLE_ROWS = 24 };
 
 typedef struct plot {
     clsi_text *t;
@@ -121,9 +121,10 @@ static void residual(plot *v, const clsi_panel *p) {
         off[k] = p->y[k] - s->y[k];
         if (isfinite(off[k])) most = fmax(most, fabs(off[k]));
     }
-    if (!(most > 0)) most = 1e-300;
+    int none = !(most > 0); /* only the line at 0 then */
+    if (none) most = 1;
     v->y0 = -1.15 * most, v->y1 = 1.15 * most;
-    levels(v, REST_TOP, REST, most);
+    levels(v, REST_TOP, REST, none ? 3 * most : most);
     open_plot(v, REST_TOP, REST);
     held(v, p->held_from);
     path(v, "d", 5, n, p->time, off, 1);
@@ -134,7 +135,7 @@ static void residual(plot *v, const clsi_panel *p) {
 static void numbers(clsi_text *t, const clsi_panel *p) {
     size_t step = p->n > TABLE_ROWS ? (p->n + TABLE_ROWS - 1) / TABLE_ROWS : 1;
     clsi_text_append(t, "<details><summary>The numbers</summary><div class=\"scroll\" "
-                        "tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
+                        "tabindex=\"0\" role=\"group\" aria-label=\"numbers of ");
     clsi_html(t, p->title, CLSI_HTML_NAME);
     clsi_text_append(t, "\"><table>");
     if (step > 1) clsi_text_printf(t, "<caption>every %zu-th of %zu rows</caption>", step, p->n);

@@ -52,16 +52,15 @@ static void heading(page *p, const clsi_subject *s) {
     put(p, "</h3>\n");
 }
 
-static const double *column(const cls_table *t, const char *word) {
-    int k = t ? cls_table_find(t, word) : -1;
-    return k < 0 ? NULL : cls_table_column(t, (size_t)k);
-}
-
 /* ---- the verdict ---- */
 
+/* A channel that stays as it is cannot be predicted better than by its first value: there round-off
+ * is good enough. */
 static int beats_persistence(const clsi_subject *s) {
-    for (size_t i = 0; i < s->n_channels; i++)
-        if (!(s->channels[i].rmse < s->channels[i].persistence)) return 0;
+    for (size_t i = 0; i < s->n_channels; i++) {
+        const clsi_channel *c = &s->channels[i];
+        if (!(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+    }
     return s->n_channels > 0;
 }
 
@@ -117,7 +116,7 @@ static void verdict(page *p, const clsi_subject *s) {
 static void laws(page *p, const clsi_subject *s) {
     if (!s->audit) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
            "aria-label=\"laws\"><table><thead><tr><th scope=\"col\">verdict</th><th "
            "scope=\"col\">law</th><th scope=\"col\" class=\"n\">value</th><th scope=\"col\" "
            "class=\"n\">limit</th><th scope=\"col\">what was seen</th></tr></thead><tbody>\n");
@@ -152,7 +151,7 @@ static void equations(page *p, const cls_system *s) {
             long_ones++;
             continue;
         }
-        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"region\" aria-label=\"equation\">");
+        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"group\" aria-label=\"equation\">");
         clsi_mathml(&p->t, line, (size_t)(end - line));
         put(p, "</div>\n");
     }
@@ -175,9 +174,7 @@ static void found(page *p, const clsi_subject *s) {
         put(p, "</pre>\n");
     }
     cls_text_free(&text);
-    put(p, "<div class=\"grid\">\n");
-    clsi_learned_curves(&p->t, s->given->model, 0);
-    put(p, "</div>\n");
+    clsi_learned_figures(&p->t, s);
 }
 
 /* A picture that another room writes to a file, as inline SVG. */
@@ -217,78 +214,10 @@ static void system_section(page *p) {
     }
 }
 
-/* ---- energy and entropy ---- */
-
-static void series_chart(page *p, const cls_table *t, const char *word, const char *title,
-                         int style, int drift) {
-    const double *x = column(t, "time"), *y = column(t, word);
-    size_t n = cls_table_rows(t);
-    if (!x || !y || !n) return;
-    double *z = clsi_calloc(n, sizeof *z);
-    if (!z) {
-        p->t.failed = 1;
-        return;
-    }
-    const double *work = column(t, "work"), *heat = column(t, "heat");
-    for (size_t k = 0; k < n; k++) {
-        z[k] = y[k];
-        if (!drift) continue;
-        z[k] -= y[0];
-        if (work) z[k] -= work[k] - work[0];
-        if (heat) z[k] -= heat[k] - heat[0];
-    }
-    clsi_series s = {word, CLSI_LINE, n, x, z, style};
-    clsi_chart c = {.title = title,
-                    .x_label = "time",
-                    .y_label = word,
-                    .n = 1,
-                    .series = &s,
-                    .shade_from = NAN,
-                    .shade_to = NAN};
-    clsi_chart_write(&p->t, &c);
-    free(z);
-}
-
-/* Where the energy went: what came in as work and heat, and what is stored. */
-static void balance(page *p, const cls_table *t) {
-    const double *energy = column(t, "energy"), *work = column(t, "work"),
-                 *heat = column(t, "heat");
-    size_t n = cls_table_rows(t);
-    if (!energy || !n) return;
-    double parts[3] = {work ? work[n - 1] - work[0] : 0, heat ? heat[n - 1] - heat[0] : 0,
-                       energy[n - 1] - energy[0]};
-    static const char *const words[] = {"work done on it", "heat given to it",
-                                        "change of its energy"};
-    double most = fmax(fabs(parts[0]), fmax(fabs(parts[1]), fabs(parts[2])));
-    put(p, "<figure><svg viewBox=\"0 0 720 96\" role=\"img\"><title>Where the energy "
-           "went</title><desc>bars of work, heat and stored energy</desc>");
-    for (int i = 0; i < 3; i++) {
-        double length = most > 0 ? 220 * parts[i] / most : 0;
-        clsi_text_printf(
-            &p->t,
-            "<text x=\"0\" y=\"%d\">%s</text><rect class=\"p f%d\" x=\"%.1f\" y=\"%d\" "
-            "width=\"%.1f\" height=\"16\"/><text x=\"640\" y=\"%d\">%.4g</text>",
-            22 + 30 * i, words[i], i, length < 0 ? 400 + length : 400, 10 + 30 * i,
-            fmax(1, fabs(length)), 22 + 30 * i, parts[i]);
-    }
-    put(p, "</svg><figcaption><strong>Where the energy went</strong>: work and heat that came in, "
-           "and what is stored at the end.</figcaption></figure>\n");
-}
-
 static void energy(page *p, const clsi_subject *s) {
     if (!s->motion) return;
     heading(p, s);
-    put(p, "<div class=\"grid\">\n");
-    for (size_t k = 1; k < cls_table_columns(s->motion) && !s->n_channels && k < 7; k++) {
-        const char *word = cls_table_name(s->motion, k);
-        if (strcmp(word, "energy") && strcmp(word, "entropy") && strcmp(word, "trajectory"))
-            series_chart(p, s->motion, word, word, 0, 0);
-    }
-    series_chart(p, s->motion, "energy",
-                 "Energy error: E minus its first value, less work and heat", 4, 1);
-    series_chart(p, s->motion, "entropy", "Entropy of everything", 2, 0);
-    put(p, "</div>\n");
-    balance(p, s->motion);
+    clsi_energy(&p->t, s);
 }
 
 /* ---- how it was made ---- */
@@ -302,7 +231,7 @@ static void provenance(page *p, const clsi_subject *s) {
     if (no_memory) p->t.failed = 1;
     if (!o) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
            "aria-label=\"provenance\"><table><tbody>\n");
     json_object_foreach(o, key, value) {
         char *text = clsi_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
@@ -459,7 +388,7 @@ static cls_status body(page *p, cls_error *error) {
         system_section(p);
         close_section(p);
     }
-    each(p, "energy", "Motion, energy and entropy", energy);
+    each(p, "energy", "Motion, energy, entropy and exergy", energy);
     data_section(p);
     open_section(p, "made", "How it was made");
     if (p->o->command) {
@@ -547,7 +476,7 @@ static void subject_json(page *p, const clsi_subject *s) {
         put(p, "}");
     }
     put(p, "], \"learned\": [");
-    if (s->given->model) clsi_learned_curves(&p->t, s->given->model, 1);
+    if (s->given->model) clsi_learned_json(&p->t, s->given->model);
     put(p, "]");
     if (s->simulated) {
         put(p, ", \"energy\": {\"max_error\": ");

@@ -124,6 +124,19 @@ static void free_run_is_scored(void **unused) {
     cls_system_free(&s);
 }
 
+/* Exergy is destroyed where there are temperatures; where there are none nobody can say. */
+static void exergy_needs_a_temperature(void **unused) {
+    (void)unused;
+    char *warm = page_of("adiabatic-piston", 0, NULL, NULL),
+         *cold = page_of("mass-spring", 0, NULL, NULL);
+    const char *at = strstr(warm, "Exergy destroyed: ");
+    assert_non_null(at);
+    assert_true(fabs(strtod(at + 18, NULL) - 0.6543) <= 1e-4); /* T1 at the start */
+    assert_null(strstr(cold, "Exergy destroyed: "));
+    assert_non_null(strstr(cold, "Where the energy went"));
+    cls_text_free(&warm), cls_text_free(&cold);
+}
+
 /* Of five trajectories the worst, the median and the best are drawn, in this order; what follows from
  * the state (the momentum beside the velocity) stands in <details>; each channel is a panel. */
 static void worst_median_best(void **unused) {
@@ -213,6 +226,7 @@ int main(void) {
         cmocka_unit_test(page_is_whole),
         cmocka_unit_test(hostile_names_are_text),
         cmocka_unit_test(free_run_is_scored),
+        cmocka_unit_test(exergy_needs_a_temperature),
         cmocka_unit_test(worst_median_best),
         cmocka_unit_test(thinning_keeps_extremes),
         cmocka_unit_test(formulas_are_mathml),
