@@ -24,6 +24,7 @@ typedef struct clsi_panel {
     size_t n_names;
     int portrait;      /* x is not time: room around the curve, a dot where it starts */
     double least_span; /* the y axis is never shorter: noise below this is not magnified */
+    int residual;      /* model minus measurement */
     int powers;        /* y is a logarithm to base 10 and labelled by powers of ten */
     clsi_curve *curves;
     size_t n_curves, room;
