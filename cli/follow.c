@@ -114,6 +114,8 @@ static cls_status open_sink(const cli_motion *m, int numbered, sink *to, cls_err
     if (!status) names[0] = "trajectory";
     for (size_t c = 0; !status && c < n; c++) names[c + (size_t)numbered] = columns[c];
     if (!status) status = cls_table_create(n + (size_t)numbered, names, &to->table, error);
+    if (!status) /* made by a simulation, not by an instrument: pictures draw a line */
+        status = cls_table_set_note(to->table, "scheme", cls_scheme_default(m->system), error);
     free(columns);
     free(names);
     return status;

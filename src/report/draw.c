@@ -198,8 +198,11 @@ static void draw_heading(const clsi_page *page, cairo_t *cr, const clsi_panel *p
     if (p->n_names == 1) {
         use(cr, dark);
         char text[320];
-        snprintf(text, sizeof text, p->portrait ? "%.150s over %.150s" : "%.150s", p->names[0],
-                 p->x_name);
+        snprintf(text, sizeof text,
+                 p->portrait   ? "%.150s over %.150s"
+                 : p->residual ? "%.150s: model - measured"
+                               : "%.150s",
+                 p->names[0], p->x_name);
         clsi_show(cr, text, x, y, 0, end - x);
         return;
     }

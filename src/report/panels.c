@@ -4,10 +4,11 @@
  * with powers of ten on its axis; what is not positive has no place there. Not asked: every
  * coordinate against time (a coordinate is a column x for which there is a v.x; where there is
  * none, every column counts), the phase portraits of the first two, the temperatures in one panel,
- * the entropy, and the energy error (E - W - E0)/|E0|, W the work done on the system, E0 the first
- * E - W of the same trajectory. Arrays of eight and more are one picture each (spacetime.c): by
- * name "u[*]", or not asked, those that are no velocities, momenta or entropies; then only the
- * first table is drawn. Time is the column `time` or `t`, else the first column (a training
+ * the entropy, model minus measurement beside a recording, and the energy error (E - W - E0)/|E0|, W
+ * the work done on the system, E0 the first E - W of the same trajectory. Arrays of eight and more
+ * are one picture each (spacetime.c): by name "u[*]", or not asked, those that are no velocities,
+ * momenta or entropies; then only the first table is drawn. Time is the column `time` or `t`, else
+ * the first column (a training
  * log). */
 #include "report/plot.h"
 #include <math.h>
@@ -336,6 +337,37 @@ static cls_status add_coordinates(const source *s, const unsigned char *inside, 
     return status;
 }
 
+/* A recording and a simulation at its times: what the one says more than the other. */
+static int has_residuals(const source *s) {
+    if (s->n != 2 || !is_measured(s, s->tables[0])) return 0;
+    const cls_table *a = s->tables[0], *b = s->tables[1];
+    const double *x = a->columns[time_column(a)], *y = b->columns[time_column(b)];
+    if (a->rows != b->rows) return 0;
+    for (size_t i = 0; i < a->rows; i++)
+        if (!(fabs(x[i] - y[i]) <= 1e-9 * fmax(1, fabs(x[i])))) return 0;
+    return 1;
+}
+
+/* Model minus measurement, of the columns that both have, in panels of their own. */
+static cls_status add_residuals(const source *s, size_t n, const char *const *names,
+                                cls_error *error) {
+    const cls_table *t = s->tables[0], *m = s->tables[1];
+    for (size_t k = 0; k < n && k < MOST_COORDINATE_PANELS; k++) {
+        int a = cls_table_find(t, names[k]), b = cls_table_find(m, names[k]);
+        if (a < 0 || b < 0) continue;
+        clsi_panel *p = new_panel(s->panels, 1, &names[k]);
+        if (!p) return clsi_no_memory(error);
+        p->x_name = t->names[time_column(t)];
+        p->residual = 1;
+        clsi_curve *c = new_curve(p, t, 1, 0);
+        if (!c || !(c->owned = clsi_calloc(c->n, sizeof *c->owned))) return clsi_no_memory(error);
+        for (size_t i = 0; i < c->n; i++) c->owned[i] = m->columns[b][i] - t->columns[a][i];
+        c->y = c->owned;
+        c->points = 1;
+    }
+    return CLS_OK;
+}
+
 static cls_status add_chosen(const source *s, cls_error *error) {
     static const char *const entropy = "entropy";
     const cls_table *t = s->tables[0];
@@ -351,6 +383,13 @@ static cls_status add_chosen(const source *s, cls_error *error) {
     else if (!status && n)
         status = add_panel(s, NULL, n, names, error);
     if (!status && cls_table_find(t, "energy") >= 0) status = add_drift(s, error);
+    if (!status && has_residuals(s)) {
+        n = gather(t, 'q', names);
+        if (!n) n = gather(t, '*', names);
+        status = add_residuals(s, n, names, error);
+        n = gather(t, 'T', names);
+        if (!status) status = add_residuals(s, n, names, error);
+    }
     free(names);
     free(inside);
     return status;

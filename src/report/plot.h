@@ -26,7 +26,8 @@ typedef struct clsi_panel {
     double least_span; /* the y axis is never shorter: noise below this is not magnified */
     int field;         /* the curves are elements of an array, drawn as one picture */
     double first_index;
-    int powers; /* y is a logarithm to base 10 and labelled by powers of ten */
+    int residual; /* model minus measurement */
+    int powers;   /* y is a logarithm to base 10 and labelled by powers of ten */
     clsi_curve *curves;
     size_t n_curves, room;
 } clsi_panel;
