@@ -59,6 +59,8 @@ struct cli_arguments {
 cls_status cli_parse(const cli_command *c, int argc, char **argv, cli_arguments *out, int *help,
                      cls_error *error);
 void cli_print_help(FILE *to, const cli_command *c);
+/* The k-th option, whose value is values[k]; 0: there are no more. */
+int cli_option_at(const cli_command *c, size_t k, cli_option *out);
 
 /* Options by name. The name must be in the table (a misspelt one aborts: it is our mistake). */
 const char *cli_value(const cli_arguments *a, const char *name); /* NULL when not given */

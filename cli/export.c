@@ -86,12 +86,16 @@ const cli_command cli_export = {
     .examples = "  clausius export c adiabatic-piston -o piston\n"
                 "  clausius export c learned.safetensors -o learned --prefix gas\n"
                 "  clausius export js pendulum -o pendulum.mjs\n"
-                "  clausius export fmu adiabatic-piston --fmi 3 -o piston.fmu\n",
-    .notes = "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
-             "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
-             "same bits as simulate. js writes one ES module without imports: `info`, and a class\n"
-             "`Model` with start, step, row. fmu writes FMI 2.0 or 3.0, model exchange and\n"
-             "co-simulation in one file, with sources and a binary made by cc (or $CC).\n",
+                "  clausius export fmu adiabatic-piston --fmi 3 -o piston.fmu\n"
+                "  clausius export fmu pendulum --platforms \"x86_64-windows\" -o pendulum.fmu\n",
+    .notes =
+        "c writes DIR/NAME.h, NAME.c, main.c (main STEPS H prints the rows that simulate\n"
+        "prints), CMakeLists.txt and README.md: C99 that needs only libm and computes the\n"
+        "same bits as simulate. js writes one ES module without imports: `info`, and a class\n"
+        "`Model` with start, step, row. Parameters that may change can be set in all of them,\n"
+        "a start takes any known variables (v.x or p.x, S or T). fmu writes FMI 2.0 or 3.0, model "
+        "exchange and\n"
+        "co-simulation in one file, with sources and a binary made by cc (or $CC).\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

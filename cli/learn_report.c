@@ -20,6 +20,7 @@ static void print_value(const cls_learned_parameter *p) {
             fprintf(stderr, "    %-12s %.*f +- %.*f", p->name, decimals, p->value, decimals,
                     p->error);
     }
+    if (isfinite(p->scatter)) fprintf(stderr, "  (ensemble +- %.2g)", p->scatter);
     if (p->at_bound) fputs("  (at its bound)", stderr);
     fputc('\n', stderr);
 }
@@ -74,7 +75,7 @@ static void print_notes(const char *notes) {
 
 void cli_report_print(const cls_learn_report *r) {
     fprintf(stderr, "  loss        %s\n", r->choice);
-    fputs("  parameters  with standard errors\n", stderr);
+    if (r->n_parameters) fputs("  parameters  with standard errors\n", stderr);
     for (size_t i = 0; i < r->n_parameters; i++) print_value(&r->parameters[i]);
     for (size_t c = 0; c < r->n_channels; c++)
         fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,
@@ -107,9 +108,10 @@ json_t *cli_report_json(const cls_learn_report *r) {
     for (size_t i = 0; i < r->n_parameters; i++) {
         const cls_learned_parameter *p = &r->parameters[i];
         json_array_append_new(parameters,
-                              json_pack("{s:s, s:f, s:o, s:b, s:b}", "name", p->name, "value",
-                                        p->value, "error", cli_json_real(p->error), "at_bound",
-                                        p->at_bound, "identifiable", !isinf(p->error)));
+                              json_pack("{s:s, s:f, s:o, s:o, s:b, s:b}", "name", p->name, "value",
+                                        p->value, "error", cli_json_real(p->error), "scatter",
+                                        cli_json_real(p->scatter), "at_bound", p->at_bound,
+                                        "identifiable", !isinf(p->error)));
     }
     for (size_t c = 0; c < r->n_channels; c++)
         json_array_append_new(channels, channel_json(r, &r->channels[c]));

@@ -37,6 +37,11 @@ static int option_at(const cli_command *c, size_t k, cli_option *out, const cls_
     return 0;
 }
 
+int cli_option_at(const cli_command *c, size_t k, cli_option *out) {
+    const cls_option *row;
+    return option_at(c, k, out, &row);
+}
+
 static int find(const cli_command *c, const char *name, size_t length, cli_option *o) {
     const cls_option *row;
     for (size_t i = 0; option_at(c, i, o, &row); i++)

@@ -31,14 +31,14 @@ json_t *cli_parts_arguments(const cli_arguments *a) {
     json_t *list = json_array();
     const char *but[] = {"output", "shard", "quiet", "json", "threads"};
     for (size_t i = 0; i < a->n_words; i++) json_array_append_new(list, json_string(a->words[i]));
-    for (size_t k = 0; a->command->options[k].name; k++) {
-        const cli_option *o = &a->command->options[k];
+    cli_option o;
+    for (size_t k = 0; cli_option_at(a->command, k, &o); k++) {
         int leave = !a->values[k];
-        for (size_t j = 0; j < sizeof but / sizeof *but; j++) leave |= !strcmp(o->name, but[j]);
+        for (size_t j = 0; j < sizeof but / sizeof *but; j++) leave |= !strcmp(o.name, but[j]);
         if (leave) continue;
-        char *word = calloc(strlen(o->name) + strlen(a->values[k]) + 4, 1);
-        if (word && o->value) sprintf(word, "--%s=%s", o->name, a->values[k]);
-        if (word && !o->value) sprintf(word, "--%s", o->name);
+        char *word = calloc(strlen(o.name) + strlen(a->values[k]) + 4, 1);
+        if (word && o.value) sprintf(word, "--%s=%s", o.name, a->values[k]);
+        if (word && !o.value) sprintf(word, "--%s", o.name);
         json_array_append_new(list, json_string(word ? word : ""));
         free(word);
     }

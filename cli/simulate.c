@@ -92,6 +92,9 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
     if (cli_given(a, "row") && !cli_given(a, "from"))
         return cli_fail(error, CLS_USAGE, "--row needs --from FILE");
+    if (cli_given(a, "bands") && (cli_given(a, "samples") || job->json))
+        return cli_fail(error, CLS_USAGE, "--bands makes columns of one motion; leave out --%s",
+                        job->json ? "json" : "samples");
     for (size_t i = 0; i < 4 && !cli_given(a, "samples"); i++)
         if (cli_given(a, ensemble[i]))
             return cli_fail(error, CLS_USAGE, "--%s needs --samples N", ensemble[i]);
@@ -140,11 +143,21 @@ static const char **output_columns(const cli_job *job, size_t *n) {
 }
 
 cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) {
+    size_t n = 0;
+    const char **columns = output_columns(job, &n);
+    *out = NULL;
+    cls_status status =
+        columns ? cli_job_open_with(job, n, columns, out, error) : cli_no_memory(error);
+    free(columns);
+    return status;
+}
+
+cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *const *columns,
+                             cls_writer **out, cls_error *error) {
     const char *keys[9], *values[9];
     char h[32], shard[96], *set = cli_assignments_text(&job->motion.set);
-    size_t n = 0, n_columns = 0;
-    const char **columns = output_columns(job, &n_columns);
-    cls_status status = set && columns ? CLS_OK : cli_no_memory(error);
+    size_t n = 0;
+    cls_status status = set ? CLS_OK : cli_no_memory(error);
     *out = NULL;
     cli_format(job->options.h, h);
 #define NOTE(key, value) (keys[n] = (key), values[n] = (value), n++)
@@ -168,7 +181,6 @@ cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) 
     if (!status && job->output)
         status = cls_writer_open(job->output, n, keys, values, n_columns, columns, out, error);
     free(set);
-    free(columns);
     return status;
 }
 
@@ -355,7 +367,10 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!cli_is_first() && !cli_given(a, "samples")) return CLS_OK; /* one motion, one process */
     cli_catch_signals();
     cls_status status = read_job(a, &job, error);
-    if (!status) status = cli_given(a, "samples") ? cli_ensemble(&job, error) : single(&job, error);
+    if (!status)
+        status = cli_given(a, "samples") ? cli_ensemble(&job, error)
+                 : cli_given(a, "bands") ? cli_bands(&job, error)
+                                         : single(&job, error);
     if (status == CLS_INTERRUPTED && job.output && strcmp(job.output, "-")) {
         size_t n = strlen(error->message);
         snprintf(error->message + n, sizeof error->message - n, "; %s was not written", job.output);
@@ -385,6 +400,9 @@ static const cli_option options[] = {
     {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (see below)"},
     {"seed", 0, "S", "the seed of the starts; else 0"},
     {"threads", 0, "N", "threads of an ensemble, the result does not depend on it; else all cores"},
+    {"bands", 0, NULL,
+     "a learned model: columns NAME.low and NAME.high, between which 90 % of the motions lie that "
+     "its parameters' errors allow"},
     {"shard", 0, "I/N",
      "only the I-th of N shares of the ensemble, I from 0 to N - 1; `clausius merge` joins them"},
     {"quiet", 0, NULL, "no summary and no progress on stderr"},

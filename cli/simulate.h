@@ -20,8 +20,13 @@ typedef struct cli_job {
 /* Opens the output with its notes (system, set, scheme, h, version; sample and seed of an
  * ensemble). *out stays NULL when no rows are wanted. */
 cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error);
+cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *const *columns,
+                             cls_writer **out, cls_error *error);
 
 /* The job with --samples: many starts, one file with a `trajectory` column. */
 cls_status cli_ensemble(const cli_job *job, cls_error *error);
+
+/* The job with --bands: a learned model with quantiles beside its columns. */
+cls_status cli_bands(const cli_job *job, cls_error *error);
 
 #endif

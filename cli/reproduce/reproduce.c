@@ -16,6 +16,7 @@ static const cli_item *const items[] = {
     &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
     &cli_ephs_7_5,     &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
     &cli_vnots_body_a, &cli_vnots_body_b,   &cli_vnots_body_c,   &cli_dtlm_noise,
+    &cli_gfinn_gas,    &cli_dgnet_noise,    &cli_spnn_pendulum,
 };
 enum { n_items = sizeof items / sizeof *items };
 

@@ -40,7 +40,9 @@ typedef struct cls_learn_options {
     const char *scheme;
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":
-     * after that, rates against derivatives of the data (columns d.NAME, or estimated). */
+     * after that, rates against derivatives of the data (columns d.NAME, or estimated).
+     * "multiple-shooting": windows that grow are simulated from free starts, with as many terms as
+     * the noise allows. NULL: this where the data are noisy and the unknown parts are bases. */
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
@@ -95,6 +97,7 @@ typedef struct cls_learn_options {
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
+    size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
     /* Processes that share the work, each with the same data and options; NULL: this one alone. The
      * bits do not depend on it. */
     const cls_team *team;
@@ -113,6 +116,7 @@ typedef struct cls_learned_parameter {
     double value, error;
     double low, high; /* its bounds */
     int at_bound;
+    double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
 enum { CLS_MAX_HORIZONS = 4 };
@@ -145,7 +149,8 @@ typedef struct cls_learn_report {
 CLS_API void cls_learn_report_free(cls_learn_report **report);
 
 typedef struct cls_learn_info {
-    size_t parameters, samples, validation_samples;   /* windows */
+    size_t parameters, samples, validation_samples; /* windows */
+    uint64_t windows; /* to learn from that the data have, of which `samples` were used */
     double loss_initial, loss_final, loss_validation; /* root mean square of the scaled residual */
     uint64_t iterations;
     double seconds;
@@ -164,7 +169,10 @@ typedef struct cls_learn_info {
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
-    int isothermal;   /* no temperature changes along the data: the heat capacity at rest was set */
+    int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
+    /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
+     * the first entropy and those that it exchanges heat with; INFINITY: the data cannot tell. 0, 0: no such */
+    double temperature, temperature_error;
     char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
 } cls_learn_info;
 
@@ -174,6 +182,16 @@ CLS_API cls_status cls_learn(const cls_system *system, const cls_assignments *se
                              const cls_table *const *tables, const char *const *names,
                              const cls_learn_options *options, cls_model **out,
                              cls_learn_info *info, cls_error *error);
+
+/* The same from files of any length, which are read in blocks: memory does not grow with them. Where
+ * one solve finds the parameters every row is used; scales, validation and rollouts look at a sample
+ * of 25,000 rows, as do iterations. Rows of a trajectory stand together; all files have the columns
+ * of the first. */
+CLS_API cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
+                                   size_t n_files, const char *const *paths,
+                                   const cls_read_options *reading,
+                                   const cls_learn_options *options, cls_model **out,
+                                   cls_learn_info *info, cls_error *error);
 
 #ifdef __cplusplus
 }

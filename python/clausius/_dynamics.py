@@ -289,13 +289,26 @@ class Dynamics(Facts):
 
     # ---- leaving ----
 
-    def export_c(self, path, *, scheme=None, h=None, prefix=None):
-        """The step of a scheme as plain C in a folder, the same bits as here; {"prefix", "scheme", "files", "bytes"}."""
-        return dict(zip(("prefix", "scheme", "files", "bytes"), self._export("c", os.fspath(path), scheme, h or 0.0, prefix, self.source)))
+    def _leave(self, target, path, scheme, h, prefix, parameters, fmi=0, platforms=None):
+        join = lambda names: names if names is None or isinstance(names, str) else ", ".join(names) or "none"
+        found = self._export(target, os.fspath(path), scheme, h or 0.0, prefix, self.source, join(parameters), fmi, join(platforms))
+        return dict(zip(("prefix", "scheme", "files", "bytes", "binaries"), found))
 
-    def export_js(self, path, *, scheme=None, h=None):
+    def export_c(self, path, *, scheme=None, h=None, prefix=None, parameters=None):
+        """The step of a scheme as plain C in a folder, the same bits as here; {"prefix", "scheme", "files", "bytes"}.
+        parameters: names of those that can be set there ("none" for none, by default all that may change)."""
+        return self._leave("c", path, scheme, h, prefix, parameters)
+
+    def export_js(self, path, *, scheme=None, h=None, parameters=None):
         """The same as one JavaScript module (.mjs)."""
-        return dict(zip(("prefix", "scheme", "files", "bytes"), self._export("js", os.fspath(path), scheme, h or 0.0, None, self.source)))
+        return self._leave("js", path, scheme, h, None, parameters)
+
+    def export_fmu(self, path, *, fmi=2, scheme=None, h=None, prefix=None, parameters=None, platforms=None):
+        """An FMU (FMI 2.0 or 3.0), model exchange and co-simulation in one file, with sources and binaries:
+        for this machine by cc, and for `platforms` ("x86_64-windows", ..., or "all") where a compiler is found."""
+        if fmi not in (2, 3):
+            raise ValueError(f"fmi is 2 or 3, not {fmi!r}")
+        return self._leave("fmu", path, scheme, h, prefix, parameters, fmi, platforms)
 
     def report(self, path, data=None, *, title=None):
         """One self-contained HTML page: laws, pictures, and, with data, how well it follows them."""

@@ -1,24 +1,26 @@
-/* What leaves: a system or a model as C or JavaScript, a page about it. */
+/* What leaves: a system or a model as C, as JavaScript, as an FMU, a page about it. */
 #include "core.h"
 #include <stdlib.h>
 
-/* (target, path, scheme or None, h, prefix or None, source) -> prefix, scheme, files, bytes */
+/* (target, path, scheme or None, h, prefix or None, source, parameters or None, FMI version,
+ * platforms or None) -> prefix, scheme, files, bytes, binaries */
 PyObject *core_export(PyObject *o, PyObject *args) {
     core_dynamics *self = (core_dynamics *)o;
     cls_export_options options = cls_export_defaults();
     cls_export_info info = {0};
     cls_error error = {0};
     const char *target, *path;
-    if (!PyArg_ParseTuple(args, "sszdzz", &target, &path, &options.scheme, &options.h,
-                          &options.prefix, &options.source))
+    if (!PyArg_ParseTuple(args, "sszdzzziz", &target, &path, &options.scheme, &options.h,
+                          &options.prefix, &options.source, &options.parameters, &options.fmi,
+                          &options.platforms))
         return NULL;
     core_dynamics_lock(self);
     cls_status status =
         cls_export(target, self->system, self->model, &options, path, &info, &error);
     core_dynamics_unlock(self);
     if (status) return core_fail(&error);
-    return Py_BuildValue("(ssnn)", info.prefix, info.scheme, (Py_ssize_t)info.files,
-                         (Py_ssize_t)info.bytes);
+    return Py_BuildValue("(ssnni)", info.prefix, info.scheme, (Py_ssize_t)info.files,
+                         (Py_ssize_t)info.bytes, info.binaries);
 }
 
 /* (name, path, tables, names, title or None) */

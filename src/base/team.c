@@ -27,9 +27,9 @@ cls_status cls_team_agree(const cls_team *team, cls_status status, cls_error *er
         if (all[r].status == CLS_OK) continue;
         if (error) *error = all[r];
         int own = all[r].status == CLS_IO || all[r].status == CLS_MEMORY; /* of one machine */
-        if (error && own && r > 0)
-            (void)clsi_fail(error, error->status, "rank %zu: %.1900s", r, all[r].message);
         shared = all[r].status;
+        if (error && own && r > 0)
+            shared = clsi_fail(error, all[r].status, "rank %zu: %.1900s", r, all[r].message);
     }
     free(all);
     return shared;

@@ -101,6 +101,9 @@ clsi_text *clsi_output_add(clsi_outputs *o, const char *name);
 cls_status clsi_outputs_write(const clsi_outputs *o, const char *directory, cls_export_info *info,
                               cls_error *error);
 void clsi_outputs_clear(clsi_outputs *o);
+/* ---- archive.c: the same as one zip archive, whose names may have folders ---- */
+cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls_export_info *info,
+                                cls_error *error);
 
 /* ---- c.c ---- */
 

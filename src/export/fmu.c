@@ -1,14 +1,11 @@
 /* The target `fmu`: FMI 2.0 or 3.0, model exchange and co-simulation in one file, with sources and
- * binaries (platforms.c; without a compiler the FMU has its sources only). The archive is written by libzip under a temporary name and takes its own at the
- * end; the same export gives the same bytes of everything but the binary. */
+ * binaries (platforms.c; without a compiler the FMU has its sources only). The same export gives
+ * the same bytes of everything but the binaries. */
 #include "export/fmu.h"
 #include "expr/program.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef CLSI_HAVE_ZIP
-#include <zip.h>
-#endif
 
 /* ---- variables ---- */
 
@@ -207,56 +204,6 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
     clsi_append_template(out, e, f->version == 3 ? clsi_export_fmi3_text : clsi_export_fmi2_text);
 }
 
-/* ---- the archive ---- */
-
-#ifdef CLSI_HAVE_ZIP
-static int add_file(zip_t *archive, const char *name, const void *data, size_t length) {
-    zip_source_t *source = zip_source_buffer(archive, data, length, 0);
-    if (!source) return 0;
-    zip_int64_t at = zip_file_add(archive, name, source, ZIP_FL_ENC_UTF_8);
-    if (at < 0) {
-        zip_source_free(source);
-        return 0;
-    }
-    return zip_file_set_mtime(archive, (zip_uint64_t)at, 315532800, 0) == 0; /* 1980 */
-}
-
-static cls_status write_archive(const clsi_outputs *files, const char *path, cls_export_info *info,
-                                cls_error *error) {
-    int code = 0;
-    zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
-    if (!archive) {
-        zip_error_t why;
-        zip_error_init_with_code(&why, code);
-        cls_status status =
-            clsi_fail(error, CLS_IO, "%s: cannot write: %s", path, zip_error_strerror(&why));
-        zip_error_fini(&why);
-        return status;
-    }
-    int good = 1;
-    for (size_t k = 0; k < files->n; k++) {
-        const clsi_output *one = &files->list[k];
-        good = good && add_file(archive, one->name, one->text.data, one->text.length);
-        info->files++;
-        info->bytes += one->text.length;
-    }
-    if (good && zip_close(archive) == 0) return CLS_OK;
-    (void)clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", path,
-                    zip_strerror(archive));
-    zip_discard(archive);
-    return CLS_IO;
-}
-
-#else
-static cls_status write_archive(const clsi_outputs *files, const char *path, cls_export_info *info,
-                                cls_error *error) {
-    (void)files, (void)info;
-    return clsi_fail(error, CLS_USAGE,
-                     "%s: this build has no libzip, which writes FMUs; export c writes sources",
-                     path);
-}
-#endif
-
 /* ---- together ---- */
 
 static void copy_into(clsi_outputs *all, const char *folder, const clsi_outputs *from) {
@@ -301,7 +248,7 @@ static cls_status assemble(clsi_fmu *f, const char *path, cls_export_info *info,
     int failed = all.failed || sources.failed;
     for (size_t k = 0; k < all.n; k++) failed |= all.list[k].text.failed;
     if (status == CLS_OK && failed) status = clsi_no_memory(error);
-    if (status == CLS_OK) status = write_archive(&all, path, info, error);
+    if (status == CLS_OK) status = clsi_outputs_archive(&all, path, info, error);
     clsi_outputs_clear(&sources);
     clsi_outputs_clear(&all);
     return status;

@@ -340,7 +340,7 @@ static void append_piece(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     mark(e);
     if (p->n_takes && e->slot)
-        clsi_text_printf(out, "    double *state = keep + %zu;\n", e->n_slots);
+        clsi_text_printf(out, "    double *state = keep + %zu;\n    (void)state;\n", e->n_slots);
     else if (p->n_takes)
         clsi_text_printf(out, "    double state[%zu];\n", p->n_state);
     append_constants(out, e);

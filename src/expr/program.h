@@ -237,5 +237,7 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
+void clsi_lanes_first(const cls_program *p, size_t n, double *work); /* as clsi_program_first */
+void clsi_lanes_rest(const cls_program *p, size_t n, double *work);
 
 #endif

@@ -339,3 +339,11 @@ void clsi_lanes_early(const cls_program *p, size_t n, double *work) {
 void clsi_lanes_late(const cls_program *p, size_t n, double *work) {
     run_lanes(p, n, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
 }
+
+void clsi_lanes_first(const cls_program *p, size_t n, double *work) {
+    run_lanes(p, n, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST);
+}
+
+void clsi_lanes_rest(const cls_program *p, size_t n, double *work) {
+    run_lanes(p, n, work, CLSI_STAGE_REST, CLSI_STAGE_REST);
+}

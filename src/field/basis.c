@@ -9,7 +9,10 @@
  *
  * chebyshev(4, even 1 3): even in the inputs 1, 2, 3 (counted from 0) together, two powers of which
  * count as one degree. This is what polynomials in their products are, without the products that
- * are equal (x^2 y^2 = (x y)^2): for three velocities and a temperature 175 terms, not 330. */
+ * are equal (x^2 y^2 = (x y)^2): for three velocities and a temperature 175 terms, not 330.
+ *
+ * chebyshev(6, only 0 2 9): of these terms, counted from 0, the listed ones. It is what a choice of
+ * terms leaves (src/learn/terms.c). */
 #include "field/linear_pairs.h"
 #include "base/base.h"
 #include <math.h>
@@ -36,6 +39,7 @@ typedef struct wish {
     long degree;
     size_t first, count; /* inputs with an even total degree, two of which count as one */
     int constant;
+    const char *only; /* numbers of terms, rising; NULL: all */
 } wish;
 
 static int is_wanted(const wish *w, size_t d, const unsigned char *a) {
@@ -74,7 +78,7 @@ static size_t enumerate(size_t d, const wish *w, unsigned char *out) {
     return n;
 }
 
-/* "8", "5, constant", "4, even 1 3", "4, even 1 3, constant" */
+/* "8", "5, constant", "4, even 1 3", "4, even 1 3, constant", each perhaps with ", only 0 2 9" */
 static int read_wish(const char *text, size_t d, wish *w) {
     char *end;
     int used = 0;
@@ -87,8 +91,30 @@ static int read_wish(const char *text, size_t d, wish *w) {
         end += used;
         end += strspn(end, " ,");
     }
-    w->constant = strcmp(end, "constant") == 0;
-    return !*end || w->constant;
+    if (strncmp(end, "constant", 8) == 0) {
+        w->constant = 1;
+        end += 8;
+        end += strspn(end, " ,");
+    }
+    if (strncmp(end, "only ", 5) == 0) {
+        w->only = end + 5;
+        return strspn(w->only, "0123456789 ") == strlen(w->only);
+    }
+    return !*end;
+}
+
+/* Keeps the listed terms of n; their number, 0 when the list is none of rising numbers below n. */
+static size_t keep_listed(const char *list, size_t d, size_t n, unsigned char *powers) {
+    size_t kept = 0, last = 0;
+    for (;;) {
+        char *end;
+        unsigned long k = strtoul(list, &end, 10);
+        if (end == list) return *end ? 0 : kept;
+        if (k >= n || (kept && k <= last)) return 0;
+        memmove(powers + kept++ * d, powers + k * d, d);
+        last = k;
+        list = end + strspn(end, " ");
+    }
 }
 
 static cls_status create(clsi_field *f, const char *arguments, int monomial, cls_error *error) {
@@ -97,7 +123,8 @@ static cls_status create(clsi_field *f, const char *arguments, int monomial, cls
         return clsi_fail(
             error, CLS_USAGE,
             "%s(%s): expected a degree from 1 to %d (half of that for even), then "
-            "perhaps `, even FIRST COUNT` of the %zu inputs, then perhaps `, constant`",
+            "perhaps `, even FIRST COUNT` of the %zu inputs, then perhaps `, constant`, then "
+            "perhaps `, only` and the numbers of terms",
             f->kind->name, arguments, (int)MAX_DEGREE, f->d);
     size_t n = enumerate(f->d, &w, NULL);
     if (n > MAX_TERMS)
@@ -108,7 +135,11 @@ static cls_status create(clsi_field *f, const char *arguments, int monomial, cls
     *b = (basis){.degree = (int)(w.count ? 2 * w.degree : w.degree), .monomial = monomial, .n = n};
     enumerate(f->d, &w, b->powers);
     f->data = b;
-    f->n_parameters = n;
+    if (w.only && !(b->n = keep_listed(w.only, f->d, n, b->powers)))
+        return clsi_fail(error, CLS_USAGE,
+                         "%s(%s): `only` takes rising numbers of terms, from 0 to %zu",
+                         f->kind->name, arguments, n - 1);
+    f->n_parameters = b->n;
     f->even_first = w.first;
     f->even_count = w.count;
     return CLS_OK;
@@ -358,3 +389,8 @@ const clsi_field_kind clsi_field_monomial = {.name = "monomial",
                                              .scratch = scratch_size,
                                              .expression = expression,
                                              .pairs = &discrete};
+
+const unsigned char *clsi_field_powers(const clsi_field *f, size_t k) {
+    int is_basis = f->kind == &clsi_field_chebyshev || f->kind == &clsi_field_monomial;
+    return is_basis && k < f->n_parameters ? of(f)->powers + k * f->d : NULL;
+}

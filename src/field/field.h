@@ -111,6 +111,8 @@ struct clsi_field {
 cls_status clsi_field_create(size_t d, const char *spec, const char *const *names, clsi_field **out,
                              cls_error *error);
 void clsi_field_free(clsi_field **field);
+/* The powers (d) of term k of a polynomial basis; NULL of any other kind. */
+const unsigned char *clsi_field_powers(const clsi_field *f, size_t k);
 /* The kind that a spec begins with, NULL when there is no such kind. */
 const clsi_field_kind *clsi_field_kind_of(const char *spec);
 /* Does the spec end with this word for the learner? It may stand behind the arguments of any kind,

@@ -123,12 +123,18 @@ void clsi_weigh_balances(clsi_residual *r) {
         double v = p->z[s->nq * p->n + k];
         motion += v * v / (double)p->n;
     }
-    if (!(heat > 0)) return; /* no entropy changes: balances say T 0 = heat */
+    double largest = 0, length = p->time[p->window[0] + 1] - p->time[p->window[0]];
+    for (size_t k = 0; k < s->m * p->n_data; k++)
+        largest = fmax(largest, fabs(p->z[(s->nq + s->n + k / p->n_data) * p->n + k % p->n_data]));
+    if (!(sqrt(heat) > 1e-9 * largest / length)) { /* round-off: no entropy changes */
+        memset(r->heat, 0, s->m * p->n * sizeof *r->heat);
+        return;
+    }
     double unit = motion > 0 ? sqrt(heat) / motion : 1;
     for (size_t w = 0; w < p->n_windows; w++) {
         size_t at[CLSI_MOST_WIDTH];
         clsi_window_points(p, w, at);
-        double length = p->time[at[p->width - 1]] - p->time[at[0]];
+        length = p->time[at[p->width - 1]] - p->time[at[0]];
         double weight = unit / length / sqrt(square_of_rates(r, w) + 0.01 * heat);
         for (size_t e = 0; e < r->n_equations; e++) {
             int balance = r->step ? clsi_step_rows_state(r->step, e) >= s->nq + s->n
@@ -247,11 +253,31 @@ void clsi_temperatures_all(const clsi_temperatures *t, const double *theta, size
     for (size_t i = 0; i < t->r->m; i++) T[i * stride] = t->out[i];
 }
 
+/* row += dT_i/dtheta where the program ran last. */
+static void add_row(const clsi_temperatures *t, size_t i, size_t k, double *row) {
+    const clsi_unknowns *us = t->r->unknowns;
+    for (size_t u = 0; u < us->n; u++) {
+        const clsi_learned *l = &us->list[u].learned;
+        const double *slope = t->out + t->r->m + i * us->n_symbols + us->list[u].symbol;
+        if (us->list[u].late) continue;
+        l->field->kind->rows(l->field, NULL, 1, us->list[u].x + k * l->d, slope, slope + 1, 0,
+                             row + l->offset, t->scratch);
+    }
+}
+
+double clsi_temperatures_row(const clsi_temperatures *t, const double *theta, size_t i, size_t k,
+                             double *row) {
+    run(t, theta, k);
+    memset(row, 0, t->r->unknowns->n_theta * sizeof *row);
+    add_row(t, i, k, row);
+    return t->out[i];
+}
+
 clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta, size_t root,
                                  double *row) {
     const clsi_points *p = t->r->points;
     const clsi_unknowns *us = t->r->unknowns;
-    size_t K = us->n_symbols, m = t->r->m, count = 0;
+    size_t m = t->r->m, count = 0;
     clsi_warmth found = {INFINITY, 0, -INFINITY};
     memset(row, 0, us->n_theta * sizeof *row);
     for (size_t k = 0; k < p->n_data; k += t->stride) {
@@ -262,13 +288,7 @@ clsi_warmth clsi_temperatures_at(const clsi_temperatures *t, const double *theta
             found.mean += t->out[i];
             found.low = fmin(found.low, t->out[i]);
             found.high = fmax(found.high, t->out[i]);
-            for (size_t u = 0; u < us->n; u++) {
-                const clsi_learned *l = &us->list[u].learned;
-                const double *slope = t->out + m + i * K + us->list[u].symbol;
-                if (us->list[u].late) continue;
-                l->field->kind->rows(l->field, NULL, 1, us->list[u].x + k * l->d, slope, slope + 1,
-                                     0, row + l->offset, t->scratch);
-            }
+            add_row(t, i, k, row);
         }
     }
     found.mean /= (double)count;

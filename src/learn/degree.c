@@ -35,7 +35,7 @@ static cls_status make_unknowns(clsi_lesson *w, size_t halved) {
                                       w->error);
 }
 
-static cls_status make_residual(clsi_lesson *w) {
+cls_status clsi_lesson_prepare(clsi_lesson *w) {
     cls_status status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
     if (status == CLS_OK) status = clsi_lesson_weights(w);
     if (status == CLS_OK) status = clsi_lesson_check_from(w);
@@ -47,6 +47,7 @@ static cls_status make_residual(clsi_lesson *w) {
     for (size_t i = 0; i < w->unknowns->n; i++)
         w->info->isothermal |= w->unknowns->list[i].learned.trunk > 0;
     w->info->samples = w->points->n_training;
+    w->info->windows = w->points->n_there;
     w->info->validation_samples = w->points->n_windows - w->points->n_training;
     w->theta = clsi_calloc(P, sizeof *w->theta);
     w->begin = clsi_calloc(CLSI_BEGIN + P, sizeof *w->begin);
@@ -72,14 +73,14 @@ static cls_status make_smaller(clsi_lesson *w, size_t most, size_t *halved) {
 static cls_status begin(clsi_lesson *w, size_t *halved) {
     *halved = 0;
     cls_status status = make_unknowns(w, 0);
-    if (status == CLS_OK) status = make_residual(w);
+    if (status == CLS_OK) status = clsi_lesson_prepare(w);
     if (status != CLS_OK || !w->unknowns->chosen || !is_solved_at_once(w)) return status;
     size_t rows = w->points->n_training * w->residual->n_equations;
     if (clsi_anchors_count(w->anchors) || w->unknowns->n_theta <= rows) return CLS_OK;
     clsi_lesson_forget(w);
     status = make_unknowns(w, 0);
     if (status == CLS_OK) status = make_smaller(w, rows, halved);
-    return status == CLS_OK ? make_residual(w) : status;
+    return status == CLS_OK ? clsi_lesson_prepare(w) : status;
 }
 
 static int is_too_large(const clsi_lesson *w) {
@@ -108,7 +109,7 @@ static cls_status try_smaller(clsi_lesson *w, size_t *halved, int *better) {
     cls_status status = make_unknowns(w, *halved);
     if (status == CLS_OK) status = make_smaller(w, most, halved);
     int smaller = status == CLS_OK && w->unknowns->n_theta <= most;
-    if (smaller) status = make_residual(w);
+    if (smaller) status = clsi_lesson_prepare(w);
     if (smaller && status == CLS_OK) status = clsi_lesson_solve(w);
     *better = smaller && status == CLS_OK && w->info->loss_validation < info.loss_validation;
     if (*better) {

@@ -14,8 +14,12 @@
  * b. It needs no model of the noise (it is what a block bootstrap converges to), but it is noisy
  * itself: the larger of two estimates is too large on average. So it counts where it is larger by
  * more than chance, which the 95 % quantile of its distribution says. Directions in which S is
- * singular have infinite errors. Measured in tests/long/test_coverage.c and decision 46. */
+ * singular have infinite errors.
+ *
+ * An ensemble fits the same windows to blocks that are drawn with replacement: rows count as often as
+ * their block was drawn. Measured in tests/long/test_coverage.c and decision 46. */
 #include "learn/multiple.h"
+#include <clausius/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,5 +202,49 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
     free(hidden);
     free(d.rho);
     free(d.last);
+    return status;
+}
+
+/* ---- ensembles ---- */
+
+enum { REFIT = 12 };
+
+/* Blocks of rows that are learned from, each counted as often as it is drawn. */
+static void draw_blocks(const clsi_multiple *m, cls_random *random, double *counts) {
+    double times[BLOCKS] = {0};
+    size_t rows = 0, all = 0;
+    for (size_t w = 0; w < m->n_pieces; w++) all += m->piece[w].n;
+    for (size_t b = 0; b < BLOCKS; b++) times[cls_random_next(random) % BLOCKS]++;
+    for (size_t w = 0; w < m->n_pieces; w++)
+        for (size_t i = 0; i < m->piece[w].n; i++)
+            counts[m->piece[w].first + i] = times[rows++ * BLOCKS / all];
+}
+
+cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint64_t seed,
+                          double *members, double *scatter, cls_error *error) {
+    size_t P = m->n_theta, X = m->n_pieces * m->nz;
+    double *counts = clsi_calloc(m->data->n + X + 1, sizeof *counts), *x = counts + m->data->n;
+    cls_status status = counts ? CLS_OK : clsi_no_memory(error);
+    cls_random random;
+    cls_random_seed(&random, seed);
+    clsi_arrow a;
+    clsi_multiple_problem(m, 2, &a);
+    for (size_t k = 0; k < n && status == CLS_OK; k++) {
+        clsi_arrow_info info;
+        draw_blocks(m, &random, counts);
+        m->counts = counts;
+        memcpy(x, m->x, X * sizeof *x);
+        memcpy(members + k * P, theta, P * sizeof *theta);
+        status = clsi_arrow_minimize(&a, REFIT, 1e-4, members + k * P, x, &info, error);
+        m->counts = NULL;
+    }
+    for (size_t i = 0; i < P && status == CLS_OK; i++) {
+        double mean = 0, sum = 0;
+        for (size_t k = 0; k < n; k++) mean += members[k * P + i] / (double)n;
+        for (size_t k = 0; k < n; k++)
+            sum += (members[k * P + i] - mean) * (members[k * P + i] - mean);
+        scatter[i] = n > 1 ? sqrt(sum / (double)(n - 1)) : NAN;
+    }
+    free(counts);
     return status;
 }

@@ -38,9 +38,10 @@ static const char *scheme_of(const clsi_lesson *w) {
 /* What was asked, or chosen where nothing was. */
 static json_t *asked(const clsi_lesson *w) {
     json_t *all = json_object(), *given = clsi_options_asked(w->o, w->info->optimizer);
-    add_word(&all, "loss", w->o->loss ? w->o->loss : "residual");
+    add_word(&all, "loss", w->taken ? w->taken : w->o->loss ? w->o->loss : "residual");
     add_word(&all, "scheme", scheme_of(w));
     add_word(&all, "weights", w->o->weights ? w->o->weights : "balanced");
+    clsi_json_put(&all, "validate", json_real(w->o->validate));
     if (!given || !all || json_object_update_missing(all, given)) {
         json_decref(all);
         all = NULL;

@@ -3,6 +3,7 @@
  *   learn.c    what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve or iterations
+ *   noisy.c    noisy data: terms that the noise allows, by multiple shooting from that fit
  *   fit.c      the fits that go on from there: shooting, derivatives
  *   lesson.c   the model at the end */
 #ifndef CLSI_LESSON_H
@@ -26,11 +27,13 @@ typedef struct clsi_lesson {
     double gain;        /* of what was chosen, by the usual error in validation */
     int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
+    const char *taken;  /* the loss that was taken where nobody asked for one; NULL: the residual */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
     int no_memory;  /* in a rollout, whose answer is a number */
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
+    struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     cls_error *error;
 } clsi_lesson;
 
@@ -59,6 +62,8 @@ int clsi_is_loss(const clsi_lesson *w, const char *name);
 
 /* Makes what is to be learned (unknowns, residual, anchors) from points, and solves for it. */
 cls_status clsi_lesson_fit(clsi_lesson *w);
+/* Residual and anchors of the unknowns there are, and room for their parameters. */
+cls_status clsi_lesson_prepare(clsi_lesson *w);
 /* The same with the choices of logs.c that validation prefers. */
 cls_status clsi_lesson_choose(clsi_lesson *w);
 /* Frees all that but the points. */
@@ -92,6 +97,22 @@ cls_status clsi_lesson_weights(clsi_lesson *w);
 /* What a checkpoint belongs to: settings as words, data and system as a hash. `what` is the
  * optimiser of the residual, or the loss of the fit after it. */
 char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
+
+/* ---- noisy.c ---- */
+
+/* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
+int clsi_lesson_is_noisy(const clsi_lesson *w);
+/* In the place of clsi_lesson_fit; not *taken: it is not for a basis as large as the one asked for.
+ */
+cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                                 const char *const *names, int *taken);
+
+/* ---- schemes.c: data that a scheme made ---- */
+
+/* Where the rows are steps of a scheme rather than a motion: its rule in the place of the
+ * quadrature, w->o->scheme, and a line that says so, the caller's. */
+cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, clsi_rule *rule, char **said);
 
 /* ---- stages.c: where temperatures are hidden ---- */
 

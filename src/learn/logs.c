@@ -92,6 +92,9 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
         size_t j = u->of ? s->nq : coordinate_of(s, l->input[i]);
         int is_log = strncmp(l->input[i], "log(", 4) == 0;
         if (is_log || !is_length(s, x[i])) continue;
+        if (j < s->nq && isfinite(s->coordinate[j].low) && isfinite(s->coordinate[j].high) &&
+            s->formalism == CLS_THERMAL_LAGRANGIAN)
+            continue; /* one input becomes two: worth it where temperatures are hidden too */
         if (cls_depends(s->g, x[i], s->m, s->T)) { /* hidden ones have no values yet */
             if (!is_temperature(s, l->input[i])) continue;
         } else {
@@ -220,7 +223,7 @@ cls_status clsi_lesson_choose(clsi_lesson *w) {
         clsi_lesson_note(w, "inputs that are positive were taken as logarithms");
     if (status == CLS_OK && chosen.exponential)
         clsi_lesson_note(w, "what exchanges heat was learned through its logarithm");
-    if (status == CLS_OK && w->gain < 1)
+    if (status == CLS_OK && w->gain > 0 && w->gain < 1)
         clsi_lesson_note(w, "the usual error in validation is %.2g of that without logarithms",
                          w->gain);
     return status;

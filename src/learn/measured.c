@@ -18,10 +18,11 @@ typedef struct measured {
     const cls_assignments *set;
     const cls_learn_options *o;
     size_t P;
-    const char **name;          /* (P) */
-    double *theta, *from;       /* (P) found, and those of the file */
-    double *low, *high, *doubt; /* (P) */
-    unsigned char *vague;       /* (P) 1: no value to begin with was given */
+    const char **name;                      /* (P) */
+    double *theta, *from;                   /* (P) found, and those of the file */
+    double *low, *high, *doubt;             /* (P) */
+    double *covariance, *members, *scatter; /* (P, P), (ensemble, P), (P) */
+    unsigned char *vague;                   /* (P) 1: no value to begin with was given */
     cls_system *open;
     clsi_recording *data;
     clsi_multiple *multiple;
@@ -54,7 +55,11 @@ static cls_status list_parameters(measured *w) {
     w->name = clsi_calloc(s->n_parameters, sizeof *w->name);
     w->theta = clsi_calloc(5 * s->n_parameters, sizeof *w->theta);
     w->vague = clsi_calloc(s->n_parameters, 1);
-    if (!w->name || !w->theta || !w->vague) return clsi_no_memory(w->error);
+    size_t all = s->n_parameters;
+    w->covariance = clsi_calloc((all + w->o->ensemble + 1) * all, sizeof *w->covariance);
+    if (!w->name || !w->theta || !w->vague || !w->covariance) return clsi_no_memory(w->error);
+    w->scatter = w->covariance + all * all;
+    w->members = w->scatter + all;
     w->from = w->theta + s->n_parameters;
     w->low = w->from + s->n_parameters;
     w->high = w->low + s->n_parameters;
@@ -102,12 +107,12 @@ static cls_status open_system(measured *w, cls_node *theta) {
     return status;
 }
 
-/* Steps of order two where the data are dense; of order four, longer ones, where they are not. */
-static const char *choose_steps(const measured *w, double *most) {
-    double Tc = w->data->time_scale;
-    const char *usual = cls_scheme_default(w->open), *name = w->o->scheme ? w->o->scheme : usual;
+const char *clsi_measured_steps(const cls_system *open, const clsi_recording *data,
+                                const char *asked, double *most) {
+    double Tc = data->time_scale;
+    const char *usual = cls_scheme_default(open), *name = asked ? asked : usual;
     *most = Tc / 100;
-    if (strcmp(name, "discrete-gradient") == 0 && !w->o->scheme && w->data->interval > Tc / 100)
+    if (strcmp(name, "discrete-gradient") == 0 && !asked && data->interval > Tc / 100)
         name = "discrete-gradient-4";
     if (strcmp(name, "discrete-gradient-4") == 0) *most = Tc / 16;
     return name;
@@ -133,7 +138,7 @@ static cls_status prepare(measured *w) {
     cls_status status = theta && channel ? open_system(w, theta) : clsi_no_memory(w->error);
     if (status == CLS_OK) {
         double most;
-        const char *scheme = choose_steps(w, &most);
+        const char *scheme = clsi_measured_steps(w->open, w->data, w->o->scheme, &most);
         for (size_t c = 0; c < w->data->ny; c++) channel[c] = w->data->channel[c].name;
         status = clsi_observer_create(w->open, scheme, w->P, theta, w->data->ny, channel, &observer,
                                       w->error);
@@ -166,28 +171,7 @@ static char *explain_choice(const measured *w) {
 }
 
 static cls_status begin_report(measured *w) {
-    cls_learn_report *r = w->report = clsi_calloc(1, sizeof *r);
-    if (!r) return clsi_no_memory(w->error);
-    r->parameters = clsi_calloc(w->P, sizeof *r->parameters);
-    r->channels = clsi_calloc(w->data->ny, sizeof *r->channels);
-    if (!r->parameters || !r->channels) return clsi_no_memory(w->error);
-    r->time_scale = w->data->time_scale;
-    r->n_horizons = w->o->n_horizons ? w->o->n_horizons : 2;
-    r->horizon[0] = w->o->n_horizons ? w->o->horizon[0] : r->time_scale / 4;
-    r->horizon[1] = w->o->n_horizons ? w->o->horizon[1] : r->time_scale;
-    for (size_t h = 2; h < r->n_horizons; h++) r->horizon[h] = w->o->horizon[h];
-    for (size_t c = 0; c < w->data->ny; c++, r->n_channels++) {
-        const clsi_channel *from = &w->data->channel[c];
-        cls_learned_channel *to = &r->channels[c];
-        *to = (cls_learned_channel){.noise = from->noise, .fitted = NAN, .run = NAN};
-        to->name = clsi_strdup(from->name);
-        to->unit = from->unit ? clsi_strdup(from->unit) : NULL;
-        for (size_t h = 0; h < CLS_MAX_HORIZONS; h++)
-            to->ahead[h] = to->ahead_persistence[h] = to->ahead_arx[h] = NAN;
-        if (!to->name) return clsi_no_memory(w->error);
-    }
-    r->choice = explain_choice(w);
-    return r->choice ? CLS_OK : clsi_no_memory(w->error);
+    return clsi_report_create(w->data, w->o, w->P, explain_choice(w), &w->report, w->error);
 }
 
 static cls_status report_parameters(measured *w, int unseen) {
@@ -199,15 +183,16 @@ static cls_status report_parameters(measured *w, int unseen) {
                                                    .error = w->doubt[i],
                                                    .low = w->low[i],
                                                    .high = w->high[i],
+                                                   .scatter = w->o->ensemble ? w->scatter[i] : NAN,
                                                    .at_bound = v <= w->low[i] || v >= w->high[i]};
         if (!r->parameters[i].name) return clsi_no_memory(w->error);
     }
-    if (unseen > 0) {
-        clsi_text_printf(&w->recipe.notes, "not identifiable from these columns:");
-        for (size_t i = 0; i < w->P; i++)
-            if (isinf(w->doubt[i])) clsi_text_printf(&w->recipe.notes, " %s", w->name[i]);
-        clsi_text_append(&w->recipe.notes, "\n");
-    }
+    int hidden = 0;
+    for (size_t e = 0; e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
+    cls_status status = unseen > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, unseen,
+                                                           &w->recipe.notes, w->error)
+                                             : CLS_OK;
+    if (status != CLS_OK) return status;
     if (w->data->repeated)
         clsi_text_printf(&w->recipe.notes,
                          "%zu rows with a time that stood there already were "
@@ -218,27 +203,36 @@ static cls_status report_parameters(measured *w, int unseen) {
     return r->notes ? CLS_OK : clsi_no_memory(w->error);
 }
 
-void cls_learn_report_free(cls_learn_report **report) {
-    if (!report) return;
-    cls_learn_report *r = *report;
-    if (!r) return;
-    for (size_t i = 0; i < r->n_parameters; i++) free(r->parameters[i].name);
-    for (size_t i = 0; i < r->n_channels; i++) {
-        free(r->channels[i].name);
-        free(r->channels[i].unit);
-    }
-    free(r->parameters);
-    free(r->channels);
-    free(r->choice);
-    free(r->notes);
-    free(r);
-    *report = NULL;
-}
-
 /* ---- the model ---- */
 
 static json_t *number(double x) {
     return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* (n, m) as rows */
+static json_t *matrix(size_t n, size_t m, const double *A) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *row = json_array();
+        for (size_t j = 0; j < m; j++) json_array_append_new(row, number(A[i * m + j]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+/* For each trajectory the time of the first row that was kept back; null: none was. */
+static json_t *split(const clsi_recording *r) {
+    json_t *list = json_array();
+    for (size_t k = 0; k < r->n_trajectories; k++) {
+        double from = NAN;
+        for (size_t s = r->n_segments; s-- > 0;) {
+            const clsi_segment *g = &r->segment[s];
+            if (g->trajectory == k && g->train < g->end - g->first)
+                from = r->time[g->first + g->train];
+        }
+        clsi_json_add(&list, number(from));
+    }
+    return list;
 }
 
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
@@ -256,6 +250,9 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
         json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
                   "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
                   "parameters", list, "channels", scores);
+    clsi_json_put(&all, "split", split(w->data));
+    clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));
+    if (w->o->ensemble) clsi_json_put(&all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
@@ -334,7 +331,10 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     w->recipe.open = w->vague;
     if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
     if (status == CLS_OK)
-        status = clsi_doubt(w->multiple, w->theta, w->doubt, NULL, &unseen, w->error);
+        status = clsi_doubt(w->multiple, w->theta, w->doubt, w->covariance, &unseen, w->error);
+    if (status == CLS_OK && w->o->ensemble)
+        status = clsi_bootstrap(w->multiple, w->theta, w->o->ensemble, w->o->seed, w->members,
+                                w->scatter, w->error);
     if (status == CLS_OK)
         status = clsi_score(w->multiple, w->theta, w->from, w->report, &w->recipe.notes, w->error);
     if (status == CLS_OK) status = report_parameters(w, unseen);
@@ -357,6 +357,7 @@ cls_status clsi_learn_measured(const cls_system *system, const cls_assignments *
     free(w.name);
     free(w.vague);
     free(w.theta);
+    free(w.covariance);
     free(w.recipe.inflation);
     clsi_text_clear(&w.recipe.notes);
     clsi_multiple_free(&w.multiple);

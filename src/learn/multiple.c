@@ -326,6 +326,7 @@ static void weigh(const clsi_multiple *m, size_t w, const double *x, double *r, 
         for (size_t c = 0; c < ny; c++) {
             double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
             double weight = isfinite(measured) ? 1 / m->sigma[c] : 0;
+            if (m->counts) weight *= sqrt(m->counts[p->first + i]);
             *at = weight > 0 ? weight * clsi_difference(&m->data->channel[c], *at, measured) : 0;
             for (size_t j = 0; j < all && J; j++) J[(i * ny + c) * all + j] *= weight;
         }

@@ -3,7 +3,8 @@
  *   multiple.c   windows of a recording, their free starts, residuals and derivatives
  *   recipe.c     from short windows to long ones, with what cannot be explained cut out
  *   score.c      free runs and predictions on rows that were kept back, beside trivial models
- *   doubt.c      standard errors */
+ *   doubt.c      standard errors, ensembles
+ *   advise.c     what to measure where something stays open */
 #ifndef CLSI_MULTIPLE_H
 #define CLSI_MULTIPLE_H
 
@@ -33,6 +34,7 @@ typedef struct clsi_multiple {
     unsigned char *hidden; /* (nz) 1: no column says it, not even by its slope */
     clsi_hidden *implied;  /* what the equations say about these; NULL: there are none */
     double *sigma;         /* (ny) */
+    const double *counts;  /* (rows) how often a row counts; NULL: once */
     unsigned char *cut;    /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *owner);
@@ -78,12 +80,25 @@ typedef struct clsi_recipe {
     double *inflation; /* (ny) of the variance, by the residuals' autocorrelation */
 } clsi_recipe;
 cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
+/* One stage alone: windows of so many rows, fitted twice with scales from the residuals between;
+ * `last`: to the end. */
+cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error);
+size_t clsi_recipe_first(const clsi_multiple *m); /* rows of the first windows, by the time scale */
+size_t clsi_recipe_longest(const clsi_multiple *m); /* rows of the longest segment */
 
 /* ---- score.c ---- */
 
-/* Fills the channels (ny): test rows and fits at theta, `before` the parameters of the file. */
+/* Fills the channels (ny): test rows and fits at theta, `before` the parameters of the file (NULL:
+ * it has none). */
 cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
                       cls_learn_report *report, clsi_text *notes, cls_error *error);
+
+/* ---- report.c ---- */
+
+/* An empty report of a fit to these channels; `choice` is taken over (NULL: no memory). */
+cls_status clsi_report_create(const clsi_recording *data, const cls_learn_options *o,
+                              size_t n_parameters, char *choice, cls_learn_report **out,
+                              cls_error *error);
 
 /* ---- doubt.c ---- */
 
@@ -91,6 +106,17 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
  * (n_theta, n_theta; NULL: not wanted). *unseen: directions. */
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *unseen, cls_error *error);
+
+/* Names what stays open: parameters (names; `unseen` directions of them) and hidden states that no
+ * column tells, each with the column of the system that would. */
+cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int unseen,
+                       clsi_text *notes, cls_error *error);
+
+/* Refits from theta to blocks of the recording drawn anew with replacement: members (n, n_theta), the
+ * standard deviation of each parameter between them. The windows' starts move along; what the fit left
+ * in m stays. */
+cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint64_t seed,
+                          double *members, double *scatter, cls_error *error);
 
 /* The autocorrelation of n residuals in time order inside of the windows `which`, by the autoregression
  * that Bayes' criterion chooses: rho (most + 1), rho[0] = 1. Returns the last lag that counts. */

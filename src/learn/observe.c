@@ -57,6 +57,7 @@ cls_status clsi_observer_create(const cls_system *s, const char *scheme, size_t 
     clsi_observer *o = *out = clsi_calloc(1, sizeof *o);
     if (!o) return clsi_no_memory(error);
     *o = (clsi_observer){.system = s,
+                         .scheme = scheme,
                          .nz = s->form->nz,
                          .n_theta = n_theta,
                          .ny = ny,

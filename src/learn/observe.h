@@ -14,6 +14,7 @@ typedef struct clsi_observer {
     size_t nz, n_theta, ny, nu;
     cls_program *output; /* t, z (nz), theta, u (nu) -> y (ny) */
     cls_program *slopes; /* the same -> y, y_z (ny, nz), y_theta (ny, n_theta) */
+    const char *scheme;  /* as asked for; NULL: the default */
     cls_node *theta;     /* (n_theta) */
     double most_step;    /* intervals of the data are divided into steps that are not longer */
 } clsi_observer;

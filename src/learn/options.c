@@ -12,14 +12,17 @@
 #define AT(field)     offsetof(cls_learn_options, field)
 #define ITERATIVE     (CLS_OPTION_LM | CLS_OPTION_SPRING | CLS_OPTION_LBFGS | CLS_OPTION_ADAM)
 #define ANY_OPTIMIZER (CLS_OPTION_LINEAR | ITERATIVE)
-#define ANY_LOSS      (CLS_OPTION_RESIDUAL | CLS_OPTION_SHOOTING | CLS_OPTION_DERIVATIVE)
+#define ANY_LOSS                                                                                   \
+    (CLS_OPTION_RESIDUAL | CLS_OPTION_SHOOTING | CLS_OPTION_DERIVATIVE | CLS_OPTION_RECORDING)
 
 static const cls_option table[] = {
     {"field", CLS_OPTION_WORD, AT(field), 0, 0, 0, NULL, "FORM", ANY_LOSS, ANY_OPTIMIZER,
      "chebyshev(DEGREE), monomial(DEGREE), network(WIDTH, ...); else chosen"},
-    {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0, "residual, shooting, derivative", "NAME", ANY_LOSS,
-     ANY_OPTIMIZER,
-     "what is made small; shooting simulates windows and compares: for noisy data; else residual"},
+    {"loss", CLS_OPTION_WORD, AT(loss), 0, 0, 0,
+     "residual, shooting, derivative, multiple-shooting", "NAME", ANY_LOSS, ANY_OPTIMIZER,
+     "what is made small: the residual; simulations of windows (shooting), from free starts and "
+     "with "
+     "terms that the noise allows (multiple-shooting); else residual, multiple-shooting by noise"},
     {"scheme", CLS_OPTION_WORD, AT(scheme), 0, 0, 0, NULL, "NAME", ANY_LOSS, ANY_OPTIMIZER,
      "whose step is the residual: quadrature (order 4), or any scheme with fixed steps that "
      "simulates the system (data that it made are learned back exactly); of positions alone weak "
@@ -41,6 +44,10 @@ static const cls_option table[] = {
      "recordings: share of the rows kept back to be predicted; else 0.2 where there are 200 rows"},
     {"average", CLS_OPTION_FLAG, AT(average), 0, 0, 1, NULL, NULL, CLS_OPTION_RECORDING,
      ANY_OPTIMIZER, "recordings: rows of equal times are averaged, not refused"},
+    {"ensemble", CLS_OPTION_SIZE, AT(ensemble), 0, 2, 10000, NULL, "N", CLS_OPTION_RECORDING,
+     ANY_OPTIMIZER,
+     "recordings: fit N times more, to blocks of the rows drawn anew (bootstrap); simulate --bands "
+     "shows them"},
     {"hold", CLS_OPTION_CHOICE, AT(hold), -1, 0, 1, "zero, linear", "KIND", CLS_OPTION_RECORDING,
      ANY_OPTIMIZER,
      "inputs between their samples: zero (the last value) or linear; else as the data look"},
@@ -97,7 +104,7 @@ static const struct {
 } losses[] = {{"residual", CLS_OPTION_RESIDUAL},
               {"shooting", CLS_OPTION_SHOOTING},
               {"derivative", CLS_OPTION_DERIVATIVE},
-              {"recordings of unknown parameters", CLS_OPTION_RECORDING}},
+              {"multiple-shooting", CLS_OPTION_RECORDING}},
   optimizers[] = {{"linear", CLS_OPTION_LINEAR},
                   {"lm", CLS_OPTION_LM},
                   {"spring", CLS_OPTION_SPRING},
@@ -116,7 +123,7 @@ static const struct {
 
 cls_status clsi_options_mean(const clsi_lesson *w, const char *optimizer, cls_error *error) {
     unsigned loss = 0, by = 0;
-    const char *name = w->o->loss ? w->o->loss : "residual";
+    const char *name = w->taken ? w->taken : w->o->loss ? w->o->loss : "residual";
     char text[96] = "";
     for (size_t k = 0; k < sizeof losses / sizeof *losses; k++)
         if (strcmp(losses[k].name, name) == 0) loss = losses[k].bit;

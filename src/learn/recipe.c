@@ -317,23 +317,55 @@ static cls_status cook(recipe_work *k) {
     return status;
 }
 
-cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error) {
+static cls_status open_kitchen(clsi_recipe *r, recipe_work *k, cls_error *error) {
     clsi_multiple *m = r->m;
-    recipe_work k = {.r = r, .m = m, .error = error};
-    k.list = clsi_calloc(m->data->n + 1, sizeof *k.list);
-    k.which = clsi_calloc(m->data->n + 1, sizeof *k.which);
-    k.rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k.rms);
-    r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
-    cls_status status = k.list && k.which && k.rms && r->inflation ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) {
-        k.old_rms = k.rms + m->ny;
-        k.old_theta = k.old_rms + m->ny;
-        status = cook(&k);
-    }
-    free(k.list);
-    free(k.which);
-    free(k.rms);
-    free(k.old_x);
-    free(k.old_piece);
+    *k = (recipe_work){.r = r, .m = m, .error = error};
+    k->list = clsi_calloc(m->data->n + 1, sizeof *k->list);
+    k->which = clsi_calloc(m->data->n + 1, sizeof *k->which);
+    k->rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k->rms);
+    if (!r->inflation) r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
+    if (!k->list || !k->which || !k->rms || !r->inflation) return clsi_no_memory(error);
+    k->old_rms = k->rms + m->ny;
+    k->old_theta = k->old_rms + m->ny;
+    return CLS_OK;
+}
+
+static void close_kitchen(recipe_work *k) {
+    free(k->list);
+    free(k->which);
+    free(k->rms);
+    free(k->old_x);
+    free(k->old_piece);
+}
+
+cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error) {
+    recipe_work k;
+    cls_status status = open_kitchen(r, &k, error);
+    if (status == CLS_OK) status = cook(&k);
+    close_kitchen(&k);
     return status;
+}
+
+cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error) {
+    recipe_work k;
+    size_t most = longest(r->m);
+    cls_status status = open_kitchen(r, &k, error);
+    if (rows > most) rows = most;
+    if (status == CLS_OK && !r->m->n_pieces) first_scales(&k);
+    if (status == CLS_OK) status = run_stage(&k, rows, ITERATIONS);
+    if (status == CLS_OK)
+        status = minimize(&k, last ? 2 * LAST_ITERATIONS : ITERATIONS, last ? LAST_ENOUGH : ENOUGH);
+    if (status == CLS_OK && !set_scales(&k))
+        status = clsi_fail(error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    close_kitchen(&k);
+    return status;
+}
+
+size_t clsi_recipe_first(const clsi_multiple *m) {
+    size_t rows = first_rows(m), most = longest(m);
+    return rows < most ? rows : most;
+}
+
+size_t clsi_recipe_longest(const clsi_multiple *m) {
+    return longest(m);
 }

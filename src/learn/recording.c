@@ -28,6 +28,12 @@ static const char *unit_of(const cls_system *s, const char *name) {
     return NULL;
 }
 
+static int is_angle(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < s->nq; i++)
+        if (strcmp(s->coordinate[i].name, name) == 0) return s->coordinate[i].angle;
+    return 0;
+}
+
 /* Columns that the first table has and the system too; the others must have them. */
 static cls_status find_channels(const cls_system *s, size_t n_tables,
                                 const cls_table *const *tables, const char *const *names,
@@ -41,7 +47,8 @@ static cls_status find_channels(const cls_system *s, size_t n_tables,
         for (size_t i = 1; i < n_tables; i++)
             if (cls_table_find(tables[i], name) < 0)
                 return clsi_no_column(tables[i], names[i], name, CLS_DATA, error);
-        r->channel[r->ny++] = (clsi_channel){.name = name, .unit = unit_of(s, name)};
+        r->channel[r->ny++] =
+            (clsi_channel){.name = name, .unit = unit_of(s, name), .angle = is_angle(s, name)};
     }
     if (r->ny) return CLS_OK;
     clsi_text list = {0};
@@ -238,6 +245,23 @@ static void keep_back(clsi_recording *r, double test, size_t kept_back) {
     }
 }
 
+static const double TURN = 6.283185307179586;
+
+/* An angle that an instrument wraps goes on: neighbouring rows differ by less than half a turn. Whole
+ * turns mean nothing, differences are taken modulo them. */
+static void unwrap(clsi_recording *r, const size_t *group) {
+    for (size_t c = 0; c < r->ny; c++) {
+        double last = NAN;
+        for (size_t i = 0; i < r->n && r->channel[c].angle; i++) {
+            double *y = &r->y[i * r->ny + c];
+            if (i && group[i] != group[i - 1]) last = NAN;
+            if (!isfinite(*y)) continue;
+            if (isfinite(last)) *y = last + remainder(*y - last, TURN);
+            last = *y;
+        }
+    }
+}
+
 /* ---- what a channel says of itself ---- */
 
 int clsi_local_parabola(const clsi_recording *r, const clsi_segment *s, size_t c, size_t i,
@@ -298,6 +322,7 @@ static void measure_spread(const clsi_recording *r, clsi_channel *ch, size_t c, 
     for (size_t i = 0; i < n; i++) mean += list[i] / (double)n;
     for (size_t i = 0; i < n; i++) sum += (list[i] - mean) * (list[i] - mean);
     ch->std = n ? sqrt(sum / (double)n) : 0;
+    if (ch->angle) ch->std = fmin(ch->std, TURN / sqrt(12)); /* no angle is further off than that */
     median(n, list);
     double step = INFINITY;
     for (size_t i = 1; i < n; i++) {
@@ -383,6 +408,7 @@ static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *co
         status =
             clsi_fail(error, CLS_DATA, "%s: %zu rows are too few to learn from", names[0], r->n);
     if (status == CLS_OK) {
+        unwrap(r, group);
         find_intervals(r, group, scratch);
         status = cut_segments(r, group, error);
     }

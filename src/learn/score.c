@@ -1,8 +1,8 @@
 /* Scores on rows that were kept back, in the units of the columns, beside models that know nothing.
  *
  * A free run goes on from the state at the last row that was learned from. A prediction over a
- * horizon begins with a state that is fitted to the rows before it (parameters fixed), as long as
- * the first windows of the recipe; it is compared with all rows of the horizon. Beside them: the
+ * horizon begins with a state that is fitted to the rows before it (parameters fixed), a sixteenth of
+ * the time scale, half of it where a state is hidden; it is compared with all rows of the horizon. Beside them: the
  * last value; a linear model y_k = sum_i A_i y_k-i + b fitted to the rows learned from, which
  * takes rows for equally distant. */
 #include "learn/multiple.h"
@@ -111,7 +111,10 @@ static const clsi_piece *last_piece(const clsi_multiple *m, const passage *p, si
 }
 
 static size_t state_rows(const clsi_multiple *m) {
-    double rows = fmax(8, m->data->time_scale / 16 / m->data->interval);
+    double share = 16;
+    for (size_t e = 0; e < m->nz; e++)
+        if (m->hidden[e]) share = 2; /* what no column says is known by what it does */
+    double rows = fmax(8, m->data->time_scale / share / m->data->interval);
     return (size_t)ceil(fmax(rows, 4.0 * (double)m->nz / (double)m->ny));
 }
 
@@ -304,8 +307,10 @@ static void predict_passage(clsi_multiple *m, const double *theta, const passage
     while (i < p->end && *n < MOST_PREDICTIONS) {
         size_t end = i, s = segment_of(d, i - 1);
         while (end < p->end && d->time[end] - d->time[i - 1] <= horizon * (1 + 1e-9)) end++;
-        int whole = end >= i + 3 && i - back >= d->segment[s].first && end <= d->segment[s].end;
-        if (whole) {
+        int inside = i - back >= d->segment[s].first && end <= d->segment[s].end;
+        double reach = end > i ? d->time[end - 1] - d->time[i - 1] : 0;
+        /* a shorter rest says nothing of the horizon */
+        if (inside && end >= i + 3 && reach > horizon - 1.5 * d->interval) {
             list[*n].begin = i;
             list[*n].end = end;
             predict(m, theta, s, x, scratch, z, &list[(*n)++]);
@@ -350,7 +355,7 @@ static void compare_runs(clsi_multiple *m, const double *theta, const double *be
         passage p = passage_of(d, t);
         if (p.train >= p.end) continue;
         fails |= !free_run(m, theta, &p, sums);
-        fails_before |= !free_run(m, before, &p, sums + ny);
+        if (before) fails_before |= !free_run(m, before, &p, sums + ny);
         size_t at = p.train > p.begin + ARX ? p.train - 1 : p.begin + ARX - 1;
         run_persistence(d, at, p.end, sums + 2 * ny);
         run_mean(d, p.train, p.end, sums + 4 * ny);
@@ -360,7 +365,7 @@ static void compare_runs(clsi_multiple *m, const double *theta, const double *be
         cls_learned_channel *ch = &report->channels[c];
         ch->test_rows = (size_t)sums[c].count;
         ch->run = fails ? INFINITY : rmse(&sums[c]);
-        ch->run_before = fails_before ? INFINITY : rmse(&sums[ny + c]);
+        ch->run_before = fails_before ? INFINITY : rmse(&sums[ny + c]); /* NAN: not asked for */
         ch->run_persistence = rmse(&sums[2 * ny + c]);
         ch->run_arx = rmse(&sums[3 * ny + c]);
         ch->run_mean = rmse(&sums[4 * ny + c]);
@@ -426,18 +431,24 @@ static cls_status compare_predictions(clsi_multiple *m, const double *theta, con
  * anybody, at some horizon. */
 static const double MARGIN = 0.95; /* less is luck */
 
+/* Nobody has to beat a linear model where both are exact: below the noise, or a thousandth of what
+ * the last value is off by. */
+static int loses(double run, double linear, double persistence, double noise) {
+    return run >= linear && run > fmax(noise, 1e-3 * persistence);
+}
+
 static int is_better(const cls_learn_report *report) {
     int better = 1, any = 0;
     for (size_t c = 0; c < report->n_channels; c++) {
         const cls_learned_channel *ch = &report->channels[c];
         if (!ch->test_rows) continue;
         any = 1;
-        int run =
-            ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) && !(ch->run >= ch->run_arx);
+        int run = ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) &&
+                  !loses(ch->run, ch->run_arx, ch->run_persistence, ch->noise);
         int ahead = 0;
         for (size_t h = 0; h < report->n_horizons; h++)
             ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
-                     !(ch->ahead[h] >= ch->ahead_arx[h]);
+                     !loses(ch->ahead[h], ch->ahead_arx[h], ch->ahead_persistence[h], ch->noise);
         better &= run || ahead;
     }
     return any ? better : -1;

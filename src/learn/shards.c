@@ -41,8 +41,9 @@ cls_status clsi_sharded_rows(const clsi_rows_kind *kind, const clsi_residual *r,
     return failed ? CLS_MEMORY : CLS_OK;
 }
 
-/* In a team (clausius/team.h): each process its shards, then all shards to everybody. parts
- * (shards, 1 + n_theta), zero before. */
+/* ---- a team ---- */
+
+/* Each process its shards, then all shards to everybody. parts (shards, 1 + n_theta). */
 static cls_status share_shards(const clsi_rows_kind *kind, const clsi_residual *r,
                                const double *theta, size_t count, const size_t *list, size_t shards,
                                double *parts) {
@@ -56,9 +57,10 @@ static cls_status share_shards(const clsi_rows_kind *kind, const clsi_residual *
         failed = !block;
 #pragma omp for schedule(dynamic)
         for (size_t s = 0; s < shards; s++) {
+            size_t begin = clsi_shard_begin(r, count, shards, s);
+            size_t end = clsi_shard_begin(r, count, shards, s + 1);
             if (failed || !team->mine(team->owner, "gradient", s, shards)) continue;
-            parts[s * size] = kind->gradient(block, list, clsi_shard_begin(r, count, shards, s),
-                                             clsi_shard_begin(r, count, shards, s + 1), share);
+            parts[s * size] = kind->gradient(block, list, begin, end, share);
             kind->add(block, parts + s * size + 1);
         }
     }

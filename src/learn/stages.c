@@ -26,14 +26,17 @@
 #define RCOND 1e-10
 
 /* With more windows than that the solves see every second, third, ... of them. */
-enum { BLOCK = 512, PROBES = 24, ROUNDS = 8, ENOUGH = 4000 };
+enum { BLOCK = 512, PROBES = 24, ROUNDS = 8, ENOUGH = 4000, PREFERRED = 200, BLOCKS = 4 };
+static const double LIGHT = 1e-7; /* of the rows' own weight */
 
 typedef struct stage {
     clsi_lesson *w;
     unsigned char *equation, *column; /* (E), (P): which take part */
     double *robust;                   /* (training windows, E), NULL: one */
     double squares, rows;             /* of the solution: sum of squares, number of rows */
+    double norm;                      /* sum of squares of all folded rows */
     size_t rank;
+    size_t block; /* of BLOCKS, counted from 1: only its windows; 0: all */
 } stage;
 
 /* ---- which rows, which columns ---- */
@@ -98,23 +101,27 @@ static size_t list_rows(const stage *g, size_t *window, size_t *list) {
     size_t stride = 1 + (n - 1) / ENOUGH;
     for (size_t k = 0; k < BLOCK && *window < n; k++, *window += stride)
         for (size_t e = 0; e < E; e++)
-            if (g->equation[e]) list[count++] = *window * E + e;
+            if (g->equation[e] && (!g->block || *window * BLOCKS / n + 1 == g->block))
+                list[count++] = *window * E + e;
     return count;
 }
 
 /* r + J (new - theta) = 0 for the columns of the stage. */
-static cls_status fold(const stage *g, const double *theta, clsi_lsq *q, double *J, double *r) {
+static cls_status fold(stage *g, const double *theta, clsi_lsq *q, double *J, double *r) {
     clsi_residual *residual = g->w->residual;
     size_t P = residual->unknowns->n_theta, window = 0, count;
     size_t *list = clsi_calloc(BLOCK * residual->n_equations, sizeof *list);
     cls_status status = list ? CLS_OK : clsi_no_memory(g->w->error);
-    while (status == CLS_OK && (count = list_rows(g, &window, list))) {
+    g->norm = 0;
+    while (status == CLS_OK && window < g->w->points->n_training) {
+        if (!(count = list_rows(g, &window, list))) continue;
         status = clsi_residual_rows(residual, theta, 0, count, list, r, J);
         for (size_t i = 0; i < count && status == CLS_OK; i++) {
             double weight = g->robust ? g->robust[list[i]] : 1, right = -r[i], *row = J + i * P;
             for (size_t j = 0; j < P; j++) {
                 if (g->column[j]) right += row[j] * theta[j];
                 row[j] = g->column[j] ? weight * row[j] : 0;
+                g->norm += row[j] * row[j];
             }
             r[i] = weight * right;
         }
@@ -318,6 +325,50 @@ static cls_status solve_robustly(stage *g, room *m, size_t n, double *theta, int
     return status == CLS_OK ? solve(g, m->q, n, m->C, m->d, theta) : status;
 }
 
+/* Among energies that fit equally well the one whose temperatures are nearest to `mean`: rows that
+ * are too light to be felt by anything that the data do tell. */
+static cls_status prefer(stage *g, room *m, const clsi_temperatures *t, size_t root, double mean,
+                         double *theta) {
+    clsi_lesson *w = g->w;
+    size_t P = w->unknowns->n_theta, n = w->points->n_data, stride = 1 + n / PREFERRED;
+    double *row = clsi_calloc(P, sizeof *row), size = 0;
+    cls_status status = row ? fold_anew(g, m, theta) : clsi_no_memory(w->error);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < n && status == CLS_OK; k += stride)
+            for (size_t i = root; i < w->residual->m && status == CLS_OK; i++) {
+                if (clsi_temperatures_root(t, i) != root) continue;
+                clsi_temperatures_row(t, theta, i, k, row);
+                double light = LIGHT * sqrt(g->norm / (size + 1e-300)), right = light * mean;
+                for (size_t j = 0; j < P && !pass; j++) size += row[j] * row[j];
+                for (size_t j = 0; j < P && pass; j++) row[j] *= g->column[j] ? light : 0;
+                if (pass) status = clsi_lsq_add(m->q, 1, row, &right, w->error);
+            }
+    free(row);
+    return status;
+}
+
+/* The standard error of the mean temperature by the scatter between BLOCKS of the data: what rows
+ * have in common (energies that drift) is not in their usual errors. */
+static cls_status scatter(stage *g, room *m, size_t n, const clsi_temperatures *t, size_t root,
+                          const double *theta, double *error) {
+    size_t P = g->w->unknowns->n_theta;
+    double *own = clsi_calloc(2 * P, sizeof *own), sum = 0, squares = 0;
+    stage part = *g;
+    cls_status status = own ? CLS_OK : clsi_no_memory(g->w->error);
+    for (part.block = 1; part.block <= BLOCKS && status == CLS_OK; part.block++) {
+        memcpy(own, theta, P * sizeof *own);
+        status = fold_anew(&part, m, own);
+        if (status == CLS_OK) status = solve(&part, m->q, n, m->C, m->d, own);
+        double mean = clsi_temperatures_at(t, own, root, own + P).mean;
+        sum += mean / BLOCKS;
+        squares += mean * mean / BLOCKS;
+    }
+    *error = sqrt(fmax(0, squares - sum * sum) / (BLOCKS - 1));
+    if (status == CLS_OK) status = fold_anew(g, m, theta);
+    free(own);
+    return status;
+}
+
 /* What the data say about the temperatures that belong together; sets their mean where they do
  * not. */
 static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temperatures *t,
@@ -341,7 +392,16 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     memcpy(theta, m->kept, P * sizeof *theta);
     g->squares = before;
+    if (status == CLS_OK && isfinite(error) && !w->draft) {
+        double between;
+        status = scatter(g, m, *n, t, root, theta, &between);
+        error = fmax(error, between);
+    }
     if (status != CLS_OK) return status;
+    if (root == 0) {
+        w->info->temperature = found.mean;
+        w->info->temperature_error = error;
+    }
     if (error < 0.5 * found.mean && found.low > 0) {
         clsi_lesson_note(w, "temperature %s: mean %.4g +- %.2g, from %.4g to %.4g, as the data say",
                          name, found.mean, error, found.low, found.high);
@@ -349,9 +409,11 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     double mean = spread > 1e-9 * fabs(found.mean) ? 2 * (found.mean - found.low) : 1;
     if (found.low > 0 && isfinite(error)) mean = found.mean; /* doubtful, but possible */
-    m->d[*n] = mean;
-    ++*n;
-    status = solve(g, m->q, *n, m->C, m->d, theta);
+    for (int tries = 0; tries < 12 && status == CLS_OK; tries++, mean *= 2) {
+        status = prefer(g, m, t, root, mean, theta);
+        if (status == CLS_OK) status = solve(g, m->q, *n, m->C, m->d, theta);
+        if (status == CLS_OK && clsi_temperatures_at(t, theta, root, m->kept).low > 0) break;
+    }
     clsi_lesson_note(w,
                      "temperature %s: the data cannot tell its origin (mean %.3g +- %.2g): a mean "
                      "of %.4g was taken; `anchor d E / d S = ... at ...` sets another",

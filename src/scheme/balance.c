@@ -15,7 +15,14 @@
  * total contains no conductance at all, and its round-off does not know how stiff the system is.
  * Reservoirs come first as roots: their entropy is then solved on paper (presolve.c) from the total.
  *
- * The total of a friction operator is -force.v, since M dE = 0 (docs/laws.md, 19). */
+ * The total of a friction operator is -force.v, since M dE = 0 (docs/laws.md, 19).
+ *
+ * Steps far beyond the time in which two entropies exchange their heat: with x = h kappa (1/C_i +
+ * 1/C_k) the difference of their temperatures goes by (1 - x/2)/(1 + x/2) over a step, which beyond
+ * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. Any conductance that
+ * is not negative is lawful, so kappa is taken as at most that with x = 2, where the two are at one
+ * temperature after the step (clsi_bound_exchange). Below that nothing changes. A reservoir is a
+ * body without end: 1/C = 0. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>
@@ -95,6 +102,60 @@ static cls_node brought(const tree *b, size_t root, const cls_node *v) {
         if (b->root[i] == root && !cls_is_constant(g, b->flows->operator_heat[i], 0))
             return cls_neg(g, clsi_dot(b->st, b->st->n, b->flows->operator_force, v));
     return cls_constant(g, 0);
+}
+
+static cls_node absolute(cls_graph *g, cls_node a) {
+    return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
+}
+
+/* 1/C of an entropy at the start of the step: dT/dS / T. */
+static cls_node softness(const clsi_step *st, size_t i) {
+    const clsi_form *f = st->f;
+    cls_graph *g = st->g;
+    cls_node z = f->z[st->nq + st->n + i];
+    if (f->kind != CLSI_FORM_THERMAL) return cls_div(g, cls_derivative(g, f->T[i], z), f->T[i]);
+    return cls_div(g, cls_constant(g, 1), cls_mul(g, f->T[i], cls_derivative(g, f->S[i], z)));
+}
+
+/* 2 / max(2, x), x = |h kappa soft|: what a conductance may be taken times. */
+static cls_node bounded(const clsi_step *st, cls_node kappa, cls_node soft) {
+    cls_graph *g = st->g;
+    cls_node two = cls_constant(g, 2);
+    cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
+    cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
+    return cls_div(g, cls_constant(g, 4), larger);
+}
+
+static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa) {
+    size_t found = 0;
+    for (size_t k = 0; k < n; k++) found += !cls_is_constant(g, kappa[k], 0);
+    return found;
+}
+
+void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows) {
+    cls_graph *g = st->g;
+    size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
+    /* between given states there is nothing to settle; a stage backwards from equal temperatures has
+     * no end */
+    if (st->z1 || st->composed || !(baths + count_of_flows(g, m * m, flows->kappa))) return;
+    clsi_place here = {start->q, start->v, start->p,          start->S,
+                       start->T, start->t, clsi_inputs(st, 0)};
+    clsi_flows first = clsi_flows_at(st, &here);
+    for (size_t i = 0; i < m; i++)
+        for (size_t k = 0; k < i; k++) {
+            size_t ik = i * m + k, ki = k * m + i;
+            if (cls_is_constant(g, flows->kappa[ik], 0)) continue;
+            cls_node soft = cls_add(g, softness(st, i), softness(st, k));
+            cls_node part = bounded(st, first.kappa[ik], soft);
+            flows->kappa[ik] = cls_mul(g, part, flows->kappa[ik]);
+            flows->kappa[ki] = cls_mul(g, part, flows->kappa[ki]);
+        }
+    for (size_t k = 0; k < m * nr; k++) { /* a reservoir takes any heat */
+        if (cls_is_constant(g, flows->bath[k], 0)) continue;
+        cls_node part = bounded(st, first.bath[k], softness(st, k / nr));
+        flows->bath[k] = cls_mul(g, part, flows->bath[k]);
+    }
+    if (baths) clsi_flows_cross(st->s, flows);
 }
 
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,

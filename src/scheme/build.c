@@ -327,6 +327,7 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     if (!st) return clsi_no_memory(error);
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
+    st->composed = scheme->n_composition > 0;
     status = build(st, scheme, between, error);
     if (status == CLS_OK)
         *out = st;
@@ -339,7 +340,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
                             cls_error *error) {
     cls_status status = clsi_step_build(s, scheme, 0, out, error);
     if (status == CLS_OK) status = clsi_step_presolve(*out, error);
-    if (status == CLS_OK && scheme->carries) status = owe(*out, error);
+    if (status == CLS_OK) status = owe(*out, error);
     if (status != CLS_OK) clsi_step_free(out);
     return status;
 }

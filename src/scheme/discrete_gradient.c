@@ -167,6 +167,7 @@ static void build(clsi_step *st) {
     }
     clsi_flows flows = clsi_flows_at(st, &middle);
     st->dS = NULL;
+    clsi_bound_exchange(st, start, &flows);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
     cls_node scaled = cls_add(g, cls_constant(g, 1), st->defect); /* where there is no heat */
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);

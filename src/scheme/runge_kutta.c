@@ -1,4 +1,5 @@
-/* rk2, rk4: the explicit midpoint rule (the "RK2" of DTEL's tables) and the classical method.
+/* rk2, rk3, rk4: the explicit midpoint rule (the "RK2" of DTEL's tables), the method of order 3 that
+ * keeps what Euler's keeps (strong stability; data of GFINN are its steps), and the classical one.
  *
  * For systems whose state is not y = (q, p, S) each stage's state is found from its y by the
  * Legendre transform, solved together with the rest. */
@@ -19,6 +20,42 @@ static void build_rk2(clsi_step *st) {
                 clsi_axpy(st, st->n, start->p, st->h, middle->rate_p),
                 clsi_axpy(st, st->m, start->S, st->h, middle->rate_S));
     clsi_finish_accounts(st, middle->account, middle->account);
+}
+
+/* (a + b + 4 c)/6 */
+static cls_node *thirds(clsi_step *st, size_t n, const cls_node *a, const cls_node *b,
+                        const cls_node *c) {
+    cls_node *out = clsi_nodes(st, n);
+    for (size_t k = 0; k < n; k++) {
+        cls_node ends = cls_add(st->g, a[k], b[k]);
+        cls_node middle = cls_mul(st->g, cls_constant(st->g, 4), c[k]);
+        out[k] = cls_div(st->g, cls_add(st->g, ends, middle), cls_constant(st->g, 6));
+    }
+    return out;
+}
+
+/* y0 + (h/4) (y'(a) + y'(b)), at half of the step. */
+static clsi_point *between(clsi_step *st, const clsi_point *a, const clsi_point *b) {
+    cls_node quarter = cls_mul(st->g, cls_constant(st->g, 0.25), st->h);
+    cls_node *q = clsi_axpy(st, st->nq, a->q, quarter, a->rate_q);
+    cls_node *p = clsi_axpy(st, st->n, a->p, quarter, a->rate_p);
+    cls_node *S = clsi_axpy(st, st->m, a->S, quarter, a->rate_S);
+    return clsi_point_of_y(st, clsi_axpy(st, st->nq, q, quarter, b->rate_q),
+                           clsi_axpy(st, st->n, p, quarter, b->rate_p),
+                           clsi_axpy(st, st->m, S, quarter, b->rate_S), 0.5);
+}
+
+static void build_rk3(clsi_step *st) {
+    clsi_point *a = clsi_point_start(st), *b = stage(st, a, 1, a), *c = between(st, a, b);
+    clsi_point *next = clsi_point_next(st);
+    cls_node *rate_q = thirds(st, st->nq, a->rate_q, b->rate_q, c->rate_q);
+    cls_node *rate_p = thirds(st, st->n, a->rate_p, b->rate_p, c->rate_p);
+    cls_node *rate_S = thirds(st, st->m, a->rate_S, b->rate_S, c->rate_S);
+    clsi_finish(st, next, clsi_axpy(st, st->nq, a->q, st->h, rate_q),
+                clsi_axpy(st, st->n, a->p, st->h, rate_p),
+                clsi_axpy(st, st->m, a->S, st->h, rate_S));
+    cls_node *rates = thirds(st, CLSI_ACCOUNTS, a->account, b->account, c->account);
+    clsi_finish_accounts(st, rates, rates);
 }
 
 /* (a + 2 b + 2 c + d)/6 */
@@ -52,6 +89,11 @@ static void build_rk4(clsi_step *st) {
 const clsi_scheme clsi_scheme_rk2 = {
     .info = {"rk2", "explicit midpoint rule", 2, 0, "entropy >= 0", "Runge 1895"},
     .build = build_rk2};
+
+const clsi_scheme clsi_scheme_rk3 = {.info = {"rk3",
+                                              "Runge-Kutta method of order 3 by Shu and Osher", 3,
+                                              0, "entropy >= 0", "Shu, Osher 1988"},
+                                     .build = build_rk3};
 
 const clsi_scheme clsi_scheme_rk4 = {
     .info = {"rk4", "the classical Runge-Kutta method", 4, 0, "entropy >= 0", "Kutta 1901"},

@@ -47,6 +47,7 @@ typedef struct clsi_step {
     clsi_point *points; /* the same for points */
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
+    int composed;       /* stages of the scheme go to and fro */
     int exhausted;      /* the slab or the unknowns ran out: an error of clsi_step_create */
     /* Between two given states (between.c), else NULL: the unknowns are those that z0 and z1 do not
      * give, and what z1 has to satisfy are rows. */
@@ -127,6 +128,9 @@ void clsi_finish_accounts(clsi_step *st, const cls_node *moving, const cls_node 
 
 /* Forces and heats at a place given piece by piece (discrete velocities, temperatures, ...). */
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at);
+/* Conductances so stiff that temperatures would change places over the step are taken as those that
+ * make them equal (balance.c). */
+void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows);
 /* The m heat balances with dS the changes of the entropies at the place's temperatures, each flow
  * between entropies in one place; `share` is given to every entropy (balance.c). */
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,

@@ -20,6 +20,7 @@
     X(implicit_euler)                                                                              \
     X(implicit_midpoint)                                                                           \
     X(rk2)                                                                                         \
+    X(rk3)                                                                                         \
     X(rk4)                                                                                         \
     X(generic_euler)                                                                               \
     X(bdf)
@@ -60,7 +61,7 @@ int cls_scheme_is_adaptive(const char *name) {
 /* Ordinary differential equations have rates and nothing else: the schemes that need no more. */
 static int needs_rates_only(const clsi_scheme *scheme) {
     static const char *const plain[] = {
-        "euler", "implicit-euler", "implicit-midpoint", "rk2", "rk4", "bdf", "rates"};
+        "euler", "implicit-euler", "implicit-midpoint", "rk2", "rk3", "rk4", "bdf", "rates"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(scheme->info.name, plain[i]) == 0) return 1;
     return 0;

@@ -1,11 +1,12 @@
 /* Ensembles: many starts, one compiled step, members shared out to threads.
  *
- * Each member is computed by one thread from its own start with its own data, so the result does
- * not depend on how many threads there are or who does what. When members fail, the error of the
+ * Members are advanced together, one in each lane (pack.c), where the step is one that lanes can
+ * make, else one by one. Each has its own start and its own data, and lanes have the bits of single
+ * motions: the result does not depend on how many threads there are or who does what. When members fail, the error of the
  * one with the lowest number is reported. */
 #include "base/base.h"
 #include "base/misuse.h"
-#include "simulate/simulator.h"
+#include "simulate/pack.h"
 #include <omp.h>
 #include <stdlib.h>
 
@@ -46,14 +47,58 @@ static cls_status run_member(const job *j, cls_simulator *sim, size_t member, cl
     return status;
 }
 
-static cls_status run_all(const job *j, int threads, cls_simulator **sims, cls_error *error) {
-    size_t failed = j->n_members;
+/* ---- in lanes ---- */
+
+static void pack_rows(const job *j, clsi_pack *pack, size_t first, size_t n, size_t k) {
+    for (size_t i = 0; i < n; i++)
+        if (clsi_pack_status(pack, i, NULL) == CLS_OK)
+            (void)!clsi_pack_row(pack, i, j->rows + ((first + i) * j->n_rows + k) * j->columns,
+                                 NULL);
+}
+
+/* Members first .. first + n; *failed is the first of them that failed. */
+static cls_status run_pack(const job *j, clsi_pack *pack, size_t first, size_t n, size_t *failed,
+                           cls_error *error) {
+    clsi_pack_start(pack, n, j->starts + first * cls_system_state_count(j->s));
+    pack_rows(j, pack, first, n, 0);
+    for (size_t k = 1; k < j->n_rows; k++) {
+        for (uint64_t left = j->every; left;) {
+            uint64_t some = left < UNHEARD ? left : UNHEARD;
+            *failed = first;
+            if (j->stop && j->stop(j->owner))
+                return clsi_fail(error, CLS_INTERRUPTED, "interrupted");
+            clsi_pack_advance(pack, some);
+            left -= some;
+        }
+        pack_rows(j, pack, first, n, k);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cls_status status = clsi_pack_status(pack, i, error);
+        *failed = first + i;
+        if (status != CLS_OK) return status;
+    }
+    return CLS_OK;
+}
+
+/* ---- all of them ---- */
+
+/* What one thread works with: a pack, or a simulator. */
+typedef struct worker {
+    cls_simulator *sim;
+    clsi_pack *pack;
+} worker;
+
+static cls_status run_all(const job *j, int threads, const worker *workers, cls_error *error) {
+    size_t failed = j->n_members, size = workers[0].pack ? clsi_pack_lanes() : 1;
     cls_status status = CLS_OK;
     cls_error first = {0};
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (size_t member = 0; member < j->n_members; member++) {
+    for (size_t at = 0; at < j->n_members; at += size) {
         cls_error mine = {0};
-        cls_status result = run_member(j, sims[omp_get_thread_num()], member, &mine);
+        const worker *w = &workers[omp_get_thread_num()];
+        size_t member = at, n = j->n_members - at < size ? j->n_members - at : size;
+        cls_status result = w->pack ? run_pack(j, w->pack, at, n, &member, &mine)
+                                    : run_member(j, w->sim, at, &mine);
         if (result == CLS_OK) continue;
 #pragma omp critical(clsi_ensemble)
         if (member < failed) {
@@ -68,6 +113,14 @@ static cls_status run_all(const job *j, int threads, cls_simulator **sims, cls_e
                      (unsigned long long)(j->first_member + failed), first.message);
 }
 
+/* Fewer members than this gain nothing by lanes, most of which would be empty. */
+enum { LEAST = 4 };
+
+static cls_status make_worker(clsi_stepper *sp, int lanes, worker *w, cls_error *error) {
+    if (lanes) return clsi_pack_create(sp, &w->pack, error);
+    return w->sim ? CLS_OK : clsi_simulator_attach(sp, &w->sim, error);
+}
+
 cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options *options,
                             size_t n_members, const double *starts, uint64_t n_steps,
                             uint64_t every, int threads, double *rows, cls_error *error) {
@@ -80,14 +133,17 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
     cls_simulator *first;
     cls_status status = cls_simulator_create(system, options, &first, error);
     if (status != CLS_OK) return status;
-    cls_simulator **sims = clsi_calloc((size_t)threads, sizeof *sims);
-    if (!sims) {
+    size_t packs = (n_members + clsi_pack_lanes() - 1) / clsi_pack_lanes();
+    int lanes = n_members >= LEAST && clsi_pack_applies(first->stepper);
+    if (lanes && (size_t)threads > packs) threads = (int)packs;
+    worker *workers = clsi_calloc((size_t)threads, sizeof *workers);
+    if (!workers) {
         cls_simulator_free(&first);
         return clsi_no_memory(error);
     }
-    sims[0] = first;
-    for (int i = 1; i < threads && status == CLS_OK; i++)
-        status = clsi_simulator_attach(first->stepper, &sims[i], error);
+    workers[0].sim = first;
+    for (int i = 0; i < threads && status == CLS_OK; i++)
+        status = make_worker(first->stepper, lanes, &workers[i], error);
     job j = {system,
              n_members,
              (size_t)(n_steps / every) + 1,
@@ -99,8 +155,11 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
              first->stepper->options.stop,
              first->stepper->options.owner,
              first->stepper->options.first_member};
-    if (status == CLS_OK) status = run_all(&j, threads, sims, error);
-    for (int i = threads; i-- > 0;) cls_simulator_free(&sims[i]);
-    free(sims);
+    if (status == CLS_OK) status = run_all(&j, threads, workers, error);
+    for (int i = threads; i-- > 0;) {
+        clsi_pack_free(&workers[i].pack);
+        cls_simulator_free(&workers[i].sim);
+    }
+    free(workers);
     return status;
 }

@@ -74,6 +74,7 @@ enum {
                "exceeds the energy itself")                                                        \
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
     X(FALLING, "the entropy falls over every step down to round-off")                              \
+    X(COLD, "a temperature became zero")                                                           \
     X(LOST, "the step cannot be solved well enough to keep the energy")                            \
     X(ENDLESS, "the accuracy asked for needs more internal steps than max_internal allows")
 

@@ -348,8 +348,9 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         eliminate(&k, 0);
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j <= i; j++) out->S[i * P + j] = out->S[j * P + i] = k.S[i * P + j];
+        if (out->g) memcpy(out->g, k.s, P * sizeof *k.s);
     }
-    for (size_t w = 0; w < k.W && status == CLS_OK; w++) {
+    for (size_t w = 0; w < k.W && status == CLS_OK && (out->Q || out->tell); w++) {
         size_t rows = a->rows(a->owner, w);
         if (!run_windows(&k, w, 1, theta, x, &r, &J)) continue;
         project_rows(&k, w, rows - X, J);
@@ -361,8 +362,8 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         }
         if (out->tell) out->tell(owner, w, rows - X, P + X, J, r);
     }
-    memset(out->Q, 0, P * P * sizeof(double));
-    for (size_t b = 0; b < out->n_blocks && status == CLS_OK; b++)
+    if (out->Q) memset(out->Q, 0, P * P * sizeof(double));
+    for (size_t b = 0; b < out->n_blocks && status == CLS_OK && out->Q; b++)
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j < P; j++) out->Q[i * P + j] += score[b * P + i] * score[b * P + j];
     free(r);

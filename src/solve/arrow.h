@@ -49,7 +49,8 @@ typedef struct clsi_arrow_scores {
     void *owner; /* of `block` and `tell`; NULL: that of the problem */
     size_t n_blocks;
     size_t (*block)(void *owner, size_t w, size_t row);
-    double *S, *Q;
+    double *S, *Q; /* Q NULL: not wanted */
+    double *g;     /* (n_theta) the gradient with the x_w eliminated; NULL: not wanted */
     /* Told of each window: its rows without priors, n of them, x_w eliminated: J (n, width), of which
      * the first n_theta are meant, and weight times r. NULL: not wanted. */
     void (*tell)(void *owner, size_t w, size_t n, size_t width, const double *J, const double *r);

@@ -500,9 +500,17 @@ static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size
     cls_system *s = r->s;
     const char *equals = memchr(r->clean + c->at, '=', c->end - c->at);
     size_t end = equals ? (size_t)(equals - r->clean) : c->end;
+    size_t first = c->at, last = end;
     char *text = NULL;
     cls_status status = clsi_read_of(r, (clsi_cursor){c->at, end}, 0, &text);
-    if (status != CLS_OK) return status;
+    if (status == CLS_MEMORY) return status;
+    if (status != CLS_OK) { /* whoever learns the part says what is missing */
+        while (first < last && strchr(" \n", r->clean[first])) first++;
+        while (last > first && strchr(" \n", r->clean[last - 1])) last--;
+        text = clsi_strndup(r->clean + first, last - first);
+        for (char *at = text; at && (at = strchr(at, ',')); at++) *at = ';';
+        if (r->error) r->error->message[0] = '\0';
+    }
     c->at = end;
     char *part = clsi_strndup(r->clean + where, length);
     if (!part || !text ||

@@ -7,7 +7,7 @@
 #include <clausius/scheme.h>
 #include <clausius/simulate.h>
 
-typedef enum verdict { HELD, REFUSED, BROKEN } verdict;
+typedef enum verdict { HELD, REFUSED, BROKEN, UNASKED } verdict;
 
 typedef struct trial {
     const char *scheme;

@@ -1,19 +1,10 @@
 #!/usr/bin/env bash
 # clausius export: what is written, what it prints, what is refused.
 . "$(dirname "$0")/../cli/lib.sh"
+. "$SOURCE/tests/export/models.sh"
 
 compile() { gcc -std=c99 -O1 -ffp-contract=off -fno-math-errno "$1"/*.c -lm -o "$1/main"; }
 
-# The same names and, whatever their texts, the same bits.
-same_numbers() {
-    expect /usr/bin/python3 -c '
-import sys
-def rows(path):
-    lines = [x.rstrip("\n").split(",") for x in open(path) if not x.startswith("#")]
-    return lines[:1] + [[float(c).hex() for c in r] for r in lines[1:]]
-a, b = rows(sys.argv[1]), rows(sys.argv[2])
-sys.exit(0 if a == b and len(a) > 2 else 1)' "$1" "$2"
-}
 
 test_c_prints_what_simulate_prints() {
     run "$CLAUSIUS" export c adiabatic-piston -o piston --start "x=0.5, v.x=1"

@@ -13,6 +13,7 @@ launcher_of() { # PROGRAM
     local list
     list=$(ldd "$1" 2>/dev/null)
     case $list in
+        *libasan*) ;; # the libraries of MPI leak
         *libmpich.so*) command -v mpirun.mpich || command -v mpirun ;;
         *libmpi.so.40*) command -v mpirun.openmpi || command -v mpirun ;;
     esac

@@ -383,6 +383,7 @@ static void laws_hold_for_any_network(void **state) {
     if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
         fail_msg("%s", error.message);
     cls_random_seed(&random, 4);
+    int refused = 0;
     for (int draw = 0; draw < DRAWS; draw++) {
         double size = pow(10, 5 * cls_random_uniform(&random) - 1); /* 0.1 to 10,000 */
         for (size_t i = 0; i < m->n_theta; i++)
@@ -395,8 +396,13 @@ static void laws_hold_for_any_network(void **state) {
         so.monitor = 1;
         if (cls_system_start(m->system, NULL, start, &error) ||
             cls_simulator_create(m->system, &so, &sim, &error) ||
-            cls_simulator_start(sim, 0, start, &error) || cls_simulator_advance(sim, 100, &error))
+            cls_simulator_start(sim, 0, start, &error))
             fail_msg("draw %d, size %g: %s", draw, size, error.message);
+        /* held, or refused: weights of thousands make a friction that a double cannot follow */
+        cls_status status = cls_simulator_advance(sim, 100, &error);
+        if (status && (status != CLS_NUMERIC || size <= 100))
+            fail_msg("draw %d, size %g: %s", draw, size, error.message);
+        refused += status == CLS_NUMERIC;
         cls_simulate_info seen = cls_simulator_info(sim);
         double limit = size <= 100 ? 1e-12 : 1e-12 * size;
         if (!(seen.energy_relative <= limit) || seen.entropy_falls)
@@ -404,6 +410,8 @@ static void laws_hold_for_any_network(void **state) {
                      (unsigned long long)seen.entropy_falls);
         cls_simulator_free(&sim);
     }
+    print_message("%d of %d refused\n", refused, (int)DRAWS);
+    assert_true(100 * refused <= DRAWS);
     cls_model_free(&m);
     cls_table_free(&t);
     cls_system_free(&s);

@@ -26,6 +26,7 @@ static cls_learn_info learn_frictions(const cls_system *s, const cls_table *t, c
     cls_learn_info info;
     cls_error error;
     if (learn_from(s, t, field, &m, &info, &error)) fail_msg("%s", error.message);
+    cls_learn_report_free(&info.report);
     cls_model_free(&m);
     return info;
 }
@@ -55,7 +56,7 @@ static void terms_are_as_many_as_the_data_tell(void **unused) {
     cls_system_free(&s);
 }
 
-/* Noise is in training and validation alike; it is the smaller basis that validates better. */
+/* A basis that was asked for follows the noise; one that the program chooses does not. */
 static void noise_asks_for_few_terms(void **unused) {
     (void)unused;
     cls_system *s = load_system("adiabatic-piston");
@@ -70,9 +71,10 @@ static void noise_asks_for_few_terms(void **unused) {
     cls_learn_info usual = learn_frictions(s, t, "chebyshev(5)"),
                    chosen = learn_frictions(s, t, NULL);
     assert_true(usual.loss_validation < 3 * usual.loss_final);
-    assert_true(chosen.parameters < usual.parameters);
-    assert_true(chosen.loss_validation < usual.loss_validation);
-    assert_true(chosen.rollout < usual.rollout);
+    print_message("%zu terms, rollout %.2e; chosen %zu, %.2e\n", usual.parameters, usual.rollout,
+                  chosen.parameters, chosen.rollout);
+    assert_true(chosen.parameters < usual.parameters / 10);
+    assert_true(chosen.rollout < 0.5 * usual.rollout);
     cls_table_free(&t);
     cls_system_free(&s);
 }

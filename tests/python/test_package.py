@@ -283,6 +283,14 @@ def test_leaving(model, truth, tmp_path):
     found = model.export_c(tmp_path / "c")
     assert found["files"] == len(list((tmp_path / "c").iterdir())) and found["scheme"] == "discrete-gradient"
     model.export_js(tmp_path / "m.mjs")
+    fmu = model.export_fmu(tmp_path / "m.fmu", fmi=3, parameters="none")
+    import zipfile
+    assert "sources/buildDescription.xml" in zipfile.ZipFile(tmp_path / "m.fmu").namelist() and fmu["files"] >= 6
+    with pytest.raises(ValueError, match="fmi is 2 or 3"):
+        model.export_fmu(tmp_path / "n.fmu", fmi=4)
+    with pytest.raises(cl.UsageError, match="no platform"):
+        model.export_fmu(tmp_path / "n.fmu", platforms=["amiga"])
+    assert not (tmp_path / "n.fmu").exists()
     model.report(tmp_path / "page.html", truth)
     assert "<html" in (tmp_path / "page.html").read_text()[:500]
 

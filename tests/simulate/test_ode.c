@@ -20,8 +20,8 @@ static void schemes_have_their_order(void **unused) {
     static const struct {
         const char *scheme;
         double order;
-    } want[] = {
-        {"euler", 1}, {"implicit-euler", 1}, {"rk2", 2}, {"implicit-midpoint", 2}, {"rk4", 4}};
+    } want[] = {{"euler", 1}, {"implicit-euler", 1},    {"rk2", 2},
+                {"rk3", 3},   {"implicit-midpoint", 2}, {"rk4", 4}};
     cls_system *s = parse(circle);
     for (size_t i = 0; i < 5; i++) {
         double order =

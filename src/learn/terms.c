@@ -1,0 +1,204 @@
+/* Which terms of a basis noisy data justify.
+ *
+ * Near a fit the sum of squares is quadratic in all coefficients, those of terms that are not in it
+ * yet included: L(t) = t.S t/2 - b.t + const, b = S theta - g. Its least value over a set M of terms
+ * is -b_M.S_MM^-1 b_M/2, so that one evaluation of S and g over the whole dictionary tells what each
+ * term would gain and what each is worth, without a fit for any of them. Bayes' criterion: a term
+ * stays when it lowers the sum of squares (in units of the noise) by more than log N; the largest of
+ * P chances is taken, which costs log P more. The sums over sets are made by the sweep operator, one
+ * pivot for each move.
+ *
+ * It is a search by single moves, not over all sets; that costs (moves + terms) P^2. */
+#include "learn/terms.h"
+#include "base/base.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ranges ---- */
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static const double TAIL = 0.01, MORE = 0.1, NEARLY = 0.2;
+
+cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *error) {
+    double *sorted = clsi_calloc(p->n + 1, sizeof *sorted);
+    if (!sorted) return clsi_no_memory(error);
+    for (size_t i = 0; i < us->n; i++) {
+        clsi_unknown *u = &us->list[i];
+        clsi_learned *l = &u->learned;
+        if (l->field->kind->raw || clsi_field_word(u->spec, "unscaled")) continue;
+        for (size_t k = 0; k < l->d; k++) {
+            int even = k >= l->field->even_first && k - l->field->even_first < l->field->even_count;
+            for (size_t s = 0; s < p->n; s++)
+                sorted[s] = l->center[k] + l->half[k] * u->x[s * l->d + k];
+            qsort(sorted, p->n, sizeof *sorted, ascending);
+            size_t tail = (size_t)(TAIL * (double)p->n);
+            double low = sorted[tail], high = sorted[p->n - 1 - tail], more = MORE * (high - low);
+            if (!(high > low)) continue;
+            low -= more, high += more;
+            double center = (low + high) / 2, half = (high - low) / 2;
+            if (even || fabs(center) < NEARLY * half) {
+                center = 0;
+                half = fmax(fabs(low), fabs(high));
+            }
+            for (size_t s = 0; s < p->n; s++) {
+                double raw = l->center[k] + l->half[k] * u->x[s * l->d + k];
+                u->x[s * l->d + k] = (raw - center) / half;
+            }
+            l->center[k] = center;
+            l->half[k] = half;
+        }
+    }
+    free(sorted);
+    return CLS_OK;
+}
+
+/* ---- bases with fewer terms ---- */
+
+int clsi_terms_free(const clsi_unknowns *us, size_t i) {
+    const clsi_unknown *u = &us->list[i];
+    return !u->spec && clsi_field_powers(u->learned.field, 0) != NULL;
+}
+
+static cls_status thin(clsi_learned *l, const unsigned char *keep, cls_error *error) {
+    clsi_text spec = {0};
+    size_t n = l->field->n_parameters, kept = 0;
+    const char *whole = l->field->spec;
+    for (size_t k = 0; k < n; k++) kept += keep[k];
+    if (kept == n) return CLS_OK;
+    clsi_text_printf(&spec, "%.*s, only", (int)strlen(whole) - 1, whole);
+    for (size_t k = 0; k < n; k++)
+        if (keep[k]) clsi_text_printf(&spec, " %zu", k);
+    clsi_text_append(&spec, ")");
+    char *text = clsi_text_take(&spec);
+    if (!text) return clsi_no_memory(error);
+    clsi_field *field;
+    cls_status status = clsi_field_create(l->d, text, (const char *const *)l->input, &field, error);
+    free(text);
+    if (status != CLS_OK) return status;
+    clsi_field_free(&l->field);
+    l->field = field;
+    return CLS_OK;
+}
+
+cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_error *error) {
+    cls_status status = CLS_OK;
+    size_t at = 0;
+    us->n_theta = 0;
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        clsi_learned *l = &us->list[i].learned;
+        size_t n = l->field->n_parameters;
+        if (clsi_terms_free(us, i)) status = thin(l, keep + at, error);
+        at += n;
+        l->offset = us->n_theta;
+        us->n_theta += l->field->n_parameters;
+    }
+    return status;
+}
+
+void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep) {
+    for (size_t i = 0; i < us->n; i++) {
+        const clsi_learned *l = &us->list[i].learned;
+        int most = clsi_is_energy(&us->list[i]) ? energy : other, chosen = clsi_terms_free(us, i);
+        for (size_t k = 0; k < l->field->n_parameters; k++) {
+            const unsigned char *powers = chosen ? clsi_field_powers(l->field, k) : NULL;
+            int all = 0, even = 0;
+            for (size_t j = 0; powers && j < l->d; j++) {
+                all += powers[j];
+                if (j >= l->field->even_first && j - l->field->even_first < l->field->even_count)
+                    even += powers[j];
+            }
+            keep[l->offset + k] = all - even / 2 <= most;
+        }
+    }
+}
+
+/* ---- the choice ---- */
+
+/* Gauss-Jordan on pivot k of M (n, n), in place; twice is nothing at all. */
+static void sweep(size_t n, double *M, size_t k) {
+    double d = M[k * n + k];
+    for (size_t j = 0; j < n; j++)
+        if (j != k) M[k * n + j] /= d;
+    for (size_t i = 0; i < n; i++) {
+        double b = M[i * n + k];
+        if (i == k || b == 0) continue;
+        for (size_t j = 0; j < n; j++)
+            if (j != k) M[i * n + j] -= b * M[k * n + j];
+        M[i * n + k] = -b / d;
+    }
+    M[k * n + k] = 1 / d;
+}
+
+/* What is left of a term beside the others, in units of itself; less is a copy of them. */
+static const double COPY = 1e-7;
+
+/* What it pays to turn term k over; the sums of squares are twice L. */
+static double gain_of(const clsi_terms_choice *c, const double *M, const unsigned char *keep,
+                      size_t k, const size_t *kept) {
+    size_t n = c->P + 1;
+    double own = M[k * n + k], b = M[k * n + c->P];
+    if (keep[k]) return c->locked[k] || kept[c->part[k]] < 2 ? -INFINITY : c->penalty - b * b / own;
+    return own > COPY ? b * b / own - c->penalty : -INFINITY;
+}
+
+static void make_matrix(const clsi_terms_choice *c, double *M, double *scale) {
+    size_t P = c->P, n = P + 1;
+    for (size_t i = 0; i < P; i++) {
+        double s = c->S[i * P + i];
+        scale[i] = s > 0 ? 1 / sqrt(s) : 0;
+    }
+    for (size_t i = 0; i < P; i++) {
+        double b = -c->g[i];
+        for (size_t j = 0; j < P; j++) {
+            M[i * n + j] = c->S[i * P + j] * scale[i] * scale[j];
+            b += c->S[i * P + j] * c->theta[j];
+        }
+        M[i * n + P] = M[P * n + i] = b * scale[i];
+    }
+}
+
+cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
+                             size_t *moves, cls_error *error) {
+    size_t P = c->P, n = P + 1;
+    double *M = clsi_calloc(n * n + P, sizeof *M), *scale = M + n * n;
+    size_t *kept = clsi_calloc(2 * P + 1, sizeof *kept), *swept = kept + P;
+    *moves = 0;
+    if (!M || !kept) {
+        free(M);
+        free(kept);
+        return clsi_no_memory(error);
+    }
+    make_matrix(c, M, scale);
+    for (size_t k = 0; k < P; k++) {
+        if (keep[k] && !(M[k * n + k] > COPY)) keep[k] = c->locked[k]; /* cannot be told apart */
+        if (!keep[k] || !(M[k * n + k] > COPY)) continue;
+        kept[c->part[k]]++;
+        swept[k] = 1;
+        sweep(n, M, k);
+    }
+    for (; *moves < 4 * P; ++*moves) {
+        double best = 0;
+        size_t which = P;
+        for (size_t k = 0; k < P; k++) {
+            double gain = gain_of(c, M, keep, k, kept);
+            if (!(gain > best)) continue;
+            best = gain;
+            which = k;
+        }
+        if (which == P) break;
+        kept[c->part[which]] += keep[which] ? (size_t)-1 : 1;
+        swept[which] = keep[which] = !keep[which];
+        sweep(n, M, which);
+    }
+    for (size_t k = 0; k < P; k++)
+        found[k] = swept[k] ? M[k * n + P] * scale[k] : keep[k] ? c->theta[k] : 0;
+    free(M);
+    free(kept);
+    return CLS_OK;
+}

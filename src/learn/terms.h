@@ -1,0 +1,35 @@
+/* learn, inside: which terms of a basis noisy data justify. */
+#ifndef CLSI_TERMS_H
+#define CLSI_TERMS_H
+
+#include "learn/learn.h"
+
+/* Ranges of the inputs that single wild values do not stretch: the middle 98 % of the data and a
+ * tenth more, about zero where they nearly are. */
+cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *error);
+
+/* May the terms of unknown i be chosen: a polynomial basis that nobody asked for? */
+int clsi_terms_free(const clsi_unknowns *us, size_t i);
+
+/* Leaves of the parts' bases the terms with keep[k], k counted over all parameters there are; us
+ * has fewer parameters then. */
+cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_error *error);
+
+/* A first choice: terms up to these total degrees, of energies and of other parts. */
+void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep);
+
+/* What a fit says about terms, by its quadratic model about theta (P; zero for terms that are not
+ * in it): information S (P, P), gradient g (P). */
+typedef struct clsi_terms_choice {
+    size_t P;
+    const double *S, *g, *theta;
+    const size_t *part;          /* (P) number of the part; each keeps one term at least */
+    const unsigned char *locked; /* (P) 1: stays, whatever it explains */
+    double penalty;              /* a term has to lower the sum of squares by more */
+} clsi_terms_choice;
+/* Terms are added and dropped one at a time, the best move first, until none pays. keep: where to
+ * begin, then the result; found (P): the minimum of the quadratic model there. Moves made. */
+cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
+                             size_t *moves, cls_error *error);
+
+#endif

@@ -1,0 +1,106 @@
+/* Parameter values that the data allow as well as those of the model: the members of an ensemble that
+ * was learned with it, else draws from the covariance of its parameters. Both stand in the provenance:
+ * parameters (name, value, error), covariance (rows of their seen directions), ensemble (rows of
+ * values). */
+#include "base/base.h"
+#include "model/model.h"
+#include <clausius/random.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The assignment of the model that has this name; NULL: none. */
+static const char *own_name(const cls_model *m, const char *name) {
+    for (size_t i = 0; i < m->n_set && name; i++)
+        if (strcmp(m->set_names[i], name) == 0) return m->set_names[i];
+    return NULL;
+}
+
+static json_t *provenance_of(const cls_model *m) {
+    return m->provenance ? json_loads(m->provenance, 0, NULL) : NULL;
+}
+
+size_t cls_model_doubt_count(const cls_model *m) {
+    json_t *p = provenance_of(m);
+    size_t n = json_array_size(json_object_get(p, "parameters"));
+    int told = json_array_size(json_object_get(p, "covariance")) == n ||
+               json_array_size(json_object_get(p, "ensemble")) > 0;
+    json_decref(p);
+    return told ? n : 0;
+}
+
+size_t cls_model_member_count(const cls_model *m) {
+    json_t *p = provenance_of(m);
+    size_t n = json_array_size(json_object_get(p, "ensemble"));
+    json_decref(p);
+    return n;
+}
+
+static double number_at(const json_t *row, size_t i) {
+    return json_number_value(json_array_get(row, i));
+}
+
+/* value + L e with C = L L^T, e of the member's own random numbers; directions without variance stay. */
+static int draw(const json_t *covariance, size_t n, uint64_t number, double *values) {
+    double *L = clsi_calloc(n * n + n, sizeof *L), *e = L + n * n;
+    cls_random random;
+    if (!L) return 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = number_at(json_array_get(covariance, i), j), top = sum;
+            for (size_t k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
+            if (i == j)
+                L[i * n + i] = sum > 1e-12 * top && top > 0 ? sqrt(sum) : 0;
+            else
+                L[i * n + j] = L[j * n + j] > 0 ? sum / L[j * n + j] : 0;
+        }
+    cls_random_seed(&random, number + 1);
+    for (size_t i = 0; i < n; i++) e[i] = cls_random_normal(&random);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) values[i] += L[i * n + j] * e[j];
+    free(L);
+    return 1;
+}
+
+/* No draw leaves the bounds that the file gives. */
+static void keep_inside(const cls_system *s, size_t n, const char **names, double *values) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < s->n_parameters; k++) {
+            const clsi_variable *p = &s->parameter[k];
+            if (strcmp(p->name, names[i]) != 0 || !(p->high > p->low)) continue;
+            values[i] = fmin(fmax(values[i], p->low), p->high);
+        }
+}
+
+cls_status cls_model_member(const cls_model *m, uint64_t number, const char **names, double *values,
+                            cls_error *error) {
+    json_t *p = provenance_of(m), *list = json_object_get(p, "parameters");
+    json_t *ensemble = json_object_get(p, "ensemble"),
+           *covariance = json_object_get(p, "covariance");
+    size_t n = json_array_size(list), members = json_array_size(ensemble);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        const json_t *one = json_array_get(list, i);
+        names[i] = own_name(m, json_string_value(json_object_get(one, "name")));
+        values[i] = json_number_value(json_object_get(one, "value"));
+        if (!names[i])
+            status = clsi_fail(error, CLS_DATA, "the provenance of %s names no parameter of it",
+                               m->name);
+    }
+    if (status == CLS_OK && members) {
+        const json_t *row = json_array_get(ensemble, (size_t)(number % members));
+        for (size_t i = 0; i < n; i++) values[i] = number_at(row, i);
+    } else if (status == CLS_OK && json_array_size(covariance) == n && n) {
+        if (!draw(covariance, n, number, values)) status = clsi_no_memory(error);
+    } else if (status == CLS_OK) {
+        status =
+            clsi_fail(error, CLS_USAGE,
+                      "%s does not say how sure its parameters are: learn unknown parameters of "
+                      "a recording (`parameter k = unknown`), perhaps with --ensemble",
+                      m->name);
+    }
+    if (status == CLS_OK) keep_inside(m->system, n, names, values);
+    json_decref(p);
+    return status;
+}

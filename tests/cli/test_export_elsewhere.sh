@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# Exported models where they land: other machines (cross compilers and qemu), FMPy, node, checkers.
+# What is not installed is skipped, by name.
+. "$(dirname "$0")/../cli/lib.sh"
+. "$SOURCE/tests/export/models.sh"
+
+need() {
+    local c
+    for c; do command -v "$c" >/dev/null || skip "no $c"; done
+}
+
+fmpy() {
+    python=$CLAUSIUS_BUILD/fmpy/bin/python
+    "$python" -c 'import fmpy' 2>/dev/null || skip "no FMPy in build/fmpy (tools/fmpy-env build/fmpy, or make check-long)"
+}
+
+# Rows that agree: the same bits, or off by the last bits of another libm.
+near() { # FILE FILE LIMIT
+    run "$CLAUSIUS" compare "$1" "$2" --tolerance "$3"
+    expect_ok
+}
+
+# A piston and one with networks, compiled for MACHINE and run by qemu.
+elsewhere() { # COMPILER QEMU
+    local m
+    need "$1" "$2"
+    "$CLAUSIUS" export c adiabatic-piston -o known.c --prefix model_known --quiet
+    "$CLAUSIUS" simulate adiabatic-piston --steps 300 --h 0.01 --quiet -o known.csv
+    make_model tanh
+    "$CLAUSIUS" export c tanh.safetensors -o tanh.c --prefix model_tanh --quiet
+    "$CLAUSIUS" simulate tanh.safetensors --steps 300 --h 0.01 --quiet -o tanh.csv
+    for m in known tanh; do
+        "$1" -std=c99 -O2 -static -ffp-contract=off -fno-math-errno $m.c/*.c -lm -o $m.$1 || fail "$1 does not compile $m"
+        "$2" ./$m.$1 300 0.01 >$m.there.csv || fail "$m does not run by $2"
+        near $m.there.csv $m.csv 1e-13
+        run "$CLAUSIUS" audit $m.there.csv
+        expect_ok
+        expect_stdout 'laws hold'
+    done
+}
+
+test_aarch64() { elsewhere aarch64-linux-gnu-gcc qemu-aarch64; }
+
+test_riscv64() { elsewhere riscv64-linux-gnu-gcc qemu-riscv64; }
+
+arm() {
+    arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu99 -Os -ffp-contract=off \
+        -fno-math-errno -ffunction-sections -fdata-sections "$@"
+}
+
+# Text and data of what a firmware calls (defaults, start, step, row), without libm.
+arm_size() { # NAME
+    arm -Wall -Wextra -Werror -c "$1.c/model_$1.c" -o "$1.o" || fail "arm-none-eabi-gcc has something to say"
+    arm-none-eabi-ld -r --gc-sections -e "model_$1_step" -u "model_$1_defaults" -u "model_$1_start" -u "model_$1_row" "$1.o" -o "$1.gc.o"
+    arm-none-eabi-size "$1.gc.o" | awk 'NR == 2 { print $1 + $2 }'
+}
+
+test_three_networks_fit_a_cortex_m4() {
+    need arm-none-eabi-gcc
+    "$CLAUSIUS" simulate adiabatic-piston --steps 60 --quiet -o data.csv
+    "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F1, F2" --field "network(32, 32)" --optimizer adam --epochs 3 --threads 1 --quiet -o three.safetensors
+    "$CLAUSIUS" export c three.safetensors -o three.c --prefix model_three --quiet
+    local size stack
+    size=$(arm_size three)
+    arm -fcallgraph-info=su -c three.c/model_three.c -o three.o
+    stack=$(/usr/bin/python3 "$SOURCE/tests/export/stack.py" three.ci model_three_step)
+    echo "# three networks (32, 32) on a Cortex-M4: text and data $size bytes, stack of a step at most $stack bytes, C source $(wc -c <three.c/model_three.c) bytes"
+    expect test "$size" -lt 65536
+    expect test "$stack" -lt 8192
+    expect test "$(wc -c <three.c/model_three.c)" -lt 300000
+}
+
+test_cortex_m4_by_qemu() {
+    need arm-none-eabi-gcc qemu-system-arm
+    local fw=$SOURCE/tests/export/cortex-m
+    make_model tanh
+    "$CLAUSIUS" export c tanh.safetensors -o tanh.c --prefix model_tanh --quiet
+    "$CLAUSIUS" simulate tanh.safetensors --steps 40 --h 0.01 --quiet -o tanh.csv
+    arm --specs=rdimon.specs -Wl,--gc-sections,--no-warn-rwx-segments -T "$fw/link.ld" "$fw/start.c" tanh.c/*.c -lm -o tanh.elf || fail "arm-none-eabi-gcc does not link it"
+    timeout 100 qemu-system-arm -M mps2-an386 -cpu cortex-m4 -nographic -kernel tanh.elf \
+        -semihosting-config enable=on,target=native,arg=main,arg=40,arg=0.01 </dev/null >there.csv || fail "it does not run by qemu-system-arm"
+    near there.csv tanh.csv 1e-13
+    run "$CLAUSIUS" audit there.csv
+    expect_ok
+    expect_stdout 'laws hold'
+}
+
+test_cxx_says_nothing() {
+    make_model tanh
+    "$CLAUSIUS" export c tanh.safetensors -o tanh.c --prefix model_tanh --quiet
+    expect g++ -std=c++17 -pedantic -Wall -Wextra -Wconversion -Werror -x c++ -c tanh.c/model_tanh.c -o cxx.o
+}
+
+test_learned_models_have_the_bits_of_the_library() {
+    local m
+    for m in chebyshev sin convex ports; do export_model $m 300 1 -O0; done
+}
+
+test_parameters_in_javascript() {
+    need node
+    "$CLAUSIUS" export js adiabatic-piston -o piston.mjs --quiet
+    "$CLAUSIUS" simulate adiabatic-piston --set "m=1.5, nu1=0.05" --steps 200 --quiet -o rows.csv
+    run node "$SOURCE/tests/export/check.mjs" piston.mjs rows.csv m=1.5 nu1=0.05
+    expect_ok
+    expect_stdout ': 201 rows'
+}
+
+test_main_takes_parameters_and_starts() {
+    "$CLAUSIUS" export c adiabatic-piston -o piston --prefix gas --quiet
+    gcc -std=c99 -O0 -ffp-contract=off -fno-math-errno piston/*.c -lm -o main || fail "it does not compile"
+    ./main 200 0.01 1 m=1.5 x=0.3 p.x=1 >exported.csv || fail "it does not run"
+    "$CLAUSIUS" simulate adiabatic-piston --set m=1.5 --start "x=0.3, p.x=1" --steps 200 --quiet -o simulated.csv
+    near exported.csv simulated.csv 1e-12
+    run "$CLAUSIUS" audit exported.csv
+    expect_ok
+    expect_stdout 'laws hold'
+    run ./main 200 0.01 1 L=3
+    expect_exit 2
+    run "$CLAUSIUS" export c adiabatic-piston -o none --prefix gas --parameters none --quiet
+    expect_ok
+    expect_in_file 'GAS_PARAMETERS = 0' none/gas.h
+    expect_in_file 'All 9 laws hold' none/README.md
+}
+
+test_fmus_with_networks() {
+    fmpy
+    local v
+    make_model tanh
+    "$CLAUSIUS" simulate tanh.safetensors --steps 30 --h 0.01 --quiet -o rows.csv
+    for v in 2 3; do
+        run "$CLAUSIUS" export fmu tanh.safetensors --h 0.01 --fmi $v -o tanh.fmu
+        expect_ok
+        run "$python" "$SOURCE/tests/export/check_fmu.py" tanh.fmu rows.csv
+        expect_ok
+        expect_stdout 'same bits, 0 messages'
+    done
+}
+
+test_fmus_in_use() {
+    fmpy
+    local v
+    "$CLAUSIUS" simulate adiabatic-piston --set "m=1.5, nu1=0.05" --steps 60 --quiet -o set.csv
+    "$CLAUSIUS" simulate "$SOURCE/tests/export/masses.clausius" --steps 10000 --quiet -o whole.csv
+    for v in 2 3; do
+        "$CLAUSIUS" export fmu adiabatic-piston --fmi $v -o piston.fmu --quiet
+        run "$python" "$SOURCE/tests/export/check_set_fmu.py" piston.fmu set.csv m=1.5 nu1=0.05
+        expect_ok
+        run "$python" "$SOURCE/tests/export/check_drift.py" piston.fmu 3000
+        expect_ok
+        "$CLAUSIUS" export fmu "$SOURCE/tests/export/mass.clausius" --fmi $v -o mass.fmu --quiet
+        run "$python" "$SOURCE/tests/export/check_coupled.py" mass.fmu whole.csv
+        expect_ok
+        expect_stdout 'two coupled'
+    done
+}
+
+test_other_platforms() {
+    need aarch64-linux-gnu-gcc unzip
+    run "$CLAUSIUS" export fmu pendulum --fmi 3 --platforms "aarch64-linux" -o p.fmu
+    expect_ok
+    unzip -l p.fmu >list
+    expect_in_file 'binaries/aarch64-linux/pendulum.so' list
+    unzip -q p.fmu
+    aarch64-linux-gnu-objdump -T binaries/aarch64-linux/pendulum.so | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 >newest
+    expect_in_file '^GLIBC_2\.17$' newest
+    run "$CLAUSIUS" export fmu pendulum --platforms "amiga" -o q.fmu
+    expect_exit 2
+    expect_stderr "'amiga' is no platform; there are x86_64-linux"
+    expect test ! -e q.fmu
+    run "$CLAUSIUS" export c pendulum --platforms all -o q
+    expect_exit 2
+}
+
+run_tests

@@ -1,0 +1,217 @@
+/* Noisy data: terms that the noise allows, by multiple shooting, and what keeps it from failing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/learn/made_data.h"
+#include "learn/terms.h"
+#include <clausius/learn.h>
+
+static const char truth[] = "coordinate q\nhamiltonian H = p.q^2 + q^2 + q^4/4\n"
+                            "start q = 1, p.q = 0\nstep 0.1\n";
+static const char unknown[] = "coordinate q\nhamiltonian H = unknown\n"
+                              "start q = 1, p.q = 0\nstep 0.1\n";
+static const range box[] = {{"q", -1.2, 1.2}, {"p.q", -1, 1}};
+
+/* Normal noise on q and p; every `wild`-th row is off by 3 (0: none). */
+static void spoil(cls_table *t, double size, size_t wild) {
+    static const char *const names[] = {"q", "p.q"};
+    cls_random random;
+    cls_random_seed(&random, 5);
+    for (size_t k = 0; k < 2; k++) {
+        double *z = (double *)cls_table_column(t, (size_t)cls_table_find(t, names[k]));
+        for (size_t i = 0; i < cls_table_rows(t); i++)
+            z[i] += size * cls_random_normal(&random) + (wild && i % wild == 7 ? 3 : 0);
+    }
+}
+
+typedef struct outcome {
+    size_t terms;
+    double error; /* largest difference of q from the true motion, t = 0 .. 10 */
+    cls_learn_info info;
+} outcome;
+
+static cls_system *parse(const char *text) {
+    cls_error e;
+    cls_system *s;
+    if (cls_system_parse(text, "noisy", NULL, &s, &e)) fail_msg("%s", e.message);
+    return s;
+}
+
+static double compare(const cls_system *a, const cls_system *b) {
+    cls_error e;
+    cls_simulate_options o = cls_simulate_defaults();
+    cls_simulator *x, *y;
+    double start[2] = {0.9, 0.3}, most = 0;
+    o.scheme = "discrete-gradient-4";
+    o.h = 0.05;
+    if (cls_simulator_create(a, &o, &x, &e) || cls_simulator_create(b, &o, &y, &e))
+        fail_msg("%s", e.message);
+    assert_int_equal(cls_simulator_start(x, 0, start, &e), CLS_OK);
+    assert_int_equal(cls_simulator_start(y, 0, start, &e), CLS_OK);
+    for (int i = 0; i < 200; i++) {
+        if (cls_simulator_advance(x, 1, &e) || cls_simulator_advance(y, 1, &e))
+            fail_msg("%s", e.message);
+        most = fmax(most, fabs(cls_simulator_state(x)[0] - cls_simulator_state(y)[0]));
+    }
+    cls_simulator_free(&x);
+    cls_simulator_free(&y);
+    return most;
+}
+
+static outcome try(double size, size_t wild, const char *loss) {
+    outcome out;
+    cls_error e;
+    cls_system *s = parse(truth), *u = parse(unknown);
+    cls_table *t = make_data(s, 2, box, 15, 60, 0.1, 3);
+    const cls_table *table = t;
+    const char *name = "made here";
+    cls_model *m;
+    cls_learn_options o = cls_learn_defaults();
+    o.loss = loss;
+    spoil(t, size, wild);
+    if (cls_learn(u, NULL, 1, &table, &name, &o, &m, &out.info, &e)) fail_msg("%s", e.message);
+    out.terms = out.info.parameters;
+    out.error = compare(s, cls_model_system(m));
+    print_message("noise %g, every %zu wild, %s: %zu terms, off by %.1e\n", size, wild,
+                  loss ? loss : "chosen", out.terms, out.error);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    cls_system_free(&u);
+    return out;
+}
+
+/* 90 terms are too many for any of these; errors are those of the noise, not of the terms. */
+static void terms_fall_as_noise_rises(void **unused) {
+    (void)unused;
+    static const double sizes[] = {3e-3, 3e-2, 0.2};
+    size_t last = SIZE_MAX;
+    for (int i = 0; i < 3; i++) {
+        outcome o = try(sizes[i], 0, NULL);
+        assert_non_null(o.info.report);
+        assert_non_null(strstr(o.info.report->choice, "noisy"));
+        assert_true(o.terms <= last && o.terms <= 6);
+        assert_true(o.error < 2 * sizes[i]);
+        last = o.terms;
+        cls_learn_report_free(&o.info.report);
+    }
+}
+
+/* Clean data are no business of this, and a loss that is asked for is taken. */
+static void the_choice_is_by_noise_and_can_be_overruled(void **unused) {
+    (void)unused;
+    outcome clean = try(0, 0, NULL), told = try(3e-2, 0, "residual"),
+            asked = try(0, 0, "multiple-shooting");
+    assert_null(clean.info.report);
+    assert_null(told.info.report);
+    assert_true(clean.error < 1e-2); /* the quadrature of its rows */
+    assert_non_null(asked.info.report);
+    assert_true(asked.error < 1e-3);
+    cls_learn_report_free(&asked.info.report);
+}
+
+/* Huber's loss, and ranges of inputs that single values do not stretch. */
+static void wild_rows_do_not_matter_much(void **unused) {
+    (void)unused;
+    outcome o = try(3e-2, 40, NULL);
+    assert_true(o.error < 0.06);
+    assert_true(o.terms <= 6);
+    cls_learn_report_free(&o.info.report);
+}
+
+/* Against all sets of six terms, one of which is a copy of another. */
+enum { P = 6 };
+
+static double least(const double *S, const double *b, unsigned set) { /* of t.S t/2 - b.t */
+    double A[P * P], x[P];
+    size_t n = 0, at[P];
+    for (size_t k = 0; k < P; k++)
+        if (set >> k & 1) at[n++] = k;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = b[at[i]];
+        for (size_t j = 0; j < n; j++) A[i * n + j] = S[at[i] * P + at[j]];
+    }
+    double value = 0;
+    for (size_t k = 0; k < n; k++) { /* elimination; pivots are positive */
+        value -= x[k] * x[k] / A[k * n + k] / 2;
+        for (size_t i = k + 1; i < n; i++) {
+            double f = A[i * n + k] / A[k * n + k];
+            for (size_t j = 0; j < n; j++) A[i * n + j] -= f * A[k * n + j];
+            x[i] -= f * x[k];
+        }
+    }
+    return value;
+}
+
+static void single_moves_find_the_best_set(void **unused) {
+    (void)unused;
+    cls_random random;
+    cls_random_seed(&random, 3);
+    for (int trial = 0; trial < 20; trial++) {
+        double rows[40][P], S[P * P] = {0}, g[P] = {0}, theta[P] = {0}, found[P], b[P] = {0};
+        size_t part[P] = {0}, moves;
+        unsigned char keep[P] = {1, 1, 0, 0, 0, 0}, locked[P] = {0};
+        for (size_t i = 0; i < 40; i++) {
+            for (size_t k = 0; k < P; k++) rows[i][k] = cls_random_normal(&random);
+            rows[i][5] = rows[i][4]; /* cannot be told apart */
+            double y = 3 * rows[i][2] - 2 * rows[i][4] + cls_random_normal(&random);
+            for (size_t k = 0; k < P; k++) {
+                b[k] += rows[i][k] * y;
+                g[k] = -b[k]; /* at theta = 0 */
+                for (size_t j = 0; j < P; j++) S[k * P + j] += rows[i][k] * rows[i][j];
+            }
+        }
+        clsi_terms_choice c = {P, S, g, theta, part, locked, 8};
+        assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
+        double best = INFINITY, ours = INFINITY;
+        for (unsigned set = 1; set < 1 << P; set++) {
+            if ((set & 48) == 48) continue; /* singular */
+            double bic = 2 * least(S, b, set);
+            unsigned same = 1;
+            for (size_t k = 0; k < P; k++) {
+                bic += set >> k & 1 ? c.penalty : 0;
+                same &= (set >> k & 1) == keep[k];
+            }
+            best = fmin(best, bic);
+            if (same) ours = bic;
+        }
+        assert_true(ours <= best + 1e-9);
+        assert_true(keep[2] && (keep[4] ^ keep[5]));
+        assert_true(fabs(found[2] - 3) < 1 && fabs(found[4] + found[5] + 2) < 1);
+    }
+}
+
+/* A basis of some of its terms is the whole one with zeros, and says what is wrong with a list. */
+static void some_terms_of_a_basis(void **unused) {
+    (void)unused;
+    cls_error e;
+    clsi_field *all, *some, *none;
+    double theta[10] = {0}, few[2] = {0.7, -0.2}, x[2] = {0.3, -0.6}, value[2], slope[2][2];
+    assert_int_equal(clsi_field_create(2, "chebyshev(3, constant)", NULL, &all, &e), CLS_OK);
+    assert_int_equal(clsi_field_create(2, "chebyshev(3, constant, only 2 7)", NULL, &some, &e),
+                     CLS_OK);
+    assert_int_equal(all->n_parameters, 10);
+    assert_int_equal(some->n_parameters, 2);
+    theta[2] = few[0], theta[7] = few[1];
+    all->kind->evaluate(all, theta, 1, x, &value[0], slope[0], NULL);
+    some->kind->evaluate(some, few, 1, x, &value[1], slope[1], NULL);
+    assert_true(value[0] == value[1] && !memcmp(slope[0], slope[1], sizeof slope[0]));
+    assert_int_equal(clsi_field_create(2, "chebyshev(3, only 4 4)", NULL, &none, &e), CLS_USAGE);
+    assert_non_null(strstr(e.message, "rising"));
+    assert_int_equal(clsi_field_create(2, "chebyshev(3, only 9)", NULL, &none, &e), CLS_USAGE);
+    clsi_field_free(&all);
+    clsi_field_free(&some);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_terms_of_a_basis),
+        cmocka_unit_test(single_moves_find_the_best_set),
+        cmocka_unit_test(terms_fall_as_noise_rises),
+        cmocka_unit_test(the_choice_is_by_noise_and_can_be_overruled),
+        cmocka_unit_test(wild_rows_do_not_matter_much),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
