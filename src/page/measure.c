@@ -167,7 +167,7 @@ static cls_status add_trials(clsi_subject *s, const cls_table *t, const char *na
         for (end = first + 1; end < rows && (!which || which[end] == which[first]); end++) {
         }
         if (end - first < 2) continue;
-        clsi_trial *more = realloc(s->trials, (s->n_trials + 1) * sizeof *more);
+        clsi_trial *more = clsi_realloc(s->trials, (s->n_trials + 1) * sizeof *more);
         if (!more) return clsi_no_memory(error);
         s->trials = more;
         s->trials[s->n_trials] = (clsi_trial){.file = name,
