@@ -409,7 +409,7 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     double mean = spread > 1e-9 * fabs(found.mean) ? 2 * (found.mean - found.low) : 1;
     if (found.low > 0 && isfinite(error)) mean = found.mean; /* doubtful, but possible */
-    for (int tries = 0; tries < 12 && status == CLS_OK; tries++, mean *= 2) {
+    for (int tries = 0; tries < 5 && status == CLS_OK; tries++, mean *= 8) {
         status = prefer(g, m, t, root, mean, theta);
         if (status == CLS_OK) status = solve(g, m->q, *n, m->C, m->d, theta);
         if (status == CLS_OK && clsi_temperatures_at(t, theta, root, m->kept).low > 0) break;
