@@ -82,6 +82,16 @@ static cls_status check_lagrangian(const clsi_lesson *w, const cls_system *syste
                     "the same");
 }
 
+/* Are there states that no column says, and functions that can be learned all the same (noisy.c)? */
+static int is_lacking(const clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+                      int only) {
+    const cls_system *s = w->system;
+    if (s->formalism == CLS_LAGRANGIAN || s->has_operator || s->has_entropy || s->ode) return 0;
+    if (w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0) return 0;
+    if (w->o->scheme || w->o->optimizer || !clsi_lacks_states(s, n_tables, tables)) return 0;
+    return !only || clsi_has_heat_column(s, n_tables, tables);
+}
+
 static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       cls_model **out) {
@@ -91,6 +101,9 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
      * residual has the default rule */
     int shooting = clsi_is_loss(w, "shooting");
     int only = !shooting && system->n && clsi_only_positions(system, n_tables, tables);
+    /* the residual needs all states, or positions alone; of anything else hidden states are found */
+    int lacking = is_lacking(w, n_tables, tables, only);
+    if (lacking) shooting = 1, only = 0;
     cls_status status = check_loss(w);
     if (status == CLS_OK)
         status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, &rule, w->error);
@@ -118,12 +131,11 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
-                                         clsi_is_loss(w, "shooting") ? 0 : o->window,
-                                         clsi_is_loss(w, "shooting"), &w->points, w->error);
+                                         shooting ? 0 : o->window, shooting, &w->points, w->error);
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
     int noisy = status == CLS_OK && !said && clsi_lesson_is_noisy(w), tried = noisy;
     if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
-    if (tried && status == CLS_NUMERIC &&
+    if (tried && status == CLS_NUMERIC && !lacking &&
         !w->o->loss) { /* then what the residual finds is all there is */
         clsi_lesson_note(
             w,

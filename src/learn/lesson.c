@@ -41,6 +41,7 @@ static json_t *asked(const clsi_lesson *w) {
     add_word(&all, "loss", w->taken ? w->taken : w->o->loss ? w->o->loss : "residual");
     add_word(&all, "scheme", scheme_of(w));
     add_word(&all, "weights", w->o->weights ? w->o->weights : "balanced");
+    clsi_json_put(&all, "validate", json_real(w->o->validate));
     if (!given || !all || json_object_update_missing(all, given)) {
         json_decref(all);
         all = NULL;

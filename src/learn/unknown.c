@@ -263,9 +263,14 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
             status = clsi_add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
                                     cls_node_name(s->g, moved[k]));
-    for (size_t i = 0; i < s->m && status == CLS_OK; i++)
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
+        /* a potential is no function of what nobody measured */
+        size_t state = s->nq + s->n + i;
+        int hidden = state < points->nz && !points->observed[state];
+        if (!thermal && u->kind == CLSI_PART_LET && hidden && l->d) continue;
         status = thermal ? clsi_add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
                          : clsi_add_input(l, error, "%s", s->entropy[i].name);
+    }
     return status;
 }
 
