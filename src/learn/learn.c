@@ -138,7 +138,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
     char *said = NULL;
-    if (status == CLS_OK && !positions)
+    if (status == CLS_OK && !positions && !lacking)
         status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
