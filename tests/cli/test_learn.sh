@@ -76,7 +76,7 @@ test_json() {
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" --json
     expect_ok
     expect_no_stderr
-    expect_json 'set(d) == {"parameters", "samples", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "unseen", "normalised", "isothermal", "rollout"}'
+    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "unseen", "normalised", "isothermal", "rollout"}'
     expect_json 'set(d["loss"]) == {"initial", "final", "validation"}'
     expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["unseen"] == 35'
     expect_json '0 < d["loss"]["final"] < d["loss"]["initial"] and d["normalised"] is False'
