@@ -384,10 +384,10 @@ static cls_status add_chosen(const source *s, cls_error *error) {
         status = add_panel(s, NULL, n, names, error);
     if (!status && cls_table_find(t, "energy") >= 0) status = add_drift(s, error);
     if (!status && has_residuals(s)) {
-        n = gather(t, 'q', names);
-        if (!n) n = gather(t, '*', names);
+        n = gather(t, inside, 'q', names);
+        if (!n) n = gather(t, inside, '*', names);
         status = add_residuals(s, n, names, error);
-        n = gather(t, 'T', names);
+        n = gather(t, inside, 'T', names);
         if (!status) status = add_residuals(s, n, names, error);
     }
     free(names);
