@@ -52,6 +52,7 @@ typedef struct clsi_points {
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t width;            /* points of a window: 3, or more of them for composite quadrature */
     size_t n_windows, n_training;
+    size_t n_there; /* windows to learn from that there are; n_training of them are used */
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
     size_t n_held;  /* trajectories kept for validation (all, when none are) */
     size_t *held;   /* (n_held, 2): first point, one past the last */
@@ -118,6 +119,7 @@ typedef struct clsi_unknown {
     clsi_part_kind kind;
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
+    char *found_of;   /* the same from its formula (inputs.c) */
     int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs */
@@ -190,6 +192,12 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
 /* The inputs of a part that depends on hidden temperatures, at all points, from these. */
 cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, const double *theta,
                             cls_error *error);
+
+/* ---- inputs.c ---- */
+
+/* The inputs of a named term from its formula, "a; b", the caller's; NULL: those of its kind. */
+cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, int only_positions,
+                                  char **out, cls_error *error);
 
 /* ---- convex.c ---- */
 
@@ -275,6 +283,7 @@ typedef struct clsi_residual {
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
     const cls_team *team; /* processes that share the shards of the gradient; NULL: none */
+    double slow;          /* squared speed below which rows are weighed alike */
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,

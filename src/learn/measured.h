@@ -17,4 +17,15 @@ cls_status clsi_learn_measured(const cls_system *system, const cls_assignments *
 const char *clsi_measured_steps(const cls_system *open, const clsi_recording *data,
                                 const char *asked, double *most);
 
+/* ---- complete.c ---- */
+
+/* Do the tables lack a state, have they a temperature or an entropy? */
+int clsi_lacks_states(const cls_system *s, size_t n_tables, const cls_table *const *tables);
+int clsi_has_heat_column(const cls_system *s, size_t n_tables, const cls_table *const *tables);
+/* States of the points that were not observed, from what the equations imply. */
+struct clsi_points;
+cls_status clsi_points_complete(const cls_system *system, const cls_assignments *set,
+                                const cls_learn_options *o, const clsi_recording *data,
+                                struct clsi_points *p, cls_error *error);
+
 #endif

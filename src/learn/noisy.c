@@ -24,7 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TERMS = 150, MOST_LOCKED = 40, ROUNDS = 6, ENERGY_DEGREE = 2, OTHER_DEGREE = 1 };
+enum {
+    MOST_HALVES = 10,
+    MOST_TERMS = 150,
+    MOST_LOCKED = 40,
+    ROUNDS = 6,
+    ENERGY_DEGREE = 2,
+    OTHER_DEGREE = 1
+};
 
 /* ---- is it for this? ---- */
 
@@ -37,6 +44,13 @@ static double noise_of(const clsi_points *p) {
     for (size_t k = 0; k < p->nz; k++)
         most = fmax(most, clsi_points_noise(p, k) / clsi_points_spread(p, k));
     return most;
+}
+
+/* States that no column says. */
+static int lacks(const clsi_points *p) {
+    for (size_t k = 0; k < p->nz && !p->intervals; k++)
+        if (!p->observed[k]) return 1;
+    return 0;
 }
 
 /* Did the caller choose how to learn? */
@@ -62,7 +76,7 @@ int clsi_lesson_is_noisy(const clsi_lesson *w) {
         const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
         if (kind && !kind->linear) return 0;
     }
-    return noise_of(p) > NOISY;
+    return noise_of(p) > NOISY || lacks(p);
 }
 
 typedef struct noisy {
@@ -157,11 +171,10 @@ static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
 }
 
 static cls_status make_dictionary(noisy *k) {
-    size_t halved = 0, last = SIZE_MAX;
+    size_t halved = 0;
     cls_status status = make_unknowns(k, 0, &k->all);
     while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
-           k->all->n_theta < last) {
-        last = k->all->n_theta;
+           halved < MOST_HALVES) { /* half of the limit may be the same degree */
         clsi_unknowns_free(&k->all);
         status = make_unknowns(k, ++halved, &k->all);
     }
@@ -187,7 +200,8 @@ static cls_status make_dictionary(noisy *k) {
     clsi_terms_low(k->all, ENERGY_DEGREE, OTHER_DEGREE, k->keep);
     size_t locked = 0;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
-    k->declined = !k->w->o->loss && (locked > MOST_LOCKED || P > MOST_TERMS);
+    k->declined =
+        !k->w->o->loss && !lacks(k->w->points) && (locked > MOST_LOCKED || P > MOST_TERMS);
     return CLS_OK;
 }
 
@@ -478,7 +492,13 @@ static char *explain(const noisy *k) {
     const clsi_points *p = k->w->points;
     if (k->w->o->loss)
         clsi_text_printf(&t, "multiple shooting, as asked for");
-    else
+    else if (lacks(p)) {
+        clsi_text_append(&t, "multiple shooting, because no column says");
+        for (size_t e = 0, n = 0; e < p->nz; e++)
+            if (!p->observed[e])
+                clsi_text_printf(&t, "%s %s", n++ ? "," : "", clsi_point_name(k->w->system, e));
+        return clsi_text_take(&t);
+    } else
         clsi_text_printf(&t, "multiple shooting, because the data are noisy:");
     for (size_t e = 0, n = 0; e < p->nz; e++) {
         double noise = clsi_points_noise(p, e), spread = clsi_points_spread(p, e);
@@ -526,6 +546,8 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
     cls_status status = record(k, tables, names);
     if (status == CLS_OK)
         status = clsi_report_create(k->data, w->o, 0, explain(k), &k->report, w->error);
+    if (status == CLS_OK && lacks(w->points))
+        status = clsi_points_complete(w->system, w->set, w->o, k->data, w->points, w->error);
     if (status == CLS_OK) status = make_dictionary(k);
     if (status != CLS_OK || k->declined) return status;
     w->taken = "multiple-shooting";
@@ -533,6 +555,8 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
     if (status == CLS_OK) status = find_terms(k);
     if (status == CLS_OK)
         status = clsi_score(k->multiple, w->theta, NULL, k->report, &k->recipe.notes, w->error);
+    if (status == CLS_OK && lacks(w->points))
+        status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
     if (status == CLS_OK) status = use_all_rows(k);
     if (status == CLS_OK && w->info->normalised) {
         w->residual->scale_free = 1;

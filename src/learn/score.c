@@ -431,18 +431,24 @@ static cls_status compare_predictions(clsi_multiple *m, const double *theta, con
  * anybody, at some horizon. */
 static const double MARGIN = 0.95; /* less is luck */
 
+/* Nobody has to beat a linear model where both are exact: below the noise, or a thousandth of what
+ * the last value is off by. */
+static int loses(double run, double linear, double persistence, double noise) {
+    return run >= linear && run > fmax(noise, 1e-3 * persistence);
+}
+
 static int is_better(const cls_learn_report *report) {
     int better = 1, any = 0;
     for (size_t c = 0; c < report->n_channels; c++) {
         const cls_learned_channel *ch = &report->channels[c];
         if (!ch->test_rows) continue;
         any = 1;
-        int run =
-            ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) && !(ch->run >= ch->run_arx);
+        int run = ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) &&
+                  !loses(ch->run, ch->run_arx, ch->run_persistence, ch->noise);
         int ahead = 0;
         for (size_t h = 0; h < report->n_horizons; h++)
             ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
-                     !(ch->ahead[h] >= ch->ahead_arx[h]);
+                     !loses(ch->ahead[h], ch->ahead_arx[h], ch->ahead_persistence[h], ch->noise);
         better &= run || ahead;
     }
     return any ? better : -1;

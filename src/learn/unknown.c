@@ -7,7 +7,7 @@
  * networks, F = -L v where they are linear, dissipative by form when the model is built.
  * A generating function has no constant. */
 #include "base/base.h"
-#include "learn/learn.h"
+#include "learn/stream.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -263,9 +263,14 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
         for (size_t k = j; k < s->n && status == CLS_OK; k++)
             status = clsi_add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
                                     cls_node_name(s->g, moved[k]));
-    for (size_t i = 0; i < s->m && status == CLS_OK; i++)
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
+        /* a potential is no function of what nobody measured */
+        size_t state = s->nq + s->n + i;
+        int hidden = state < points->nz && !points->observed[state];
+        if (!thermal && u->kind == CLSI_PART_LET && hidden && l->d) continue;
         status = thermal ? clsi_add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
                          : clsi_add_input(l, error, "%s", s->entropy[i].name);
+    }
     return status;
 }
 
@@ -547,6 +552,23 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
     return CLS_OK;
 }
 
+/* Of terms that have a formula in the file: what it is a function of. */
+static cls_status find_inputs(const cls_system *system, const clsi_points *points,
+                              clsi_unknowns *us, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        clsi_unknown *u = &us->list[i];
+        const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
+        int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain") ||
+                  clsi_field_word(u->spec, "convex");
+        if (u->kind != CLSI_PART_LET || u->of || raw) continue;
+        status = clsi_inputs_of_formula(system, u->learned.part, points->intervals != NULL,
+                                        &u->found_of, error);
+        u->of = u->found_of;
+    }
+    return status;
+}
+
 static cls_status fill(const cls_system *system, const cls_assignments *set,
                        const cls_learn_options *o, const clsi_points *points, clsi_unknowns *us,
                        cls_error *error) {
@@ -558,7 +580,8 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     if (status != CLS_OK) return status;
     cls_node *z = clsi_calloc(points->nz, sizeof *z);
     if (!z) return clsi_no_memory(error);
-    status = clsi_convex_choose(o, points, us, error);
+    status = find_inputs(system, points, us, error);
+    if (status == CLS_OK) status = clsi_convex_choose(o, points, us, error);
     for (size_t k = 0; k < points->nz; k++)
         z[k] = points->intervals ? clsi_position_variable(us->s, k)
                                  : cls_symbol(us->s->g, clsi_point_name(system, k));
@@ -583,6 +606,45 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     free(z);
     if (status == CLS_OK) status = clsi_set_heat(us, points, error);
     return status == CLS_OK ? make_symbols(us, error) : status;
+}
+
+/* As scale_inputs, with the scales as they are. What lies outside of the range so far widens it. */
+static cls_status inputs_at(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                            const cls_node *z, double *x, cls_error *error) {
+    clsi_learned plain = u->learned, *l = &u->learned; /* borrowed */
+    cls_node nodes[CLSI_FIELD_MAX_INPUTS];
+    cls_program *program = NULL;
+    double *raw = clsi_calloc(l->d * p->n, sizeof *raw);
+    for (size_t i = 0; i < l->d; i++) plain.half[i] = 1, plain.center[i] = 0;
+    cls_status status = raw ? clsi_learned_inputs(&plain, us->s, nodes) : clsi_no_memory(error);
+    if (status == CLS_OK) status = place_duals(us, u, nodes, error);
+    if (status == CLS_OK)
+        status = cls_program_create(us->s->g, p->nz, z, l->d, nodes, &program, error);
+    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
+    for (size_t i = 0; i < l->d && status == CLS_OK; i++)
+        for (size_t s = 0; s < p->n; s++) {
+            double value = raw[i * p->n + s];
+            x[s * l->d + i] = (value - l->center[i]) / l->half[i];
+            l->low[i] = fmin(l->low[i], value);
+            l->high[i] = fmax(l->high[i], value);
+        }
+    cls_program_free(&program);
+    free(raw);
+    return status;
+}
+
+cls_status clsi_unknowns_inputs(const clsi_unknowns *us, const cls_system *system,
+                                const clsi_points *p, double **x, cls_error *error) {
+    cls_node *z = clsi_calloc(p->nz, sizeof *z);
+    cls_status status = z ? CLS_OK : clsi_no_memory(error);
+    for (size_t k = 0; k < p->nz && status == CLS_OK; k++)
+        z[k] = cls_symbol(us->s->g, clsi_point_name(system, k));
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        x[i] = clsi_calloc(us->list[i].learned.d * p->n, sizeof **x);
+        status = x[i] ? inputs_at(us, &us->list[i], p, z, x[i], error) : clsi_no_memory(error);
+    }
+    free(z);
+    return status;
 }
 
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,
@@ -614,6 +676,7 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
     if (!us) return;
     for (size_t i = 0; us->list && i < us->n; i++) {
         clsi_learned_clear(&us->list[i].learned);
+        free(us->list[i].found_of);
         free(us->list[i].x);
     }
     cls_system_free(&us->s);

@@ -274,8 +274,13 @@ static void tell_terms(const cls_model *m, const clsi_learned *l, clsi_text *t) 
     at += sizeof begin - 1;
     for (size_t i = 0; i < l->field->n_parameters; i++) {
         size_t length = strcspn(at, ";"), last = at[length] == '\0', blanks = strspn(at, " ");
-        clsi_text_printf(t, "    %-12.6g times %.*s\n", l->scale * m->theta[l->offset + i],
-                         (int)(length - blanks - last), at + blanks);
+        double u = l->scale * m->theta[l->offset + i];
+        /* a constant that is positive by form is what the form makes of it; sums are not that simple */
+        int alone = l->field->n_parameters == 1 && at[blanks] == '1' && length - blanks - last == 1;
+        int bent = l->floor > 0 && l->form != CLSI_MATRIX;
+        if (bent && alone) u = (u + sqrt(u * u + l->floor * l->floor)) / 2;
+        clsi_text_printf(t, "    %-12.6g times %.*s%s\n", u, (int)(length - blanks - last),
+                         at + blanks, bent && !alone ? ", before the form keeps it positive" : "");
         at += length + !last;
     }
 }

@@ -249,7 +249,7 @@ cls_status cls_starter_create(const cls_system *system, const cls_model *model, 
                               cls_error *error) {
     NEED(error, out);
     *out = NULL;
-    NEED(error, system);
+    if (!model) NEED(error, system);
     cls_starter *p = *out = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->system = model ? cls_model_system(model) : system;

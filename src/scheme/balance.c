@@ -21,7 +21,8 @@
  * 1/C_k) the difference of their temperatures goes by (1 - x/2)/(1 + x/2) over a step, which beyond
  * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. Any conductance that
  * is not negative is lawful, so kappa is taken as at most that with x = 2, where the two are at one
- * temperature after the step (clsi_bound_exchange). Below that nothing changes. */
+ * temperature after the step (clsi_bound_exchange). Below that nothing changes. A reservoir is a
+ * body without end: 1/C = 0. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>
@@ -150,30 +151,46 @@ static cls_node softness(const clsi_step *st, size_t i) {
     return cls_div(g, cls_constant(g, 1), cls_mul(g, f->T[i], cls_derivative(g, f->S[i], z)));
 }
 
+/* 2 / max(2, x), x = |h kappa soft|: what a conductance may be taken times. */
+static cls_node bounded(const clsi_step *st, cls_node kappa, cls_node soft) {
+    cls_graph *g = st->g;
+    cls_node two = cls_constant(g, 2);
+    cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
+    cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
+    return cls_div(g, cls_constant(g, 4), larger);
+}
+
+static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa) {
+    size_t found = 0;
+    for (size_t k = 0; k < n; k++) found += !cls_is_constant(g, kappa[k], 0);
+    return found;
+}
+
 void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows) {
     cls_graph *g = st->g;
     const clsi_sparse *t = &st->s->bound.conductance;
-    size_t found = 0;
-    for (size_t e = 0; e < t->n; e++) found += !cls_is_constant(g, flows->kappa[e], 0);
+    size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
      * no end; of many a pair is no mode of its own: the heat of a fine rod goes by the slow ones, which
      * are right at any step */
-    if (st->z1 || st->composed || !found || st->m > MANY) return;
+    if (st->z1 || st->composed || m > MANY) return;
+    if (!(baths + count_of_flows(g, t->n, flows->kappa))) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);
-    cls_node two = cls_constant(g, 2), four = cls_constant(g, 4);
     for (size_t e = 0; e < t->n; e++) {
-        cls_node kappa = first.kappa[e];
         if (cls_is_constant(g, flows->kappa[e], 0)) continue;
         size_t row = t->entries[e].row, column = t->entries[e].column;
         size_t i = row > column ? row : column, k = row > column ? column : row;
         cls_node soft = cls_add(g, softness(st, i), softness(st, k));
-        cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
-        /* 2 / max(2, x) */
-        cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
-        flows->kappa[e] = cls_mul(g, cls_div(g, four, larger), flows->kappa[e]);
+        flows->kappa[e] = cls_mul(g, bounded(st, first.kappa[e], soft), flows->kappa[e]);
     }
+    for (size_t k = 0; k < m * nr; k++) { /* a reservoir takes any heat */
+        if (cls_is_constant(g, flows->bath[k], 0)) continue;
+        cls_node part = bounded(st, first.bath[k], softness(st, k / nr));
+        flows->bath[k] = cls_mul(g, part, flows->bath[k]);
+    }
+    if (baths) clsi_flows_cross(st->s, flows);
 }
 
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,

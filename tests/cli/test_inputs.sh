@@ -201,7 +201,7 @@ END
     expect_ok
     run "$CLAUSIUS" show model.safetensors
     expect_stdout '0\.100.* times 1/sqrt'
-    expect_stdout '0\.0(49|50).* times 1$'
+    expect_stdout '0\.0(49|50).* times 1(,|$)'
     expect_stdout '0\.0(19|20).* times sqrt'
     run "$CLAUSIUS" simulate model.safetensors --quiet -o run.csv
     run "$CLAUSIUS" audit run.csv

@@ -101,6 +101,80 @@ END
     expect_json 'd["report"]["channels"][0]["run"] < 5e-3'
 }
 
+damped() {
+    cat >damped.clausius <<'END'
+system "a damped spring"
+coordinate q
+temperature T
+thermal lagrangian v.q^2/2 - q^2/2 + T*(log(T) - 1)
+friction F on T: q <- -0.1*v.q
+start q = 1, v.q = 0, T = 1
+step 0.02
+until 10
+END
+    "$CLAUSIUS" simulate damped.clausius --scheme bdf --quiet -o all.csv
+    awk -F, -v names="time,$1" 'BEGIN { n = split(names, a, ",") } /^#/ { next }
+        !m { for (i = 1; i <= NF; i++) at[$i] = i; m = 1 }
+        { line = $at[a[1]]; for (i = 2; i <= n; i++) line = line "," $at[a[i]]; print line }' all.csv >some.csv
+}
+
+# a function, with a state that no column says: simulated, found on the way
+test_functions_beside_hidden_states() {
+    local columns hidden
+    for columns in q,v.q q,T; do
+        damped "$columns"
+        hidden=$([ $columns = q,T ] && echo v.q || echo T)
+        run "$CLAUSIUS" learn damped.clausius some.csv --unknown F --json -o m.safetensors
+        expect_ok
+        expect_json '"no column says '"$hidden"'" in d["report"]["choice"] and all(c["run"] < 1e-6 for c in d["report"]["channels"])'
+        expect_json 'd["report"]["better"]'
+        run "$CLAUSIUS" compare m.safetensors all.csv --columns q --tolerance 1e-3
+        expect_ok
+    done
+}
+
+# in a hamiltonian a potential does not take the entropy that nobody measured
+test_a_potential_without_entropies() {
+    cat >potential.clausius <<'END'
+system "a spring that nobody knows"
+coordinate q
+entropy S
+part V = unknown
+hamiltonian p.q^2/2 + V + exp(S)
+friction F on S: q <- -0.1*v.q
+start q = 1, p.q = 0, S = 0
+step 0.02
+until 10
+END
+    sed 's|part V = unknown|part V = q^2/2 + q^4/8|' potential.clausius >truth.clausius
+    "$CLAUSIUS" simulate truth.clausius --scheme bdf --quiet -o all.csv
+    awk -F, '/^#/ { next } { print $1 "," $2 "," $3 }' all.csv >some.csv
+    run "$CLAUSIUS" learn potential.clausius some.csv --json -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout 'of q '
+    expect_no_stdout 'of S '
+    run "$CLAUSIUS" compare m.safetensors all.csv --columns q --tolerance 1e-2
+    expect_ok
+}
+
+test_numbers_of_show_are_those_of_the_model() {
+    damped q,v.q,T
+    sed 's|v.q^2/2 -|m*v.q^2/2 -|; s|^temperature T|temperature T\npart m = unknown positive terms(1)|' damped.clausius >mass.clausius
+    run "$CLAUSIUS" learn mass.clausius some.csv --loss residual -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout '^    1 +times 1$'
+}
+
+# where the network begins the friction is the true one, by chance; three iterations leave it
+test_a_worse_fit_is_a_failure() {
+    damped q,v.q,T
+    run "$CLAUSIUS" learn damped.clausius some.csv --unknown F --field "network(8)" --optimizer spring --epochs 3 --quiet -o m.safetensors
+    expect_exit 1
+    expect_stderr 'fits worse .* than what the search began with'
+}
+
 test_what_was_learned_can_be_required_to_be_better() {
     noisy_oscillator
     # a column of noise: nobody predicts it

@@ -474,7 +474,7 @@ static void wrong_checkpoints_are_refused(void **unused) {
     clsi_archive_clear(&own);
     clsi_archive_clear(&other);
     assert_int_equal(truncate(t.checkpoint, 200), 0);
-    assert_int_equal(clsi_train(&t, theta, &info, &error), CLS_SYSTEM);
+    assert_int_equal(clsi_train(&t, theta, &info, &error), CLS_DATA);
     unlink(t.checkpoint);
     l = (lesson){.toy = &toy};
     assert_int_equal(clsi_train(&t, theta, &info, &error), CLS_OK);

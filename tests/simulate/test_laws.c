@@ -206,6 +206,62 @@ static void forced_gas_counts_the_surroundings(void **unused) {
     cls_system_free(&s);
 }
 
+/* Without heat nothing takes up what rounding leaves of the energy; the forces that have a potential
+ * give it back, and the error does not walk however long the motion (decision 40). */
+static void forces_give_back_what_rounding_took(void **unused) {
+    (void)unused;
+    const char *const names[] = {"pendulum", "mass-spring", "two-body"};
+    const double h[] = {0.2, 0.1, 0.05};
+    for (int i = 0; i < 3; i++) {
+        cls_system *s = load(names[i]);
+        cls_simulator *sim = begin(s, "discrete-gradient", h[i]);
+        advance(sim, MANY(i ? 50000 : 200000));
+        double error = cls_simulator_info(sim).energy_relative;
+        if (!(error <= 1e-14)) fail_msg("%s: relative energy error %g", names[i], error);
+        cls_simulator_free(&sim);
+        cls_system_free(&s);
+    }
+}
+
+/* exp(-745) is nothing: at a temperature of zero no entropy is a number. */
+static void temperature_of_zero_is_refused(void **unused) {
+    (void)unused;
+    cls_system *s = parse("coordinate x\nentropy S\nhamiltonian p.x^2/2 + exp(S - 1000*x)\n"
+                          "start x = 0, p.x = 0.5, S = -600\n");
+    const char *const schemes[] = {"discrete-gradient", "discrete-gradient-4",
+                                   "discrete-gradient-adaptive", "eem"};
+    for (int i = 0; i < 4; i++) {
+        cls_simulator *sim = begin(s, schemes[i], 0.125);
+        cls_error error = {0};
+        assert_int_equal(cls_simulator_advance(sim, 100, &error), CLS_NUMERIC);
+        if (!strstr(error.message, "a temperature became zero"))
+            fail_msg("%s: %s", schemes[i], error.message);
+        cls_simulator_free(&sim);
+    }
+    cls_system_free(&s);
+}
+
+/* Schemes in observables that carry no energy owe what rounding leaves of their equations. */
+static void rounding_makes_no_entropy_fall(void **unused) {
+    (void)unused;
+    const struct {
+        const char *system, *scheme;
+        double h;
+    } runs[] = {{"rigid-body", "cayley", 0.1},
+                {"rigid-body", "cayley-symmetric", 0.1},
+                {"adiabatic-piston", "vnots", 0.01}};
+    for (int i = 0; i < 3; i++) {
+        cls_system *s = load(runs[i].system);
+        cls_simulator *sim = begin(s, runs[i].scheme, runs[i].h);
+        advance(sim, MANY(20000));
+        if (cls_simulator_info(sim).entropy_falls)
+            fail_msg("%s by %s: %llu falls", runs[i].system, runs[i].scheme,
+                     (unsigned long long)cls_simulator_info(sim).entropy_falls);
+        cls_simulator_free(&sim);
+        cls_system_free(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(energy_is_exact_over_100000_steps),
@@ -217,6 +273,9 @@ int main(void) {
         cmocka_unit_test(two_pistons_keep_their_invariant),
         cmocka_unit_test(two_body_keeps_momentum_and_angular_momentum),
         cmocka_unit_test(gas_tables),
-        cmocka_unit_test(forced_gas_counts_the_surroundings)};
+        cmocka_unit_test(forced_gas_counts_the_surroundings),
+        cmocka_unit_test(forces_give_back_what_rounding_took),
+        cmocka_unit_test(temperature_of_zero_is_refused),
+        cmocka_unit_test(rounding_makes_no_entropy_fall)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+/* A part that has a formula is learned as a function of what the formula is one of. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/learn/made_data.h"
+#include <clausius/learn.h>
+
+static const char hamiltonian[] =
+    "coordinate a, b, c\nparameter k = 1\nlet r = a - b\npart V = k*r^2/2 + r^4/4 + a^2/2\n"
+    "part W = c^2 + c^4/4\nhamiltonian H = (p.a^2 + p.b^2 + p.c^2)/2 + V + W + 0.3*a*c\n"
+    "start a = 1, b = 0, c = 0.5, p.a = 0, p.b = 0.3, p.c = 0\nstep 0.05\n";
+static const char thermal[] =
+    "coordinate x, y\ntemperature T1, T2\npart V = x^2/2 + x^4/8\npart U = T2*(log(T2) - 1)*(1 + "
+    "y^2/9)\npart M = v.y^2/2\n"
+    "thermal lagrangian G = v.x^2/2 + M - V - y^2/2 + T1*(log(T1) - 1) + U\n"
+    "friction F on T1: x <- -0.2*v.x, y <- -0.1*v.y\nheat exchange w T1 <-> T2: 0.1\n"
+    "start x = 1, v.x = 0, y = 0.5, v.y = 0, T1 = 1, T2 = 2\nstep 0.05\n";
+
+static const range box[] = {{"a", -1, 1},   {"b", -1, 1},   {"c", -1, 1},
+                            {"p.a", -1, 1}, {"p.b", -1, 1}, {"p.c", -1, 1}};
+static const range warm[] = {{"x", -1, 1},   {"y", -1, 1},   {"v.x", -1, 1},
+                             {"v.y", -1, 1}, {"T1", 0.8, 2}, {"T2", 0.8, 2}};
+
+static void check(const char *text, const range *ranges, const char *part, const char *inputs) {
+    cls_error e;
+    cls_system *s;
+    if (cls_system_parse(text, "formula", NULL, &s, &e)) fail_msg("%s", e.message);
+    cls_table *t = make_data(s, 6, ranges, 8, 20, 0.05, 3);
+    clsi_points *p;
+    clsi_unknowns *us;
+    clsi_rule rule;
+    const cls_table *table = t;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.n_unknown = 1;
+    o.unknown = &part;
+    assert_int_equal(clsi_rule_find(s, NULL, 0, &rule, &e), CLS_OK);
+    assert_int_equal(clsi_points_create(s, 1, &table, &name, &rule, 0.1, 0, &p, &e), CLS_OK);
+    if (clsi_unknowns_create(s, NULL, &o, p, &us, &e)) fail_msg("%s", e.message);
+    clsi_text found = {0};
+    const clsi_learned *l = &us->list[0].learned;
+    for (size_t k = 0; k < l->d; k++) clsi_text_printf(&found, "%s%s", k ? "; " : "", l->input[k]);
+    assert_string_equal(found.data, inputs);
+    clsi_text_clear(&found);
+    clsi_unknowns_free(&us);
+    clsi_points_free(&p);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+static void inputs_are_those_of_the_formula(void **unused) {
+    (void)unused;
+    check(hamiltonian, box, "V", "a; b"); /* b through r */
+    check(hamiltonian, box, "W", "c");
+    check(thermal, warm, "V", "x");
+    check(thermal, warm, "U", "y; log(T2)");
+    check(thermal, warm, "M", "v.y*v.y");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(inputs_are_those_of_the_formula)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
