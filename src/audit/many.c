@@ -155,7 +155,8 @@ static cls_status add_matrices(judge *j, cls_error *error) {
     int phase = f->kind == CLSI_FORM_PHASE, thermal = f->kind == CLSI_FORM_THERMAL;
     cls_status status = CLS_OK;
     kind *k;
-    if (s->n && !s->has_entropy) {
+    /* a field without positions has an energy, not a kinetic one: it need not be convex */
+    if (s->paired && !s->has_entropy) {
         status = add_matrix(j, "mass matrix", "the smallest pivot of dp/dv is", s->n,
                             phase ? f->v : f->p, f->z + f->nq, &k, error);
         if (!status) k->inverse = phase;

@@ -23,7 +23,7 @@ void clsi_sampler_clear(clsi_sampler *b);
 size_t clsi_sampler_fill(clsi_sampler *b, size_t begin);
 
 /* Systems with more momenta and entropies than this are judged by kinds (many.c). */
-enum { CLSI_AUDIT_MANY = 60 };
+enum { CLSI_AUDIT_MANY = 40 };
 cls_status clsi_audit_many(cls_audit *a, const cls_system *s, const clsi_states *st,
                            cls_error *error);
 

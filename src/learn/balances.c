@@ -56,7 +56,9 @@ cls_status clsi_entropy_rates(const clsi_points *p, const cls_system *s, double 
 
 static int exchange(const cls_system *s, const clsi_flows *f, size_t i, size_t k) {
     const cls_graph *g = s->g;
-    if (!cls_is_constant(g, f->kappa[i * s->m + k], 0)) return 1;
+    const clsi_sparse *t = &s->bound.conductance;
+    CLSI_EACH(t, i, e)
+    if (t->entries[e].column == k && !cls_is_constant(g, f->kappa[e], 0)) return 1;
     return !cls_is_constant(g, f->operator_heat[i], 0) &&
            !cls_is_constant(g, f->operator_heat[k], 0);
 }

@@ -173,8 +173,8 @@ void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flo
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
      * no end; of many a pair is no mode of its own: the heat of a fine rod goes by the slow ones, which
      * are right at any step */
-    if (st->z1 || st->composed || m > MANY || !(baths + count_of_flows(g, t->n, flows->kappa)))
-        return;
+    if (st->z1 || st->composed || m > MANY) return;
+    if (!(baths + count_of_flows(g, t->n, flows->kappa))) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);
