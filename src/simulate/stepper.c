@@ -256,9 +256,16 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error) {
-    clsi_step *st;
-    cls_status status = create_any(s, options, 0, 0, NULL, out, &st, error);
+    clsi_step *st = NULL;
+    cls_system *view;
+    *out = NULL;
+    cls_status status = clsi_system_view(s, &view, error);
+    if (status == CLS_OK) status = create_any(view, options, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
+    if (status == CLS_OK)
+        (*out)->view = view;
+    else
+        clsi_system_view_free(&view);
     return status;
 }
 
@@ -324,6 +331,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->paper);
     free(sp->guarded);
     free(sp->of_state);
+    clsi_system_view_free(&sp->view);
     free(sp);
     *stepper = NULL;
 }
