@@ -126,11 +126,14 @@ cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
     cls_audit *a = clsi_calloc(1, sizeof *a);
     if (!a) return clsi_no_memory(error);
     clsi_states st = {0};
+    cls_system *view = NULL;
     cls_status status = take_options(options, &a->options, error);
-    if (!status) status = clsi_states_read(s, t, &st, error);
-    if (!status) status = clsi_audit_path(a, s, t, &st, error);
-    if (!status && !s->ode) status = clsi_audit_definition(a, s, &st, error);
+    if (!status) status = clsi_system_view(s, &view, error);
+    if (!status) status = clsi_states_read(view, t, &st, error);
+    if (!status) status = clsi_audit_path(a, view, t, &st, error);
+    if (!status && !s->ode) status = clsi_audit_definition(a, view, &st, error);
     clsi_states_clear(&st);
+    clsi_system_view_free(&view);
     if (status) cls_audit_free(&a);
     *out = a;
     return status;

@@ -107,8 +107,10 @@ cls_status cls_audit_order(cls_audit *a, const cls_system *s, const cls_table *h
     clsi_states st[3] = {{0}, {0}, {0}};
     errors e = {0};
     double *scale = clsi_calloc(s->form->nz, sizeof *scale);
-    cls_status status = scale ? CLS_OK : clsi_no_memory(error);
-    for (int i = 0; i < 3 && !status; i++) status = clsi_states_read(s, tables[i], &st[i], error);
+    cls_system *view = NULL;
+    cls_status status = scale ? clsi_system_view(s, &view, error) : clsi_no_memory(error);
+    for (int i = 0; i < 3 && !status; i++)
+        status = clsi_states_read(view, tables[i], &st[i], error);
     if (!status) status = same_trajectories(st, error);
     if (!status) {
         scales(&st[2], scale);
@@ -120,6 +122,7 @@ cls_status cls_audit_order(cls_audit *a, const cls_system *s, const cls_table *h
     }
     if (!status) status = order_law(a, &e, error);
     for (int i = 0; i < 3; i++) clsi_states_clear(&st[i]);
+    clsi_system_view_free(&view);
     free(scale);
     return status;
 }

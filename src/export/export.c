@@ -173,11 +173,12 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     *out = NULL;
     clsi_export *e = clsi_calloc(1, sizeof *e);
     if (!e) return clsi_no_memory(error);
-    e->s = s;
+    cls_status status = clsi_system_view(s, &e->view, error);
+    e->s = e->view;
     e->model = model;
     e->options = options ? *options : cls_export_defaults();
     e->source = e->options.source ? e->options.source : cls_system_name(s);
-    cls_status status = name_all(e, error);
+    if (status == CLS_OK) status = name_all(e, error);
     if (status == CLS_OK) status = compile(e, error);
     if (status == CLS_OK) status = begin(e, error);
     if (status == CLS_OK) status = try_it(e, error);
@@ -224,6 +225,7 @@ void clsi_export_free(clsi_export **export) {
     free(e->row_needs);
     free(e->rate_needs);
     free(e->start);
+    clsi_system_view_free(&e->view);
     free(e);
     *export = NULL;
 }

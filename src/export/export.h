@@ -23,7 +23,8 @@ typedef struct clsi_variant {
 
 /* The counts behind the arrays of the exported struct. */
 typedef struct clsi_export {
-    const cls_system *s;
+    const cls_system *s; /* the view */
+    cls_system *view;
     const cls_model *model;
     cls_export_options options;
     clsi_variant base, open; /* open.sp is NULL where no parameter may change */

@@ -64,6 +64,39 @@ void cls_graph_free(cls_graph **graph) {
     *graph = NULL;
 }
 
+/* A copy of n elements, with as much room as they take; *ok becomes 0 without memory. */
+static void *copied(const void *from, size_t n, size_t size, int *ok) {
+    void *to = n ? clsi_calloc(n, size) : NULL;
+    if (n && !to) *ok = 0;
+    if (to) memcpy(to, from, n * size);
+    return to;
+}
+
+cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error) {
+    int ok = 1;
+    cls_graph *c = *out = copied(g, 1, sizeof *g, &ok);
+    if (!c) return clsi_no_memory(error);
+    c->n_names = c->n_fields = 0; /* what is owned is counted when it is there */
+    c->nodes = copied(g->nodes, g->n, sizeof *g->nodes, &ok);
+    c->table = copied(g->table, g->table_size, sizeof *g->table, &ok);
+    c->name_table = copied(g->name_table, g->name_slots, sizeof *g->name_table, &ok);
+    c->points = copied(g->points, g->n_points, sizeof *g->points, &ok);
+    c->point_nodes = copied(g->point_nodes, g->n_point_nodes, sizeof *g->point_nodes, &ok);
+    c->names = copied(g->names, g->n_names, sizeof *g->names, &ok);
+    c->fields = copied(g->fields, g->n_fields, sizeof *g->fields, &ok);
+    c->capacity = g->n;
+    c->names_capacity = g->n_names;
+    c->points_capacity = g->n_points;
+    c->point_nodes_capacity = g->n_point_nodes;
+    c->fields_capacity = g->n_fields;
+    for (; ok && c->n_names < g->n_names; c->n_names += (size_t)ok)
+        ok = (c->names[c->n_names] = clsi_strdup(g->names[c->n_names])) != NULL;
+    for (; ok && c->n_fields < g->n_fields; c->n_fields++)
+        clsi_graph_field_keep(c->fields[c->n_fields]);
+    if (!ok) cls_graph_free(out);
+    return ok ? CLS_OK : clsi_no_memory(error);
+}
+
 cls_status cls_graph_status(const cls_graph *g, cls_error *error) {
     NEED(error, g);
     if (g->error.status != CLS_OK && error) *error = g->error;

@@ -54,6 +54,8 @@ static inline cls_node clsi_arg(const cls_graph *g, size_t k, size_t i) {
     if (i < d) return clsi_point_node(g, n->arg[0], i);
     return n->arg[1] == CLS_NO_NODE ? CLS_NO_NODE : clsi_point_node(g, n->arg[1], i - d);
 }
+/* A graph with the same nodes under the same numbers, to build on where the other is const. */
+cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);

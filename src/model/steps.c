@@ -21,6 +21,7 @@
 struct cls_steps {
     const cls_model *model;
     cls_system *open; /* with theta as symbols; NULL for a system */
+    cls_system *view; /* of a system, else NULL */
     clsi_sensitive *step;
     size_t nz, n_theta, record;
 };
@@ -38,8 +39,9 @@ cls_status cls_steps_create(const cls_system *system, const cls_model *model, co
     cls_status status = theta ? CLS_OK : clsi_no_memory(error);
     if (!status && model) status = clsi_model_open(model, &s->open, error);
     for (size_t i = 0; !status && i < s->n_theta; i++) theta[i] = clsi_model_symbol(s->open, i);
+    if (!status && !model) status = clsi_system_view(system, &s->view, error);
     if (!status)
-        status = clsi_sensitive_create(model ? s->open : system, scheme, s->n_theta, theta,
+        status = clsi_sensitive_create(model ? s->open : s->view, scheme, s->n_theta, theta,
                                        &s->step, error);
     free(theta);
     if (!status) {
@@ -57,6 +59,7 @@ void cls_steps_free(cls_steps **steps) {
     if (!s) return;
     clsi_sensitive_free(&s->step);
     cls_system_free(&s->open);
+    clsi_system_view_free(&s->view);
     free(s);
     *steps = NULL;
 }

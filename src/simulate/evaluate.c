@@ -14,7 +14,8 @@
 #include <string.h>
 
 struct cls_flow {
-    const cls_system *system;
+    const cls_system *system; /* the view */
+    cls_system *view;
     size_t nz;
     clsi_flow *flow;
     cls_program *laws; /* t, z -> energy, entropy; NULL for plain equations */
@@ -40,9 +41,10 @@ cls_status cls_flow_create(const cls_system *system, cls_flow **out, cls_error *
     NEED(error, system);
     cls_flow *f = *out = clsi_calloc(1, sizeof *f);
     if (!f) return clsi_no_memory(error);
-    f->system = system;
     f->nz = system->form->nz;
-    cls_status status = clsi_flow_create(system, 0, NULL, &f->flow, error);
+    cls_status status = clsi_system_view(system, &f->view, error);
+    f->system = f->view;
+    if (!status) status = clsi_flow_create(f->view, 0, NULL, &f->flow, error);
     if (!status && !system->ode) status = compile_laws(f, error);
     if (status) cls_flow_free(out);
     return status;
@@ -54,6 +56,7 @@ void cls_flow_free(cls_flow **flow) {
     if (!f) return;
     clsi_flow_free(&f->flow);
     cls_program_free(&f->laws);
+    clsi_system_view_free(&f->view);
     free(f);
     *flow = NULL;
 }

@@ -11,6 +11,7 @@
  * that are being learned); unknowns follow. */
 typedef struct clsi_stepper {
     const cls_system *s;
+    cls_system *view; /* s itself where the stepper has built on its own graph, else NULL */
     const clsi_scheme *scheme;
     cls_simulate_options options;
     size_t nz, nu, n_owed, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;

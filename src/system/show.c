@@ -437,9 +437,10 @@ cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_
     NEED(error, text);
     *text = NULL;
     NEED(error, s);
-    page p = {s, {0}, 0};
-    cls_status status = CLS_OK;
-    *text = NULL;
+    cls_system *view;
+    cls_status status = clsi_system_view(s, &view, error);
+    if (status != CLS_OK) return status;
+    page p = {view, {0}, 0};
     if (what & CLS_SHOW_SUMMARY) put_summary(&p);
     if (what & CLS_SHOW_EQUATIONS) status = put_equations(&p, !(what & CLS_SHOW_SUMMARY), error);
     if (status == CLS_OK && (what & CLS_SHOW_LATEX)) {
@@ -449,6 +450,7 @@ cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_
     }
     if (status == CLS_OK && (what & CLS_SHOW_PARTS)) put_parts(&p);
     if (what & CLS_SHOW_SOURCE) clsi_text_append(&p.text, s->text);
+    clsi_system_view_free(&view);
     if (status != CLS_OK) {
         clsi_text_clear(&p.text);
         return status;

@@ -1,5 +1,6 @@
 /* A system as an object: freeing it, and asking it for names and numbers. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "system/ports.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,21 @@ static void free_physics(const cls_system *s, clsi_physics *p) {
     free(p->operator_heat);
     free_named(p->invariants, s->n_invariants);
     free_named(p->outputs, s->n_outputs);
+}
+
+cls_status clsi_system_view(const cls_system *s, cls_system **out, cls_error *error) {
+    cls_system *view = *out = clsi_calloc(1, sizeof *view);
+    if (!view) return clsi_no_memory(error);
+    *view = *s;
+    cls_status status = clsi_graph_copy(s->g, &view->g, error);
+    if (status != CLS_OK) clsi_system_view_free(out);
+    return status;
+}
+
+void clsi_system_view_free(cls_system **view) {
+    if (*view) cls_graph_free(&(*view)->g);
+    free(*view);
+    *view = NULL;
 }
 
 void cls_system_free(cls_system **system) {

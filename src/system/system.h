@@ -301,6 +301,11 @@ void clsi_anchor_print(const cls_system *s, const clsi_anchor *a, struct clsi_te
 /* A row as a program, for callers that bring their own work array: inputs t, z (nz), accounts
  * (clsi_account_count), u (nu); outputs the columns in order. */
 const cls_program *clsi_system_row_program(const cls_system *s);
+/* The same system with a graph of its own. A system that is const may be used by any number of
+ * threads, so that nothing is built on its graph: who builds takes a view. All else is the system's,
+ * which outlives it. */
+cls_status clsi_system_view(const cls_system *s, cls_system **out, cls_error *error);
+void clsi_system_view_free(cls_system **view);
 
 /* The formula of a column over z, t (and inputs), or CLS_NO_NODE: for systems without rows too. */
 cls_node clsi_system_column_node(const cls_system *s, const char *name);
