@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_MEMORY = 1000 };
 enum { SHORTEST = 8, ITERATIONS = 20, LAST_ITERATIONS = 30, DECADES = 6, DECADE_ITERATIONS = 8 };
 static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
 static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
@@ -245,12 +244,24 @@ static cls_status grow(recipe_work *k, size_t rows) {
     return status;
 }
 
-/* 1 + 2 sum of the autocorrelation, of the residuals inside of windows: what a mean of them is worth. */
+/* 1 + 2 sum of the autocorrelation while it is positive, of the residuals inside of windows: what a
+ * mean of them is worth. Slow misfit counts here, which the autoregression of doubt.c would forget. */
 static double inflation_of(size_t n, const double *r, const size_t *which) {
-    double rho[MOST_MEMORY + 1], sum = 1;
-    size_t last = clsi_memory(n, r, which, MOST_MEMORY, rho);
-    for (size_t lag = 1; lag <= last; lag++) sum += 2 * rho[lag];
-    return fmax(sum, 1);
+    double sum = 1, power = 0;
+    for (size_t i = 0; i < n; i++) power += r[i] * r[i] / (double)n;
+    for (size_t lag = 1; lag < n / 4 && power > 0; lag++) {
+        double product = 0;
+        size_t count = 0;
+        for (size_t i = 0; i + lag < n; i++) {
+            if (which[i] != which[i + lag]) continue;
+            product += r[i] * r[i + lag];
+            count++;
+        }
+        double rho = count > 4 ? product / (double)count / power : 0;
+        if (rho <= 2 / sqrt((double)n)) break;
+        sum += 2 * rho;
+    }
+    return sum;
 }
 
 static cls_status inflate(recipe_work *k) {
