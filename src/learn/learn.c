@@ -327,6 +327,10 @@ cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
                            const char *const *paths, const cls_read_options *reading,
                            const cls_learn_options *options, cls_model **out, cls_learn_info *info,
                            cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, system);
+    NEED(error, paths);
     cls_learn_options o = cls_learn_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     *out = NULL;

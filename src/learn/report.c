@@ -37,6 +37,7 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
 }
 
 void cls_learn_report_free(cls_learn_report **report) {
+    if (!report) return;
     cls_learn_report *r = *report;
     if (!r) return;
     for (size_t i = 0; i < r->n_parameters; i++) free(r->parameters[i].name);

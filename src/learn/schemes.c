@@ -88,6 +88,7 @@ static int kinematics(const clsi_unknowns *us, const clsi_points *p, double erro
 
 typedef struct trial {
     double usual, relative;
+    int no_memory; /* then nothing may be chosen */
 } trial;
 
 /* A fit of some windows with this rule. */
@@ -96,7 +97,7 @@ static trial attempt(const clsi_lesson *w, const clsi_rule *rule, size_t n_table
     cls_learn_options o = *w->o;
     cls_learn_info info = {0};
     cls_error error = {0};
-    trial found = {INFINITY, INFINITY};
+    trial found = {INFINITY, INFINITY, 0};
     o.watch = NULL;
     o.checkpoint = NULL; /* a lesson that goes on tries the same again, and chooses the same */
     o.resume = 0;
@@ -111,6 +112,7 @@ static trial attempt(const clsi_lesson *w, const clsi_rule *rule, size_t n_table
     cls_status status = clsi_points_create_wide(w->system, n_tables, tables, names, rule,
                                                 o.validate, WINDOWS, 2, 0, &own.points, &error);
     if (status == CLS_OK) status = clsi_lesson_choose(&own);
+    found.no_memory = status == CLS_MEMORY || own.no_memory;
     if (status == CLS_OK) {
         found.usual = clsi_lesson_usual(&own);
         found.relative = found.usual / fmax(info.loss_initial, 1e-300);
@@ -165,10 +167,12 @@ cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *
     for (size_t k = 0; k < p->nz; k++)
         noisy |= clsi_points_noise(p, k) > 1e-6 * clsi_points_spread(p, k);
     clsi_unknowns *us = NULL;
-    int known = clsi_unknowns_create(s, w->set, w->o, p, &us, NULL) == CLS_OK, kind = MOTION;
+    status = clsi_unknowns_create(s, w->set, w->o, p, &us, NULL);
+    int known = status == CLS_OK, kind = MOTION;
     if (known) known = kinematics(us, p, error);
     clsi_unknowns_free(&us);
     clsi_points_free(&p);
+    if (status == CLS_MEMORY) return clsi_no_memory(w->error);
     if (!known || error[MOTION] < DENSE) return CLS_OK;
     for (int law = MEAN; law <= END; law++)
         if (error[law] < BETTER * error[MOTION] && error[law] < error[kind]) kind = law;
@@ -179,11 +183,13 @@ cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *
         clsi_rule other;
         if (clsi_rule_find(s, kinds[kind][i], 0, &other, NULL) != CLS_OK) continue;
         trial found = attempt(w, &other, n_tables, tables, names);
+        plain.no_memory |= found.no_memory;
         if (!(found.usual < best.usual)) continue;
         best = found;
         taken = other;
         w->o->scheme = kinds[kind][i];
     }
+    if (plain.no_memory) return clsi_no_memory(w->error);
     if (w->o->scheme && best.usual < BETTER * plain.usual) {
         clsi_text text = {0};
         *rule = taken;

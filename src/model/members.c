@@ -2,6 +2,7 @@
  * was learned with it, else draws from the covariance of its parameters. Both stand in the provenance:
  * parameters (name, value, error), covariance (rows of their seen directions), ensemble (rows of
  * values). */
+#include "base/misuse.h"
 #include "base/base.h"
 #include "model/model.h"
 #include <clausius/random.h>
@@ -22,6 +23,7 @@ static json_t *provenance_of(const cls_model *m) {
 }
 
 size_t cls_model_doubt_count(const cls_model *m) {
+    if (!m) return 0;
     json_t *p = provenance_of(m);
     size_t n = json_array_size(json_object_get(p, "parameters"));
     int told = json_array_size(json_object_get(p, "covariance")) == n ||
@@ -31,6 +33,7 @@ size_t cls_model_doubt_count(const cls_model *m) {
 }
 
 size_t cls_model_member_count(const cls_model *m) {
+    if (!m) return 0;
     json_t *p = provenance_of(m);
     size_t n = json_array_size(json_object_get(p, "ensemble"));
     json_decref(p);
@@ -75,6 +78,7 @@ static void keep_inside(const cls_system *s, size_t n, const char **names, doubl
 
 cls_status cls_model_member(const cls_model *m, uint64_t number, const char **names, double *values,
                             cls_error *error) {
+    NEED(error, m);
     json_t *p = provenance_of(m), *list = json_object_get(p, "parameters");
     json_t *ensemble = json_object_get(p, "ensemble"),
            *covariance = json_object_get(p, "covariance");

@@ -73,11 +73,13 @@ compare compare $INPUTS/piston.csv $INPUTS/other.csv
 inspect data inspect $INPUTS/piston.csv
 convert data convert $INPUTS/piston.csv -o out.csv --map "x=x [mm]"
 learn learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" -o out.safetensors --quiet
+svg plot $INPUTS/piston.csv -o out.svg
+png plot $INPUTS/piston.csv -o out.png
+LIST
+    [[ -z ${CLAUSIUS_LONG-} ]] || cat <<'LIST'
 network learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)" --epochs 3 -o out.safetensors --quiet
 lbfgs learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)" --optimizer lbfgs --epochs 3 -o out.safetensors --quiet
 shooting learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" --loss shooting --epochs 2 -o out.safetensors --quiet
-svg plot $INPUTS/piston.csv -o out.svg
-png plot $INPUTS/piston.csv -o out.png
 report report $INPUTS/model.safetensors --data $INPUTS/piston.csv -o out.html
 export-c export c adiabatic-piston -o piston --quiet
 export-js export js pendulum -o out.mjs --quiet

@@ -48,7 +48,7 @@ test_flipped_bits_are_told() {
     cp "$out" shown
     local size bit flips=0 told=0
     size=$(stat -c %s "$INPUTS/model.safetensors")
-    for ((bit = 3; bit < 8 * size; bit += 8 * size / ${FLIPS:-60} + 1)); do
+    for ((bit = 3; bit < 8 * size; bit += 8 * size / ${FLIPS:-24} + 1)); do
         python3 - "$INPUTS/model.safetensors" flipped.safetensors "$bit" <<'PY'
 import sys
 b = bytearray(open(sys.argv[1], "rb").read())
