@@ -98,6 +98,8 @@ static trial attempt(const clsi_lesson *w, const clsi_rule *rule, size_t n_table
     cls_error error = {0};
     trial found = {INFINITY, INFINITY};
     o.watch = NULL;
+    o.checkpoint = NULL; /* a lesson that goes on tries the same again, and chooses the same */
+    o.resume = 0;
     clsi_lesson own = {.o = &o,
                        .system = w->system,
                        .set = w->set,
@@ -127,7 +129,7 @@ static const char *const kinds[][8] = {
 
 static int is_wanted(const clsi_lesson *w, const cls_system *s) {
     const cls_learn_options *o = w->o;
-    if (o->scheme || o->from || o->window || o->resume || !clsi_is_loss(w, "residual")) return 0;
+    if (o->scheme || o->from || o->window || !clsi_is_loss(w, "residual")) return 0;
     if (s->ode || s->formalism == CLS_LAGRANGIAN || !s->canonical || !s->n || s->nu) return 0;
     if (o->optimizer && strcmp(o->optimizer, "auto") && strcmp(o->optimizer, "linear")) return 0;
     if (o->field && strncmp(o->field, "network", 7) == 0) return 0;

@@ -14,6 +14,7 @@ static double value_of(const clsi_learned *l, const double *theta, const double 
     double phi = NAN;
     l->field->kind->evaluate(l->field, theta + l->offset, 1, x, &phi, NULL, scratch);
     double u = l->scale * phi;
+    if (l->exponential) return l->scale * exp(phi);
     if (l->square) return l->scale * phi * phi;
     return l->floor > 0 ? (u + sqrt(u * u + l->floor * l->floor)) / 2 : u;
 }
@@ -41,8 +42,7 @@ static void curve(clsi_text *t, const clsi_learned *l, const double *theta, size
                     .n = 1,
                     .series = &s,
                     .shade_from = l->low[k],
-                    .shade_to = l->high[k],
-                    .height = 200};
+                    .shade_to = l->high[k]};
     clsi_chart_write(t, &c);
     clsi_text_clear(&title);
 }

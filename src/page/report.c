@@ -11,7 +11,7 @@
 
 extern const char clsi_page_css[];
 
-enum { MOST_TRIALS = 3, MOST_CHANNELS = 6, MOST_FORMULA = 4000 };
+enum { MOST_FORMULA = 4000 };
 
 typedef struct page {
     clsi_text t;
@@ -98,7 +98,10 @@ static void verdict(page *p, const clsi_subject *s) {
         clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ",
                          s->channels[i].rmse, s->channels[i].persistence, s->channels[i].spread);
     }
-    if (s->stopped.message[0]) {
+    if (s->followed) {
+        clsi_text_printf(&p->t, "Judged along the free run over trajectory %zu of the data. ",
+                         s->trials[s->followed - 1].number + 1);
+    } else if (s->stopped.message[0]) {
         put(p, "The simulation ended: ");
         clsi_html(&p->t, s->stopped.message, 1000);
     }
@@ -134,129 +137,6 @@ static void laws(page *p, const clsi_subject *s) {
         put(p, "</td></tr>\n");
     }
     put(p, "</tbody></table></div>\n");
-}
-
-/* ---- measured and simulated ---- */
-
-static void residual_chart(page *p, const clsi_trial *t, const char *channel, const double *time,
-                           const double *y, const double *ours, size_t rows) {
-    double *off = clsi_calloc(rows, sizeof *off);
-    if (!off) {
-        p->t.failed = 1;
-        return;
-    }
-    for (size_t k = 0; k < rows; k++) off[k] = y[k] - ours[k];
-    clsi_series s = {"measured minus simulated", CLSI_POINTS, rows, time, off, 4};
-    clsi_text title = {0};
-    clsi_text_printf(&title, "Residual of %s", channel);
-    clsi_chart c = {.title = title.data ? title.data : channel,
-                    .x_label = "time",
-                    .y_label = channel,
-                    .n = 1,
-                    .series = &s,
-                    .shade_from = NAN,
-                    .shade_to = NAN,
-                    .height = 120};
-    clsi_chart_write(&p->t, &c);
-    clsi_text_clear(&title);
-    free(off);
-    (void)t;
-}
-
-/* One channel of one trajectory: the data as points, every subject as a line. */
-static void channel_chart(page *p, const char *channel, size_t trial) {
-    const clsi_trial *t = &p->subjects[0].trials[trial];
-    const double *time = column(t->data, "time") + t->first,
-                 *y = column(t->data, channel) + t->first;
-    clsi_series s[7] = {{"measured", CLSI_POINTS, t->rows, time, y, 5}};
-    size_t n = 1;
-    for (size_t i = 0; i < p->n && n < 7; i++) {
-        if (trial >= p->subjects[i].n_trials || !p->subjects[i].trials[trial].run) continue;
-        const cls_table *run = p->subjects[i].trials[trial].run;
-        if (!column(run, channel)) continue;
-        s[n] = (clsi_series){p->n > 1 ? p->subjects[i].given->name : "simulated, free run",
-                             CLSI_LINE,
-                             cls_table_rows(run),
-                             column(run, "time"),
-                             column(run, channel),
-                             (int)n - 1};
-        n++;
-    }
-    clsi_text title = {0};
-    clsi_text_printf(&title, "%s, trajectory %zu", channel, trial + 1);
-    clsi_chart c = {.title = title.data ? title.data : channel,
-                    .x_label = "time",
-                    .y_label = channel,
-                    .note = t->file,
-                    .n = n,
-                    .series = s,
-                    .shade_from = NAN,
-                    .shade_to = NAN};
-    clsi_chart_write(&p->t, &c);
-    clsi_text_clear(&title);
-    if (n > 1) residual_chart(p, t, channel, time, y, s[1].y, s[1].n < t->rows ? s[1].n : t->rows);
-}
-
-static void comparison(page *p) {
-    const clsi_subject *s = &p->subjects[0];
-    if (!s->n_channels) return;
-    open_section(p, "measured", "Measured and simulated");
-    put(p, "<p>Each free run begins at the first row of a trajectory and sees nothing of the rest "
-           "but the inputs.</p>\n");
-    size_t trials = s->n_trials < MOST_TRIALS ? s->n_trials : MOST_TRIALS;
-    for (size_t k = 0; k < trials; k++) {
-        for (size_t i = 0; i < p->n; i++)
-            if (k < p->subjects[i].n_trials && p->subjects[i].trials[k].why.message[0]) {
-                put(p, "<p class=\"warn\">");
-                name(p, p->subjects[i].given->name);
-                put(p, ": ");
-                clsi_html(&p->t, p->subjects[i].trials[k].why.message, 1000);
-                put(p, "</p>\n");
-            }
-        for (size_t c = 0; c < s->n_channels && c < MOST_CHANNELS; c++)
-            channel_chart(p, s->channels[c].name, k);
-    }
-    if (s->n_channels > MOST_CHANNELS)
-        clsi_text_printf(&p->t,
-                         "<p>%d of %zu channels are drawn; the table of scores has all.</p>\n",
-                         MOST_CHANNELS, s->n_channels);
-    if (trials < s->n_found)
-        clsi_text_printf(&p->t,
-                         "<p>%zu of %zu trajectories are drawn; the scores are over %zu of them, "
-                         "spread evenly.</p>\n",
-                         trials, s->n_found, s->n_trials);
-    close_section(p);
-}
-
-static void scores(page *p) {
-    const clsi_subject *first = &p->subjects[0];
-    if (!first->n_channels) return;
-    open_section(p, "scores", "Scores beside the trivial model");
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-           "aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
-    for (size_t i = 0; i < p->n; i++) {
-        put(p, "<th scope=\"col\" class=\"n\">RMSE, ");
-        name(p, p->subjects[i].given->name);
-        put(p, "</th>");
-    }
-    put(p, "<th scope=\"col\" class=\"n\">persistence</th><th scope=\"col\" class=\"n\">spread of "
-           "the data</th></tr></thead><tbody>\n");
-    for (size_t c = 0; c < first->n_channels; c++) {
-        put(p, "<tr><td>");
-        name(p, first->channels[c].name);
-        put(p, "</td>");
-        for (size_t i = 0; i < p->n; i++) {
-            double rmse = c < p->subjects[i].n_channels ? p->subjects[i].channels[c].rmse : NAN;
-            if (isfinite(rmse))
-                clsi_text_printf(&p->t, "<td class=\"n\">%.4g</td>", rmse);
-            else
-                put(p, "<td class=\"n broken\">does not run to the end</td>");
-        }
-        clsi_text_printf(&p->t, "<td class=\"n\">%.4g</td><td class=\"n\">%.4g</td></tr>\n",
-                         first->channels[c].persistence, first->channels[c].spread);
-    }
-    put(p, "</tbody></table></div>\n");
-    close_section(p);
 }
 
 /* ---- what was found, the system ---- */
@@ -295,7 +175,9 @@ static void found(page *p, const clsi_subject *s) {
         put(p, "</pre>\n");
     }
     cls_text_free(&text);
+    put(p, "<div class=\"grid\">\n");
     clsi_learned_curves(&p->t, s->given->model, 0);
+    put(p, "</div>\n");
 }
 
 /* A picture that another room writes to a file, as inline SVG. */
@@ -362,8 +244,7 @@ static void series_chart(page *p, const cls_table *t, const char *word, const ch
                     .n = 1,
                     .series = &s,
                     .shade_from = NAN,
-                    .shade_to = NAN,
-                    .height = 180};
+                    .shade_to = NAN};
     clsi_chart_write(&p->t, &c);
     free(z);
 }
@@ -397,6 +278,7 @@ static void balance(page *p, const cls_table *t) {
 static void energy(page *p, const clsi_subject *s) {
     if (!s->motion) return;
     heading(p, s);
+    put(p, "<div class=\"grid\">\n");
     for (size_t k = 1; k < cls_table_columns(s->motion) && !s->n_channels && k < 7; k++) {
         const char *word = cls_table_name(s->motion, k);
         if (strcmp(word, "energy") && strcmp(word, "entropy") && strcmp(word, "trajectory"))
@@ -405,6 +287,7 @@ static void energy(page *p, const clsi_subject *s) {
     series_chart(p, s->motion, "energy",
                  "Energy error: E minus its first value, less work and heat", 4, 1);
     series_chart(p, s->motion, "entropy", "Entropy of everything", 2, 0);
+    put(p, "</div>\n");
     balance(p, s->motion);
 }
 
@@ -564,11 +447,10 @@ static void verdict_of(page *p, const clsi_subject *s) {
     verdict(p, s);
 }
 
-static void body(page *p) {
+static cls_status body(page *p, cls_error *error) {
     each(p, "verdict", "The verdict", verdict_of);
     each(p, "laws", "The laws", laws);
-    comparison(p);
-    scores(p);
+    cls_status status = clsi_compare(&p->t, p->n, p->subjects, p->o->script, error);
     each(p, "found", "What was found", found);
     int any = 0;
     for (size_t i = 0; i < p->n; i++) any |= p->subjects[i].system != NULL;
@@ -592,6 +474,7 @@ static void body(page *p) {
     if (p->o->script) clsi_try_it(&p->t, &p->subjects[0]);
     put(p, "</main>\n<footer><p class=\"soft\">One file, no network. Numbers behind each picture "
            "are in its table.</p></footer></body></html>\n");
+    return status;
 }
 
 static cls_status measure(page *p, size_t n, const cls_report_subject *subjects, cls_error *error) {
@@ -626,7 +509,7 @@ cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t 
     cls_status status = measure(&p, n, subjects, error);
     if (!status) {
         head(&p);
-        body(&p);
+        status = body(&p, error);
         prune_links(&p);
     }
     return finish(&p, status, html, error);

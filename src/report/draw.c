@@ -197,7 +197,10 @@ static void draw_heading(const clsi_page *page, cairo_t *cr, const clsi_panel *p
     clsi_font(cr, 12, 1);
     if (p->n_names == 1) {
         use(cr, dark);
-        clsi_show(cr, p->names[0], x, y, 0, end - x);
+        char text[320];
+        snprintf(text, sizeof text, p->portrait ? "%.150s over %.150s" : "%.150s", p->names[0],
+                 p->x_name);
+        clsi_show(cr, text, x, y, 0, end - x);
         return;
     }
     clsi_font(cr, 11, 0);
@@ -226,6 +229,9 @@ static void ranges(const clsi_panel *p, clsi_axis *x, clsi_axis *y) {
             x->hi = fmax(x->hi, c->x[i]);
             y->lo = fmin(y->lo, c->y[i]);
             y->hi = fmax(y->hi, c->y[i]);
+            if (!c->low || !clsi_drawable(c->low[i]) || !clsi_drawable(c->high[i])) continue;
+            y->lo = fmin(y->lo, c->low[i]);
+            y->hi = fmax(y->hi, c->high[i]);
         }
     }
 }
@@ -299,13 +305,58 @@ static void draw_start(cairo_t *cr, const clsi_curve *c, clsi_box box, const cls
     cairo_fill(cr);
 }
 
+static double place_x(double x, clsi_box box, const clsi_axis *a) {
+    return box.x + (x - a->lo) / (a->hi - a->lo) * box.w;
+}
+
+static double place_y(double y, clsi_box box, const clsi_axis *a) {
+    return box.y + box.h - (y - a->lo) / (a->hi - a->lo) * box.h;
+}
+
+/* The band in the curve's colour, pale: there along the upper side, back along the lower one. Where a
+ * trajectory or the numbers end it is closed. */
+static void draw_band(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
+                      const clsi_axis *y) {
+    cairo_push_group(cr);
+    for (size_t i = 0, end; i < c->n; i = end + 1) {
+        for (end = i; end < c->n && clsi_drawable(c->low[end]) && clsi_drawable(c->high[end]) &&
+                      (end == i || !c->trajectory || c->trajectory[end] == c->trajectory[end - 1]);
+             end++)
+            cairo_line_to(cr, place_x(c->x[end], box, x), place_y(c->high[end], box, y));
+        for (size_t k = end; k-- > i;)
+            cairo_line_to(cr, place_x(c->x[k], box, x), place_y(c->low[k], box, y));
+        cairo_fill(cr);
+        if (end > i && end < c->n && clsi_drawable(c->low[end])) end--; /* another trajectory */
+    }
+    cairo_pop_group_to_source(cr);
+    cairo_paint_with_alpha(cr, 0.2);
+}
+
+/* Each sample a dot; smaller ones where there are many. */
+static void draw_points(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
+                        const clsi_axis *y) {
+    double radius = (double)c->n > 0.5 * box.w ? 0.9 : 1.6;
+    for (size_t i = 0; i < c->n; i++) {
+        if (!clsi_drawable(c->x[i]) || !clsi_drawable(c->y[i])) continue;
+        cairo_new_sub_path(cr);
+        cairo_arc(cr, place_x(c->x[i], box, x), place_y(c->y[i], box, y), radius, 0,
+                  6.283185307179586);
+    }
+    cairo_fill(cr);
+}
+
 static cls_status draw_curves(const clsi_page *page, cairo_t *cr, const clsi_panel *p, clsi_box box,
                               const clsi_axis *x, const clsi_axis *y, cls_error *error) {
     cls_status status = CLS_OK;
     for (size_t k = 0; !status && k < p->n_curves; k++) {
         const clsi_curve *c = &p->curves[k];
         style(cr, page, c->table, c->name);
-        status = clsi_curve_draw(cr, c, box, x, y, !p->portrait, error);
+        if (c->low) draw_band(cr, c, box, x, y);
+        if (c->low) style(cr, page, c->table, c->name);
+        if (c->points)
+            draw_points(cr, c, box, x, y);
+        else
+            status = clsi_curve_draw(cr, c, box, x, y, !p->portrait, error);
         cairo_set_dash(cr, NULL, 0, 0);
         if (p->portrait || c->n == 1) draw_start(cr, c, box, x, y);
     }

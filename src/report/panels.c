@@ -60,6 +60,27 @@ static clsi_curve *new_curve(clsi_panel *p, const cls_table *t, size_t table, si
     return c;
 }
 
+/* Columns NAME.low and NAME.high are a band of NAME. */
+static void find_band(const cls_table *t, const char *name, clsi_curve *c) {
+    static const char *const ends[] = {"low", "high"};
+    const double **sides[] = {&c->low, &c->high};
+    for (int i = 0; i < 2; i++) {
+        clsi_text text = {0};
+        clsi_text_printf(&text, "%s.%s", name, ends[i]);
+        int k = text.failed ? -1 : cls_table_find(t, text.data);
+        clsi_text_clear(&text);
+        if (k >= 0) *sides[i] = t->columns[k];
+    }
+    if (!c->low || !c->high) c->low = c->high = NULL;
+}
+
+/* Rows of an instrument beside those of a simulation, which says by which scheme it was made. */
+static int is_measured(const source *s, const cls_table *t) {
+    int simulated = 0;
+    for (size_t i = 0; i < s->n; i++) simulated |= cls_table_note(s->tables[i], "scheme") != NULL;
+    return simulated && !cls_table_note(t, "scheme");
+}
+
 /* Names against x_name, or against time where x_name is NULL, from every table. */
 static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
                             const char *const *names, cls_error *error) {
@@ -80,6 +101,8 @@ static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
             if (!c) return clsi_no_memory(error);
             c->x = t->columns[x];
             c->y = t->columns[y];
+            if (!x_name) find_band(t, names[k], c);
+            c->points = is_measured(s, t);
         }
     }
     return CLS_OK;
@@ -90,6 +113,7 @@ static cls_status take_logarithms(clsi_panel *p, cls_error *error) {
     p->powers = 1;
     for (size_t k = 0; k < p->n_curves; k++) {
         clsi_curve *c = &p->curves[k];
+        c->low = c->high = NULL;
         if (!(c->owned = clsi_calloc(c->n, sizeof *c->owned))) return clsi_no_memory(error);
         for (size_t i = 0; i < c->n; i++) c->owned[i] = c->y[i] > 0 ? log10(c->y[i]) : NAN;
         c->y = c->owned;
@@ -141,6 +165,8 @@ static int is_coordinate(const cls_table *t, const char *name) {
 
 /* T, T1, T.gas, T_wall; not Torque. */
 static int is_thermal(char letter, const char *name) {
+    const char *dot = strrchr(name, '.');
+    if (dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0)) return 0; /* of a band */
     return name[0] == letter && !(name[1] && !strchr("0123456789._", name[1]));
 }
 
@@ -149,6 +175,8 @@ static int is_known(const char *name) {
                                         "work",       "heat",   "entropy.outside"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return 1;
+    const char *dot = strrchr(name, '.');
+    if (dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0)) return 1;
     return is_thermal('S', name) || is_thermal('T', name) || strncmp(name, "v.", 2) == 0 ||
            strncmp(name, "p.", 2) == 0;
 }

@@ -11,7 +11,9 @@
 /* n points; a change of `trajectory` (may be NULL) breaks the line. */
 typedef struct clsi_curve {
     const double *x, *y, *trajectory;
-    double *owned; /* y, where it was computed here */
+    double *owned;            /* y, where it was computed here */
+    const double *low, *high; /* a band about it; NULL: none */
+    int points;               /* measured: dots, no line */
     size_t n;
     size_t table, name; /* which table it comes from, which name of the panel it shows */
 } clsi_curve;

@@ -21,7 +21,8 @@
  * 1/C_k) the difference of their temperatures goes by (1 - x/2)/(1 + x/2) over a step, which beyond
  * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. Any conductance that
  * is not negative is lawful, so kappa is taken as at most that with x = 2, where the two are at one
- * temperature after the step (clsi_bound_exchange). Below that nothing changes. */
+ * temperature after the step (clsi_bound_exchange). Below that nothing changes. A reservoir is a
+ * body without end: 1/C = 0. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>
@@ -116,29 +117,45 @@ static cls_node softness(const clsi_step *st, size_t i) {
     return cls_div(g, cls_constant(g, 1), cls_mul(g, f->T[i], cls_derivative(g, f->S[i], z)));
 }
 
+/* 2 / max(2, x), x = |h kappa soft|: what a conductance may be taken times. */
+static cls_node bounded(const clsi_step *st, cls_node kappa, cls_node soft) {
+    cls_graph *g = st->g;
+    cls_node two = cls_constant(g, 2);
+    cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
+    cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
+    return cls_div(g, cls_constant(g, 4), larger);
+}
+
+static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa) {
+    size_t found = 0;
+    for (size_t k = 0; k < n; k++) found += !cls_is_constant(g, kappa[k], 0);
+    return found;
+}
+
 void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows) {
     cls_graph *g = st->g;
-    size_t m = st->m, found = 0;
-    for (size_t k = 0; k < m * m; k++) found += !cls_is_constant(g, flows->kappa[k], 0);
+    size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
      * no end */
-    if (st->z1 || st->composed || !found) return;
+    if (st->z1 || st->composed || !(baths + count_of_flows(g, m * m, flows->kappa))) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);
-    cls_node two = cls_constant(g, 2), four = cls_constant(g, 4);
     for (size_t i = 0; i < m; i++)
         for (size_t k = 0; k < i; k++) {
-            cls_node kappa = first.kappa[i * m + k];
-            if (cls_is_constant(g, flows->kappa[i * m + k], 0)) continue;
+            size_t ik = i * m + k, ki = k * m + i;
+            if (cls_is_constant(g, flows->kappa[ik], 0)) continue;
             cls_node soft = cls_add(g, softness(st, i), softness(st, k));
-            cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
-            /* 2 / max(2, x) */
-            cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
-            cls_node part = cls_div(g, four, larger);
-            flows->kappa[i * m + k] = cls_mul(g, part, flows->kappa[i * m + k]);
-            flows->kappa[k * m + i] = cls_mul(g, part, flows->kappa[k * m + i]);
+            cls_node part = bounded(st, first.kappa[ik], soft);
+            flows->kappa[ik] = cls_mul(g, part, flows->kappa[ik]);
+            flows->kappa[ki] = cls_mul(g, part, flows->kappa[ki]);
         }
+    for (size_t k = 0; k < m * nr; k++) { /* a reservoir takes any heat */
+        if (cls_is_constant(g, flows->bath[k], 0)) continue;
+        cls_node part = bounded(st, first.bath[k], softness(st, k / nr));
+        flows->bath[k] = cls_mul(g, part, flows->bath[k]);
+    }
+    if (baths) clsi_flows_cross(st->s, flows);
 }
 
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,

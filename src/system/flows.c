@@ -16,7 +16,7 @@ static cls_node dot(cls_graph *g, size_t n, const cls_node *a, const cls_node *b
 
 /* What is put in at the place, beside what comes out. */
 typedef struct pieces {
-    cls_node *friction, *external, *bath, *source, *slope;
+    cls_node *friction, *external, *source, *slope;
 } pieces;
 
 static cls_node *carve(cls_node **at, size_t n) {
@@ -34,7 +34,7 @@ static void lay_out(const cls_system *s, cls_node *room, pieces *p, clsi_flows *
     size_t n = s->n, m = s->m, nr = s->nr;
     p->friction = carve(&room, (m + nr) * n);
     p->external = carve(&room, n);
-    p->bath = carve(&room, m * nr);
+    out->bath = carve(&room, m * nr);
     p->source = carve(&room, m);
     p->slope = carve(&room, n + m);
     out->force = carve(&room, n);
@@ -56,7 +56,7 @@ static cls_status put_in(const cls_system *s, const clsi_place *at, const cls_no
         cls_node *to;
     } all[] = {{(m + nr) * n, s->bound.friction, p->friction},
                {n, s->bound.force, p->external},
-               {m * nr, s->bound.bath, p->bath},
+               {m * nr, s->bound.bath, out->bath},
                {m, s->bound.source, p->source},
                {nr, s->bound.reservoir, out->reservoir},
                {m * m, s->bound.conductance, out->kappa},
@@ -70,6 +70,20 @@ static cls_status put_in(const cls_system *s, const clsi_place *at, const cls_no
     if (status != CLS_OK) return status;
     return cls_substitute(s->g, n + m, out->operator_force, n + m, s->dS, dS ? dS : p->slope,
                           out->operator_force);
+}
+
+void clsi_flows_cross(const cls_system *s, clsi_flows *flows) {
+    const clsi_crossing *c = &flows->crossing;
+    cls_graph *g = s->g;
+    for (size_t i = 0; i < s->m; i++) {
+        flows->outside[i] = c->source[i];
+        for (size_t k = 0; k < s->nr; k++) {
+            cls_node flow =
+                cls_mul(g, c->bath[i * s->nr + k], cls_sub(g, c->reservoir[k], c->T[i]));
+            flows->outside[i] = cls_add(g, flows->outside[i], flow);
+        }
+    }
+    clsi_account_rates(s, c, flows->account);
 }
 
 cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
@@ -93,17 +107,13 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
             cls_node drop = cls_sub(g, T[k], T[i]);
             out->heat[i] = cls_add(g, out->heat[i], cls_mul(g, out->kappa[i * m + k], drop));
         }
-        out->outside[i] = p.source[i];
-        for (size_t k = 0; k < nr; k++) {
-            cls_node drop = cls_sub(g, out->reservoir[k], T[i]);
-            out->outside[i] = cls_add(g, out->outside[i], cls_mul(g, p.bath[i * nr + k], drop));
-        }
-        out->heat[i] = cls_add(g, out->heat[i], out->outside[i]);
     }
     out->escaped = cls_constant(g, 0);
     for (size_t k = 0; k < nr; k++)
         out->escaped = cls_sub(g, out->escaped, dot(g, n, p.friction + (m + k) * n, v));
-    const clsi_crossing crossing = {p.external, p.friction, p.source, p.bath, out->reservoir, v, T};
-    clsi_account_rates(s, &crossing, out->account);
+    out->crossing =
+        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T};
+    clsi_flows_cross(s, out);
+    for (size_t i = 0; i < m; i++) out->heat[i] = cls_add(g, out->heat[i], out->outside[i]);
     return CLS_OK;
 }

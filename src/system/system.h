@@ -214,13 +214,16 @@ cls_status clsi_parameters_known(const cls_system *s, cls_error *error);
 typedef struct clsi_flows {
     cls_node *force, *heat, account[CLSI_ACCOUNTS], escaped;
     cls_node *own, *outside, *operator_force, *operator_heat, *kappa; /* (m, m, n, m, m^2) */
-    cls_node *reservoir;                                              /* (nr) temperatures */
+    cls_node *reservoir, *bath; /* temperatures (nr), conductances to them (m, nr) */
+    clsi_crossing crossing;     /* what outside and account are made of */
 } clsi_flows;
 size_t clsi_flows_size(const cls_system *s);
 /* `room` for clsi_flows_size() nodes is the caller's, and what `out` points into. Where the system
  * has a total entropy: dS (n + m) is its gradient in p and S there; NULL: the exact one. */
 cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
                          cls_node *room, clsi_flows *out);
+/* outside[] and account[] once more, after a change of bath[]. */
+void clsi_flows_cross(const cls_system *s, clsi_flows *flows);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
 

@@ -159,8 +159,43 @@ static void stiff_exchange_settles(void **unused) {
         }
 }
 
+/* A body that a reservoir keeps warm is at its temperature soon, however stiff, and both laws hold. */
+static void stiff_reservoir_settles(void **unused) {
+    (void)unused;
+    const char *const texts[] = {
+        "entropy S1\nparameter k = 1\nreservoir Tr = 3 + 0.1*t\nhamiltonian exp(S1)\n"
+        "heat exchange T1 <-> Tr: k\nstart S1 = 0.5\n",
+        "coordinate x\ntemperature T1, T2\nparameter k = 1\nreservoir Tr = 3 + 0.1*t\n"
+        "thermal lagrangian G = v.x^2/2 - x^2/2 + T1*(log(T1) - 1) + T2*(log(T2) - 1)\n"
+        "heat exchange T1 <-> Tr: k\nheat exchange T1 <-> T2: 0.1\n"
+        "start x = 0, v.x = 0.1, T1 = 1, T2 = 2\n"};
+    for (int i = 0; i < 2; i++)
+        for (double k = 1e2; k < 1e13; k *= 1e2) {
+            char why[640];
+            double start[8], row[32], T = NAN;
+            cls_error error = {0};
+            cls_system *s = with(texts[i], k);
+            cls_simulator *sim = NULL;
+            cls_simulate_options o = cls_simulate_defaults();
+            o.h = 0.5;
+            if (cls_system_start(s, NULL, start, &error) ||
+                cls_simulator_create(s, &o, &sim, &error) ||
+                cls_simulator_start(sim, 0, start, &error) ||
+                cls_simulator_advance(sim, 40, &error) || cls_simulator_row(sim, row, &error))
+                fail_msg("%s", error.message);
+            for (size_t c = 0; c < cls_system_column_count(s); c++)
+                if (!strcmp(cls_system_column(s, c), "T1")) T = row[c];
+            if (!(fabs(T - 5) <= 0.05)) fail_msg("%d, k = %g: T1 = %g at 5", i, k, T);
+            trial r = {"discrete-gradient", 0.5, STEPS, 1, 0};
+            if (try_motion(s, start, r, why, sizeof why) != HELD) fail_msg("k = %g: %s", k, why);
+            cls_simulator_free(&sim);
+            cls_system_free(&s);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(laws_hold_at_any_stiffness),
-                                       cmocka_unit_test(stiff_exchange_settles)};
+                                       cmocka_unit_test(stiff_exchange_settles),
+                                       cmocka_unit_test(stiff_reservoir_settles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

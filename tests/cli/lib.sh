@@ -126,7 +126,10 @@ run_one() {
     ) </dev/null >"$workspace/$name.out/said" 2>&1 || status=$?
     local why=$workspace/$name.out/why
     case $status in
-    0) echo "ok $name" ;;
+    0)
+        echo "ok $name"
+        grep '^# ' "$workspace/$name.out/said" # figures that a test tells
+        ;;
     77) echo "ok $name # skip $(cat "$why" 2>/dev/null)" ;;
     *)
         echo "not ok $name"
