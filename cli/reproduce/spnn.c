@@ -227,7 +227,7 @@ static cls_status run(cli_findings *f, cls_error *error) {
 
 const cli_item cli_spnn_pendulum = {
     .name = "spnn-pendulum",
-    .doc = "SPNN's thermoelastic double pendulum, from the authors' data (CLAUSIUS_DATA)",
+    .doc = "thermoelastic double pendulum of SPNN, from the authors' data (CLAUSIUS_DATA)",
     .text =
         "Structure-Preserving Neural Networks (Hernandez et al. 2021): 50 motions of 200 rows, "
         "0.3\n"
