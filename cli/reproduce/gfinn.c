@@ -210,7 +210,7 @@ static cls_status run(cli_findings *f, cls_error *error) {
 
 const cli_item cli_gfinn_gas = {
     .name = "gfinn-gas",
-    .doc = "GFINN's gas containers: both energies and the conductance learned",
+    .doc = "gas containers of GFINN: both energies and the conductance learned",
     .text =
         "GFINN (Zhang, Shin, Karniadakis 2022), gas containers, by their formulas: 80 motions of\n"
         "400 steps of 0.02 to learn from, 20 to test, starts uniform in q = 1 +- 0.8, p = 0 +- 1,\n"

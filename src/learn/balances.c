@@ -133,9 +133,6 @@ void clsi_weigh_balances(clsi_residual *r) {
         return;
     }
     double unit = motion > 0 ? sqrt(heat) / motion : 1;
-    int rubs = 0;
-    for (size_t k = 0; k < r->unknowns->n; k++)
-        rubs |= r->unknowns->list[k].kind == CLSI_PART_FRICTION;
     for (size_t w = 0; w < p->n_windows; w++) {
         size_t at[CLSI_MOST_WIDTH];
         clsi_window_points(p, w, at);
@@ -144,11 +141,7 @@ void clsi_weigh_balances(clsi_residual *r) {
         for (size_t e = 0; e < r->n_equations; e++) {
             int balance = r->step ? clsi_step_rows_state(r->step, e) >= s->nq + s->n
                                   : e >= r->n && e < r->n + r->m;
-            double *own = &r->weight[e * p->n_windows + w];
-            if (balance)
-                *own = weight;
-            else if (!rubs && motion > 0) /* no small friction to be seen where v is small */
-                *own = 1 / length / sqrt(motion);
+            if (balance) r->weight[e * p->n_windows + w] = weight;
         }
     }
 }

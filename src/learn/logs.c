@@ -14,6 +14,8 @@
 
 static const double RANGE = 1.5;
 static const double BETTER = 0.7; /* so much smaller must the usual error be */
+/* Flows by drops are biased where conduction is strong: the logarithm may be a little worse. */
+static const double LIKED = 1.5;
 
 /* ---- inputs ---- */
 
@@ -147,14 +149,15 @@ static int solved_at_once(const clsi_lesson *w) {
 }
 
 /* A fit with other choices; the better one stays. */
-static cls_status try_choices(clsi_lesson *w, clsi_choices choices, double *best, int *taken) {
+static cls_status try_choices(clsi_lesson *w, clsi_choices choices, double need, double *best,
+                              int *taken) {
     clsi_lesson kept = *w;
     cls_learn_info info = *w->info;
     w->unknowns = NULL, w->residual = NULL, w->anchors = NULL, w->theta = w->begin = NULL;
     w->choices = choices;
     cls_status status = clsi_lesson_fit(w);
     double usual = status == CLS_OK ? clsi_lesson_usual(w) : INFINITY;
-    *taken = status == CLS_OK && usual < BETTER * *best;
+    *taken = status == CLS_OK && usual < need * *best;
     if (*taken) {
         *best = usual;
         clsi_lesson_forget(&kept);
@@ -193,18 +196,18 @@ static cls_status choose(clsi_lesson *w, clsi_choices *out) {
     clsi_choices now = w->choices;
     if (logs) {
         clsi_choices other = {.logs = 1};
-        status = try_choices(w, other, &best, &taken);
+        status = try_choices(w, other, other.exponential ? LIKED : BETTER, &best, &taken);
         if (taken) now = other;
     }
     if (exchange && status == CLS_OK) {
         clsi_choices other = now;
         other.exponential = 1;
         other.halved = 0;
-        status = try_choices(w, other, &best, &taken);
+        status = try_choices(w, other, other.exponential ? LIKED : BETTER, &best, &taken);
         if (taken) now = other;
-        if (logs && status == CLS_OK && !(now.logs && now.exponential)) {
+        if (logs && status == CLS_OK && !now.exponential) {
             other = (clsi_choices){.logs = 1, .exponential = 1};
-            status = try_choices(w, other, &best, &taken);
+            status = try_choices(w, other, other.exponential ? LIKED : BETTER, &best, &taken);
             if (taken) now = other;
         }
     }

@@ -192,6 +192,10 @@ cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *
     if (plain.no_memory) return clsi_no_memory(w->error);
     if (w->o->scheme && best.usual < BETTER * plain.usual) {
         clsi_text text = {0};
+        /* the same rows; runs of eem let strong conduction swing, as such data do */
+        if (s->m > 1 && strcmp(w->o->scheme, "discrete-gradient") == 0 &&
+            clsi_rule_find(s, "eem", 0, &taken, NULL) == CLS_OK)
+            w->o->scheme = "eem";
         *rule = taken;
         say(&text, w->o->scheme, &best, &plain);
         *said = clsi_text_take(&text);

@@ -317,7 +317,7 @@ static cls_status solve_robustly(stage *g, room *m, size_t n, double *theta, int
         now = judge(g, m->rows, m->sorted);
     }
     if (status != CLS_OK) return status;
-    *robust = now < 0.9 * best;
+    *robust = now < best;
     if (*robust) return CLS_OK; /* m->q has the weights */
     g->robust = NULL;
     memcpy(theta, m->kept, P * sizeof *theta);

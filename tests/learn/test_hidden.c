@@ -148,7 +148,7 @@ static void steps_with_hidden_temperatures(void **state) {
     cls_table *t = make_table(s, "discrete-gradient", 4, gases_box, 20, 20, 0.1, 3);
     cls_learn_info info;
     cls_model *m = learn(open, t, unknown, 3, NULL, &info);
-    assert_non_null(strstr(info.notes, "discrete-gradient"));
+    assert_non_null(strstr(info.notes, "steps of eem"));
     assert_true(info.rollout < 1e-4);
     assert_true(fabs(at_start(cls_model_system(m), "T1") / at_start(s, "T1") - 1) < 1e-3);
     cls_model_free(&m);
