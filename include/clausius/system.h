@@ -91,6 +91,8 @@ CLS_API const char *cls_system_column(const cls_system *s, size_t i);
 CLS_API int cls_system_unit(const cls_system *s, const char *column, char unit[64]);
 /* The `data` lines of the file as one list: x="position [mm]", time="t [ms]"; "" without any. */
 CLS_API const char *cls_system_data_map(const cls_system *s);
+/* The `picture` line of the file, "pendulum q1, q2"; "" without one. */
+CLS_API const char *cls_system_picture(const cls_system *s);
 
 /* Completes a start: any of q, v.q or p.q, S or T by name; what is not given comes from the file's
  * `start`. Solves the Legendre transform numerically where it has to. Errors: unknown name, both

@@ -3,7 +3,7 @@
   const box = document.getElementById('try'); if (!box) return;
   const ranges = JSON.parse(document.getElementById('try-ranges').textContent);
   const form = box.querySelector('.controls'), warn = box.querySelector('.warn'), say = box.querySelector('.laws');
-  const canvas = box.querySelector('canvas'), choose = box.querySelector('select');
+  const canvas = box.querySelector('canvas.plot'), choose = box.querySelector('select');
   const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
   const sliders = [];
   const show = x => Number(x).toPrecision(4);
@@ -32,6 +32,7 @@
     warn.textContent = out.length ? 'Outside the range it was learned in: ' + out.join(', ') + '. The laws still hold; the motion is extrapolated.' : '';
   };
   let rows = [], timer = 0;
+  const sketch = makeSketch(box.querySelector('.sketch'), info.columns.map(c => c.name), still);
   const draw = () => {
     const g = canvas.getContext('2d'), W = canvas.width = canvas.clientWidth * devicePixelRatio, H = canvas.height = canvas.clientHeight * devicePixelRatio;
     const k = info.columns.findIndex(c => c.name === choose.value), css = getComputedStyle(document.documentElement);
@@ -45,7 +46,7 @@
     g.fillText(show(hi), 2, H * 0.08); g.fillText(show(lo), 2, H * 0.95); g.fillText('t = ' + show(t1), W * 0.85, H * 0.99);
   };
   const run = () => {
-    cancelAnimationFrame(timer);
+    cancelAnimationFrame(timer); sketch.stop();
     const m = new Model(), start = {}, set = {};
     for (const s of sliders) (s.kind === 'start' ? start : set)[s.name] = s.value;
     if (Object.keys(set).length && m.set) { const why = m.set(set); if (why) { say.textContent = why; return; } }
@@ -61,8 +62,8 @@
       say.textContent = done + ' steps of ' + show(h) + ': largest energy error ' + worst.toExponential(1) + ', entropy ' + (Number.isFinite(top) ? show(top) + ', falls ' + falls : 'none') + (stop ? '. Stopped: ' + stop : '');
       draw();
     };
-    if (still) { some(total); return; }
-    const frame = () => { some(Math.ceil(total / 60)); if (done < total && !stop) timer = requestAnimationFrame(frame); }; frame();
+    if (still) { some(total); sketch.show(rows); return; }
+    const frame = () => { some(Math.ceil(total / 60)); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; frame();
   };
   box.querySelector('.run').addEventListener('click', run); choose.addEventListener('change', draw); addEventListener('resize', draw);
   box.hidden = false; check(); run();

@@ -3,11 +3,12 @@
 #include "export/export.h"
 #include "model/model.h"
 #include "page/page.h"
+#include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const char clsi_page_try[];
+extern const char clsi_page_try[], clsi_page_sketch[];
 
 enum { MOST_SCRIPT = 300000 };
 
@@ -47,6 +48,37 @@ static void ranges(clsi_text *t, const cls_model *m) {
     clsi_text_append(t, "]</script>\n");
 }
 
+/* {"kind": "piston", "names": ["x"], "low": [-2], "high": [2]}; null without a picture. */
+static void picture(clsi_text *t, const cls_system *s) {
+    const char *at = cls_system_picture(s), *end = strchr(at, ' ');
+    clsi_text low = {0}, high = {0};
+    clsi_text_append(t, "<script type=\"application/json\" id=\"try-picture\">");
+    if (!end) {
+        clsi_text_append(t, "null</script>\n");
+        return;
+    }
+    clsi_text_printf(t, "{\"kind\": \"%.*s\", \"names\": [", (int)(end - at), at);
+    for (at = end + 1; *at; at = *end ? end + 2 : end) {
+        char name[256];
+        end = at + strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(end - at), at);
+        double from = NAN, to = NAN;
+        for (size_t i = 0; i < s->nq; i++)
+            if (!strcmp(s->coordinate[i].name, name))
+                from = s->coordinate[i].low, to = s->coordinate[i].high;
+        if (low.length) clsi_text_append(t, ", ");
+        clsi_json_string(t, name);
+        clsi_text_append(&low, low.length ? ", " : "[");
+        clsi_json_number(&low, from);
+        clsi_text_append(&high, high.length ? ", " : "[");
+        clsi_json_number(&high, to);
+    }
+    clsi_text_printf(t, "], \"low\": %s], \"high\": %s]}</script>\n", low.data ? low.data : "[",
+                     high.data ? high.data : "[");
+    clsi_text_clear(&low);
+    clsi_text_clear(&high);
+}
+
 void clsi_try_it(clsi_text *t, const clsi_subject *s) {
     char *script;
     if (!s->system || s->given->trajectory) return;
@@ -62,14 +94,20 @@ void clsi_try_it(clsi_text *t, const clsi_subject *s) {
            "role=\"status\"></p>"
            "<p><button type=\"button\" class=\"run\">Run</button> <label for=\"try-what\" "
            "style=\"display:inline\">shown: </label><select id=\"try-what\"></select></p>"
-           "<canvas role=\"img\" aria-label=\"the motion that was run\"></canvas><p class=\"laws\" "
+           "<div class=\"sketch\" hidden><canvas role=\"img\" aria-label=\"a sketch of the "
+           "motion\"></canvas><label>time <input type=\"range\" min=\"0\" value=\"0\"> "
+           "<output></output></label></div>"
+           "<canvas class=\"plot\" role=\"img\" aria-label=\"the motion that was run\"></canvas><p "
+           "class=\"laws\" "
            "role=\"status\"></p>"
            "<p class=\"soft\">The step is the exported one; functions of a browser differ from "
            "libm in the last digits.</p></div>\n");
     ranges(t, s->given->model);
+    picture(t, s->system);
     clsi_text_append(t, "<script type=\"module\">\n");
     clsi_text_append(t, script);
     clsi_text_append(t, "\n");
+    clsi_text_append(t, clsi_page_sketch);
     clsi_text_append(t, clsi_page_try);
     clsi_text_append(t, "</script>\n");
     clsi_text_append(t, "</section>\n");

@@ -250,6 +250,7 @@ cls_status clsi_read_step(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_until(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_anchor(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_data(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_picture(clsi_reader *r, clsi_cursor c);
 cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
                              size_t where);
 

@@ -62,6 +62,7 @@ static const keyword keywords[] = {
     {"until", NULL, PHYSICS, clsi_read_until, NULL},
     {"anchor", NULL, ANCHOR, clsi_read_anchor, NULL},
     {"data", NULL, ANCHOR, clsi_read_data, NULL},
+    {"picture", NULL, ANCHOR, clsi_read_picture, NULL},
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 

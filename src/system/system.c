@@ -105,6 +105,7 @@ void cls_system_free(cls_system **system) {
     free(s->name);
     free(s->title);
     free(s->data_map);
+    free(s->picture);
     free(s->text);
     cls_graph_free(&s->g);
     free(s);

@@ -89,6 +89,7 @@ typedef struct clsi_part_inputs {
 struct cls_system {
     char *name, *title, *text;
     char *data_map; /* the `data` lines as one list, or NULL */
+    char *picture;  /* the `picture` line, "pendulum q1, q2", or NULL */
     cls_formalism formalism;
     cls_graph *g;
     size_t nq, n, m, n_parameters, n_invariants, n_outputs, n_lets, n_parts;

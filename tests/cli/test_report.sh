@@ -91,7 +91,7 @@ test_report_in_a_browser() {
     browser=$(command -v chromium || command -v chromium-browser) || skip 'no Chromium here'
     run "$CLAUSIUS" report adiabatic-piston -o page.html
     expect_ok
-    sed 's#</body>#<script>onload = () => setTimeout(() => { const bad = [...document.querySelectorAll("svg,canvas")].filter(x => !x.closest("details") \&\& x.getBoundingClientRect().width < 50).length; document.title = "wide " + (document.documentElement.scrollWidth > innerWidth + 1) + " empty " + bad + " laws " + document.querySelector(".laws").textContent; }, 1500);</script></body>#' page.html >probe.html
+    sed 's#</body>#<script>onload = () => setTimeout(() => { const bad = [...document.querySelectorAll("svg,canvas")].filter(x => x.checkVisibility() \&\& x.getBoundingClientRect().width < 50).length; document.title = "wide " + (document.documentElement.scrollWidth > innerWidth + 1) + " empty " + bad + " laws " + document.querySelector(".laws").textContent; }, 1500);</script></body>#' page.html >probe.html
     for width in 390 1280; do
         run "$browser" --headless --no-sandbox --disable-gpu --virtual-time-budget=6000 --window-size=$width,900 --dump-dom "file://$PWD/probe.html"
         expect_stdout '<title>wide false empty 0 laws [0-9]+ steps of'

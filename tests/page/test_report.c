@@ -124,6 +124,31 @@ static void free_run_is_scored(void **unused) {
     cls_system_free(&s);
 }
 
+/* The sketch is the one that the file asks for; a file that asks for what there is not is told so. */
+static void picture_is_chosen(void **unused) {
+    (void)unused;
+    char *html = page_of("adiabatic-piston", 0, NULL, NULL);
+    assert_non_null(
+        strstr(html, "{\"kind\": \"piston\", \"names\": [\"x\"], \"low\": [-2], \"high\": [2]}"));
+    cls_text_free(&html);
+    html = page_of("mass-spring", 0, NULL, NULL);
+    assert_non_null(strstr(html, "id=\"try-picture\">null<"));
+    cls_text_free(&html);
+    static const char *const bad[][2] = {{"picture clock q", "pendulum"},
+                                         {"picture piston z", "variable"},
+                                         {"picture body q", "three names"},
+                                         {"picture piston q\npicture piston q", "second picture"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200];
+        cls_system *s = NULL;
+        cls_error error = {0};
+        snprintf(text, sizeof text, "coordinate q\nlagrangian v.q^2/2\nstart q = 0, v.q = 0\n%s\n",
+                 bad[i][0]);
+        assert_int_not_equal(cls_system_parse(text, "bad", NULL, &s, &error), CLS_OK);
+        if (!strstr(error.message, bad[i][1])) fail_msg("%s", error.message);
+    }
+}
+
 /* Exergy is destroyed where there are temperatures; where there are none nobody can say. */
 static void exergy_needs_a_temperature(void **unused) {
     (void)unused;
@@ -226,6 +251,7 @@ int main(void) {
         cmocka_unit_test(page_is_whole),
         cmocka_unit_test(hostile_names_are_text),
         cmocka_unit_test(free_run_is_scored),
+        cmocka_unit_test(picture_is_chosen),
         cmocka_unit_test(exergy_needs_a_temperature),
         cmocka_unit_test(worst_median_best),
         cmocka_unit_test(thinning_keeps_extremes),
