@@ -244,9 +244,14 @@ static void temperature_of_zero_is_refused(void **unused) {
 /* Where nobody can say how much energy is missing nothing is promised: refused, not let pass. */
 static void energy_beyond_all_bounds_is_refused(void **unused) {
     (void)unused;
-    cls_system *s = parse("coordinate x\nentropy S\nhamiltonian p.x^2/2 + x^2/2 + exp(S)\n"
-                          "friction on S: x <- -0.1*v.x\nstart x = 0, p.x = 0.5, S = 400\n");
-    cls_simulator *sim = begin(s, "discrete-gradient-4", 0.01);
+    cls_system *s =
+        parse("parameter c = 1.5\nstorage body(entropy s): c*exp(s/c)\n"
+              "environment air(entropy s1): 3\nenvironment weather(entropy s3): 2 + sin(t)\n"
+              "resistive one(entropy s, entropy out): 1\n"
+              "resistive three(entropy s, entropy out): 0.3\n"
+              "connect body.s, one.s, three.s\nconnect air.s1, one.out\n"
+              "connect weather.s3, three.out\nstart s = 1000.99, s1 = 0.2\n");
+    cls_simulator *sim = begin(s, "discrete-gradient-4", 0.0005);
     cls_error error = {0};
     assert_int_equal(cls_simulator_advance(sim, 100, &error), CLS_NUMERIC);
     assert_non_null(strstr(error.message, "energy"));
