@@ -90,6 +90,7 @@ static cls_status solve_stream(clsi_lesson *w, clsi_stream *stream) {
         return CLS_OK;
     cls_status status = clsi_stream_hold(stream, w->points, w->error);
     w->stream = stream;
+    w->alone = 0;
     if (status == CLS_OK) status = clsi_lesson_solve(w);
     return status;
 }
@@ -158,6 +159,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         w->taken = NULL;
         status = CLS_OK;
     }
+    w->alone = stream && !o->max_windows;
     if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
     if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
     if (stream) {

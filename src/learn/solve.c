@@ -79,12 +79,12 @@ static size_t count_parts(double rows, size_t P) {
 
 static int is_mine(const clsi_lesson *w, const char *what, size_t part, size_t n) {
     const cls_team *team = w->o->team;
-    return !team || team->mine(team->owner, what, part, n);
+    return !team || w->alone || team->mine(team->owner, what, part, n);
 }
 
 static cls_status share_parts(clsi_lesson *w, size_t n, size_t size, double *parts) {
     const cls_team *team = w->o->team;
-    if (!team) return CLS_OK;
+    if (!team || w->alone) return CLS_OK;
     char *identity = clsi_lesson_identity(w, "rows");
     if (!identity) return clsi_no_memory(w->error);
     cls_status status =
