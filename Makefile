@@ -10,7 +10,7 @@ cmake_make = MAKEFLAGS= cmake --build $(1) -j $(JOBS) $(if $(filter 1,$(V)),-v,-
 RUN_TESTS := tools/run-tests -j $(JOBS)
 CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 
-.PHONY: all help deps sanitize wheel check check-long demo bench install format clean
+.PHONY: all help deps sanitize wheel check check-long fuzz demo bench install format clean
 .DEFAULT_GOAL := all
 
 help:      ## this list
@@ -44,6 +44,10 @@ check-long: all sanitize  ## the long tests, and the command line tests under th
 	    fault=tests/fault $(addprefix long=,$(wildcard tests/long)) $(if $(wildcard tests/long/*.c),long=$(BUILD)/tests/long)
 	@CLAUSIUS=$(abspath $(BUILD))/sanitize/clausius \
 	    $(RUN_TESTS) --limit 3600 --match '$(MATCH)' sanitize-cli=tests/cli
+
+fuzz: deps  ## the fuzz targets of tests/fuzz, SECONDS each (60), from their corpus (clang)
+	@tools/install-deps fuzz
+	@tools/fuzz $(BUILD) $(or $(SECONDS),60)
 
 demo: all  ## learn a system from observables, simulate and audit it
 	@CLAUSIUS=$(abspath $(BUILD))/clausius examples/demo.sh

@@ -14,7 +14,7 @@
 
 int cli_is_system(const char *word) {
     if (cls_model_is_path(word) || cli_ends_with(word, ".clausius")) return 1;
-    for (size_t i = 0; i < cls_builtin_count(); i++)
+    for (size_t i = 0; cls_builtin_name(i); i++)
         if (!strcmp(cls_builtin_name(i), word)) return 1;
     return 0;
 }
@@ -114,6 +114,8 @@ static cls_status open_sink(const cli_motion *m, int numbered, sink *to, cls_err
     if (!status) names[0] = "trajectory";
     for (size_t c = 0; !status && c < n; c++) names[c + (size_t)numbered] = columns[c];
     if (!status) status = cls_table_create(n + (size_t)numbered, names, &to->table, error);
+    if (!status) /* made by a simulation, not by an instrument: pictures draw a line */
+        status = cls_table_set_note(to->table, "scheme", cls_scheme_default(m->system), error);
     free(columns);
     free(names);
     return status;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct lesson {
@@ -34,6 +35,7 @@ typedef struct lesson {
     cli_qp qp; /* of --optimizer qp */
     cli_shard shard;
     cli_parts parts; /* of --shard */
+    int streams;     /* the files are read in blocks by the library, not here */
 } lesson;
 
 /* ---- flags ---- */
@@ -160,8 +162,25 @@ static const char *data_path(const lesson *l, size_t i) {
     return i + 1 < l->a->n_words ? l->a->words[i + 1] : cli_value(l->a, "test");
 }
 
+/* Files beyond this together are read in blocks: a million rows of a few columns. */
+static const double LARGE = 64e6;
+
+static int is_large(const lesson *l) {
+    double bytes = 0;
+    struct stat st;
+    for (size_t i = 1; i < l->a->n_words; i++) {
+        if (stat(l->a->words[i], &st) != 0 || !S_ISREG(st.st_mode)) return 0; /* a pipe, say */
+        bytes += (double)st.st_size;
+    }
+    return bytes > LARGE;
+}
+
 static cls_status read_data(lesson *l, cls_error *error) {
     cls_status status = CLS_OK;
+    const char *optimizer = l->options.optimizer, *loss = l->options.loss;
+    l->streams = is_large(l) && !l->options.n_test && !cli_value(l->a, "report") &&
+                 !(optimizer && !strcmp(optimizer, "qp")) && !(loss && strcmp(loss, "residual"));
+    if (l->streams) return CLS_OK;
     l->n_tables = l->a->n_words - 1 + l->options.n_test;
     l->tables = calloc(l->n_tables, sizeof *l->tables);
     if (!l->tables) status = cli_no_memory(error);
@@ -248,6 +267,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
     if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
+    if (o && i->windows) json_object_set_new(o, "windows", json_integer((json_int_t)i->windows));
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -365,8 +385,10 @@ static void print_summary(const lesson *l) {
     const char *unknown = cli_value(l->a, "unknown");
     fprintf(stderr, "%s learned of %s\n", unknown ? unknown : "the unknown parts", l->a->words[0]);
     print_optimizer(l);
-    fprintf(stderr, "  %-10s  %zu to learn from, %zu to validate\n", m->samples, i->samples,
-            i->validation_samples);
+    fprintf(stderr, "  %-10s  %zu to learn from", m->samples, i->samples);
+    if (i->windows > i->samples)
+        fprintf(stderr, " of %llu that there are (--max-windows)", (unsigned long long)i->windows);
+    fprintf(stderr, ", %zu to validate\n", i->validation_samples);
     fprintf(stderr, "  %-10s  %.3g", m->name, i->loss_final);
     if (i->loss_initial > 0) fprintf(stderr, ", %.3g before", i->loss_initial);
     if (isfinite(i->loss_validation)) fprintf(stderr, ", %.3g in validation", i->loss_validation);
@@ -386,6 +408,14 @@ static void print_summary(const lesson *l) {
 
 /* ---- all together ---- */
 
+static cls_status stream(lesson *l, cls_model **model, cls_error *error) {
+    cls_read_options reading;
+    cls_status status = cli_read_options(l->a, l->motion.system, &reading, error);
+    if (status) return status;
+    return cls_learn_files(l->motion.system, &l->motion.set.list, l->a->n_words - 1,
+                           l->a->words + 1, &reading, &l->options, model, &l->info, error);
+}
+
 static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
     l->options.given = l->motion.model;
     if (l->options.optimizer && !strcmp(l->options.optimizer, "qp"))
@@ -395,12 +425,13 @@ static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
     l->options.watch = watch;
     l->options.interrupted = is_interrupted;
     l->options.owner = l;
-    const char **names = calloc(l->n_tables, sizeof *names);
+    const char **names = calloc(l->n_tables + 1, sizeof *names);
     if (!names) return cli_no_memory(error);
     for (size_t i = 0; i < l->n_tables; i++) names[i] = data_path(l, i);
-    cls_status status =
-        cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
-                  (const cls_table *const *)l->tables, names, &l->options, model, &l->info, error);
+    cls_status status = l->streams ? stream(l, model, error)
+                                   : cls_learn(l->motion.system, &l->motion.set.list, l->n_tables,
+                                               (const cls_table *const *)l->tables, names,
+                                               &l->options, model, &l->info, error);
     free(names);
     cli_progress_end(&l->progress);
     return status;

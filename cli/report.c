@@ -16,7 +16,7 @@ typedef struct work {
 
 static int is_system(const char *word) {
     if (cls_model_is_path(word)) return 1;
-    for (size_t i = 0; i < cls_builtin_count(); i++)
+    for (size_t i = 0; cls_builtin_name(i); i++)
         if (!strcmp(cls_builtin_name(i), word)) return 1;
     size_t n = strlen(word);
     return n > 9 && !strcmp(word + n - 9, ".clausius");

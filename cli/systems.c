@@ -3,7 +3,7 @@
 
 static cls_status print_json(cls_error *error) {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < cls_builtin_count(); i++)
+    for (size_t i = 0; list && cls_builtin_name(i); i++)
         json_array_append_new(list, json_pack("{s:s, s:s}", "name", cls_builtin_name(i), "title",
                                               cls_builtin_title(i)));
     return cli_print_json(json_pack("{s:o}", "systems", list), error);
@@ -13,7 +13,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_grid g;
     if (cli_given(a, "json")) return print_json(error);
     cli_grid_begin(&g, "ll");
-    for (size_t i = 0; i < cls_builtin_count(); i++) {
+    for (size_t i = 0; cls_builtin_name(i); i++) {
         cli_grid_cell(&g, "%s", cls_builtin_name(i));
         cli_grid_cell(&g, "%s", cls_builtin_title(i));
     }

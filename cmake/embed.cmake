@@ -36,4 +36,5 @@ embed_text(export clsi_export_fmi3_text src/export/templates/fmi3.c.in)
 embed_text(export clsi_export_prelude_text src/export/templates/prelude.mjs.in)
 # What a report brings along.
 embed_text(page clsi_page_css src/page/page.css)
+embed_text(page clsi_page_zoom src/page/zoom.js)
 embed_text(page clsi_page_try src/page/try.js)

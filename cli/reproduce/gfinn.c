@@ -38,8 +38,8 @@ static const struct {
           "heat exchange wall T1 <-> T2: unknown chebyshev(2) of T1, T2\n" TAIL,
      "given: p^2/2, volumes, which heats which", "<=1e-5", "<=1e-5"},
     {"H(q, p, S1, S2), kappa",
-     HEAD "hamiltonian H = unknown\n"
-          "heat exchange wall T1 <-> T2: unknown\n" TAIL,
+     HEAD "hamiltonian H = unknown chebyshev(4)\n"
+          "heat exchange wall T1 <-> T2: unknown chebyshev(2)\n" TAIL,
      "given: brackets, M dE = 0; as GFINN", NULL, NULL},
 };
 

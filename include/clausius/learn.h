@@ -149,7 +149,8 @@ typedef struct cls_learn_report {
 CLS_API void cls_learn_report_free(cls_learn_report **report);
 
 typedef struct cls_learn_info {
-    size_t parameters, samples, validation_samples;   /* windows */
+    size_t parameters, samples, validation_samples; /* windows */
+    uint64_t windows; /* to learn from that the data have, of which `samples` were used */
     double loss_initial, loss_final, loss_validation; /* root mean square of the scaled residual */
     uint64_t iterations;
     double seconds;
@@ -181,6 +182,16 @@ CLS_API cls_status cls_learn(const cls_system *system, const cls_assignments *se
                              const cls_table *const *tables, const char *const *names,
                              const cls_learn_options *options, cls_model **out,
                              cls_learn_info *info, cls_error *error);
+
+/* The same from files of any length, which are read in blocks: memory does not grow with them. Where
+ * one solve finds the parameters every row is used; scales, validation and rollouts look at a sample
+ * of 25,000 rows, as do iterations. Rows of a trajectory stand together; all files have the columns
+ * of the first. */
+CLS_API cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
+                                   size_t n_files, const char *const *paths,
+                                   const cls_read_options *reading,
+                                   const cls_learn_options *options, cls_model **out,
+                                   cls_learn_info *info, cls_error *error);
 
 #ifdef __cplusplus
 }

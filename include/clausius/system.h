@@ -43,6 +43,8 @@ CLS_API cls_status cls_system_parse(const char *text, const char *file, const cl
                                     cls_system **out, cls_error *error);
 CLS_API void cls_system_free(cls_system **system);
 
+/* The systems of a few variables come first, so many; fields in space and other arrays behind them,
+ * until the name is NULL. */
 CLS_API size_t cls_builtin_count(void);
 CLS_API const char *cls_builtin_name(size_t i);
 CLS_API const char *cls_builtin_title(size_t i); /* one line */

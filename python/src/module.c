@@ -30,7 +30,7 @@ PyObject *core_usage(const char *format, ...) {
 static PyObject *builtins(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     PyObject *out = PyList_New(0);
-    for (size_t i = 0; out && i < cls_builtin_count(); i++) {
+    for (size_t i = 0; out && cls_builtin_name(i); i++) {
         PyObject *item = Py_BuildValue("(ss)", cls_builtin_name(i), cls_builtin_title(i));
         if (!item || PyList_Append(out, item) < 0) Py_CLEAR(out);
         Py_XDECREF(item);

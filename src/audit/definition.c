@@ -16,7 +16,7 @@
  * every machine. Points where a temperature is outside its domain are no states and are left out;
  * points where a formula is not finite are counted and told. Cost: (rows + samples) evaluations and
  * small symmetric eigenvalue problems. Not promised: anything between the points. */
-#include "audit/audit.h"
+#include "audit/sampler.h"
 #include <float.h>
 #include <lapacke.h>
 #include <math.h>
@@ -29,16 +29,6 @@ enum { BLOCK = 1024 };
 static const double ROUND_OFF = 1e-12;
 /* Relative to the largest value met: what is smaller than this is zero. */
 static const double NOTHING = 1e-15;
-
-typedef struct sampler {
-    cls_audit *a;
-    const cls_system *s;
-    const clsi_states *st;
-    double *low, *high, *stride; /* (nz + 1 + nu) the box, and the R_d sequence */
-    double *in, *out;            /* blocks, structure of arrays */
-    double *matrix;              /* room for an eigenvalue problem */
-    size_t out_capacity;
-} sampler;
 
 /* What is tried at a point: `count` nodes, and the number made of their values. The least number
  * over all points is judged; the largest *scale is kept beside it. */
@@ -57,81 +47,9 @@ typedef struct finding {
     size_t bad_states, bad_points, no_state; /* not finite, not finite, outside the domain */
 } finding;
 
-/* ---- the box ---- */
-
-/* The declared domain of variable i of z. */
-static const clsi_variable *variable(const cls_system *s, size_t i) {
-    static const clsi_variable anything = {.low = -INFINITY, .high = INFINITY};
-    size_t heat = s->nq + s->n;
-    if (i < s->nq) return &s->coordinate[i];
-    if (i < heat || i >= s->form->nz) return &anything;
-    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - heat] : &s->entropy[i - heat];
-}
-
-static void box_side(sampler *b, size_t i) {
-    const double *x = b->st->z + i * b->st->rows;
-    double low = INFINITY, high = -INFINITY;
-    for (size_t k = 0; k < b->st->rows; k++) {
-        if (!isfinite(x[k])) continue;
-        low = fmin(low, x[k]);
-        high = fmax(high, x[k]);
-    }
-    if (low > high) low = high = 0;
-    double centre = low / 2 + high / 2, half = high / 2 - low / 2;
-    /* A variable that did not move gets a tenth of its value, so that the box has an inside. */
-    if (half == 0 && i <= b->st->nz) half = centre != 0 ? fabs(centre) / 10 : 0.1;
-    double wider = i < b->st->nz ? b->a->options.beyond : 1; /* time and inputs stay in the data */
-    const clsi_variable *domain = variable(b->s, i);
-    b->low[i] = fmax(centre - wider * half, domain->low);
-    b->high[i] = fmin(centre + wider * half, domain->high);
-}
-
-static void sequence(double *stride, size_t d) {
-    double phi = 1.5;
-    for (int i = 0; i < 100; i++) phi = pow(1 + phi, 1 / (double)(d + 1));
-    for (size_t j = 0; j < d; j++) stride[j] = pow(phi, -(double)(j + 1));
-}
-
-static cls_status sampler_create(sampler *b, cls_error *error) {
-    size_t d = b->st->nz + 1 + b->st->nu;
-    b->low = clsi_calloc(d, sizeof *b->low);
-    b->high = clsi_calloc(d, sizeof *b->high);
-    b->stride = clsi_calloc(d, sizeof *b->stride);
-    b->in = clsi_calloc(d * BLOCK, sizeof *b->in);
-    b->matrix = clsi_calloc(d * (d + 1), sizeof *b->matrix); /* n and m are below d */
-    if (!b->low || !b->high || !b->stride || !b->in || !b->matrix) return clsi_no_memory(error);
-    for (size_t i = 0; i < d; i++) box_side(b, i);
-    sequence(b->stride, d);
-    return CLS_OK;
-}
-
-static void sampler_clear(sampler *b) {
-    free(b->low);
-    free(b->high);
-    free(b->stride);
-    free(b->in);
-    free(b->out);
-    free(b->matrix);
-}
-
-/* Samples `begin` and following: the rows of the data first, then the points of the box. */
-static size_t fill_block(sampler *b, size_t begin) {
-    size_t rows = b->st->rows, total = rows + b->a->options.samples;
-    size_t count = total - begin < BLOCK ? total - begin : BLOCK;
-    for (size_t i = 0; i <= b->st->nz + b->st->nu; i++)
-        for (size_t c = 0; c < count; c++) {
-            size_t k = begin + c;
-            double u = 0.5 + (double)(k - rows + 1) * b->stride[i];
-            u = fmin(fmax(u - floor(u), 1e-9), 1 - 1e-9); /* domains are open */
-            b->in[i * BLOCK + c] =
-                k < rows ? b->st->z[i * rows + k] : b->low[i] + u * (b->high[i] - b->low[i]);
-        }
-    return count;
-}
-
 /* ---- trying a probe ---- */
 
-static void describe_state(const sampler *b, size_t c, char *out, size_t size) {
+static void describe_state(const clsi_sampler *b, size_t c, char *out, size_t size) {
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; i < b->st->nz && used < size; i++)
@@ -139,14 +57,14 @@ static void describe_state(const sampler *b, size_t c, char *out, size_t size) {
                                  cls_system_state_name(b->s, i), b->in[i * BLOCK + c]);
 }
 
-static int temperatures_allowed(const sampler *b, const double *T) {
+static int temperatures_allowed(const clsi_sampler *b, const double *T) {
     for (size_t i = 0; i < b->s->m; i++)
         if (T[i] <= b->s->temperature[i].low || T[i] >= b->s->temperature[i].high) return 0;
     return 1;
 }
 
 /* x holds the probe's values and then the temperatures. */
-static void try_sample(const sampler *b, const probe *p, const double *x, size_t k, size_t c,
+static void try_sample(const clsi_sampler *b, const probe *p, const double *x, size_t k, size_t c,
                        finding *f) {
     int of_data = k < b->st->rows, finite = 1;
     if (!of_data && !temperatures_allowed(b, x + p->count)) {
@@ -168,11 +86,11 @@ static void try_sample(const sampler *b, const probe *p, const double *x, size_t
     if (!f->bad_states) describe_state(b, c, f->at, sizeof f->at);
 }
 
-static cls_status try_blocks(sampler *b, const probe *p, const cls_program *program, double *x,
+static cls_status try_blocks(clsi_sampler *b, const probe *p, const cls_program *program, double *x,
                              finding *f, cls_error *error) {
     size_t outputs = p->count + b->s->m, total = b->st->rows + b->a->options.samples;
     for (size_t begin = 0; begin < total; begin += BLOCK) {
-        size_t count = fill_block(b, begin);
+        size_t count = clsi_sampler_fill(b, begin);
         if (cls_program_run_many(program, count, BLOCK, b->in, b->out))
             return clsi_no_memory(error);
         for (size_t c = 0; c < count; c++) {
@@ -183,7 +101,7 @@ static cls_status try_blocks(sampler *b, const probe *p, const cls_program *prog
     return CLS_OK;
 }
 
-static cls_status try_probe(sampler *b, const probe *p, finding *f, cls_error *error) {
+static cls_status try_probe(clsi_sampler *b, const probe *p, finding *f, cls_error *error) {
     size_t outputs = p->count + b->s->m;
     *f = (finding){.least = DBL_MAX, .of_data = DBL_MAX};
     cls_node *nodes = clsi_calloc(outputs, sizeof *nodes);
@@ -206,7 +124,7 @@ static cls_status try_probe(sampler *b, const probe *p, finding *f, cls_error *e
 }
 
 /* A law holds when its number does and the formulas are finite at every state of the data. */
-static cls_status conclude(sampler *b, const char *kind, const char *subject, const finding *f,
+static cls_status conclude(clsi_sampler *b, const char *kind, const char *subject, const finding *f,
                            int holds, double value, double limit, const char *meaning,
                            cls_error *error) {
     char bad[120] = "";
@@ -236,16 +154,21 @@ static double relative(const finding *f) {
     return f->scale > 0 ? f->least / f->scale : 0;
 }
 
-static cls_status judge_dissipation(sampler *b, size_t i, cls_node *nodes, cls_error *error) {
+static cls_status judge_dissipation(clsi_sampler *b, size_t i, cls_node *nodes, cls_error *error) {
     const cls_system *s = b->s;
     int any = 0;
-    cls_status status = clsi_audit_native(s, s->n, s->bound.friction + i * s->n, nodes, error);
-    for (size_t j = 0; j < s->n && !status; j++) {
-        any |= !cls_is_constant(s->g, nodes[j], 0);
-        nodes[j] = cls_mul(s->g, nodes[j], s->form->v[j]);
-    }
+    const clsi_sparse *friction = &s->bound.friction;
+    size_t count = 0;
+    CLSI_EACH(friction, i, e) nodes[count++] = friction->entries[e].node;
+    cls_status status = clsi_audit_native(s, count, nodes, nodes, error);
+    count = 0;
+    if (!status) CLSI_EACH(friction, i, e) {
+            any |= !cls_is_constant(s->g, nodes[count], 0);
+            nodes[count] = cls_mul(s->g, nodes[count], s->form->v[friction->entries[e].column]);
+            count++;
+        }
     if (status || !any) return status;
-    probe p = {.count = s->n, .nodes = nodes, .value = dissipated};
+    probe p = {.count = count, .nodes = nodes, .value = dissipated};
     finding f;
     status = try_probe(b, &p, &f, error);
     if (status) return status;
@@ -261,10 +184,12 @@ static double only(const probe *p, const double *x, double *scale) {
     return x[0];
 }
 
-static cls_status judge_exchange(sampler *b, size_t i, size_t j, cls_error *error) {
+static cls_status judge_exchange(clsi_sampler *b, size_t i, const clsi_entry *entry,
+                                 cls_error *error) {
     const cls_system *s = b->s;
     cls_node kappa;
-    cls_status status = clsi_audit_native(s, 1, &s->bound.conductance[i * s->m + j], &kappa, error);
+    size_t j = entry->column;
+    cls_status status = clsi_audit_native(s, 1, &entry->node, &kappa, error);
     if (status || cls_is_constant(s->g, kappa, 0)) return status;
     probe p = {.count = 1, .nodes = &kappa, .value = only};
     finding f;
@@ -276,7 +201,7 @@ static cls_status judge_exchange(sampler *b, size_t i, size_t j, cls_error *erro
                     f.least, 0, "the conductance is at least", error);
 }
 
-static cls_status judge_bath(sampler *b, size_t i, size_t k, cls_error *error) {
+static cls_status judge_bath(clsi_sampler *b, size_t i, size_t k, cls_error *error) {
     const cls_system *s = b->s;
     cls_node kappa;
     cls_status status = clsi_audit_native(s, 1, &s->bound.bath[i * s->nr + k], &kappa, error);
@@ -291,7 +216,7 @@ static cls_status judge_bath(sampler *b, size_t i, size_t k, cls_error *error) {
                     "the conductance is at least", error);
 }
 
-static cls_status judge_reservoir(sampler *b, size_t k, cls_error *error) {
+static cls_status judge_reservoir(clsi_sampler *b, size_t k, cls_error *error) {
     const cls_system *s = b->s;
     probe p = {.count = 1, .nodes = &s->bound.reservoir[k], .value = only};
     finding f;
@@ -311,7 +236,7 @@ static double at_rest(const probe *p, const double *x, double *scale) {
     return -largest;
 }
 
-static cls_status judge_rest(sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status judge_rest(clsi_sampler *b, cls_node *nodes, cls_error *error) {
     const clsi_form *form = b->s->form;
     size_t n = form->n;
     cls_graph *g = b->s->g;
@@ -385,7 +310,7 @@ static double smallest_inverse(const probe *p, const double *x, double *scale) {
     return smallest(p, x, scale, 1);
 }
 
-static cls_status judge_mass(sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status judge_mass(clsi_sampler *b, cls_node *nodes, cls_error *error) {
     const clsi_form *form = b->s->form;
     size_t n = form->n;
     int phase = form->kind == CLSI_FORM_PHASE;
@@ -401,7 +326,7 @@ static cls_status judge_mass(sampler *b, cls_node *nodes, cls_error *error) {
                     error);
 }
 
-static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status judge_capacity(clsi_sampler *b, cls_node *nodes, cls_error *error) {
     const clsi_form *form = b->s->form;
     size_t n = form->n, m = form->m;
     int thermal = form->kind == CLSI_FORM_THERMAL;
@@ -420,7 +345,7 @@ static cls_status judge_capacity(sampler *b, cls_node *nodes, cls_error *error) 
 }
 
 /* G in (v, T) or H in (p, S). */
-static cls_status tell_convexity(sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status tell_convexity(clsi_sampler *b, cls_node *nodes, cls_error *error) {
     const clsi_form *form = b->s->form;
     size_t n = form->n, m = form->m, all = n + m;
     int phase = form->kind == CLSI_FORM_PHASE;
@@ -447,7 +372,7 @@ static cls_status tell_convexity(sampler *b, cls_node *nodes, cls_error *error) 
 }
 
 /* M over (p, S), which raises the entropy by dS.M dS. */
-static cls_status judge_operator(sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status judge_operator(clsi_sampler *b, cls_node *nodes, cls_error *error) {
     const cls_system *s = b->s;
     size_t n = s->n + s->m;
     if (!s->has_operator) return CLS_OK;
@@ -460,13 +385,15 @@ static cls_status judge_operator(sampler *b, cls_node *nodes, cls_error *error) 
                     "the smallest eigenvalue of M is", error);
 }
 
-static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status judge_all(clsi_sampler *b, cls_node *nodes, cls_error *error) {
     const cls_system *s = b->s;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < s->m + s->nr && s->n && !status; i++)
         status = judge_dissipation(b, i, nodes, error);
-    for (size_t i = 0; i < s->m; i++)
-        for (size_t j = i + 1; j < s->m && !status; j++) status = judge_exchange(b, i, j, error);
+    for (size_t i = 0; i < s->m; i++) CLSI_EACH(&s->bound.conductance, i, e) {
+            const clsi_entry *entry = &s->bound.conductance.entries[e];
+            if (entry->column > i && !status) status = judge_exchange(b, i, entry, error);
+        }
     for (size_t i = 0; i < s->m * s->nr && !status; i++)
         status = judge_bath(b, i / s->nr, i % s->nr, error);
     for (size_t k = 0; k < s->nr && !status; k++) status = judge_reservoir(b, k, error);
@@ -481,12 +408,15 @@ static cls_status judge_all(sampler *b, cls_node *nodes, cls_error *error) {
 
 cls_status clsi_audit_definition(cls_audit *a, const cls_system *s, const clsi_states *st,
                                  cls_error *error) {
+    if (s->n + s->m > CLSI_AUDIT_MANY) return clsi_audit_many(a, s, st, error);
     size_t most = (s->n + s->m) * (s->n + s->m) + 2 * s->n; /* the largest probe fits */
-    sampler b = {.a = a, .s = s, .st = st};
+    size_t d = st->nz + 1 + st->nu;                         /* n and m are below */
+    clsi_sampler b = {.a = a, .s = s, .st = st, .block = BLOCK};
     cls_node *nodes = clsi_calloc(most, sizeof *nodes);
-    cls_status status = nodes ? sampler_create(&b, error) : clsi_no_memory(error);
+    b.matrix = clsi_calloc(d * (d + 1), sizeof *b.matrix);
+    cls_status status = nodes && b.matrix ? clsi_sampler_create(&b, error) : clsi_no_memory(error);
     if (!status) status = judge_all(&b, nodes, error);
-    sampler_clear(&b);
+    clsi_sampler_clear(&b);
     free(nodes);
     return status;
 }

@@ -19,15 +19,22 @@ cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error
     if (n > CLSI_MAX_COLUMNS)
         return clsi_fail(error, CLS_USAGE, "%zu columns; a table has at most %d", n,
                          CLSI_MAX_COLUMNS);
-    for (size_t i = 0; i < n; i++) {
+    size_t slots = 64;
+    while (slots < 2 * n) slots *= 2;
+    uint32_t *table = clsi_calloc(slots, sizeof *table);
+    cls_status status = table ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < n && !status; i++) {
         if (!names[i] || !*names[i] || !on_one_line(names[i]))
-            return clsi_fail(error, CLS_USAGE, "column %zu: expected a name on one line", i + 1);
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(names[i], names[j]) == 0)
-                return clsi_fail(error, CLS_USAGE, "columns %zu and %zu have the same name \"%s\"",
-                                 j + 1, i + 1, names[i]);
+            status = clsi_fail(error, CLS_USAGE, "column %zu: expected a name on one line", i + 1);
+        size_t slot = status ? 0 : clsi_hash_text(names[i], strlen(names[i])) & (slots - 1);
+        for (; !status && table[slot]; slot = (slot + 1) & (slots - 1))
+            if (strcmp(names[i], names[table[slot] - 1]) == 0)
+                status = clsi_fail(error, CLS_USAGE, "columns %u and %zu have the same name \"%s\"",
+                                   table[slot], i + 1, names[i]);
+        if (!status) table[slot] = (uint32_t)i + 1;
     }
-    return CLS_OK;
+    free(table);
+    return status;
 }
 
 cls_status clsi_check_note(const char *key, const char *value, cls_error *error) {

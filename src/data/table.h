@@ -6,7 +6,7 @@
 #include <clausius/table.h>
 
 /* More columns than any system has; a file with more is not what it seems to be. */
-enum { CLSI_MAX_COLUMNS = 4096 };
+enum { CLSI_MAX_COLUMNS = 4000000 };
 
 typedef struct clsi_note {
     char *key, *value;
@@ -38,7 +38,7 @@ cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error);
  * characters but tabs written as \x1b. The caller's to free; NULL without memory. */
 char *clsi_shown_text(const char *text, size_t length);
 
-/* Names are not empty, differ from each other, stay on one line and are at most 4096. */
+/* Names are not empty, differ from each other, stay on one line and are at most CLSI_MAX_COLUMNS. */
 cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error);
 /* A note that reads back: a key without blanks or colon, a value on one line. */
 cls_status clsi_check_note(const char *key, const char *value, cls_error *error);

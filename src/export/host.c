@@ -22,6 +22,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     const clsi_newton nw = {.sp = sp};
     define(out, "CLSI_UNKNOWNS", "nw", sp->n_unknowns);
+    define(out, "CLSI_MEASURED", "nw", sp->n_unknowns - sp->n_lifted);
     define(out, "CLSI_STATES", "nw", sp->nz);
     define(out, "CLSI_BASE", "nw", sp->n_base);
     if (e->open.sp) /* a temperature that is a parameter is a positive quantity more */
@@ -34,6 +35,10 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
+    define(out, "CLSI_SPARSE", "nw", 0);
+    define(out, "CLSI_ENTRIES", "nw", 0);
+    define(out, "CLSI_SPARSE_FACTOR", "nw", 1);
+    clsi_text_append(out, "#define CLSI_SPARSE_SOLVE(nw, b) ((void)(nw), (void)(b))\n");
     define(out, "CLSI_STATE_COUNT", "sim", e->n_state);
     define(out, "CLSI_HAS_WORK", "sim", sp->s->has_work != 0);
     define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);

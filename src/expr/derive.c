@@ -190,29 +190,38 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
     NEED(NULL, g);
-    size_t size = g->n;
-    unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
-    cls_node *map = clsi_calloc(size, sizeof *map);
-    if (!reach || !map) {
-        free(reach);
+    clsi_cone cone;
+    if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
+    unsigned char *active = clsi_calloc(cone.n, 1);
+    cls_node *map = clsi_calloc(cone.n, sizeof *map);
+    if (!active || !map) {
+        free(active);
         free(map);
+        clsi_cone_free(&cone);
         return out_of_memory(g, count, 1, out);
     }
-    clsi_reach(g, count, nodes, reach);
-    clsi_mark_active(g, size, reach, n, from, active);
-    for (size_t k = 0; k < size; k++) map[k] = (cls_node)k;
-    for (size_t i = 0; i < n; i++)
-        if (from[i] < g->n) map[from[i]] = to[i];
-    for (size_t k = 0; k < size; k++) {
-        if (!reach[k] || !active[k] || g->nodes[k].op == CLS_OP_SYMBOL) continue;
-        cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
-        size_t n_args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < n_args; i++) args[i] = map[clsi_arg(g, k, i)];
-        map[k] = clsi_rebuild(g, (cls_node)k, args);
+    clsi_cone_active(g, &cone, n, from, active);
+    for (size_t k = 0; k < cone.n; k++) map[k] = cone.node[k];
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = clsi_cone_at(&cone, from[i]);
+        if (at) map[at - 1] = to[i];
     }
-    for (size_t i = 0; i < count; i++) out[i] = nodes[i] >= size ? CLS_NO_NODE : map[nodes[i]];
-    free(reach);
+    for (size_t k = 0; k < cone.n; k++) {
+        cls_node a = cone.node[k];
+        if (!active[k] || map[k] != a || g->nodes[a].op == CLS_OP_SYMBOL) continue;
+        cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+        size_t n_args = cls_node_arg_count(g, a);
+        for (size_t i = 0; i < n_args; i++)
+            args[i] = map[clsi_cone_at(&cone, clsi_arg(g, a, i)) - 1];
+        map[k] = clsi_rebuild(g, a, args);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = clsi_cone_at(&cone, nodes[i]);
+        out[i] = at ? map[at - 1] : CLS_NO_NODE;
+    }
+    free(active);
     free(map);
+    clsi_cone_free(&cone);
     return graph_result(g);
 }
 
@@ -269,55 +278,85 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
 }
 
 cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
+    clsi_cone cone;
     if (!g) return CLS_NO_NODE;
-    cls_node out = CLS_NO_NODE;
-    if (a >= g->n || symbol >= g->n) return out;
-    return clsi_forward(g, 1, &a, symbol, NULL, 1, &out) == CLS_OK ? out : CLS_NO_NODE;
+    if (a >= g->n || symbol >= g->n) return CLS_NO_NODE;
+    if (!clsi_cone_create(g, 1, &a, &cone)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    unsigned char *active = clsi_calloc(cone.n, 1);
+    cls_node *tangent = clsi_calloc(cone.n, sizeof *tangent), result = CLS_NO_NODE;
+    uint32_t at = clsi_cone_at(&cone, symbol);
+    if (active && tangent) {
+        clsi_cone_active(g, &cone, 1, &symbol, active);
+        if (at) tangent[at - 1] = cls_constant(g, 1);
+        for (size_t k = 0; k < cone.n; k++) {
+            if (!active[k] || k + 1 == at) continue;
+            cls_node slope[CLSI_NODE_ARGS], sum = cls_constant(g, 0);
+            slopes(g, cone.node[k], slope);
+            size_t args = cls_node_arg_count(g, cone.node[k]);
+            for (size_t i = 0; i < args; i++) {
+                size_t arg = clsi_cone_at(&cone, clsi_arg(g, cone.node[k], i)) - 1;
+                if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
+            }
+            tangent[k] = sum;
+        }
+        result = active[cone.n - 1] ? tangent[cone.n - 1] : cls_constant(g, 0);
+    } else {
+        clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    }
+    free(active);
+    free(tangent);
+    clsi_cone_free(&cone);
+    return graph_result(g) == CLS_OK ? result : CLS_NO_NODE;
 }
 
 enum { LEAF = 2 }; /* among active nodes: one of those that are differentiated by */
 
-/* Reverse: adjoint[k] = d a / d node k, slopes either ordinary (at_u NULL) or discrete. The symbols
- * may be any nodes; what they are made of is not looked at. */
-static cls_status reverse(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
-                          const cls_node *at_u, const cls_node *at_w, cls_node *out) {
-    size_t size = (size_t)a + 1;
-    unsigned char *reach = clsi_calloc(g->n, 2), *active = reach ? reach + g->n : NULL;
-    cls_node *adjoint = clsi_calloc(g->n, sizeof *adjoint);
-    if (!reach || !adjoint) {
-        free(reach);
-        free(adjoint);
-        return out_of_memory(g, n, 1, out);
-    }
-    clsi_reach(g, 1, &a, reach);
-    clsi_mark_active(g, size, reach, n, symbols, active);
+/* Reverse: adjoint[k] = d a / d member k, slopes either ordinary (at_u NULL) or discrete, of the
+ * cone of `a`. The symbols may be any nodes; what they are made of is not looked at. */
+static void walk_back(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *symbols,
+                      const cls_node *at_u, const cls_node *at_w, unsigned char *active,
+                      cls_node *adjoint) {
     cls_node zero = cls_constant(g, 0);
-    for (size_t k = 0; k < size; k++) adjoint[k] = zero;
-    for (size_t i = 0; i < n; i++) out[i] = zero;
-    for (size_t i = 0; i < n; i++)
-        if (symbols[i] < g->n) active[symbols[i]] = LEAF;
-    adjoint[a] = cls_constant(g, 1);
-    for (size_t k = size; k-- > 0;) {
-        if (!reach[k] || !active[k] || active[k] == LEAF || adjoint[k] == zero) continue;
+    clsi_cone_active(g, cone, n, symbols, active);
+    for (size_t k = 0; k < cone->n; k++) adjoint[k] = zero;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = clsi_cone_at(cone, symbols[i]);
+        if (at) active[at - 1] = LEAF;
+    }
+    adjoint[cone->n - 1] = cls_constant(g, 1);
+    for (size_t k = cone->n; k-- > 0;) {
+        if (!active[k] || active[k] == LEAF || adjoint[k] == zero) continue;
         cls_node slope[CLSI_NODE_ARGS], u[CLSI_NODE_ARGS], w[CLSI_NODE_ARGS];
-        size_t args = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; at_u && i < args; i++) {
-            u[i] = at_u[clsi_arg(g, k, i)];
-            w[i] = at_w[clsi_arg(g, k, i)];
+        size_t args = cls_node_arg_count(g, cone->node[k]), arg[CLSI_NODE_ARGS];
+        for (size_t i = 0; i < args; i++) {
+            arg[i] = clsi_cone_at(cone, clsi_arg(g, cone->node[k], i)) - 1;
+            if (at_u) u[i] = at_u[arg[i]], w[i] = at_w[arg[i]];
         }
         if (at_u)
-            discrete_slopes(g, (cls_node)k, u, w, slope);
+            discrete_slopes(g, cone->node[k], u, w, slope);
         else
-            slopes(g, (cls_node)k, slope);
-        for (size_t i = 0; i < args; i++) {
-            cls_node arg = clsi_arg(g, k, i);
-            if (!active[arg]) continue;
-            adjoint[arg] = cls_add(g, adjoint[arg], cls_mul(g, adjoint[k], slope[i]));
-        }
+            slopes(g, cone->node[k], slope);
+        for (size_t i = 0; i < args; i++)
+            if (active[arg[i]])
+                adjoint[arg[i]] = cls_add(g, adjoint[arg[i]], cls_mul(g, adjoint[k], slope[i]));
     }
-    for (size_t i = 0; i < n; i++)
-        if (symbols[i] < size) out[i] = adjoint[symbols[i]];
-    free(reach);
+}
+
+/* at_u, at_w: the members of the cone at the two points. */
+static cls_status reverse(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *symbols,
+                          const cls_node *at_u, const cls_node *at_w, cls_node *out) {
+    unsigned char *active = clsi_calloc(cone->n, 1);
+    cls_node *adjoint = clsi_calloc(cone->n, sizeof *adjoint), zero = cls_constant(g, 0);
+    if (active && adjoint) {
+        walk_back(g, cone, n, symbols, at_u, at_w, active, adjoint);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t at = clsi_cone_at(cone, symbols[i]);
+            out[i] = at ? adjoint[at - 1] : zero;
+        }
+    } else {
+        (void)out_of_memory(g, n, 1, out);
+    }
+    free(active);
     free(adjoint);
     return graph_result(g);
 }
@@ -330,51 +369,40 @@ static cls_status nothing(const cls_graph *g, size_t n, cls_node *out) {
 cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                         cls_node *out) {
     NEED(NULL, g);
+    clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
-    return reverse(g, a, n, symbols, NULL, NULL, out);
+    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
+    cls_status status = reverse(g, &cone, n, symbols, NULL, NULL, out);
+    clsi_cone_free(&cone);
+    return status;
 }
 
 cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
                                cls_node *out) {
-    return reverse(g, a, n, nodes, NULL, NULL, out);
+    return cls_gradient(g, a, n, nodes, out);
 }
 
-/* Every node that `a` reaches, with the symbols replaced: map[k] for k <= a. */
-static cls_node *values_at(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+/* Every member of the cone with the symbols replaced. */
+static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *symbols,
                            const cls_node *to) {
-    size_t size = (size_t)a + 1, count = 0;
-    unsigned char *reach = clsi_calloc(g->n, 1);
-    cls_node *list = clsi_calloc(size, sizeof *list), *map = clsi_calloc(size, sizeof *map);
-    if (reach && list && map) {
-        clsi_reach(g, 1, &a, reach);
-        for (size_t k = 0; k < size; k++)
-            if (reach[k]) list[count++] = (cls_node)k;
-        cls_node *image = clsi_calloc(count, sizeof *image);
-        if (image && cls_substitute(g, count, list, n, symbols, to, image) == CLS_OK) {
-            for (size_t k = 0; k < count; k++) map[list[k]] = image[k];
-        } else {
-            free(map);
-            map = NULL;
-        }
-        free(image);
-    } else {
-        free(map);
-        map = NULL;
-    }
-    free(reach);
-    free(list);
+    cls_node *map = clsi_calloc(cone->n, sizeof *map);
+    if (map && cls_substitute(g, cone->n, cone->node, n, symbols, to, map) == CLS_OK) return map;
     if (!map) clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    return map;
+    free(map);
+    return NULL;
 }
 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
     NEED(NULL, g);
+    clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
-    cls_node *at_u = values_at(g, a, n, symbols, u), *at_w = values_at(g, a, n, symbols, w);
+    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
+    cls_node *at_u = values_at(g, &cone, n, symbols, u), *at_w = values_at(g, &cone, n, symbols, w);
     cls_status status = nothing(g, n, out);
-    if (at_u && at_w) status = reverse(g, a, n, symbols, at_u, at_w, out);
+    if (at_u && at_w) status = reverse(g, &cone, n, symbols, at_u, at_w, out);
     free(at_u);
     free(at_w);
+    clsi_cone_free(&cone);
     return graph_result(g) != CLS_OK ? graph_result(g) : status;
 }

@@ -257,50 +257,52 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
 }
 
 size_t clsi_expression_size(const cls_graph *g, cls_node a) {
-    unsigned char *reach = clsi_calloc(g->n, 1);
+    clsi_cone cone;
+    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
+    size_t count = cone.n;
+    clsi_cone_free(&cone);
+    return count;
+}
+
+size_t clsi_expression_length(const cls_graph *g, cls_node a) {
+    clsi_cone cone;
+    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
     size_t count = 0;
-    if (!reach || a >= g->n) {
-        if (!reach) (void)clsi_graph_no_memory(g);
-        free(reach);
-        return SIZE_MAX;
-    }
-    clsi_reach(g, 1, &a, reach);
-    for (size_t k = 0; k <= a; k++) count += reach[k];
-    free(reach);
+    for (size_t k = 0; k < cone.n; k++)
+        count += !is_constant(g, cone.node[k]) && !is_op(g, cone.node[k], CLS_OP_SYMBOL);
+    clsi_cone_free(&cone);
     return count;
 }
 
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
     if (!g) return 0;
+    clsi_cone cone;
     if (a >= g->n) return 0;
-    unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach) { /* the safe answer for every caller: assume it does */
+    if (!clsi_cone_create(g, 1, &a, &cone)) { /* the safe answer for every caller: assume it does */
         (void)clsi_graph_no_memory(g);
         return 1;
     }
-    clsi_reach(g, 1, &a, reach);
     int found = 0;
-    for (size_t k = 0; k < n && !found; k++) found = symbols[k] < g->n && reach[symbols[k]];
-    free(reach);
+    for (size_t k = 0; k < n && !found; k++) found = clsi_cone_at(&cone, symbols[k]) != 0;
+    clsi_cone_free(&cone);
     return found;
 }
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
     if (!g) return 0;
-    unsigned char *reach = clsi_calloc(g->n, 1);
-    if (!reach) {
+    clsi_cone cone;
+    if (!clsi_cone_create(g, n, nodes, &cone)) {
         (void)clsi_graph_no_memory(g);
         return 0;
     }
-    clsi_reach(g, n, nodes, reach);
     size_t count = 0;
-    for (size_t k = 0; k < g->n; k++) {
-        if (!reach[k] || g->nodes[k].op != CLS_OP_SYMBOL) continue;
-        if (count < cap) out[count] = (cls_node)k;
+    for (size_t k = 0; k < cone.n; k++) {
+        if (g->nodes[cone.node[k]].op != CLS_OP_SYMBOL) continue;
+        if (count < cap) out[count] = cone.node[k];
         count++;
     }
-    free(reach);
+    clsi_cone_free(&cone);
     return count;
 }
 

@@ -65,6 +65,24 @@ cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
 cls_status clsi_graph_no_memory(const cls_graph *g);
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
+/* The nodes that some are made of, ascending, found at the cost of their number (cone.c). */
+typedef struct clsi_cone {
+    size_t n, room;
+    cls_node *node;  /* (n) */
+    uint32_t *place; /* open addressing (slots), or by node (size) when dense: position + 1 */
+    size_t slots, size;
+    int dense;
+} clsi_cone;
+/* 0 when out of memory. */
+int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
+void clsi_cone_free(clsi_cone *c);
+/* The position of a member + 1, 0 for others. */
+uint32_t clsi_cone_at(const clsi_cone *c, cls_node a);
+/* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */
+void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,
+                      unsigned char *active);
+/* The number of nodes that `a` contains; without constants and symbols. */
+size_t clsi_expression_length(const cls_graph *g, cls_node a);
 /* The number of nodes that `a` contains. */
 size_t clsi_expression_size(const cls_graph *g, cls_node a);
 /* The node with the same operation as `a` and other arguments, simplified locally. */
@@ -95,6 +113,23 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
 /* The slopes of a in nodes below it, as if these were symbols. */
 cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
                                cls_node *out);
+/* Symbols by number: of[node] is the column + 1, 0 for others; `of` is the caller's. */
+typedef struct clsi_columns {
+    size_t size;
+    uint32_t *of;
+} clsi_columns;
+int clsi_columns_create(const cls_graph *g, size_t n, const cls_node *symbols, clsi_columns *out);
+/* Entries of a matrix by rows: those of row i are [start[i], start[i + 1]), columns in no order. */
+typedef struct clsi_rows {
+    size_t n, columns_room, nodes_room;
+    size_t *start;
+    uint32_t *column;
+    cls_node *node;
+} clsi_rows;
+/* d nodes[i] / d symbols[j] where it is not zero (sparse_jacobian.c). */
+cls_status clsi_sparse_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
+                                const cls_node *symbols, clsi_rows *out);
+void clsi_rows_clear(clsi_rows *rows);
 /* f'(x) and the constant factor-free pieces are built from the language's own functions. */
 cls_node clsi_function_derivative(cls_graph *g, cls_function f, cls_node x);
 

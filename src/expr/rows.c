@@ -272,7 +272,17 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k) {
 /* Sums of neighbours of two vectors, then of four, then of eight: eight rows become one vector of
  * their sums. */
 INLINE vector fold(vector a, vector b, bits even, bits odd) {
+#if defined(__clang__) /* indices that are not written out: element by element */
+    vector sum;
+    for (int i = 0; i < CLSI_VECTOR; i++) {
+        double x = even[i] < CLSI_VECTOR ? a[even[i]] : b[even[i] - CLSI_VECTOR];
+        double y = odd[i] < CLSI_VECTOR ? a[odd[i]] : b[odd[i] - CLSI_VECTOR];
+        sum[i] = x + y;
+    }
+    return sum;
+#else
     return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
+#endif
 }
 
 INLINE vector fold_eight(const vector *row) {

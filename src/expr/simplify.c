@@ -16,13 +16,8 @@
 
 enum { MAX = 64, LARGE = 2000, WORK = 2000000 };
 
-/* The graph, and room for weighing expressions: a node was seen when its stamp is the present one.
- */
 typedef struct simplifier {
     cls_graph *g;
-    uint32_t *stamp, now;
-    cls_node *stack;
-    size_t stamp_capacity, stack_capacity;
     size_t work; /* steps so far */
 } simplifier;
 
@@ -151,25 +146,13 @@ static size_t no_memory(cls_graph *g) {
  * counted. */
 static size_t weight_of(simplifier *x, cls_node a) {
     cls_graph *g = x->g;
+    clsi_cone cone;
+    size_t count = 0;
     if (a == CLS_NO_NODE) return SIZE_MAX;
-    size_t old = x->stamp_capacity, count = 0, n = 0;
-    if (!clsi_grow(&x->stamp, &x->stamp_capacity, g->n, sizeof *x->stamp) ||
-        !clsi_grow(&x->stack, &x->stack_capacity, 1, sizeof *x->stack))
-        return no_memory(g);
-    memset(x->stamp + old, 0, (x->stamp_capacity - old) * sizeof *x->stamp);
-    x->now++;
-    x->stack[n++] = a;
-    while (n) {
-        cls_node k = x->stack[--n];
-        if (x->stamp[k] == x->now || g->nodes[k].op == CLS_OP_CONSTANT) continue;
-        x->stamp[k] = x->now;
-        count++;
-        x->work++;
-        size_t args = cls_node_arg_count(g, k);
-        if (!clsi_grow(&x->stack, &x->stack_capacity, n + args, sizeof *x->stack))
-            return no_memory(g);
-        for (size_t i = 0; i < args; i++) x->stack[n++] = clsi_arg(g, k, i);
-    }
+    if (!clsi_cone_create(g, 1, &a, &cone)) return no_memory(g);
+    for (size_t k = 0; k < cone.n; k++) count += g->nodes[cone.node[k]].op != CLS_OP_CONSTANT;
+    x->work += count;
+    clsi_cone_free(&cone);
     return count;
 }
 
@@ -257,14 +240,14 @@ static cls_node simplify_product(simplifier *self, cls_node a) {
     return weight_of(self, candidate) <= weight_of(self, a) ? candidate : a;
 }
 
-static void simplify_all(simplifier *self, cls_node a, const unsigned char *reach, cls_node *map) {
+static void simplify_all(simplifier *self, const clsi_cone *cone, cls_node *map) {
     cls_graph *g = self->g;
-    for (size_t k = 0; k <= a; k++) {
-        if (!reach[k]) continue;
+    for (size_t k = 0; k < cone->n; k++) {
+        cls_node a = cone->node[k];
         cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
-        size_t n = cls_node_arg_count(g, (cls_node)k);
-        for (size_t i = 0; i < n; i++) args[i] = map[clsi_arg(g, k, i)];
-        cls_node b = clsi_rebuild(g, (cls_node)k, args);
+        size_t n = cls_node_arg_count(g, a);
+        for (size_t i = 0; i < n; i++) args[i] = map[clsi_cone_at(cone, clsi_arg(g, a, i)) - 1];
+        cls_node b = clsi_rebuild(g, a, args);
         if (b == CLS_NO_NODE) return;
         switch (cls_node_op(g, b)) {
         case CLS_OP_ADD:
@@ -282,23 +265,24 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
     if (!g) return CLS_NO_NODE;
     if (a >= g->n) return CLS_NO_NODE;
     simplifier self = {.g = g};
-    unsigned char *reach = clsi_calloc(g->n, 1);
-    cls_node *map = clsi_calloc((size_t)a + 1, sizeof *map), result = a;
-    if (!reach || !map) {
+    clsi_cone cone;
+    if (!clsi_cone_create(g, 1, &a, &cone)) {
+        (void)clsi_graph_no_memory(g);
+        return CLS_NO_NODE;
+    }
+    cls_node *map = clsi_calloc(cone.n, sizeof *map), result = a;
+    if (!map) {
         (void)clsi_graph_no_memory(g);
         result = CLS_NO_NODE;
     } else {
-        clsi_reach(g, 1, &a, reach);
-        simplify_all(&self, a, reach, map);
-        result = cls_graph_status(g, NULL) == CLS_OK ? map[a] : CLS_NO_NODE;
+        simplify_all(&self, &cone, map);
+        result = cls_graph_status(g, NULL) == CLS_OK ? map[cone.n - 1] : CLS_NO_NODE;
         /* what is lighter piece by piece may share less: the whole decides */
         if (result != CLS_NO_NODE && weight_of(&self, result) > weight_of(&self, a)) result = a;
         if (cls_graph_status(g, NULL) != CLS_OK) result = CLS_NO_NODE;
     }
-    free(reach);
     free(map);
-    free(self.stamp);
-    free(self.stack);
+    clsi_cone_free(&cone);
     return result;
 }
 

@@ -25,9 +25,10 @@ static cls_status rate_nodes(const clsi_qp *q, cls_node *out) {
     cls_graph *g = s->g;
     for (size_t i = 0; i < s->m; i++) {
         cls_node heat = s->bound.operator_heat[i];
-        for (size_t k = 0; k < s->m; k++) {
-            cls_node drop = cls_sub(g, s->T[k], s->T[i]);
-            heat = cls_add(g, heat, cls_mul(g, s->bound.conductance[i * s->m + k], drop));
+        CLSI_EACH(&s->bound.conductance, i, e) {
+            const clsi_entry *x = &s->bound.conductance.entries[e];
+            cls_node drop = cls_sub(g, s->T[x->column], s->T[i]);
+            heat = cls_add(g, heat, cls_mul(g, x->node, drop));
         }
         out[i] = cls_div(g, heat, s->T[i]);
     }

@@ -135,8 +135,8 @@ static cls_status order_parts(clsi_qp *q, clsi_terms *terms) {
 static cls_status check_forces(const clsi_qp *q) {
     const cls_system *s = q->s;
     int forced = s->has_work || s->has_entropy;
-    for (size_t i = 0; i < s->m * s->n; i++)
-        forced |= !cls_is_constant(s->g, s->bound.friction[i], 0);
+    for (size_t e = 0; e < s->bound.friction.n; e++)
+        forced |= !cls_is_constant(s->g, s->bound.friction.entries[e].node, 0);
     for (size_t j = 0; j < s->n; j++)
         forced |= !cls_is_constant(s->g, s->bound.operator_force[j], 0);
     if (!forced) return CLS_OK;
@@ -189,11 +189,14 @@ static cls_status make_operator(clsi_qp *q) {
     const clsi_place place = {.v = q->v, .T = q->T, .t = CLS_NO_NODE};
     for (size_t i = 0; i < m && !q->o->literal; i++)
         for (size_t j = 0; j < m; j++)
-            q->M[i * m + j] = s->bound.friction_operator[(s->n + i) * (s->n + m) + s->n + j];
+            q->M[i * m + j] = s->has_operator
+                                  ? s->bound.friction_operator[(s->n + i) * (s->n + m) + s->n + j]
+                                  : cls_constant(g, 0);
     for (size_t i = 0; i < m && !q->o->literal; i++)
         for (size_t j = 0; j < m; j++) {
             if (j == i) continue;
-            cls_node k = s->bound.conductance[i * m + j], ratio = cls_div(g, s->T[j], s->T[i]);
+            cls_node k = clsi_sparse_at(g, &s->bound.conductance, i, j),
+                     ratio = cls_div(g, s->T[j], s->T[i]);
             q->M[i * m + i] = cls_add(g, q->M[i * m + i], cls_mul(g, k, ratio));
             q->M[i * m + j] = cls_sub(g, q->M[i * m + j], k);
         }

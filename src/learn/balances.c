@@ -56,7 +56,9 @@ cls_status clsi_entropy_rates(const clsi_points *p, const cls_system *s, double 
 
 static int exchange(const cls_system *s, const clsi_flows *f, size_t i, size_t k) {
     const cls_graph *g = s->g;
-    if (!cls_is_constant(g, f->kappa[i * s->m + k], 0)) return 1;
+    const clsi_sparse *t = &s->bound.conductance;
+    CLSI_EACH(t, i, e)
+    if (t->entries[e].column == k && !cls_is_constant(g, f->kappa[e], 0)) return 1;
     return !cls_is_constant(g, f->operator_heat[i], 0) &&
            !cls_is_constant(g, f->operator_heat[k], 0);
 }
@@ -131,6 +133,9 @@ void clsi_weigh_balances(clsi_residual *r) {
         return;
     }
     double unit = motion > 0 ? sqrt(heat) / motion : 1;
+    int rubs = 0;
+    for (size_t k = 0; k < r->unknowns->n; k++)
+        rubs |= r->unknowns->list[k].kind == CLSI_PART_FRICTION;
     for (size_t w = 0; w < p->n_windows; w++) {
         size_t at[CLSI_MOST_WIDTH];
         clsi_window_points(p, w, at);
@@ -139,7 +144,11 @@ void clsi_weigh_balances(clsi_residual *r) {
         for (size_t e = 0; e < r->n_equations; e++) {
             int balance = r->step ? clsi_step_rows_state(r->step, e) >= s->nq + s->n
                                   : e >= r->n && e < r->n + r->m;
-            if (balance) r->weight[e * p->n_windows + w] = weight;
+            double *own = &r->weight[e * p->n_windows + w];
+            if (balance)
+                *own = weight;
+            else if (!rubs && motion > 0) /* no small friction to be seen where v is small */
+                *own = 1 / length / sqrt(motion);
         }
     }
 }

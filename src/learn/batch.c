@@ -47,7 +47,7 @@ struct clsi_residual_memory *clsi_batches_ready(const clsi_residual *r) {
     struct clsi_residual_memory *m = r->memory;
     size_t threads = (size_t)omp_get_max_threads();
     if (m->n_batches < threads) {
-        clsi_batch *more = realloc(m->batches, threads * sizeof *more);
+        clsi_batch *more = clsi_realloc(m->batches, threads * sizeof *more);
         if (!more) return NULL;
         memset(more + m->n_batches, 0, (threads - m->n_batches) * sizeof *more);
         m->batches = more;

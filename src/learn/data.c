@@ -5,7 +5,7 @@
  * that what is validated was never seen; a single trajectory is used to learn from alone. */
 #include "base/base.h"
 #include "data/table.h"
-#include "learn/learn.h"
+#include "learn/stream.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,11 +240,12 @@ static size_t hold(group *groups, size_t n, double validate, size_t width) {
 
 /* Windows of the groups that are (not) for validation, spread evenly, at most `most`. */
 static size_t add_windows(const group *groups, size_t n_groups, int validation, size_t most,
-                          size_t *out) {
+                          size_t *there, size_t *out) {
     size_t all = 0, seen = 0, n = 0;
     for (size_t g = 0; g < n_groups; g++)
         if (groups[g].held == validation) all += groups[g].end - groups[g].begin;
     size_t wanted = most && most < all ? most : all;
+    *there = all;
     for (size_t g = 0; g < n_groups; g++) {
         if (groups[g].held != validation) continue;
         for (size_t i = groups[g].begin; i < groups[g].end; i++, seen++)
@@ -336,9 +337,10 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     if (status == CLS_OK && p->width > 3)
         n_groups = find_groups(p, trajectory, table, joined, groups);
     n_groups = hold(groups, n_groups, validate, points_of(p));
-    p->n_training = add_windows(groups, n_groups, 0, (size_t)most, p->window);
+    size_t held;
+    p->n_training = add_windows(groups, n_groups, 0, (size_t)most, &p->n_there, p->window);
     p->n_windows =
-        p->n_training + add_windows(groups, n_groups, 1, 2000, p->window + p->n_training);
+        p->n_training + add_windows(groups, n_groups, 1, 2000, &held, p->window + p->n_training);
     if (status == CLS_OK) status = keep_trajectories(p, groups, n_groups, error);
     free(groups);
     if (status != CLS_OK) return status;
@@ -369,17 +371,16 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
                                    out, error);
 }
 
-cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
-                                   const cls_table *const *tables, const char *const *names,
-                                   const clsi_rule *rule, double validate, uint64_t max_windows,
-                                   size_t window, int partial, clsi_points **out,
-                                   cls_error *error) {
+static cls_status create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                         const char *const *names, const clsi_rule *rule, double validate,
+                         uint64_t max_windows, size_t window, size_t width, int partial,
+                         clsi_points **out, cls_error *error) {
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->nz = rule->positions ? cls_system_coordinate_count(s) : s->form->nz;
     p->rule = *rule;
-    p->width = 3;
+    p->width = width;
     for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
     p->n = !rule->means || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
@@ -410,6 +411,21 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
     else
         clsi_points_free(&p);
     return status;
+}
+
+cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
+                                   const cls_table *const *tables, const char *const *names,
+                                   const clsi_rule *rule, double validate, uint64_t max_windows,
+                                   size_t window, int partial, clsi_points **out,
+                                   cls_error *error) {
+    return create(s, n_tables, tables, names, rule, validate, max_windows, window, 3, partial, out,
+                  error);
+}
+
+/* A window of two intervals leaves the width as it is. */
+cls_status clsi_points_create_like(const cls_system *s, const cls_table *t, const char *name,
+                                   const clsi_points *like, clsi_points **out, cls_error *error) {
+    return create(s, 1, &t, &name, &like->rule, 0, 0, 2, like->width, 0, out, error);
 }
 
 void clsi_points_free(clsi_points **points) {

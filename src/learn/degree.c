@@ -47,6 +47,7 @@ cls_status clsi_lesson_prepare(clsi_lesson *w) {
     for (size_t i = 0; i < w->unknowns->n; i++)
         w->info->isothermal |= w->unknowns->list[i].learned.trunk > 0;
     w->info->samples = w->points->n_training;
+    w->info->windows = w->points->n_there;
     w->info->validation_samples = w->points->n_windows - w->points->n_training;
     w->theta = clsi_calloc(P, sizeof *w->theta);
     w->begin = clsi_calloc(CLSI_BEGIN + P, sizeof *w->begin);

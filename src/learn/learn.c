@@ -1,5 +1,5 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
-#include "learn/lesson.h"
+#include "learn/stream.h"
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
@@ -82,6 +82,18 @@ static cls_status check_lagrangian(const clsi_lesson *w, const cls_system *syste
                     "the same");
 }
 
+/* What was chosen by the sample is solved for with all rows. */
+static cls_status solve_stream(clsi_lesson *w, clsi_stream *stream) {
+    w->info->windows = stream->rows;      /* but for the ends of trajectories */
+    if (w->o->max_windows) return CLS_OK; /* somebody wants fewer */
+    if (!clsi_stream_serves(w->residual) || strcmp(w->info->optimizer, "linear") != 0)
+        return CLS_OK;
+    cls_status status = clsi_stream_hold(stream, w->points, w->error);
+    w->stream = stream;
+    if (status == CLS_OK) status = clsi_lesson_solve(w);
+    return status;
+}
+
 /* Are there states that no column says, and functions that can be learned all the same (noisy.c)? */
 static int is_lacking(const clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
                       int only) {
@@ -94,7 +106,7 @@ static int is_lacking(const clsi_lesson *w, size_t n_tables, const cls_table *co
 
 static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
-                      cls_model **out) {
+                      clsi_stream *stream, cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule;
     /* shooting simulates all states with its scheme, and guesses those that are not there: its
@@ -126,7 +138,7 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
     char *said = NULL;
-    if (status == CLS_OK && !positions)
+    if (status == CLS_OK && !positions && !lacking)
         status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
@@ -147,6 +159,11 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
         status = CLS_OK;
     }
     if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
+    if (stream) {
+        n_tables = stream->n_files;
+        names = stream->paths;
+    }
     if (status == CLS_OK && said) clsi_lesson_note(w, "%s", said);
     free(said);
     if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
@@ -201,8 +218,8 @@ static cls_status identify(const cls_system *system, const cls_assignments *set,
 
 static cls_status learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
                         const cls_table *const *tables, const char *const *names,
-                        const cls_learn_options *options, cls_model **out, cls_learn_info *info,
-                        cls_error *error) {
+                        const cls_learn_options *options, clsi_stream *stream, cls_model **out,
+                        cls_learn_info *info, cls_error *error) {
     cls_learn_options o = cls_learn_defaults();
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     o.size = sizeof o;
@@ -248,7 +265,7 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
         .o = &o, .system = system, .set = set, .info = info, .started = clsi_now(), .error = error};
     int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
     if (o.threads > 0) omp_set_num_threads(o.threads);
-    cls_status status = run(&w, system, set, n_tables, tables, names, out);
+    cls_status status = run(&w, system, set, n_tables, tables, names, stream, out);
     omp_set_num_threads(threads);
     info->seconds = clsi_now() - w.started;
     clsi_lesson_forget(&w);
@@ -274,9 +291,53 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
         used[i] = copies[i] ? copies[i] : tables[i];
     }
     if (status == CLS_OK)
-        status = learn(system, set, n_tables, used, names, options, out, info, error);
+        status = learn(system, set, n_tables, used, names, options, NULL, out, info, error);
     for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
     free(copies);
     free(used);
+    return status;
+}
+
+/* ---- files ---- */
+
+/* What is learned by other means than the residual needs all rows in memory. */
+static int needs_all(const cls_system *system, const cls_learn_options *o) {
+    return (!o->given && clsi_has_open_parameters(system, o)) ||
+           (o->optimizer && strcmp(o->optimizer, "qp") == 0) ||
+           (o->loss && strcmp(o->loss, "residual") != 0);
+}
+
+static cls_status learn_whole(const cls_system *system, const cls_assignments *set, size_t n_files,
+                              const char *const *paths, const cls_read_options *reading,
+                              const cls_learn_options *options, cls_model **out,
+                              cls_learn_info *info, cls_error *error) {
+    cls_table **tables = clsi_calloc(n_files, sizeof *tables);
+    cls_status status = tables ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < n_files && status == CLS_OK; i++)
+        status = cls_table_read_with(paths[i], reading, &tables[i], error);
+    if (status == CLS_OK)
+        status = cls_learn(system, set, n_files, (const cls_table *const *)tables, paths, options,
+                           out, info, error);
+    for (size_t i = 0; tables && i < n_files; i++) cls_table_free(&tables[i]);
+    free(tables);
+    return status;
+}
+
+cls_status cls_learn_files(const cls_system *system, const cls_assignments *set, size_t n_files,
+                           const char *const *paths, const cls_read_options *reading,
+                           const cls_learn_options *options, cls_model **out, cls_learn_info *info,
+                           cls_error *error) {
+    cls_learn_options o = cls_learn_defaults();
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    *out = NULL;
+    *info = (cls_learn_info){0};
+    if (needs_all(system, &o))
+        return learn_whole(system, set, n_files, paths, reading, options, out, info, error);
+    clsi_stream st = {.n_files = n_files, .paths = paths, .reading = reading};
+    cls_status status = clsi_stream_open(&st, &o, error);
+    const cls_table *sample = st.sample;
+    if (status == CLS_OK)
+        status = learn(system, set, 1, &sample, paths, options, &st, out, info, error);
+    clsi_stream_close(&st);
     return status;
 }

@@ -52,6 +52,7 @@ typedef struct clsi_points {
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t width;            /* points of a window: 3, or more of them for composite quadrature */
     size_t n_windows, n_training;
+    size_t n_there; /* windows to learn from that there are; n_training of them are used */
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
     size_t n_held;  /* trajectories kept for validation (all, when none are) */
     size_t *held;   /* (n_held, 2): first point, one past the last */
@@ -282,6 +283,7 @@ typedef struct clsi_residual {
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
     const cls_team *team; /* processes that share the shards of the gradient; NULL: none */
+    double slow;          /* squared speed below which rows are weighed alike */
 } clsi_residual;
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,

@@ -72,10 +72,12 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
     return text;
 }
 
-static void keep_start(cls_model *m, size_t n, const double *start) {
+static cls_status keep_start(cls_model *m, size_t n, const double *start, cls_error *error) {
     m->start = clsi_calloc(n, sizeof *m->start);
-    if (m->start) memcpy(m->start, start, n * sizeof *m->start);
     m->n_start = m->start ? n : 0;
+    if (!m->start) return clsi_no_memory(error);
+    memcpy(m->start, start, n * sizeof *m->start);
+    return CLS_OK;
 }
 
 enum { MOST_START = 256 };
@@ -99,9 +101,11 @@ static cls_status start_by_velocities(const cls_system *s, const double *start, 
         values[n++] = row[c];
     }
     cls_assignments given = {n, names, values};
-    if (cls_system_start(m->system, &given, state, NULL) != CLS_OK) return CLS_OK;
-    keep_start(m, m->system->form->nz, state);
-    return clsi_model_build(m, error);
+    cls_status status = cls_system_start(m->system, &given, state, NULL);
+    if (status == CLS_MEMORY) return clsi_no_memory(error);
+    if (status != CLS_OK) return CLS_OK;
+    status = keep_start(m, m->system->form->nz, state, error);
+    return status == CLS_OK ? clsi_model_build(m, error) : status;
 }
 
 cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
@@ -130,9 +134,12 @@ cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls
     }
     double start[MOST_START];
     int lagrangian = system->formalism == CLS_LAGRANGIAN;
-    int started =
-        system->form->nz < MOST_START && cls_system_start(system, NULL, start, NULL) == CLS_OK;
-    if (started && !lagrangian) keep_start(m, system->form->nz, start);
+    cls_status has_start =
+        system->form->nz < MOST_START ? cls_system_start(system, NULL, start, NULL) : CLS_USAGE;
+    int started = has_start == CLS_OK;
+    if (status == CLS_OK && has_start == CLS_MEMORY) status = clsi_no_memory(w->error);
+    if (status == CLS_OK && started && !lagrangian)
+        status = keep_start(m, system->form->nz, start, w->error);
     m->theta = w->theta;
     m->n_theta = us->n_theta;
     w->theta = NULL;

@@ -33,6 +33,7 @@ typedef struct clsi_lesson {
     double started;
     int no_memory;  /* in a rollout, whose answer is a number */
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
+    struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     cls_error *error;
 } clsi_lesson;
 

@@ -220,6 +220,21 @@ static json_t *matrix(size_t n, size_t m, const double *A) {
     return rows;
 }
 
+/* For each trajectory the time of the first row that was kept back; null: none was. */
+static json_t *split(const clsi_recording *r) {
+    json_t *list = json_array();
+    for (size_t k = 0; k < r->n_trajectories; k++) {
+        double from = NAN;
+        for (size_t s = r->n_segments; s-- > 0;) {
+            const clsi_segment *g = &r->segment[s];
+            if (g->trajectory == k && g->train < g->end - g->first)
+                from = r->time[g->first + g->train];
+        }
+        clsi_json_add(&list, number(from));
+    }
+    return list;
+}
+
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
     json_t *list = json_array(), *scores = json_array();
     for (size_t i = 0; i < w->P; i++)
@@ -235,6 +250,7 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
         json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
                   "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
                   "parameters", list, "channels", scores);
+    clsi_json_put(&all, "split", split(w->data));
     clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));
     if (w->o->ensemble) clsi_json_put(&all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -25,8 +25,8 @@
 #include <string.h>
 
 enum {
-    MOST_TERMS = 150,
     MOST_HALVES = 10,
+    MOST_TERMS = 150,
     MOST_LOCKED = 40,
     ROUNDS = 6,
     ENERGY_DEGREE = 2,
@@ -174,7 +174,7 @@ static cls_status make_dictionary(noisy *k) {
     size_t halved = 0;
     cls_status status = make_unknowns(k, 0, &k->all);
     while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
-           halved < MOST_HALVES) {
+           halved < MOST_HALVES) { /* half of the limit may be the same degree */
         clsi_unknowns_free(&k->all);
         status = make_unknowns(k, ++halved, &k->all);
     }

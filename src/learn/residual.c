@@ -16,7 +16,7 @@
  * 2 of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
-#include "learn/learn.h"
+#include "learn/stream.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +232,8 @@ static cls_status set_weights(clsi_residual *r, cls_error *error) {
     for (size_t k = 0; k < s->n * p->n; k++) sum += moving[k] * moving[k];
     double e2 = 0.01 * sum / (double)p->n;
     if (!(e2 > 0)) e2 = 1;
+    if (r->slow > 0) e2 = r->slow;
+    r->slow = e2;
     for (size_t w = 0; w < p->n_windows; w++) {
         size_t at[CLSI_MOST_WIDTH], last = p->width - 1;
         clsi_window_points(p, w, at);
@@ -296,6 +298,15 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     else
         clsi_residual_free(&r);
     return status;
+}
+
+cls_status clsi_residual_at(const clsi_residual *r, const clsi_points *p, clsi_residual *out,
+                            cls_error *error) {
+    const cls_system *s = r->unknowns->s;
+    *out = *r;
+    out->points = p;
+    out->weight = clsi_calloc((s->nq + s->n + s->m) * p->n_windows, sizeof(double));
+    return out->weight ? set_weights(out, error) : clsi_no_memory(error);
 }
 
 void clsi_residual_free(clsi_residual **residual) {

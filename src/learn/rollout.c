@@ -2,13 +2,15 @@
  *
  * A small residual does not say that a model can be simulated: errors add up, or Newton finds no
  * step. A few trajectories (MOST, spread over those kept for validation), POINTS points of each and
- * the default scheme with the step of the data show both. The error is
+ * the default scheme (that of the rule, where rows are its steps) with the step of the data show
+ * both. The error is
  *     sqrt(mean ((z - z_data) / spread)^2),   spread_k: root mean square of z_k about its mean.
  * It contains the error of the scheme, the same for all candidates: compare it, do not quote it. A
  * trajectory is followed while the spacing of its times is the first one; where that is one step
  * and positions are all there is, nothing can be said and NAN is. */
 #include "base/base.h"
 #include "learn/learn.h"
+#include "scheme/scheme.h"
 #include <clausius/simulate.h>
 #include <math.h>
 #include <stdlib.h>
@@ -190,6 +192,7 @@ double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void
     size_t n = p->n_held < MOST ? p->n_held : MOST;
     comparison c = {.p = p,
                     .s = s,
+                    .scheme = p->rule.scheme ? p->rule.scheme->info.name : NULL,
                     .spread = clsi_calloc(2 * p->nz + 1, sizeof(double)),
                     .hurry = hurry,
                     .owner = owner};

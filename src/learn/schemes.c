@@ -26,18 +26,20 @@ static const double ROUND_OFF = 1e-8; /* relative */
 
 /* ---- what positions tell ---- */
 
-/* v at all points; zero where it is not known. */
-static cls_status velocities(const cls_system *s, const clsi_points *p, double **out,
-                             cls_error *error) {
+/* v at all points, in which no unknown part may be. */
+static cls_status velocities(const clsi_unknowns *us, const clsi_points *p, double **out) {
+    const cls_system *s = us->s;
     cls_program *program = NULL;
     cls_node *z = clsi_calloc(p->nz + s->n, sizeof *z), *v = z + p->nz;
     *out = clsi_calloc(s->n * p->n, sizeof **out);
-    cls_status status = z && *out ? CLS_OK : clsi_no_memory(error);
+    cls_status status = z && *out ? CLS_OK : CLS_MEMORY;
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++)
-        z[k] = cls_symbol(s->g, clsi_point_name(s, k));
-    for (size_t j = 0; j < s->n && status == CLS_OK; j++)
-        v[j] = s->formalism == CLS_HAMILTONIAN ? cls_derivative(s->g, s->bound.formula, s->p[j])
-                                               : s->v[j];
+        z[k] = cls_symbol(s->g, clsi_point_name(us->system, k));
+    for (size_t j = 0; j < s->n && status == CLS_OK; j++) {
+        int hamiltonian = s->formalism == CLS_HAMILTONIAN;
+        v[j] = hamiltonian ? clsi_total_derivative(us, s->bound.formula, s->p[j]) : s->v[j];
+        if (hamiltonian && clsi_is_hidden(us, s->p[j], NULL)) status = CLS_USAGE;
+    }
     if (status == CLS_OK) status = cls_program_create(s->g, p->nz, z, s->n, v, &program, NULL);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, *out);
     cls_program_free(&program);
@@ -51,9 +53,10 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* Usual errors of the four laws, by the size of v. 0: nothing can be said. */
-static int kinematics(const cls_system *s, const clsi_points *p, double error[LAWS]) {
+static int kinematics(const clsi_unknowns *us, const clsi_points *p, double error[LAWS]) {
+    const cls_system *s = us->s;
     double *v = NULL, *off = clsi_calloc(p->n_windows * s->n, sizeof *off), size = 0;
-    int known = off && velocities(s, p, &v, NULL) == CLS_OK;
+    int known = off && velocities(us, p, &v) == CLS_OK;
     for (size_t k = 0; known && k < s->n * p->n_data; k++)
         size += fabs(v[(k / p->n_data) * p->n + k % p->n_data]) / (double)(s->n * p->n_data);
     known = known && size > 0 && isfinite(size) && p->width == 3;
@@ -95,6 +98,8 @@ static trial attempt(const clsi_lesson *w, const clsi_rule *rule, size_t n_table
     cls_error error = {0};
     trial found = {INFINITY, INFINITY};
     o.watch = NULL;
+    o.checkpoint = NULL; /* a lesson that goes on tries the same again, and chooses the same */
+    o.resume = 0;
     clsi_lesson own = {.o = &o,
                        .system = w->system,
                        .set = w->set,
@@ -104,7 +109,7 @@ static trial attempt(const clsi_lesson *w, const clsi_rule *rule, size_t n_table
     o.scheme = NULL;
     o.max_iterations = SMALL;
     cls_status status = clsi_points_create_wide(w->system, n_tables, tables, names, rule,
-                                                o.validate, WINDOWS, 0, 0, &own.points, &error);
+                                                o.validate, WINDOWS, 2, 0, &own.points, &error);
     if (status == CLS_OK) status = clsi_lesson_choose(&own);
     if (status == CLS_OK) {
         found.usual = clsi_lesson_usual(&own);
@@ -124,7 +129,7 @@ static const char *const kinds[][8] = {
 
 static int is_wanted(const clsi_lesson *w, const cls_system *s) {
     const cls_learn_options *o = w->o;
-    if (o->scheme || o->from || o->window || o->resume || !clsi_is_loss(w, "residual")) return 0;
+    if (o->scheme || o->from || o->window || !clsi_is_loss(w, "residual")) return 0;
     if (s->ode || s->formalism == CLS_LAGRANGIAN || !s->canonical || !s->n || s->nu) return 0;
     if (o->optimizer && strcmp(o->optimizer, "auto") && strcmp(o->optimizer, "linear")) return 0;
     if (o->field && strncmp(o->field, "network", 7) == 0) return 0;
@@ -151,16 +156,23 @@ cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *
                               const char *const *names, clsi_rule *rule, char **said) {
     const cls_system *s = w->system;
     clsi_points *p = NULL;
-    double error[LAWS];
+    double error[LAWS] = {0};
     if (!is_wanted(w, s) || strcmp(rule->name, "quadrature") != 0) return CLS_OK;
     cls_status status = clsi_points_create_wide(s, n_tables, tables, names, rule, w->o->validate,
-                                                10 * WINDOWS, 0, 0, &p, w->error);
+                                                10 * WINDOWS, 2, 0, &p, w->error);
     if (status != CLS_OK) return status;
-    int known = kinematics(s, p, error), kind = MOTION;
+    int noisy = 0;
+    for (size_t k = 0; k < p->nz; k++)
+        noisy |= clsi_points_noise(p, k) > 1e-6 * clsi_points_spread(p, k);
+    clsi_unknowns *us = NULL;
+    int known = clsi_unknowns_create(s, w->set, w->o, p, &us, NULL) == CLS_OK, kind = MOTION;
+    if (known) known = kinematics(us, p, error);
+    clsi_unknowns_free(&us);
     clsi_points_free(&p);
     if (!known || error[MOTION] < DENSE) return CLS_OK;
     for (int law = MEAN; law <= END; law++)
         if (error[law] < BETTER * error[MOTION] && error[law] < error[kind]) kind = law;
+    if (noisy && kind == MOTION) return CLS_OK; /* of noise, not of a method */
     trial plain = attempt(w, rule, n_tables, tables, names), best = plain;
     clsi_rule taken = *rule;
     for (size_t i = 0; kinds[kind][i]; i++) {

@@ -147,7 +147,7 @@ size_t clsi_shooting_windows(const clsi_shooting *s) {
 static cls_status make_paths(clsi_shooting *s) {
     size_t threads = (size_t)omp_get_max_threads();
     if (s->n_paths < threads) {
-        clsi_paths **more = realloc(s->paths, threads * sizeof *more);
+        clsi_paths **more = clsi_realloc(s->paths, threads * sizeof *more);
         if (!more) return CLS_MEMORY;
         s->paths = more;
         while (s->n_paths < threads) {

@@ -1,11 +1,13 @@
 /* The fit of the residual: one least-squares solve where it is affine in the parameters, iterations
  * with restarts and rollouts elsewhere; positive by form in the end. */
-#include "learn/lesson.h"
+#include "learn/stream.h"
 #include "base/base.h"
 #include "solve/optimize.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void weigh_equally(const clsi_residual *r);
 
 static int tell(clsi_lesson *w, const char *phase, uint64_t done, uint64_t total, double loss) {
     if (!w->o->watch) return 0;
@@ -47,17 +49,18 @@ cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, s
 
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
-/* Rows of the windows [first, last). */
-static cls_status fold_rows(clsi_lesson *w, clsi_lsq *q, size_t first, size_t last, double *A,
-                            double *b) {
-    size_t n = w->points->n_training, E = w->residual->n_equations;
+/* Rows of the windows [first, last) of r. */
+static cls_status fold_rows(clsi_lesson *w, const clsi_residual *r, clsi_lsq *q, size_t first,
+                            size_t last, double *A, double *b) {
+    size_t n = w->points->n_training, E = r->n_equations;
+    int whole = r == w->residual; /* not a block of more */
     cls_status status = CLS_OK;
     for (size_t at = first; at < last && status == CLS_OK; at += BLOCK) {
         size_t count = (last - at < BLOCK ? last - at : BLOCK) * E;
-        status = clsi_residual_rows(w->residual, NULL, at * E, count, NULL, b, A);
+        status = clsi_residual_rows(r, NULL, at * E, count, NULL, b, A);
         for (size_t k = 0; k < count; k++) b[k] = -b[k];
         if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
-        if (status == CLS_OK && tell(w, "rows", at + count / E, n, NAN))
+        if (status == CLS_OK && whole && tell(w, "rows", at + count / E, n, NAN))
             status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
     }
     return status;
@@ -90,15 +93,67 @@ static cls_status share_parts(clsi_lesson *w, size_t n, size_t size, double *par
     return status;
 }
 
+/* ---- all rows of a stream ---- */
+
+typedef struct folding {
+    clsi_lesson *w;
+    clsi_lsq *q;
+    double *A, *b, *parts;
+    size_t count, size, part; /* parts, numbers of one, the one that is being made */
+} folding;
+
+static void close_part(folding *f) {
+    if (is_mine(f->w, "rows", f->part, f->count)) clsi_lsq_take(f->q, f->parts + f->part * f->size);
+    f->part++;
+}
+
+/* A window belongs to the part of its first row. */
+static cls_status fold_block(void *owner, const clsi_residual *r, const uint64_t *row_of,
+                             cls_error *error) {
+    folding *f = owner;
+    const clsi_points *p = r->points;
+    cls_status status = CLS_OK;
+    (void)error;
+    if (f->w->o->weights && strcmp(f->w->o->weights, "equal") == 0) weigh_equally(r);
+    for (size_t k = 0, end; k < p->n_training && status == CLS_OK; k = end) {
+        size_t rows = f->w->stream->rows;
+        while (row_of[p->window[k]] >= cls_team_first(f->part + 1, f->count, rows)) close_part(f);
+        size_t next = cls_team_first(f->part + 1, f->count, rows);
+        for (end = k; end < p->n_training && row_of[p->window[end]] < next;) end++;
+        if (is_mine(f->w, "rows", f->part, f->count))
+            status = fold_rows(f->w, r, f->q, k, end, f->A, f->b);
+    }
+    return status;
+}
+
+static int was_read(void *owner, uint64_t rows) {
+    folding *f = owner;
+    return tell(f->w, "rows", rows, f->w->stream->rows, NAN);
+}
+
+static cls_status fold_stream(clsi_lesson *w, clsi_lsq *q, size_t count, double *parts, double *A,
+                              double *b) {
+    folding f = {w, q, A, b, parts, count, clsi_lsq_part_size(q), 0};
+    cls_status status = clsi_stream_pass(w->stream, w, fold_block, was_read, &f);
+    while (status == CLS_OK && f.part < count) close_part(&f);
+    w->info->samples = w->stream->windows;
+    w->info->windows = w->stream->windows;
+    return status;
+}
+
 static cls_status fold_parts(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+    int streams = w->stream && clsi_stream_serves(w->residual);
     size_t n = w->points->n_training, size = clsi_lsq_part_size(q);
-    size_t count = count_parts((double)n * (double)w->residual->n_equations, w->unknowns->n_theta);
+    double rows =
+        (streams ? (double)w->stream->rows : (double)n) * (double)w->residual->n_equations;
+    size_t count = count_parts(rows, w->unknowns->n_theta);
     double *parts = clsi_calloc(count * size, sizeof *parts);
     cls_status status = parts ? CLS_OK : clsi_no_memory(w->error);
-    for (size_t k = 0; k < count && status == CLS_OK; k++) {
+    if (status == CLS_OK && streams) status = fold_stream(w, q, count, parts, A, b);
+    for (size_t k = 0; !streams && k < count && status == CLS_OK; k++) {
         if (!is_mine(w, "rows", k, count)) continue;
-        status =
-            fold_rows(w, q, cls_team_first(k, count, n), cls_team_first(k + 1, count, n), A, b);
+        status = fold_rows(w, w->residual, q, cls_team_first(k, count, n),
+                           cls_team_first(k + 1, count, n), A, b);
         if (status == CLS_OK) clsi_lsq_take(q, parts + k * size);
     }
     status = cls_team_agree(w->o->team, status, w->error);
@@ -412,19 +467,23 @@ cls_status clsi_lesson_check_from(const clsi_lesson *w) {
 }
 
 /* All rows alike, as the papers have them. */
+static void weigh_equally(const clsi_residual *r) {
+    const clsi_points *p = r->points;
+    for (size_t k = 0; k < p->n_windows; k++) {
+        size_t at[CLSI_MOST_WIDTH];
+        clsi_window_points(p, k, at);
+        double length = p->time[at[p->width - 1]] - p->time[at[0]];
+        for (size_t e = 0; e < r->n_equations; e++) r->weight[e * p->n_windows + k] = 1 / length;
+    }
+}
+
 cls_status clsi_lesson_weights(clsi_lesson *w) {
     const char *name = w->o->weights ? w->o->weights : "balanced";
     const clsi_points *p = w->points;
     if (strcmp(name, "balanced") == 0 || p->intervals) return CLS_OK;
     if (strcmp(name, "equal") != 0)
         return clsi_fail(w->error, CLS_USAGE, "weights are balanced or equal, not '%s'", name);
-    for (size_t k = 0; k < p->n_windows; k++) {
-        size_t at[CLSI_MOST_WIDTH];
-        clsi_window_points(p, k, at);
-        double length = p->time[at[p->width - 1]] - p->time[at[0]];
-        for (size_t e = 0; e < w->residual->n_equations; e++)
-            w->residual->weight[e * p->n_windows + k] = 1 / length;
-    }
+    weigh_equally(w->residual);
     return CLS_OK;
 }
 

@@ -26,7 +26,7 @@
 #define RCOND 1e-10
 
 /* With more windows than that the solves see every second, third, ... of them. */
-enum { BLOCK = 512, PROBES = 24, ROUNDS = 8, ENOUGH = 4000, PREFERRED = 200 };
+enum { BLOCK = 512, PROBES = 24, ROUNDS = 8, ENOUGH = 4000, PREFERRED = 200, BLOCKS = 4 };
 static const double LIGHT = 1e-7; /* of the rows' own weight */
 
 typedef struct stage {
@@ -36,6 +36,7 @@ typedef struct stage {
     double squares, rows;             /* of the solution: sum of squares, number of rows */
     double norm;                      /* sum of squares of all folded rows */
     size_t rank;
+    size_t block; /* of BLOCKS, counted from 1: only its windows; 0: all */
 } stage;
 
 /* ---- which rows, which columns ---- */
@@ -100,7 +101,8 @@ static size_t list_rows(const stage *g, size_t *window, size_t *list) {
     size_t stride = 1 + (n - 1) / ENOUGH;
     for (size_t k = 0; k < BLOCK && *window < n; k++, *window += stride)
         for (size_t e = 0; e < E; e++)
-            if (g->equation[e]) list[count++] = *window * E + e;
+            if (g->equation[e] && (!g->block || *window * BLOCKS / n + 1 == g->block))
+                list[count++] = *window * E + e;
     return count;
 }
 
@@ -111,7 +113,8 @@ static cls_status fold(stage *g, const double *theta, clsi_lsq *q, double *J, do
     size_t *list = clsi_calloc(BLOCK * residual->n_equations, sizeof *list);
     cls_status status = list ? CLS_OK : clsi_no_memory(g->w->error);
     g->norm = 0;
-    while (status == CLS_OK && (count = list_rows(g, &window, list))) {
+    while (status == CLS_OK && window < g->w->points->n_training) {
+        if (!(count = list_rows(g, &window, list))) continue;
         status = clsi_residual_rows(residual, theta, 0, count, list, r, J);
         for (size_t i = 0; i < count && status == CLS_OK; i++) {
             double weight = g->robust ? g->robust[list[i]] : 1, right = -r[i], *row = J + i * P;
@@ -344,6 +347,28 @@ static cls_status prefer(stage *g, room *m, const clsi_temperatures *t, size_t r
     return status;
 }
 
+/* The standard error of the mean temperature by the scatter between BLOCKS of the data: what rows
+ * have in common (energies that drift) is not in their usual errors. */
+static cls_status scatter(stage *g, room *m, size_t n, const clsi_temperatures *t, size_t root,
+                          const double *theta, double *error) {
+    size_t P = g->w->unknowns->n_theta;
+    double *own = clsi_calloc(2 * P, sizeof *own), sum = 0, squares = 0;
+    stage part = *g;
+    cls_status status = own ? CLS_OK : clsi_no_memory(g->w->error);
+    for (part.block = 1; part.block <= BLOCKS && status == CLS_OK; part.block++) {
+        memcpy(own, theta, P * sizeof *own);
+        status = fold_anew(&part, m, own);
+        if (status == CLS_OK) status = solve(&part, m->q, n, m->C, m->d, own);
+        double mean = clsi_temperatures_at(t, own, root, own + P).mean;
+        sum += mean / BLOCKS;
+        squares += mean * mean / BLOCKS;
+    }
+    *error = sqrt(fmax(0, squares - sum * sum) / (BLOCKS - 1));
+    if (status == CLS_OK) status = fold_anew(g, m, theta);
+    free(own);
+    return status;
+}
+
 /* What the data say about the temperatures that belong together; sets their mean where they do
  * not. */
 static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temperatures *t,
@@ -367,6 +392,11 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     memcpy(theta, m->kept, P * sizeof *theta);
     g->squares = before;
+    if (status == CLS_OK && isfinite(error) && !w->draft) {
+        double between;
+        status = scatter(g, m, *n, t, root, theta, &between);
+        error = fmax(error, between);
+    }
     if (status != CLS_OK) return status;
     if (root == 0) {
         w->info->temperature = found.mean;
@@ -379,7 +409,7 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     }
     double mean = spread > 1e-9 * fabs(found.mean) ? 2 * (found.mean - found.low) : 1;
     if (found.low > 0 && isfinite(error)) mean = found.mean; /* doubtful, but possible */
-    for (int tries = 0; tries < 12 && status == CLS_OK; tries++, mean *= 2) {
+    for (int tries = 0; tries < 5 && status == CLS_OK; tries++, mean *= 8) {
         status = prefer(g, m, t, root, mean, theta);
         if (status == CLS_OK) status = solve(g, m->q, *n, m->C, m->d, theta);
         if (status == CLS_OK && clsi_temperatures_at(t, theta, root, m->kept).low > 0) break;

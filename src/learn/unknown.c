@@ -7,7 +7,7 @@
  * networks, F = -L v where they are linear, dissipative by form when the model is built.
  * A generating function has no constant. */
 #include "base/base.h"
-#include "learn/learn.h"
+#include "learn/stream.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -606,6 +606,45 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     free(z);
     if (status == CLS_OK) status = clsi_set_heat(us, points, error);
     return status == CLS_OK ? make_symbols(us, error) : status;
+}
+
+/* As scale_inputs, with the scales as they are. What lies outside of the range so far widens it. */
+static cls_status inputs_at(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                            const cls_node *z, double *x, cls_error *error) {
+    clsi_learned plain = u->learned, *l = &u->learned; /* borrowed */
+    cls_node nodes[CLSI_FIELD_MAX_INPUTS];
+    cls_program *program = NULL;
+    double *raw = clsi_calloc(l->d * p->n, sizeof *raw);
+    for (size_t i = 0; i < l->d; i++) plain.half[i] = 1, plain.center[i] = 0;
+    cls_status status = raw ? clsi_learned_inputs(&plain, us->s, nodes) : clsi_no_memory(error);
+    if (status == CLS_OK) status = place_duals(us, u, nodes, error);
+    if (status == CLS_OK)
+        status = cls_program_create(us->s->g, p->nz, z, l->d, nodes, &program, error);
+    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
+    for (size_t i = 0; i < l->d && status == CLS_OK; i++)
+        for (size_t s = 0; s < p->n; s++) {
+            double value = raw[i * p->n + s];
+            x[s * l->d + i] = (value - l->center[i]) / l->half[i];
+            l->low[i] = fmin(l->low[i], value);
+            l->high[i] = fmax(l->high[i], value);
+        }
+    cls_program_free(&program);
+    free(raw);
+    return status;
+}
+
+cls_status clsi_unknowns_inputs(const clsi_unknowns *us, const cls_system *system,
+                                const clsi_points *p, double **x, cls_error *error) {
+    cls_node *z = clsi_calloc(p->nz, sizeof *z);
+    cls_status status = z ? CLS_OK : clsi_no_memory(error);
+    for (size_t k = 0; k < p->nz && status == CLS_OK; k++)
+        z[k] = cls_symbol(us->s->g, clsi_point_name(system, k));
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        x[i] = clsi_calloc(us->list[i].learned.d * p->n, sizeof **x);
+        status = x[i] ? inputs_at(us, &us->list[i], p, z, x[i], error) : clsi_no_memory(error);
+    }
+    free(z);
+    return status;
 }
 
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,

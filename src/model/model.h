@@ -78,6 +78,10 @@ cls_node clsi_part_force(const cls_system *s, clsi_friction_form form, double fl
                          size_t n_values, const cls_node *values, size_t j);
 /* Is the range of input k in the data known? */
 int clsi_has_range(const clsi_learned *l, size_t k);
+/* All inputs of learned parts at a state, not scaled, borrowed; the place of input k of a part among
+ * them, SIZE_MAX: it has no range. */
+const double *clsi_range_inputs(cls_range *r, const double *state);
+size_t clsi_range_find(const cls_range *r, const clsi_learned *l, size_t k);
 /* Learned parts as JSON text, and back: the note "unknown" of a container. `offset` follows from
  * the order. */
 char *clsi_learned_describe(size_t n, const clsi_learned *list);

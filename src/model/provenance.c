@@ -9,8 +9,10 @@ json_t *clsi_data_files(size_t n_tables, const char *const *names) {
         char hash[65] = "";
         /* what was read once and cannot be read again (a pipe) has no fingerprint */
         cls_status status = clsi_sha256_file(names[i], hash, NULL);
+        errno = 0;
         json_t *name = json_string(names[i]);
-        if (!name) name = json_string("(its name is not UTF-8)"); /* the hash tells which it is */
+        if (!name && errno != ENOMEM)
+            name = json_string("(its name is not UTF-8)"); /* the hash tells which it is */
         json_t *file = json_pack("{s:o, s:s}", "file", name, "sha256", hash);
         if (status == CLS_MEMORY) {
             json_decref(file);

@@ -96,6 +96,18 @@ void cls_range_free(cls_range **range) {
     *range = NULL;
 }
 
+const double *clsi_range_inputs(cls_range *r, const double *state) {
+    cls_program_run(r->program, r->work, state, r->value);
+    return r->value;
+}
+
+size_t clsi_range_find(const cls_range *r, const clsi_learned *l, size_t k) {
+    for (size_t i = 0; i < r->n; i++)
+        if (!strcmp(r->input[i], l->input[k]) && r->low[i] == l->low[k] && r->high[i] == l->high[k])
+            return i;
+    return SIZE_MAX;
+}
+
 int cls_range_check(cls_range *r, const double *state, cls_outside *out) {
     if (!r) return 0;
     cls_program_run(r->program, r->work, state, r->value);

@@ -163,6 +163,64 @@ static int is_driven(const cls_system *s) {
     return 0;
 }
 
+/* ---- noisy positions ---- */
+
+enum { SMALLEST = 5, LARGEST = 61, PLACES = 25 };
+static const double NOISY = 1e-3;    /* of the range: rounding and clean data are below */
+static const double EXPLAINED = 1.5; /* of the noise's variance: more is no parabola any more */
+
+/* The parabola c through rows [low, low + n) about the time t0, by least squares; the variance that it
+ * leaves, INFINITY when there is none. */
+static double parabola(const double *t, const double *q, size_t low, size_t n, double t0,
+                       double *c) {
+    double M[3][4] = {{0}}, scale = fmax(fabs(t[low] - t0), fabs(t[low + n - 1] - t0)), left = 0;
+    if (n < 4 || !(scale > 0)) return INFINITY;
+    for (size_t i = low; i < low + n; i++) {
+        double x = (t[i] - t0) / scale, f[3] = {1, x, x * x};
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 4; b++) M[a][b] += f[a] * (b < 3 ? f[b] : q[i]);
+    }
+    for (int k = 0; k < 3; k++) /* positive definite: no pivots */
+        for (int a = k + 1; a < 3; a++)
+            for (int b = 3; b >= k; b--) M[a][b] -= M[a][k] / M[k][k] * M[k][b];
+    for (int k = 2; k >= 0; k--) {
+        c[k] = M[k][3];
+        for (int b = k + 1; b < 3; b++) c[k] -= M[k][b] * c[b];
+        c[k] /= M[k][k];
+    }
+    for (size_t i = low; i < low + n; i++) {
+        double x = (t[i] - t0) / scale, off = q[i] - c[0] - c[1] * x - c[2] * x * x;
+        left += off * off / (double)(n - 3);
+    }
+    c[1] /= scale;
+    c[2] /= scale * scale;
+    return isfinite(left) ? left : INFINITY;
+}
+
+/* Two neighbouring positions of rows [first, end): as they are, or where they are noisy on the longest
+ * parabola that explains the rows about them. */
+static void two_positions(const double *t, const double *q, size_t first, size_t end, size_t from,
+                          double *a, double *b) {
+    double c[3], noise = 0, low = INFINITY, high = -INFINITY;
+    size_t places = 0;
+    *a = q[from];
+    *b = q[from + 1];
+    for (size_t i = first; i < end; i++) low = fmin(low, q[i]), high = fmax(high, q[i]);
+    size_t begin = from > first + PLACES ? from - PLACES : first;
+    for (size_t i = begin; i + SMALLEST <= end && i < begin + 2 * PLACES; i++, places++)
+        noise += parabola(t, q, i, SMALLEST, t[i], c);
+    noise = places ? noise / (double)places : INFINITY;
+    if (!isfinite(noise) || !(noise > NOISY * NOISY * (high - low) * (high - low))) return;
+    for (size_t n = SMALLEST + 2; n <= LARGEST && n <= end - first; n += 2) {
+        size_t at = from > first + n / 2 ? from - n / 2 : first;
+        if (at + n > end) at = end - n;
+        if (!(parabola(t, q, at, n, t[from], c) < EXPLAINED * noise)) break;
+        double h = t[from + 1] - t[from];
+        *a = c[0];
+        *b = c[0] + h * (c[1] + h * c[2]);
+    }
+}
+
 /* The momentum that leads from row `from` to the next in one step of the default scheme; heat as in
  * the system's own start. `moved`: the state at that next row. */
 static cls_status aim(const cls_system *s, const cls_table *t, size_t from, int moved,
@@ -173,6 +231,9 @@ static cls_status aim(const cls_system *s, const cls_table *t, size_t from, int 
     cls_simulator *sim = NULL;
     double *target = clsi_calloc(n + 1, sizeof *target);
     options.h = time[from + 1] - time[from];
+    size_t first = from, end = from + 2; /* rows of rising times about it */
+    while (first > 0 && time[first - 1] < time[first]) first--;
+    while (end < cls_table_rows(t) && time[end] > time[end - 1]) end++;
     cls_status status = target ? CLS_OK : clsi_no_memory(error);
     if (!status && !(options.h > 0))
         status = clsi_fail(error, CLS_DATA, "%s: the times of two positions must increase", path);
@@ -181,8 +242,7 @@ static cls_status aim(const cls_system *s, const cls_table *t, size_t from, int 
     for (size_t i = 0; !status && i < n; i++) {
         const double *q =
             cls_table_column(t, (size_t)cls_table_find(t, cls_system_state_name(s, i)));
-        state[i] = q[from];
-        target[i] = q[from + 1];
+        two_positions(time, q, first, end, from, &state[i], &target[i]);
     }
     if (!status) status = cls_simulator_create(s, &options, &sim, error);
     if (!status) status = cls_simulator_aim(sim, time[from], target, state, error);

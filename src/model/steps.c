@@ -30,7 +30,7 @@ cls_status cls_steps_create(const cls_system *system, const cls_model *model, co
                             cls_steps **out, cls_error *error) {
     NEED(error, out);
     *out = NULL;
-    NEED(error, system);
+    NEED(error, system || model);
     cls_steps *s = *out = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
     s->model = model;

@@ -8,19 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 720, LEFT = 66, RIGHT = 12, TOP = 10, BOTTOM = 34, COLUMNS = 300, TABLE_ROWS = 40 };
+enum { WIDTH = 360, HEIGHT = 190, LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 32 };
+enum { COLUMNS = 180, TABLE_ROWS = 24, MOST_RUG = 200 };
 
 typedef struct view {
     clsi_text *t;
     const clsi_chart *c;
     double x0, x1, y0, y1;
-    int height;
 } view;
-
-static double value(const view *v, double y) {
-    if (!v->c->logarithmic) return y;
-    return y == 0 ? NAN : log10(fabs(y));
-}
 
 static void extend(double *low, double *high, double x) {
     if (!isfinite(x)) return;
@@ -41,32 +36,32 @@ static double px(const view *v, double x) {
 }
 
 static double py(const view *v, double y) {
-    return TOP + (v->height - TOP - BOTTOM) * (v->y1 - y) / (v->y1 - v->y0);
+    return TOP + (HEIGHT - TOP - BOTTOM) * (v->y1 - y) / (v->y1 - v->y0);
 }
 
-/* A round step that divides the range into about n. */
-static double tick(double range, int n) {
+double clsi_tick(double range, int n) {
     double raw = range / n, size = pow(10, floor(log10(raw))), part = raw / size;
     return size * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
-static void put_label(clsi_text *t, double x, double step, int power) {
-    if (power)
-        clsi_text_printf(t, "1e%.0f", x);
+void clsi_tick_label(clsi_text *t, double x, double step) {
+    double size = floor(log10(fabs(x))), digits = size - floor(log10(step)) + 1;
+    if (size < 5) digits = fmax(digits, size + 1); /* 100 and not 1e+02 */
+    if (fabs(x) < 1e-9 * step)
+        clsi_text_append(t, "0");
     else
-        clsi_text_printf(t, "%.6g", fabs(x) < 1e-9 * step ? 0.0 : x);
+        clsi_text_printf(t, "%.*g", (int)fmin(fmax(digits, 2), 9), x);
 }
 
 static void axes(const view *v) {
     clsi_text *t = v->t;
-    double dx = tick(v->x1 - v->x0, 7), dy = tick(v->y1 - v->y0, v->height > 180 ? 5 : 3);
-    if (v->c->logarithmic && dy < 1) dy = 1;
+    double dx = clsi_tick(v->x1 - v->x0, 5), dy = clsi_tick(v->y1 - v->y0, 4);
     for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx) {
         clsi_text_printf(t,
                          "<path class=\"axis\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
                          "text-anchor=\"middle\">",
-                         px(v, x), TOP, v->height - BOTTOM, px(v, x), v->height - BOTTOM + 14);
-        put_label(t, x, dx, 0);
+                         px(v, x), TOP, HEIGHT - BOTTOM, px(v, x), HEIGHT - BOTTOM + 14);
+        clsi_tick_label(t, x, dx);
         clsi_text_append(t, "</text>");
     }
     for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y += dy) {
@@ -74,11 +69,10 @@ static void axes(const view *v) {
                          "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
                          "text-anchor=\"end\">",
                          LEFT, py(v, y), WIDTH - RIGHT, LEFT - 5, py(v, y) + 4);
-        put_label(t, y, dy, v->c->logarithmic);
+        clsi_tick_label(t, y, dy);
         clsi_text_append(t, "</text>");
     }
-    clsi_text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT,
-                     v->height - 4);
+    clsi_text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", WIDTH - RIGHT, HEIGHT - 4);
     clsi_html(t, v->c->x_label, CLSI_HTML_NAME);
     clsi_text_append(t, "</text>");
 }
@@ -89,51 +83,51 @@ static void shade(const view *v) {
     double a = fmin(fmax(px(v, from), LEFT), WIDTH - RIGHT),
            b = fmin(fmax(px(v, to), LEFT), WIDTH - RIGHT);
     clsi_text_printf(v->t, "<rect class=\"shade\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
-                     LEFT, TOP, a - LEFT, v->height - TOP - BOTTOM);
+                     LEFT, TOP, a - LEFT, HEIGHT - TOP - BOTTOM);
     clsi_text_printf(v->t,
                      "<rect class=\"shade\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", b,
-                     TOP, WIDTH - RIGHT - b, v->height - TOP - BOTTOM);
+                     TOP, WIDTH - RIGHT - b, HEIGHT - TOP - BOTTOM);
 }
 
-static int shown(const view *v, const clsi_series *s, size_t k) {
-    return isfinite(s->x[k]) && isfinite(value(v, s->y[k]));
-}
-
-static void point(const view *v, const clsi_series *s, size_t k, int *pen) {
-    if (!shown(v, s, k)) {
-        *pen = 0;
-        return;
-    }
-    double x = px(v, s->x[k]), y = py(v, value(v, s->y[k]));
-    if (s->mark == CLSI_POINTS)
-        clsi_text_printf(v->t, "M%.1f %.1fh0", x, y); /* a round cap: a dot */
-    else
-        clsi_text_printf(v->t, "%c%.1f %.1f", *pen ? 'L' : 'M', x, y);
-    *pen = 1;
-}
-
-/* All points, or the least and the largest of each slice in the order they have. */
-static void curve(const view *v, const clsi_series *s) {
-    int pen = 0;
-    clsi_text_printf(
-        v->t, s->mark == CLSI_POINTS ? "<path class=\"d s%d\" d=\"" : "<path class=\"l s%d\" d=\"",
-        s->style % 6);
-    size_t slice = (s->n + COLUMNS - 1) / COLUMNS;
-    for (size_t first = 0; first < s->n; first += slice) {
-        size_t end = first + slice < s->n ? first + slice : s->n, low = first, high = first;
+size_t clsi_thin(size_t n, const double *y, size_t slices, size_t *keep) {
+    size_t slice = (n + slices - 1) / slices, kept = 0;
+    for (size_t first = 0; first < n; first += slice) {
+        size_t end = first + slice < n ? first + slice : n, low = first, high = first;
         for (size_t k = first; k < end; k++) {
-            if (!shown(v, s, k)) continue;
-            if (!shown(v, s, low) || value(v, s->y[k]) < value(v, s->y[low])) low = k;
-            if (!shown(v, s, high) || value(v, s->y[k]) > value(v, s->y[high])) high = k;
+            if (slice <= 2) keep[kept++] = k;
+            if (!isfinite(y[low]) || y[k] < y[low]) low = k;
+            if (!isfinite(y[high]) || y[k] > y[high]) high = k;
         }
-        size_t a = low < high ? low : high, b = low < high ? high : low;
-        if (slice <= 2)
-            for (size_t k = first; k < end; k++) point(v, s, k, &pen);
-        else {
-            point(v, s, a, &pen);
-            if (b != a) point(v, s, b, &pen);
-        }
+        if (slice <= 2) continue;
+        keep[kept++] = low < high ? low : high;
+        if (low != high) keep[kept++] = low < high ? high : low;
     }
+    return kept;
+}
+
+static void curve(const view *v, const clsi_series *s) {
+    size_t keep[2 * COLUMNS], n = clsi_thin(s->n, s->y, COLUMNS, keep);
+    int pen = 0, dots = s->mark == CLSI_POINTS;
+    clsi_text_printf(v->t, "<path class=\"%c s%d\" d=\"", dots ? 'd' : 'l', s->style % 6);
+    for (size_t i = 0; i < n; i++) {
+        double x = s->x[keep[i]], y = s->y[keep[i]];
+        int shown = isfinite(x) && isfinite(y);
+        if (shown)
+            clsi_text_printf(v->t, "%c%.1f %.1f%s", pen && !dots ? 'L' : 'M', px(v, x), py(v, y),
+                             dots ? "h0" : ""); /* a round cap: a dot */
+        pen = shown;
+    }
+    clsi_text_append(v->t, "\"/>");
+}
+
+/* Where the data are: marks on the axis, evenly picked. */
+static void rug(const view *v) {
+    size_t n = v->c->n_rug, step = n > MOST_RUG ? (n + MOST_RUG - 1) / MOST_RUG : 1;
+    if (!n) return;
+    clsi_text_append(v->t, "<path class=\"rug\" d=\"");
+    for (size_t k = 0; k < n; k += step)
+        if (v->c->rug[k] >= v->x0 && v->c->rug[k] <= v->x1)
+            clsi_text_printf(v->t, "M%.1f %dv-7", px(v, v->c->rug[k]), HEIGHT - BOTTOM);
     clsi_text_append(v->t, "\"/>");
 }
 
@@ -151,7 +145,7 @@ static void legend(const clsi_chart *c, clsi_text *t) {
 
 static void table(const clsi_chart *c, clsi_text *t) {
     clsi_text_append(t, "<details><summary>The numbers</summary><div class=\"scroll\" "
-                        "tabindex=\"0\" role=\"region\" aria-label=\"numbers of ");
+                        "tabindex=\"0\" role=\"group\" aria-label=\"numbers of ");
     clsi_html(t, c->title, CLSI_HTML_NAME);
     clsi_text_append(t, "\">");
     for (size_t i = 0; i < c->n; i++) {
@@ -174,18 +168,18 @@ static void table(const clsi_chart *c, clsi_text *t) {
 }
 
 void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
-    view v = {t, c, DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX, c->height ? c->height : 240};
+    view v = {t, c, DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX};
     int thinned = 0;
     for (size_t i = 0; i < c->n; i++) {
         thinned |= c->series[i].n > 2 * COLUMNS;
         for (size_t k = 0; k < c->series[i].n; k++) {
             extend(&v.x0, &v.x1, c->series[i].x[k]);
-            extend(&v.y0, &v.y1, value(&v, c->series[i].y[k]));
+            extend(&v.y0, &v.y1, c->series[i].y[k]);
         }
     }
     if (!(v.x0 < v.x1)) widen(&v.x0, &v.x1);
     widen(&v.y0, &v.y1);
-    clsi_text_printf(t, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, v.height);
+    clsi_text_printf(t, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
     clsi_html(t, c->title, CLSI_HTML_NAME);
     clsi_text_append(t, "</title><desc>");
     clsi_html(t, c->y_label, CLSI_HTML_NAME);
@@ -196,11 +190,12 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     clsi_text_append(t, "</desc>");
     shade(&v);
     axes(&v);
+    rug(&v);
     for (size_t i = 0; i < c->n; i++) curve(&v, &c->series[i]);
     clsi_text_append(t, "</svg><figcaption><strong>");
     clsi_html(t, c->title, CLSI_HTML_NAME);
-    clsi_text_append(t, "</strong>:");
-    legend(c, t);
+    clsi_text_append(t, c->n > 1 ? "</strong>:" : "</strong>");
+    if (c->n > 1) legend(c, t);
     if (c->note) clsi_text_append(t, ". "), clsi_html(t, c->note, 0);
     if (thinned) clsi_text_append(t, ". Thinned for drawing: the extremes of each slice are kept");
     clsi_text_append(t, ".</figcaption>");

@@ -5,8 +5,10 @@
  * is made at the data's own times, in whole equal steps between them. Persistence, the trivial
  * model, keeps the first row. */
 #include "data/table.h"
+#include "model/json.h"
+#include "model/model.h"
+#include "model/safetensors.h"
 #include "page/page.h"
-#include <clausius/start.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,16 +86,16 @@ static double cell(const cls_table *t, const char *name, size_t row) {
     return k < 0 ? NAN : cls_table_column(t, (size_t)k)[row];
 }
 
-static cls_status give_inputs(const clsi_subject *s, const clsi_trial *trial, cls_simulator *sim,
+static cls_status give_inputs(const cls_system *system, const clsi_trial *trial, cls_simulator *sim,
                               cls_error *error) {
-    size_t n = cls_system_input_count(s->system);
+    size_t n = cls_system_input_count(system);
     if (!n) return CLS_OK;
     double *values = clsi_calloc(n * trial->rows, sizeof *values);
     if (!values) return clsi_no_memory(error);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < trial->rows; k++)
             values[i * trial->rows + k] =
-                cell(trial->data, cls_system_input_name(s->system, i), trial->first + k);
+                cell(trial->data, cls_system_input_name(system, i), trial->first + k);
     const double *time =
         cls_table_column(trial->data, (size_t)cls_table_find(trial->data, "time")) + trial->first;
     cls_status status = cls_simulator_inputs(sim, trial->rows, time, values, CLS_HOLD_ZERO, error);
@@ -132,18 +134,17 @@ static cls_status start_state(const cls_starter *starter, const clsi_trial *tria
     return status;
 }
 
-static cls_status follow(const clsi_subject *s, const cls_starter *starter, clsi_trial *trial,
-                         cls_error *error) {
+cls_status clsi_trial_follow(const cls_system *system, const cls_starter *starter,
+                             clsi_trial *trial, cls_error *error) {
     cls_simulator *sim = NULL;
     cls_simulate_options o = cls_simulate_defaults();
-    double *row = NULL, *state = clsi_calloc(cls_system_state_count(s->system), sizeof *state),
-           start;
+    double *row = NULL, *state = clsi_calloc(cls_system_state_count(system), sizeof *state), start;
     if (!state) return clsi_no_memory(error);
-    cls_status status = cls_simulator_create(s->system, &o, &sim, &trial->why);
-    if (!status) status = give_inputs(s, trial, sim, &trial->why);
+    cls_status status = cls_simulator_create(system, &o, &sim, &trial->why);
+    if (!status) status = give_inputs(system, trial, sim, &trial->why);
     if (!status) status = start_state(starter, trial, &start, state, &trial->why);
     if (!status) status = cls_simulator_start(sim, start, state, &trial->why);
-    if (!status) status = new_table(s->system, &trial->run, &row, &trial->why);
+    if (!status) status = new_table(system, &trial->run, &row, &trial->why);
     for (size_t k = 0; k < trial->rows && !status; k++) {
         if (k)
             status =
@@ -166,11 +167,17 @@ static cls_status add_trials(clsi_subject *s, const cls_table *t, const char *na
         for (end = first + 1; end < rows && (!which || which[end] == which[first]); end++) {
         }
         if (end - first < 2) continue;
-        clsi_trial *more = realloc(s->trials, (s->n_trials + 1) * sizeof *more);
+        clsi_trial *more = clsi_realloc(s->trials, (s->n_trials + 1) * sizeof *more);
         if (!more) return clsi_no_memory(error);
         s->trials = more;
-        s->trials[s->n_trials++] =
-            (clsi_trial){.file = name, .first = first, .rows = end - first, .data = t};
+        s->trials[s->n_trials] = (clsi_trial){.file = name,
+                                              .first = first,
+                                              .rows = end - first,
+                                              .data = t,
+                                              .number = s->n_trials,
+                                              .learned = -1,
+                                              .held_from = NAN};
+        s->n_trials++;
     }
     return CLS_OK;
 }
@@ -195,6 +202,7 @@ static void score(const clsi_subject *s, clsi_channel *c) {
     c->rows = rows;
     c->rmse = rows == n && n ? sqrt(off / (double)n) : NAN;
     c->persistence = n ? sqrt(still / (double)n) : NAN;
+    c->size = n ? sqrt(square / (double)n) : NAN;
     c->spread = n ? sqrt(fmax(0, square / (double)n - sum / (double)n * sum / (double)n)) : NAN;
 }
 
@@ -213,6 +221,60 @@ static cls_status make_channels(clsi_subject *s, const cls_table *t, cls_error *
         score(s, &s->channels[s->n_channels++]);
     }
     return CLS_OK;
+}
+
+/* How far the run of a trial is off: over its channels, each in units of its spread. */
+static double error_of(const clsi_subject *s, const clsi_trial *t) {
+    double sum = 0;
+    size_t n = 0;
+    if (!t->run || cls_table_rows(t->run) < t->rows) return INFINITY;
+    for (size_t c = 0; c < s->n_channels; c++) {
+        const clsi_channel *ch = &s->channels[c];
+        for (size_t k = 1; k < t->rows && ch->spread > 0; k++) {
+            double off =
+                (cell(t->data, ch->name, t->first + k) - cell(t->run, ch->name, k)) / ch->spread;
+            if (isfinite(off)) sum += off * off, n++;
+        }
+    }
+    return n ? sqrt(sum / (double)n) : 0;
+}
+
+/* ---- which trajectories were learned from ---- */
+
+static int same_file(const json_t *a, const json_t *b) {
+    const char *x = json_string_value(json_object_get(a, "sha256")),
+               *y = json_string_value(json_object_get(b, "sha256"));
+    return x && y && *x && !strcmp(x, y);
+}
+
+/* By the fingerprints of the files in the model's provenance. `split`, where the model was learned
+ * from recordings, has for each of their trajectories the time from which rows were kept back: used
+ * when the data are the same files in the same order. */
+static void mark_learned(clsi_subject *s, size_t n_data, const char *const *names) {
+    const cls_model *m = s->given->model;
+    int no_memory = 0;
+    json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
+    json_t *theirs = json_object_get(o, "data"), *split = json_object_get(o, "split"),
+           *ours = o && json_is_array(theirs) ? clsi_data_files(n_data, names) : NULL;
+    int same =
+        json_array_size(ours) == json_array_size(theirs) && json_array_size(split) == s->n_found;
+    for (size_t i = 0; ours && i < n_data; i++) {
+        int known = 0;
+        for (size_t k = 0; k < json_array_size(theirs); k++)
+            known |= same_file(json_array_get(ours, i), json_array_get(theirs, k));
+        same &= same_file(json_array_get(ours, i), json_array_get(theirs, i));
+        for (size_t k = 0; k < s->n_trials; k++)
+            if (s->trials[k].file == names[i]) s->trials[k].learned = known;
+    }
+    for (size_t k = 0; ours && same && k < s->n_trials; k++) {
+        const clsi_trial *t = &s->trials[k];
+        const json_t *from = json_array_get(split, t->number);
+        if (!json_is_number(from)) continue;
+        s->trials[k].held_from = json_number_value(from);
+        if (s->trials[k].held_from <= cell(t->data, "time", t->first)) s->trials[k].learned = 0;
+    }
+    json_decref(ours);
+    json_decref(o);
 }
 
 static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const *data,
@@ -234,8 +296,11 @@ static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const
         status = cls_starter_create(s->given->model ? NULL : s->system, s->given->model, &starter,
                                     error);
     for (size_t i = 0; i < s->n_trials && !status; i++)
-        status = follow(s, starter, &s->trials[i], error);
+        status = clsi_trial_follow(s->system, starter, &s->trials[i], error);
     if (!status && s->n_trials) status = make_channels(s, data[0], error);
+    for (size_t i = 0; i < s->n_trials && !status; i++)
+        s->trials[i].error = error_of(s, &s->trials[i]);
+    if (!status) mark_learned(s, n_data, names);
     cls_starter_free(&starter);
     return status;
 }
@@ -249,12 +314,15 @@ cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given
     cls_status status = CLS_OK;
     if (!s->system) return CLS_OK;
     if (!s->motion) status = simulate(s, error);
+    if (!status && !given->trajectory) status = compare(s, n_data, data, names, error);
+    /* what cannot move by itself (its inputs come with data) is judged along a run over the data */
+    for (size_t i = 0; i < s->n_trials && !s->motion; i++)
+        if (s->trials[i].error < INFINITY) s->motion = s->trials[i].run, s->followed = 1 + i;
     if (!status && s->motion) {
         cls_audit_options o = cls_audit_defaults();
         cls_status judged = cls_audit_trajectory(s->system, s->motion, &o, &s->audit, &s->unjudged);
         if (judged == CLS_MEMORY) status = clsi_no_memory(error);
     }
-    if (!status && !given->trajectory) status = compare(s, n_data, data, names, error);
     return status;
 }
 

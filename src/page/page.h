@@ -2,11 +2,18 @@
  *
  *   html.c     text that is safe in HTML
  *   chart.c    curves as inline SVG, with the numbers behind them
+ *   panel.c    a measured channel and its simulation, small, with the residual below
  *   mathml.c   formulas as MathML, from the LaTeX that the graph writes
  *   measure.c  what the page reports: simulations, scores, laws
+ *   doubt.c    bands of what the data allow
+ *   compare.c  measured and simulated: which are drawn, the scores
+ *   energy.c   energy, entropy, exergy
  *   learned.c  learned functions as curves over the range of the data
+ *   surface.c  a function of two inputs as a map of levels
  *   try_it.c   the model, to be run in the page
- *   report.c   the sections in order */
+ *   report.c   the sections in order
+ *
+ * page.css, zoom.js and try.js are embedded as texts. */
 #ifndef CLSI_PAGE_H
 #define CLSI_PAGE_H
 
@@ -14,6 +21,7 @@
 #include <clausius/audit.h>
 #include <clausius/report.h>
 #include <clausius/simulate.h>
+#include <clausius/start.h>
 
 /* ---- html.c ---- */
 
@@ -40,11 +48,32 @@ typedef struct clsi_chart {
     size_t n;
     const clsi_series *series;
     double shade_from, shade_to; /* outside of it the ground is shaded; NAN: nowhere */
-    int height;                  /* of 720 wide; 0: 240 */
-    int logarithmic;             /* powers of ten of |y| */
+    size_t n_rug;                /* values of x that were seen, as marks on the axis */
+    const double *rug;
 } clsi_chart;
-/* A figure with title, description, and a table of at most 60 rows in <details>. */
+/* A figure with title, description, and a table of at most 24 rows in <details>; it is as wide as a
+ * column of a <div class="grid">. */
 void clsi_chart_write(clsi_text *t, const clsi_chart *c);
+/* The places of the least and the largest of y in each of `slices` equal slices, in their order; all
+ * where there are not more than two per slice. keep: room for 2 slices. Returns how many. */
+size_t clsi_thin(size_t n, const double *y, size_t slices, size_t *keep);
+/* A round step that divides the range into about n. */
+double clsi_tick(double range, int n);
+/* A number beside a mark, with as many digits as steps of this size need. */
+void clsi_tick_label(clsi_text *t, double x, double step);
+
+/* ---- panel.c ---- */
+
+typedef struct clsi_panel {
+    const char *title, *unit, *note; /* unit "": none; note NULL: none */
+    size_t n;                        /* measured */
+    const double *time, *y;
+    size_t n_lines; /* simulated, at the same times, perhaps ending early */
+    const clsi_series *lines;
+    const double *low, *high; /* band about the first line; NULL: none */
+    double held_from;         /* from this time on the data were not learned from; NAN: no such */
+} clsi_panel;
+void clsi_panel_write(clsi_text *t, const clsi_panel *p);
 
 /* ---- mathml.c ---- */
 
@@ -56,6 +85,7 @@ void clsi_mathml(clsi_text *t, const char *latex, size_t n);
 typedef struct clsi_channel {
     const char *name;                 /* borrowed from the data table */
     double rmse, persistence, spread; /* over all rows of all trajectories */
+    double size;                      /* root mean square of the values */
     size_t rows;
 } clsi_channel;
 
@@ -64,8 +94,13 @@ typedef struct clsi_trial {
     const char *file;   /* borrowed */
     size_t first, rows; /* in the table */
     const cls_table *data;
-    cls_table *run; /* NULL: it could not be made */
-    cls_error why;  /* then */
+    cls_table *run;   /* NULL: it could not be made */
+    cls_error why;    /* then */
+    size_t number;    /* counted over all trajectories of the data, from 0 */
+    double error;     /* root mean square error of its channels, each over its spread; INFINITY: it
+                     * does not run to the end */
+    int learned;      /* 1: from these rows the subject was learned, 0: not, -1: nobody knows */
+    double held_from; /* learned = 1, and rows from this time on were kept back; NAN: none */
 } clsi_trial;
 
 typedef struct clsi_subject {
@@ -75,6 +110,7 @@ typedef struct clsi_subject {
     const cls_table *motion; /* own, or the trajectory that was given */
     cls_simulate_info laws;
     int simulated;
+    size_t followed;   /* the motion is the run of this trial, from 1; 0: it is not */
     cls_error stopped; /* .message[0]: why the simulation ended early */
     cls_audit *audit;
     cls_error unjudged;       /* .message[0]: why there is no audit */
@@ -88,10 +124,44 @@ cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given
                                 const cls_table *const *data, const char *const *names,
                                 cls_error *error);
 void clsi_subject_clear(clsi_subject *s);
+/* The free run of a trial; why it could not be made is in the trial. */
+cls_status clsi_trial_follow(const cls_system *system, const cls_starter *starter,
+                             clsi_trial *trial, cls_error *error);
+
+/* ---- doubt.c ---- */
+
+/* Between which values 90 % of the runs lie that the data allow: (columns of the system, rows) each,
+ * the caller's. NULL: the model does not say how sure it is. */
+cls_status clsi_trial_bands(const clsi_subject *s, const clsi_trial *trial, double **low,
+                            double **high, cls_error *error);
+
+/* ---- compare.c ---- */
+
+/* The section, and one of the scores; nothing without data. */
+cls_status clsi_compare(clsi_text *t, size_t n, const clsi_subject *subjects, int script,
+                        cls_error *error);
+
+/* ---- energy.c ---- */
+
+void clsi_energy(clsi_text *t, const clsi_subject *s); /* it has a motion */
 
 /* ---- learned.c ---- */
 
-void clsi_learned_curves(clsi_text *t, const cls_model *m, int json);
+/* Every learned function of the subject's model, one figure for each input, with marks where the free
+ * runs over the data were; of two inputs a surface too. */
+void clsi_learned_figures(clsi_text *t, const clsi_subject *s);
+void clsi_learned_json(clsi_text *t, const cls_model *m);
+
+/* ---- surface.c ---- */
+
+typedef struct clsi_surface {
+    const char *title, *x_label, *y_label;
+    double x0, x1, y0, y1;             /* what is drawn */
+    double low[2], high[2];            /* outside of it there were no data */
+    size_t n, n_seen;                  /* n by n values, row by row from y0 up */
+    const double *z, *x_seen, *y_seen; /* where the data were */
+} clsi_surface;
+void clsi_surface_write(clsi_text *t, const clsi_surface *s);
 
 /* ---- try_it.c ---- */
 

@@ -11,7 +11,7 @@
 
 extern const char clsi_page_css[];
 
-enum { MOST_TRIALS = 3, MOST_CHANNELS = 6, MOST_FORMULA = 4000 };
+enum { MOST_FORMULA = 4000 };
 
 typedef struct page {
     clsi_text t;
@@ -52,16 +52,15 @@ static void heading(page *p, const clsi_subject *s) {
     put(p, "</h3>\n");
 }
 
-static const double *column(const cls_table *t, const char *word) {
-    int k = t ? cls_table_find(t, word) : -1;
-    return k < 0 ? NULL : cls_table_column(t, (size_t)k);
-}
-
 /* ---- the verdict ---- */
 
+/* A channel that stays as it is cannot be predicted better than by its first value: there round-off
+ * is good enough. */
 static int beats_persistence(const clsi_subject *s) {
-    for (size_t i = 0; i < s->n_channels; i++)
-        if (!(s->channels[i].rmse < s->channels[i].persistence)) return 0;
+    for (size_t i = 0; i < s->n_channels; i++) {
+        const clsi_channel *c = &s->channels[i];
+        if (!(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+    }
     return s->n_channels > 0;
 }
 
@@ -98,7 +97,10 @@ static void verdict(page *p, const clsi_subject *s) {
         clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ",
                          s->channels[i].rmse, s->channels[i].persistence, s->channels[i].spread);
     }
-    if (s->stopped.message[0]) {
+    if (s->followed) {
+        clsi_text_printf(&p->t, "Judged along the free run over trajectory %zu of the data. ",
+                         s->trials[s->followed - 1].number + 1);
+    } else if (s->stopped.message[0]) {
         put(p, "The simulation ended: ");
         clsi_html(&p->t, s->stopped.message, 1000);
     }
@@ -114,7 +116,7 @@ static void verdict(page *p, const clsi_subject *s) {
 static void laws(page *p, const clsi_subject *s) {
     if (!s->audit) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
            "aria-label=\"laws\"><table><thead><tr><th scope=\"col\">verdict</th><th "
            "scope=\"col\">law</th><th scope=\"col\" class=\"n\">value</th><th scope=\"col\" "
            "class=\"n\">limit</th><th scope=\"col\">what was seen</th></tr></thead><tbody>\n");
@@ -136,129 +138,6 @@ static void laws(page *p, const clsi_subject *s) {
     put(p, "</tbody></table></div>\n");
 }
 
-/* ---- measured and simulated ---- */
-
-static void residual_chart(page *p, const clsi_trial *t, const char *channel, const double *time,
-                           const double *y, const double *ours, size_t rows) {
-    double *off = clsi_calloc(rows, sizeof *off);
-    if (!off) {
-        p->t.failed = 1;
-        return;
-    }
-    for (size_t k = 0; k < rows; k++) off[k] = y[k] - ours[k];
-    clsi_series s = {"measured minus simulated", CLSI_POINTS, rows, time, off, 4};
-    clsi_text title = {0};
-    clsi_text_printf(&title, "Residual of %s", channel);
-    clsi_chart c = {.title = title.data ? title.data : channel,
-                    .x_label = "time",
-                    .y_label = channel,
-                    .n = 1,
-                    .series = &s,
-                    .shade_from = NAN,
-                    .shade_to = NAN,
-                    .height = 120};
-    clsi_chart_write(&p->t, &c);
-    clsi_text_clear(&title);
-    free(off);
-    (void)t;
-}
-
-/* One channel of one trajectory: the data as points, every subject as a line. */
-static void channel_chart(page *p, const char *channel, size_t trial) {
-    const clsi_trial *t = &p->subjects[0].trials[trial];
-    const double *time = column(t->data, "time") + t->first,
-                 *y = column(t->data, channel) + t->first;
-    clsi_series s[7] = {{"measured", CLSI_POINTS, t->rows, time, y, 5}};
-    size_t n = 1;
-    for (size_t i = 0; i < p->n && n < 7; i++) {
-        if (trial >= p->subjects[i].n_trials || !p->subjects[i].trials[trial].run) continue;
-        const cls_table *run = p->subjects[i].trials[trial].run;
-        if (!column(run, channel)) continue;
-        s[n] = (clsi_series){p->n > 1 ? p->subjects[i].given->name : "simulated, free run",
-                             CLSI_LINE,
-                             cls_table_rows(run),
-                             column(run, "time"),
-                             column(run, channel),
-                             (int)n - 1};
-        n++;
-    }
-    clsi_text title = {0};
-    clsi_text_printf(&title, "%s, trajectory %zu", channel, trial + 1);
-    clsi_chart c = {.title = title.data ? title.data : channel,
-                    .x_label = "time",
-                    .y_label = channel,
-                    .note = t->file,
-                    .n = n,
-                    .series = s,
-                    .shade_from = NAN,
-                    .shade_to = NAN};
-    clsi_chart_write(&p->t, &c);
-    clsi_text_clear(&title);
-    if (n > 1) residual_chart(p, t, channel, time, y, s[1].y, s[1].n < t->rows ? s[1].n : t->rows);
-}
-
-static void comparison(page *p) {
-    const clsi_subject *s = &p->subjects[0];
-    if (!s->n_channels) return;
-    open_section(p, "measured", "Measured and simulated");
-    put(p, "<p>Each free run begins at the first row of a trajectory and sees nothing of the rest "
-           "but the inputs.</p>\n");
-    size_t trials = s->n_trials < MOST_TRIALS ? s->n_trials : MOST_TRIALS;
-    for (size_t k = 0; k < trials; k++) {
-        for (size_t i = 0; i < p->n; i++)
-            if (k < p->subjects[i].n_trials && p->subjects[i].trials[k].why.message[0]) {
-                put(p, "<p class=\"warn\">");
-                name(p, p->subjects[i].given->name);
-                put(p, ": ");
-                clsi_html(&p->t, p->subjects[i].trials[k].why.message, 1000);
-                put(p, "</p>\n");
-            }
-        for (size_t c = 0; c < s->n_channels && c < MOST_CHANNELS; c++)
-            channel_chart(p, s->channels[c].name, k);
-    }
-    if (s->n_channels > MOST_CHANNELS)
-        clsi_text_printf(&p->t,
-                         "<p>%d of %zu channels are drawn; the table of scores has all.</p>\n",
-                         MOST_CHANNELS, s->n_channels);
-    if (trials < s->n_found)
-        clsi_text_printf(&p->t,
-                         "<p>%zu of %zu trajectories are drawn; the scores are over %zu of them, "
-                         "spread evenly.</p>\n",
-                         trials, s->n_found, s->n_trials);
-    close_section(p);
-}
-
-static void scores(page *p) {
-    const clsi_subject *first = &p->subjects[0];
-    if (!first->n_channels) return;
-    open_section(p, "scores", "Scores beside the trivial model");
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-           "aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
-    for (size_t i = 0; i < p->n; i++) {
-        put(p, "<th scope=\"col\" class=\"n\">RMSE, ");
-        name(p, p->subjects[i].given->name);
-        put(p, "</th>");
-    }
-    put(p, "<th scope=\"col\" class=\"n\">persistence</th><th scope=\"col\" class=\"n\">spread of "
-           "the data</th></tr></thead><tbody>\n");
-    for (size_t c = 0; c < first->n_channels; c++) {
-        put(p, "<tr><td>");
-        name(p, first->channels[c].name);
-        put(p, "</td>");
-        for (size_t i = 0; i < p->n; i++) {
-            double rmse = c < p->subjects[i].n_channels ? p->subjects[i].channels[c].rmse : NAN;
-            if (isfinite(rmse))
-                clsi_text_printf(&p->t, "<td class=\"n\">%.4g</td>", rmse);
-            else
-                put(p, "<td class=\"n broken\">does not run to the end</td>");
-        }
-        clsi_text_printf(&p->t, "<td class=\"n\">%.4g</td><td class=\"n\">%.4g</td></tr>\n",
-                         first->channels[c].persistence, first->channels[c].spread);
-    }
-    put(p, "</tbody></table></div>\n");
-    close_section(p);
-}
-
 /* ---- what was found, the system ---- */
 
 static void equations(page *p, const cls_system *s) {
@@ -272,7 +151,7 @@ static void equations(page *p, const cls_system *s) {
             long_ones++;
             continue;
         }
-        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"region\" aria-label=\"equation\">");
+        put(p, "<div class=\"eq\" tabindex=\"0\" role=\"group\" aria-label=\"equation\">");
         clsi_mathml(&p->t, line, (size_t)(end - line));
         put(p, "</div>\n");
     }
@@ -295,7 +174,7 @@ static void found(page *p, const clsi_subject *s) {
         put(p, "</pre>\n");
     }
     cls_text_free(&text);
-    clsi_learned_curves(&p->t, s->given->model, 0);
+    clsi_learned_figures(&p->t, s);
 }
 
 /* A picture that another room writes to a file, as inline SVG. */
@@ -335,77 +214,10 @@ static void system_section(page *p) {
     }
 }
 
-/* ---- energy and entropy ---- */
-
-static void series_chart(page *p, const cls_table *t, const char *word, const char *title,
-                         int style, int drift) {
-    const double *x = column(t, "time"), *y = column(t, word);
-    size_t n = cls_table_rows(t);
-    if (!x || !y || !n) return;
-    double *z = clsi_calloc(n, sizeof *z);
-    if (!z) {
-        p->t.failed = 1;
-        return;
-    }
-    const double *work = column(t, "work"), *heat = column(t, "heat");
-    for (size_t k = 0; k < n; k++) {
-        z[k] = y[k];
-        if (!drift) continue;
-        z[k] -= y[0];
-        if (work) z[k] -= work[k] - work[0];
-        if (heat) z[k] -= heat[k] - heat[0];
-    }
-    clsi_series s = {word, CLSI_LINE, n, x, z, style};
-    clsi_chart c = {.title = title,
-                    .x_label = "time",
-                    .y_label = word,
-                    .n = 1,
-                    .series = &s,
-                    .shade_from = NAN,
-                    .shade_to = NAN,
-                    .height = 180};
-    clsi_chart_write(&p->t, &c);
-    free(z);
-}
-
-/* Where the energy went: what came in as work and heat, and what is stored. */
-static void balance(page *p, const cls_table *t) {
-    const double *energy = column(t, "energy"), *work = column(t, "work"),
-                 *heat = column(t, "heat");
-    size_t n = cls_table_rows(t);
-    if (!energy || !n) return;
-    double parts[3] = {work ? work[n - 1] - work[0] : 0, heat ? heat[n - 1] - heat[0] : 0,
-                       energy[n - 1] - energy[0]};
-    static const char *const words[] = {"work done on it", "heat given to it",
-                                        "change of its energy"};
-    double most = fmax(fabs(parts[0]), fmax(fabs(parts[1]), fabs(parts[2])));
-    put(p, "<figure><svg viewBox=\"0 0 720 96\" role=\"img\"><title>Where the energy "
-           "went</title><desc>bars of work, heat and stored energy</desc>");
-    for (int i = 0; i < 3; i++) {
-        double length = most > 0 ? 220 * parts[i] / most : 0;
-        clsi_text_printf(
-            &p->t,
-            "<text x=\"0\" y=\"%d\">%s</text><rect class=\"p f%d\" x=\"%.1f\" y=\"%d\" "
-            "width=\"%.1f\" height=\"16\"/><text x=\"640\" y=\"%d\">%.4g</text>",
-            22 + 30 * i, words[i], i, length < 0 ? 400 + length : 400, 10 + 30 * i,
-            fmax(1, fabs(length)), 22 + 30 * i, parts[i]);
-    }
-    put(p, "</svg><figcaption><strong>Where the energy went</strong>: work and heat that came in, "
-           "and what is stored at the end.</figcaption></figure>\n");
-}
-
 static void energy(page *p, const clsi_subject *s) {
     if (!s->motion) return;
     heading(p, s);
-    for (size_t k = 1; k < cls_table_columns(s->motion) && !s->n_channels && k < 7; k++) {
-        const char *word = cls_table_name(s->motion, k);
-        if (strcmp(word, "energy") && strcmp(word, "entropy") && strcmp(word, "trajectory"))
-            series_chart(p, s->motion, word, word, 0, 0);
-    }
-    series_chart(p, s->motion, "energy",
-                 "Energy error: E minus its first value, less work and heat", 4, 1);
-    series_chart(p, s->motion, "entropy", "Entropy of everything", 2, 0);
-    balance(p, s->motion);
+    clsi_energy(&p->t, s);
 }
 
 /* ---- how it was made ---- */
@@ -419,7 +231,7 @@ static void provenance(page *p, const clsi_subject *s) {
     if (no_memory) p->t.failed = 1;
     if (!o) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
            "aria-label=\"provenance\"><table><tbody>\n");
     json_object_foreach(o, key, value) {
         char *text = clsi_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
@@ -564,11 +376,10 @@ static void verdict_of(page *p, const clsi_subject *s) {
     verdict(p, s);
 }
 
-static void body(page *p) {
+static cls_status body(page *p, cls_error *error) {
     each(p, "verdict", "The verdict", verdict_of);
     each(p, "laws", "The laws", laws);
-    comparison(p);
-    scores(p);
+    cls_status status = clsi_compare(&p->t, p->n, p->subjects, p->o->script, error);
     each(p, "found", "What was found", found);
     int any = 0;
     for (size_t i = 0; i < p->n; i++) any |= p->subjects[i].system != NULL;
@@ -577,7 +388,7 @@ static void body(page *p) {
         system_section(p);
         close_section(p);
     }
-    each(p, "energy", "Motion, energy and entropy", energy);
+    each(p, "energy", "Motion, energy, entropy and exergy", energy);
     data_section(p);
     open_section(p, "made", "How it was made");
     if (p->o->command) {
@@ -592,6 +403,7 @@ static void body(page *p) {
     if (p->o->script) clsi_try_it(&p->t, &p->subjects[0]);
     put(p, "</main>\n<footer><p class=\"soft\">One file, no network. Numbers behind each picture "
            "are in its table.</p></footer></body></html>\n");
+    return status;
 }
 
 static cls_status measure(page *p, size_t n, const cls_report_subject *subjects, cls_error *error) {
@@ -626,7 +438,7 @@ cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t 
     cls_status status = measure(&p, n, subjects, error);
     if (!status) {
         head(&p);
-        body(&p);
+        status = body(&p, error);
         prune_links(&p);
     }
     return finish(&p, status, html, error);
@@ -664,7 +476,7 @@ static void subject_json(page *p, const clsi_subject *s) {
         put(p, "}");
     }
     put(p, "], \"learned\": [");
-    if (s->given->model) clsi_learned_curves(&p->t, s->given->model, 1);
+    if (s->given->model) clsi_learned_json(&p->t, s->given->model);
     put(p, "]");
     if (s->simulated) {
         put(p, ", \"energy\": {\"max_error\": ");

@@ -197,7 +197,13 @@ static void draw_heading(const clsi_page *page, cairo_t *cr, const clsi_panel *p
     clsi_font(cr, 12, 1);
     if (p->n_names == 1) {
         use(cr, dark);
-        clsi_show(cr, p->names[0], x, y, 0, end - x);
+        char text[320];
+        snprintf(text, sizeof text,
+                 p->portrait   ? "%.150s over %.150s"
+                 : p->residual ? "%.150s: model - measured"
+                               : "%.150s",
+                 p->names[0], p->x_name);
+        clsi_show(cr, text, x, y, 0, end - x);
         return;
     }
     clsi_font(cr, 11, 0);
@@ -226,6 +232,9 @@ static void ranges(const clsi_panel *p, clsi_axis *x, clsi_axis *y) {
             x->hi = fmax(x->hi, c->x[i]);
             y->lo = fmin(y->lo, c->y[i]);
             y->hi = fmax(y->hi, c->y[i]);
+            if (!c->low || !clsi_drawable(c->low[i]) || !clsi_drawable(c->high[i])) continue;
+            y->lo = fmin(y->lo, c->low[i]);
+            y->hi = fmax(y->hi, c->high[i]);
         }
     }
 }
@@ -299,16 +308,84 @@ static void draw_start(cairo_t *cr, const clsi_curve *c, clsi_box box, const cls
     cairo_fill(cr);
 }
 
+static double place_x(double x, clsi_box box, const clsi_axis *a) {
+    return box.x + (x - a->lo) / (a->hi - a->lo) * box.w;
+}
+
+static double place_y(double y, clsi_box box, const clsi_axis *a) {
+    return box.y + box.h - (y - a->lo) / (a->hi - a->lo) * box.h;
+}
+
+/* The band in the curve's colour, pale: there along the upper side, back along the lower one. Where a
+ * trajectory or the numbers end it is closed. */
+static void draw_band(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
+                      const clsi_axis *y) {
+    cairo_push_group(cr);
+    for (size_t i = 0, end; i < c->n; i = end + 1) {
+        for (end = i; end < c->n && clsi_drawable(c->low[end]) && clsi_drawable(c->high[end]) &&
+                      (end == i || !c->trajectory || c->trajectory[end] == c->trajectory[end - 1]);
+             end++)
+            cairo_line_to(cr, place_x(c->x[end], box, x), place_y(c->high[end], box, y));
+        for (size_t k = end; k-- > i;)
+            cairo_line_to(cr, place_x(c->x[k], box, x), place_y(c->low[k], box, y));
+        cairo_fill(cr);
+        if (end > i && end < c->n && clsi_drawable(c->low[end])) end--; /* another trajectory */
+    }
+    cairo_pop_group_to_source(cr);
+    cairo_paint_with_alpha(cr, 0.2);
+}
+
+/* Each sample a dot; smaller ones where there are many. */
+static void draw_points(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
+                        const clsi_axis *y) {
+    double radius = (double)c->n > 0.5 * box.w ? 0.9 : 1.6;
+    for (size_t i = 0; i < c->n; i++) {
+        if (!clsi_drawable(c->x[i]) || !clsi_drawable(c->y[i])) continue;
+        cairo_new_sub_path(cr);
+        cairo_arc(cr, place_x(c->x[i], box, x), place_y(c->y[i], box, y), radius, 0,
+                  6.283185307179586);
+    }
+    cairo_fill(cr);
+}
+
 static cls_status draw_curves(const clsi_page *page, cairo_t *cr, const clsi_panel *p, clsi_box box,
                               const clsi_axis *x, const clsi_axis *y, cls_error *error) {
     cls_status status = CLS_OK;
     for (size_t k = 0; !status && k < p->n_curves; k++) {
         const clsi_curve *c = &p->curves[k];
         style(cr, page, c->table, c->name);
-        status = clsi_curve_draw(cr, c, box, x, y, !p->portrait, error);
+        if (c->low) draw_band(cr, c, box, x, y);
+        if (c->low) style(cr, page, c->table, c->name);
+        if (c->points)
+            draw_points(cr, c, box, x, y);
+        else
+            status = clsi_curve_draw(cr, c, box, x, y, !p->portrait, error);
         cairo_set_dash(cr, NULL, 0, 0);
         if (p->portrait || c->n == 1) draw_start(cr, c, box, x, y);
     }
+    return status;
+}
+
+/* An array: the name without its index, the index upwards. */
+static cls_status draw_field(cairo_t *cr, const clsi_panel *p, clsi_box box, cls_error *error) {
+    const clsi_curve *c = &p->curves[0];
+    clsi_axis x = {.lo = c->x[0], .hi = c->x[c->n - 1]};
+    clsi_axis_widen(&x.lo, &x.hi, 0);
+    x = fit_x_axis(cr, &x, box.w);
+    x.lo = c->x[0];
+    x.hi = fmax(c->x[c->n - 1], nextafter(c->x[0], INFINITY));
+    clsi_axis y = clsi_axis_make(p->first_index - 0.5, p->first_index + (double)p->n_curves - 0.5,
+                                 (int)fmax(2, box.h / 30));
+    y.lo = p->first_index - 0.5;
+    y.hi = y.lo + (double)p->n_curves;
+    char note[80] = "", name[64];
+    draw_x_axis(cr, &x, p->x_name, box);
+    draw_y_axis(cr, &y, box);
+    cls_status status = clsi_spacetime_draw(cr, p, box, note, error);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(p->names[0], "["), p->names[0]);
+    const char *heading = name;
+    const clsi_panel titled = {.names = &heading, .n_names = 1};
+    draw_heading(NULL, cr, &titled, box, note);
     return status;
 }
 
@@ -316,6 +393,7 @@ static cls_status draw_panel(const clsi_page *page, cairo_t *cr, const clsi_pane
                              cls_error *error) {
     clsi_box box = {cell.x + LEFT, cell.y + TOP, cell.w - LEFT - RIGHT, cell.h - TOP - BOTTOM};
     clsi_axis x, y;
+    if (p->field) return draw_field(cr, p, box, error);
     ranges(p, &x, &y);
     int empty = !(x.lo <= x.hi);
     if (empty) x.lo = y.lo = 0, x.hi = y.hi = 1;

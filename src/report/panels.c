@@ -4,8 +4,11 @@
  * with powers of ten on its axis; what is not positive has no place there. Not asked: every
  * coordinate against time (a coordinate is a column x for which there is a v.x; where there is
  * none, every column counts), the phase portraits of the first two, the temperatures in one panel,
- * the entropy, and the energy error (E - W - E0)/|E0|, W the work done on the system, E0 the first
- * E - W of the same trajectory. Time is the column `time` or `t`, else the first column (a training
+ * the entropy, model minus measurement beside a recording, and the energy error (E - W - E0)/|E0|, W
+ * the work done on the system, E0 the first E - W of the same trajectory. Arrays of eight and more
+ * are one picture each (spacetime.c): by name "u[*]", or not asked, those that are no velocities,
+ * momenta or entropies; then only the first table is drawn. Time is the column `time` or `t`, else
+ * the first column (a training
  * log). */
 #include "report/plot.h"
 #include <math.h>
@@ -60,6 +63,27 @@ static clsi_curve *new_curve(clsi_panel *p, const cls_table *t, size_t table, si
     return c;
 }
 
+/* Columns NAME.low and NAME.high are a band of NAME. */
+static void find_band(const cls_table *t, const char *name, clsi_curve *c) {
+    static const char *const ends[] = {"low", "high"};
+    const double **sides[] = {&c->low, &c->high};
+    for (int i = 0; i < 2; i++) {
+        clsi_text text = {0};
+        clsi_text_printf(&text, "%s.%s", name, ends[i]);
+        int k = text.failed ? -1 : cls_table_find(t, text.data);
+        clsi_text_clear(&text);
+        if (k >= 0) *sides[i] = t->columns[k];
+    }
+    if (!c->low || !c->high) c->low = c->high = NULL;
+}
+
+/* Rows of an instrument beside those of a simulation, which says by which scheme it was made. */
+static int is_measured(const source *s, const cls_table *t) {
+    int simulated = 0;
+    for (size_t i = 0; i < s->n; i++) simulated |= cls_table_note(s->tables[i], "scheme") != NULL;
+    return simulated && !cls_table_note(t, "scheme");
+}
+
 /* Names against x_name, or against time where x_name is NULL, from every table. */
 static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
                             const char *const *names, cls_error *error) {
@@ -80,9 +104,68 @@ static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
             if (!c) return clsi_no_memory(error);
             c->x = t->columns[x];
             c->y = t->columns[y];
+            if (!x_name) find_band(t, names[k], c);
+            c->points = is_measured(s, t);
         }
     }
     return CLS_OK;
+}
+
+/* ---- arrays ---- */
+
+/* Elements [first, first + n) of the first table as one panel. */
+static cls_status add_field(const source *s, size_t first, size_t n, cls_error *error) {
+    const cls_table *t = s->tables[0];
+    clsi_panel *p = new_panel(s->panels, 1, (const char *const *)&t->names[first]);
+    if (!p) return clsi_no_memory(error);
+    p->field = 1;
+    p->first_index = strtod(strchr(t->names[first], '[') + 1, NULL);
+    p->x_name = t->names[time_column(t)];
+    for (size_t k = 0; k < n; k++) {
+        clsi_curve *c = new_curve(p, t, 0, 0);
+        if (!c) return clsi_no_memory(error);
+        c->y = t->columns[first + k];
+    }
+    return CLS_OK;
+}
+
+/* "u[*]": 1 and the panel, or 0. */
+static int add_asked_field(const source *s, const char *asked, cls_status *status,
+                           cls_error *error) {
+    const cls_table *t = s->tables[0];
+    size_t length = strlen(asked);
+    if (length < 4 || strcmp(asked + length - 3, "[*]") != 0) return 0;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        size_t n = clsi_array_columns(t, i);
+        if (n && strncmp(t->names[i], asked, length - 2) == 0) {
+            *status = add_field(s, i, n, error);
+            return 1;
+        }
+        if (n) i += n - 1;
+    }
+    *status = clsi_fail(error, CLS_USAGE, "%s has no array of eight or more columns %s",
+                        s->labels[0], asked);
+    return 1;
+}
+
+/* Whether an array is drawn without being asked for. */
+static int is_shown(const char *name) {
+    return strncmp(name, "v.", 2) != 0 && strncmp(name, "p.", 2) != 0 && name[0] != 'S' &&
+           name[0] != 's';
+}
+
+/* The arrays of the first table, and `inside` marks their columns. */
+static cls_status add_fields(const source *s, unsigned char *inside, cls_error *error) {
+    const cls_table *t = s->tables[0];
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < t->n_columns && !status; i++) {
+        size_t n = clsi_array_columns(t, i);
+        if (!n) continue;
+        memset(inside + i, 1, n);
+        if (is_shown(t->names[i])) status = add_field(s, i, n, error);
+        i += n - 1;
+    }
+    return status;
 }
 
 /* The values of a panel become logarithms. */
@@ -90,6 +173,7 @@ static cls_status take_logarithms(clsi_panel *p, cls_error *error) {
     p->powers = 1;
     for (size_t k = 0; k < p->n_curves; k++) {
         clsi_curve *c = &p->curves[k];
+        c->low = c->high = NULL;
         if (!(c->owned = clsi_calloc(c->n, sizeof *c->owned))) return clsi_no_memory(error);
         for (size_t i = 0; i < c->n; i++) c->owned[i] = c->y[i] > 0 ? log10(c->y[i]) : NAN;
         c->y = c->owned;
@@ -121,6 +205,7 @@ static cls_status add_asked(const source *s, const char *asked, cls_error *error
     const cls_table *t = s->tables[0];
     const char *colon = strchr(asked, ':');
     cls_status status = CLS_OK;
+    if (add_asked_field(s, asked, &status, error)) return status;
     if (add_logarithm(s, asked, &status, error)) return status;
     if (!colon || cls_table_find(t, asked) >= 0) return add_panel(s, NULL, 1, &asked, error);
     char *x_name = clsi_strndup(asked, (size_t)(colon - asked));
@@ -141,6 +226,8 @@ static int is_coordinate(const cls_table *t, const char *name) {
 
 /* T, T1, T.gas, T_wall; not Torque. */
 static int is_thermal(char letter, const char *name) {
+    const char *dot = strrchr(name, '.');
+    if (dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0)) return 0; /* of a band */
     return name[0] == letter && !(name[1] && !strchr("0123456789._", name[1]));
 }
 
@@ -149,16 +236,19 @@ static int is_known(const char *name) {
                                         "work",       "heat",   "entropy.outside"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return 1;
+    const char *dot = strrchr(name, '.');
+    if (dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0)) return 1;
     return is_thermal('S', name) || is_thermal('T', name) || strncmp(name, "v.", 2) == 0 ||
            strncmp(name, "p.", 2) == 0;
 }
 
 /* Fills `names` (room for all columns) with those of a kind, in table order. */
-static size_t gather(const cls_table *t, char kind, const char **names) {
+static size_t gather(const cls_table *t, const unsigned char *inside, char kind,
+                     const char **names) {
     size_t n = 0;
     for (size_t i = 0; i < t->n_columns; i++) {
         const char *name = t->names[i];
-        if ((int)i == time_column(t)) continue;
+        if (inside[i] || (int)i == time_column(t)) continue;
         int moves = is_coordinate(t, name);
         if (kind == 'q' ? moves
                         : !moves && (kind == '*' ? !is_known(name) : is_thermal(kind, name)))
@@ -227,10 +317,11 @@ static cls_status add_drift(const source *s, cls_error *error) {
     return CLS_OK;
 }
 
-static cls_status add_coordinates(const source *s, const char **names, cls_error *error) {
+static cls_status add_coordinates(const source *s, const unsigned char *inside, const char **names,
+                                  cls_error *error) {
     const cls_table *t = s->tables[0];
-    size_t n = gather(t, 'q', names), portraits = n < PORTRAITS ? n : PORTRAITS;
-    if (n == 0) n = gather(t, '*', names);
+    size_t n = gather(t, inside, 'q', names), portraits = n < PORTRAITS ? n : PORTRAITS;
+    if (n == 0 && !s->panels->n) n = gather(t, inside, '*', names);
     size_t share = (n + MOST_COORDINATE_PANELS - 1) / MOST_COORDINATE_PANELS;
     cls_status status = CLS_OK;
     for (size_t i = 0; !status && i < n; i += share)
@@ -246,21 +337,61 @@ static cls_status add_coordinates(const source *s, const char **names, cls_error
     return status;
 }
 
+/* A recording and a simulation at its times: what the one says more than the other. */
+static int has_residuals(const source *s) {
+    if (s->n != 2 || !is_measured(s, s->tables[0])) return 0;
+    const cls_table *a = s->tables[0], *b = s->tables[1];
+    const double *x = a->columns[time_column(a)], *y = b->columns[time_column(b)];
+    if (a->rows != b->rows) return 0;
+    for (size_t i = 0; i < a->rows; i++)
+        if (!(fabs(x[i] - y[i]) <= 1e-9 * fmax(1, fabs(x[i])))) return 0;
+    return 1;
+}
+
+/* Model minus measurement, of the columns that both have, in panels of their own. */
+static cls_status add_residuals(const source *s, size_t n, const char *const *names,
+                                cls_error *error) {
+    const cls_table *t = s->tables[0], *m = s->tables[1];
+    for (size_t k = 0; k < n && k < MOST_COORDINATE_PANELS; k++) {
+        int a = cls_table_find(t, names[k]), b = cls_table_find(m, names[k]);
+        if (a < 0 || b < 0) continue;
+        clsi_panel *p = new_panel(s->panels, 1, &names[k]);
+        if (!p) return clsi_no_memory(error);
+        p->x_name = t->names[time_column(t)];
+        p->residual = 1;
+        clsi_curve *c = new_curve(p, t, 1, 0);
+        if (!c || !(c->owned = clsi_calloc(c->n, sizeof *c->owned))) return clsi_no_memory(error);
+        for (size_t i = 0; i < c->n; i++) c->owned[i] = m->columns[b][i] - t->columns[a][i];
+        c->y = c->owned;
+        c->points = 1;
+    }
+    return CLS_OK;
+}
+
 static cls_status add_chosen(const source *s, cls_error *error) {
     static const char *const entropy = "entropy";
     const cls_table *t = s->tables[0];
     const char **names = clsi_calloc(t->n_columns, sizeof *names);
-    if (!names) return clsi_no_memory(error);
-    cls_status status = add_coordinates(s, names, error);
-    size_t n = gather(t, 'T', names);
+    unsigned char *inside = clsi_calloc(t->n_columns, 1);
+    cls_status status = names && inside ? add_fields(s, inside, error) : clsi_no_memory(error);
+    if (!status) status = add_coordinates(s, inside, names, error);
+    size_t n = status ? 0 : gather(t, inside, 'T', names);
     if (!status && n) status = add_panel(s, NULL, n, names, error);
-    n = gather(t, 'S', names);
+    n = status ? 0 : gather(t, inside, 'S', names);
     if (!status && cls_table_find(t, entropy) >= 0)
         status = add_panel(s, NULL, 1, &entropy, error);
     else if (!status && n)
         status = add_panel(s, NULL, n, names, error);
     if (!status && cls_table_find(t, "energy") >= 0) status = add_drift(s, error);
+    if (!status && has_residuals(s)) {
+        n = gather(t, inside, 'q', names);
+        if (!n) n = gather(t, inside, '*', names);
+        status = add_residuals(s, n, names, error);
+        n = gather(t, inside, 'T', names);
+        if (!status) status = add_residuals(s, n, names, error);
+    }
     free(names);
+    free(inside);
     return status;
 }
 

@@ -11,7 +11,9 @@
 /* n points; a change of `trajectory` (may be NULL) breaks the line. */
 typedef struct clsi_curve {
     const double *x, *y, *trajectory;
-    double *owned; /* y, where it was computed here */
+    double *owned;            /* y, where it was computed here */
+    const double *low, *high; /* a band about it; NULL: none */
+    int points;               /* measured: dots, no line */
     size_t n;
     size_t table, name; /* which table it comes from, which name of the panel it shows */
 } clsi_curve;
@@ -22,7 +24,10 @@ typedef struct clsi_panel {
     size_t n_names;
     int portrait;      /* x is not time: room around the curve, a dot where it starts */
     double least_span; /* the y axis is never shorter: noise below this is not magnified */
-    int powers;        /* y is a logarithm to base 10 and labelled by powers of ten */
+    int field;         /* the curves are elements of an array, drawn as one picture */
+    double first_index;
+    int residual; /* model minus measurement */
+    int powers;   /* y is a logarithm to base 10 and labelled by powers of ten */
     clsi_curve *curves;
     size_t n_curves, room;
 } clsi_panel;
@@ -36,6 +41,10 @@ typedef struct clsi_panels {
 cls_status clsi_panels_make(size_t n, const cls_table *const *tables, const char *const *labels,
                             const cls_plot_options *options, clsi_panels *out, cls_error *error);
 void clsi_panels_clear(clsi_panels *panels);
+
+/* Columns u[k], u[k + 1], ... from number `first` on that make one picture, 0 for others
+ * (spacetime.c). */
+size_t clsi_array_columns(const cls_table *t, size_t first);
 
 /* Numbers further out are drawn like numbers that are not finite: not at all. Differences of the
  * others do not overflow. */
@@ -65,6 +74,10 @@ typedef struct clsi_box {
 /* Strokes the curve into the box with the current colour, width and dash. */
 cls_status clsi_curve_draw(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
                            const clsi_axis *y, int by_columns, cls_error *error);
+
+/* A panel that is an array as a picture; `note` becomes the range of its values. */
+cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_panel *p, clsi_box box, char note[80],
+                               cls_error *error);
 
 /* Everything on the page: size in page units, and the drawing of it. */
 typedef struct clsi_page {

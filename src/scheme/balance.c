@@ -27,6 +27,8 @@
 #include "base/base.h"
 #include <stdlib.h>
 
+enum { MANY = 32 }; /* entropies; above, balances stand as they are */
+
 typedef struct tree {
     clsi_step *st;
     const clsi_flows *flows;
@@ -35,10 +37,19 @@ typedef struct tree {
     cls_node *below;               /* (m) sum of T dS - h own - share over the subtree */
 } tree;
 
+/* The conductance between i and k at the place, or CLS_NO_NODE. */
+static cls_node conductance(const tree *b, size_t i, size_t k) {
+    const clsi_sparse *t = &b->st->s->bound.conductance;
+    CLSI_EACH(t, i, e)
+    if (t->entries[e].column == k) return b->flows->kappa[e];
+    return CLS_NO_NODE;
+}
+
 /* 1 when heat may go from i to k. */
 static int exchange(const tree *b, size_t i, size_t k) {
     const cls_graph *g = b->st->g;
-    if (!cls_is_constant(g, b->flows->kappa[i * b->st->m + k], 0)) return 1;
+    cls_node kappa = conductance(b, i, k);
+    if (kappa != CLS_NO_NODE && !cls_is_constant(g, kappa, 0)) return 1;
     return !cls_is_constant(g, b->flows->operator_heat[i], 0) &&
            !cls_is_constant(g, b->flows->operator_heat[k], 0);
 }
@@ -88,8 +99,8 @@ static cls_node crossing(const tree *b, size_t i) {
         sum = cls_add(g, sum, b->flows->operator_heat[a]);
         for (size_t k = 0; k < m; k++) {
             if (is_below(b, i, k)) continue;
-            cls_node drop = cls_sub(g, b->T[k], b->T[a]);
-            sum = cls_add(g, sum, cls_mul(g, b->flows->kappa[a * m + k], drop));
+            cls_node drop = cls_sub(g, b->T[k], b->T[a]), kappa = conductance(b, a, k);
+            if (kappa != CLS_NO_NODE) sum = cls_add(g, sum, cls_mul(g, kappa, drop));
         }
     }
     return sum;
@@ -102,6 +113,29 @@ static cls_node brought(const tree *b, size_t root, const cls_node *v) {
         if (b->root[i] == root && !cls_is_constant(g, b->flows->operator_heat[i], 0))
             return cls_neg(g, clsi_dot(b->st, b->st->n, b->flows->operator_force, v));
     return cls_constant(g, 0);
+}
+
+/* Many entropies: every balance as it stands, since those of subtrees contain one another and would
+ * fill the Jacobian. Each flow is one node whose values in the two balances differ by the sign only,
+ * and presolve leaves these equations alone, so that what rounding a temperature changes in one it
+ * changes in the other; the total is off by the round-off of the flows themselves. */
+static cls_status local_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
+                                 const cls_node *dS, cls_node share, cls_node *row) {
+    cls_graph *g = st->g;
+    const clsi_sparse *t = &st->s->bound.conductance;
+    for (size_t i = 0; i < st->m; i++) {
+        cls_node heat = cls_add(g, flows->own[i], flows->outside[i]);
+        heat = cls_add(g, heat, flows->operator_heat[i]);
+        CLSI_EACH(t, i, e) {
+            size_t k = t->entries[e].column;
+            cls_node drop = i < k ? cls_sub(g, at->T[k], at->T[i]) : cls_sub(g, at->T[i], at->T[k]);
+            cls_node flow = cls_mul(g, flows->kappa[e], drop);
+            heat = i < k ? cls_add(g, heat, flow) : cls_sub(g, heat, flow);
+        }
+        heat = cls_add(g, cls_mul(g, st->h, heat), share);
+        row[i] = cls_sub(g, cls_mul(g, at->T[i], dS[i]), heat);
+    }
+    return cls_graph_status(g, NULL);
 }
 
 static cls_node absolute(cls_graph *g, cls_node a) {
@@ -134,22 +168,23 @@ static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa
 
 void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows) {
     cls_graph *g = st->g;
+    const clsi_sparse *t = &st->s->bound.conductance;
     size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
-     * no end */
-    if (st->z1 || st->composed || !(baths + count_of_flows(g, m * m, flows->kappa))) return;
+     * no end; of many a pair is no mode of its own: the heat of a fine rod goes by the slow ones, which
+     * are right at any step */
+    if (st->z1 || st->composed || m > MANY) return;
+    if (!(baths + count_of_flows(g, t->n, flows->kappa))) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);
-    for (size_t i = 0; i < m; i++)
-        for (size_t k = 0; k < i; k++) {
-            size_t ik = i * m + k, ki = k * m + i;
-            if (cls_is_constant(g, flows->kappa[ik], 0)) continue;
-            cls_node soft = cls_add(g, softness(st, i), softness(st, k));
-            cls_node part = bounded(st, first.kappa[ik], soft);
-            flows->kappa[ik] = cls_mul(g, part, flows->kappa[ik]);
-            flows->kappa[ki] = cls_mul(g, part, flows->kappa[ki]);
-        }
+    for (size_t e = 0; e < t->n; e++) {
+        if (cls_is_constant(g, flows->kappa[e], 0)) continue;
+        size_t row = t->entries[e].row, column = t->entries[e].column;
+        size_t i = row > column ? row : column, k = row > column ? column : row;
+        cls_node soft = cls_add(g, softness(st, i), softness(st, k));
+        flows->kappa[e] = cls_mul(g, bounded(st, first.kappa[e], soft), flows->kappa[e]);
+    }
     for (size_t k = 0; k < m * nr; k++) { /* a reservoir takes any heat */
         if (cls_is_constant(g, flows->bath[k], 0)) continue;
         cls_node part = bounded(st, first.bath[k], softness(st, k / nr));
@@ -161,7 +196,9 @@ void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flo
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
                               const cls_node *dS, cls_node share, cls_node *row) {
     cls_graph *g = st->g;
-    size_t m = st->m, *block = clsi_calloc(3 * m, sizeof *block);
+    size_t m = st->m;
+    if (m > MANY) return local_balances(st, flows, at, dS, share, row);
+    size_t *block = clsi_calloc(3 * m, sizeof *block);
     if (!block) return CLS_MEMORY;
     tree b = {st, flows, at->T, block, block + m, block + 2 * m, clsi_nodes(st, m)};
     span(&b);

@@ -5,8 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Another slab, of the size of the first. */
+static int more_nodes(clsi_step *st, size_t n) {
+    if (st->n_slabs == CLSI_MAX_SLABS || n > st->slab_size) return 0;
+    cls_node *slab = clsi_calloc(st->slab_size, sizeof *slab);
+    if (!slab) return 0;
+    st->slabs[st->n_slabs++] = st->slab = slab;
+    st->slab_used = 0;
+    return 1;
+}
+
 cls_node *clsi_nodes(clsi_step *st, size_t n) {
-    if (st->slab_used + n > st->slab_size) {
+    if (st->slab_used + n > st->slab_size && !more_nodes(st, n)) {
         st->exhausted = 1;
         st->slab_used = 0; /* start over: the arrays are garbage, but they are there */
     }
@@ -34,9 +44,10 @@ cls_node clsi_step_unknown(clsi_step *st, cls_node guess, size_t of_state) {
 }
 
 void clsi_equation(clsi_step *st, cls_node residual) {
-    for (size_t k = 0; k < st->n_unknowns; k++) {
-        if (st->residual[k] != CLS_NO_NODE) continue;
-        st->residual[k] = residual;
+    size_t *k = &st->first_open;
+    while (*k < st->n_unknowns && st->residual[*k] != CLS_NO_NODE) ++*k;
+    if (*k < st->n_unknowns) {
+        st->residual[*k] = residual;
         return;
     }
     if (st->z1 && st->n_rows < st->nz) {
@@ -250,16 +261,16 @@ void clsi_finish_accounts(clsi_step *st, const cls_node *moving, const cls_node 
 
 static cls_status allocate(clsi_step *st) {
     size_t nz = st->nz, nr = st->s->nr,
-           size = nz + st->n * st->m + st->m * st->m + 4 + st->s->nu + nr * (1 + st->n + st->m);
-    st->slab_size = 512 * size; /* rk4 on a thermal system uses the most, about 200 */
+           size = nz + clsi_flows_size(st->s) + 4 + st->s->nu + nr * (1 + st->n + st->m);
+    st->slab_size = 16 * size; /* rk4 on a thermal system uses the most, about 200 times the size */
     st->capacity = 8 * nz;
-    st->slab = clsi_calloc(st->slab_size, sizeof(cls_node));
     st->points = clsi_calloc(MAX_POINTS, sizeof(clsi_point));
     st->unknown = clsi_calloc(3 * st->capacity, sizeof(cls_node));
     st->of_state = clsi_calloc(st->capacity, sizeof *st->of_state);
     st->positive = clsi_calloc(st->m, sizeof(cls_node));
     st->row_of = clsi_calloc(nz, sizeof *st->row_of);
-    if (!st->slab || !st->points || !st->unknown || !st->of_state || !st->positive || !st->row_of)
+    if (!more_nodes(st, nz) || !st->points || !st->unknown || !st->of_state || !st->positive ||
+        !st->row_of)
         return CLS_MEMORY;
     st->residual = st->unknown + st->capacity;
     st->guess = st->residual + st->capacity;
@@ -285,8 +296,9 @@ static cls_status allocate(clsi_step *st) {
  * up to what the equations say: that is left over, and owed by the next step. Other states are sums
  * that owe it themselves (step_add in simulate/step.inc). */
 static cls_status owe(clsi_step *st, cls_error *error) {
-    if (st->f->kind != CLSI_FORM_THERMAL || st->n_unknowns > st->nz) return CLS_OK;
-    st->n_owed = st->n_unknowns;
+    size_t own = st->n_unknowns - st->n_lifted;
+    if (st->f->kind != CLSI_FORM_THERMAL || own > st->nz) return CLS_OK;
+    st->n_owed = own;
     st->owed = clsi_nodes(st, st->n_owed);
     for (size_t k = 0; k < st->n_owed; k++) {
         char name[32];
@@ -339,6 +351,8 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
 cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
                             cls_error *error) {
     cls_status status = clsi_step_build(s, scheme, 0, out, error);
+    if (status == CLS_OK && (*out)->n_unknowns > CLSI_MANY_UNKNOWNS)
+        status = clsi_step_lift(*out, error);
     if (status == CLS_OK) status = clsi_step_presolve(*out, error);
     if (status == CLS_OK) status = owe(*out, error);
     if (status != CLS_OK) clsi_step_free(out);
@@ -348,7 +362,7 @@ cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi
 void clsi_step_free(clsi_step **step) {
     clsi_step *st = *step;
     if (!st) return;
-    free(st->slab);
+    for (size_t k = 0; k < st->n_slabs; k++) free(st->slabs[k]);
     free(st->points);
     free(st->unknown);
     free(st->of_state);

@@ -24,7 +24,7 @@
 static int is_body(const cls_system *s, size_t first) {
     for (size_t a = 0; a < 3; a++) {
         size_t i = first + a, j = first + (a + 1) % 3, k = first + (a + 2) % 3;
-        if (s->bound.poisson[i * s->n + j] != cls_neg(s->g, s->p[k])) return 0;
+        if (clsi_sparse_at(s->g, &s->bound.poisson, i, j) != cls_neg(s->g, s->p[k])) return 0;
     }
     return 1;
 }
@@ -34,10 +34,10 @@ static int is_bodies(const cls_system *s) {
     if (s->n % 3) return 0;
     for (size_t i = 0; i < s->n; i += 3)
         if (!is_body(s, i)) return 0;
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t j = 0; j < s->n; j++)
-            if (i / 3 != j / 3 && !cls_is_constant(s->g, s->bound.poisson[i * s->n + j], 0))
-                return 0;
+    for (size_t i = 0; i < s->n; i++) CLSI_EACH(&s->bound.poisson, i, e) {
+            const clsi_entry *x = &s->bound.poisson.entries[e];
+            if (i / 3 != x->column / 3 && !cls_is_constant(s->g, x->node, 0)) return 0;
+        }
     return 1;
 }
 

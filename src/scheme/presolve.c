@@ -63,8 +63,101 @@ static void put_in(clsi_step *st, cls_node unknown, cls_node value) {
     (void)cls_substitute(g, CLSI_ACCOUNTS, st->gain, 1, &unknown, &value, st->gain);
 }
 
+/* ---- many unknowns: one pass ---- */
+
+/* Unknowns whose equation is c h u = something without them, all put in at once. Those that stand in
+ * the solution of another stay, and so does what acts back within the step (is_plain): positions of
+ * coordinates go, heat balances stay. */
+typedef struct batch {
+    clsi_columns column;  /* of the unknowns */
+    unsigned char *state; /* (n_unknowns) */
+    cls_node *from, *to;
+    size_t n;
+} batch;
+enum { OPEN, GOES, STAYS };
+
+/* The unknowns in `a` are not among those that go; when so, they stay. */
+static int stays_in(clsi_step *st, const batch *b, cls_node a) {
+    size_t n = cls_symbols_of(st->g, 1, &a, 0, NULL);
+    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    int good = symbols != NULL;
+    if (good) cls_symbols_of(st->g, 1, &a, n, symbols);
+    for (int pass = 0; pass < 2 && good; pass++)
+        for (size_t i = 0; i < n && good; i++) {
+            uint32_t of = symbols[i] < b->column.size ? b->column.of[symbols[i]] : 0;
+            if (of && pass == 0) good = b->state[of - 1] != GOES;
+            if (of && pass == 1) b->state[of - 1] = STAYS;
+        }
+    free(symbols);
+    return good;
+}
+
+static int is_free_of_unknowns(clsi_step *st, const batch *b, cls_node a) {
+    size_t n = cls_symbols_of(st->g, 1, &a, 0, NULL), found = 0;
+    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    if (!symbols) return 0;
+    cls_symbols_of(st->g, 1, &a, n, symbols);
+    for (size_t i = 0; i < n; i++) found += symbols[i] < b->column.size && b->column.of[symbols[i]];
+    free(symbols);
+    return found == 0;
+}
+
+static void try_unknown(clsi_step *st, batch *b, size_t k) {
+    cls_graph *g = st->g;
+    if (b->state[k] == STAYS) return;
+    cls_node slope = clsi_simplify_written(g, cls_derivative(g, st->residual[k], st->unknown[k]));
+    if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return;
+    if (!is_free_of_unknowns(st, b, slope) || !is_plain(st, slope)) return;
+    cls_node rest = st->residual[k], zero = cls_constant(g, 0);
+    (void)cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
+    cls_node value = clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
+    if (value == CLS_NO_NODE || !stays_in(st, b, value)) return;
+    b->state[k] = GOES;
+    b->from[b->n] = st->unknown[k];
+    b->to[b->n++] = value;
+}
+
+static void put_all_in(clsi_step *st, const batch *b) {
+    cls_graph *g = st->g;
+    (void)cls_substitute(g, st->n_unknowns, st->residual, b->n, b->from, b->to, st->residual);
+    (void)cls_substitute(g, st->nz, st->next, b->n, b->from, b->to, st->next);
+    (void)cls_substitute(g, st->nz, st->change, b->n, b->from, b->to, st->change);
+    (void)cls_substitute(g, st->n_positive, st->positive, b->n, b->from, b->to, st->positive);
+    (void)cls_substitute(g, CLSI_ACCOUNTS, st->gain, b->n, b->from, b->to, st->gain);
+}
+
+static void drop_gone(clsi_step *st, const batch *b) {
+    size_t kept = 0;
+    for (size_t k = 0; k < st->n_unknowns; k++) {
+        if (b->state[k] == GOES) continue;
+        st->unknown[kept] = st->unknown[k];
+        st->residual[kept] = st->residual[k];
+        st->guess[kept] = st->guess[k];
+        st->of_state[kept++] = st->of_state[k];
+    }
+    st->n_unknowns = kept;
+}
+
+static cls_status presolve_many(clsi_step *st, cls_error *error) {
+    batch b = {.state = clsi_calloc(st->n_unknowns, 1),
+               .from = clsi_calloc(2 * st->n_unknowns, sizeof(cls_node))};
+    int good =
+        b.state && b.from && clsi_columns_create(st->g, st->n_unknowns, st->unknown, &b.column);
+    if (good) {
+        b.to = b.from + st->n_unknowns;
+        for (size_t k = 0; k < st->n_unknowns - st->n_lifted; k++) try_unknown(st, &b, k);
+        put_all_in(st, &b);
+        drop_gone(st, &b);
+    }
+    free(b.state);
+    free(b.from);
+    free(b.column.of);
+    return good ? cls_graph_status(st->g, error) : clsi_no_memory(error);
+}
+
 cls_status clsi_step_presolve(clsi_step *st, cls_error *error) {
     int progress = 1;
+    if (st->n_unknowns > CLSI_MANY_UNKNOWNS) return presolve_many(st, error);
     while (progress) {
         progress = 0;
         for (size_t k = 0; k < st->n_unknowns; k++) {

@@ -22,6 +22,8 @@ typedef struct clsi_point {
     size_t first_unknown; /* its own unknowns begin here (where it has any) */
 } clsi_point;
 
+enum { CLSI_MAX_SLABS = 64 };
+
 typedef struct clsi_step {
     const cls_system *s;
     const clsi_form *f;
@@ -34,6 +36,7 @@ typedef struct clsi_step {
     cls_node *owed; /* (n_owed) symbols: what the equations of earlier steps were left at */
     size_t n_owed;  /* n_unknowns for states with temperatures in schemes that carry, else 0 */
     size_t n_unknowns, capacity;
+    size_t n_lifted; /* the last of the unknowns, which follow from the others (lift.c) */
     cls_node *unknown, *residual, *guess; /* (n_unknowns): symbol, equation, cold guess over z0 */
     size_t *of_state; /* (n_unknowns): the state component that h u changes, SIZE_MAX for none */
     cls_node *next;   /* (nz) z1 over z0, t, h, unknowns */
@@ -42,8 +45,11 @@ typedef struct clsi_step {
     size_t n_positive;            /* expressions that must stay positive (discrete temperatures) */
     cls_node *positive;
     cls_node *paper_start; /* dtel: (nz) z0 as the paper's first step has it, else NULL */
-    cls_node *slab;        /* node arrays of the builders are carved from here */
+    cls_node *slab;        /* node arrays of the builders are carved from here ... */
     size_t slab_size, slab_used;
+    cls_node *slabs[CLSI_MAX_SLABS]; /* ... one after the other */
+    size_t n_slabs;
+    size_t first_open;  /* no equation before this one is missing */
     clsi_point *points; /* the same for points */
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
@@ -90,6 +96,10 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
 /* Solves the equations that are affine in their own unknown with a coefficient free of unknowns,
  * and puts the solution in (presolve.c). */
 cls_status clsi_step_presolve(clsi_step *step, cls_error *error);
+/* Makes unknowns of numbers that all others depend on (lift.c). */
+cls_status clsi_step_lift(clsi_step *step, cls_error *error);
+/* Unknowns from which on systems are treated as large: presolve in one pass, lifting. */
+enum { CLSI_MANY_UNKNOWNS = 48 };
 /* Takes unknown k and its equation out. */
 void clsi_step_drop(clsi_step *step, size_t k);
 

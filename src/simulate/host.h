@@ -6,6 +6,7 @@
 
 #include "expr/program.h"
 #include "simulate/simulator.h"
+#include "system/sparse_lu.h"
 #include <math.h>
 
 /* instructions of a Jacobian that is not computed where an old one does */
@@ -14,6 +15,7 @@
 /* ---- of Newton's method ---- */
 
 #define CLSI_UNKNOWNS(nw)         ((int)(nw)->sp->n_unknowns)
+#define CLSI_MEASURED(nw)         ((int)((nw)->sp->n_unknowns - (nw)->sp->n_lifted))
 #define CLSI_STATES(nw)           ((int)(nw)->sp->nz) /* without accounts */
 #define CLSI_BASE(nw)             ((int)(nw)->sp->n_base)
 #define CLSI_POSITIVE(nw)         ((int)(nw)->sp->n_positive)
@@ -23,12 +25,16 @@
 #define CLSI_HIGH(nw, k)          ((nw)->sp->s->coordinate[(nw)->sp->guarded[k]].high)
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
-#define CLSI_LOGARITHMIC(nw)    clsi_logarithmic((nw)->sp)
-#define CLSI_TOLERANCE(nw)      ((nw)->sp->options.tolerance)
-#define CLSI_MAX_ITERATIONS(nw) ((nw)->sp->options.max_iterations)
-#define CLSI_HEATS(nw)          ((nw)->sp->scheme->carries && (nw)->sp->s->m)
-#define CLSI_COSTLY(nw)         (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
-#define CLSI_RUN_EARLY(nw)      clsi_run_early(nw)
+#define CLSI_LOGARITHMIC(nw)     clsi_logarithmic((nw)->sp)
+#define CLSI_TOLERANCE(nw)       ((nw)->sp->options.tolerance)
+#define CLSI_MAX_ITERATIONS(nw)  ((nw)->sp->options.max_iterations)
+#define CLSI_HEATS(nw)           ((nw)->sp->scheme->carries && (nw)->sp->s->m)
+#define CLSI_COSTLY(nw)          (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
+#define CLSI_SPARSE(nw)          ((nw)->sp->lu != NULL)
+#define CLSI_ENTRIES(nw)         ((int)(nw)->sp->n_jacobian)
+#define CLSI_SPARSE_FACTOR(nw)   (clsi_sparse_lu_factor((nw)->sp->lu, (nw)->lu, (nw)->work_lu) != 0)
+#define CLSI_SPARSE_SOLVE(nw, b) clsi_sparse_lu_solve((nw)->sp->lu, (nw)->work_lu, b)
+#define CLSI_RUN_EARLY(nw)       clsi_run_early(nw)
 #define CLSI_RUN_GUARD(nw)                                                                         \
     clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)
 #define CLSI_RUN_RESIDUAL_FIRST(nw, out)                                                           \

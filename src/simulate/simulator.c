@@ -74,7 +74,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     const clsi_stepper *sp = sim->stepper;
     clsi_newton *nw = &sim->newton;
     nw->sp = sp;
-    size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
+    size_t k = sp->n_unknowns, out = k + sp->n_jacobian + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     sim->state = carve(&at, sim->n_kept);
     sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_kept);
@@ -92,7 +92,8 @@ static void carve_all(cls_simulator *sim, double *at) {
     nw->in = carve(&at, sp->n_base + k);
     nw->out = carve(&at, out);
     nw->trial_out = carve(&at, out);
-    nw->lu = carve(&at, k * k);
+    nw->lu = carve(&at, sp->n_jacobian);
+    nw->work_lu = sp->lu ? carve(&at, clsi_sparse_lu_size(sp->lu)) : NULL;
     nw->d = carve(&at, k);
     nw->trial_d = carve(&at, k);
     nw->u = carve(&at, k);
@@ -116,14 +117,14 @@ static void carve_all(cls_simulator *sim, double *at) {
 
 static size_t block_size(const cls_simulator *sim) {
     const clsi_stepper *sp = sim->stepper;
-    size_t k = sp->n_unknowns, out = k + k * k + sp->n_positive;
+    size_t k = sp->n_unknowns, out = k + sp->n_jacobian + sp->n_positive;
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     size_t adaptive = sp->scheme->estimate
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
     return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
            substeps(sp) * CLSI_HISTORY * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
-           2 * out + k * k + 5 * k + sp->n_guarded + sp->work_size +
+           2 * out + sp->n_jacobian + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
 }
 

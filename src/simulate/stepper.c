@@ -1,7 +1,9 @@
 /* The step of a scheme, compiled: residual with exact Jacobian, next state, guards, monitors. */
 #include "simulate/stepper.h"
 #include "base/base.h"
+#include "expr/graph.h"
 #include "expr/program.h"
+#include "system/sparse_lu.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@ typedef struct compiler {
     const cls_node *symbols; /* free ones */
     int settable;            /* they may change from run to run */
     cls_node *inputs;        /* base, unknowns */
-    cls_node *outputs;       /* room for the largest program */
+    cls_node *outputs;       /* room for the largest program but the residual */
+    int dense;               /* J is wanted whole */
     cls_error *error;
 } compiler;
 
@@ -26,14 +29,50 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
     return status;
 }
 
+/* Residual, positive quantities, and n_jacobian entries of J from `entries` (NULL: to be found). */
+static cls_status compile_rows(compiler *c, const cls_node *entries) {
+    clsi_step *st = c->st;
+    size_t k = st->n_unknowns, first = k + st->n_positive, n = c->sp->n_jacobian;
+    cls_node *kept = c->outputs, *outputs = clsi_calloc(first + n, sizeof *outputs);
+    if (!outputs) return clsi_no_memory(c->error);
+    memcpy(outputs, st->residual, k * sizeof(cls_node));
+    memcpy(outputs + k, st->positive, st->n_positive * sizeof(cls_node));
+    cls_status status = CLS_OK;
+    if (entries)
+        memcpy(outputs + first, entries, n * sizeof(cls_node));
+    else
+        status = cls_jacobian(st->g, k, st->residual, k, st->unknown, outputs + first);
+    c->outputs = outputs;
+    status = status == CLS_OK ? compile(c, c->sp->n_base + k, first, first + n, &c->sp->residual)
+                              : cls_graph_status(st->g, c->error);
+    c->outputs = kept;
+    free(outputs);
+    return status;
+}
+
+/* Dense below: factorising a few rows is faster than looking up where their entries are
+ * (docs/decisions/0050). */
+enum { FEW_UNKNOWNS = 24 };
+
 static cls_status compile_residual(compiler *c) {
     clsi_step *st = c->st;
-    size_t k = st->n_unknowns, first = k + st->n_positive;
-    memcpy(c->outputs, st->residual, k * sizeof(cls_node));
-    memcpy(c->outputs + k, st->positive, st->n_positive * sizeof(cls_node));
-    cls_status status = cls_jacobian(st->g, k, st->residual, k, st->unknown, c->outputs + first);
+    clsi_stepper *sp = c->sp;
+    size_t k = st->n_unknowns;
+    clsi_rows rows;
+    sp->n_jacobian = k * k;
+    if (k <= FEW_UNKNOWNS || c->dense) return compile_rows(c, NULL);
+    cls_status status = clsi_sparse_jacobian(st->g, k, st->residual, k, st->unknown, &rows);
     if (status != CLS_OK) return cls_graph_status(st->g, c->error);
-    return compile(c, c->sp->n_base + k, first, first + k * k, &c->sp->residual);
+    if (2 * rows.n < k * k) {
+        sp->n_jacobian = rows.n;
+        status = clsi_sparse_lu_create(k, rows.start, rows.column, &sp->lu, c->error);
+        if (status == CLS_OK) status = compile_rows(c, rows.node);
+        if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
+    } else {
+        status = compile_rows(c, NULL);
+    }
+    clsi_rows_clear(&rows);
+    return status;
 }
 
 static cls_status compile_guard(compiler *c) {
@@ -117,11 +156,16 @@ static cls_node largest_of(cls_graph *g, cls_node sum) {
     return largest;
 }
 
-/* sum |z_i da/dz_i| */
+/* sum |z_i da/dz_i|; of many all slopes in one walk. */
 static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
     cls_node sum = cls_constant(g, 0);
-    for (size_t i = 0; i < n; i++)
-        sum = cls_add(g, sum, absolute(g, cls_mul(g, z[i], cls_derivative(g, a, z[i]))));
+    cls_node *slope = n > CLSI_MANY_UNKNOWNS ? clsi_calloc(n, sizeof *slope) : NULL;
+    if (slope && cls_gradient(g, a, n, z, slope) != CLS_OK) sum = CLS_NO_NODE;
+    for (size_t i = 0; i < n; i++) {
+        cls_node by = slope ? slope[i] : cls_derivative(g, a, z[i]);
+        sum = cls_add(g, sum, absolute(g, cls_mul(g, z[i], by)));
+    }
+    free(slope);
     return sum;
 }
 
@@ -220,22 +264,24 @@ static cls_status compile_all(compiler *c) {
 }
 
 static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols, int settable,
-                         cls_error *error) {
+                         int dense, cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
     sp->n_owed = st ? st->n_owed : 0;
+    sp->n_lifted = st ? st->n_lifted : 0;
     sp->nz = sp->s->form->nz;
     sp->nu = sp->s->nu;
     sp->first_free = sp->nz + 4 + sp->n_owed + 2 * sp->nu;
     sp->n_base = sp->first_free + sp->n_free;
     sp->n_unknowns = k;
     sp->n_positive = st ? st->n_positive : 0;
-    size_t room = k + k * k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
+    size_t room = k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
     compiler c = {sp,
                   st,
                   symbols,
                   settable,
                   clsi_calloc(sp->n_base + k, sizeof(cls_node)),
                   clsi_calloc(room, sizeof(cls_node)),
+                  dense,
                   error};
     sp->of_state = clsi_calloc(k, sizeof *sp->of_state);
     cls_status status = CLS_MEMORY;
@@ -251,16 +297,17 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
-                             size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                             int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error);
 
-cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
-                               clsi_stepper **out, cls_error *error) {
+/* On a view of the system, which the stepper keeps. */
+static cls_status create_viewed(const cls_system *s, const cls_simulate_options *options, int dense,
+                                clsi_stepper **out, cls_error *error) {
     clsi_step *st = NULL;
     cls_system *view;
     *out = NULL;
     cls_status status = clsi_system_view(s, &view, error);
-    if (status == CLS_OK) status = create_any(view, options, 0, 0, NULL, out, &st, error);
+    if (status == CLS_OK) status = create_any(view, options, 0, dense, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     if (status == CLS_OK)
         (*out)->view = view;
@@ -269,23 +316,33 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
     return status;
 }
 
+cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error) {
+    return create_viewed(s, options, 0, out, error);
+}
+
+cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
+                                     clsi_stepper **out, cls_error *error) {
+    return create_viewed(s, options, 1, out, error);
+}
+
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
-    return create_any(s, options, 1, n_free, symbols, out, step, error);
+    return create_any(s, options, 1, 1, n_free, symbols, out, step, error);
 }
 
 cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 0, n_free, symbols, out, &st, error);
+    cls_status status = create_any(s, options, 0, 1, n_free, symbols, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
-                             size_t n_free, const cls_node *symbols, clsi_stepper **out,
+                             int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error) {
     *out = NULL;
     *step = NULL;
@@ -308,7 +365,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->books = !open;
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
-    if (status == CLS_OK) status = create(sp, st, symbols, !open, error);
+    if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;
@@ -329,6 +386,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->monitor);
     cls_program_free(&sp->scale);
     cls_program_free(&sp->paper);
+    clsi_sparse_lu_free(&sp->lu);
     free(sp->guarded);
     free(sp->of_state);
     clsi_system_view_free(&sp->view);

@@ -16,8 +16,9 @@ typedef struct clsi_stepper {
     cls_simulate_options options;
     size_t nz, nu, n_owed, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;
     cls_program *guess; /* base -> cold guess of the unknowns */
-    cls_program
-        *residual; /* base | unknowns -> r (k), quantities that must be positive; then J (k, k) */
+    cls_program *
+        residual; /* base | unknowns -> r (k), quantities that must be positive; then J, whole (k, k)
+                       or its entries by rows (lu) */
     cls_program *next;  /* base | unknowns -> z1, gains of the accounts */
     cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
     /* NULL when there are free symbols that are learned: */
@@ -27,8 +28,11 @@ typedef struct clsi_stepper {
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
     size_t *guarded;      /* (n_guarded) which coordinates */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
-    int books;            /* states are sums that keep what rounding takes (step.inc) */
-    size_t work_size;     /* doubles of scratch that one motion needs for all programs */
+    size_t n_lifted;      /* the last of the unknowns, see clsi_step */
+    size_t n_jacobian;    /* entries of J in the residual program: k*k, or those of the pattern */
+    struct clsi_sparse_lu *lu; /* of the pattern; NULL: J is dense */
+    int books;                 /* states are sums that keep what rounding takes (step.inc) */
+    size_t work_size;          /* doubles of scratch that one motion needs for all programs */
 } clsi_stepper;
 
 /* Monitor outputs. */
@@ -41,6 +45,9 @@ enum {
     CLSI_MONITOR_INVARIANTS
 };
 
+/* For those who want J whole: exported C. */
+cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
+                                     clsi_stepper **out, cls_error *error);
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error);
 /* The same for a system with free symbols, whose step is given to the caller for derivatives. Such
@@ -89,11 +96,11 @@ typedef enum clsi_trouble {
 typedef struct clsi_newton {
     const clsi_stepper *sp;
     double *in;              /* n_base + k: base inputs, then the unknowns */
-    double *out, *trial_out; /* k + n_positive + k*k each */
+    double *out, *trial_out; /* k + n_positive + n_jacobian each */
     double *lu, *d, *trial_d, *u, *scale, *least, *guarded;
     size_t *pivot;
     double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
-        *work_paper, *work_scale;
+        *work_paper, *work_scale, *work_lu;
     uint64_t iterations;
     double simplified; /* size of the update that the old Jacobian gives at the new point */
     int last_iterations, max_iterations;

@@ -467,6 +467,14 @@ static cls_status expand_item(clsi_loops *a, clsi_cursor c, size_t turn, const l
     return status;
 }
 
+/* The last index runs fastest. */
+static void next_element(const clsi_array *array, long *step) {
+    for (size_t k = array->n; k-- > 0;) {
+        if (++step[k] <= array->high[k] - array->low[k]) return;
+        step[k] = 0;
+    }
+}
+
 static cls_status expand_items(clsi_loops *a, clsi_cursor c, size_t turn, int thermal) {
     clsi_reader *r = a->r;
     for (;;) {
@@ -479,10 +487,7 @@ static cls_status expand_items(clsi_loops *a, clsi_cursor c, size_t turn, int th
         for (long i = 0; i < count && status == CLS_OK; i++) {
             if (i) put(a, item.at, turn, ", ");
             status = expand_item(a, item, turn, step);
-            for (size_t k = first.n; k-- > 0;) { /* the last index runs fastest */
-                if (++step[k] <= first.high[k] - first.low[k]) break;
-                step[k] = 0;
-            }
+            next_element(&first, step);
         }
         if (status != CLS_OK || end >= c.end) return status;
         copy(a, end, end + 1, turn);
@@ -491,6 +496,33 @@ static cls_status expand_items(clsi_loops *a, clsi_cursor c, size_t turn, int th
 }
 
 /* ---- statements ---- */
+
+/* momentum q[1..N] with velocity U[1..N]: two lists, each written out where it stands. */
+static cls_status expand_lists(clsi_loops *a, clsi_cursor c, size_t turn) {
+    clsi_reader *r = a->r;
+    cls_status status = CLS_OK;
+    clsi_array array;
+    while (c.at < c.end && status == CLS_OK) {
+        size_t length, behind, n = clsi_plain_word(r, c.at, c.end);
+        status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
+        long step[CLSI_MAX_INDICES] = {0}, count = length ? 1 : 0;
+        if (status == CLS_OK && length) status = add_array(a, r->clean + c.at, length, &array);
+        for (size_t k = 0; k < array.n; k++) count *= array.high[k] - array.low[k] + 1;
+        for (long i = 0; i < count && status == CLS_OK; i++) {
+            if (i) put(a, c.at, turn, ", ");
+            status = expand_item(a, (clsi_cursor){c.at, behind}, turn, step);
+            next_element(&array, step);
+        }
+        if (!length && n && status == CLS_OK) {
+            status = expand_word(a, c.at, n, c.end, turn, 1, &behind);
+        } else if (!length) {
+            copy(a, c.at, c.at + 1, turn);
+            behind = c.at + 1;
+        }
+        c.at = behind;
+    }
+    return status;
+}
 
 /* 0, or where the list begins. */
 static size_t is_declaration(const clsi_reader *r, clsi_cursor c, int *thermal) {
@@ -614,8 +646,10 @@ static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn) {
     if (turn == SIZE_MAX && read_macro(a, c, &macro)) return CLS_OK; /* known already */
     size_t list = is_declaration(r, c, &thermal);
     if (list) copy(a, c.at, list, turn);
-    status =
-        list ? expand_items(a, (clsi_cursor){list, c.end}, turn, thermal) : expand(a, c, turn, 0);
+    status = list && clsi_accept_word(r, &ahead, "momentum")
+                 ? expand_lists(a, (clsi_cursor){list, c.end}, turn)
+             : list ? expand_items(a, (clsi_cursor){list, c.end}, turn, thermal)
+                    : expand(a, c, turn, 0);
     put(a, c.at, turn, "\n");
     return status;
 }

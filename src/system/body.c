@@ -143,8 +143,8 @@ static cls_status set_carried(clsi_reader *r, clsi_cursor c, size_t count, const
             cls_node value = cls_constant(s->g, 0);
             if (e.sign)
                 value = cls_mul(s->g, cls_constant(s->g, e.sign * factor), s->q[first + e.of]);
-            s->raw.kinematics[(first + i) * s->n + mu[j]] = value;
-            s->bound.kinematics[(first + i) * s->n + mu[j]] = value;
+            clsi_sparse_set(s->g, &s->raw.kinematics, first + i, mu[j], value);
+            clsi_sparse_set(s->g, &s->bound.kinematics, first + i, mu[j], value);
         }
     return CLS_OK;
 }

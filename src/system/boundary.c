@@ -249,8 +249,11 @@ void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *
         for (size_t i = 0; i < m; i++)
             heat = cls_add(
                 g, heat, cls_mul(g, at->bath[i * nr + k], cls_sub(g, at->reservoir[k], at->T[i])));
-        for (size_t j = 0; j < n; j++)
-            heat = cls_add(g, heat, cls_mul(g, at->friction[(m + k) * n + j], at->v[j]));
+        CLSI_EACH(&s->bound.friction, m + k, e) {
+            const clsi_entry *x = &s->bound.friction.entries[e];
+            cls_node force = at->friction ? at->friction[e] : x->node;
+            heat = cls_add(g, heat, cls_mul(g, force, at->v[x->column]));
+        }
         rates[CLSI_HEAT] = cls_add(g, rates[CLSI_HEAT], heat);
         rates[CLSI_OUTSIDE] = cls_sub(g, rates[CLSI_OUTSIDE], cls_div(g, heat, at->reservoir[k]));
     }

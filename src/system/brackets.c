@@ -29,12 +29,12 @@ void clsi_set_bracket(cls_system *s, clsi_physics *ph, const clsi_name *a, const
                       cls_node value) {
     cls_node minus = cls_neg(s->g, value);
     if (a->kind == CLSI_COORDINATE) {
-        ph->kinematics[a->index * s->n + b->index] = value;
+        clsi_sparse_set(s->g, &ph->kinematics, a->index, b->index, value);
     } else if (b->kind == CLSI_COORDINATE) {
-        ph->kinematics[b->index * s->n + a->index] = minus;
+        clsi_sparse_set(s->g, &ph->kinematics, b->index, a->index, minus);
     } else {
-        ph->poisson[a->index * s->n + b->index] = value;
-        ph->poisson[b->index * s->n + a->index] = minus;
+        clsi_sparse_set(s->g, &ph->poisson, a->index, b->index, value);
+        clsi_sparse_set(s->g, &ph->poisson, b->index, a->index, minus);
     }
     s->canonical = 0;
 }

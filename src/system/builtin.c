@@ -30,8 +30,23 @@
     X("thermoelastic-double-pendulum", thermoelastic_double_pendulum,                              \
       "thermoelastic double pendulum")
 
+/* Fields in space and other large systems, behind the others: they are arrays of elements, and
+ * their size is a parameter. */
+#define FIELD_LIST(X)                                                                              \
+    X("heat-rod", heat_rod, "a rod that conducts heat")                                            \
+    X("heat-plate", heat_plate, "a plate that conducts heat, cooled along one edge")               \
+    X("elastic-string", elastic_string, "a string that warms up as it swings")                     \
+    X("fput", fput, "the lattice of Fermi, Pasta, Ulam and Tsingou")                               \
+    X("kdv", kdv, "solitons of Korteweg and de Vries")                                             \
+    X("burgers", burgers, "a wave that steepens and warms (Burgers)")                              \
+    X("cahn-hilliard", cahn_hilliard, "phases that separate (Cahn-Hilliard)")                      \
+    X("allen-cahn", allen_cahn, "walls between two phases (Allen-Cahn)")                           \
+    X("building", building, "a building of rooms")                                                 \
+    X("battery-pack", battery_pack, "cells of a battery pack that balance their charge")
+
 #define DECLARE_TEXT(name, symbol, title) extern const char clsi_builtin_##symbol[];
 BUILTIN_LIST(DECLARE_TEXT)
+FIELD_LIST(DECLARE_TEXT)
 #undef DECLARE_TEXT
 extern const char clsi_builtin_template[];
 
@@ -39,13 +54,14 @@ static const struct {
     const char *name, *text, *title;
 } builtins[] = {
 #define BUILTIN_ROW(name, symbol, title) {name, clsi_builtin_##symbol, title},
-    BUILTIN_LIST(BUILTIN_ROW)
+    BUILTIN_LIST(BUILTIN_ROW) FIELD_LIST(BUILTIN_ROW)
 #undef BUILTIN_ROW
 };
-enum { N_BUILTINS = sizeof builtins / sizeof *builtins };
+#define COUNT_ROW(name, symbol, title) +1
+enum { N_BUILTINS = sizeof builtins / sizeof *builtins, N_SMALL = 0 BUILTIN_LIST(COUNT_ROW) };
 
 size_t cls_builtin_count(void) {
-    return N_BUILTINS;
+    return N_SMALL;
 }
 
 const char *cls_builtin_name(size_t i) {

@@ -51,12 +51,12 @@ cls_status clsi_read_total_entropy(clsi_reader *r, clsi_cursor c) {
 static void row_terms(const cls_system *s, size_t i, const cls_node *S, cls_node *out) {
     cls_graph *g = s->g;
     size_t nq = s->nq, n = s->n;
-    const cls_node *K = s->bound.kinematics, *P = s->bound.poisson;
+    const clsi_sparse *K = &s->bound.kinematics, *P = &s->bound.poisson;
     for (size_t k = 0; k < nq + n; k++) {
         cls_node entry = cls_constant(g, 0);
-        if (i < nq && k >= nq) entry = K[i * n + k - nq];
-        if (i >= nq && k < nq) entry = cls_neg(g, K[k * n + i - nq]);
-        if (i >= nq && k >= nq) entry = P[(i - nq) * n + k - nq];
+        if (i < nq && k >= nq) entry = clsi_sparse_at(g, K, i, k - nq);
+        if (i >= nq && k < nq) entry = cls_neg(g, clsi_sparse_at(g, K, k, i - nq));
+        if (i >= nq && k >= nq) entry = clsi_sparse_at(g, P, i - nq, k - nq);
         out[k] = cls_mul(g, entry, S[k]);
     }
 }

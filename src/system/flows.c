@@ -8,9 +8,12 @@
 #include "base/base.h"
 #include "system/system.h"
 
-static cls_node dot(cls_graph *g, size_t n, const cls_node *a, const cls_node *b) {
+/* F_i.v */
+static cls_node power(cls_graph *g, const clsi_sparse *friction, size_t i, const cls_node *F,
+                      const cls_node *v) {
     cls_node sum = cls_constant(g, 0);
-    for (size_t k = 0; k < n; k++) sum = cls_add(g, sum, cls_mul(g, a[k], b[k]));
+    CLSI_EACH(friction, i, e)
+    sum = cls_add(g, sum, cls_mul(g, F[e], v[friction->entries[e].column]));
     return sum;
 }
 
@@ -27,12 +30,12 @@ static cls_node *carve(cls_node **at, size_t n) {
 
 size_t clsi_flows_size(const cls_system *s) {
     size_t n = s->n, m = s->m, nr = s->nr;
-    return (m + nr) * n + m * m + 2 * n + m * nr + nr + 2 * (n + m) + 4 * m;
+    return s->bound.friction.n + s->bound.conductance.n + 2 * n + m * nr + nr + 2 * (n + m) + 4 * m;
 }
 
 static void lay_out(const cls_system *s, cls_node *room, pieces *p, clsi_flows *out) {
     size_t n = s->n, m = s->m, nr = s->nr;
-    p->friction = carve(&room, (m + nr) * n);
+    p->friction = carve(&room, s->bound.friction.n);
     p->external = carve(&room, n);
     out->bath = carve(&room, m * nr);
     p->source = carve(&room, m);
@@ -43,8 +46,14 @@ static void lay_out(const cls_system *s, cls_node *room, pieces *p, clsi_flows *
     out->outside = carve(&room, m);
     out->operator_force = carve(&room, n);
     out->operator_heat = carve(&room, m); /* right behind */
-    out->kappa = carve(&room, m * m);
+    out->kappa = carve(&room, s->bound.conductance.n);
     out->reservoir = carve(&room, nr);
+}
+
+static cls_status put_table(const cls_system *s, const clsi_place *at, const clsi_sparse *t,
+                            cls_node *to) {
+    for (size_t e = 0; e < t->n; e++) to[e] = t->entries[e].node;
+    return clsi_place_at(s, at, t->n, to, to);
 }
 
 static cls_status put_in(const cls_system *s, const clsi_place *at, const cls_node *dS,
@@ -54,15 +63,14 @@ static cls_status put_in(const cls_system *s, const clsi_place *at, const cls_no
         size_t count;
         const cls_node *from;
         cls_node *to;
-    } all[] = {{(m + nr) * n, s->bound.friction, p->friction},
-               {n, s->bound.force, p->external},
+    } all[] = {{n, s->bound.force, p->external},
                {m * nr, s->bound.bath, out->bath},
                {m, s->bound.source, p->source},
                {nr, s->bound.reservoir, out->reservoir},
-               {m * m, s->bound.conductance, out->kappa},
                {n, s->bound.operator_force, out->operator_force},
                {m, s->bound.operator_heat, out->operator_heat}};
-    cls_status status = CLS_OK;
+    cls_status status = put_table(s, at, &s->bound.friction, p->friction);
+    if (status == CLS_OK) status = put_table(s, at, &s->bound.conductance, out->kappa);
     for (size_t i = 0; i < sizeof all / sizeof *all && status == CLS_OK; i++)
         status = clsi_place_at(s, at, all[i].count, all[i].from, all[i].to);
     if (status != CLS_OK || !s->has_entropy) return status;
@@ -95,22 +103,24 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
     lay_out(s, room, &p, out);
     cls_status status = put_in(s, at, dS, &p, out);
     if (status != CLS_OK) return status;
-    for (size_t j = 0; j < n; j++) {
+    const clsi_sparse *friction = &s->bound.friction, *conductance = &s->bound.conductance;
+    for (size_t j = 0; j < n; j++)
         out->force[j] = cls_add(g, p.external[j], out->operator_force[j]);
-        for (size_t i = 0; i < m + nr; i++)
-            out->force[j] = cls_add(g, out->force[j], p.friction[i * n + j]);
-    }
+    for (size_t i = 0; i < m + nr; i++) CLSI_EACH(friction, i, e) {
+            cls_node *force = &out->force[friction->entries[e].column];
+            *force = cls_add(g, *force, p.friction[e]);
+        }
     for (size_t i = 0; i < m; i++) {
-        out->own[i] = cls_neg(g, dot(g, n, p.friction + i * n, v));
+        out->own[i] = cls_neg(g, power(g, friction, i, p.friction, v));
         out->heat[i] = cls_add(g, out->operator_heat[i], out->own[i]);
-        for (size_t k = 0; k < m; k++) {
-            cls_node drop = cls_sub(g, T[k], T[i]);
-            out->heat[i] = cls_add(g, out->heat[i], cls_mul(g, out->kappa[i * m + k], drop));
+        CLSI_EACH(conductance, i, e) {
+            cls_node drop = cls_sub(g, T[conductance->entries[e].column], T[i]);
+            out->heat[i] = cls_add(g, out->heat[i], cls_mul(g, out->kappa[e], drop));
         }
     }
     out->escaped = cls_constant(g, 0);
     for (size_t k = 0; k < nr; k++)
-        out->escaped = cls_sub(g, out->escaped, dot(g, n, p.friction + (m + k) * n, v));
+        out->escaped = cls_sub(g, out->escaped, power(g, friction, m + k, p.friction, v));
     out->crossing =
         (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T};
     clsi_flows_cross(s, out);

@@ -45,6 +45,18 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
     return status;
 }
 
+cls_status clsi_sparse_place(const cls_system *s, const clsi_place *at, const clsi_sparse *t,
+                             cls_node **out) {
+    cls_node *nodes = *out = clsi_calloc(t->n, sizeof *nodes);
+    if (!nodes) return CLS_MEMORY;
+    for (size_t e = 0; e < t->n; e++) nodes[e] = t->entries[e].node;
+    cls_status status = clsi_place_at(s, at, t->n, nodes, nodes);
+    if (status == CLS_OK) return CLS_OK;
+    free(nodes);
+    *out = NULL;
+    return status;
+}
+
 /* ---- brackets ---- */
 
 /* sum + c x, without writing 0 x or 1 x. */
@@ -57,49 +69,37 @@ static cls_node add_product(cls_graph *g, cls_node sum, cls_node c, cls_node x) 
 cls_status clsi_brackets_at(const cls_system *s, const clsi_physics *physics, const clsi_place *at,
                             const cls_node *slope, cls_node *rate_q, cls_node *against) {
     size_t nq = s->nq, n = s->n;
+    const clsi_sparse *kinematics = &physics->kinematics, *poisson = &physics->poisson;
     const cls_node *v = at->v ? at->v : s->v;
-    cls_node *K = clsi_calloc(nq * n + n * n, sizeof *K), *P = K + nq * n;
-    if (!K) return clsi_graph_no_memory(s->g);
-    cls_status status = clsi_place_at(s, at, nq * n, physics->kinematics, K);
-    if (status == CLS_OK) status = clsi_place_at(s, at, n * n, physics->poisson, P);
-    for (size_t i = 0; i < nq && status == CLS_OK && rate_q; i++) {
-        rate_q[i] = cls_constant(s->g, 0);
-        for (size_t j = 0; j < n; j++) rate_q[i] = add_product(s->g, rate_q[i], K[i * n + j], v[j]);
+    cls_node *K, *P;
+    cls_status status = clsi_sparse_place(s, at, kinematics, &K);
+    if (status == CLS_OK) status = clsi_sparse_place(s, at, poisson, &P);
+    if (status != CLS_OK) return status;
+    for (size_t j = 0; j < n; j++) against[j] = cls_constant(s->g, 0);
+    for (size_t i = 0; i < nq; i++) {
+        if (rate_q) rate_q[i] = cls_constant(s->g, 0);
+        CLSI_EACH(kinematics, i, e) {
+            size_t j = kinematics->entries[e].column;
+            if (rate_q) rate_q[i] = add_product(s->g, rate_q[i], K[e], v[j]);
+            against[j] = add_product(s->g, against[j], K[e], slope[i]);
+        }
     }
-    for (size_t j = 0; j < n && status == CLS_OK; j++) {
-        cls_node sum = cls_constant(s->g, 0);
-        for (size_t i = 0; i < nq; i++) sum = add_product(s->g, sum, K[i * n + j], slope[i]);
-        for (size_t k = 0; k < n; k++) sum = add_product(s->g, sum, P[k * n + j], v[k]);
-        against[j] = sum;
-    }
+    for (size_t k = 0; k < n; k++) CLSI_EACH(poisson, k, e) {
+            size_t j = poisson->entries[e].column;
+            against[j] = add_product(s->g, against[j], P[e], v[k]);
+        }
     free(K);
-    return status;
+    free(P);
+    return CLS_OK;
 }
 
 /* ---- shorter writing ---- */
-
-static size_t cost(const cls_graph *g, cls_node a) {
-    size_t n = cls_symbols_of(g, 1, &a, 0, NULL), length = SIZE_MAX;
-    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
-    cls_program *program = NULL;
-    if (!symbols) {
-        (void)clsi_graph_no_memory(g);
-        return SIZE_MAX;
-    }
-    cls_symbols_of(g, 1, &a, n, symbols);
-    cls_status status = cls_program_create(g, n, symbols, 1, &a, &program, NULL);
-    if (status == CLS_MEMORY) (void)clsi_graph_no_memory(g);
-    if (status == CLS_OK) length = cls_program_length(program);
-    cls_program_free(&program);
-    free(symbols);
-    return length;
-}
 
 static cls_node shorter(cls_graph *g, cls_node a) {
     if (a == CLS_NO_NODE) return a;
     cls_node b = clsi_simplify_written(g, a);
     if (b == a || b == CLS_NO_NODE) return a;
-    return cost(g, b) <= cost(g, a) ? b : a;
+    return clsi_expression_length(g, b) <= clsi_expression_length(g, a) ? b : a;
 }
 
 static void shorten(cls_graph *g, size_t n, cls_node *list) {

@@ -27,27 +27,39 @@ static cls_node negate(cls_graph *g, cls_node a, int depth) {
     return op == CLS_OP_SUB ? cls_add(g, left, right) : cls_sub(g, left, right);
 }
 
-/* Numbers for all symbols of M, somewhere without symmetry; 1 if M is invertible there, -1 when out
+/* A diagonal matrix with an inverse. */
+static int has_inverse(size_t n, const double *a) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, fabs(a[i]));
+        most = fmax(most, fabs(a[i]));
+    }
+    return least > 1e-13 * most;
+}
+
+/* M is whole (n, n) or, when its size is n, a diagonal. Numbers for all symbols of M, somewhere
+ * without symmetry; 1 if M is invertible there, -1 when out
  * of memory. A value that is not finite says nothing about M and does not count against it. */
-static int invertible(cls_graph *g, size_t n, const cls_node *M) {
-    size_t count = cls_symbols_of(g, n * n, M, 0, NULL);
+static int invertible(cls_graph *g, size_t n, size_t size, const cls_node *M) {
+    size_t count = cls_symbols_of(g, size, M, 0, NULL);
     cls_node *symbols = clsi_calloc(count, sizeof *symbols);
-    double *in = clsi_calloc(count, sizeof *in), *a = clsi_calloc(n * n, sizeof *a), *work = NULL;
+    double *in = clsi_calloc(count, sizeof *in), *a = clsi_calloc(size, sizeof *a), *work = NULL;
     size_t *pivot = clsi_calloc(n, sizeof *pivot);
     cls_program *program = NULL;
     int good = -1;
     if (!symbols || !in || !a || !pivot) goto done;
-    cls_symbols_of(g, n * n, M, count, symbols);
+    cls_symbols_of(g, size, M, count, symbols);
     for (size_t i = 0; i < count; i++) in[i] = 0.6180339887 + 0.1 * sin(1.0 + 3.7 * (double)i);
-    if (cls_program_create(g, count, symbols, n * n, M, &program, NULL) != CLS_OK) goto done;
+    if (cls_program_create(g, count, symbols, size, M, &program, NULL) != CLS_OK) goto done;
     work = clsi_calloc(cls_program_work_size(program), sizeof *work);
     if (!work) goto done;
     cls_program_prepare(program, work);
     cls_program_run(program, work, in, a);
     good = 1;
-    for (size_t i = 0; i < n * n; i++)
+    for (size_t i = 0; i < size; i++)
         if (!isfinite(a[i])) goto done;
-    good = clsi_lu_factor(n, a, pivot) == 0 && clsi_lu_quality(n, a) > 1e-13;
+    good = size == n ? has_inverse(n, a)
+                     : clsi_lu_factor(n, a, pivot) == 0 && clsi_lu_quality(n, a) > 1e-13;
 done:
     free(work);
     cls_program_free(&program);
@@ -151,12 +163,57 @@ static int quadratic_form(cls_graph *g, cls_node f, size_t n, const cls_node *x,
     return good;
 }
 
+/* The same for more than a few: only a diagonal M is inverted on paper, so only it is looked for,
+ * entry by entry. M has its diagonal (n). */
+static int diagonal_form(cls_graph *g, cls_node f, size_t n, const cls_node *x, cls_node *c,
+                         cls_node *f0, cls_node *M) {
+    cls_node *zero = clsi_calloc(n, sizeof *zero);
+    clsi_rows rows = {0};
+    int good = zero && cls_gradient(g, f, n, x, c) == CLS_OK &&
+                       clsi_sparse_jacobian(g, n, c, n, x, &rows) == CLS_OK
+                   ? 1
+                   : -1;
+    for (size_t i = 0; i < n && good == 1; i++) M[i] = zero[i] = cls_constant(g, 0);
+    for (size_t i = 0; i < n && good == 1; i++)
+        for (size_t k = rows.start[i]; k < rows.start[i + 1] && good == 1; k++) {
+            cls_node entry = clsi_simplify_written(g, rows.node[k]), *found = &entry;
+            if (cls_is_constant(g, entry, 0)) continue;
+            size_t m = cls_symbols_of(g, 1, found, 0, NULL);
+            good = rows.column[k] == i && (m == 0 || !cls_depends(g, entry, n, x));
+            if (good) M[i] = entry;
+        }
+    if (good == 1 && (cls_substitute(g, n, c, n, x, zero, c) != CLS_OK ||
+                      cls_substitute(g, 1, &f, n, x, zero, f0) != CLS_OK))
+        good = -1;
+    for (size_t i = 0; i < n && good == 1; i++) c[i] = clsi_simplify_written(g, c[i]);
+    clsi_rows_clear(&rows);
+    free(zero);
+    return good;
+}
+
+static int legendre_many(cls_graph *g, cls_node f, size_t n, const cls_node *x, const cls_node *y,
+                         cls_node *conjugate, cls_node *x_of_y) {
+    cls_node *c = clsi_calloc(n, sizeof *c), *M = clsi_calloc(n, sizeof *M), f0;
+    int good = c && M ? diagonal_form(g, f, n, x, c, &f0, M) : -1;
+    if (good == 1) good = invertible(g, n, n, M);
+    cls_node sum = cls_constant(g, 0);
+    for (size_t i = 0; i < n && good == 1; i++) {
+        c[i] = cls_sub(g, y[i], c[i]);
+        sum = cls_add(g, sum, half_square(g, c[i], M[i]));
+        x_of_y[i] = cls_div(g, c[i], M[i]);
+    }
+    if (good == 1) *conjugate = cls_add(g, sum, negate(g, f0, 0));
+    free(c);
+    free(M);
+    return good;
+}
+
 int clsi_legendre(cls_graph *g, cls_node f, size_t n, const cls_node *x, const cls_node *y,
                   cls_node *conjugate, cls_node *x_of_y) {
+    if (n > MAX_FULL) return legendre_many(g, f, n, x, y, conjugate, x_of_y);
     cls_node *c = clsi_calloc(n, sizeof *c), *M = clsi_calloc(n * n, sizeof *M), f0;
     int good = c && M ? quadratic_form(g, f, n, x, c, &f0, M) : -1;
-    if (good == 1 && n > MAX_FULL) good = is_diagonal(g, n, M);
-    if (good == 1) good = invertible(g, n, M);
+    if (good == 1) good = invertible(g, n, n * n, M);
     for (size_t i = 0; i < n && good == 1; i++) c[i] = cls_sub(g, y[i], c[i]);
     if (good == 1) *conjugate = cls_add(g, kinetic(g, n, M, c, x_of_y), negate(g, f0, 0));
     free(c);

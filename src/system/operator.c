@@ -155,16 +155,29 @@ static cls_status add_projected(const cls_system *s, const cls_node *M, clsi_phy
     return CLS_OK;
 }
 
+/* The matrix is there from the first statement on that gives a piece of it. */
+static int need_operator(cls_system *s) {
+    size_t N = s->n + s->m;
+    clsi_physics *const both[] = {&s->raw, &s->bound};
+    for (int i = 0; i < 2 && !s->has_operator; i++) {
+        cls_node *M = both[i]->friction_operator = clsi_calloc(N * N, sizeof *M);
+        if (!M) return 0;
+        for (size_t k = 0; k < N * N; k++) M[k] = cls_constant(s->g, 0);
+    }
+    s->has_operator = 1;
+    return 1;
+}
+
 /* Takes over a matrix as written and with parameters as numbers. */
 static cls_status take_operator(clsi_reader *r, size_t where, const cls_node *raw,
                                 const cls_node *bound, cls_node *scratch) {
     cls_system *s = r->s;
     size_t N = s->n + s->m;
+    if (!need_operator(s)) return clsi_no_memory(r->error);
     for (size_t k = 0; k < N * N; k++) {
         add_to(s->g, &s->raw.friction_operator[k], raw[k]);
         add_to(s->g, &s->bound.friction_operator[k], bound[k]);
     }
-    s->has_operator = 1;
     if (is_degenerate(s, bound, scratch)) {
         add_plain(s, raw, &s->raw);
         add_plain(s, bound, &s->bound);
@@ -284,13 +297,13 @@ cls_status clsi_read_dissipation(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK && keeps_energy(s, bound, bound + N, M)) { /* whatever kappa is */
         rank_one(s->g, N, kappa.raw, w, M);
         rank_one(s->g, N, kappa.bound, bound, M + N * N);
-        for (size_t k = 0; k < N * N; k++) {
+        if (!need_operator(s)) status = clsi_no_memory(r->error);
+        for (size_t k = 0; k < N * N && status == CLS_OK; k++) {
             add_to(s->g, &s->raw.friction_operator[k], M[k]);
             add_to(s->g, &s->bound.friction_operator[k], M[N * N + k]);
         }
         add_plain(s, M, &s->raw);
         add_plain(s, M + N * N, &s->bound);
-        s->has_operator = 1;
     } else if (status == CLS_OK) {
         rank_one(s->g, N, kappa.raw, w, M);
         rank_one(s->g, N, kappa.bound, bound, M + N * N);

@@ -171,22 +171,20 @@ static int make_physics(const cls_system *s, clsi_physics *p) {
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
     p->formula = p->potential = cls_constant(g, 0);
-    p->kinematics = zeros(g, s->nq * n);
-    p->poisson = zeros(g, n * n);
     p->force = zeros(g, n);
-    p->friction = zeros(g, (m + s->nr) * n);
-    p->conductance = zeros(g, m * m);
     p->source = zeros(g, m);
     p->bath = zeros(g, m * s->nr);
     p->reservoir = zeros(g, s->nr);
     if (!p->source || !p->bath || !p->reservoir) return 0;
-    p->friction_operator = zeros(g, (n + m) * (n + m));
     p->operator_force = zeros(g, n);
     p->operator_heat = zeros(g, m);
-    if (!p->friction_operator || !p->operator_force || !p->operator_heat) return 0;
-    if (!p->kinematics || !p->poisson || !p->force || !p->friction || !p->conductance) return 0;
-    for (size_t i = 0; i < s->paired; i++) p->kinematics[i * n + i] = cls_constant(g, 1);
-    return 1;
+    if (!p->operator_force || !p->operator_heat || !p->force) return 0;
+    int good =
+        clsi_sparse_create(&p->kinematics, s->nq, n) & clsi_sparse_create(&p->poisson, n, n) &
+        clsi_sparse_create(&p->friction, m + s->nr, n) & clsi_sparse_create(&p->conductance, m, m);
+    for (size_t i = 0; i < s->paired && good; i++)
+        clsi_sparse_set(g, &p->kinematics, i, i, cls_constant(g, 1));
+    return good;
 }
 
 static cls_status make_symbols(clsi_reader *r) {

@@ -107,9 +107,9 @@ static void put_variables(page *p) {
 static void put_friction(page *p) {
     const cls_system *s = p->s;
     const char *title = "\n  friction\n";
-    for (size_t i = 0; i < s->m + s->nr; i++)
-        for (size_t j = 0; j < s->n; j++) {
-            cls_node F = s->raw.friction[i * s->n + j];
+    for (size_t i = 0; i < s->m + s->nr; i++) CLSI_EACH(&s->raw.friction, i, e) {
+            cls_node F = s->raw.friction.entries[e].node;
+            size_t j = s->raw.friction.entries[e].column;
             if (is_zero(p, F)) continue;
             clsi_text_printf(&p->text, "%s    %s <- ", title, clsi_force_on(s, j));
             put_node(p, F);
@@ -132,10 +132,10 @@ static void put_unknowns(page *p) {
 static void put_heat(page *p) {
     const cls_system *s = p->s;
     const char *title = "\n  heat exchange\n";
-    for (size_t i = 0; i < s->m; i++)
-        for (size_t j = i + 1; j < s->m; j++) {
-            cls_node kappa = s->raw.conductance[i * s->m + j];
-            if (is_zero(p, kappa)) continue;
+    for (size_t i = 0; i < s->m; i++) CLSI_EACH(&s->raw.conductance, i, e) {
+            cls_node kappa = s->raw.conductance.entries[e].node;
+            size_t j = s->raw.conductance.entries[e].column;
+            if (j < i || is_zero(p, kappa)) continue;
             clsi_text_printf(&p->text, "%s    %s <-> %s: ", title, s->temperature[i].name,
                              s->temperature[j].name);
             put_node(p, kappa);
@@ -170,7 +170,7 @@ static void put_operator(page *p) {
         put_node(p, s->raw.entropy);
         clsi_text_append(&p->text, "\n");
     }
-    for (size_t a = 0; a < N; a++)
+    for (size_t a = 0; a < N && s->has_operator; a++)
         for (size_t b = a; b < N; b++) {
             cls_node entry = s->raw.friction_operator[a * N + b];
             if (is_zero(p, entry)) continue;
@@ -348,7 +348,7 @@ static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
     const cls_system *s = p->s;
     cls_node sum = cls_neg(s->g, against);
     for (size_t i = 0; i < s->m + s->nr; i++)
-        sum = cls_add(s->g, sum, s->raw.friction[i * s->n + j]);
+        sum = cls_add(s->g, sum, clsi_sparse_at(s->g, &s->raw.friction, i, j));
     sum = cls_add(s->g, sum, with_entropy(s, s->raw.operator_force[j]));
     return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
 }
@@ -356,13 +356,16 @@ static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
 static cls_node heat_into(const page *p, size_t i) {
     const cls_system *s = p->s;
     cls_node sum = with_entropy(s, s->raw.operator_heat[i]);
-    for (size_t j = 0; j < s->n; j++)
-        sum = cls_sub(s->g, sum, cls_mul(s->g, s->raw.friction[i * s->n + j], s->v[j]));
+    CLSI_EACH(&s->raw.friction, i, e) {
+        const clsi_entry *x = &s->raw.friction.entries[e];
+        sum = cls_sub(s->g, sum, cls_mul(s->g, x->node, s->v[x->column]));
+    }
     sum = cls_simplify(s->g, sum);
-    for (size_t j = 0; j < s->m; j++)
-        sum = cls_add(
-            s->g, sum,
-            cls_mul(s->g, s->raw.conductance[i * s->m + j], cls_sub(s->g, s->T[j], s->T[i])));
+    CLSI_EACH(&s->raw.conductance, i, e) {
+        const clsi_entry *x = &s->raw.conductance.entries[e];
+        cls_node drop = cls_sub(s->g, s->T[x->column], s->T[i]);
+        sum = cls_add(s->g, sum, cls_mul(s->g, x->node, drop));
+    }
     for (size_t k = 0; k < s->nr; k++)
         sum = cls_add(
             s->g, sum,

@@ -222,15 +222,33 @@ static cls_status point_at_parse_error(clsi_reader *r, const clsi_expression *e,
                    continuation_note(r, e->begin, where));
 }
 
+/* The expression with the names of a kind that it contains replaced: of thousands it has a few. */
+static cls_status put_in(clsi_reader *r, cls_node a, clsi_kind kind, const cls_node *value,
+                         cls_node *out) {
+    cls_graph *g = r->s->g;
+    size_t n = cls_symbols_of(g, 1, &a, 0, NULL), used = 0;
+    cls_node *from = clsi_calloc(2 * n, sizeof *from), *to = from + n;
+    if (!from) return CLS_MEMORY;
+    cls_symbols_of(g, 1, &a, n, to);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = cls_node_name(g, to[i]);
+        const clsi_name *name = clsi_lookup(r, word, strlen(word), (int)kind);
+        if (!name || name->node != to[i]) continue;
+        from[used] = to[i];
+        to[used++] = value[name->index]; /* used <= i */
+    }
+    cls_status status = cls_substitute(g, 1, &a, used, from, to, out);
+    free(from);
+    return status;
+}
+
 static cls_status expand(clsi_reader *r, clsi_expression *e) {
     cls_system *s = r->s;
     cls_error inner = {0};
     e->raw = e->bound = CLS_NO_NODE;
-    cls_status status =
-        cls_substitute(s->g, 1, &e->written, s->n_lets, r->let_symbol, r->let_raw, &e->raw);
+    cls_status status = put_in(r, e->written, CLSI_LET, r->let_raw, &e->raw);
     if (status == CLS_OK)
-        status = cls_substitute(s->g, 1, &e->raw, s->n_parameters, s->parameter_symbol,
-                                r->parameter_constant, &e->bound);
+        status = put_in(r, e->raw, CLSI_PARAMETER, r->parameter_constant, &e->bound);
     for (size_t i = 0; i < s->nu && status == CLS_OK; i++)
         if (s->input_formula[i] != CLS_NO_NODE)
             status =
@@ -269,26 +287,23 @@ cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char
     cls_status status = clsi_read_expression(r, begin, end, &e);
     if (status == CLS_OK) status = clsi_allow(r, &e, CLSI_PARAMETER, what);
     if (status != CLS_OK) return status;
-    cls_program *program = NULL;
     cls_node number = e.raw;
-    for (size_t i = 0; i < r->s->n_parameters && status == CLS_OK; i++) {
+    size_t n = cls_symbols_of(r->s->g, 1, &number, 0, NULL);
+    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    if (!symbols) return clsi_no_memory(r->error);
+    cls_symbols_of(r->s->g, 1, &number, n, symbols);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
         /* not e.bound: a parameter that is being learned has a symbol there */
-        cls_node known = cls_constant(r->s->g, r->s->parameter_value[i]);
-        status =
-            cls_substitute(r->s->g, 1, &number, 1, &r->s->parameter_symbol[i], &known, &number);
+        const char *word = cls_node_name(r->s->g, symbols[i]);
+        const clsi_name *name = clsi_lookup(r, word, strlen(word), CLSI_PARAMETER);
+        if (!name) continue;
+        cls_node known = cls_constant(r->s->g, r->s->parameter_value[name->index]);
+        status = cls_substitute(r->s->g, 1, &number, 1, &symbols[i], &known, &number);
     }
+    free(symbols);
     if (status != CLS_OK) return cls_graph_status(r->s->g, r->error);
-    status = cls_program_create(r->s->g, 0, NULL, 1, &number, &program, r->error);
-    if (status != CLS_OK) return status;
-    double *work = clsi_calloc(cls_program_work_size(program), sizeof *work);
-    if (work) {
-        cls_program_prepare(program, work);
-        cls_program_run(program, work, NULL, out);
-    } else {
-        status = clsi_no_memory(r->error);
-    }
-    free(work);
-    cls_program_free(&program);
+    /* constants fold to what a program would compute */
+    *out = cls_node_op(r->s->g, number) == CLS_OP_CONSTANT ? cls_node_value(r->s->g, number) : NAN;
     if (status == CLS_OK && !isfinite(*out))
         status = clsi_at(r, e.begin, "%s is not a finite number: it evaluates to %g", what, *out);
     return status;

@@ -7,7 +7,8 @@
  * microseconds, once per start. A solution is not promised to be the only one. */
 #include "base/base.h"
 #include "base/misuse.h"
-#include "system/dense.h"
+#include "expr/graph.h"
+#include "system/equations.h"
 #include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,20 +16,31 @@
 
 enum { MAX_ITERATIONS = 100, MAX_HALVINGS = 40, N_GUESSES = 8 };
 
-/* ---- the program: duals (k = n + m) and their Jacobian over z[nq..], (k, k) ---- */
+/* ---- the program: duals (k = n + m), then their slopes in z[nq..] where they are not zero ---- */
 
 cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     const clsi_form *f = s->form;
     size_t k = s->n + s->m;
-    cls_node *out = clsi_calloc(k + k * k, sizeof *out);
-    if (!out) return clsi_no_memory(error);
-    memcpy(out, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *out);
-    if (s->m) memcpy(out + s->n, f->kind == CLSI_FORM_THERMAL ? f->S : f->T, s->m * sizeof *out);
-    cls_status status = cls_jacobian(s->g, k, out, k, f->z + s->nq, out + k);
-    if (status == CLS_OK)
-        status = cls_program_create(s->g, f->nz, f->z, k + k * k, out, &s->dual_program, error);
-    else if (cls_graph_status(s->g, error) == CLS_OK)
-        (void)clsi_no_memory(error);
+    cls_node *duals = clsi_calloc(k, sizeof *duals), *out = NULL;
+    clsi_rows rows = {0};
+    if (!duals) return clsi_no_memory(error);
+    memcpy(duals, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *duals);
+    if (s->m)
+        memcpy(duals + s->n, f->kind == CLSI_FORM_THERMAL ? f->S : f->T, s->m * sizeof *duals);
+    cls_status status = clsi_sparse_jacobian(s->g, k, duals, k, f->z + s->nq, &rows);
+    if (status == CLS_OK && (out = clsi_calloc(k + rows.n, sizeof *out))) {
+        memcpy(out, duals, k * sizeof *out);
+        memcpy(out + k, rows.node, rows.n * sizeof *out);
+        status = cls_program_create(s->g, f->nz, f->z, k + rows.n, out, &s->dual_program, error);
+        s->dual_start = rows.start; /* the system's from here on */
+        s->dual_column = rows.column;
+        rows.start = NULL;
+        rows.column = NULL;
+    } else if (status == CLS_OK || cls_graph_status(s->g, error) == CLS_OK) {
+        status = clsi_no_memory(error);
+    }
+    clsi_rows_clear(&rows);
+    free(duals);
     free(out);
     return status;
 }
@@ -42,10 +54,10 @@ typedef struct problem {
     double *target;         /* (k) given duals, NAN where the slot itself is given */
     size_t *unknown;        /* (k) slots to solve for, n_unknown of them */
     size_t n_unknown;
-    double *out; /* (k + k*k) of the program */
+    double *out; /* (k + slopes) of the program */
     double *work;
-    double *A, *b, *trial; /* (u, u), (k), (nz) */
-    size_t *pivot;
+    double *b, *trial, *step; /* (k), (nz), (k) */
+    clsi_equations *equations;
 } problem;
 
 static const char *slot_name(const cls_system *s, size_t slot) {
@@ -190,16 +202,16 @@ static double residual(const problem *p, const double *z) {
     return worst;
 }
 
-static void jacobian(const problem *p, const double *z) {
-    for (size_t i = 0; i < p->n_unknown; i++) {
-        size_t row = p->unknown[i];
+/* The slopes of what is compared in what is unknown, then b becomes the update. */
+static int update(const problem *p, const double *z) {
+    clsi_equations *e = p->equations;
+    for (size_t k = 0; k < e->n; k++) {
+        size_t row = p->unknown[e->row[k]], column = p->unknown[e->column[k]];
         double scale = compared_in_log(p, row) ? 1 / p->out[row] : 1;
-        for (size_t j = 0; j < p->n_unknown; j++) {
-            size_t column = p->unknown[j];
-            double chain = unknown_in_log(p, column) ? z[p->nq + column] : 1;
-            p->A[i * p->n_unknown + j] = scale * chain * p->out[p->k + row * p->k + column];
-        }
+        double chain = unknown_in_log(p, column) ? z[p->nq + column] : 1;
+        e->value[k] = scale * chain * p->out[e->from[k]];
     }
+    return clsi_equations_solve(e, p->b);
 }
 
 static void move(const problem *p, double fraction) {
@@ -217,10 +229,8 @@ static void move(const problem *p, double fraction) {
 static double newton(const problem *p) {
     double now = residual(p, p->z);
     for (int i = 0; i < MAX_ITERATIONS && now > 0; i++) {
-        jacobian(p, p->z);
-        if (clsi_lu_factor(p->n_unknown, p->A, p->pivot)) break;
-        clsi_lu_solve(p->n_unknown, p->A, p->pivot, p->b);
-        double *step = p->A; /* the factors are used up: keep the step while b is overwritten */
+        if (!update(p, p->z)) break;
+        double *step = p->step; /* kept while b is overwritten */
         memcpy(step, p->b, p->n_unknown * sizeof *step);
         double next = NAN, fraction = 1;
         for (int k = 0; k < MAX_HALVINGS; k++, fraction /= 2) {
@@ -280,23 +290,39 @@ static cls_status no_solution(const problem *p, double left, cls_error *error) {
 /* A dual that does not contain any unknown cannot be solved for, however well it fits. */
 static cls_status check_dependence(const problem *p, cls_error *error) {
     const clsi_form *f = p->s->form;
-    cls_node *unknown = clsi_calloc(p->n_unknown, sizeof *unknown);
-    if (!unknown) return clsi_no_memory(error);
-    for (size_t i = 0; i < p->n_unknown; i++) unknown[i] = f->z[p->nq + p->unknown[i]];
+    const clsi_equations *e = p->equations;
+    unsigned char *seen = clsi_calloc(p->n_unknown, 1);
+    if (!seen) return clsi_no_memory(error);
+    for (size_t k = 0; k < e->n; k++) seen[e->row[k]] = 1;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < p->n_unknown && status == CLS_OK; i++) {
+        if (seen[i]) continue;
         size_t slot = p->unknown[i];
-        cls_node dual = slot < p->n ? (f->kind == CLSI_FORM_PHASE ? f->v : f->p)[slot]
-                                    : (f->kind == CLSI_FORM_THERMAL ? f->S : f->T)[slot - p->n];
-        if (!cls_depends(p->s->g, dual, p->n_unknown, unknown))
-            status =
-                clsi_fail(error, CLS_NUMERIC,
-                          "start: %s does not depend on %s in this system, so %s = %.9g cannot "
-                          "determine it: give %s",
-                          dual_name(p, slot), cls_node_name(p->s->g, unknown[i]),
-                          dual_name(p, slot), p->target[slot], cls_node_name(p->s->g, unknown[i]));
+        const char *name = cls_node_name(p->s->g, f->z[p->nq + slot]);
+        status = clsi_fail(error, CLS_NUMERIC,
+                           "start: %s does not depend on %s in this system, so %s = %.9g cannot "
+                           "determine it: give %s",
+                           dual_name(p, slot), name, dual_name(p, slot), p->target[slot], name);
     }
-    free(unknown);
+    free(seen);
+    return status;
+}
+
+/* The equations between unknown slots. */
+static cls_status set_up(problem *p, cls_error *error) {
+    const cls_system *s = p->s;
+    uint32_t *number = clsi_calloc(p->k, sizeof *number); /* among the unknown ones, + 1 */
+    if (!number) return clsi_no_memory(error);
+    for (size_t i = 0; i < p->n_unknown; i++) number[p->unknown[i]] = (uint32_t)i + 1;
+    cls_status status = CLS_OK;
+    p->equations = clsi_equations_new(p->n_unknown);
+    for (size_t i = 0; i < p->n_unknown && p->equations && !p->equations->failed; i++)
+        for (size_t k = s->dual_start[p->unknown[i]]; k < s->dual_start[p->unknown[i] + 1]; k++)
+            if (number[s->dual_column[k]])
+                clsi_equations_add(p->equations, i, number[s->dual_column[k]] - 1, p->k + k);
+    if (!p->equations || p->equations->failed) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_equations_ready(p->equations, error);
+    free(number);
     return status;
 }
 
@@ -344,13 +370,14 @@ static cls_status check_state(const cls_system *s, const double *state, cls_erro
     if (status == CLS_NUMERIC)
         status =
             clsi_fail(error, CLS_USAGE, "start: this is not a possible state: %s", inner.message);
-    for (size_t i = 0; i < s->m && status == CLS_OK; i++)
-        for (size_t c = 0; c < s->n_columns && status == CLS_OK; c++) {
-            if (strcmp(s->columns[c], s->temperature[i].name) == 0)
-                status = check_inside(&s->temperature[i], row[c], error);
-            else if (strcmp(s->columns[c], s->entropy[i].name) == 0)
-                status = check_inside(&s->entropy[i], row[c], error);
-        }
+    size_t T = 0, S = 0; /* columns of both kinds stand in the order of their numbers */
+    for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
+        while (T < s->n_columns && strcmp(s->columns[T], s->temperature[i].name) != 0) T++;
+        while (S < s->n_columns && strcmp(s->columns[S], s->entropy[i].name) != 0) S++;
+        if (T < s->n_columns) status = check_inside(&s->temperature[i], row[T], error);
+        if (status == CLS_OK && S < s->n_columns)
+            status = check_inside(&s->entropy[i], row[S], error);
+    }
     free(row);
     return status;
 }
@@ -361,36 +388,31 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     NEED(error, state);
     size_t slots = s->nq + 2 * s->n + 2 * s->m, k = s->n + s->m, nz = s->form->nz;
     size_t work = cls_program_work_size(s->dual_program);
-    double *block = clsi_calloc(2 * slots + 2 * nz + 3 * k + 2 * k * k + work, sizeof *block);
-    size_t *index = clsi_calloc(2 * k, sizeof *index);
+    size_t n_out = k + s->dual_start[k];
+    double *block = clsi_calloc(2 * slots + 2 * nz + 3 * k + n_out + work, sizeof *block);
+    size_t *index = clsi_calloc(k, sizeof *index);
     double accounts[CLSI_ACCOUNTS] = {0};
     cls_status status = CLS_MEMORY;
+    problem p = {.s = s, .nq = s->nq, .n = s->n, .m = s->m, .nz = nz, .k = k, .unknown = index};
     if (!block || !index) {
         (void)clsi_no_memory(error);
         goto done;
     }
-    problem p = {.s = s,
-                 .nq = s->nq,
-                 .n = s->n,
-                 .m = s->m,
-                 .nz = nz,
-                 .k = k,
-                 .unknown = index,
-                 .pivot = index + k};
     p.z = block + 2 * slots;
     p.trial = p.z + nz;
     p.target = p.trial + nz;
     p.b = p.target + k;
-    p.out = p.b + k;
-    p.A = p.out + k + k * k;
-    p.work = p.A + k * k;
+    p.step = p.b + k;
+    p.out = p.step + k;
+    p.work = p.out + n_out;
     status = merge(s, given, block, accounts, error);
     if (status == CLS_OK) status = check_complete(s, block, error);
     if (status == CLS_OK) status = check_domains(s, block, error);
     if (status != CLS_OK) goto done;
     fill(&p, block);
     cls_program_prepare(s->dual_program, p.work);
-    if (p.n_unknown) status = solve(&p, error);
+    if (p.n_unknown) status = set_up(&p, error);
+    if (status == CLS_OK && p.n_unknown) status = solve(&p, error);
     if (status != CLS_OK) goto done;
     memcpy(state, p.z, nz * sizeof *state);
     status = clsi_system_check_units(s, state, error);
@@ -398,6 +420,7 @@ cls_status cls_system_start(const cls_system *s, const cls_assignments *given, d
     memcpy(state + nz, accounts, clsi_account_count(s) * sizeof *state);
     status = check_state(s, state, error);
 done:
+    clsi_equations_free(&p.equations);
     free(index);
     free(block);
     return status;

@@ -8,6 +8,7 @@
  * force stays a force and its work is counted
  *
  * Signs are not judged here (that friction dissipates is for the audit to find out). */
+#include "expr/graph.h"
 #include "system/language.h"
 #include <math.h>
 #include <stdlib.h>
@@ -187,10 +188,21 @@ static cls_node stand_in(const cls_system *s, cls_formalism formalism) {
 
 /* ---- formulas ---- */
 
+/* The first symbol from number i on that the expression does not contain, `count` when there is
+ * none; out of memory: none. */
+static size_t first_absent(const cls_graph *g, cls_node a, size_t i, size_t count,
+                           const cls_node *symbols) {
+    clsi_cone cone;
+    if (!clsi_cone_create(g, 1, &a, &cone)) return count;
+    while (i < count && clsi_cone_at(&cone, symbols[i])) i++;
+    clsi_cone_free(&cone);
+    return i;
+}
+
 static cls_status require(clsi_reader *r, const clsi_expression *e, const char *what, size_t count,
                           const cls_node *symbols, const char *why) {
     for (size_t i = 0; i < count; i++)
-        if (!cls_depends(r->s->g, e->raw, 1, &symbols[i]))
+        if ((i = first_absent(r->s->g, e->raw, i, count, symbols)) < count)
             return clsi_at(r, e->begin, "%s does not contain `%s`: %s", what,
                            cls_node_name(r->s->g, symbols[i]), why);
     return CLS_OK;
@@ -207,6 +219,7 @@ static int may_be_hidden(const cls_system *s, const char *name) {
 /* Variables that only unknown parts bring: stand_in has them until these are learned. */
 static int is_hidden(const clsi_reader *r, const clsi_expression *e, size_t count,
                      const cls_node *symbols) {
+    if (!r->s->n_unknown) return 0;
     for (size_t i = 0; i < count; i++)
         if (!cls_depends(r->s->g, e->raw, 1, &symbols[i]) &&
             may_be_hidden(r->s, cls_node_name(r->s->g, symbols[i])))
@@ -294,17 +307,18 @@ typedef cls_status (*take_force)(clsi_reader *r, size_t entropy, size_t coordina
 
 /* x <- expression, y <- expression */
 static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, take_force take) {
-    unsigned char seen[256] = {0};
+    size_t seen[64], n_seen = 0;
     do {
         size_t j;
         clsi_expression e;
         cls_status status = clsi_read_coordinate(r, &c, &j);
-        if (status == CLS_OK && seen[j])
-            status = clsi_at(r, c.at, "a second force on `%s` in one statement: add them",
-                             clsi_force_on(r->s, j));
+        for (size_t k = 0; k < n_seen && status == CLS_OK; k++)
+            if (seen[k] == j)
+                status = clsi_at(r, c.at, "a second force on `%s` in one statement: add them",
+                                 clsi_force_on(r->s, j));
         if (status == CLS_OK) status = clsi_expect(r, &c, "<-", "the coordinate");
         if (status != CLS_OK) return status;
-        seen[j] = 1;
+        if (n_seen < sizeof seen / sizeof *seen) seen[n_seen++] = j;
         size_t end = clsi_item_end(r, &c);
         status = clsi_read_expression(r, c.at, end, &e);
         if (status == CLS_OK) status = take(r, entropy, j, &e);
@@ -318,8 +332,8 @@ static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_e
     cls_system *s = r->s;
     if (r->replaced) clsi_mark_learned(r, e->raw);
     if (r->replaced) return CLS_OK; /* read for its errors, and for its parameters */
-    add_to(s->g, &s->raw.friction[i * s->n + j], e->raw);
-    add_to(s->g, &s->bound.friction[i * s->n + j], e->bound);
+    clsi_sparse_add(s->g, &s->raw.friction, i, j, e->raw);
+    clsi_sparse_add(s->g, &s->bound.friction, i, j, e->bound);
     return CLS_OK;
 }
 
@@ -357,8 +371,8 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     for (size_t j = 0; status == CLS_OK && r->replaced && j < r->s->n; j++) {
         cls_system *s = r->s;
         cls_node force = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION, j);
-        add_to(s->g, &s->raw.friction[i * s->n + j], force);
-        add_to(s->g, &s->bound.friction[i * s->n + j], force);
+        clsi_sparse_add(s->g, &s->raw.friction, i, j, force);
+        clsi_sparse_add(s->g, &s->bound.friction, i, j, force);
     }
     r->replaced = NULL;
     return status;
@@ -403,10 +417,10 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
         s->has_heat = 1;
         return CLS_OK;
     }
-    const size_t both[2] = {i * s->m + j, j * s->m + i};
+    const size_t both[2] = {i, j};
     for (int k = 0; k < 2; k++) {
-        add_to(s->g, &s->raw.conductance[both[k]], e.raw);
-        add_to(s->g, &s->bound.conductance[both[k]], e.bound);
+        clsi_sparse_add(s->g, &s->raw.conductance, both[k], both[1 - k], e.raw);
+        clsi_sparse_add(s->g, &s->bound.conductance, both[k], both[1 - k], e.bound);
     }
     return CLS_OK;
 }

@@ -25,11 +25,11 @@ static void free_strings(char **list, size_t n) {
 }
 
 static void free_physics(const cls_system *s, clsi_physics *p) {
-    free(p->kinematics);
-    free(p->poisson);
+    clsi_sparse_clear(&p->kinematics);
+    clsi_sparse_clear(&p->poisson);
     free(p->force);
-    free(p->friction);
-    free(p->conductance);
+    clsi_sparse_clear(&p->friction);
+    clsi_sparse_clear(&p->conductance);
     free(p->source);
     free(p->bath);
     free(p->reservoir);
@@ -90,6 +90,8 @@ void cls_system_free(cls_system **system) {
     clsi_form_free(&s->form);
     cls_program_free(&s->row_program);
     cls_program_free(&s->dual_program);
+    free(s->dual_start);
+    free(s->dual_column);
     cls_node *const nodes[] = {
         s->q, s->v, s->p, s->S, s->T, s->u, s->input_formula, s->parameter_symbol};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free(nodes[i]);

@@ -18,6 +18,7 @@
 #ifndef CLSI_SYSTEM_H
 #define CLSI_SYSTEM_H
 
+#include "system/sparse.h"
 #include <clausius/graph.h>
 #include <clausius/system.h>
 
@@ -55,19 +56,20 @@ typedef struct clsi_unit {
 
 /* The physics as expressions. Absent things are the constant 0. */
 typedef struct clsi_physics {
-    cls_node formula;      /* L(q,v,S), H(q,p,S) or G(q,v,T) as the user wrote it */
-    cls_node potential;    /* external potential W(q), in the energy; constant forces land here */
-    cls_node *kinematics;  /* (nq, n) K, over q, p, S */
-    cls_node *poisson;     /* (n, n) P, over q, p, S */
-    cls_node *force;       /* (n) external forces without potential, over q,v,p,S,T,t */
-    cls_node *friction;    /* (m + nr, n) F_ij: force on coordinate j that heats entropy i, or for
+    cls_node formula;        /* L(q,v,S), H(q,p,S) or G(q,v,T) as the user wrote it */
+    cls_node potential;      /* external potential W(q), in the energy; constant forces land here */
+    clsi_sparse kinematics;  /* (nq, n) K, over q, p, S */
+    clsi_sparse poisson;     /* (n, n) P, over q, p, S */
+    cls_node *force;         /* (n) external forces without potential, over q,v,p,S,T,t */
+    clsi_sparse friction;    /* (m + nr, n) F_ij: force on coordinate j that heats entropy i, or for
                               i >= m reservoir i - m */
-    cls_node *conductance; /* (m, m) symmetric, zero diagonal: heat kappa_ij (T_j - T_i) into i */
-    cls_node *source;      /* (m) heat from sources into entropy i, over q,v,p,S,T,t,u */
-    cls_node *bath;        /* (m, nr) heat bath_ir (T_r - T_i) from reservoir r into entropy i */
-    cls_node *reservoir;   /* (nr) temperatures T_r, over t and u */
+    clsi_sparse conductance; /* (m, m) symmetric, zero diagonal: heat kappa_ij (T_j - T_i) into i */
+    cls_node *source;        /* (m) heat from sources into entropy i, over q,v,p,S,T,t,u */
+    cls_node *bath;          /* (m, nr) heat bath_ir (T_r - T_i) from reservoir r into entropy i */
+    cls_node *reservoir;     /* (nr) temperatures T_r, over t and u */
     /* Metriplectic (operator.c): M over (p, S) for showing and judging, and what it does: forces
-     * (n) and heats T S' (m) over q,v,p,S,T, whose work and heat cancel for any v and T. */
+     * (n) and heats T S' (m) over q,v,p,S,T, whose work and heat cancel for any v and T. The matrix
+     * is there only where the system has one (has_operator). */
     cls_node *friction_operator, *operator_force, *operator_heat;
     cls_node entropy; /* the total entropy over q, p, S, where the file gives one (entropy.c) */
     clsi_named *invariants, *outputs;
@@ -143,7 +145,9 @@ struct cls_system {
     size_t n_columns;
     char **columns;            /* (n_columns) names; column 1 + i is state i for i < nq + n + m */
     cls_program *row_program;  /* inputs t, z, accounts, u; outputs the columns */
-    cls_program *dual_program; /* see start.c: conjugate variables and their Jacobian over z */
+    cls_program *dual_program; /* see start.c: conjugate variables and their slopes over z ... */
+    size_t *dual_start;        /* ... (n + m + 1) by rows ... */
+    uint32_t *dual_column;     /* ... and columns */
 };
 
 /* The native state z and everything as an expression over z (and t).
@@ -184,6 +188,10 @@ typedef struct clsi_place {
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
 
+/* The same for the entries of a table, in their order; the array is the caller's. */
+cls_status clsi_sparse_place(const cls_system *s, const clsi_place *at, const clsi_sparse *t,
+                             cls_node **out);
+
 /* What crossed the boundary so far; the state carries these behind z, in this order. */
 typedef enum clsi_account {
     CLSI_WORK,   /* of the external forces without potential */
@@ -198,7 +206,8 @@ const char *clsi_account_name(clsi_account a);
 /* Energy that came in, and entropy that the outside gained, of a state. */
 double clsi_received(const cls_system *s, const double *state);
 double clsi_outside(const cls_system *s, const double *state);
-/* Rates of all CLSI_ACCOUNTS accounts at a place where forces, frictions (m + nr, n), sources (m),
+/* Rates of all CLSI_ACCOUNTS accounts at a place where forces, frictions (those of the system's
+ * table, in the order of its entries), sources (m),
  * conductances to reservoirs (m, nr) and temperatures of reservoirs (nr) have been put in. */
 typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
@@ -210,10 +219,11 @@ cls_status clsi_parameters_known(const cls_system *s, cls_error *error);
 /* Forces at a place: force[j] = sum of frictions and external forces, heat[i] = T_i S_i', rates of
  * the accounts. The pieces of heat[i]: own[i] of frictions, outside[i] of heat sources and
  * reservoirs, operator_heat[i] of a friction operator (whose force is operator_force), and of
- * conduction sum_k kappa[i, k] (T_k - T_i). What frictions give to reservoirs is `escaped`. */
+ * conduction the sum over k of kappa_ik (T_k - T_i). What frictions give to reservoirs is `escaped`. */
 typedef struct clsi_flows {
     cls_node *force, *heat, account[CLSI_ACCOUNTS], escaped;
-    cls_node *own, *outside, *operator_force, *operator_heat, *kappa; /* (m, m, n, m, m^2) */
+    cls_node *own, *outside, *operator_force, *operator_heat; /* (m, m, n, m) */
+    cls_node *kappa;            /* of the entries of the system's table of conductances */
     cls_node *reservoir, *bath; /* temperatures (nr), conductances to them (m, nr) */
     clsi_crossing crossing;     /* what outside and account are made of */
 } clsi_flows;

@@ -114,4 +114,34 @@ test_a_lesson_that_iterates_has_no_shards() {
     expect_stderr 'a part, not a model'
 }
 
+# Ended by SIGTERM after a second: told, with nothing left behind, long before the work would be over.
+ends_when_told() { # ARGS...
+    local job began
+    "$CLAUSIUS" "$@" >said 2>&1 &
+    job=$!
+    sleep 1
+    began=$SECONDS
+    kill -TERM "$job" || fail "it was over: $(cat said)"
+    code=0
+    wait "$job" || code=$?
+    expect_exit 130
+    expect test $((SECONDS - began)) -lt 10 # a loaded machine; alone it is a tenth of a second
+    expect_in_file 'interrupted' said
+}
+
+test_ensembles_hear_a_signal() {
+    ends_when_told simulate adiabatic-piston --samples 100000 --sample "x~U(-1,1)" --steps 1e7 --every 1e7 -o "$PWD/x.csv"
+    ends_when_told simulate adiabatic-piston --scheme discrete-gradient-4 --samples 3 --sample "x~U(-1,1)" --steps 1e9 --every 1e9 -o "$PWD/x.csv"
+    expect_no_file x.csv*
+}
+
+test_how_many_windows_there_were_is_said() {
+    data
+    run "$CLAUSIUS" learn adiabatic-piston train.csv --unknown "F1, F2" --field "chebyshev(2)" --max-windows 100 -o m.safetensors
+    expect_ok
+    expect_stderr '^  windows +100 to learn from of 1026 that there are \(--max-windows\), 114 to validate$'
+    run "$CLAUSIUS" learn adiabatic-piston train.csv --unknown "F1, F2" --field "chebyshev(2)" -o m.safetensors
+    expect_stderr '^  windows +1026 to learn from, 114 to validate$'
+}
+
 run_tests

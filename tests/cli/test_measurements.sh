@@ -59,6 +59,10 @@ test_parameters_are_found_within_their_errors() {
     expect_ok
     run "$CLAUSIUS" audit s.csv
     expect_ok
+    # beside the recording it begins where the rows about the first one say, not where two noisy rows do
+    run "$CLAUSIUS" compare m.safetensors noisy.csv --columns x --json
+    expect_ok
+    expect_json 'd["rmse"]["x"] < 0.03'
     run "$CLAUSIUS" show m.safetensors
     expect_ok
     expect_stdout 'k .*= 4\.0.* \+- '
@@ -75,6 +79,17 @@ test_bands_contain_the_truth() {
     awk -F, '/^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
         { low = $at["x.low"]; high = $at["x.high"]; x = $at["x"]; rows++; if (low <= high) good++; if (high - low > 0.0005) wide++ }
         END { exit !(rows == 101 && good == rows && wide > 50) }' bands.csv || fail "the bands are not bands"
+    # samples are dots (arcs), the model a line; beside a model at the file's times there is a panel of residuals
+    run "$CLAUSIUS" plot noisy.csv bands.csv --columns x -o bands.svg
+    expect_ok
+    run "$CLAUSIUS" plot clean.csv bands.csv --columns x -o lines.svg
+    expect_ok
+    [ "$(grep -o ' C ' bands.svg | wc -l)" -gt $(($(grep -o ' C ' lines.svg | wc -l) + 400)) ] || fail "measured samples are no dots"
+    run "$CLAUSIUS" plot noisy.csv m.safetensors -o one.svg
+    expect_ok
+    run "$CLAUSIUS" plot noisy.csv m.safetensors --columns x -o other.svg
+    expect_ok
+    [ "$(stat -c %s one.svg)" -gt $((3*$(stat -c %s other.svg)/2)) ] || fail "there is no panel of residuals"
     run "$CLAUSIUS" simulate oscillator.clausius --set "k=4, c=0.2, gain=1" --bands --quiet
     expect_exit 2
     expect_stderr 'needs a model whose parameters were learned with errors'

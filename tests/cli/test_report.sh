@@ -27,6 +27,44 @@ test_report_of_a_model_with_data() {
     expect_json 'len(d["subjects"]) == 2 and d["subjects"][0]["passed"] and d["subjects"][0]["channels"][0]["rmse"] < 1e-3 * d["subjects"][0]["channels"][0]["persistence"]'
 }
 
+# A recording: rows that were learned from and rows kept back are told apart by the provenance, the run
+# has a band, and the laws are judged along the data, whose input nobody else has.
+test_report_of_a_recording() {
+    cat >shaken.clausius <<'EOF'
+system "a shaken oscillator"
+coordinate x
+temperature T
+input u
+parameter k = unknown near 1 in (0, 100), d = unknown near 0.3 in (0, 10)
+thermal lagrangian v.x^2/2 - k*x^2/2 + T*(log(T) - 1)
+friction F on T: x <- -d*v.x
+external force: x <- u
+start x = 0.5, v.x = 0, T = 1
+EOF
+    python3 - >run.csv <<'EOF'
+import math, random
+random.seed(1); x, v, h = .5, 0., .002
+print("time,x,u")
+for i in range(12501):
+    u = .4*math.sin(.9*h*i)
+    if i % 50 == 0: print(f"{h*i:.6g},{x + .01*random.gauss(0, 1):.6f},{u:.6f}")
+    v += h*(u - 2*x - .2*v); x += h*v
+EOF
+    run "$CLAUSIUS" learn shaken.clausius run.csv -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" report m.safetensors --data run.csv -o page.html
+    expect_ok
+    expect_in_file 'train, then .darker ground. test' page.html
+    expect_in_file 'class="held"' page.html
+    expect_in_file 'class="band"' page.html
+    expect_in_file 'Judged along the free run' page.html
+    expect_in_file '>Usable:<' page.html
+    head -100 run.csv >other.csv
+    run "$CLAUSIUS" report m.safetensors --data other.csv -o page.html
+    expect_ok
+    expect_in_file 'test: not learned from' page.html
+}
+
 test_report_of_a_file() {
     printf 'time,a<b>\n0,1\n1,2\n2,4\n' >x.csv
     run "$CLAUSIUS" report x.csv -o x.html

@@ -28,12 +28,31 @@ test_without_item_lists() {
     run "$CLAUSIUS" reproduce
     expect_ok
     for item in dtel-table-2 dtel-table-3 dtel-table-4 dtel-forced dtel-noether \
-        vnots-piston-a vnots-piston-b vnots-piston-c vnots-body-a vnots-body-b vnots-body-c; do
+        vnots-piston-a vnots-piston-b vnots-piston-c vnots-body-a vnots-body-b vnots-body-c \
+        gfinn-gas spnn-pendulum; do
         expect_stdout "^$item +[a-z]"
     done
     run "$CLAUSIUS" reproduce --json
     expect_ok
     expect_json 'len(d["items"]) >= 9 and all(i["name"] and i["doc"] for i in d["items"])'
+}
+
+test_gas_containers() {
+    run "$CLAUSIUS" reproduce gfinn-gas --quick --json
+    expect_json 'd["passed"]'
+    expect_json 'all(c["ours"] <= 1e-6 for c in d["cells"] if c["column"].startswith("MSE, ") and c["row"].startswith("U1"))'
+    expect_ok
+}
+
+test_published_pendulum() {
+    run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce spnn-pendulum --quick
+    expect_exit 5
+    expect_stderr 'CLAUSIUS_DATA'
+    [[ -r ${CLAUSIUS_DATA:-/nowhere}/spnn/database_double_pendulum.mat ]] || skip "no published data: CLAUSIUS_DATA is not set"
+    run "$CLAUSIUS" reproduce spnn-pendulum --quick --json
+    expect_ok
+    expect_json 'all(c["ours"] <= 1e-4 for c in d["cells"] if c["column"].startswith("MSE "))'
+    expect_json 'all(c["ours"] == 0 for c in d["cells"] if c["column"].startswith("entropy falls"))'
 }
 
 test_unknown_item_gets_the_nearest() {

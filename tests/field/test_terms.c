@@ -227,8 +227,46 @@ static void even_bases(void **unused) {
     }
 }
 
+/* Sums of functions of two inputs have no mixed difference in three, those of one input none in two. */
+static void sums_of_functions_of_few_inputs(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        size_t d, terms, together;
+    } cases[] = {{"chebyshev(4, pairs)", 3, 30, 2},
+                 {"chebyshev(8, pairs)", 10, 1340, 2},
+                 {"monomial(5, constant, additive)", 3, 16, 1},
+                 {"chebyshev(8, additive)", 10, 80, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        cls_error error;
+        clsi_field *f;
+        if (clsi_field_create(cases[k].d, cases[k].spec, NULL, &f, &error))
+            fail_msg("%s", error.message);
+        assert_int_equal(f->n_parameters, cases[k].terms);
+        double *theta = calloc(f->n_parameters, sizeof *theta), mixed = 0, size = 0;
+        for (size_t i = 0; i < f->n_parameters; i++) theta[i] = sin(1.0 + (double)i);
+        size_t n = cases[k].together + 1; /* corners of a cube in so many inputs */
+        for (size_t corner = 0; corner < (size_t)1 << n; corner++) {
+            double x[CLSI_FIELD_MAX_INPUTS] = {0}, value;
+            int sign = 1;
+            for (size_t i = 0; i < n; i++) {
+                int up = (corner >> i) & 1;
+                x[i] = up ? 0.7 : -0.3 - 0.1 * (double)i;
+                sign *= up ? 1 : -1;
+            }
+            f->kind->evaluate(f, theta, 1, x, &value, NULL, NULL);
+            mixed += sign * value;
+            size += fabs(value);
+        }
+        assert_true(fabs(mixed) <= 1e-13 * size);
+        free(theta);
+        clsi_field_free(&f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(even_bases),
+                                       cmocka_unit_test(sums_of_functions_of_few_inputs),
                                        cmocka_unit_test(second_rows_agree_with_differences),
                                        cmocka_unit_test(curvature_of_chebyshev_is_exact),
                                        cmocka_unit_test(terms_are_their_formulas),

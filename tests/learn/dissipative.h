@@ -17,7 +17,9 @@ static inline void friction_at(const cls_system *s, size_t states, const double 
     memcpy(inputs, s->q, n * sizeof *inputs);
     memcpy(inputs + n, s->v, n * sizeof *inputs);
     memcpy(inputs + 2 * n, s->T, s->m * sizeof *inputs);
-    if (cls_program_create(s->g, 2 * n + s->m, inputs, n, s->bound.friction, &program, &error))
+    cls_node force[8];
+    for (size_t j = 0; j < n; j++) force[j] = clsi_sparse_at(s->g, &s->bound.friction, 0, j);
+    if (cls_program_create(s->g, 2 * n + s->m, inputs, n, force, &program, &error))
         fail_msg("%s", error.message);
     assert_int_equal(cls_program_run_many(program, states, states, in, out), CLS_OK);
     cls_program_free(&program);

@@ -99,8 +99,10 @@ static void masses_at_rest_set_the_scale(void **unused) {
         double a = number(truth, truth->form->p[0], z), b = number(found, found->form->p[0], z);
         p += (a - b) * (a - b);
         pp += a * a;
-        a = number(truth, truth->bound.friction[0], z) + number(truth, truth->bound.friction[1], z);
-        b = number(found, found->bound.friction[0], z) + number(found, found->bound.friction[1], z);
+        a = number(truth, clsi_sparse_at(truth->g, &truth->bound.friction, 0, 0), z) +
+            number(truth, clsi_sparse_at(truth->g, &truth->bound.friction, 1, 0), z);
+        b = number(found, clsi_sparse_at(found->g, &found->bound.friction, 0, 0), z) +
+            number(found, clsi_sparse_at(found->g, &found->bound.friction, 1, 0), z);
         F += (a - b) * (a - b);
         FF += a * a;
     }

@@ -55,7 +55,9 @@ static void force_at(const cls_system *s, const double *z, double *f) {
     static double work[1 << 20];
     cls_program *program;
     cls_error error;
-    if (cls_program_create(s->g, 4, s->form->z, 3, s->bound.friction, &program, &error))
+    cls_node force[3];
+    for (size_t j = 0; j < 3; j++) force[j] = clsi_sparse_at(s->g, &s->bound.friction, 0, j);
+    if (cls_program_create(s->g, 4, s->form->z, 3, force, &program, &error))
         fail_msg("%s", error.message);
     assert_true(cls_program_work_size(program) <= sizeof work / sizeof *work);
     cls_program_prepare(program, work);

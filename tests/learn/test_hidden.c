@@ -105,11 +105,65 @@ static void reversible_data_do_not_tell_temperatures(void **state) {
     cls_system_free(&s);
 }
 
+static const range swing[] = {{"q", -1.5, 1.5}, {"p.q", -1, 1}};
+
+/* Rows far apart that a scheme made: which one is found, and the truth to round-off. Data of the motion
+ * itself are left alone. */
+static void the_scheme_of_the_data_is_found(void **state) {
+    (void)state;
+    static const char *const unknown[] = {"V"};
+    static const struct {
+        const char *scheme, *said;
+    } cases[] = {{"discrete-gradient", "steps of discrete-gradient"},
+                 {"leapfrog", "steps of leapfrog"},
+                 {"symplectic-euler", "steps of symplectic-euler"},
+                 {"rk3", "steps of rk3"}};
+    cls_system *s = load_system("pendulum");
+    cls_learn_info info;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        cls_table *t = make_table(s, cases[k].scheme, 2, swing, 12, 30, 0.2, 5);
+        cls_model *m = learn(s, t, unknown, 1, NULL, &info);
+        if (!strstr(info.notes, cases[k].said)) fail_msg("%s: %s", cases[k].scheme, info.notes);
+        if (!(info.loss_final < 1e-8)) fail_msg("%s: %g", cases[k].scheme, info.loss_final);
+        if (!(info.rollout < 1e-8)) fail_msg("%s: %g", cases[k].scheme, info.rollout);
+        cls_model_free(&m);
+        cls_table_free(&t);
+    }
+    cls_table *t = make_data(s, 2, swing, 12, 30, 0.2, 5);
+    cls_model *m = learn(s, t, unknown, 1, NULL, &info);
+    assert_null(strstr(info.notes, "steps of"));
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* Two gases with a wall, from coarse steps of the discrete gradient: learned back by default. The energies
+ * are sums of products, as bases are, so that their discrete gradients are of the same form. */
+static void steps_with_hidden_temperatures(void **state) {
+    (void)state;
+    static const char *const unknown[] = {"U1", "U2", "wall"};
+    cls_system *s = parse(GASES("exp(S1)*V1^(-2/3)", "exp(S2)*V2^(-2/3)", "3"));
+    cls_system *open =
+        parse(GASES("unknown chebyshev(6)", "unknown chebyshev(6)", "unknown terms(1)"));
+    cls_table *t = make_table(s, "discrete-gradient", 4, gases_box, 20, 20, 0.1, 3);
+    cls_learn_info info;
+    cls_model *m = learn(open, t, unknown, 3, NULL, &info);
+    assert_non_null(strstr(info.notes, "discrete-gradient"));
+    assert_true(info.rollout < 1e-4);
+    assert_true(fabs(at_start(cls_model_system(m), "T1") / at_start(s, "T1") - 1) < 1e-3);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    cls_system_free(&open);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gas_and_friction),
         cmocka_unit_test(two_gases_with_a_wall),
         cmocka_unit_test(reversible_data_do_not_tell_temperatures),
+        cmocka_unit_test(the_scheme_of_the_data_is_found),
+        cmocka_unit_test(steps_with_hidden_temperatures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

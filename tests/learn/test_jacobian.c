@@ -27,7 +27,7 @@ static cls_node *outputs_of(const cls_system *s, size_t P) {
     out[0] = cls_derivative(g, G, s->v[0]);
     out[EQUATIONS] = cls_derivative(g, G, s->q[0]);
     for (size_t i = 0; i < 2; i++) {
-        cls_node F = s->bound.friction[i], power = cls_mul(g, F, s->v[0]);
+        cls_node F = clsi_sparse_at(g, &s->bound.friction, i, 0), power = cls_mul(g, F, s->v[0]);
         out[1 + i] = cls_derivative(g, G, s->T[i]);
         out[EQUATIONS] = cls_add(g, out[EQUATIONS], F);
         out[EQUATIONS + 1 + i] = cls_neg(g, cls_div(g, power, s->T[i]));

@@ -124,6 +124,85 @@ static void free_run_is_scored(void **unused) {
     cls_system_free(&s);
 }
 
+/* Exergy is destroyed where there are temperatures; where there are none nobody can say. */
+static void exergy_needs_a_temperature(void **unused) {
+    (void)unused;
+    char *warm = page_of("adiabatic-piston", 0, NULL, NULL),
+         *cold = page_of("mass-spring", 0, NULL, NULL);
+    const char *at = strstr(warm, "Exergy destroyed: ");
+    assert_non_null(at);
+    assert_true(fabs(strtod(at + 18, NULL) - 0.6543) <= 1e-4); /* T1 at the start */
+    assert_null(strstr(cold, "Exergy destroyed: "));
+    assert_non_null(strstr(cold, "Where the energy went"));
+    cls_text_free(&warm), cls_text_free(&cold);
+}
+
+/* Of five trajectories the worst, the median and the best are drawn, in this order; what follows from
+ * the state (the momentum beside the velocity) stands in <details>; each channel is a panel. */
+static void worst_median_best(void **unused) {
+    (void)unused;
+    cls_system *s = NULL;
+    cls_error error = {0};
+    cls_table *t = NULL;
+    char *html = NULL;
+    const char *columns[] = {"time", "trajectory", "q", "v.q", "p.q"};
+    static const double off[] = {0.02, 0.5, 0, 0.1, 0.3};
+    cls_simulate_options o = cls_simulate_defaults();
+    assert_int_equal(cls_system_load("pendulum", NULL, &s, &error), CLS_OK);
+    assert_int_equal(cls_table_create(5, columns, &t, &error), CLS_OK);
+    for (int i = 0; i < 5; i++) {
+        cls_simulator *sim = NULL;
+        double state[2];
+        assert_int_equal(cls_simulator_create(s, &o, &sim, &error), CLS_OK);
+        assert_int_equal(cls_system_start(s, NULL, state, &error), CLS_OK);
+        assert_int_equal(cls_simulator_start(sim, 0, state, &error), CLS_OK);
+        for (int k = 0; k < 40; k++) {
+            const double *z = cls_simulator_state(sim);
+            double d = k ? off[i] : 0,
+                   row[] = {cls_simulator_time(sim), i, z[0] + d, z[1] + d, z[1]};
+            assert_int_equal(cls_table_append(t, row, &error), CLS_OK);
+            assert_int_equal(cls_simulator_advance(sim, 1, &error), CLS_OK);
+        }
+        cls_simulator_free(&sim);
+    }
+    const cls_table *data[] = {t};
+    const char *names[] = {"five.csv"};
+    cls_report_subject subject = {.name = "pendulum", .system = s};
+    if (cls_report_html(1, &subject, 1, data, names, NULL, &html, &error))
+        fail_msg("%s", error.message);
+    const char *worst = strstr(html, "Trajectory 2, the worst"),
+               *median = strstr(html, "Trajectory 4, the median"),
+               *best = strstr(html, "Trajectory 3, the best"),
+               *derived = strstr(html, "Channels that follow from these");
+    assert_non_null(worst), assert_non_null(median), assert_non_null(best),
+        assert_non_null(derived);
+    assert_true(worst < derived && derived < median && median < best);
+    assert_int_equal(count(html, "<figure class=\"panel\""), 3 * 2 + 1);
+    assert_non_null(strstr(html, "3 of 5 trajectories are drawn"));
+    assert_int_equal(count(html, "role=\"img\"><title>"), count(html, "</title><desc>"));
+    cls_text_free(&html);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
+/* Thinned series keep their extremes, in their order. */
+static void thinning_keeps_extremes(void **unused) {
+    (void)unused;
+    enum { N = 1000, SLICES = 20 };
+    double y[N];
+    size_t keep[2 * SLICES];
+    for (size_t k = 0; k < N; k++) y[k] = sin(0.1 * (double)k) + (k == 333 ? 7 : k == 700 ? -9 : 0);
+    y[334] = NAN;
+    size_t n = clsi_thin(N, y, SLICES, keep), peaks = 0;
+    assert_true(n <= 2 * SLICES);
+    for (size_t i = 0; i < n; i++) {
+        peaks += keep[i] == 333 || keep[i] == 700;
+        assert_true(!i || keep[i] > keep[i - 1]);
+    }
+    assert_int_equal(peaks, 2);
+    assert_int_equal(clsi_thin(30, y, SLICES, keep), 30);
+}
+
 static void formulas_are_mathml(void **unused) {
     (void)unused;
     clsi_text t = {0};
@@ -147,6 +226,9 @@ int main(void) {
         cmocka_unit_test(page_is_whole),
         cmocka_unit_test(hostile_names_are_text),
         cmocka_unit_test(free_run_is_scored),
+        cmocka_unit_test(exergy_needs_a_temperature),
+        cmocka_unit_test(worst_median_best),
+        cmocka_unit_test(thinning_keeps_extremes),
         cmocka_unit_test(formulas_are_mathml),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

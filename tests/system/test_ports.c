@@ -196,8 +196,8 @@ static void pairs_become_coordinates(void **state) {
     s = parse(SPRING MASS "gyrator link(q, p): 3\n" JOIN_Q JOIN_P);
     assert_int_equal(s->nq, 0);
     assert_int_equal(s->n, 2);
-    assert_true(cls_is_constant(s->g, s->bound.poisson[1], 3));
-    assert_true(cls_is_constant(s->g, s->bound.poisson[2], -3));
+    assert_true(cls_is_constant(s->g, clsi_sparse_at(s->g, &s->bound.poisson, 0, 1), 3));
+    assert_true(cls_is_constant(s->g, clsi_sparse_at(s->g, &s->bound.poisson, 1, 0), -3));
     cls_system_free(&s);
 }
 
@@ -226,7 +226,8 @@ static void transformers_multiply(void **state) {
                                     "connect mass.p, w.a\nconnect w.b, c.a\nconnect air.s, c.s\n"
                                     "start q = 0, p = 1, s = 0");
     cls_node one = cls_constant(s->g, 1), v = s->v[0], F;
-    (void)cls_substitute(s->g, 1, &s->bound.friction[0], 1, &v, &one, &F);
+    F = clsi_sparse_at(s->g, &s->bound.friction, 0, 0);
+    (void)cls_substitute(s->g, 1, &F, 1, &v, &one, &F);
     assert_true(cls_is_constant(s->g, F, -45));
     cls_system_free(&s);
     s = parse(WHOLE AIR "resistive c(a, entropy s): 5\ntransformer w(a, b): 4\n"
@@ -234,7 +235,8 @@ static void transformers_multiply(void **state) {
                         "start q = 0, p = 1, s = 0");
     v = s->v[0];
     one = cls_constant(s->g, 1);
-    (void)cls_substitute(s->g, 1, &s->bound.friction[0], 1, &v, &one, &F);
+    F = clsi_sparse_at(s->g, &s->bound.friction, 0, 0);
+    (void)cls_substitute(s->g, 1, &F, 1, &v, &one, &F);
     assert_true(cls_is_constant(s->g, F, -5.0 / 16));
     cls_system_free(&s);
 }
@@ -246,11 +248,13 @@ static void directions_are_differences(void **state) {
         parse(WHOLE AIR "storage m2(r): r^2\nresistive c(a, b, entropy s): 2 along a - b; 7 along "
                         "b on s\nconnect c.a, mass.p\nconnect c.b, m2.r\nconnect c.s, air.s");
     cls_node v[2] = {cls_constant(s->g, 3), cls_constant(s->g, 3)}, F[2];
-    (void)cls_substitute(s->g, 2, s->bound.friction, 2, s->v, v, F);
+    for (size_t j = 0; j < 2; j++) F[j] = clsi_sparse_at(s->g, &s->bound.friction, 0, j);
+    (void)cls_substitute(s->g, 2, F, 2, s->v, v, F);
     assert_true(cls_is_constant(s->g, F[0], 0));
     assert_true(cls_is_constant(s->g, F[1], -21));
     v[1] = cls_constant(s->g, 0);
-    (void)cls_substitute(s->g, 2, s->bound.friction, 2, s->v, v, F);
+    for (size_t j = 0; j < 2; j++) F[j] = clsi_sparse_at(s->g, &s->bound.friction, 0, j);
+    (void)cls_substitute(s->g, 2, F, 2, s->v, v, F);
     assert_true(cls_is_constant(s->g, F[0], -6));
     assert_true(cls_is_constant(s->g, F[1], 6));
     assert_int_equal(s->n_parts, 5); /* three storages, c1, c2 */
@@ -299,12 +303,13 @@ static void composites_are_unrolled(void **state) {
     /* every state but the pulled one moves by a skew matrix */
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++) {
-            cls_node sum = cls_add(s->g, s->bound.poisson[i * 6 + j], s->bound.poisson[j * 6 + i]);
+            cls_node sum = cls_add(s->g, clsi_sparse_at(s->g, &s->bound.poisson, i, j),
+                                   clsi_sparse_at(s->g, &s->bound.poisson, j, i));
             assert_true(cls_is_constant(s->g, sum, 0));
         }
-    assert_true(cls_is_constant(s->g, s->bound.poisson[1 * 6 + 0], -1));
-    assert_true(cls_is_constant(s->g, s->bound.poisson[1 * 6 + 2], 1));
-    assert_true(cls_is_constant(s->g, s->bound.poisson[3 * 6 + 4], 1));
+    assert_true(cls_is_constant(s->g, clsi_sparse_at(s->g, &s->bound.poisson, 1, 0), -1));
+    assert_true(cls_is_constant(s->g, clsi_sparse_at(s->g, &s->bound.poisson, 1, 2), 1));
+    assert_true(cls_is_constant(s->g, clsi_sparse_at(s->g, &s->bound.poisson, 3, 4), 1));
     cls_system_free(&s);
 }
 

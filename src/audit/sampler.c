@@ -1,0 +1,76 @@
+/* Where the laws of the definition are tried: the states of the data, then points of a box around
+ * them (definition.c says which). */
+#include "audit/sampler.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the box ---- */
+
+/* The declared domain of variable i of z. */
+static const clsi_variable *variable(const cls_system *s, size_t i) {
+    static const clsi_variable anything = {.low = -INFINITY, .high = INFINITY};
+    size_t heat = s->nq + s->n;
+    if (i < s->nq) return &s->coordinate[i];
+    if (i < heat || i >= s->form->nz) return &anything;
+    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - heat] : &s->entropy[i - heat];
+}
+
+static void box_side(clsi_sampler *b, size_t i) {
+    const double *x = b->st->z + i * b->st->rows;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t k = 0; k < b->st->rows; k++) {
+        if (!isfinite(x[k])) continue;
+        low = fmin(low, x[k]);
+        high = fmax(high, x[k]);
+    }
+    if (low > high) low = high = 0;
+    double centre = low / 2 + high / 2, half = high / 2 - low / 2;
+    /* A variable that did not move gets a tenth of its value, so that the box has an inside. */
+    if (half == 0 && i <= b->st->nz) half = centre != 0 ? fabs(centre) / 10 : 0.1;
+    double wider = i < b->st->nz ? b->a->options.beyond : 1; /* time and inputs stay in the data */
+    const clsi_variable *domain = variable(b->s, i);
+    b->low[i] = fmax(centre - wider * half, domain->low);
+    b->high[i] = fmin(centre + wider * half, domain->high);
+}
+
+static void sequence(double *stride, size_t d) {
+    double phi = 1.5;
+    for (int i = 0; i < 100; i++) phi = pow(1 + phi, 1 / (double)(d + 1));
+    for (size_t j = 0; j < d; j++) stride[j] = pow(phi, -(double)(j + 1));
+}
+
+cls_status clsi_sampler_create(clsi_sampler *b, cls_error *error) {
+    size_t d = b->st->nz + 1 + b->st->nu;
+    b->low = clsi_calloc(d, sizeof *b->low);
+    b->high = clsi_calloc(d, sizeof *b->high);
+    b->stride = clsi_calloc(d, sizeof *b->stride);
+    b->in = clsi_calloc(d * b->block, sizeof *b->in);
+    if (!b->low || !b->high || !b->stride || !b->in) return clsi_no_memory(error);
+    for (size_t i = 0; i < d; i++) box_side(b, i);
+    sequence(b->stride, d);
+    return CLS_OK;
+}
+
+void clsi_sampler_clear(clsi_sampler *b) {
+    free(b->low);
+    free(b->high);
+    free(b->stride);
+    free(b->in);
+    free(b->out);
+    free(b->matrix);
+}
+
+size_t clsi_sampler_fill(clsi_sampler *b, size_t begin) {
+    size_t rows = b->st->rows, total = rows + b->a->options.samples;
+    size_t count = total - begin < b->block ? total - begin : b->block;
+    for (size_t i = 0; i <= b->st->nz + b->st->nu; i++)
+        for (size_t c = 0; c < count; c++) {
+            size_t k = begin + c;
+            double u = 0.5 + (double)(k - rows + 1) * b->stride[i];
+            u = fmin(fmax(u - floor(u), 1e-9), 1 - 1e-9); /* domains are open */
+            b->in[i * b->block + c] =
+                k < rows ? b->st->z[i * rows + k] : b->low[i] + u * (b->high[i] - b->low[i]);
+        }
+    return count;
+}

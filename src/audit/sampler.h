@@ -1,0 +1,30 @@
+/* audit, inside: the points at which laws of the definition are tried. */
+#ifndef CLSI_SAMPLER_H
+#define CLSI_SAMPLER_H
+
+#include "audit/audit.h"
+
+typedef struct clsi_sampler {
+    cls_audit *a;
+    const cls_system *s;
+    const clsi_states *st;
+    size_t block;                /* samples that are looked at together */
+    double *low, *high, *stride; /* (nz + 1 + nu) the box, and the R_d sequence */
+    double *in, *out;            /* blocks, structure of arrays */
+    double *matrix;              /* room for an eigenvalue problem */
+    size_t out_capacity;
+} clsi_sampler;
+
+/* a, s, st and block are set; the rest is zero. */
+cls_status clsi_sampler_create(clsi_sampler *b, cls_error *error);
+void clsi_sampler_clear(clsi_sampler *b);
+/* Samples `begin` and following to b->in: the rows of the data first, then the points of the box.
+ * Their number. */
+size_t clsi_sampler_fill(clsi_sampler *b, size_t begin);
+
+/* Systems with more momenta and entropies than this are judged by kinds (many.c). */
+enum { CLSI_AUDIT_MANY = 40 };
+cls_status clsi_audit_many(cls_audit *a, const cls_system *s, const clsi_states *st,
+                           cls_error *error);
+
+#endif

@@ -1,0 +1,117 @@
+/* The cone of a few nodes: what they are made of, at the cost of its own size.
+ *
+ * Problem: a walk over the whole graph per question makes every question about one of many equal
+ * cells cost as much as all cells together. So what is reached is collected by a hash set, then
+ * sorted: indices are a topological order. A cone that turns out to be a large part of the graph is
+ * marked in an array instead, which is cheaper then. */
+#include "base/base.h"
+#include "expr/graph.h"
+#include <stdlib.h>
+#include <string.h>
+
+static size_t slot_of(const clsi_cone *c, cls_node a) {
+    return (size_t)((uint64_t)a * 0x9e3779b97f4a7c15u >> 32) & (c->slots - 1);
+}
+
+/* Position + 1 of the node in the table, or 0; while collecting: the order of finding. */
+uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
+    if (c->dense) return a < c->size ? c->place[a] : 0;
+    for (size_t s = slot_of(c, a); c->place[s]; s = (s + 1) & (c->slots - 1))
+        if (c->node[c->place[s] - 1] == a) return c->place[s];
+    return 0;
+}
+
+static void enter(clsi_cone *c, size_t k) {
+    size_t s = slot_of(c, c->node[k]);
+    while (c->place[s]) s = (s + 1) & (c->slots - 1);
+    c->place[s] = (uint32_t)k + 1;
+}
+
+static int rehash(clsi_cone *c, size_t slots) {
+    free(c->place);
+    c->slots = slots;
+    c->place = clsi_calloc(slots, sizeof *c->place);
+    for (size_t k = 0; c->place && k < c->n; k++) enter(c, k);
+    return c->place != NULL;
+}
+
+/* 1 when it is new, -1 when out of memory. */
+static int take(const cls_graph *g, clsi_cone *c, cls_node a) {
+    if (clsi_cone_at(c, a)) return 0;
+    if (!clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node)) return -1;
+    c->node[c->n++] = a;
+    if (c->dense) {
+        c->place[a] = (uint32_t)c->n;
+        return 1;
+    }
+    if (c->n > 4096 && c->n > g->n / 16) { /* large: marks in an array */
+        uint32_t *place = clsi_calloc(g->n, sizeof *place);
+        if (!place) return -1;
+        for (size_t k = 0; k < c->n; k++) place[c->node[k]] = (uint32_t)k + 1;
+        free(c->place);
+        c->place = place;
+        c->dense = 1;
+        c->size = g->n;
+        return 1;
+    }
+    if (2 * c->n > c->slots) return rehash(c, 2 * c->slots) ? 1 : -1;
+    enter(c, c->n - 1);
+    return 1;
+}
+
+static int by_number(const void *a, const void *b) {
+    const cls_node x = *(const cls_node *)a, y = *(const cls_node *)b;
+    return (x > y) - (x < y);
+}
+
+static int sort(const cls_graph *g, clsi_cone *c) {
+    if (!c->dense) {
+        qsort(c->node, c->n, sizeof *c->node, by_number);
+        return rehash(c, c->slots);
+    }
+    size_t n = 0;
+    for (size_t k = 0; k < g->n && n < c->n; k++)
+        if (c->place[k]) {
+            c->node[n++] = (cls_node)k;
+            c->place[k] = (uint32_t)n;
+        }
+    return 1;
+}
+
+int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+    *c = (clsi_cone){.slots = 64};
+    c->place = clsi_calloc(c->slots, sizeof *c->place);
+    if (!c->place) return 0;
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) goto failed;
+    for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
+        cls_node a = c->node[k];
+        size_t args = cls_node_arg_count(g, a);
+        for (size_t i = 0; i < args; i++)
+            if (take(g, c, clsi_arg(g, a, i)) < 0) goto failed;
+    }
+    if (sort(g, c)) return 1;
+failed:
+    clsi_cone_free(c);
+    return 0;
+}
+
+void clsi_cone_free(clsi_cone *c) {
+    free(c->node);
+    free(c->place);
+    *c = (clsi_cone){0};
+}
+
+/* active[k] = 1 for members that contain one of the symbols. */
+void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,
+                      unsigned char *active) {
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = clsi_cone_at(c, symbols[i]);
+        if (at) active[at - 1] = 1;
+    }
+    for (size_t k = 0; k < c->n; k++) {
+        size_t args = cls_node_arg_count(g, c->node[k]);
+        for (size_t i = 0; i < args && !active[k]; i++)
+            active[k] |= active[clsi_cone_at(c, clsi_arg(g, c->node[k], i)) - 1];
+    }
+}

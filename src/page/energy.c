@@ -1,0 +1,155 @@
+/* The motion, energy, entropy and exergy along it, and where the energy went.
+ *
+ * Exergy, the work that could still be had with surroundings at T0, is destroyed at the rate T0 times
+ * that at which entropy is made (Gouy and Stodola). T0 is the lowest temperature at the start: the
+ * coldest that this system could give heat to. */
+#include "page/page.h"
+#include "system/system.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CHARTS = 6, BARS = 4 };
+
+static const double *column(const cls_table *t, const char *word) {
+    int k = t ? cls_table_find(t, word) : -1;
+    return k < 0 ? NULL : cls_table_column(t, (size_t)k);
+}
+
+static void chart(clsi_text *t, const cls_table *motion, const char *title, const char *label,
+                  size_t n, const clsi_series *series) {
+    clsi_chart c = {.title = title,
+                    .x_label = "time",
+                    .y_label = label,
+                    .n = n,
+                    .series = series,
+                    .shade_from = NAN,
+                    .shade_to = NAN};
+    if (cls_table_rows(motion)) clsi_chart_write(t, &c);
+}
+
+/* y minus its first value, times a factor; the caller's. */
+static double *change(clsi_text *t, const double *y, size_t n, double factor) {
+    double *z = clsi_calloc(n + 1, sizeof *z);
+    if (!z) t->failed = 1;
+    for (size_t k = 0; z && k < n; k++) z[k] = factor * (y[k] - y[0]);
+    return z;
+}
+
+static void channels(clsi_text *t, const cls_table *m) {
+    const double *time = column(m, "time");
+    size_t drawn = 0;
+    for (size_t k = 0; time && k < cls_table_columns(m) && drawn < MOST_CHARTS; k++) {
+        const char *word = cls_table_name(m, k);
+        if (!strcmp(word, "time") || !strcmp(word, "energy") || !strcmp(word, "entropy") ||
+            !strcmp(word, "trajectory"))
+            continue;
+        clsi_series s = {word, CLSI_LINE, cls_table_rows(m), time, cls_table_column(m, k), 0};
+        chart(t, m, word, word, 1, &s);
+        drawn++;
+    }
+}
+
+/* Energy, and what came in, in one picture; their difference, which ought to be round-off, in
+ * another. */
+static void first_law(clsi_text *t, const cls_table *m) {
+    static const char *const words[] = {"energy", "work", "heat"}, *const labels[] = {
+                                                                       "energy", "work done on it",
+                                                                       "heat given to it"};
+    const double *time = column(m, "time");
+    size_t rows = cls_table_rows(m), n = 0;
+    clsi_series s[3];
+    double *kept[3] = {0}, *error = clsi_calloc(rows + 1, sizeof *error);
+    if (!error) t->failed = 1;
+    for (int i = 0; i < 3 && error; i++) {
+        const double *y = column(m, words[i]);
+        if (!y || !(kept[n] = change(t, y, rows, 1))) continue;
+        for (size_t k = 0; k < rows; k++) error[k] += i ? -kept[n][k] : kept[n][k];
+        s[n] = (clsi_series){labels[i], CLSI_LINE, rows, time, kept[n], i};
+        n++;
+    }
+    if (n > 1) chart(t, m, "Energy since the start", "energy", n, s);
+    if (n) {
+        clsi_series e = {"error", CLSI_LINE, rows, time, error, 4};
+        chart(t, m, "Energy error: its change less work and heat", "energy", 1, &e);
+    }
+    for (size_t i = 0; i < n; i++) free(kept[i]);
+    free(error);
+}
+
+/* The lowest temperature of the first row; NAN without temperatures. */
+static double surroundings(const clsi_subject *s) {
+    double lowest = NAN;
+    for (size_t i = 0; s->system && i < s->system->m; i++) {
+        const double *T = column(s->motion, s->system->temperature[i].name);
+        if (T && T[0] > 0 && !(T[0] >= lowest)) lowest = T[0];
+    }
+    return lowest;
+}
+
+static void second_law(clsi_text *t, const clsi_subject *s) {
+    const double *time = column(s->motion, "time"), *S = column(s->motion, "entropy");
+    size_t rows = cls_table_rows(s->motion);
+    double T0 = surroundings(s);
+    if (!S) return;
+    clsi_series e = {"entropy", CLSI_LINE, rows, time, S, 2};
+    chart(t, s->motion, "Entropy of everything", "entropy", 1, &e);
+    double *lost = T0 > 0 ? change(t, S, rows, T0) : NULL;
+    if (!lost) return;
+    char title[160];
+    snprintf(title, sizeof title, "Exergy destroyed: %.4g times the entropy made", T0);
+    clsi_series x = {"exergy destroyed", CLSI_LINE, rows, time, lost, 3};
+    chart(t, s->motion, title, "energy", 1, &x);
+    free(lost);
+}
+
+/* Where the energy went: what came in as work and heat, what is stored, what can do no work now. */
+static void balance(clsi_text *t, const clsi_subject *s) {
+    static const char *const columns[BARS] = {"work", "heat", "energy", "entropy"},
+                             *const words[BARS] = {"work done on it", "heat given to it",
+                                                   "stored: change of energy", "exergy destroyed"};
+    size_t rows = cls_table_rows(s->motion);
+    double parts[BARS], most = 0, T0 = surroundings(s);
+    for (int i = 0; i < BARS; i++) {
+        const double *y = column(s->motion, columns[i]);
+        parts[i] = y && rows ? y[rows - 1] - y[0] : i == 3 ? NAN : 0;
+        if (i == 3) parts[i] *= T0;
+        if (isfinite(parts[i])) most = fmax(most, fabs(parts[i]));
+    }
+    if (!column(s->motion, "energy")) return;
+    clsi_text_append(t, "<figure class=\"half\"><svg viewBox=\"0 0 560 126\" role=\"img\">"
+                        "<title>Where the energy went</title><desc>bars of work, heat, stored "
+                        "energy and exergy destroyed</desc><path class=\"axis\" d=\"M330 "
+                        "4V122\"/>");
+    for (int i = 0; i < BARS; i++) {
+        if (!isfinite(parts[i])) continue;
+        double length = most > 0 ? 130 * parts[i] / most : 0;
+        clsi_text_printf(t,
+                         "<text x=\"0\" y=\"%d\">%s</text><rect class=\"p f%d\" x=\"%.1f\" "
+                         "y=\"%d\" width=\"%.1f\" height=\"16\"/><text x=\"475\" "
+                         "y=\"%d\">%.4g</text>",
+                         22 + 30 * i, words[i], i, length < 0 ? 330 + length : 330, 10 + 30 * i,
+                         fmax(1, fabs(length)), 22 + 30 * i, parts[i]);
+    }
+    clsi_text_append(t,
+                     "</svg><figcaption><strong>Where the energy went</strong> from the start to "
+                     "the end of this motion: what came in, what is stored");
+    if (isfinite(parts[3]))
+        clsi_text_printf(
+            t,
+            "; and how much of it can do no work any more, in surroundings at %.4g, the "
+            "lowest temperature at the start",
+            T0);
+    clsi_text_append(t, ".</figcaption></figure>\n");
+}
+
+void clsi_energy(clsi_text *t, const clsi_subject *s) {
+    clsi_text_append(t, "<div class=\"grid\">\n");
+    if (!s->n_channels) channels(t, s->motion);
+    if (column(s->motion, "time")) {
+        first_law(t, s->motion);
+        second_law(t, s);
+    }
+    clsi_text_append(t, "</div>\n");
+    balance(t, s);
+}

@@ -1,0 +1,131 @@
+/* Lifting: a number that is made of nearly all unknowns and used by many equations becomes an
+ * unknown itself.
+ *
+ * Problem: in observables the discrete gradient has one factor for all components (correct() in
+ * discrete_gradient.c), a mean field acts on every particle: each equation then contains the whole
+ * system, the Jacobian is full and its derivation costs the square of the size. With w unknown and
+ * w - formula = 0 an equation of its own, the others are local again, and the matrix has a border
+ * of one row and one column (system/sparse_lu.c). Newton's method is the same: the new equation is
+ * linear in w, so w follows the others in every update; whether the step is converged is asked of
+ * the others alone. */
+#include "base/base.h"
+#include "expr/graph.h"
+#include "scheme/scheme.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Unknowns that a local number is made of at most, and users that make lifting worth while. */
+enum { LOCAL = 48, USERS = 8 };
+
+/* The unknowns below a member of the cone, ascending; n = LOCAL + 1: too many to list. */
+typedef struct support {
+    uint32_t first, n;
+} support;
+
+typedef struct lifter {
+    clsi_step *st;
+    clsi_cone cone;
+    clsi_columns column;
+    support *of;     /* (cone.n) */
+    uint32_t *users; /* (cone.n) */
+    uint32_t *pool;
+    size_t n_pool, room;
+} lifter;
+
+static int is_wide(const lifter *x, size_t k) {
+    return x->of[k].n > LOCAL;
+}
+
+/* Joins the lists of the arguments at the end of the pool. */
+static int find_support(lifter *x, size_t k) {
+    const cls_graph *g = x->st->g;
+    cls_node a = x->cone.node[k];
+    uint32_t own = a < x->column.size ? x->column.of[a] : 0, list[2 * LOCAL + 2];
+    size_t n = 0, args = cls_node_arg_count(g, a);
+    if (own) list[n++] = own - 1;
+    for (size_t i = 0; i < args; i++) {
+        size_t at = clsi_cone_at(&x->cone, clsi_arg(g, a, i)) - 1;
+        x->users[at]++;
+        if (n > LOCAL || is_wide(x, at)) {
+            n = LOCAL + 1;
+            continue;
+        }
+        const uint32_t *other = x->pool + x->of[at].first;
+        uint32_t joined[2 * LOCAL + 2];
+        size_t m = 0, p = 0, q = 0;
+        while (p < n || q < x->of[at].n) {
+            uint32_t s = p < n ? list[p] : UINT32_MAX, t = q < x->of[at].n ? other[q] : UINT32_MAX;
+            joined[m++] = s < t ? s : t;
+            p += s <= t;
+            q += t <= s;
+        }
+        memcpy(list, joined, m * sizeof *list);
+        n = m;
+    }
+    x->of[k] = (support){(uint32_t)x->n_pool, (uint32_t)(n > LOCAL ? LOCAL + 1 : n)};
+    if (n > LOCAL) return 1;
+    /* the list of a single argument is shared */
+    if (!clsi_grow(&x->pool, &x->room, x->n_pool + n, sizeof *x->pool)) return 0;
+    memcpy(x->pool + x->n_pool, list, n * sizeof *list);
+    x->n_pool += n;
+    return 1;
+}
+
+/* w and its equation; the guess is the formula at the guesses of the others. */
+static void add_unknown(clsi_step *st, size_t before, cls_node formula) {
+    cls_node guess = CLS_NO_NODE;
+    (void)cls_substitute(st->g, 1, &formula, before, st->unknown, st->guess, &guess);
+    cls_node w = clsi_step_unknown(st, guess, SIZE_MAX);
+    if (st->exhausted) return;
+    st->residual[st->n_unknowns - 1] = cls_sub(st->g, w, formula);
+}
+
+static void put_in(clsi_step *st, size_t before, size_t n, const cls_node *from,
+                   const cls_node *to) {
+    cls_graph *g = st->g;
+    (void)cls_substitute(g, before, st->residual, n, from, to, st->residual);
+    (void)cls_substitute(g, st->nz, st->next, n, from, to, st->next);
+    (void)cls_substitute(g, st->nz, st->change, n, from, to, st->change);
+    (void)cls_substitute(g, st->n_positive, st->positive, n, from, to, st->positive);
+}
+
+static cls_status lift(lifter *x, cls_error *error) {
+    clsi_step *st = x->st;
+    size_t before = st->n_unknowns, n = 0;
+    cls_node *from = clsi_calloc(2 * x->cone.n, sizeof *from), *to = from + x->cone.n;
+    if (!from) return clsi_no_memory(error);
+    for (size_t k = 0; k < x->cone.n; k++) /* lower ones first: they stand in higher ones */
+        if (is_wide(x, k) && x->users[k] >= USERS) from[n++] = x->cone.node[k];
+    for (size_t i = 0; i < n && !st->exhausted; i++) {
+        cls_node formula = from[i];
+        (void)cls_substitute(st->g, 1, &formula, i, from, to, &formula);
+        add_unknown(st, before, formula);
+        to[i] = st->unknown[st->n_unknowns - 1];
+    }
+    st->n_lifted = st->n_unknowns - before;
+    if (n && !st->exhausted) put_in(st, before, n, from, to);
+    free(from);
+    if (st->exhausted)
+        return clsi_fail(error, CLS_NUMERIC, "the step has too many numbers that all depend on");
+    return cls_graph_status(st->g, error);
+}
+
+cls_status clsi_step_lift(clsi_step *st, cls_error *error) {
+    lifter x = {.st = st};
+    cls_status status = CLS_OK;
+    if (!clsi_cone_create(st->g, st->n_unknowns, st->residual, &x.cone))
+        return clsi_no_memory(error);
+    x.of = clsi_calloc(x.cone.n, sizeof *x.of);
+    x.users = clsi_calloc(x.cone.n, sizeof *x.users);
+    int good =
+        x.of && x.users && clsi_columns_create(st->g, st->n_unknowns, st->unknown, &x.column);
+    for (size_t k = 0; k < x.cone.n && good; k++) good = find_support(&x, k);
+    status = good ? lift(&x, error) : clsi_no_memory(error);
+    clsi_cone_free(&x.cone);
+    free(x.of);
+    free(x.users);
+    free(x.pool);
+    free(x.column.of);
+    return status;
+}

@@ -1,0 +1,273 @@
+/* Sparse LU with the pivots on the diagonal and a pattern that stays.
+ *
+ * Problem: the Jacobian of a step of a chain, a mesh or a rod has a few entries in each row. The
+ * unknown and its own equation make the pivot (h times one, a mass, a heat capacity: never zero by
+ * pattern), so that the order of elimination is a matter of fill alone and is found once: minimum
+ * degree on the pattern of A + A^T, cliques written out. Rows and columns that touch nearly
+ * everything (one temperature for all) are put last and taken as full: a border. In the step rows
+ * are eliminated one after the other into lists of fixed places; nothing is allocated, and the bits
+ * depend on the matrix alone. Not promised: that a pivot is not small. Newton's method sees that by
+ * an update that does not contract, and the step is halved. */
+#include "system/sparse_lu.h"
+#include "base/base.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists of neighbours ---- */
+
+typedef struct list {
+    uint32_t *at;
+    size_t n, room;
+} list;
+
+typedef struct graph {
+    size_t n, n_full;
+    list *near;                       /* (n) neighbours, ascending; after elimination: row of U */
+    unsigned char *state;             /* (n) */
+    uint32_t *head, *next, *previous; /* buckets of nodes by degree */
+    list merged;
+} graph;
+
+enum { WAITING, DONE, FULL };
+#define NOBODY UINT32_MAX
+
+static int append(list *l, uint32_t a) {
+    if (!clsi_grow(&l->at, &l->room, l->n + 1, sizeof *l->at)) return 0;
+    l->at[l->n++] = a;
+    return 1;
+}
+
+static int by_number(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_once(list *l) {
+    size_t kept = 0;
+    if (l->n) qsort(l->at, l->n, sizeof *l->at, by_number);
+    for (size_t k = 0; k < l->n; k++)
+        if (!kept || l->at[kept - 1] != l->at[k]) l->at[kept++] = l->at[k];
+    l->n = kept;
+}
+
+/* A + A^T without the diagonal; what touches nearly everything is FULL and in nobody's list. */
+static int find_neighbours(graph *g, const size_t *start, const uint32_t *column) {
+    size_t limit = 16 + (size_t)(10 * sqrt((double)g->n)),
+           *count = clsi_calloc(g->n, sizeof *count);
+    if (!count) return 0;
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = start[i]; k < start[i + 1]; k++)
+            if (column[k] != i) count[i]++, count[column[k]]++;
+    for (size_t i = 0; i < g->n; i++)
+        if (count[i] > 2 * limit) g->state[i] = FULL, g->n_full++;
+    free(count);
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = start[i]; k < start[i + 1] && g->state[i] != FULL; k++) {
+            uint32_t j = column[k];
+            if (j == i || g->state[j] == FULL) continue;
+            if (!append(&g->near[i], j) || !append(&g->near[j], (uint32_t)i)) return 0;
+        }
+    for (size_t i = 0; i < g->n; i++) sort_once(&g->near[i]);
+    return 1;
+}
+
+/* ---- the order ---- */
+
+static void put_bucket(graph *g, uint32_t v) {
+    size_t d = g->near[v].n;
+    g->previous[v] = NOBODY;
+    g->next[v] = g->head[d];
+    if (g->head[d] != NOBODY) g->previous[g->head[d]] = v;
+    g->head[d] = v;
+}
+
+static void take_bucket(graph *g, uint32_t v) {
+    size_t d = g->near[v].n;
+    if (g->previous[v] != NOBODY)
+        g->next[g->previous[v]] = g->next[v];
+    else
+        g->head[d] = g->next[v];
+    if (g->next[v] != NOBODY) g->previous[g->next[v]] = g->previous[v];
+}
+
+/* near[u] = near[u] + near[v] - u - v */
+static int join(graph *g, uint32_t u, uint32_t v) {
+    const list *a = &g->near[u], *b = &g->near[v];
+    g->merged.n = 0;
+    for (size_t i = 0, j = 0; i < a->n || j < b->n;) {
+        uint32_t x = i < a->n ? a->at[i] : NOBODY, y = j < b->n ? b->at[j] : NOBODY;
+        uint32_t least = x < y ? x : y;
+        i += x == least;
+        j += y == least;
+        if (least != u && least != v && !append(&g->merged, least)) return 0;
+    }
+    list spare = g->near[u];
+    g->near[u] = g->merged;
+    g->merged = spare;
+    return 1;
+}
+
+/* Nodes of equal degree go in the order of their numbers as far as buckets tell: a chain is
+ * eliminated from its ends, or from everywhere at once; the fill is the same. */
+static int eliminate(graph *g, uint32_t *order) {
+    size_t placed = 0, least = 0;
+    for (size_t d = 0; d < g->n; d++) g->head[d] = NOBODY;
+    for (size_t i = g->n; i-- > 0;)
+        if (g->state[i] == WAITING) put_bucket(g, (uint32_t)i);
+    while (placed < g->n - g->n_full) {
+        while (g->head[least] == NOBODY) least++;
+        uint32_t v = g->head[least];
+        take_bucket(g, v);
+        g->state[v] = DONE;
+        order[placed++] = v;
+        for (size_t k = 0; k < g->near[v].n; k++) {
+            uint32_t u = g->near[v].at[k];
+            take_bucket(g, u);
+            if (!join(g, u, v)) return 0;
+            put_bucket(g, u);
+            if (g->near[u].n < least) least = g->near[u].n;
+        }
+    }
+    for (size_t i = 0; i < g->n; i++)
+        if (g->state[i] == FULL) order[placed++] = (uint32_t)i;
+    return 1;
+}
+
+/* ---- rows of L and U ---- */
+
+/* Lists of rows: near[] has U without the border; L is its transpose. */
+static int lay_rows(graph *g, clsi_sparse_lu *lu) {
+    size_t n = g->n, border = n - g->n_full, *fill = clsi_calloc(n + 1, sizeof *fill);
+    lu->first = clsi_calloc(n + 1, sizeof *lu->first);
+    lu->diagonal = clsi_calloc(n, sizeof *lu->diagonal);
+    if (!fill || !lu->first || !lu->diagonal) return free(fill), 0;
+    for (size_t i = 0; i < n; i++) lu->place[lu->order[i]] = (uint32_t)i;
+    for (size_t i = 0; i < border; i++) { /* lengths of the rows of L */
+        list *u = &g->near[lu->order[i]];
+        for (size_t k = 0; k < u->n; k++) u->at[k] = lu->place[u->at[k]];
+        if (u->n) qsort(u->at, u->n, sizeof *u->at, by_number);
+        for (size_t k = 0; k < u->n; k++) fill[u->at[k]]++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t below = i < border ? fill[i] : i;
+        size_t above = i < border ? g->near[lu->order[i]].n + g->n_full : n - 1 - i;
+        lu->diagonal[i] = lu->first[i] + below;
+        lu->first[i + 1] = lu->diagonal[i] + 1 + above;
+        fill[i] = lu->first[i];
+    }
+    lu->column = clsi_calloc(lu->first[n], sizeof *lu->column);
+    for (size_t i = 0; i < n && lu->column; i++) {
+        size_t at = lu->diagonal[i];
+        lu->column[at++] = (uint32_t)i;
+        const list *u = &g->near[lu->order[i]];
+        for (size_t k = 0; k < u->n && i < border; k++) {
+            lu->column[at++] = u->at[k];
+            lu->column[fill[u->at[k]]++] = (uint32_t)i;
+        }
+        for (size_t j = i < border ? border : i + 1; j < n; j++) lu->column[at++] = (uint32_t)j;
+        for (size_t j = 0; i >= border && j < i; j++) lu->column[lu->first[i] + j] = (uint32_t)j;
+    }
+    free(fill);
+    return lu->column != NULL;
+}
+
+static int lay_entries(clsi_sparse_lu *lu, const size_t *start, const uint32_t *column) {
+    lu->n_entries = start[lu->n];
+    lu->target = clsi_calloc(lu->n_entries, sizeof *lu->target);
+    lu->source = clsi_calloc(lu->n_entries, sizeof *lu->source);
+    lu->from = clsi_calloc(lu->n + 1, sizeof *lu->from);
+    if (!lu->target || !lu->source || !lu->from) return 0;
+    size_t at = 0;
+    for (size_t i = 0; i < lu->n; i++) {
+        uint32_t row = lu->order[i];
+        for (size_t k = start[row]; k < start[row + 1]; k++, at++) {
+            lu->source[at] = (uint32_t)k;
+            lu->target[at] = lu->place[column[k]];
+        }
+        lu->from[i + 1] = at;
+    }
+    return 1;
+}
+
+cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *column,
+                                 clsi_sparse_lu **out, cls_error *error) {
+    clsi_sparse_lu *lu = *out = clsi_calloc(1, sizeof *lu);
+    graph g = {.n = n};
+    g.near = clsi_calloc(n, sizeof *g.near);
+    g.state = clsi_calloc(n, 1);
+    g.head = clsi_calloc(3 * n, sizeof *g.head);
+    int good = lu && g.near && g.state && g.head;
+    if (good) {
+        g.next = g.head + n;
+        g.previous = g.next + n;
+        lu->n = n;
+        lu->order = clsi_calloc(n, sizeof *lu->order);
+        lu->place = clsi_calloc(n, sizeof *lu->place);
+        good = lu->order && lu->place && find_neighbours(&g, start, column) &&
+               eliminate(&g, lu->order) && lay_rows(&g, lu) && lay_entries(lu, start, column);
+    }
+    for (size_t i = 0; i < n && g.near; i++) free(g.near[i].at);
+    free(g.merged.at);
+    free(g.near);
+    free(g.state);
+    free(g.head);
+    if (good) return CLS_OK;
+    clsi_sparse_lu_free(out);
+    return clsi_no_memory(error);
+}
+
+void clsi_sparse_lu_free(clsi_sparse_lu **lu) {
+    clsi_sparse_lu *x = *lu;
+    if (!x) return;
+    void *const lists[] = {x->order,  x->place, x->first, x->diagonal, x->column, x->target,
+                           x->source, x->from,  x};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
+    *lu = NULL;
+}
+
+/* ---- numbers ---- */
+
+/* Values of L and U in the order of `column` (the diagonal inverted), then a row, then b. */
+size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu) {
+    return lu->first[lu->n] + 2 * lu->n;
+}
+
+size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
+    double *row = work + lu->first[lu->n];
+    const uint32_t *column = lu->column;
+    for (size_t i = 0; i < lu->n; i++) {
+        size_t first = lu->first[i], diagonal = lu->diagonal[i], end = lu->first[i + 1];
+        for (size_t k = first; k < end; k++) row[column[k]] = 0;
+        for (size_t k = lu->from[i]; k < lu->from[i + 1]; k++)
+            row[lu->target[k]] = a[lu->source[k]];
+        for (size_t k = first; k < diagonal; k++) {
+            size_t above = column[k], at = lu->diagonal[above], stop = lu->first[above + 1];
+            double factor = row[above] * work[at];
+            work[k] = factor;
+            for (at++; at < stop; at++) row[column[at]] -= factor * work[at];
+        }
+        double pivot = row[i];
+        if (!(fabs(pivot) > 0 && isfinite(pivot))) return i + 1;
+        work[diagonal] = 1 / pivot;
+        for (size_t k = diagonal + 1; k < end; k++) work[k] = row[column[k]];
+    }
+    return 0;
+}
+
+void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+    double *x = work + lu->first[lu->n] + lu->n;
+    const uint32_t *column = lu->column;
+    for (size_t i = 0; i < lu->n; i++) {
+        double sum = b[lu->order[i]];
+        for (size_t k = lu->first[i]; k < lu->diagonal[i]; k++) sum -= work[k] * x[column[k]];
+        x[i] = sum;
+    }
+    for (size_t i = lu->n; i-- > 0;) {
+        double sum = x[i];
+        for (size_t k = lu->diagonal[i] + 1; k < lu->first[i + 1]; k++)
+            sum -= work[k] * x[column[k]];
+        x[i] = sum * work[lu->diagonal[i]];
+    }
+    for (size_t i = 0; i < lu->n; i++) b[lu->order[i]] = x[i];
+}

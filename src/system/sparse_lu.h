@@ -1,0 +1,33 @@
+/* Linear equations with few entries in a row: the pattern is looked at once, factorised in every
+ * step without allocating anything. */
+#ifndef CLSI_SPARSE_LU_H
+#define CLSI_SPARSE_LU_H
+
+#include <clausius/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Const once created: any number of threads may factorise, each with its own work. */
+typedef struct clsi_sparse_lu {
+    size_t n, n_entries; /* of the matrix given */
+    uint32_t *order;     /* (n) the row and column that is eliminated at each place */
+    uint32_t *place;     /* (n) its inverse */
+    size_t *first;       /* (n + 1) rows of L and U in one, behind each other ... */
+    size_t *diagonal;    /* (n) ... L before, U behind it */
+    uint32_t *column;    /* places */
+    uint32_t *target;    /* (n_entries) where an entry of the matrix goes: a place's column */
+    uint32_t *source;    /* (n_entries) entries of the matrix, sorted by the place of their row */
+    size_t *from;        /* (n + 1) of `source` */
+} clsi_sparse_lu;
+
+/* The pattern (n, n) by rows: columns [start[i], start[i + 1]) of row i. The diagonal is taken as
+ * pivots, in an order that keeps the fill small (minimum degree). */
+cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *column,
+                                 clsi_sparse_lu **out, cls_error *error);
+void clsi_sparse_lu_free(clsi_sparse_lu **lu);
+size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu); /* doubles of work */
+/* `a` are the entries in the order of the pattern. Nonzero: the place + 1 where there is no pivot. */
+size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work);
+void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b);
+
+#endif

@@ -1,0 +1,40 @@
+/* What stands on the command line as text: assignments, lists of columns, starts, fields. */
+#include "fuzz.h"
+#include <clausius/clausius.h>
+
+static cls_system *system_of(void) {
+    static cls_system *s;
+    if (!s) PROMISE(cls_system_load("adiabatic-piston", NULL, &s, NULL) == CLS_OK);
+    return s;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 1 || size > 500) return 0;
+    char *text = fuzz_text(data + 1, size - 1);
+    cls_error error;
+    cls_table *t = NULL;
+    static const char table[] = "time,x,v.x,T1,T2\n0,0,1,1,1\n0.1,0.1,1,1,1\n0.2,0.2,1,1,1\n";
+    const char *path = fuzz_file((const uint8_t *)table, sizeof table - 1, ".csv");
+    cls_read_options o = cls_read_defaults();
+    if (data[0] % 4 == 0) o.map = text;
+    if (data[0] % 4 == 1) o.columns = text;
+    if (data[0] % 4 == 2) o.array = text;
+    if (data[0] % 4 < 3) (void)!cls_table_read_with(path, &o, &t, &error);
+    if (data[0] % 4 == 3 && cls_table_read(path, &t, &error) == CLS_OK) {
+        cls_learn_options l = cls_learn_defaults();
+        cls_learn_info info;
+        cls_model *m = NULL;
+        const cls_table *tables[] = {t};
+        const char *names[] = {path}, *unknown[] = {"F1"};
+        l.n_unknown = 1;
+        l.unknown = unknown;
+        l.field = text;
+        l.max_iterations = 1;
+        (void)!cls_learn(system_of(), NULL, 1, tables, names, &l, &m, &info, &error);
+        cls_model_free(&m);
+    }
+    cls_table_free(&t);
+    unlink(path);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* Learning from files that are read in blocks: every row is used, how the rows are spread over files
+ * does not matter, and what is learned is what the whole table gives. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "model/model.h"
+#include "tests/learn/made_data.h"
+#include <stdio.h>
+#include <unistd.h>
+
+enum { MEMBERS = 50, STEPS = 799, ROWS = MEMBERS * (STEPS + 1) }; /* more than a block */
+
+typedef struct files {
+    char folder[64], whole[80], first[80], second[80];
+    cls_system *s;
+    cls_table *t;
+} files;
+
+/* Rows [first, last) of t. */
+static void write_rows(const cls_table *t, size_t first, size_t last, const char *path) {
+    cls_writer *w;
+    const char *names[64];
+    double row[64];
+    size_t n = cls_table_columns(t);
+    for (size_t c = 0; c < n; c++) names[c] = cls_table_name(t, c);
+    assert_int_equal(cls_writer_open(path, 0, NULL, NULL, n, names, &w, NULL), CLS_OK);
+    for (size_t i = first; i < last; i++) {
+        for (size_t c = 0; c < n; c++) row[c] = cls_table_column(t, c)[i];
+        assert_int_equal(cls_writer_row(w, row, NULL), CLS_OK);
+    }
+    assert_int_equal(cls_writer_commit(&w, NULL), CLS_OK);
+}
+
+static int make_files(void **state) {
+    files *f = calloc(1, sizeof *f);
+    strcpy(f->folder, "/tmp/clausius-stream-XXXXXX");
+    if (!mkdtemp(f->folder)) return -1;
+    snprintf(f->whole, sizeof f->whole, "%s/whole.csv", f->folder);
+    snprintf(f->first, sizeof f->first, "%s/first.csv", f->folder);
+    snprintf(f->second, sizeof f->second, "%s/second.csv", f->folder);
+    f->s = load_system("adiabatic-piston");
+    f->t = make_table(f->s, "rk4", 4, piston_box, MEMBERS, STEPS, 0.01, 5);
+    write_rows(f->t, 0, ROWS, f->whole);
+    write_rows(f->t, 0, 7 * (STEPS + 1), f->first);
+    write_rows(f->t, 7 * (STEPS + 1), ROWS, f->second);
+    *state = f;
+    return 0;
+}
+
+static int drop_files(void **state) {
+    files *f = *state;
+    unlink(f->whole), unlink(f->first), unlink(f->second);
+    rmdir(f->folder);
+    cls_table_free(&f->t);
+    cls_system_free(&f->s);
+    free(f);
+    return 0;
+}
+
+static cls_model *learn_files(const files *f, size_t n, const char *const *paths, double validate,
+                              cls_learn_info *info) {
+    static const char *const unknown[] = {"F1", "F2"};
+    cls_read_options reading = cls_read_defaults();
+    cls_learn_options o = cls_learn_defaults();
+    cls_model *m;
+    cls_error error;
+    o.n_unknown = 2;
+    o.unknown = unknown;
+    o.field = "chebyshev(3)";
+    o.validate = validate;
+    if (cls_learn_files(f->s, NULL, n, paths, &reading, &o, &m, info, &error))
+        fail_msg("%s", error.message);
+    return m;
+}
+
+static void every_row_is_used(void **state) {
+    const files *f = *state;
+    cls_learn_info info;
+    const char *path = f->whole;
+    cls_model *m = learn_files(f, 1, &path, 0, &info);
+    assert_int_equal(info.samples, MEMBERS * (STEPS - 1)); /* windows of three rows */
+    assert_int_equal(info.windows, info.samples);
+    assert_string_equal(info.optimizer, "linear");
+    assert_true(info.loss_final < 3e-3 * info.loss_initial);
+    cls_model_free(&m);
+}
+
+/* Rows kept to validate stay out: nine in ten runs of the sample are learned from, and all between. */
+static void rows_held_stay_out(void **state) {
+    const files *f = *state;
+    cls_learn_info info;
+    const char *path = f->whole;
+    cls_model *m = learn_files(f, 1, &path, 0.1, &info);
+    size_t all = MEMBERS * (STEPS - 1), out = all - info.samples;
+    assert_true(info.validation_samples > 500);
+    assert_true(out >= info.validation_samples && out < all / 5);
+    assert_true(info.loss_validation < 10 * info.loss_final);
+    cls_model_free(&m);
+}
+
+static void how_files_are_cut_does_not_matter(void **state) {
+    const files *f = *state;
+    cls_learn_info a, b;
+    const char *whole = f->whole, *cut[] = {f->first, f->second};
+    cls_model *one = learn_files(f, 1, &whole, 0.1, &a), *two = learn_files(f, 2, cut, 0.1, &b);
+    assert_int_equal(a.samples, b.samples);
+    assert_int_equal(one->n_theta, two->n_theta);
+    assert_memory_equal(one->theta, two->theta, one->n_theta * sizeof *one->theta);
+    cls_model_free(&one);
+    cls_model_free(&two);
+}
+
+/* Scales come from a sample, so that parameters differ; the model does not. */
+static void it_is_what_the_whole_table_gives(void **state) {
+    const files *f = *state;
+    static const char *const unknown[] = {"F1", "F2"};
+    cls_learn_info info;
+    cls_error error;
+    const char *path = f->whole;
+    const cls_table *t = f->t;
+    cls_learn_options o = cls_learn_defaults();
+    cls_model *m, *s = learn_files(f, 1, &path, 0.1, &info);
+    o.n_unknown = 2;
+    o.unknown = unknown;
+    o.field = "chebyshev(3)";
+    o.max_windows = 1000000;
+    assert_int_equal(cls_learn(f->s, NULL, 1, &t, &path, &o, &m, &info, &error), CLS_OK);
+    double by_table = rollout(f->s, m, 0.01, 500), by_file = rollout(f->s, s, 0.01, 500);
+    assert_true(by_table < 1e-4 && by_file < 1e-4);
+    assert_true(by_file < 2 * by_table && by_table < 2 * by_file);
+    cls_model_free(&m);
+    cls_model_free(&s);
+}
+
+static int stop_soon(void *owner, const cls_learn_progress *p) {
+    int *asked = owner;
+    return !strcmp(p->phase, "rows") && ++*asked > 1;
+}
+
+static void a_stop_is_heard_between_blocks(void **state) {
+    const files *f = *state;
+    static const char *const unknown[] = {"F1", "F2"};
+    cls_read_options reading = cls_read_defaults();
+    cls_learn_options o = cls_learn_defaults();
+    cls_learn_info info;
+    cls_model *m;
+    cls_error error;
+    const char *path = f->whole;
+    int asked = 0;
+    o.n_unknown = 2;
+    o.unknown = unknown;
+    o.field = "chebyshev(3)";
+    o.watch = stop_soon;
+    o.owner = &asked;
+    assert_int_equal(cls_learn_files(f->s, NULL, 1, &path, &reading, &o, &m, &info, &error),
+                     CLS_INTERRUPTED);
+    assert_null(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_used),
+        cmocka_unit_test(rows_held_stay_out),
+        cmocka_unit_test(how_files_are_cut_does_not_matter),
+        cmocka_unit_test(it_is_what_the_whole_table_gives),
+        cmocka_unit_test(a_stop_is_heard_between_blocks),
+    };
+    return cmocka_run_group_tests(tests, make_files, drop_files);
+}

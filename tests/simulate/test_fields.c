@@ -1,0 +1,159 @@
+/* Fields in space and other arrays: laws, invariants, orders in h and dx, by sparse steps. */
+#include "tests/simulate/motion.h"
+#include <stdio.h>
+
+static void laws_hold(const cls_system *s, uint64_t steps, double limit) {
+    cls_simulator *sim = begin(s, NULL, cls_system_default_step(s));
+    advance(sim, steps);
+    cls_simulate_info info = cls_simulator_info(sim);
+    if (!(info.energy_relative <= limit))
+        fail_msg("%s: relative energy error %g", cls_system_name(s), info.energy_relative);
+    if (info.entropy_falls)
+        fail_msg("%s: %llu entropy falls, worst %g", cls_system_name(s),
+                 (unsigned long long)info.entropy_falls, info.entropy_min_step);
+    for (size_t i = 0; i < info.n_invariants; i++)
+        if (!(info.invariants[i].max_error <= 1e-12 * (1 + fabs(info.invariants[i].initial))))
+            fail_msg("%s: %s drifts by %g", cls_system_name(s), info.invariants[i].name,
+                     info.invariants[i].max_error);
+    cls_simulator_free(&sim);
+}
+
+static void every_field_keeps_its_laws(void **unused) {
+    (void)unused;
+    size_t fields = 0;
+    for (size_t i = cls_builtin_count(); cls_builtin_name(i); i++, fields++) {
+        cls_system *s = load(cls_builtin_name(i));
+        assert_string_equal(cls_system_title(s), cls_builtin_title(i));
+        laws_hold(s, 60, 1e-13);
+        cls_system_free(&s);
+    }
+    assert_true(fields >= 10);
+}
+
+static void size_is_a_parameter(void **unused) {
+    (void)unused;
+    const struct {
+        const char *name;
+        double N;
+    } large[] = {{"heat-rod", 700}, {"fput", 600}, {"kdv", 500},   {"elastic-string", 400},
+                 {"building", 24},  {"fput", 3},   {"heat-rod", 2}};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        cls_system *s = load_set(large[i].name, "N", large[i].N);
+        laws_hold(s, 5, 1e-12);
+        cls_system_free(&s);
+    }
+}
+
+/* One factor for all components, one temperature for all frictions: borders of the matrix. */
+static void what_all_depend_on_is_a_border(void **unused) {
+    (void)unused;
+    cls_system *s = parse("parameter N = 40\ncoordinate u[1..N]\ntemperature T[1..N]\n"
+                          "let u[0] = 0\nlet u[N+1] = 0\n"
+                          "thermal lagrangian G = sum(i in 1..N: v.u[i]^2/2 + T[i]*log(T[i])) - "
+                          "sum(i in 0..N: (u[i+1] - u[i])^2/2 + (u[i+1] - u[i])^4/4)\n"
+                          "for i in 1..N: friction on T[i]: u[i] <- -0.1*v.u[i]\n"
+                          "for i in 1..N-1: heat exchange T[i] <-> T[i+1]: 0.2\n"
+                          "for i in 1..N: start u[i] = sin(3*pi*i/(N+1)), v.u[i] = 0, T[i] = 1\n"
+                          "step 0.05");
+    laws_hold(s, 200, 1e-13);
+    cls_system_free(&s);
+    s = parse("parameter N = 60\ncoordinate u[1..N ring]\nentropy S\n"
+              "hamiltonian sum(i in 1..N: p.u[i]^2/2 + (u[i+1] - u[i])^4/4 + u[i]^2/2) + exp(S)\n"
+              "for i in 1..N: friction on S: u[i] <- -0.1*T*v.u[i]\n"
+              "for i in 1..N: start u[i] = sin(2*pi*i/N), v.u[i] = 0\nstart S = 0\nstep 0.05");
+    laws_hold(s, 200, 1e-13);
+    cls_system_free(&s);
+    s = parse("parameter N = 50\ncoordinate u[1..N]\n" /* a mean field */
+              "hamiltonian sum(i in 1..N: p.u[i]^2/2 + u[i]^2/2) + (sum(i in 1..N: u[i]))^4/N^3\n"
+              "for i in 1..N: start u[i] = 1 + i/N, v.u[i] = 0\nstep 0.05");
+    laws_hold(s, 200, 1e-13);
+    cls_system_free(&s);
+}
+
+static double apart(size_t n, const double *a, const double *b) {
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(a[i] - b[i]));
+    return largest;
+}
+
+/* Against a method that solves nothing. */
+static void order_in_h_is_two(void **unused) {
+    (void)unused;
+    const char *const names[] = {"fput", "elastic-string"};
+    const double steps[] = {0.02, 0.004};
+    for (size_t i = 0; i < 2; i++) {
+        static double exact[500], coarse[500], fine[500];
+        cls_system *s = load_set(names[i], "N", 30);
+        size_t n = cls_system_coordinate_count(s);
+        run(s, "rk4", 0.0005, 1, exact);
+        run(s, "discrete-gradient", steps[i], 1, coarse);
+        run(s, "discrete-gradient", steps[i] / 2, 1, fine);
+        double order = log2(apart(n, coarse, exact) / apart(n, fine, exact));
+        if (!(fabs(order - 2) <= 0.1)) fail_msg("%s: order %g", names[i], order);
+        cls_system_free(&s);
+    }
+}
+
+/* A cosine of the temperature decays like exp(-k pi^2 t). */
+static void order_in_dx_is_two(void **unused) {
+    (void)unused;
+    double error[2];
+    for (int fine = 0; fine < 2; fine++) {
+        char text[600];
+        size_t N = fine ? 24 : 12;
+        snprintf(text, sizeof text,
+                 "parameter N = %zu, dx = 1/N\nentropy S[1..N]\n"
+                 "hamiltonian sum(i in 1..N: dx*exp(S[i]/dx))\n"
+                 "for i in 1..N-1: heat exchange T[i] <-> T[i+1]: 0.1/dx\n"
+                 "for i in 1..N: start T[i] = 1 + 0.1*cos(pi*(i - 1/2)*dx)\n",
+                 N);
+        cls_system *s = parse(text);
+        static double state[100], row[300];
+        run(s, NULL, 0.002, 1, state);
+        assert_int_equal(cls_system_row(s, 1, state, row, NULL), CLS_OK);
+        size_t first = 0;
+        while (strcmp(cls_system_column(s, first), "T[1]") != 0) first++;
+        double pi = acos(-1), x = 0.5 / (double)N;
+        error[fine] = fabs(row[first] - 1 - 0.1 * exp(-0.1 * pi * pi) * cos(pi * x));
+        cls_system_free(&s);
+    }
+    double order = log2(error[0] / error[1]);
+    if (!(fabs(order - 2) <= 0.15)) fail_msg("order %g", order);
+}
+
+static void free_energy_falls(void **unused) {
+    (void)unused;
+    const char *const names[] = {"cahn-hilliard", "allen-cahn"};
+    for (size_t i = 0; i < 2; i++) {
+        cls_system *s = load(names[i]);
+        static double row[1000];
+        size_t energy = 0;
+        while (strcmp(cls_system_column(s, energy), "energy") != 0) energy++;
+        for (double h = cls_system_default_step(s); h < 3; h *= 100) { /* at any step */
+            cls_simulator *sim = begin(s, NULL, h);
+            double before = INFINITY;
+            for (int k = 0; k < 40; k++) {
+                assert_int_equal(cls_system_row(s, 0, cls_simulator_state(sim), row, NULL), CLS_OK);
+                if (!(row[energy] <= before + 1e-15))
+                    fail_msg("%s: h = %g: F rises from %.17g to %.17g", names[i], h, before,
+                             row[energy]);
+                before = row[energy];
+                advance(sim, 1);
+            }
+            cls_simulator_free(&sim);
+        }
+        cls_system_free(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_keeps_its_laws),
+        cmocka_unit_test(size_is_a_parameter),
+        cmocka_unit_test(what_all_depend_on_is_a_border),
+        cmocka_unit_test(order_in_h_is_two),
+        cmocka_unit_test(order_in_dx_is_two),
+        cmocka_unit_test(free_energy_falls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
