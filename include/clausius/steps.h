@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Const once created. Creating one writes to the system's graph: one thread at a time. */
+/* Const once created. */
 typedef struct cls_steps cls_steps;
 
 /* Of a system (model NULL: no parameters), or of a model (system NULL). scheme NULL: the default.

@@ -300,6 +300,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
                              int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
                              clsi_step **step, cls_error *error);
 
+/* On a view of the system, which the stepper keeps. */
 static cls_status create_viewed(const cls_system *s, const cls_simulate_options *options, int dense,
                                 clsi_stepper **out, cls_error *error) {
     clsi_step *st = NULL;
