@@ -138,8 +138,9 @@ static cls_status local_balances(clsi_step *st, const clsi_flows *flows, const c
     return cls_graph_status(g, NULL);
 }
 
+/* |a|, with a slope at 0 too: a conductance of 0 is where learning may begin. */
 static cls_node absolute(cls_graph *g, cls_node a) {
-    return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
+    return cls_apply(g, CLS_FN_SQRT, cls_add(g, cls_mul(g, a, a), cls_constant(g, 1e-40)));
 }
 
 /* 1/C of an entropy at the start of the step: dT/dS / T. */
