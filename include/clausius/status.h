@@ -15,7 +15,8 @@
 #endif
 
 /* A status that is not looked at is a warning, for every function that returns one: it is the type
- * that is marked, which gcc (10 and later) and clang spell differently. */
+ * that is marked, which gcc (10 and later) and clang spell differently. (`-pedantic` before C23 knows
+ * no such attribute: __extension__ says that it is meant.) */
 #if defined(__clang__)
 #define CLS_MUST_USE __attribute__((warn_unused_result))
 #elif defined(__GNUC__) && __GNUC__ >= 10 && !defined(__cplusplus)
@@ -40,7 +41,7 @@ extern "C" {
     X(MEMORY, 7, "out of memory")                                                                  \
     X(INTERRUPTED, 130, "interrupted")
 
-typedef enum CLS_MUST_USE cls_status {
+__extension__ typedef enum CLS_MUST_USE cls_status {
 #define CLS_STATUS_ENUM(name, number, text) CLS_##name = number,
     CLS_STATUS_LIST(CLS_STATUS_ENUM)
 #undef CLS_STATUS_ENUM

@@ -61,5 +61,5 @@ cls_status clsi_read_picture(clsi_reader *r, clsi_cursor c) {
 }
 
 const char *cls_system_picture(const cls_system *s) {
-    return s->picture ? s->picture : "";
+    return s && s->picture ? s->picture : "";
 }
