@@ -482,8 +482,10 @@ static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
         !(l->info.report && l->info.report->better == 1))
         status = cli_fail(error, CLS_CHECK, "%s is not better than the trivial models%s", l->model,
                           l->info.report ? "" : ": it was not tested (--test)");
-    /* a residual below a thousandth of what it is made of is a fit, whatever stood there before */
-    if (!status && l->info.loss_final > l->info.loss_initial && l->info.loss_final > 1e-3)
+    /* a residual below a thousandth of what it is made of is a fit, whatever stood there before;
+     * where everything is unknown nothing stood there */
+    if (!status && l->info.loss_initial > 0 && l->info.loss_final > l->info.loss_initial &&
+        l->info.loss_final > 1e-3)
         status =
             cli_fail(error, CLS_CHECK,
                      "%s fits worse (%.3g) than what the search began with (%.3g): nothing was "
