@@ -22,12 +22,15 @@
  * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. Any conductance that
  * is not negative is lawful, so kappa is taken as at most that with x = 2, where the two are at one
  * temperature after the step (clsi_bound_exchange). Below that nothing changes. A reservoir is a
- * body without end: 1/C = 0. */
+ * body without end: 1/C = 0. Of many bodies a pair is no mode of its own: the heat of a rod goes by
+ * its slow modes, which are right at any step and would be slowed down by a bound on each pair: so
+ * the bound is for FEW. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>
 
 enum { MANY = 32 }; /* entropies; above, balances stand as they are */
+enum { FEW = 4 };   /* entropies up to which exchange is bounded */
 
 typedef struct tree {
     clsi_step *st;
@@ -172,17 +175,16 @@ void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flo
     const clsi_sparse *t = &st->s->bound.conductance;
     size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
-     * no end; of many a pair is no mode of its own: the heat of a fine rod goes by the slow ones, which
-     * are right at any step */
-    if (st->z1 || st->composed || m > MANY) return;
+     * no end */
+    if (st->z1 || st->composed || m > FEW) return;
     if (!(baths + count_of_flows(g, t->n, flows->kappa))) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);
     for (size_t e = 0; e < t->n; e++) {
-        if (cls_is_constant(g, flows->kappa[e], 0)) continue;
         size_t row = t->entries[e].row, column = t->entries[e].column;
         size_t i = row > column ? row : column, k = row > column ? column : row;
+        if (cls_is_constant(g, flows->kappa[e], 0)) continue;
         cls_node soft = cls_add(g, softness(st, i), softness(st, k));
         flows->kappa[e] = cls_mul(g, bounded(st, first.kappa[e], soft), flows->kappa[e]);
     }
