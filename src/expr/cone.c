@@ -66,7 +66,7 @@ static int by_number(const void *a, const void *b) {
 
 static int sort(const cls_graph *g, clsi_cone *c) {
     if (!c->dense) {
-        qsort(c->node, c->n, sizeof *c->node, by_number);
+        if (c->n) qsort(c->node, c->n, sizeof *c->node, by_number);
         return rehash(c, c->slots);
     }
     size_t n = 0;

@@ -67,7 +67,7 @@ static int find_support(lifter *x, size_t k) {
     if (n > LOCAL) return 1;
     /* the list of a single argument is shared */
     if (!clsi_grow(&x->pool, &x->room, x->n_pool + n, sizeof *x->pool)) return 0;
-    memcpy(x->pool + x->n_pool, list, n * sizeof *list);
+    if (n) memcpy(x->pool + x->n_pool, list, n * sizeof *list);
     x->n_pool += n;
     return 1;
 }

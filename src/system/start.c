@@ -24,13 +24,13 @@ cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     cls_node *duals = clsi_calloc(k, sizeof *duals), *out = NULL;
     clsi_rows rows = {0};
     if (!duals) return clsi_no_memory(error);
-    memcpy(duals, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *duals);
+    if (s->n) memcpy(duals, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *duals);
     if (s->m)
         memcpy(duals + s->n, f->kind == CLSI_FORM_THERMAL ? f->S : f->T, s->m * sizeof *duals);
     cls_status status = clsi_sparse_jacobian(s->g, k, duals, k, f->z + s->nq, &rows);
     if (status == CLS_OK && (out = clsi_calloc(k + rows.n, sizeof *out))) {
         memcpy(out, duals, k * sizeof *out);
-        memcpy(out + k, rows.node, rows.n * sizeof *out);
+        if (rows.n) memcpy(out + k, rows.node, rows.n * sizeof *out);
         status = cls_program_create(s->g, f->nz, f->z, k + rows.n, out, &s->dual_program, error);
         s->dual_start = rows.start; /* the system's from here on */
         s->dual_column = rows.column;

@@ -379,6 +379,7 @@ static void models_without_their_form(void **unused) {
     assert_int_equal(clsi_model_build(m, &error), CLS_OK);
     cls_model_free(&m);
     cls_table_free(&t);
+    cls_learn_report_free(&info.report);
     cls_system_free(&s);
 }
 
