@@ -81,7 +81,7 @@ static int sort(const cls_graph *g, clsi_cone *c) {
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
     *c = (clsi_cone){.slots = 64};
     c->place = clsi_calloc(c->slots, sizeof *c->place);
-    if (!c->place) return 0;
+    if (!c->place) goto failed;
     for (size_t i = 0; i < count; i++)
         if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) goto failed;
     for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
@@ -93,6 +93,7 @@ int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, cl
     if (sort(g, c)) return 1;
 failed:
     clsi_cone_free(c);
+    (void)clsi_graph_no_memory(g); /* no answer is taken for one */
     return 0;
 }
 

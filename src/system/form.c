@@ -71,10 +71,13 @@ cls_status clsi_brackets_at(const cls_system *s, const clsi_physics *physics, co
     size_t nq = s->nq, n = s->n;
     const clsi_sparse *kinematics = &physics->kinematics, *poisson = &physics->poisson;
     const cls_node *v = at->v ? at->v : s->v;
-    cls_node *K, *P;
+    cls_node *K = NULL, *P = NULL;
     cls_status status = clsi_sparse_place(s, at, kinematics, &K);
     if (status == CLS_OK) status = clsi_sparse_place(s, at, poisson, &P);
-    if (status != CLS_OK) return status;
+    if (status != CLS_OK) {
+        free(K);
+        return status;
+    }
     for (size_t j = 0; j < n; j++) against[j] = cls_constant(s->g, 0);
     for (size_t i = 0; i < nq; i++) {
         if (rate_q) rate_q[i] = cls_constant(s->g, 0);
