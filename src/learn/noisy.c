@@ -104,8 +104,18 @@ typedef struct noisy {
 
 /* ---- the data ---- */
 
-/* Rows of one table as columns time, trajectory and the states that it has. A time that goes back
- * begins a trajectory where they have no numbers. */
+/* What says a state that was not measured itself: a temperature its entropy, a velocity its momentum. */
+static const char *conjugate_of(const cls_system *s, size_t e) {
+    const cls_node *list[] = {s->p, s->v, s->S, s->T}, *other[] = {s->v, s->p, s->T, s->S};
+    const size_t n[] = {s->n, s->n, s->m, s->m};
+    for (size_t k = 0; k < 4; k++)
+        for (size_t j = 0; j < n[k]; j++)
+            if (s->form->z[e] == list[k][j]) return cls_node_name(s->g, other[k][j]);
+    return NULL;
+}
+
+/* Rows of one table as columns time, trajectory and the states that it has, or what says them. A time
+ * that goes back begins a trajectory where they have no numbers. */
 static cls_status take_states(noisy *k, const cls_table *t, const char *file, size_t i) {
     const cls_system *s = k->w->system;
     size_t nz = k->w->points->nz, rows = cls_table_rows(t), n = 2;
@@ -131,6 +141,7 @@ static cls_status take_states(noisy *k, const cls_table *t, const char *file, si
     for (size_t e = 0; e < nz; e++) {
         const char *name = clsi_point_name(s, e);
         int c = cls_table_find(t, name);
+        if (c < 0 && (name = conjugate_of(s, e))) c = cls_table_find(t, name);
         if (c < 0) continue;
         names[n] = name;
         list[n++] = cls_table_column(t, (size_t)c);
@@ -495,8 +506,12 @@ static char *explain(const noisy *k) {
     else if (lacks(p)) {
         clsi_text_append(&t, "multiple shooting, because no column says");
         for (size_t e = 0, n = 0; e < p->nz; e++)
-            if (!p->observed[e])
+            if (!p->observed[e]) {
+                const char *by = conjugate_of(k->w->system, e);
+                int said = by && cls_table_find(k->tables[0], by) >= 0;
                 clsi_text_printf(&t, "%s %s", n++ ? "," : "", clsi_point_name(k->w->system, e));
+                if (said) clsi_text_printf(&t, " (but %s)", by);
+            }
         return clsi_text_take(&t);
     } else
         clsi_text_printf(&t, "multiple shooting, because the data are noisy:");

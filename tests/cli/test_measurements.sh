@@ -293,6 +293,38 @@ END
     expect_json 'abs(d["report"]["parameters"][5]["value"] - 2.47) < 2*d["report"]["parameters"][5]["error"] < 0.2'
 }
 
+# A temperature says its entropy and a velocity its momentum: all columns are compared, none is left out.
+test_conjugate_columns_are_used() {
+    cat >bead.clausius <<'END'
+system "bead in a double well, in a bath it heats"
+coordinate x
+entropy S with temperature T
+parameter m = 0.7
+hamiltonian H = p.x^2/(2*m) + V + 2*exp(S/2)
+part V = x^4/4 - 0.6*x^2
+friction F on T: x <- -0.15*v.x
+start x = 1.3, v.x = 0.2, T = 1
+step 0.02
+END
+    "$CLAUSIUS" simulate bead.clausius --samples 12 --sample "x~U(-1.5,1.5), v.x~U(-0.7,0.7), T~U(0.8,1.2)" \
+        --h 0.05 --steps 200 --scheme bdf --quiet -o clean.csv || fail "no data"
+    /usr/bin/python3 - <<'END'
+import csv, random
+random.seed(3)
+rows = list(csv.reader(line for line in open("clean.csv") if line[0] != "#"))
+names = ["trajectory", "time", "x", "v.x", "T"]
+with open("noisy.csv", "w") as out:
+    print(*names, sep=",", file=out)
+    for row in rows[1:]:
+        values = [row[rows[0].index(n)] for n in names]
+        print(*values[:2], *(float(v) + random.gauss(0, 0.01) for v in values[2:]), sep=",", file=out)
+END
+    run "$CLAUSIUS" learn bead.clausius noisy.csv --unknown "V, F" --json -o m.safetensors
+    expect_ok
+    expect_json '[c["name"] for c in d["report"]["channels"]] == ["x", "v.x", "T"]'
+    expect_json 'all(c["run"] <= 0.013 for c in d["report"]["channels"])' # the noise is 0.01
+}
+
 test_two_heaters() {
     local file=$CLAUSIUS_DATA/tclab/two-heaters.csv
     [ -r "$file" ] || skip "CLAUSIUS_DATA/tclab/two-heaters.csv is not there"
