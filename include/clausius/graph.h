@@ -147,6 +147,10 @@ typedef struct cls_scope {
      * is walked. */
     cls_node (*find)(const void *owner, const char *name, size_t length);
     const void *owner;
+    /* Functions beside the built-in ones: how many arguments one of this name takes, 0: there is
+     * none; and its value at so many. NULL: there are none. */
+    size_t (*arity)(const void *owner, const char *name, size_t length);
+    cls_node (*call)(const void *owner, const char *name, size_t length, const cls_node *args);
 } cls_scope;
 
 /* Parses one expression. line and column say where the text begins in `file` (1-based), so that an
