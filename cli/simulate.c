@@ -1,5 +1,5 @@
 /* clausius simulate: a system from a start, step by step, into a file or onto stdout, with the laws
- * watched on the way.
+ * monitored on the way.
  *
  * Rows are streamed, so memory does not grow with the number of steps. The output appears under its
  * name only when the run is complete: a failure, a full disk or a signal leaves nothing behind. */
@@ -102,8 +102,8 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
     return CLS_OK;
 }
 
-static int is_stopped(void *owner) {
-    (void)owner;
+static int is_stopped(void *context) {
+    (void)context;
     return cli_interrupted();
 }
 
@@ -449,7 +449,7 @@ static const cli_option options[] = {
 
 const cli_command cli_simulate = {
     .name = "simulate",
-    .doc = "a system step by step, with the laws watched",
+    .doc = "a system step by step, with the laws monitored",
     .usage = "SYSTEM|MODEL [options]",
     .examples =
         "  clausius simulate adiabatic-piston --until 50 -o piston.csv\n"

@@ -1,4 +1,4 @@
-/* Motions: memory, starting, stepping (step.inc), and the watch over the laws.
+/* Motions: memory, starting, stepping (step.inc), and the monitor of the laws.
  *
  * Nothing here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
@@ -265,7 +265,7 @@ clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double
     return step_solve(sim, t, h, defect, warm);
 }
 
-static void watch(cls_simulator *sim) {
+static void monitor(cls_simulator *sim) {
     cls_simulate_info *info = &sim->info;
     const double *start = sim->monitor_start, *now = sim->monitor_out;
     double entropy = now[CLSI_MONITOR_ENTROPY];
@@ -443,12 +443,12 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         sim->steps++;
         if (!sp->options.monitor) continue;
         if (!sp->scheme->carries) clsi_simulator_measure(sim);
-        watch(sim);
+        monitor(sim);
     }
     return CLS_OK;
 }
 
-/* From here on in steps of h. Solutions of other steps foretell nothing. */
+/* From here on in steps of h. Solutions of other steps are of no use to the predictor. */
 static void change_step(cls_simulator *sim, double h) {
     sim->t0 = cls_simulator_time(sim);
     sim->first = sim->steps;

@@ -1,4 +1,4 @@
-/* The data of one motion: state, history for the predictor, scratch, what was watched. */
+/* The data of one motion: state, history for the predictor, scratch, what was monitored. */
 #ifndef CLSI_SIMULATOR_H
 #define CLSI_SIMULATOR_H
 

@@ -261,17 +261,17 @@ typedef enum clsi_part_kind {
 typedef struct clsi_replacement {
     const char *part;
     /* The node that stands in the part's place, over the symbols of s; j only for frictions. */
-    cls_node (*node)(void *owner, const cls_system *s, clsi_part_kind kind, size_t j);
-    void *owner;
+    cls_node (*node)(void *context, const cls_system *s, clsi_part_kind kind, size_t j);
+    void *context;
     int used; /* set when the part was found */
 } clsi_replacement;
 
 /* Learned components that a file uses: the statement that declares the component in the file at
  * `path`, under this name. The text is the caller's. */
 typedef struct clsi_loader {
-    cls_status (*declaration)(void *owner, const char *path, const char *name, char **text,
+    cls_status (*declaration)(void *context, const char *path, const char *name, char **text,
                               cls_error *error);
-    void *owner;
+    void *context;
 } clsi_loader;
 cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
                                    const clsi_loader *loader, cls_system **out, cls_error *error);
