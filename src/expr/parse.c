@@ -293,7 +293,7 @@ static cls_node number(parser *p) {
 /* ---- names ---- */
 
 static cls_node find_symbol(const parser *p, const char *s, size_t n) {
-    if (p->scope && p->scope->find) return p->scope->find(p->scope->owner, s, n);
+    if (p->scope && p->scope->find) return p->scope->find(p->scope->context, s, n);
     for (size_t k = 0; p->scope && k < p->scope->n; k++)
         if (clsi_word_is(p->scope->names[k], s, n)) return p->scope->nodes[k];
     return CLS_NO_NODE;
@@ -406,7 +406,7 @@ static cls_node build_quotient(parser *p, const char *name, const char *first, s
 
 /* Arguments of a function that the scope has; 0: it has none of this name. */
 static size_t arity(const parser *p, const char *name, size_t length) {
-    return p->scope && p->scope->arity ? p->scope->arity(p->scope->owner, name, length) : 0;
+    return p->scope && p->scope->arity ? p->scope->arity(p->scope->context, name, length) : 0;
 }
 
 static cls_node apply_own(parser *p, const char *name, size_t want, size_t n, const cls_node *x) {
@@ -414,7 +414,7 @@ static cls_node apply_own(parser *p, const char *name, size_t want, size_t n, co
     char usage[80];
     snprintf(usage, sizeof usage, "%s%s", quote(name, length).text, want == 1 ? "(a)" : "(a, b)");
     if (n != want) return wrong_count(p, name, usage, want, n);
-    return built(p, name, name, p->scope->call(p->scope->owner, name, length, x));
+    return built(p, name, name, p->scope->call(p->scope->context, name, length, x));
 }
 
 /* The function at `name` of the n arguments x. */

@@ -27,9 +27,9 @@ typedef struct part {
     cls_node *values; /* (fields) */
 } part;
 
-static cls_node note_kind(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+static cls_node note_kind(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     (void)j;
-    part *p = owner;
+    part *p = context;
     p->kind = kind;
     p->function = clsi_function_find(s, p->name, strlen(p->name)) != NULL;
     if (p->function) p->n++;
@@ -60,8 +60,8 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     return clsi_learned_value(&u->learned, s->g, u->value);
 }
 
-static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
-    part *p = owner;
+static cls_node stand_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
+    part *p = context;
     size_t n = clsi_field_count(kind, s->n, p->first->spec);
     if (p->function) {
         clsi_unknown *u = p->first + p->at++;
@@ -107,13 +107,13 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     if (!list) return clsi_no_memory(error);
     for (size_t i = 0; i < n; i++) list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
     size_t all = n;
-    void *owner = NULL;
-    cls_status status = given ? clsi_model_fill(given, list, &all, &owner) : CLS_OK;
+    void *context = NULL;
+    cls_status status = given ? clsi_model_fill(given, list, &all, &context) : CLS_OK;
     if (status != CLS_OK) (void)clsi_no_memory(error);
     if (status == CLS_OK)
         status = clsi_system_parse_with(system->text, system->name, set, all, list, 1, out, error);
     if (status == CLS_OK) status = clsi_replacements_used(system, n, list, error);
-    free(owner);
+    free(context);
     free(list);
     return status;
 }

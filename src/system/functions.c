@@ -68,7 +68,7 @@ static cls_node add_place(clsi_reader *r, size_t function, const cls_node *args,
     size_t use = s->n_uses;
     if (add_use(r, function, args) != CLS_OK) return CLS_NO_NODE;
     const clsi_function *f = &s->functions[function];
-    cls_node value = f->other ? f->other->node(f->other->owner, s, f->kind, use) : f->stand_in;
+    cls_node value = f->other ? f->other->node(f->other->context, s, f->kind, use) : f->stand_in;
     if (value == CLS_NO_NODE) return value;
     clsi_expression e = {.written = value, .raw = value, .bound = value};
     return clsi_add_use_let(r, name, r->reading, &e) == CLS_OK ? r->let_symbol[s->n_lets - 1]

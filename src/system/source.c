@@ -281,7 +281,7 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
                        .find = clsi_scope_find,
                        .arity = clsi_scope_arity,
                        .call = clsi_scope_call,
-                       .owner = &owner};
+                       .context = &owner};
     cls_error inner = {0};
     r->reading = begin;
     cls_status status = cls_parse(r->s->g, text, &scope, NULL, 1, 1, &e->written, &inner);

@@ -33,13 +33,13 @@ static void places_share_parameters(void **unused) {
     cls_model *m = learn(s, t, both, 2, "chebyshev(6)", &info);
     assert_int_equal(m->n_learned, 2);
     assert_int_equal(m->n_theta, 6 + 7);
-    assert_int_equal(info.unseen, 1); /* the constant force, by form and not by round-off */
+    assert_int_equal(info.nullity, 1); /* the constant force, by form and not by round-off */
     double off = rollout(s, m, 0.005, 400);
     if (!(off < 2e-5)) fail_msg("off by %g", off);
     /* as a file and back, the same bits */
     cls_error e;
     char path[64];
-    snprintf(path, sizeof path, "functions-%d.safetensors", (int)info.unseen);
+    snprintf(path, sizeof path, "functions-%d.safetensors", (int)info.nullity);
     if (cls_model_write(m, path, &e)) fail_msg("%s", e.message);
     cls_model *again;
     if (cls_model_read(path, &again, &e)) fail_msg("%s", e.message);
