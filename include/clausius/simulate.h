@@ -61,6 +61,12 @@ typedef struct cls_simulate_info {
     uint64_t internal_steps, rejected_steps;
     size_t n_invariants;
     const cls_invariant_info *invariants; /* owned by the simulator */
+    /* A path that goes to and fro from step to step, nearly as far each time: h is far above the time
+     * in which something settles. The laws hold; the path is not that of the system. */
+    uint64_t alternations; /* steps on end, the longest run; 0: none of 16 or more */
+    size_t alternating;    /* the state's number in it */
+    double alternation;    /* by how much it last went */
+    int alternates;        /* it still does */
 } cls_simulate_info;
 
 /* The system must outlive the simulator. */

@@ -167,8 +167,12 @@ static void write_step(clsi_step *st, int settles) {
     }
     clsi_flows flows = clsi_flows_at(st, &middle);
     st->dS = NULL;
-    if (settles) clsi_bound_exchange(st, start, &flows);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
+    cls_node *dS = clsi_nodes(st, m), *row = clsi_nodes(st, m);
+    int thermal = st->f->kind == CLSI_FORM_THERMAL;
+    for (size_t i = 0; i < m; i++)
+        dS[i] = thermal ? cls_sub(g, next->S[i], start->S[i]) : st->change[nq + n + i];
+    if (settles) clsi_damp_exchange(st, start, &middle, dS, share, &flows);
     cls_node scaled = cls_add(g, cls_constant(g, 1), st->defect); /* where there is no heat */
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
@@ -185,10 +189,6 @@ static void write_step(clsi_step *st, int settles) {
         cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }
-    cls_node *dS = clsi_nodes(st, m), *row = clsi_nodes(st, m);
-    int thermal = st->f->kind == CLSI_FORM_THERMAL;
-    for (size_t i = 0; i < m; i++)
-        dS[i] = thermal ? cls_sub(g, next->S[i], start->S[i]) : st->change[nq + n + i];
     if (clsi_heat_balances(st, &flows, &middle, dS, share, row) != CLS_OK) st->exhausted = 1;
     for (size_t i = 0; i < m; i++) {
         clsi_equation(st, row[i]);

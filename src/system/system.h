@@ -212,6 +212,7 @@ double clsi_outside(const cls_system *s, const double *state);
  * conductances to reservoirs (m, nr) and temperatures of reservoirs (nr) have been put in. */
 typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
+    const cls_node *conducts; /* (m) temperatures between which heat is conducted: T as a rule */
 } clsi_crossing;
 void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
 /* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
@@ -233,7 +234,7 @@ size_t clsi_flows_size(const cls_system *s);
  * has a total entropy: dS (n + m) is its gradient in p and S there; NULL: the exact one. */
 cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
                          cls_node *room, clsi_flows *out);
-/* outside[] and account[] once more, after a change of bath[]. */
+/* outside[] and account[] once more, after a change of the temperatures that conduct. */
 void clsi_flows_cross(const cls_system *s, clsi_flows *flows);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
