@@ -79,7 +79,7 @@ static cls_status read_coefficient(clsi_reader *r, clsi_cursor c, size_t where, 
     clsi_replacement *other =
         status == CLS_OK ? clsi_replacement_of(r, r->clean + where, length) : NULL;
     if (other) clsi_mark_learned(r, e->raw);
-    if (other) e->raw = e->bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);
+    if (other) e->raw = e->bound = other->node(other->context, s, CLSI_PART_HEAT, 0);
     return status;
 }
 
