@@ -259,7 +259,7 @@ static cls_status judge_rest(clsi_sampler *b, cls_node *nodes, cls_error *error)
 
 enum { EIGEN_WORK = 34 }; /* times n: blocks of 32 columns in dsytrd */
 
-/* Eigenvalues in w (n), rising, with EIGEN_WORK n behind them as workspace; a is destroyed. The
+/* Eigenvalues in w (n), ascending, with EIGEN_WORK n behind them as workspace; a is destroyed. The
  * symmetric matrix is the same by rows and by columns, so that LAPACKE allocates nothing: what can
  * run out of memory here would change a verdict. */
 static int eigenvalues(size_t n, double *a, double *w) {
