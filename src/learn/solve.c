@@ -172,7 +172,7 @@ static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b)
 
 static int is_interrupted(void *owner) {
     const cls_learn_options *o = ((clsi_learner *)owner)->o;
-    return o->interrupted && o->interrupted(o->owner);
+    return o->interrupted && o->interrupted(o->context);
 }
 
 static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const double *d,
