@@ -10,8 +10,8 @@ cmake_make = MAKEFLAGS= cmake --build $(1) -j $(JOBS) $(if $(filter 1,$(V)),-v,-
 RUN_TESTS := tools/run-tests -j $(JOBS)
 CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 
-# The sanitizer build is made by clang where it is there, so that both compilers are tried.
-CLANG    := $(shell printf 'int main(void){return 0;}' | clang -x c - -fsanitize=address,undefined -fopenmp -o /dev/null 2>/dev/null && echo clang)
+# `make sanitize CLANG=1` in a fresh folder makes that build by clang.
+CLANG    ?=
 
 .PHONY: all help deps sanitize tsan coverage valgrind wheel check check-deps check-long fuzz demo bench install format clean
 .DEFAULT_GOAL := all
@@ -27,7 +27,7 @@ all: deps  ## build/clausius, build/libclausius.so, build/libclausius.a
 deps:      ## install the Debian packages that are missing (root or sudo)
 	@tools/install-deps
 
-sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan (by clang, if it is there)
+sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan (CLANG=1: by clang)
 	@$(if $(CLANG),CC=clang) cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
 	@$(call cmake_make,$(BUILD)/sanitize)
 
