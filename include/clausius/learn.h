@@ -119,12 +119,23 @@ typedef struct cls_learned_parameter {
     double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
+/* A learned part over the range of one of its inputs, the others at their medians: n places with values
+ * and standard errors (INFINITY: the data cannot tell). relative: an energy, of which only differences mean
+ * anything, from its value at the medians. slot: which entry of the matrix of a friction on several
+ * momenta. */
+typedef struct cls_learned_function {
+    char *part, *input;
+    size_t slot, n;
+    int relative;
+    double *at, *value, *error; /* one block */
+} cls_learned_function;
+
 enum { CLS_MAX_HORIZONS = 4 };
 
 /* Root mean square errors in the unit of the column. Of rows kept back: a free run that goes on
  * from the end of what was learned from; runs of `horizon` that begin with a state estimated from
- * the rows before; beside both the last value (persistence), the mean, the same system as the file has it
- * (before), and a linear autoregressive model with the same inputs (arx). NAN: not made. */
+ * the rows before; beside both the last value (persistence), the mean, the same system without its unknown
+ * parts and with the parameters as the file has them (before), and a linear autoregressive model with the same inputs (arx). NAN: not made. */
 typedef struct cls_learned_channel {
     char *name, *unit; /* unit NULL: none */
     size_t rows, test_rows;
@@ -144,6 +155,8 @@ typedef struct cls_learn_report {
     double horizon[CLS_MAX_HORIZONS]; /* in units of time */
     size_t window;                    /* rows of the longest windows */
     double time_scale;
+    size_t n_functions;
+    cls_learned_function *functions;
     int better; /* 1: better than the trivial models in every channel, 0: not, -1: no test */
 } cls_learn_report;
 CLS_API void cls_learn_report_free(cls_learn_report **report);

@@ -1,6 +1,7 @@
 /* The end of a lesson: what was learned becomes a model, with where it comes from. */
 #include "learn/lesson.h"
 #include "base/base.h"
+#include "learn/multiple.h"
 #include "model/json.h"
 #include "model/safetensors.h"
 #include <math.h>
@@ -62,6 +63,8 @@ static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const
         "condition", f->condition, "scale_fixed", f->normalised);
     if (isfinite(f->loss_validation))
         clsi_json_put(&all, "validation_loss", json_real(f->loss_validation));
+    if (f->report) clsi_report_record(f->report, &all);
+    if (w->split) clsi_json_put(&all, "split", json_incref(w->split));
     int no_memory = 0;
     json_t *given = w->o->given && w->o->given->provenance
                         ? clsi_json_read(w->o->given->provenance, &no_memory)

@@ -689,7 +689,7 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
 cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
                               cls_error *error) {
     clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
-    *theta = clsi_calloc(us->n_theta, sizeof **theta);
+    *theta = clsi_calloc(us->n_theta + us->n_open + 1, sizeof **theta);
     cls_status status = learned && *theta ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < us->n && status == CLS_OK; i++)
         learned[i] = us->list[i].learned; /* borrowed */
@@ -701,10 +701,13 @@ cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_nod
                    .n_learned = us->n,
                    .n_theta = us->n_theta,
                    .learned = learned,
-                   .given = us->given};
+                   .given = us->given,
+                   .n_open = us->n_open,
+                   .open_first = us->n_theta,
+                   .open = us->open};
     *out = NULL;
     if (status == CLS_OK) status = clsi_model_open(&m, out, error);
-    for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
+    for (size_t i = 0; i < us->n_theta + us->n_open && status == CLS_OK; i++)
         (*theta)[i] = clsi_model_symbol(*out, i);
     free(learned);
     return status;
