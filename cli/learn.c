@@ -178,8 +178,9 @@ static int is_large(const lesson *l) {
 static cls_status read_data(lesson *l, cls_error *error) {
     cls_status status = CLS_OK;
     const char *optimizer = l->options.optimizer, *loss = l->options.loss;
-    l->streams = is_large(l) && !l->options.n_test && !(l->options.test > 0) && !cli_value(l->a, "report") &&
-                 !(optimizer && !strcmp(optimizer, "qp")) && !(loss && strcmp(loss, "residual"));
+    l->streams = is_large(l) && !l->options.n_test && !(l->options.test > 0) &&
+                 !cli_value(l->a, "report") && !(optimizer && !strcmp(optimizer, "qp")) &&
+                 !(loss && strcmp(loss, "residual"));
     if (l->streams) return CLS_OK;
     l->n_tables = l->a->n_words - 1 + l->options.n_test;
     l->tables = calloc(l->n_tables, sizeof *l->tables);

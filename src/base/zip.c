@@ -30,7 +30,8 @@ static uint32_t checksum(const clsi_zip *z, uint32_t crc, const unsigned char *d
 
 /* What both records of a file share, from the version on: flags (UTF-8 names), stored, 1 January
  * 1980, checksum, sizes, length of the name, of the numbers of Zip64. 26 bytes. */
-static void describe(unsigned char *at, const char *name, uint32_t crc, uint64_t size, size_t more) {
+static void describe(unsigned char *at, const char *name, uint32_t crc, uint64_t size,
+                     size_t more) {
     put(at, 2, more ? 45 : 10);
     put(at + 2, 2, 1u << 11);
     put(at + 4, 2, 0);

@@ -126,7 +126,8 @@ const clsi_loader_kind clsi_load_npy = {.name = "NPY", .load = load_npy};
 static cls_status take_notes(char *text, cls_table *notes, cls_error *error) {
     cls_status status = CLS_OK;
     char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line && !status; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = strtok_r(text, "\n", &rest); line && !status;
+         line = strtok_r(NULL, "\n", &rest)) {
         char *colon = strstr(line, ": ");
         if (!colon) continue;
         *colon = 0;

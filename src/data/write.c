@@ -78,9 +78,8 @@ static cls_status hold_rows(cls_writer *w, size_t n_notes, const char *const *ke
     return status;
 }
 
-static cls_status check_all(size_t n_notes, const char *const *keys,
-                            const char *const *values, size_t n_columns, const char *const *names,
-                            cls_error *error) {
+static cls_status check_all(size_t n_notes, const char *const *keys, const char *const *values,
+                            size_t n_columns, const char *const *names, cls_error *error) {
     cls_status status = clsi_check_names(n_columns, names, error);
     for (size_t i = 0; !status && i < n_notes; i++)
         status = clsi_check_note(keys[i], values[i], error);

@@ -77,10 +77,10 @@ static int add_columns(hid_t file, const cls_table *t) {
     hid_t space = H5Screate_simple(1, &rows, NULL), links = H5Pcreate(H5P_LINK_CREATE);
     int fine = space >= 0 && links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0;
     for (size_t c = 0; c < t->n_columns && fine; c++) {
-        hid_t d = H5Dcreate2(file, t->names[c], H5T_IEEE_F64LE, space, links, H5P_DEFAULT,
-                             H5P_DEFAULT);
-        fine = d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                                  t->columns[c]) >= 0;
+        hid_t d =
+            H5Dcreate2(file, t->names[c], H5T_IEEE_F64LE, space, links, H5P_DEFAULT, H5P_DEFAULT);
+        fine = d >= 0 &&
+               H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->columns[c]) >= 0;
         if (d >= 0) H5Dclose(d);
     }
     if (links >= 0) H5Pclose(links);
@@ -93,11 +93,13 @@ static hid_t make_file(const cls_table *t) {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE);
     hid_t file = -1;
     if (H5Pset_fapl_core(access, 1 << 20, 0) >= 0 &&
-        H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0)
+        H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
+        H5Pset_attr_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0)
         file = H5Fcreate("clausius", H5F_ACC_TRUNC, create, access);
     H5Pclose(access);
     H5Pclose(create);
-    if (file < 0 || (add_columns(file, t) && add_notes(file, t) && H5Fflush(file, H5F_SCOPE_LOCAL) >= 0))
+    if (file < 0 ||
+        (add_columns(file, t) && add_notes(file, t) && H5Fflush(file, H5F_SCOPE_LOCAL) >= 0))
         return file;
     H5Fclose(file);
     return -1;

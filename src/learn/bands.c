@@ -4,6 +4,7 @@
  * shown relative to its value where all inputs have their medians. */
 #include "base/base.h"
 #include "learn/lesson.h"
+#include "learn/multiple.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,25 @@ static cls_status add_curve(const clsi_unknown *u, size_t k, const double *middl
     return CLS_OK;
 }
 
+/* A curve that is the same everywhere says nothing, unless it is all there is. */
+static int is_flat(const cls_learned_function *f) {
+    double low = f->value[0], high = low;
+    for (size_t i = 1; i < f->n; i++) low = fmin(low, f->value[i]), high = fmax(high, f->value[i]);
+    return high - low <= 1e-9 * fmax(fabs(low), fabs(high));
+}
+
+static void drop_flat(cls_learn_report *r, size_t first) {
+    size_t kept = first;
+    for (size_t i = first; i < r->n_functions; i++) {
+        int last = kept == first && i + 1 == r->n_functions;
+        if (is_flat(&r->functions[i]) && !last)
+            clsi_function_clear(&r->functions[i]);
+        else
+            r->functions[kept++] = r->functions[i];
+    }
+    r->n_functions = kept;
+}
+
 cls_status clsi_lesson_bands(clsi_lesson *w, size_t n, const double *covariance,
                              const double *errors, cls_learn_report *report, cls_error *error) {
     const clsi_unknowns *us = w->unknowns;
@@ -107,12 +127,13 @@ cls_status clsi_lesson_bands(clsi_lesson *w, size_t n, const double *covariance,
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         const clsi_unknown *u = &us->list[i];
         double middle[CLSI_FIELD_MAX_INPUTS];
-        size_t at = u->learned.offset;
+        size_t at = u->learned.offset, first = report->n_functions;
         if (!u->learned.field->kind->linear || !u->x) continue;
         status = find_middle(u, w->points->n_data, middle, error);
         for (size_t k = 0; k < u->learned.d && status == CLS_OK; k++)
             status = add_curve(u, k, middle, w->theta + at, n, covariance + at * n + at,
                                errors + at, &report->functions[report->n_functions++], error);
+        if (status == CLS_OK) drop_flat(report, first);
     }
     return status;
 }

@@ -84,8 +84,7 @@ static cls_status observe(const cls_system *s, const clsi_recording *d, clsi_mul
     if (!channel) return clsi_no_memory(error);
     for (size_t c = 0; c < d->ny; c++) channel[c] = d->channel[c].name;
     const char *scheme = clsi_measured_steps(s, d, NULL, &most);
-    cls_status status =
-        clsi_observer_create(s, scheme, 0, NULL, d->ny, channel, &observer, error);
+    cls_status status = clsi_observer_create(s, scheme, 0, NULL, d->ny, channel, &observer, error);
     if (status == CLS_OK) {
         observer->most_step = most;
         status = clsi_multiple_create(d, s, observer, NULL, NULL, out, error);

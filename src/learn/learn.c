@@ -120,10 +120,10 @@ static cls_status hold_back(clsi_lesson *w, size_t n_tables, const cls_table *co
     cls_status status = clsi_held_create(n_tables, tables, o, held, w->error);
     clsi_points_free(&w->points);
     if (status != CLS_OK) return status;
-    return clsi_points_create_wide(
-        w->system, n_tables, (const cls_table *const *)*held, names, rule, o->validate,
-        o->max_windows ? o->max_windows : usual_windows(w->system, o), partial ? 0 : o->window,
-        partial, &w->points, w->error);
+    return clsi_points_create_wide(w->system, n_tables, (const cls_table *const *)*held, names,
+                                   rule, o->validate,
+                                   o->max_windows ? o->max_windows : usual_windows(w->system, o),
+                                   partial ? 0 : o->window, partial, &w->points, w->error);
 }
 
 static cls_status score_held(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,

@@ -149,9 +149,9 @@ typedef struct clsi_unknowns {
     const cls_model *given; /* learned before, or NULL */
     double unit;            /* of convex energies */
     clsi_choices choices;
-    int offered; /* inputs that could be logarithms, or are */
-    int chosen;  /* a basis was chosen here */
-    size_t n_open;           /* parameters of the file that are learned as well, behind the n_theta */
+    int offered;   /* inputs that could be logarithms, or are */
+    int chosen;    /* a basis was chosen here */
+    size_t n_open; /* parameters of the file that are learned as well, behind the n_theta */
     const char *const *open; /* (n_open) borrowed */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */

@@ -193,9 +193,9 @@ static json_t *matrix(size_t n, size_t m, const double *A) {
 }
 
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
-    json_t *all = json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names),
-                            "version", cls_version(), "optimizer", "lm", "loss",
-                            "multiple-shooting");
+    json_t *all =
+        json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names), "version",
+                  cls_version(), "optimizer", "lm", "loss", "multiple-shooting");
     clsi_report_record(w->report, &all);
     clsi_json_put(&all, "split", clsi_recording_split(w->data));
     clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));

@@ -103,6 +103,7 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
                               size_t n_parameters, char *choice, cls_learn_report **out,
                               cls_error *error);
 
+void clsi_function_clear(cls_learned_function *f);
 /* For each trajectory the time of the first row that was kept back; null: none was. A new object. */
 json_t *clsi_recording_split(const clsi_recording *r);
 /* Parameters, scores and functions into the provenance of a model. */

@@ -101,9 +101,9 @@ typedef struct noisy {
     size_t Q;            /* parameters beside them, behind them everywhere */
     unsigned char *keep; /* (P + Q) */
     unsigned char *locked;
-    size_t *part;       /* (P + Q) */
-    double *full;       /* (P + Q) coefficients over the dictionary, parameters */
-    double *low, *high; /* (P + Q) bounds: parameters have some */
+    size_t *part;                    /* (P + Q) */
+    double *full;                    /* (P + Q) coefficients over the dictionary, parameters */
+    double *low, *high;              /* (P + Q) bounds: parameters have some */
     double *own_low, *own_high;      /* the same for the terms that are kept */
     unsigned char *vague;            /* (P + Q) for them: nobody said where it begins */
     int blind;                       /* there is no residual to begin with */
@@ -251,8 +251,8 @@ static cls_status make_dictionary(noisy *k) {
     clsi_terms_low(k->all, ENERGY_DEGREE, OTHER_DEGREE, k->keep);
     size_t locked = 0;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
-    k->declined =
-        !k->blind && !k->w->o->loss && !lacks(k->w->points) && (locked > MOST_LOCKED || P > MOST_TERMS);
+    k->declined = !k->blind && !k->w->o->loss && !lacks(k->w->points) &&
+                  (locked > MOST_LOCKED || P > MOST_TERMS);
     return CLS_OK;
 }
 
@@ -603,12 +603,10 @@ static char *explain(const noisy *k) {
         clsi_text_printf(&t, "multiple shooting, as asked for");
     else if (k->blind) {
         const char *why = k->Q ? "parameters are unknown beside parts" : "the system has inputs";
-        clsi_text_printf(&t,
-                         "multiple shooting, because %s; %zu rows every %.3g, time scale %.3g", why,
-                         k->data->n, k->data->interval, k->data->time_scale);
+        clsi_text_printf(&t, "multiple shooting, because %s; %zu rows every %.3g, time scale %.3g",
+                         why, k->data->n, k->data->interval, k->data->time_scale);
         return clsi_text_take(&t);
-    }
-    else if (lacks(p)) {
+    } else if (lacks(p)) {
         clsi_text_append(&t, "multiple shooting, because no column says");
         for (size_t e = 0, n = 0; e < p->nz; e++)
             if (!p->observed[e]) {
@@ -700,9 +698,9 @@ static cls_status doubt(noisy *k) {
     size_t n = k->w->unknowns->n_theta + k->Q;
     int unseen = 0;
     double *errors = clsi_calloc(n * n + n + 1, sizeof *errors), *covariance = errors + n;
-    cls_status status = errors ? clsi_doubt(k->multiple, k->w->theta, errors, covariance, &unseen,
-                                            k->w->error)
-                               : clsi_no_memory(k->w->error);
+    cls_status status =
+        errors ? clsi_doubt(k->multiple, k->w->theta, errors, covariance, &unseen, k->w->error)
+               : clsi_no_memory(k->w->error);
     if (status == CLS_OK) status = report_parameters(k, errors);
     if (status == CLS_OK)
         status = clsi_lesson_bands(k->w, n, covariance, errors, k->report, k->w->error);

@@ -66,9 +66,9 @@ json_t *clsi_recording_split(const clsi_recording *r) {
 void clsi_report_record(const cls_learn_report *r, json_t **to) {
     json_t *list = json_array(), *scores = json_array(), *functions = json_array();
     for (size_t i = 0; i < r->n_parameters; i++)
-        clsi_json_add(&list, json_pack("{s:s, s:f, s:o}", "name", r->parameters[i].name, "value",
-                                       r->parameters[i].value, "error",
-                                       number(r->parameters[i].error)));
+        clsi_json_add(&list,
+                      json_pack("{s:s, s:f, s:o}", "name", r->parameters[i].name, "value",
+                                r->parameters[i].value, "error", number(r->parameters[i].error)));
     for (size_t c = 0; c < r->n_channels; c++) {
         const cls_learned_channel *ch = &r->channels[c];
         clsi_json_add(&scores, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
@@ -88,6 +88,13 @@ void clsi_report_record(const cls_learn_report *r, json_t **to) {
     clsi_json_put(to, "functions", functions);
 }
 
+void clsi_function_clear(cls_learned_function *f) {
+    free(f->part);
+    free(f->input);
+    free(f->at);
+    *f = (cls_learned_function){0};
+}
+
 void cls_learn_report_free(cls_learn_report **report) {
     if (!report) return;
     cls_learn_report *r = *report;
@@ -97,11 +104,7 @@ void cls_learn_report_free(cls_learn_report **report) {
         free(r->channels[i].name);
         free(r->channels[i].unit);
     }
-    for (size_t i = 0; i < r->n_functions; i++) {
-        free(r->functions[i].part);
-        free(r->functions[i].input);
-        free(r->functions[i].at);
-    }
+    for (size_t i = 0; i < r->n_functions; i++) clsi_function_clear(&r->functions[i]);
     free(r->functions);
     free(r->parameters);
     free(r->channels);

@@ -314,10 +314,9 @@ static void tell_functions(const json_t *list, clsi_text *t) {
         if (n < 5) continue;
         clsi_text_printf(t, "  %s", json_string_value(json_object_get(f, "part")));
         if (slot) clsi_text_printf(t, " (entry %d)", (int)slot + 1);
-        clsi_text_printf(t, " over %s, with standard errors%s\n",
-                         json_string_value(json_object_get(f, "input")),
-                         json_is_true(json_object_get(f, "relative")) ? ", relative to the middle"
-                                                                      : "");
+        clsi_text_printf(
+            t, " over %s, with standard errors%s\n", json_string_value(json_object_get(f, "input")),
+            json_is_true(json_object_get(f, "relative")) ? ", relative to the middle" : "");
         for (size_t k = 0; k < 5; k++) {
             size_t at = k * (n - 1) / 4;
             const json_t *error = json_array_get(json_object_get(f, "error"), at);

@@ -141,8 +141,7 @@ static cls_status check_open(clsi_ports *p) {
             return clsi_at(clsi_source_of(p, at), at.begin,
                            "the port `%s.%s` is open: `connect` it to another port, or say "
                            "`free %s.%s`",
-                           c->name, c->port[k].name, c->name,
-                           c->port[k].name);
+                           c->name, c->port[k].name, c->name, c->port[k].name);
         }
     for (size_t i = 1; i < p->n_scopes; i++)
         for (size_t k = 0; k < p->scopes[i].n_ports; k++) {
