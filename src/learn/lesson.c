@@ -137,8 +137,9 @@ cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls
     }
     double start[MOST_START];
     int lagrangian = system->formalism == CLS_LAGRANGIAN;
-    cls_status has_start =
-        system->form->nz < MOST_START ? cls_system_start(system, NULL, start, NULL) : CLS_USAGE;
+    cls_status has_start = cls_system_state_count(system) < MOST_START
+                               ? cls_system_start(system, NULL, start, NULL)
+                               : CLS_USAGE;
     int started = has_start == CLS_OK;
     if (status == CLS_OK && has_start == CLS_MEMORY) status = clsi_no_memory(w->error);
     if (status == CLS_OK && started && !lagrangian)

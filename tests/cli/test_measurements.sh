@@ -148,6 +148,81 @@ test_functions_beside_hidden_states() {
     done
 }
 
+# a motor drives a pendulum whose friction nobody knows; angle and torque are measured
+driven() {
+    cat >driven.clausius <<END
+system "a pendulum with a motor and an unknown friction"
+coordinate  phi [rad]
+input       tau [N m]
+$1
+reservoir   room = 293
+thermal lagrangian I*v.phi^2/2 + mgl*cos(phi)
+external force motor: phi <- tau
+friction F on room: phi <- unknown of v.phi^2
+start phi = 0.2, v.phi = 0
+END
+    sed 's|phi <- unknown of v.phi^2|phi <- -(0.02 + 0.03*v.phi^2/(1 + v.phi^2/9))*v.phi|; s|^parameter.*|parameter I = 0.08, mgl = 1.4|' driven.clausius >truth.clausius
+    awk 'BEGIN { print "time,tau"; for (k = 0; k <= 400; k++) { t = k/25; printf "%.2f,%.9f\n", t, 0.9*sin(1.7*t) + 0.6*sin(4.3*t + 1) + 0.4*sin(0.6*t) } }' >tau.csv
+    # rows and corners of the input at the same times, but for round-off: bdf goes on
+    "$CLAUSIUS" simulate truth.clausius --inputs tau.csv --hold linear --at tau.csv --scheme bdf --quiet -o all.csv || fail "no data"
+    awk -F, 'BEGIN { srand(7) } /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; print "time,phi,tau"; n = 1; next }
+        { u = 0; for (i = 0; i < 12; i++) u += rand(); printf "%s,%.9f,%s\n", $at["time"], $at["phi"] + 0.002*(u - 6), $at["tau"] }' all.csv >some.csv
+}
+
+# lambda = 0.02 + 0.03 v^2/(1 + v^2/9) where the data were, within what the errors say
+expect_friction() {
+    expect_json '[f["input"] for f in d["report"]["functions"]] == ["v.phi^2"]'
+    expect_json 'all(abs(y - 0.02 - 0.03*x/(1 + x/9)) < 6*e + 2e-3 and 0 < e < 0.01 for x, y, e in zip(*(d["report"]["functions"][0][k][2:-1] for k in ("at", "value", "error"))))'
+    expect_json 'd["report"]["better"] and d["report"]["channels"][0]["run"] < 0.01'
+    # without the unknown part the system is another one
+    expect_json 'd["report"]["channels"][0]["run_before"] > 0.3'
+}
+
+test_a_function_beside_inputs() {
+    driven "parameter I = 0.08, mgl = 1.4"
+    run "$CLAUSIUS" learn driven.clausius some.csv --test 0.3 --hold linear --json -o m.safetensors
+    expect_ok
+    expect_json '"the system has inputs" in d["report"]["choice"]'
+    expect_friction
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout 'F over v.phi\^2, with standard errors'
+    expect_stdout '^    at [0-9.]+ +0\.[0-9]+ \+- 0\.00'
+    run "$CLAUSIUS" simulate m.safetensors --inputs tau.csv --until 10 --quiet -o run.csv
+    expect_ok
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    # rows that it was not learned from are marked where it is drawn beside them
+    run "$CLAUSIUS" plot some.csv m.safetensors --columns phi -o marked.svg
+    expect_ok
+    run "$CLAUSIUS" learn driven.clausius some.csv --loss residual -o m.safetensors
+    expect_refused 2 'the loss residual is not for this: the system has inputs'
+    run "$CLAUSIUS" learn driven.clausius some.csv --field "network(4)" -o m.safetensors
+    expect_exit 2
+}
+
+test_a_function_beside_parameters() {
+    driven "parameter I = unknown in (0, 10), mgl = unknown near 1 in (0, 100)"
+    run "$CLAUSIUS" learn driven.clausius some.csv --test 0.3 --hold linear --json -o m.safetensors
+    expect_ok
+    expect_friction
+    expect_json 'all(abs(p["value"] - t) < 5*p["error"] < 0.05*t for p, t in zip(d["report"]["parameters"], (0.08, 1.4)))'
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout '  mgl +=  *1\.[34]'
+    run "$CLAUSIUS" simulate m.safetensors --inputs tau.csv --until 10 --quiet -o run.csv
+    expect_ok
+}
+
+# clean states are learned by the residual, which has errors and, where rows are kept back, scores as well
+test_the_residual_is_scored() {
+    damped q,v.q,T
+    run "$CLAUSIUS" learn damped.clausius some.csv --unknown F --test 0.2 --require-better --json -o m.safetensors
+    expect_ok
+    expect_json '"residual" in d["report"]["choice"] and d["report"]["better"]'
+    expect_json '[c["test_rows"] for c in d["report"]["channels"]] == [100, 100, 100]'
+    expect_json 'all(c["run"] < 1e-3*c["run_persistence"] for c in d["report"]["channels"])'
+    expect_json 'all(abs(y - 0.1) < 1e-3 and e < 1e-2 for f in d["report"]["functions"] for y, e in zip(f["value"], f["error"]))'
+}
+
 # in a hamiltonian a potential does not take the entropy that nobody measured
 test_a_potential_without_entropies() {
     cat >potential.clausius <<'END'
