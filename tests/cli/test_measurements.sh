@@ -155,11 +155,11 @@ system "a pendulum with a motor and an unknown friction"
 coordinate  phi [rad]
 input       tau [N m]
 $1
-reservoir   room = 293
-thermal lagrangian I*v.phi^2/2 + mgl*cos(phi)
+temperature T [K]
+thermal lagrangian I*v.phi^2/2 + mgl*cos(phi) + 50*T*(log(T) - 1)
 external force motor: phi <- tau
-friction F on room: phi <- unknown of v.phi^2
-start phi = 0.2, v.phi = 0
+friction F on T: phi <- unknown of v.phi^2
+start phi = 0.2, v.phi = 0, T = 293
 END
     sed 's|phi <- unknown of v.phi^2|phi <- -(0.02 + 0.03*v.phi^2/(1 + v.phi^2/9))*v.phi|; s|^parameter.*|parameter I = 0.08, mgl = 1.4|' driven.clausius >truth.clausius
     awk 'BEGIN { print "time,tau"; for (k = 0; k <= 400; k++) { t = k/25; printf "%.2f,%.9f\n", t, 0.9*sin(1.7*t) + 0.6*sin(4.3*t + 1) + 0.4*sin(0.6*t) } }' >tau.csv
