@@ -3,7 +3,7 @@
  * that is positive by form is shown as it is used; of an energy only differences mean anything, so it is
  * shown relative to its value where all inputs have their medians. */
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "learn/multiple.h"
 #include <math.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static void drop_flat(cls_learn_report *r, size_t first) {
     r->n_functions = kept;
 }
 
-cls_status clsi_lesson_bands(clsi_lesson *w, size_t n, const double *covariance,
+cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
                              const double *errors, cls_learn_report *report, cls_error *error) {
     const clsi_unknowns *us = w->unknowns;
     size_t curves = 0;

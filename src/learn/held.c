@@ -3,7 +3,7 @@
  * scored on these like any other (score.c). */
 #include "base/base.h"
 #include "data/table.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "learn/measured.h"
 #include "learn/multiple.h"
 #include <math.h>
@@ -107,7 +107,7 @@ static void take_scores(cls_learn_report *from, cls_learn_report *to) {
     from->channels = NULL;
 }
 
-cls_status clsi_held_score(clsi_lesson *w, const cls_system *model, size_t n_tables,
+cls_status clsi_held_score(clsi_learner *w, const cls_system *model, size_t n_tables,
                            const cls_table *const *tables, const char *const *names) {
     const cls_learn_options *o = w->o;
     clsi_recording *d = NULL;

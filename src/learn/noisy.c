@@ -20,7 +20,7 @@
  * shortest windows say about terms of low degree that are zero at first. */
 #include "base/base.h"
 #include "data/table.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "learn/measured.h"
 #include "learn/multiple.h"
 #include "learn/terms.h"
@@ -64,7 +64,7 @@ static int is_told(const cls_learn_options *o) {
            o->max_windows || o->max_iterations || o->restarts > 1 || o->anchor_weight > 0;
 }
 
-int clsi_lesson_is_noisy(const clsi_lesson *w) {
+int clsi_learner_is_noisy(const clsi_learner *w) {
     const cls_system *s = w->system;
     const clsi_points *p = w->points;
     int wanted = w->o->loss && strcmp(w->o->loss, "multiple-shooting") == 0;
@@ -83,7 +83,7 @@ int clsi_lesson_is_noisy(const clsi_lesson *w) {
     return noise_of(p) > NOISY || lacks(p);
 }
 
-int clsi_lesson_is_recorded(const clsi_lesson *w) {
+int clsi_learner_is_recorded(const clsi_learner *w) {
     const cls_system *s = w->system;
     int measured = 0;
     for (size_t k = 0; k < s->nu; k++) measured |= s->input_formula[k] == CLS_NO_NODE;
@@ -91,7 +91,7 @@ int clsi_lesson_is_recorded(const clsi_lesson *w) {
 }
 
 typedef struct noisy {
-    clsi_lesson *w;
+    clsi_learner *w;
     size_t n_tables;
     cls_table **tables; /* the states alone, trajectories numbered */
     double **columns;   /* (n_tables) their numbers */
@@ -200,7 +200,7 @@ static cls_status record(noisy *k, const cls_table *const *tables, const char *c
 /* ---- the dictionary ---- */
 
 static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
-    const clsi_lesson *w = k->w;
+    const clsi_learner *w = k->w;
     clsi_choices choices = {.halved = halved};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
@@ -256,11 +256,11 @@ static cls_status make_dictionary(noisy *k) {
     return CLS_OK;
 }
 
-/* Room for the coefficients of the lesson's unknowns and for the parameters. */
+/* Room for the coefficients of the learner's unknowns and for the parameters. */
 static cls_status prepare(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     size_t n = w->unknowns->n_theta;
-    if (!k->blind) return clsi_lesson_prepare(w);
+    if (!k->blind) return clsi_learner_prepare(w);
     if (!(w->theta = clsi_calloc(n + k->Q + 1, sizeof *w->theta))) return clsi_no_memory(w->error);
     for (size_t p = 0; p < n; p++) {
         k->own_low[p] = -INFINITY, k->own_high[p] = INFINITY;
@@ -280,10 +280,10 @@ static void put_parameters(const noisy *k) {
         k->w->open->set_values[k->w->open->at + q] = k->full[k->P + q];
 }
 
-/* The lesson's unknowns with the terms that are kept, and their coefficients. */
+/* The learner's unknowns with the terms that are kept, and their coefficients. */
 static cls_status take_terms(noisy *k) {
-    clsi_lesson *w = k->w;
-    clsi_lesson_forget(w);
+    clsi_learner *w = k->w;
+    clsi_learner_forget(w);
     put_parameters(k);
     cls_status status = make_unknowns(k, k->all->choices.halved, &w->unknowns);
     if (status == CLS_OK) status = clsi_terms_keep(w->unknowns, k->keep, w->error);
@@ -313,10 +313,10 @@ static void keep_forms(noisy *k) {
 }
 
 static cls_status start(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_status status = take_terms(k);
-    if (status == CLS_OK) status = clsi_lesson_solve(w);
-    if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
+    if (status == CLS_OK) status = clsi_learner_solve(w);
+    if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
     if (status == CLS_OK) {
         keep_forms(k);
         spread_terms(k);
@@ -327,17 +327,17 @@ static cls_status start(noisy *k) {
 
 /* ---- a fit ---- */
 
-static int is_over(void *owner) {
-    const noisy *k = owner;
+static int is_over(void *context) {
+    const noisy *k = context;
     const cls_learn_options *o = k->w->o;
     if (k->until > 0 && clsi_now() > k->until) return 1;
-    if (o->interrupted && o->interrupted(o->owner)) return 1;
+    if (o->interrupted && o->interrupted(o->context)) return 1;
     cls_learn_progress p = {.phase = "iterate",
                             .done = k->recipe.iterations,
                             .loss = NAN,
                             .validation = NAN,
                             .seconds = clsi_now() - k->w->started};
-    return o->watch && o->watch(o->owner, &p);
+    return o->progress && o->progress(o->context, &p);
 }
 
 /* Explicit steps of order four, short enough that their error is far below the noise: a search keeps
@@ -399,12 +399,12 @@ static void move_windows(clsi_multiple *from, clsi_multiple *to) {
     memcpy(to->cut, from->cut, from->data->n);
 }
 
-/* The lesson's unknowns as a problem; windows stay as they are. */
+/* The learner's unknowns as a problem; windows stay as they are. */
 static cls_status set_up(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_system *open = NULL, *built = NULL, *before = k->built;
     clsi_multiple *next = NULL;
-    cls_status status = k->formed ? clsi_lesson_build(w, w->theta, &built, w->error) : CLS_OK;
+    cls_status status = k->formed ? clsi_learner_build(w, w->theta, &built, w->error) : CLS_OK;
     if (status != CLS_OK) return status;
     k->built = built;
     status = observe(k, w->unknowns, &open, &next);
@@ -423,7 +423,7 @@ static cls_status set_up(noisy *k) {
 /* Where there is no residual: terms of low degree, zero at first, and the parameters as the file has
  * them, by the shortest windows; without any form first, that has no slope where it bends. */
 static cls_status start_blind(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_status status = clsi_options_mean(w, "lm", w->error);
     if (status == CLS_OK) status = take_terms(k);
     if (status == CLS_OK) status = set_up(k);
@@ -432,7 +432,7 @@ static cls_status start_blind(noisy *k) {
         status = clsi_recipe_search(&k->recipe, rows, w->error);
         if (status == CLS_OK) status = clsi_recipe_stage(&k->recipe, rows, 0, w->error);
     }
-    if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
+    if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
     if (status != CLS_OK) return status;
     keep_forms(k);
     spread_terms(k);
@@ -584,7 +584,7 @@ static cls_status find_terms(noisy *k) {
         clsi_terms_low(k->all, 1, 0, k->keep);
         memset(k->full, 0, P * sizeof *full);
         status = take_terms(k);
-        if (status == CLS_OK) status = clsi_lesson_solve(k->w);
+        if (status == CLS_OK) status = clsi_learner_solve(k->w);
         if (status == CLS_OK) spread_terms(k);
         memcpy(first, k->keep, P);
         memcpy(begin, k->full, P * sizeof *full);
@@ -628,7 +628,7 @@ static char *explain(const noisy *k) {
 }
 
 static cls_status finish(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_learn_info *info = w->info;
     info->parameters = w->unknowns->n_theta + k->Q;
     info->samples = k->multiple->n_pieces;
@@ -636,8 +636,8 @@ static cls_status finish(noisy *k) {
     info->condition = 0;
     info->loss_final = sqrt(2 * k->recipe.loss / (double)(k->data->n_training * k->data->ny));
     info->iterations = k->recipe.iterations;
-    info->unseen = (size_t)k->unseen;
-    info->rank = w->unknowns->n_theta + k->Q - info->unseen;
+    info->nullity = (size_t)k->unseen;
+    info->rank = w->unknowns->n_theta + k->Q - info->nullity;
     info->kkt = 0;
     strcpy(info->optimizer, "lm");
     strcpy(info->ended, "converged");
@@ -662,7 +662,7 @@ static cls_status use_all_rows(noisy *k) {
 
 /* Beside what knows nothing: the same system without the unknown parts, the parameters as in the file. */
 static cls_status score(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     size_t n = w->unknowns->n_theta;
     int possible = 1; /* without its energy there is no system */
     for (size_t i = 0; i < w->unknowns->n; i++)
@@ -703,15 +703,15 @@ static cls_status doubt(noisy *k) {
                : clsi_no_memory(k->w->error);
     if (status == CLS_OK) status = report_parameters(k, errors);
     if (status == CLS_OK)
-        status = clsi_lesson_bands(k->w, n, covariance, errors, k->report, k->w->error);
+        status = clsi_learner_bands(k->w, n, covariance, errors, k->report, k->w->error);
     k->unseen = unseen;
     free(errors);
     return status;
 }
 
 static cls_status run(noisy *k, const cls_table *const *tables, const char *const *names) {
-    clsi_lesson *w = k->w;
-    k->blind = clsi_lesson_is_recorded(w);
+    clsi_learner *w = k->w;
+    k->blind = clsi_learner_is_recorded(w);
     k->Q = w->open ? w->open->n : 0;
     cls_status status = record(k, tables, names);
     if (status == CLS_OK)
@@ -734,13 +734,13 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
     if (status == CLS_OK) status = doubt(k);
     if (status == CLS_OK && w->info->normalised) {
         w->residual->scale_free = 1;
-        status = clsi_lesson_rescale(w);
+        status = clsi_learner_rescale(w);
     }
     return status == CLS_OK ? finish(k) : status;
 }
 
-cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                                 const char *const *names, int *taken) {
+cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                                  const char *const *names, int *taken) {
     noisy k = {.w = w, .n_tables = n_tables};
     if (w->o->time_limit > 0) k.until = clsi_now() + w->o->time_limit;
     cls_status status = run(&k, tables, names);

@@ -8,7 +8,7 @@
  * times the share that was looked at. Bases with more than MOST coefficients have no errors: that would
  * cost more than the solve. */
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "learn/multiple.h"
 #include "solve/arrow.h"
 #include <math.h>
@@ -19,7 +19,7 @@ enum { BLOCKS = 24, LENGTH = 60, MOST = 160 };
 static const double RCOND = 1e-15;
 
 /* S (P, P) and g (BLOCKS, P) of the blocks; the windows they have. */
-static cls_status add_blocks(clsi_lesson *w, double *S, double *g, size_t *windows) {
+static cls_status add_blocks(clsi_learner *w, double *S, double *g, size_t *windows) {
     const clsi_residual *r = w->residual;
     size_t P = w->unknowns->n_theta, E = r->n_equations, n = w->points->n_training;
     size_t length = n / BLOCKS < LENGTH ? n / BLOCKS : LENGTH, rows = length * E;
@@ -67,7 +67,7 @@ static cls_status make_covariance(size_t P, const double *S, const double *g, do
     return status;
 }
 
-static cls_status doubt(clsi_lesson *w, cls_learn_report *report) {
+static cls_status doubt(clsi_learner *w, cls_learn_report *report) {
     size_t P = w->unknowns->n_theta, windows = 0;
     if (!P || P > MOST || w->points->n_training < 2 * BLOCKS) return CLS_OK;
     double *S = clsi_calloc(2 * P * P + (BLOCKS + 1) * P + 1, sizeof *S), *C = S + P * P;
@@ -75,12 +75,12 @@ static cls_status doubt(clsi_lesson *w, cls_learn_report *report) {
     cls_status status = S ? add_blocks(w, S, g, &windows) : clsi_no_memory(w->error);
     double share = (double)windows / fmax((double)w->info->windows, (double)windows);
     if (status == CLS_OK) status = make_covariance(P, S, g, share, C, errors, w->error);
-    if (status == CLS_OK) status = clsi_lesson_bands(w, P, C, errors, report, w->error);
+    if (status == CLS_OK) status = clsi_learner_bands(w, P, C, errors, report, w->error);
     free(S);
     return status;
 }
 
-static char *explain(const clsi_lesson *w) {
+static char *explain(const clsi_learner *w) {
     clsi_text t = {0};
     const clsi_points *p = w->points;
     double most = 0;
@@ -97,7 +97,7 @@ static char *explain(const clsi_lesson *w) {
     return clsi_text_take(&t);
 }
 
-cls_status clsi_lesson_report_residual(clsi_lesson *w, cls_learn_report **out) {
+cls_status clsi_learner_report_residual(clsi_learner *w, cls_learn_report **out) {
     cls_learn_report *r = *out = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(w->error);
     r->better = -1;
