@@ -425,6 +425,7 @@ static cls_status learn(learning *l, cls_model **model, cls_error *error) {
         return cli_qp_learn(l->a, &l->options, &l->motion, l->n_tables, l->tables, &l->qp, model,
                             &l->info, error);
     l->phase = -1;
+    l->options.want_report = 1;
     l->options.progress = progress;
     l->options.interrupted = is_interrupted;
     l->options.context = l;

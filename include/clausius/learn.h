@@ -92,8 +92,11 @@ typedef struct cls_learn_options {
     /* Recordings (multiple shooting): */
     double test;   /* fraction of the rows kept for testing; < 0: 0.2 where there are 200 or more */
     size_t n_test; /* the last n_test tables are kept for testing instead */
-    int average;   /* rows of equal times are averaged; else refused */
-    int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
+    /* The caller takes info->report also where the residual is fitted (why, errors of functions, scores on
+     * rows kept back), and frees it; else there is one of recordings only. The model has it in any case. */
+    int want_report;
+    int average; /* rows of equal times are averaged; else refused */
+    int hold;    /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
     size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
@@ -179,7 +182,7 @@ typedef struct cls_learn_info {
      * descent", "patience" (ended_early), "stopped" */
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
-    cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
+    cls_learn_report *report; /* of recordings (else see want_report), the caller's; or NULL */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
     /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
      * the first entropy and those that it exchanges heat with; INFINITY: not identifiable. 0, 0: none */

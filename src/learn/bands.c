@@ -118,7 +118,7 @@ static void drop_flat(cls_learn_report *r, size_t first) {
 }
 
 cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
-                             const double *errors, cls_learn_report *report, cls_error *error) {
+                              const double *errors, cls_learn_report *report, cls_error *error) {
     const clsi_unknowns *us = w->unknowns;
     size_t curves = 0;
     for (size_t i = 0; i < us->n; i++) curves += us->list[i].learned.d;

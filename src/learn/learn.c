@@ -237,6 +237,7 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     if (status == CLS_OK && held) status = score_held(w, n_tables, tables, names);
     clsi_held_free(n_tables, &held);
     if (status == CLS_OK) status = clsi_learner_model(w, system, set, n_tables, names, out);
+    if (!noisy && !o->want_report) cls_learn_report_free(&w->info->report);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && !recorded && isnan(w->info->rollout) &&
         w->points->n_windows > w->points->n_training)
@@ -348,12 +349,12 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
         return identify(system, set, n_tables, tables, names, &o, out, info, error);
     info->rollout = NAN;
     clsi_learner w = {.o = &o,
-                     .system = system,
-                     .set = set,
-                     .open = open_parameters ? &open : NULL,
-                     .info = info,
-                     .started = clsi_now(),
-                     .error = error};
+                      .system = system,
+                      .set = set,
+                      .open = open_parameters ? &open : NULL,
+                      .info = info,
+                      .started = clsi_now(),
+                      .error = error};
     int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
     if (o.threads > 0) omp_set_num_threads(o.threads);
     cls_status status = run(&w, system, set, n_tables, tables, names, stream, out);

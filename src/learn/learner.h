@@ -117,7 +117,7 @@ cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_ta
 /* Functions of the report: curves with errors, from the covariance (n, n) of what was learned and the
  * standard errors (n) of its coefficients. */
 cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
-                             const double *errors, cls_learn_report *report, cls_error *error);
+                              const double *errors, cls_learn_report *report, cls_error *error);
 
 /* ---- residual_doubt.c ---- */
 
