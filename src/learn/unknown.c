@@ -248,7 +248,9 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
         return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
     }
     if (u->convex) return clsi_convex_inputs(s, points, u, error);
-    if (points->intervals) return clsi_position_inputs(s, l, raw, error);
+    /* a potential beside momenta has positions alone */
+    int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
+    if (points->intervals) return clsi_position_inputs(s, l, raw && !potential, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
     if (s->ode) raw = 1; /* nothing is known to be even */
