@@ -137,7 +137,6 @@ int cli_ends_with(const char *text, const char *ending);
 int cli_colour(FILE *to);
 #define CLI_RED   "\033[31m"
 #define CLI_GREEN "\033[32m"
-#define CLI_BOLD  "\033[1m"
 #define CLI_PLAIN "\033[0m"
 
 /* A table with aligned columns. align has one of 'l', 'r' per column. Escape sequences and UTF-8
@@ -235,7 +234,7 @@ void cli_inputs_free(cli_inputs *inputs);
 cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_error *error);
 /* Are they known over the whole run? */
 cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, cls_error *error);
-/* The rising times of a file with one trajectory; free() them. */
+/* The increasing times of a file with one trajectory; free() them. */
 cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const char *path, size_t *n,
                           double **times, cls_error *error);
 /* A row at each of these times that is not before the simulator's own. */

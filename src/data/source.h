@@ -8,8 +8,7 @@
 #include "data/table.h"
 
 typedef struct clsi_format {
-    const char *name;    /* "CSV" */
-    const char *endings; /* ".npy .npz" */
+    const char *name; /* "CSV" */
     cls_status (*open)(const char *path, const cls_read_options *o, cls_table **head, void **source,
                        cls_error *error);
     /* At most `room` rows into columns[c] (NULL: not wanted); *rows 0 after the last. */
@@ -31,8 +30,8 @@ typedef struct clsi_lines {
     size_t begin, end;
     int ended;
     int line; /* number of the line last returned */
-    int (*stop)(void *owner);
-    void *owner;
+    int (*stop)(void *context);
+    void *context;
 } clsi_lines;
 cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
                            cls_error *error);

@@ -7,7 +7,7 @@
 /* Const once created: any number of threads may ask. */
 typedef struct clsi_signal clsi_signal;
 
-/* n rising times; values (nu, n), those of one input side by side. A value that is not a number is
+/* n increasing times; values (nu, n), those of one input side by side. A value that is not a number is
  * a gap: the hold goes on over it. Both arrays are copied. */
 cls_status clsi_signal_create(size_t nu, size_t n, const double *times, const double *values,
                               cls_hold hold, clsi_signal **out, cls_error *error);
@@ -21,7 +21,5 @@ void clsi_signal_at(const clsi_signal *s, double t, double *u);
 void clsi_signal_over(const clsi_signal *s, double t, double h, double *u0, double *u1);
 /* The first time behind t at which the signal is not smooth (a sample), INFINITY when none is. */
 double clsi_signal_corner(const clsi_signal *s, double t);
-/* Times of the first and the last sample. */
-void clsi_signal_span(const clsi_signal *s, double *first, double *last);
 
 #endif

@@ -8,7 +8,7 @@
 
 extern const clsi_optimizer clsi_lm, clsi_spring, clsi_lbfgs, clsi_adam;
 
-/* One minimisation: keeps the best parameters, asks the watch, knows when to stop. */
+/* One minimisation: keeps the best parameters, calls `progress`, knows when to stop. */
 typedef struct clsi_run {
     clsi_problem *problem;
     const clsi_optimize_options *options;
@@ -28,7 +28,7 @@ cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_ar
 /* The whole state, at a report: read back, minimize goes on as if it had not stopped. */
 void clsi_run_save(clsi_run *run, clsi_archive *a);
 /* Tells about an iteration that ended at run->theta; non-zero: stop (info->reason is set). */
-int clsi_run_report(clsi_run *run, double loss, double gradient_norm);
+int clsi_run_report(clsi_run *run, double loss);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
 cls_status clsi_run_end(clsi_run *run, cls_status status);
 

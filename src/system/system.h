@@ -22,11 +22,16 @@
 #include <clausius/graph.h>
 #include <clausius/system.h>
 
+/* What a state without a coordinate is: its effort dE/dx is a velocity, a chemical potential, or
+ * the force that drives an internal variable. */
+typedef enum clsi_role { CLSI_MOTION, CLSI_MOLE, CLSI_INTERNAL } clsi_role;
+
 typedef struct clsi_variable {
     char *name, *unit; /* unit NULL when none was given */
     double low, high;  /* open interval; -INFINITY, INFINITY when not declared */
     int angle;         /* differences count modulo 2 pi */
     int has_domain;    /* the file gives one */
+    clsi_role role;    /* of a momentum */
 } clsi_variable;
 
 /* A parameter that is to be learned: does the file say where to begin? */
@@ -212,6 +217,7 @@ double clsi_outside(const cls_system *s, const double *state);
  * conductances to reservoirs (m, nr) and temperatures of reservoirs (nr) have been put in. */
 typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
+    const cls_node *conducts; /* (m) temperatures between which heat is conducted: T as a rule */
 } clsi_crossing;
 void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
 /* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
@@ -233,7 +239,7 @@ size_t clsi_flows_size(const cls_system *s);
  * has a total entropy: dS (n + m) is its gradient in p and S there; NULL: the exact one. */
 cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
                          cls_node *room, clsi_flows *out);
-/* outside[] and account[] once more, after a change of bath[]. */
+/* outside[] and account[] once more, after a change of the temperatures that conduct. */
 void clsi_flows_cross(const cls_system *s, clsi_flows *flows);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
@@ -260,17 +266,17 @@ typedef enum clsi_part_kind {
 typedef struct clsi_replacement {
     const char *part;
     /* The node that stands in the part's place, over the symbols of s; j only for frictions. */
-    cls_node (*node)(void *owner, const cls_system *s, clsi_part_kind kind, size_t j);
-    void *owner;
+    cls_node (*node)(void *context, const cls_system *s, clsi_part_kind kind, size_t j);
+    void *context;
     int used; /* set when the part was found */
 } clsi_replacement;
 
 /* Learned components that a file uses: the statement that declares the component in the file at
  * `path`, under this name. The text is the caller's. */
 typedef struct clsi_loader {
-    cls_status (*declaration)(void *owner, const char *path, const char *name, char **text,
+    cls_status (*declaration)(void *context, const char *path, const char *name, char **text,
                               cls_error *error);
-    void *owner;
+    void *context;
 } clsi_loader;
 cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
                                    const clsi_loader *loader, cls_system **out, cls_error *error);
@@ -292,6 +298,11 @@ const char *clsi_label_of(const cls_system *s, const char *name);
 /* Were all of them found? If not, says which part the system does not have. */
 cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
                                   cls_error *error);
+
+/* The declaration of state i of z: its name and domain. */
+const clsi_variable *clsi_state_variable(const cls_system *s, size_t i);
+/* Momenta of motion: those that are not amounts of matter or internal variables. */
+size_t clsi_motion_count(const cls_system *s);
 
 /* Variable number `slot` of an anchor's state: (q, v, T), (q, p, S) or (q, v, S) by formalism. */
 cls_node clsi_anchor_variable(const cls_system *s, size_t slot);
