@@ -80,7 +80,7 @@ static void tidy(size_t n, double *b, const double *size, double zero) {
 /* Known directions first; what the orthonormal rows have besides is new. */
 static cls_status reduce(const clsi_null *p, const double *size, const clsi_lsq_info *info,
                          size_t *count, double **out, cls_error *error) {
-    size_t n = p->n, n_known = p->n_known, n_null = info->unseen;
+    size_t n = p->n, n_known = p->n_known, n_null = info->nullity;
     double *B = clsi_calloc((n_known + n_null) * n + 1, sizeof *B);
     unsigned char *used = clsi_calloc(n, 1);
     if (!B || !used) {
@@ -127,7 +127,7 @@ cls_status clsi_null_rows(clsi_null *p, size_t *count, double **out, cls_error *
     if (status == CLS_OK) status = clsi_lsq_add(q, p->rows, p->A, norm + 2 * p->n, error);
     if (status == CLS_OK)
         status = clsi_lsq_solve(q, p->rcond, 0, NULL, NULL, norm + p->n, &info, NULL, error);
-    if (status == CLS_OK && info.unseen) status = reduce(p, norm, &info, count, out, error);
+    if (status == CLS_OK && info.nullity) status = reduce(p, norm, &info, count, out, error);
     clsi_lsq_free(&q);
     free(norm);
     return status;
