@@ -69,16 +69,15 @@ static void append_cost(clsi_text *out, const clsi_export *e) {
     double residual = cost_of(sp->residual, CLSI_STAGE_FIRST),
            slopes = cost_of(sp->residual, CLSI_STAGE_REST);
     double all = residual + slopes + solve;
-    clsi_text_printf(out,
-                     " * An iteration costs about %.0f operations: the residual %.0f, its slopes "
-                     "%.0f, the linear\n * equations %.0f. Seen over %llu steps of %g from the default "
-                     "start: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
-                     "%s.\n",
-                     all, residual, slopes, solve, (unsigned long long)e->tried_steps,
-                     sp->options.h, e->worst_iterations, (unsigned long long)e->worst_step,
-                     (double)e->worst_step * all,
-                     e->deepest_halving ? "with steps that had to be halved"
-                                        : "no step had to be halved");
+    clsi_text_printf(
+        out,
+        " * An iteration costs about %.0f operations: the residual %.0f, its slopes "
+        "%.0f, the linear\n * equations %.0f. Seen over %llu steps of %g from the default "
+        "start: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
+        "%s.\n",
+        all, residual, slopes, solve, (unsigned long long)e->tried_steps, sp->options.h,
+        e->worst_iterations, (unsigned long long)e->worst_step, (double)e->worst_step * all,
+        e->deepest_halving ? "with steps that had to be halved" : "no step had to be halved");
 }
 
 static void append_about(clsi_text *out, const clsi_export *e) {
@@ -103,12 +102,13 @@ static void append_about(clsi_text *out, const clsi_export *e) {
         append_cost(out, e);
     }
     if (e->options.single)
-        clsi_text_printf(out,
-                         " *\n * Weights of networks are in single precision, sums in double: the "
-                         "laws hold as with any\n * weights. From the default start the motion lies "
-                         "within %.1g of that with weights in\n * double precision, of the largest "
-                         "value of each state, over %llu steps.\n",
-                         e->single_error, (unsigned long long)e->single_steps);
+        clsi_text_printf(
+            out,
+            " *\n * Weights of networks are in single precision, sums in double: the "
+            "laws hold as with any\n * weights. From the default start the motion lies "
+            "within %.1g of that with weights in\n * double precision, of the largest "
+            "value of each state, over %llu steps.\n",
+            e->single_error, (unsigned long long)e->single_steps);
     clsi_text_append(out, " *\n * Names that are no identifiers of C stand in the comments beside "
                           "what replaces them. */\n");
 }
@@ -396,8 +396,8 @@ static void list_programs(const clsi_variant *v, listed out[WHOLE + STAGED]) {
     const clsi_stepper *sp = v->sp;
     const listed all[WHOLE + STAGED] = {
         {"guess", sp->guess},        {"monitor", sp->monitor}, {"next", sp->next},
-        {"scale", sp->scale},        {"rate", v->rate},   {"slope", v->slope},
-        {"row_slope", v->row_slope}, {"row", v->row},     {"step_slope", v->step_slope},
+        {"scale", sp->scale},        {"rate", v->rate},        {"slope", v->slope},
+        {"row_slope", v->row_slope}, {"row", v->row},          {"step_slope", v->step_slope},
         {"residual", sp->residual},  {"guard", sp->guard}};
     memcpy(out, all, sizeof all);
 }
@@ -466,7 +466,8 @@ static cls_status emit_both(clsi_export *e, const listed *base, const listed *op
     size_t kept, *most = k == WHOLE ? &e->n_kept : &e->n_guard_kept;
     cls_status status = emit_program(base, k, "given", &given, &kept, error);
     if (k >= WHOLE && kept > *most) *most = kept;
-    if (status == CLS_OK && e->open.sp) status = emit_program(open, k, "given", &other, &kept, error);
+    if (status == CLS_OK && e->open.sp)
+        status = emit_program(open, k, "given", &other, &kept, error);
     *differs = e->open.sp && (given.length != other.length ||
                               (given.length && memcmp(given.data, other.data, given.length) != 0));
     if (status == CLS_OK && given.length) clsi_text_printf(out, "%s\n", given.data);
@@ -585,20 +586,14 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
     /* what the module around the script calls */
     static const char *const also[] = {"clsi_k_sum15", "clsi_k_exp_terms", "clsi_column_gives",
                                        NULL};
-    const clsi_source_piece pieces[] = {{p->used.data, 0},
-                                        {clsi_kernels_text, 0},
-                                        {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
-                                        {clsi_dense_text, 0},
-                                        {p->tables.data, 0},
-                                        {p->kernels.data, 0},
-                                        {p->programs.data, 1},
-                                        {p->host.data, 0},
-                                        {clsi_newton_text, 0},
-                                        {clsi_step_text, 0},
-                                        {p->model.data, 0}};
+    const clsi_source_piece pieces[] = {
+        {p->used.data, 0},     {clsi_kernels_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
+        {clsi_dense_text, 0},  {p->tables.data, 0},    {p->kernels.data, 0},
+        {p->programs.data, 1}, {p->host.data, 0},      {clsi_newton_text, 0},
+        {clsi_step_text, 0},   {p->model.data, 0}};
     list_dead(use, dead);
-    return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, script, script ? also : NULL, out,
-                     error);
+    return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, script,
+                            script ? also : NULL, out, error);
 }
 
 cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error) {
@@ -612,7 +607,8 @@ cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_er
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);
     clsi_append_template(out, e, source_head);
-    if (p.used.failed || p.tables.failed || p.kernels.failed || p.programs.failed || p.host.failed || p.model.failed)
+    if (p.used.failed || p.tables.failed || p.kernels.failed || p.programs.failed ||
+        p.host.failed || p.model.failed)
         status = status == CLS_OK ? clsi_no_memory(error) : status;
     if (status == CLS_OK) status = trim_parts(&use, &p, script, out, error);
     clsi_text_clear(&p.used);

@@ -259,8 +259,8 @@ cls_status cls_export(const char *target, const cls_system *s, const cls_model *
     if (status == CLS_OK && rounds) status = clsi_single_compare(e, s, error);
     if (!info) info = &own;
     if (status == CLS_OK) {
-        *info = (cls_export_info){.scheme = e->sp->scheme->info.name,
-                                  .single_error = e->single_error};
+        *info =
+            (cls_export_info){.scheme = e->sp->scheme->info.name, .single_error = e->single_error};
         memcpy(info->prefix, e->prefix, sizeof info->prefix);
         status = to->write(e, path, info, error);
     }

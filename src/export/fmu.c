@@ -69,6 +69,14 @@ static int add_derivatives(clsi_fmu *f) {
     return 1;
 }
 
+/* The variable of the state that column c can be set for at the start; -1: none. The temperature of
+ * an environment, which depends on nothing, says nothing of its entropy. */
+static int observes(const clsi_export *e, size_t c) {
+    int k = clsi_column_gives(e, c);
+    if (k < 0 || (size_t)k >= e->sp->nz || (size_t)k + 1 == c) return -1;
+    return e->row_needs[c * clsi_needs_width(e) + (size_t)k] ? k : -1;
+}
+
 static void add_outputs(clsi_fmu *f) {
     const clsi_export *e = f->e;
     size_t nz = e->sp->nz, energy = 0;
@@ -83,7 +91,7 @@ static void add_outputs(clsi_fmu *f) {
                                  .variability = "continuous",
                                  .initial = "calculated"};
         describe(v, "%s, from the state", v->name);
-        if (clsi_column_gives(e, k) >= 0) { /* a start may give it instead of the state */
+        if (observes(e, k) >= 0) { /* a start may give it instead of the state */
             describe(v, "%s, from the state; may be set at the start in its place", v->name);
             v->initial = "approx";
             v->has_start = 1;
@@ -217,10 +225,12 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
     clsi_append_number(out, e->sp->options.h);
     clsi_text_printf(out, ";\nstatic const int %s_output_columns[] = {", e->prefix);
     for (size_t k = 0; k < f->n_outputs; k++) clsi_text_printf(out, "%zu, ", f->output_column[k]);
-    clsi_text_printf(out, "0};\n/* the state that a start may give by this output; -1: none */\n"
-                          "static const int %s_output_gives[] = {", e->prefix);
+    clsi_text_printf(out,
+                     "0};\n/* the state that a start may give by this output; -1: none */\n"
+                     "static const int %s_output_gives[] = {",
+                     e->prefix);
     for (size_t k = 0; k < f->n_outputs; k++)
-        clsi_text_printf(out, "%d, ", clsi_column_gives(e, f->output_column[k]));
+        clsi_text_printf(out, "%d, ", observes(e, f->output_column[k]));
     clsi_text_printf(out, "0};\nstatic const double %s_output_start[] = {", e->prefix);
     for (size_t k = 0; k < f->n_outputs; k++) {
         clsi_append_number(out, f->start_row[f->output_column[k]]);

@@ -185,9 +185,9 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) 
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;
-    cls_node *room =
-        clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) + 2 * e->n_parameters + 9,
-                    sizeof *room);
+    cls_node *room = clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) +
+                                     2 * e->n_parameters + 9,
+                                 sizeof *room);
     if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * clsi_needs_width(e), 1);
     if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * clsi_needs_width(e), 1);
     if (!room || !e->row_needs || !e->rate_needs) {

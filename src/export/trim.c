@@ -18,10 +18,10 @@
 typedef struct word {
     const char *s;
     uint32_t n;
-    uint32_t indent;          /* of the line that it begins */
-    char kind;                /* i identifier, # directive, w a whole piece, p all else */
-    unsigned char line, gap;  /* it begins a line; a blank stands before it */
-    unsigned char gone;       /* left out */
+    uint32_t indent;         /* of the line that it begins */
+    char kind;               /* i identifier, # directive, w a whole piece, p all else */
+    unsigned char line, gap; /* it begins a line; a blank stands before it */
+    unsigned char gone;      /* left out */
 } word;
 
 /* Words first .. last - 1 of the top. */
@@ -71,8 +71,8 @@ static size_t word_length(const char *s) {
     size_t n = 1;
     if (is_letter(*s) || (*s == '.' && isdigit((unsigned char)s[1]))) {
         int number = !isalpha((unsigned char)*s) && *s != '_';
-        while (is_letter(s[n]) ||
-               (number && (s[n] == '.' || ((s[n] == '+' || s[n] == '-') && strchr("eEpP", s[n - 1])))))
+        while (is_letter(s[n]) || (number && (s[n] == '.' || ((s[n] == '+' || s[n] == '-') &&
+                                                              strchr("eEpP", s[n - 1])))))
             n++;
         return n;
     }
@@ -133,7 +133,8 @@ static int is_defined(const trimmer *t, size_t before, const word *name, int scr
     for (size_t k = 0; k < before; k++) {
         if (t->words[k].kind != '#' || t->words[k].gone) continue;
         word what = directive_word(&t->words[k], 0), which = directive_word(&t->words[k], 1);
-        if (is(&what, "define") && which.n == name->n && !memcmp(which.s, name->s, name->n)) return 1;
+        if (is(&what, "define") && which.n == name->n && !memcmp(which.s, name->s, name->n))
+            return 1;
     }
     return 0;
 }
@@ -388,8 +389,8 @@ static void write_chunk(const trimmer *t, const chunk *c, clsi_text *out) {
     }
 }
 
-cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const char *const *dead, int script,
-                     const char *const *also, clsi_text *out, cls_error *error) {
+cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const char *const *dead,
+                            int script, const char *const *also, clsi_text *out, cls_error *error) {
     trimmer t = {0};
     for (size_t k = 0; k < n; k++) {
         const char *text = pieces[k].text ? pieces[k].text : "";

@@ -209,9 +209,11 @@ static void append_calls(clsi_text *out, const piece *e, size_t first, size_t n)
             clsi_text_printf(out, "};\n        clsi_field%u_at(point, room + %zu);\n    }\n", field,
                              c->own);
         } else if (c->pass < CLSI_PASS_PAIR) {
-            clsi_text_printf(out, "    clsi_field%u_pass(%d, room + %zu);\n", field, c->pass, c->own);
+            clsi_text_printf(out, "    clsi_field%u_pass(%d, room + %zu);\n", field, c->pass,
+                             c->own);
         } else {
-            clsi_text_printf(out, "    clsi_field%u_pair(%d, room + %zu, room + %zu, room + %zu);\n",
+            clsi_text_printf(out,
+                             "    clsi_field%u_pair(%d, room + %zu, room + %zu, room + %zu);\n",
                              field, c->pass, c->own, c->u, c->w);
         }
     }

@@ -89,7 +89,8 @@ if len(settable) * len(unknown_at_start) < 4000:
             said.clear()
             continue
         for u in unknown_at_start:
-            if u != "energy_error" and moved[u] != first[u]:
+            # another text runs with changed parameters: last bits are no dependence
+            if u != "energy_error" and abs(moved[u] - first[u]) > 1e-11 * (1 + abs(first[u])):
                 assert k in unknown_at_start[u], f"{u} depends on {k}"
 
 # co-simulation: bits (time is added up by the caller here and multiplied there, so step by h)
