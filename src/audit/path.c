@@ -212,9 +212,9 @@ typedef struct outside {
 static void domain_row(const judged *j, size_t k, outside *found) {
     const clsi_variable *bad = NULL;
     double value = 0;
-    for (size_t i = 0; i < j->s->nq && !bad; i++) {
+    for (size_t i = 0; i < j->s->nq + j->s->n && !bad; i++) {
         value = j->st->z[i * j->st->rows + k];
-        const clsi_variable *x = &j->s->coordinate[i];
+        const clsi_variable *x = clsi_state_variable(j->s, i);
         if (!(value > x->low && value < x->high)) bad = x;
     }
     for (size_t i = 0; i < j->n && !bad; i++) {

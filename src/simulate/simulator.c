@@ -314,10 +314,8 @@ static cls_status check_start(const cls_system *s, const double *state, cls_erro
         if (!isfinite(state[i]))
             return clsi_fail(error, CLS_USAGE, "the start has %s = %g; it must be a finite number",
                              name, state[i]);
-        size_t heat = s->nq + s->n;
-        const clsi_variable *x = i < s->nq ? &s->coordinate[i] : NULL;
-        if (i >= heat && s->form->kind == CLSI_FORM_THERMAL) x = &s->temperature[i - heat];
-        if (x && !(state[i] > x->low && state[i] < x->high))
+        const clsi_variable *x = clsi_state_variable(s, i);
+        if (!(state[i] > x->low && state[i] < x->high))
             return clsi_fail(error, CLS_USAGE, "the start has %s = %g; it must lie in (%g, %g)",
                              name, state[i], x->low, x->high);
     }
