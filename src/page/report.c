@@ -133,8 +133,9 @@ static void laws(page *p, const clsi_subject *s) {
                          : l->finding ? "finding"
                                       : "holds");
         name(p, l->name);
-        clsi_text_printf(&p->t, "</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td><td class=\"long\">",
-                         l->value, l->limit);
+        clsi_text_printf(
+            &p->t, "</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td><td class=\"long\">",
+            l->value, l->limit);
         clsi_html(&p->t, l->text, 0);
         put(p, "</td></tr>\n");
     }
