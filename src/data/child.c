@@ -454,8 +454,5 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
     return CLS_OK;
 }
 
-const clsi_format clsi_child = {.name = "arrays",
-                                .endings = ".npy .npz .h5 .hdf5 .mat",
-                                .open = open_child,
-                                .next = next,
-                                .close = close_child};
+const clsi_format clsi_child = {
+    .name = "arrays", .open = open_child, .next = next, .close = close_child};

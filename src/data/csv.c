@@ -263,7 +263,6 @@ static cls_status open_csv(const char *path, const cls_read_options *o, cls_tabl
 
 const clsi_format clsi_csv = {
     .name = "CSV",
-    .endings = ".csv .txt .dat .tsv",
     .open = open_csv,
     .next = next,
     .close = close_csv,

@@ -32,7 +32,7 @@ struct clsi_problem {
 /* Progress; returning non-zero stops the optimiser cleanly (SIGINT, time limit, early stopping). */
 typedef struct clsi_progress {
     uint64_t iteration;
-    double loss, gradient_norm, seconds;
+    double loss, seconds;
     struct clsi_run *run; /* for clsi_run_save (optimize.h) */
 } clsi_progress;
 typedef int (*clsi_report_progress)(void *context, const clsi_progress *progress,
