@@ -259,7 +259,7 @@ typedef struct fit {
 static cls_status fit_jacobian(clsi_problem *p, const double *theta, size_t count,
                                const size_t *rows, double *r, double *J) {
     enum { BLOCK = CLSI_NETWORK_BLOCK };
-    fit *t = p->owner;
+    fit *t = p->context;
     const clsi_field_blocks *blocks = t->f->kind->blocks;
     if (J) memset(J, 0, count * p->n_parameters * sizeof *J);
     blocks->open(t->f, theta, t->pass);
@@ -303,7 +303,7 @@ static fit *fit_create(double **theta) {
         g[3] = exp(x[3] / 2) * cos(x[2]) / 2;
     }
     t->pass = calloc(t->f->kind->blocks->size(t->f), sizeof *t->pass);
-    t->problem = (clsi_problem){.owner = t,
+    t->problem = (clsi_problem){.context = t,
                                 .n_parameters = t->f->n_parameters,
                                 .n_rows = SAMPLES * INPUTS,
                                 .residual = fit_residual,
@@ -313,8 +313,8 @@ static fit *fit_create(double **theta) {
     return t;
 }
 
-static int give_up(void *owner, const clsi_progress *progress, const double *theta) {
-    (void)owner;
+static int give_up(void *context, const clsi_progress *progress, const double *theta) {
+    (void)context;
     (void)theta;
     return progress->seconds > 60;
 }

@@ -23,8 +23,8 @@ typedef struct bands {
     size_t at;
 } bands;
 
-static cls_status put(void *owner, const double *row, cls_error *error) {
-    bands *b = owner;
+static cls_status put(void *context, const double *row, cls_error *error) {
+    bands *b = context;
     if (b->to) {
         if (b->at < b->rows) memcpy(b->to + b->at++ * b->columns, row, b->columns * sizeof *row);
         return CLS_OK;

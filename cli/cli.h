@@ -235,7 +235,7 @@ void cli_inputs_free(cli_inputs *inputs);
 cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_error *error);
 /* Are they known over the whole run? */
 cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, cls_error *error);
-/* The rising times of a file with one trajectory; free() them. */
+/* The increasing times of a file with one trajectory; free() them. */
 cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const char *path, size_t *n,
                           double **times, cls_error *error);
 /* A row at each of these times that is not before the simulator's own. */

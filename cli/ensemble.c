@@ -183,7 +183,7 @@ static cls_status simulate_group(ensemble *e, uint64_t first, size_t n, cls_erro
                                   job->steps, job->every, e->threads, e->rows + begin * one, error);
     status = cls_team_agree(team, status, error);
     if (status || !team) return status;
-    return team->share(team->owner, "rows", NULL, n, one * sizeof *e->rows, e->rows, 1, error);
+    return team->share(team->context, "rows", NULL, n, one * sizeof *e->rows, e->rows, 1, error);
 }
 
 static cls_status run_group(ensemble *e, uint64_t first, size_t n, cls_writer *writer,

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct lesson {
+typedef struct learning {
     const cli_arguments *a;
     cli_motion motion;
     cls_learn_options options;
@@ -36,18 +36,18 @@ typedef struct lesson {
     cli_shard shard;
     cli_parts parts; /* of --shard */
     int streams;     /* the files are read in blocks by the library, not here */
-} lesson;
+} learning;
 
 /* ---- flags ---- */
 
-static cls_status read_from(lesson *l, cls_error *error) {
+static cls_status read_from(learning *l, cls_error *error) {
     const char *path = cli_value(l->a, "from");
     cls_status status = path ? cls_model_read(path, &l->from, error) : CLS_OK;
     l->options.from = l->from;
     return status;
 }
 
-static cls_status read_unknown(lesson *l, cls_error *error) {
+static cls_status read_unknown(learning *l, cls_error *error) {
     const char *text = cli_value(l->a, "unknown");
     if (!text) return CLS_OK; /* what the system file itself calls unknown, if there is any */
     cls_status status = cli_words("--unknown", text, &l->options.n_unknown, &l->unknown, error);
@@ -60,7 +60,7 @@ static cls_status read_unknown(lesson *l, cls_error *error) {
 }
 
 /* --test SHARE, --horizon "0.5, 1". */
-static cls_status read_test(lesson *l, cls_error *error) {
+static cls_status read_test(learning *l, cls_error *error) {
     cls_learn_options *o = &l->options;
     char **words = NULL;
     const char *text = cli_value(l->a, "horizon");
@@ -87,7 +87,7 @@ static cls_status read_test(lesson *l, cls_error *error) {
 }
 
 /* The model's name is given, or that of the system; the log stands beside it. */
-static cls_status name_results(lesson *l, cls_error *error) {
+static cls_status name_results(learning *l, cls_error *error) {
     const char *given = cli_value(l->a, "output"), *stem = cls_system_name(l->motion.system);
     int device = given && !strncmp(given, "/dev/", 5);
     if (l->shard.n && (!given || device || cls_model_is_path(given)))
@@ -118,7 +118,7 @@ static cls_status name_results(lesson *l, cls_error *error) {
 static const char *const log_columns[] = {"phase", "done", "total", "loss", "time"};
 enum { n_log = sizeof log_columns / sizeof *log_columns };
 
-static cls_status open_results(lesson *l, cls_error *error) {
+static cls_status open_results(learning *l, cls_error *error) {
     const char *keys[] = {"model", "phase", "loss", "time", "version"};
     const char *values[] = {l->model, "0 rows of the residual, 1 solve, 2 iterate",
                             "root mean square of the scaled residual", "seconds", cls_version()};
@@ -129,7 +129,7 @@ static cls_status open_results(lesson *l, cls_error *error) {
     return status;
 }
 
-static cls_status prepare(lesson *l, cls_error *error) {
+static cls_status prepare(learning *l, cls_error *error) {
     const cli_arguments *a = l->a;
     if (cls_model_is_path(a->words[0]))
         return cli_fail(error, CLS_USAGE, "%s is a model; learning starts from a SYSTEM",
@@ -158,14 +158,14 @@ static cls_status prepare(lesson *l, cls_error *error) {
 /* ---- data ---- */
 
 /* The files, then that of --test. */
-static const char *data_path(const lesson *l, size_t i) {
+static const char *data_path(const learning *l, size_t i) {
     return i + 1 < l->a->n_words ? l->a->words[i + 1] : cli_value(l->a, "test");
 }
 
 /* Files beyond this together are read in blocks: a million rows of a few columns. */
 static const double LARGE = 64e6;
 
-static int is_large(const lesson *l) {
+static int is_large(const learning *l) {
     double bytes = 0;
     struct stat st;
     for (size_t i = 1; i < l->a->n_words; i++) {
@@ -175,7 +175,7 @@ static int is_large(const lesson *l) {
     return bytes > LARGE;
 }
 
-static cls_status read_data(lesson *l, cls_error *error) {
+static cls_status read_data(learning *l, cls_error *error) {
     cls_status status = CLS_OK;
     const char *optimizer = l->options.optimizer, *loss = l->options.loss;
     l->streams = is_large(l) && !l->options.n_test && !cli_value(l->a, "report") &&
@@ -212,8 +212,8 @@ static int phase_of(const char *name) {
     return n_phases - 1;
 }
 
-static int watch(void *owner, const cls_learn_progress *p) {
-    lesson *l = owner;
+static int progress(void *context, const cls_learn_progress *p) {
+    learning *l = context;
     char extra[64];
     int phase = phase_of(p->phase);
     double row[n_log] = {phase, (double)p->done, (double)p->total, p->loss, p->seconds};
@@ -225,19 +225,19 @@ static int watch(void *owner, const cls_learn_progress *p) {
     }
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
-    /* A row of the log that finds no memory is not worth the whole lesson. */
+    /* A row of the log that finds no memory does not end the training. */
     (void)cls_table_append(l->log, row, NULL);
     return cli_interrupted();
 }
 
-static int is_interrupted(void *owner) {
-    (void)owner;
+static int is_interrupted(void *context) {
+    (void)context;
     return cli_interrupted();
 }
 
 /* What was told, then the end. Before there is any solution the loss is that of the start, if it
  * has one (where everything is unknown, doing nothing has no residual). */
-static cls_status write_log(lesson *l, cls_error *error) {
+static cls_status write_log(learning *l, cls_error *error) {
     cls_status status = CLS_OK;
     double row[n_log],
         last[n_log] = {l->info.iterations ? 2 : 1, (double)l->info.iterations,
@@ -254,7 +254,7 @@ static cls_status write_log(lesson *l, cls_error *error) {
 
 /* ---- the report ---- */
 
-static cls_status print_json(const lesson *l, cls_error *error) {
+static cls_status print_json(const learning *l, cls_error *error) {
     const cls_learn_info *i = &l->info;
     json_t *loss =
         json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->loss_initial), "final",
@@ -264,7 +264,7 @@ static cls_status print_json(const lesson *l, cls_error *error) {
                   (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss,
                   "iterations", (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
-                  cli_json_real(i->condition), "unseen", (json_int_t)i->unseen, "normalised",
+                  cli_json_real(i->condition), "null_space", (json_int_t)i->nullity, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
     if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
     if (o && i->windows) json_object_set_new(o, "windows", json_integer((json_int_t)i->windows));
@@ -278,9 +278,9 @@ static void print_rank(const cls_learn_info *i) {
     if (i->rank)
         fprintf(stderr, "  rank        %zu of %zu, condition %.3g\n", i->rank, i->parameters,
                 i->condition);
-    if (i->unseen)
-        fprintf(stderr, "  unseen      the data cannot tell %zu combination%s of parameters\n",
-                i->unseen, i->unseen == 1 ? "" : "s");
+    if (i->nullity)
+        fprintf(stderr, "  null space  the data cannot tell %zu combination%s of parameters\n",
+                i->nullity, i->nullity == 1 ? "" : "s");
     if (i->normalised)
         fprintf(stderr,
                 "  scale       a multiple of energy and forces moves the same way; the mean "
@@ -308,7 +308,7 @@ static void print_rollout(double error) {
 }
 
 /* Which optimiser, why, and why it ended. */
-static void print_optimizer(const lesson *l) {
+static void print_optimizer(const learning *l) {
     const cls_learn_info *i = &l->info;
     const char *given = l->options.optimizer;
     int chosen = !given || !strcmp(given, "auto");
@@ -333,7 +333,7 @@ static void print_optimizer(const lesson *l) {
         fputs("  ended       by itself: it finds nothing better\n", stderr);
 }
 
-static void print_next(const lesson *l) {
+static void print_next(const learning *l) {
     fprintf(stderr,
             "next:\n"
             "  clausius show %s\n"
@@ -357,7 +357,7 @@ static const measure *measure_of(const char *loss) {
     return &list[0];
 }
 
-static void print_recordings(const lesson *l) {
+static void print_recordings(const learning *l) {
     const cls_learn_info *i = &l->info;
     const char *unknown = cli_value(l->a, "unknown");
     int parts = !i->report->n_parameters;
@@ -375,7 +375,7 @@ static void print_recordings(const lesson *l) {
     print_next(l);
 }
 
-static void print_summary(const lesson *l) {
+static void print_summary(const learning *l) {
     const cls_learn_info *i = &l->info;
     if (i->report) {
         print_recordings(l);
@@ -408,7 +408,7 @@ static void print_summary(const lesson *l) {
 
 /* ---- all together ---- */
 
-static cls_status stream(lesson *l, cls_model **model, cls_error *error) {
+static cls_status stream(learning *l, cls_model **model, cls_error *error) {
     cls_read_options reading;
     cls_status status = cli_read_options(l->a, l->motion.system, &reading, error);
     if (status) return status;
@@ -416,15 +416,15 @@ static cls_status stream(lesson *l, cls_model **model, cls_error *error) {
                            l->a->words + 1, &reading, &l->options, model, &l->info, error);
 }
 
-static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
+static cls_status learn(learning *l, cls_model **model, cls_error *error) {
     l->options.given = l->motion.model;
     if (l->options.optimizer && !strcmp(l->options.optimizer, "qp"))
         return cli_qp_learn(l->a, &l->options, &l->motion, l->n_tables, l->tables, &l->qp, model,
                             &l->info, error);
     l->phase = -1;
-    l->options.watch = watch;
+    l->options.progress = progress;
     l->options.interrupted = is_interrupted;
-    l->options.owner = l;
+    l->options.context = l;
     const char **names = calloc(l->n_tables + 1, sizeof *names);
     if (!names) return cli_no_memory(error);
     for (size_t i = 0; i < l->n_tables; i++) names[i] = data_path(l, i);
@@ -437,14 +437,14 @@ static cls_status learn(lesson *l, cls_model **model, cls_error *error) {
     return status;
 }
 
-static cls_status write_results(lesson *l, const cls_model *model, cls_error *error) {
+static cls_status write_results(learning *l, const cls_model *model, cls_error *error) {
     cls_status status = cls_model_write(model, l->model, error);
     if (!status) status = write_log(l, error);
     return status;
 }
 
 /* After a signal: what the library had is kept, and said; the exit code is that of a signal. */
-static cls_status interrupted(lesson *l, const cls_model *model, cls_error *error) {
+static cls_status interrupted(learning *l, const cls_model *model, cls_error *error) {
     if (!model)
         return cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", l->model);
     cls_status status = write_results(l, model, error);
@@ -454,7 +454,7 @@ static cls_status interrupted(lesson *l, const cls_model *model, cls_error *erro
 }
 
 /* qp --literal: nothing of it is kept by form, so that there is no model to write. */
-static cls_status finish_literal(const lesson *l, cls_error *error) {
+static cls_status finish_literal(const learning *l, cls_error *error) {
     if (l->json) return print_json(l, error);
     fputs(cls_identified_formulas(l->qp.id), stdout);
     if (l->quiet) return CLS_OK;
@@ -466,7 +466,7 @@ static cls_status finish_literal(const lesson *l, cls_error *error) {
     return CLS_OK;
 }
 
-static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
+static cls_status finish(learning *l, const cls_model *model, cls_error *error) {
     if (!model) return finish_literal(l, error);
     cls_status status = write_results(l, model, error);
     if (!status && cli_value(l->a, "report")) {
@@ -495,7 +495,7 @@ static cls_status finish(lesson *l, const cls_model *model, cls_error *error) {
 }
 
 /* A shard ends where its part is written. */
-static cls_status finish_part(const lesson *l, cls_error *error) {
+static cls_status finish_part(const learning *l, cls_error *error) {
     error->message[0] = 0;
     if (l->json)
         return cli_print_json(json_pack("{s:I, s:I, s:s}", "shard", (json_int_t)l->shard.i,
@@ -510,7 +510,7 @@ static cls_status finish_part(const lesson *l, cls_error *error) {
 }
 
 cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_error *error) {
-    lesson l = {.a = a};
+    learning l = {.a = a};
     cls_model *model = NULL;
     cli_catch_signals();
     cls_status status = prepare(&l, error);

@@ -31,7 +31,7 @@ static void summarise(const cli_qp *q, int literal, cls_learn_info *info) {
                              .loss_validation = NAN,
                              .seconds = f->seconds,
                              .rank = f->energy.rank + f->friction.rank,
-                             .unseen = f->energy.unseen + f->friction.unseen,
+                             .nullity = f->energy.nullity + f->friction.nullity,
                              .condition = fmax(f->energy.condition, f->friction.condition),
                              .kkt = fmax(f->energy.kkt, f->friction.kkt),
                              .rollout = NAN};
@@ -87,7 +87,7 @@ void cli_qp_print(const cli_qp *q, int with_formulas) {
     print_program("friction", &f->friction);
     if (f->temperature_error > 0)
         fprintf(stderr, "  temperature off by at most %.3g where measured\n", f->temperature_error);
-    print_lines(stderr, "unseen", cls_identified_words(q->id));
+    print_lines(stderr, "null space", cls_identified_words(q->id));
     if (with_formulas) print_lines(stderr, "found", cls_identified_formulas(q->id));
 }
 
@@ -96,7 +96,7 @@ static json_t *program_json(const cls_convex_info *c) {
                      (json_int_t)c->rows, "unknowns", (json_int_t)c->unknowns, "terms",
                      (json_int_t)c->terms, "conditions", (json_int_t)c->conditions, "inequalities",
                      (json_int_t)c->inequalities, "active", (json_int_t)c->active, "rank",
-                     (json_int_t)c->rank, "unseen", (json_int_t)c->unseen, "condition",
+                     (json_int_t)c->rank, "null_space", (json_int_t)c->nullity, "condition",
                      cli_json_real(c->condition), "residual", cli_json_real(c->residual), "kkt",
                      cli_json_real(c->kkt), "gap", cli_json_real(c->gap), "seconds", c->seconds);
 }
@@ -117,8 +117,8 @@ json_t *cli_qp_json(const cli_qp *q) {
                      cli_json_real(f->noise), "reversible", cli_json_real(f->reversible),
                      "first_law", cli_json_real(f->first_law), "temperature_error",
                      cli_json_real(f->temperature_error), "energy", program_json(&f->energy),
-                     "friction", program_json(&f->friction), "unseen", cls_identified_words(q->id),
-                     "terms", terms);
+                     "friction", program_json(&f->friction), "null_space",
+                     cls_identified_words(q->id), "terms", terms);
 }
 
 void cli_qp_free(cli_qp *q) {

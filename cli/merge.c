@@ -2,7 +2,7 @@
  * byte.
  *
  * Parts of simulate are CSV files with a note `shard`: their rows are put behind each other, as
- * bytes. Parts of learn hold triangles of the least-squares problem: the lesson is done again with
+ * bytes. Parts of learn hold triangles of the least-squares problem: learning is done again with
  * them in the place of its rows, from the same files. */
 #include "shard.h"
 #include <errno.h>
@@ -179,7 +179,7 @@ static cls_status check_lessons(size_t n, const char *const *paths, json_t **arg
 static cls_status merge_lessons(const cli_arguments *a, cls_error *error) {
     json_t *arguments = NULL;
     cli_parts parts;
-    cli_arguments lesson;
+    cli_arguments learning;
     int help;
     cls_status status = check_lessons(a->n_words, a->words, &arguments, error);
     size_t n = json_array_size(arguments), used = n;
@@ -198,8 +198,8 @@ static cls_status merge_lessons(const cli_arguments *a, cls_error *error) {
     if (cli_given(a, "quiet")) argv[used++] = quiet;
     if (cli_given(a, "json")) argv[used++] = json;
     cli_parts_merge(&parts, a->n_words, a->words);
-    status = cli_parse(&cli_learn, (int)used, argv, &lesson, &help, error);
-    if (!status) status = cli_learn_with(&lesson, &parts.team, error);
+    status = cli_parse(&cli_learn, (int)used, argv, &learning, &help, error);
+    if (!status) status = cli_learn_with(&learning, &parts.team, error);
     free(argv);
     json_decref(arguments);
     return status;

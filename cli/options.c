@@ -1,6 +1,6 @@
 /* The flag parser: long options with `--name VALUE` or `--name=VALUE`, one-letter ones with `-o
  * VALUE`, flags, words, and `--` that ends the options. It reads the option table of a command, and
- * nothing else: what a value means is asked later, by name (cli_real, cli_integer, ...).
+ * nothing else: what a value means is decided later, by name (cli_real, cli_integer, ...).
  *
  * It does not abbreviate, does not bundle letters, and refuses an option that is given twice,
  * because dropping the first one silently would lose what somebody typed. */

@@ -47,8 +47,8 @@ json_t *cli_parts_arguments(const cli_arguments *a) {
 
 /* ---- a shard ---- */
 
-static int mine_of_shard(void *owner, const char *what, size_t part, size_t n) {
-    const cli_parts *p = owner;
+static int mine_of_shard(void *context, const char *what, size_t part, size_t n) {
+    const cli_parts *p = context;
     (void)what;
     return cls_team_owns(p->shard.i, p->shard.n, part, n);
 }
@@ -76,9 +76,9 @@ static cls_status write_part(const cli_parts *p, json_t *head, size_t bytes, con
     return cli_fail(error, CLS_IO, "%s: cannot write: %s", p->path, strerror(reason));
 }
 
-static cls_status share_of_shard(void *owner, const char *what, const char *identity, size_t n,
+static cls_status share_of_shard(void *context, const char *what, const char *identity, size_t n,
                                  size_t bytes, void *parts, int only_first, cls_error *error) {
-    cli_parts *p = owner;
+    cli_parts *p = context;
     (void)only_first;
     if (strcmp(what, "rows") != 0)
         return cli_fail(error, CLS_USAGE,
@@ -104,7 +104,7 @@ void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *ar
                               .ranks = 1, /* nobody to agree with */
                               .mine = mine_of_shard,
                               .share = share_of_shard,
-                              .owner = p},
+                              .context = p},
                      .shard = shard,
                      .path = path,
                      .arguments = arguments};
@@ -140,8 +140,8 @@ cls_status cli_part_head(const char *path, FILE **stream, json_t **head, cls_err
     return cli_fail(error, CLS_DATA, "%s: not a part that `clausius learn --shard` wrote", path);
 }
 
-static int mine_of_merge(void *owner, const char *what, size_t part, size_t n) {
-    const cli_parts *p = owner;
+static int mine_of_merge(void *context, const char *what, size_t part, size_t n) {
+    const cli_parts *p = context;
     (void)part, (void)n;
     return p->taken || strcmp(what, "rows") != 0;
 }
@@ -175,9 +175,9 @@ static cls_status read_part(const char *path, const char *identity, size_t n, si
     return status;
 }
 
-static cls_status share_of_merge(void *owner, const char *what, const char *identity, size_t n,
+static cls_status share_of_merge(void *context, const char *what, const char *identity, size_t n,
                                  size_t bytes, void *parts, int only_first, cls_error *error) {
-    cli_parts *p = owner;
+    cli_parts *p = context;
     cls_status status = CLS_OK;
     (void)only_first;
     if (p->taken || strcmp(what, "rows") != 0) return CLS_OK; /* all is done here */
@@ -192,7 +192,7 @@ void cli_parts_merge(cli_parts *p, size_t n, const char *const *paths) {
                               .ranks = 1,
                               .mine = mine_of_merge,
                               .share = share_of_merge,
-                              .owner = p},
+                              .context = p},
                      .n_paths = n,
                      .paths = paths};
 }

@@ -1,10 +1,11 @@
 /* clausius simulate: a system from a start, step by step, into a file or onto stdout, with the laws
- * watched on the way.
+ * monitored on the way.
  *
  * Rows are streamed, so memory does not grow with the number of steps. The output appears under its
  * name only when the run is complete: a failure, a full disk or a signal leaves nothing behind. */
 #include "simulate.h"
 #include "table.h"
+#include <clausius/flow.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,8 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
     return CLS_OK;
 }
 
-static int is_stopped(void *owner) {
-    (void)owner;
+static int is_stopped(void *context) {
+    (void)context;
     return cli_interrupted();
 }
 
@@ -247,8 +248,41 @@ static double mean_iterations(const cls_simulate_info *info) {
     return info->steps ? (double)info->newton_iterations / (double)info->steps : 0;
 }
 
+/* The step at which what goes to and fro would settle instead: with the last change d twice the
+ * distance from rest and z' the rate there, tau = |d/2 / z'| and h = 2 tau; 0: not known. */
+static double settling_step(const cls_system *s, cls_simulator *sim, const cls_simulate_info *i) {
+    cls_flow *flow = NULL;
+    double time = cls_simulator_time(sim), h = 0;
+    if (!i->alternates || cls_flow_create(s, &flow, NULL)) return 0;
+    size_t n = cls_flow_count(flow);
+    double *rates = calloc(n + 1, sizeof *rates);
+    if (rates && i->alternating < n &&
+        !cls_flow_rates(flow, 1, n, cls_simulator_state(sim), &time, 1, rates, NULL, NULL))
+        h = i->alternation / fabs(rates[i->alternating]);
+    free(rates);
+    cls_flow_free(&flow);
+    return isfinite(h) && h < i->h ? h : 0;
+}
+
+static json_t *alternation_json(const cls_system *s, const cls_simulate_info *i, double h) {
+    return json_pack("{s:s, s:I, s:o, s:o}", "variable", cls_system_state_name(s, i->alternating),
+                     "steps", (json_int_t)i->alternations, "change", cli_json_real(i->alternation),
+                     "h", h > 0 ? cli_json_real(h) : json_null());
+}
+
+static void print_alternation(const cls_system *s, const cls_simulate_info *i, double h) {
+    char advice[64] = "take a smaller h";
+    if (!i->alternations) return;
+    if (h > 0) snprintf(advice, sizeof advice, "take h <= %.1g", h);
+    cli_notice(
+        "%s goes to and fro, by %.3g over %llu steps on end: the step %g is far above the "
+        "time in which it settles (or swings); the laws hold, the path is not the system's: %s",
+        cls_system_state_name(s, i->alternating), i->alternation,
+        (unsigned long long)i->alternations, i->h, advice);
+}
+
 static cls_status print_json(const cls_system *s, const cls_simulate_info *i, const double *row,
-                             const sink *to, double seconds, cls_error *error) {
+                             const sink *to, double settles, double seconds, cls_error *error) {
     json_t *energy = json_pack("{s:o, s:o, s:o}", "initial", cli_json_real(i->energy_initial),
                                "max_error", cli_json_real(i->energy_max_error), "relative",
                                cli_json_real(i->energy_relative));
@@ -272,6 +306,7 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
         json_object_set_new(o, "entropy", json_null());
     }
     if (o && to->range) json_object_set_new(o, "outside", range_json(to));
+    if (o && i->alternations) json_object_set_new(o, "alternates", alternation_json(s, i, settles));
     return cli_print_json(o, error);
 }
 
@@ -329,13 +364,15 @@ static cls_status walk(const cli_job *job, cls_simulator *sim, sink *to, cls_err
 static cls_status report(const cli_job *job, cls_simulator *sim, const sink *to, double seconds,
                          cls_error *error) {
     cls_simulate_info info = cls_simulator_info(sim);
+    double settles = settling_step(job->motion.system, sim, &info);
     double *row = calloc(cls_system_column_count(job->motion.system) + 1, sizeof *row);
     cls_status status = row ? cls_simulator_row(sim, row, error) : cli_no_memory(error);
     if (!status && job->json)
-        status = print_json(job->motion.system, &info, row, to, seconds, error);
+        status = print_json(job->motion.system, &info, row, to, settles, seconds, error);
     else if (!status && !job->quiet)
         print_summary(job, &info, row[0], seconds);
     if (!status && !job->quiet) print_range(to);
+    if (!status && !job->quiet) print_alternation(job->motion.system, &info, settles);
     free(row);
     return status;
 }
@@ -412,7 +449,7 @@ static const cli_option options[] = {
 
 const cli_command cli_simulate = {
     .name = "simulate",
-    .doc = "a system step by step, with the laws watched",
+    .doc = "a system step by step, with the laws monitored",
     .usage = "SYSTEM|MODEL [options]",
     .examples =
         "  clausius simulate adiabatic-piston --until 50 -o piston.csv\n"

@@ -11,8 +11,8 @@ static const char *value_of(const cli_arguments *a, const char *name) {
     return NULL;
 }
 
-static int is_stopped(void *owner) {
-    (void)owner;
+static int is_stopped(void *context) {
+    (void)context;
     return cli_interrupted();
 }
 

@@ -15,7 +15,7 @@
     }
 
 /* Reads a file as the command's options say. Columns get the names and units of the system (NULL:
- * none); what was done is told as notices, unless --json or --quiet is given. `a` may be NULL. */
+ * none); what was done is reported as notices, unless --json or --quiet is given. `a` may be NULL. */
 cls_status cli_read_table(const cli_arguments *a, const char *path, const cls_system *s,
                           cls_table **out, cls_error *error);
 /* The options alone, for the library. */

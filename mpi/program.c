@@ -18,8 +18,8 @@ typedef struct ranks {
     int rank, size;
 } ranks;
 
-static int mine(void *owner, const char *what, size_t part, size_t n) {
-    const ranks *r = owner;
+static int mine(void *context, const char *what, size_t part, size_t n) {
+    const ranks *r = context;
     (void)what;
     return cls_team_owns((size_t)r->rank, (size_t)r->size, part, n);
 }
@@ -58,9 +58,9 @@ static cls_status send_small(const ranks *r, size_t n, size_t bytes, char *parts
     return CLS_OK;
 }
 
-static cls_status share(void *owner, const char *what, const char *identity, size_t n, size_t bytes,
+static cls_status share(void *context, const char *what, const char *identity, size_t n, size_t bytes,
                         void *parts, int only_first, cls_error *error) {
-    const ranks *r = owner;
+    const ranks *r = context;
     (void)what, (void)identity;
     if (n == 0 || bytes == 0) return CLS_OK;
     if ((double)n * (double)bytes <= MOST) return send_small(r, n, bytes, parts, only_first, error);
@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
                      .ranks = (size_t)r.size,
                      .mine = mine,
                      .share = share,
-                     .owner = &r};
+                     .context = &r};
     cli_set_team(&team);
     mpi_watch_begin(r.rank, r.size, is_quiet(argc, argv));
     int code = cli_main(argc, argv);

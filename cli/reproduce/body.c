@@ -246,8 +246,8 @@ static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, 
     o.unknown = c->unknown;
     cls_status status = degree ? with_polynomial(b->near.system, degree, &open, error) : CLS_OK;
     if (!status)
-        status = cli_lesson(f, open ? open : b->near.system, b->data, "vnots-body", o, &model,
-                            &info, error);
+        status = cli_learning(f, open ? open : b->near.system, b->data, "vnots-body", o, &model,
+                              &info, error);
     if (!status)
         status = add_learned(f, c->row, c, b, model, &info, c->judge_solve && !f->quick, error);
     cls_model_free(&model);
@@ -265,7 +265,7 @@ static cls_status run_networks(cli_findings *f, const body_case *c, const body *
     o.n_unknown = c->n_unknown;
     o.unknown = c->unknown;
     cls_status status =
-        cli_lesson(f, b->near.system, b->data, "vnots-body", o, &model, &info, error);
+        cli_learning(f, b->near.system, b->data, "vnots-body", o, &model, &info, error);
     if (!status) status = add_learned(f, "by networks", c, b, model, &info, !c->judge_solve, error);
     cls_model_free(&model);
     return status;

@@ -121,8 +121,8 @@ static cls_status run_seed(const cli_findings *f, size_t k, const cls_system *tr
     cli_findings silent = *f;
     silent.quiet = 1;
     if (!status)
-        status = cli_lesson(&silent, unknown, data, problems[k].name, cls_learn_defaults(), &model,
-                            &info, error);
+        status = cli_learning(&silent, unknown, data, problems[k].name, cls_learn_defaults(),
+                              &model, &info, error);
     if (!status) status = judge(&test, k, cls_model_system(model), out, error);
     *terms = info.parameters;
     cls_learn_report_free(&info.report);

@@ -200,8 +200,8 @@ static cls_status add_unseen(cli_findings *f, const ephs_truth *t, const char *r
     ephs_way way = {.row = row, .text = text};
     cls_status status = ephs_learn(t, &way, &model, error);
     if (!status)
-        status = cli_findings_number(f, row, "unseen directions", NULL, expected,
-                                     (double)model.info.unseen, note, error);
+        status = cli_findings_number(f, row, "null space dimension", NULL, expected,
+                                     (double)model.info.nullity, note, error);
     cls_model_free(&model.model);
     return status;
 }
@@ -243,7 +243,7 @@ const cli_item cli_ephs_7_4 = {
     .doc =
         "damper and conduction as black boxes: which direction cannot be identified (EPHS thesis)",
     .text = "Largest squared error of (q, p, s_e, s_d) by implicit-midpoint, h = 0.1, learned on\n"
-            "0 <= t < 20. paper: the thesis' published weights, run again. Unseen directions: the\n"
+            "0 <= t < 20. paper: the thesis' published weights, run again. Null space: the\n"
             "null space of the least-squares problem with a constant and a linear term for each.\n",
     .run = run_7_4,
 };

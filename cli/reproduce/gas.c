@@ -1,7 +1,7 @@
 /* dtel-table-3 and dtel-table-4: a gas behind a piston, DTEL, sections 4.2 and 4.3.
  *
- *     H = p^2/2 + U(x, S), friction -gamma v, gamma = 0.1, h = 0.01, t <= 10, S0 = 10, x0 = 1, v0 =
- * 0 ideal gas U = e^S x^{-2/3};  van der Waals U = e^S (x - b)^{-2/3} - a/x, a = 1000, b = 0.1
+ *     H = p^2/2 + U(x, S), friction -gamma v, gamma = 0.1, h = 0.01, t <= 10, S0 = 10, x0 = 1, v0 = 0;
+ *     ideal gas U = e^S x^{-2/3};  van der Waals U = e^S (x - b)^{-2/3} - a/x, a = 1000, b = 0.1
  *
  * The largest errors of x and S against the reference, and of H against its first value in the
  * paper's four readings. The paper begins with x1 = x0, which is not v0 = 0 but the momentum

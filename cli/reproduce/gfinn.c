@@ -165,7 +165,8 @@ static cls_status run_way(cli_findings *f, size_t k, const cls_system *s, const 
     cls_learn_info info;
     cls_status status = cls_system_parse(ways[k].text, "gas containers", NULL, &open, error);
     if (!status)
-        status = cli_lesson(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
+        status =
+            cli_learning(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
     if (!status) status = judge(f, k, s, cls_model_system(model), test, error);
     if (!status)
         status = cli_findings_number(f, ways[k].row, "seconds to learn", NULL, NULL, info.seconds,

@@ -40,13 +40,13 @@ cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size
 
 /* ---- learning ---- */
 
-typedef struct lesson {
+typedef struct learning {
     cli_progress progress;
     int quiet;
-} lesson;
+} learning;
 
-static int watch(void *owner, const cls_learn_progress *p) {
-    lesson *l = owner;
+static int progress(void *context, const cls_learn_progress *p) {
+    learning *l = context;
     if (p->total > 0 && l->progress.total != (double)p->total) {
         cli_progress_end(&l->progress);
         cli_progress_begin(&l->progress, "learn", p->phase, (double)p->total, l->quiet);
@@ -55,12 +55,12 @@ static int watch(void *owner, const cls_learn_progress *p) {
     return cli_interrupted();
 }
 
-cls_status cli_lesson(const cli_findings *f, const cls_system *s, const cls_table *data,
-                      const char *name, cls_learn_options options, cls_model **model,
-                      cls_learn_info *info, cls_error *error) {
-    lesson l = {.quiet = f->quiet};
-    options.watch = watch;
-    options.owner = &l;
+cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_table *data,
+                        const char *name, cls_learn_options options, cls_model **model,
+                        cls_learn_info *info, cls_error *error) {
+    learning l = {.quiet = f->quiet};
+    options.progress = progress;
+    options.context = &l;
     cls_status status = cls_learn(s, NULL, 1, &data, &name, &options, model, info, error);
     if (!status && cli_interrupted())
         status = cli_fail(error, CLS_INTERRUPTED, "interrupted while learning");

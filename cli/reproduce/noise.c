@@ -5,7 +5,7 @@
  * simulates windows with free starts and compares. The data of tables 2 and 3 with normal noise of
  * 1e-3 and 1e-2 on every position; V is a polynomial. Its degree is chosen without the truth: of 2,
  * 4, ... 12 the one with the least loss on validation trajectories, which are as noisy as the
- * others, each way by its own loss. Judged by runs from two exact positions of unseen motions, each
+ * others, each way by its own loss. Judged by runs from two exact positions of nullity motions, each
  * with the scheme that its equation belongs to. */
 #include "cli/reproduce/dtlm.h"
 #include <math.h>
@@ -38,8 +38,8 @@ typedef struct noise {
     double sigma;
 } noise;
 
-static int watch(void *owner, const cls_learn_progress *p) {
-    (void)owner, (void)p;
+static int progress(void *context, const cls_learn_progress *p) {
+    (void)context, (void)p;
     return cli_interrupted();
 }
 
@@ -58,7 +58,7 @@ static cls_status learn(const cls_system *s, const cls_table *data, const char *
     o.loss = loss;
     o.scheme = rule;
     o.seed = seed;
-    o.watch = watch;
+    o.progress = progress;
     cls_status status = cls_learn(s, NULL, 1, &data, &name, &o, out, &info, error);
     if (!status && cli_interrupted()) status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     *validation = info.loss_validation;

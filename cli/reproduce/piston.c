@@ -146,7 +146,7 @@ static cls_status learn(const cli_findings *f, const piston_case *c, const cls_s
                         cls_learn_info *info, cls_error *error) {
     options.n_unknown = c->n_unknown;
     options.unknown = c->unknown;
-    return cli_lesson(f, s, data, "vnots-piston", options, model, info, error);
+    return cli_learning(f, s, data, "vnots-piston", options, model, info, error);
 }
 
 /* ---- three ways: ours, by networks, and the paper's ---- */
@@ -317,7 +317,7 @@ static cls_status run_networks(cli_findings *f, const piston_case *c, const cli_
     return status;
 }
 
-/* One case by both roads. */
+/* One case by both methods. */
 static cls_status run_roads(cli_findings *f, const piston_case *c, const cli_motion *truth,
                             const cls_table *reference, const cls_table *data, cls_error *error) {
     cls_model *model = NULL;

@@ -55,9 +55,9 @@ extern const cli_item cli_vnots_body_a, cli_vnots_body_b, cli_vnots_body_c;
 cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size_t n_points,
                        double h, cls_table **out, cls_error *error);
 /* cls_learn with progress; `name` is for the record, the data were made here. */
-cls_status cli_lesson(const cli_findings *f, const cls_system *s, const cls_table *data,
-                      const char *name, cls_learn_options options, cls_model **model,
-                      cls_learn_info *info, cls_error *error);
+cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_table *data,
+                        const char *name, cls_learn_options options, cls_model **model,
+                        cls_learn_info *info, cls_error *error);
 /* Steps of a simulation that stops before its end. */
 double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h);
 /* A cell whose paper's number, if any, is an error to be beaten. */

@@ -195,8 +195,8 @@ static cls_status run_way(cli_findings *f, const way *w, const double *rows, con
     cls_learn_info info;
     cls_status status = cls_system_parse(w->text, "double pendulum", NULL, &open, error);
     if (!status)
-        status = cli_lesson(f, open, data, "database_double_pendulum.mat", cls_learn_defaults(),
-                            &model, &info, error);
+        status = cli_learning(f, open, data, "database_double_pendulum.mat", cls_learn_defaults(),
+                              &model, &info, error);
     if (!status) status = add_scores(f, w, cls_model_system(model), rows, error);
     if (!status)
         status = cli_findings_number(f, w->row, "theta, mean", NULL, NULL, info.temperature,

@@ -112,8 +112,8 @@ static void show_progress(crew *all, size_t number, uint64_t done) {
     mtx_unlock(&all->lock);
 }
 
-static int watch(void *owner, const cls_learn_progress *p) {
-    job *j = owner;
+static int progress(void *context, const cls_learn_progress *p) {
+    job *j = context;
     if (j->begun == UINT64_MAX) j->begun = p->done;
     show_progress(j->all, j->number, p->done);
     return cli_interrupted();
@@ -146,8 +146,8 @@ static cls_status learn(job *j, cls_model **out, double *seconds, cls_error *err
     o.unknown = unknown;
     o.seed = j->trial + 1;
     o.threads = 1;
-    o.watch = watch;
-    o.owner = j;
+    o.progress = progress;
+    o.context = j;
     if (j->rule != own_rule) as_the_paper(j, &o);
     j->begun = UINT64_MAX;
     double start = processor_seconds();

@@ -24,8 +24,8 @@ typedef struct cls_export_options {
     const char *source;  /* what the user called it: a built-in name or a path; NULL: the name */
     int fmi;             /* version of FMI: 2 or 3; 0: 2 */
     const double *start; /* (state_count) the default start; NULL: the system's own */
-    const char *version; /* notes for the reader; NULL: cls_version() */
-    /* parameters that can be set where it lands: "k, m", "none"; NULL: all that may change */
+    const char *version; /* written into headers and cards; NULL: cls_version() */
+    /* parameters that can be set at run time: "k, m", "none"; NULL: all that may change */
     const char *parameters;
     /* fmu: binaries beside that of this machine, "x86_64-windows, aarch64-linux", or "all" that a
      * compiler is found for; NULL: none */
@@ -39,7 +39,7 @@ CLS_API size_t cls_export_target_count(void);
 CLS_API const char *cls_export_target_name(size_t i);
 CLS_API const char *cls_export_target_doc(size_t i); /* one line */
 
-/* What was written, for a person. */
+/* What was written. */
 typedef struct cls_export_info {
     char prefix[64];
     const char *scheme; /* borrowed from the table of schemes */

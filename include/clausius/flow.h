@@ -1,5 +1,5 @@
-/* What a system does at given states, many at a time: the rates of the motion in continuous time,
- * their Jacobian, energy and entropy. The state is that of cls_system_state_name without `work`. */
+/* The vector field of a system at given states, many at a time: rates in continuous time, their
+ * Jacobian, energy and entropy. The state is that of cls_system_state_name without `work`. */
 #ifndef CLAUSIUS_FLOW_H
 #define CLAUSIUS_FLOW_H
 

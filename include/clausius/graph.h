@@ -98,7 +98,7 @@ CLS_API cls_node cls_apply(cls_graph *g, cls_function f, cls_node a);
 CLS_API cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cls_node b,
                               double exponent);
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 CLS_API size_t cls_graph_size(const cls_graph *g);
 CLS_API cls_op cls_node_op(const cls_graph *g, cls_node a);
 CLS_API size_t cls_node_arg_count(const cls_graph *g, cls_node a);
@@ -115,7 +115,7 @@ CLS_API int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node
 CLS_API size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                               cls_node *out);
 
-/* ---- transforming ---- */
+/* ---- transformations ---- */
 /* Every from[i] (a symbol) replaced by to[i], simultaneously, in count nodes; out may be nodes. */
 CLS_API cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                                   const cls_node *from, const cls_node *to, cls_node *out);
@@ -143,10 +143,10 @@ typedef struct cls_scope {
     size_t n;
     const char *const *names;
     const cls_node *nodes;
-    /* Where there are many: the node of a name of so many letters, or CLS_NO_NODE; NULL: the list
-     * is walked. */
-    cls_node (*find)(const void *owner, const char *name, size_t length);
-    const void *owner;
+    /* Called with `context` instead of a search in the list: the node of a name of so many letters,
+     * or CLS_NO_NODE. NULL: the list is searched. */
+    cls_node (*find)(const void *context, const char *name, size_t length);
+    const void *context;
 } cls_scope;
 
 /* Parses one expression. line and column say where the text begins in `file` (1-based), so that an

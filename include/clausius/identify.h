@@ -5,7 +5,7 @@
  * The energy is a sum of dictionary terms with unknown coefficients, so is each unknown conductance
  * k >= 0. First the energy, from the reversible equations, the first law sum T_l S_l' = 0 and the
  * measured temperatures; then the conductances with the temperatures found. Both are least squares
- * with linear conditions: one solve each, with a certificate. Whatever the coefficients are, the
+ * with linear constraints: one solve each, with a certificate. Whatever the coefficients are, the
  * result has M dE = 0 and M >= 0 at every state, because k(T_j - T_i) is put into that form. */
 #ifndef CLAUSIUS_IDENTIFY_H
 #define CLAUSIUS_IDENTIFY_H
@@ -23,7 +23,7 @@ extern "C" {
 typedef enum cls_rates {
     CLS_RATES_AUTO,     /* measured where the data has columns d.NAME for the state, else weak */
     CLS_RATES_MEASURED, /* columns d.q, d.p.q, d.S */
-    CLS_RATES_WEAK,     /* integrated against bumps: no derivative of the data is formed */
+    CLS_RATES_WEAK,     /* integrated against test functions: no derivative of the data */
     CLS_RATES_LOCAL     /* derivatives of polynomials fitted to neighbouring points */
 } cls_rates;
 
@@ -42,11 +42,11 @@ typedef struct cls_identify_options {
 
 CLS_API cls_identify_options cls_identify_defaults(void);
 
-/* What the solver found out about one program: minimise |A x - b|^2, C x = d, E x >= e. */
+/* The certificate of one program: minimise |A x - b|^2, C x = d, E x >= e. */
 typedef struct cls_convex_info {
     size_t rows, unknowns, conditions, inequalities;
     size_t terms; /* unknowns that are left after sparsity */
-    size_t rank, unseen, active;
+    size_t rank, nullity, active;
     double condition;
     double residual; /* root mean square, in characteristic units */
     double kkt, gap; /* optimality conditions and duality gap, relative */
@@ -56,7 +56,7 @@ typedef struct cls_convex_info {
 typedef struct cls_identify_info {
     size_t samples;   /* rows of the data */
     size_t equations; /* places at which the equations were written: samples or windows */
-    size_t gaps;      /* places where the data were not bridged */
+    size_t gaps;      /* places left out because rows are missing */
     size_t points;    /* of a window; 1 for measured rates */
     cls_rates rates;
     double noise;             /* estimated, relative to the spread of the states; the largest */
@@ -69,8 +69,8 @@ typedef struct cls_identify_info {
 
 typedef struct cls_identified cls_identified;
 
-/* As cls_learn. Under-determined directions do not fail: cls_identified_words names them; a
- * temperature scale that nothing fixes does. */
+/* As cls_learn. A null space is no failure: cls_identified_words describes it. A temperature scale
+ * that nothing fixes is one. */
 CLS_API cls_status cls_identify(const cls_system *system, const cls_assignments *set,
                                 size_t n_tables, const cls_table *const *tables,
                                 const char *const *names, const cls_identify_options *options,
@@ -78,7 +78,7 @@ CLS_API cls_status cls_identify(const cls_system *system, const cls_assignments 
 CLS_API void cls_identified_free(cls_identified **id);
 /* The model, the caller's from now on; NULL for --literal, whose result keeps no law by form. */
 CLS_API cls_model *cls_identified_take_model(cls_identified *id);
-/* What the data cannot tell, in words, one line each; "" when it can tell everything. */
+/* The null space in words, one line for each direction; "": all is identifiable. */
 CLS_API const char *cls_identified_words(const cls_identified *id);
 /* Energy and operator as formulas. */
 CLS_API const char *cls_identified_formulas(const cls_identified *id);

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* What the learner tells while it works; a non-zero answer stops it with the best it has. */
+/* The argument of the progress callback. */
 typedef struct cls_learn_progress {
     const char *phase; /* "rows", "solve", "iterate" */
     uint64_t done, total;
@@ -41,20 +41,21 @@ typedef struct cls_learn_options {
     /* "residual" (NULL): the scheme's equations at the data. "shooting": after that, windows of the
      * data are simulated with `scheme` (NULL: the system's default) and compared. "derivative":
      * after that, rates against derivatives of the data (columns d.NAME, or estimated).
-     * "multiple-shooting": windows that grow are simulated from free starts, with as many terms as
-     * the noise allows. NULL: this where the data are noisy and the unknown parts are bases. */
+     * "multiple-shooting": windows of growing length are simulated, their starts are unknowns too,
+     * and the number of terms is chosen by the noise (BIC). NULL: "multiple-shooting" where the data
+     * are noisy and the unknown parts are bases, else "residual". */
     const char *loss;
     size_t window;         /* intervals of the data in a window; 0: auto */
     size_t substeps;       /* shooting: scheme steps in an interval of the data; 0: one */
     const char *optimizer; /* "auto", "linear", "lm", "spring", "lbfgs", "adam", "qp"; NULL: auto */
-    const char *weights;   /* of the residual: "balanced" (NULL: small friction is seen where v is
-                            * small) or "equal" (as the papers have it) */
+    const char *weights;   /* of the residual: "balanced" (NULL: rows are scaled so that friction at
+                            * small v counts) or "equal" (as the papers have it) */
     double rate;           /* at which adam begins; 0: 1e-2 */
     double last_rate;      /* at which it ends; 0: a thousandth of that */
     const cls_model *from; /* iterations begin at its parameters: the same parts and fields */
     /* parts that were learned before (`use` of a component, or a model of which other parts are to
-     * be learned again): they stay as they are and become parts of the result. The system is
-     * cls_model_system of it */
+     * be learned): they are not changed and become parts of the result. `system` is then
+     * cls_model_system(given) */
     const cls_model *given;
     uint64_t seed;
     double validate;         /* fraction of the trajectories kept for validation; 0.1. 0: none, and
@@ -62,37 +63,35 @@ typedef struct cls_learn_options {
     uint64_t max_windows;    /* at most so many windows are used, spread over the data; 0: auto */
     uint64_t max_iterations; /* of iterative optimisers; 0: their own */
     double time_limit;       /* seconds; 0: none */
-    uint64_t
-        batch; /* adam and spring: rows in a batch (a window has one for each equation); 0: auto */
-    int constant_rate; /* adam: the rate stays, as papers have it; else it falls by three decades */
-    int last;     /* adam: the last parameters are the result, as papers have it; else the best */
-    double decay; /* adam: weight decay: decay theta is added to the gradient of the mean square */
+    uint64_t batch; /* adam, spring: rows in a batch (one for each equation of a window); 0: auto */
+    int constant_rate; /* adam: no decay of the rate, as in the papers; else by three decades */
+    int last;          /* adam: the result is the last iterate, as in the papers; else the best */
+    double decay; /* adam: weight decay, decay theta is added to the gradient of the mean square */
     /* Iterative optimisers only: */
-    size_t restarts; /* starts from different seeds, the best by validation is kept; 0, 1: one */
-    uint64_t
-        patience; /* a restart ends after so many reports without better validation; 0: never */
+    size_t restarts;   /* starts from different seeds, the best by validation is kept; 0, 1: one */
+    uint64_t patience; /* early stopping: reports without better validation; 0: never */
     const char *checkpoint;  /* file that keeps the state of the training, or NULL */
     double checkpoint_every; /* seconds between two of them (and one when stopped); 0: no pause */
     int resume;  /* go on from the checkpoint, if the file is there, with the bits of a run that was
                   * never stopped; time_limit and max_iterations may differ, nothing else may */
     int threads; /* 0: all cores; the result does not depend on it */
-    int (*watch)(void *owner, const cls_learn_progress *progress);
-    /* Asked while the watch is not, in simulations that may be long; non-zero: the watch is going
-     * to stop, and what is under way is broken off after a second. NULL: nobody asks. */
-    int (*interrupted)(void *owner);
-    void *owner;
+    /* Called with `context` several times a second; non-zero: stop with the best so far. NULL: never. */
+    int (*progress)(void *context, const cls_learn_progress *progress);
+    /* Called with `context` inside of long simulations, between two calls of `progress`; non-zero:
+     * `progress` is going to stop, and the simulation is ended within a second. NULL: never. */
+    int (*interrupted)(void *context);
+    void *context; /* of both callbacks */
     /* shooting: "discrete" (NULL), the exact derivative of what is simulated, or "continuous", that
      * of the motion itself by an integration backwards, off by O(h^2): for comparison. Of lbfgs and
      * adam only. */
     const char *adjoint;
     /* Iterations, anchors that are not linear: the loss is mean r^2 + anchor_weight mean e^2, e the
      * errors of the anchors (relative to values other than 0). 0: each counts 100 times a mean
-     * residual, so that they hold to a thousandth; adam, which feels stiff sums, wants less. */
+     * residual, so that they hold to a thousandth; adam converges faster with less. */
     double anchor_weight;
     /* Recordings (multiple shooting): */
-    double
-        test; /* share of the rows that is kept back; < 0: 0.2 where there are 200 rows or more */
-    size_t n_test; /* the last so many tables are kept back instead */
+    double test;   /* fraction of the rows kept for testing; < 0: 0.2 where there are 200 or more */
+    size_t n_test; /* the last n_test tables are kept for testing instead */
     int average;   /* rows of equal times are averaged; else refused */
     int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
@@ -107,10 +106,9 @@ typedef struct cls_learn_options {
  * nothing for the loss and the optimiser that are used. */
 CLS_API cls_learn_options cls_learn_defaults(void);
 
-/* What a fit of recordings (multiple shooting) found, how sure it is, and how well it predicts rows
- * that were kept back. Errors are standard errors: the larger of the one that the residuals' size
- * and autocorrelation give and of the scatter between blocks of the recording; INFINITY where the
- * data cannot tell. */
+/* The result of a fit of recordings (multiple shooting): estimates, standard errors, and test errors
+ * on rows that were kept back. A standard error is the larger of the one from the residuals' size and
+ * autocorrelation and of the scatter between blocks of the recording; INFINITY: not identifiable. */
 typedef struct cls_learned_parameter {
     char *name;
     double value, error;
@@ -128,7 +126,7 @@ enum { CLS_MAX_HORIZONS = 4 };
 typedef struct cls_learned_channel {
     char *name, *unit; /* unit NULL: none */
     size_t rows, test_rows;
-    double noise; /* what no smooth curve explains */
+    double noise; /* standard deviation about a smooth curve */
     double fitted;
     double run, run_persistence, run_mean, run_before, run_arx;
     double ahead[CLS_MAX_HORIZONS], ahead_persistence[CLS_MAX_HORIZONS],
@@ -155,12 +153,12 @@ typedef struct cls_learn_info {
     uint64_t iterations;
     double seconds;
     char optimizer[32];
-    size_t rank, unseen; /* linear: parameters that the data cannot see are unseen */
+    size_t rank, nullity; /* linear: rank of the problem, dimension of its null space */
     double condition;
     int normalised;  /* the scale of energy and forces was free and has been fixed */
     double kkt;      /* linear: residual of the optimality conditions */
     size_t negative; /* friction values below zero at the data before the form made them positive */
-    int stopped;     /* 1: by the watch, 2: by the time limit; the model is the best so far */
+    int stopped;     /* 1: by `progress`, 2: by the time limit; the model is the best so far */
     double rollout;  /* error of simulations against validation trajectories, in units
                       * of the spread of the data; INFINITY: they fail; NAN: not made */
     size_t restart;  /* iterative: the one that was kept */
@@ -171,9 +169,9 @@ typedef struct cls_learn_info {
     cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
     /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
-     * the first entropy and those that it exchanges heat with; INFINITY: the data cannot tell. 0, 0: no such */
+     * the first entropy and those that it exchanges heat with; INFINITY: not identifiable. 0, 0: none */
     double temperature, temperature_error;
-    char notes[1200]; /* lines: what was chosen for the caller, what the data cannot tell */
+    char notes[1200]; /* lines: what was chosen automatically, what is not identifiable */
 } cls_learn_info;
 
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories

@@ -31,10 +31,10 @@ CLS_API const cls_system *cls_model_system(const cls_model *m);
 /* Other values for parameters of the system that what was learned does not depend on (else the error
  * says which can be changed), and for inputs. The model's system is made anew. */
 CLS_API cls_status cls_model_set(cls_model *m, const cls_assignments *set, cls_error *error);
-/* Parameters of the system that were learned with errors: how many (0: none); values that the data
- * allow as well as those learned, member `number` of the ensemble that was learned (cls_learn_options,
- * ensemble; its size, 0: none), else a draw from their covariance that depends on the number only.
- * names (borrowed from the model) and values: room for as many as there are. */
+/* Parameters that were learned with standard errors: cls_model_doubt_count of them (0: none).
+ * cls_model_member gives values that are consistent with the data: member `number` of the ensemble
+ * that was learned (cls_learn_options.ensemble; cls_model_member_count, 0: none), else a draw from
+ * their covariance that depends on the number only. names (borrowed) and values: (doubt_count). */
 CLS_API size_t cls_model_doubt_count(const cls_model *m);
 CLS_API size_t cls_model_member_count(const cls_model *m);
 CLS_API cls_status cls_model_member(const cls_model *m, uint64_t number, const char **names,
@@ -47,8 +47,7 @@ CLS_API const double *cls_model_parameters(const cls_model *m);
  * index that is too large: CLS_USAGE. */
 CLS_API cls_status cls_model_parameter_name(const cls_model *m, size_t i, const char **part,
                                             size_t size, char *text, cls_error *error);
-/* For a person: what was unknown, what form it has, from which data, how good, what it cannot tell.
- */
+/* A description: unknown parts and their forms, data, errors, what is not identifiable. */
 CLS_API cls_status cls_model_show(const cls_model *m, char **text, cls_error *error);
 
 /* A learned component of a system of components, alone in a file: for `use "FILE" as NAME`. */

@@ -14,7 +14,7 @@ typedef struct cls_plot_options {
     size_t size;
     int width, height; /* pixels; 0: chosen from the number of panels */
     const char *title; /* NULL: none */
-    size_t n_columns;  /* 0: a sensible choice: state, phase portrait, energy error, entropy */
+    size_t n_columns;  /* 0: chosen: state, phase portrait, energy error, entropy */
     /* a column against time, "x:v.x" for a phase portrait, "log(x)" for powers of ten */
     const char *const *columns;
 } cls_plot_options;

@@ -26,17 +26,16 @@ typedef struct cls_simulate_options {
     double tolerance;   /* Newton stops when the update is below this, relative; 1e-14 */
     int max_iterations; /* 50 */
     int max_halvings; /* a step that Newton cannot solve is split in halves up to this often; 10 */
-    int monitor;      /* 1: energy, entropy and invariants are watched at every step */
+    int monitor;      /* 1: energy, entropy and invariants are monitored at every step */
     cls_first_step first_step;
     double reference_tolerance; /* relative tolerance of bdf; 1e-15 */
     double accuracy; /* local error of an internal step of an adaptive scheme, relative; 1e-9 */
-    uint64_t
-        max_internal; /* internal steps of an adaptive scheme from one output to the next, those
-                            * made again included; 1000000 */
-    /* Ensembles: asked every few thousand steps by whichever thread comes along; not zero ends the
-     * run with CLS_INTERRUPTED. NULL: nobody asks. */
-    int (*stop)(void *owner);
-    void *owner;
+    /* internal steps of an adaptive scheme between two outputs, rejected ones included; 1000000 */
+    uint64_t max_internal;
+    /* Ensembles: called with `context` every few thousand steps, by any thread; non-zero ends the run
+     * with CLS_INTERRUPTED. NULL: never. */
+    int (*stop)(void *context);
+    void *context;
     uint64_t first_member; /* ensembles: the number that messages give the first one; 0 */
 } cls_simulate_options;
 
@@ -62,6 +61,12 @@ typedef struct cls_simulate_info {
     uint64_t internal_steps, rejected_steps;
     size_t n_invariants;
     const cls_invariant_info *invariants; /* owned by the simulator */
+    /* A path that goes to and fro from step to step, nearly as far each time: h is far above the time
+     * in which something settles. The laws hold; the path is not that of the system. */
+    uint64_t alternations; /* steps on end, the longest run; 0: none of 16 or more */
+    size_t alternating;    /* the state's number in it */
+    double alternation;    /* by how much it last went */
+    int alternates;        /* it still does */
 } cls_simulate_info;
 
 /* The system must outlive the simulator. */
@@ -74,7 +79,7 @@ CLS_API cls_status cls_simulator_start(cls_simulator *sim, double time, const do
                                        cls_error *error);
 /* The same from two positions: the momenta (or velocities) of `state` are set so that the first
  * step of h ends at the positions `target` (one number per coordinate); the rest of `state` is
- * given. Paper 004 (11) for discrete-gradient. */
+ * given. For discrete-gradient: Deep DTLM, equation (11). */
 CLS_API cls_status cls_simulator_aim(cls_simulator *sim, double time, const double *target,
                                      double *state, cls_error *error);
 /* What an input is between the times of its samples. */
@@ -82,7 +87,7 @@ typedef enum cls_hold {
     CLS_HOLD_ZERO,  /* the last value (zero-order hold) */
     CLS_HOLD_LINEAR /* the line to the next */
 } cls_hold;
-/* The values of the system's inputs: n rising times, values (input count, n) with those of one input
+/* The values of the system's inputs: n increasing times, values (input count, n) with those of one input
  * side by side, in the order of cls_system_input_name. Copied. A value that is not a number is a
  * gap. Inputs that have a formula keep it. Between samples a step sees exactly the hold; a step
  * over several samples its mean (and slope). To be called before cls_simulator_start. */

@@ -59,7 +59,7 @@ typedef struct cls_error {
 CLS_API const char *cls_status_text(cls_status status);
 
 /* For programs that bound or test the memory of the library: define it in the program, and every
- * allocation asks it first, with the number of bytes. Where it returns 0 the allocation fails, and the
+ * allocation calls it first, with the number of bytes. Where it returns 0 the allocation fails, and the
  * call that needed it returns CLS_MEMORY. The library does not define it. (ELF systems only.) */
 CLS_API int cls_allocation_hook(size_t bytes);
 

@@ -64,7 +64,7 @@ CLS_API int cls_system_has_entropy(const cls_system *s); /* entropies, or a tota
 CLS_API size_t cls_system_parameter_count(const cls_system *s);
 CLS_API const char *cls_system_parameter_name(const cls_system *s, size_t i);
 CLS_API double cls_system_parameter(const cls_system *s, size_t i);
-/* `parameter k = unknown near 2 in (0, 10)`: to be learned. Its value is the guess to begin with. */
+/* `parameter k = unknown near 2 in (0, 10)`: to be learned. Its value is the initial guess. */
 CLS_API int cls_system_parameter_is_unknown(const cls_system *s, size_t i);
 CLS_API void cls_system_parameter_range(const cls_system *s, size_t i, double *low, double *high);
 CLS_API double cls_system_default_step(const cls_system *s);  /* `step` of the file, else 0.01 */

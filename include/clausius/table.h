@@ -35,11 +35,11 @@ typedef struct cls_read_options {
     const char *columns;      /* "t, x, v": names for all columns, instead of the file's; NULL */
     const char *map;          /* "x=position [mm], time=t [ms]": ours = the file's; NULL */
     double dt;                /* > 0: there is no time column, row k is at k dt */
-    const cls_system *system; /* whose `data` lines and units hold; NULL */
+    const cls_system *system; /* whose `data` lines and units apply; NULL */
     const char *array;        /* NPZ, HDF5, MAT: which array or group; NULL: all that fit */
-    /* Called at least ten times a second while reading; not zero ends it with CLS_INTERRUPTED. */
-    int (*stop)(void *owner);
-    void *owner;
+    /* Called with `context` at least ten times a second; non-zero: CLS_INTERRUPTED. NULL: never. */
+    int (*stop)(void *context);
+    void *context;
     int drop_missing; /* rows with an empty or `nan` cell are left out and counted in a remark */
 } cls_read_options;
 CLS_API cls_read_options cls_read_defaults(void);
@@ -63,7 +63,7 @@ CLS_API const char *cls_table_note_key(const cls_table *t, size_t i);
 CLS_API const char *cls_table_unit(const cls_table *t, size_t column);
 CLS_API cls_status cls_table_set_unit(cls_table *t, size_t column, const char *unit,
                                       cls_error *error);
-/* What reading did that a user should know: names guessed, units converted, lines left out. */
+/* Remarks of the reader: names guessed, units converted, lines left out. */
 CLS_API size_t cls_table_remark_count(const cls_table *t);
 CLS_API const char *cls_table_remark(const cls_table *t, size_t i);
 
@@ -71,7 +71,7 @@ CLS_API const char *cls_table_remark(const cls_table *t, size_t i);
  * the file; *out is NULL when they do already, or when there is no such column. */
 CLS_API cls_status cls_table_group(const cls_table *t, cls_table **out, cls_error *error);
 
-/* What is in a column and what is odd about it (src/data/inspect.c says how it is found). */
+/* Statistics and defects of a column (definitions: src/data/inspect.c). */
 typedef struct cls_column_facts {
     double min, max, mean;
     double noise;   /* standard deviation, an upper bound; NaN where rows are too few */
@@ -79,7 +79,7 @@ typedef struct cls_column_facts {
     size_t outliers;
     size_t wraps; /* jumps by `turn` (2 pi or 360), as of a wrapped angle */
     double turn;
-    int constant, rises; /* rises: every value is above the one before */
+    int constant, rises; /* rises: strictly increasing */
 } cls_column_facts;
 CLS_API cls_status cls_table_inspect_column(const cls_table *t, size_t column,
                                             cls_column_facts *out, cls_error *error);
@@ -114,8 +114,8 @@ CLS_API void cls_reader_close(cls_reader **r);
 CLS_API cls_status cls_unit_convert(const char *from, const char *to, double *factor,
                                     double *divisor, double *offset, cls_error *error);
 
-/* Writing as a stream, memory flat in the number of rows. `path` "-" is standard output. Nothing exists under
- * `path` before commit; discard removes every trace. */
+/* Writing as a stream, memory flat in the number of rows. `path` "-" is standard output. Nothing
+ * exists under `path` before commit; discard removes what was written. */
 typedef struct cls_writer cls_writer;
 CLS_API cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *keys,
                                    const char *const *values, size_t n_columns,

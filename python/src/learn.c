@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct lesson {
+typedef struct learning {
     core_work work;
     const core_dynamics *system;
     cls_assignments set;
@@ -21,27 +21,27 @@ typedef struct lesson {
     cls_learn_progress now;
     cls_status status;
     cls_error error;
-} lesson;
+} learning;
 
 static PyObject *describe(core_work *w) {
-    const cls_learn_progress *p = &((lesson *)w->job)->now;
+    const cls_learn_progress *p = &((learning *)w->job)->now;
     return Py_BuildValue("(sKKdddn)", p->phase ? p->phase : "", (unsigned long long)p->done,
                          (unsigned long long)p->total, p->loss, p->seconds, p->validation,
                          (Py_ssize_t)p->restart);
 }
 
-static int watch(void *owner, const cls_learn_progress *p) {
-    lesson *l = owner;
+static int progress(void *context, const cls_learn_progress *p) {
+    learning *l = context;
     l->now = *p;
     return core_work_check(&l->work);
 }
 
-static int interrupted(void *owner) {
-    return core_work_check(&((lesson *)owner)->work);
+static int interrupted(void *context) {
+    return core_work_check(&((learning *)context)->work);
 }
 
 /* What learn tells of a convex identification. */
-static void summarise(lesson *l) {
+static void summarise(learning *l) {
     const cls_identify_info *f = &l->identify_info;
     l->info = (cls_learn_info){.parameters = f->energy.terms + f->friction.terms,
                                .samples = f->equations,
@@ -51,14 +51,14 @@ static void summarise(lesson *l) {
                                .loss_validation = NAN,
                                .seconds = f->seconds,
                                .rank = f->energy.rank + f->friction.rank,
-                               .unseen = f->energy.unseen + f->friction.unseen,
+                               .nullity = f->energy.nullity + f->friction.nullity,
                                .condition = fmax(f->energy.condition, f->friction.condition),
                                .kkt = fmax(f->energy.kkt, f->friction.kkt),
                                .rollout = NAN,
                                .optimizer = "qp"};
 }
 
-static void learn_alone(lesson *l) {
+static void learn_alone(learning *l) {
     if (l->qp) {
         l->status = cls_identify(l->system->system, &l->set, (size_t)l->n, l->tables, l->names,
                                  &l->identify, &l->identified, &l->identify_info, &l->error);
@@ -71,7 +71,7 @@ static void learn_alone(lesson *l) {
 }
 
 static void learn(core_work *w) {
-    lesson *l = w->job;
+    learning *l = w->job;
     pthread_mutex_lock(&((core_dynamics *)l->system)->making);
     learn_alone(l);
     pthread_mutex_unlock(&((core_dynamics *)l->system)->making);
@@ -150,7 +150,7 @@ static PyObject *report_of(const cls_learn_report *r) {
                          (Py_ssize_t)r->window, "time_scale", r->time_scale, "better", better);
 }
 
-static PyObject *info_of(const lesson *l) {
+static PyObject *info_of(const learning *l) {
     const cls_learn_info *i = &l->info;
     return Py_BuildValue(
         "{s:n,s:n,s:n,s:d,s:d,s:d,s:K,s:d,s:s,s:n,s:n,s:d,s:O,s:d,s:n,s:i,s:d,s:n,s:s,s:n,s:O,s:N,"
@@ -159,7 +159,7 @@ static PyObject *info_of(const lesson *l) {
         "validation_samples", (Py_ssize_t)i->validation_samples, "loss_initial", i->loss_initial,
         "loss", i->loss_final, "loss_validation", i->loss_validation, "iterations",
         (unsigned long long)i->iterations, "seconds", i->seconds, "optimizer", i->optimizer, "rank",
-        (Py_ssize_t)i->rank, "null_space", (Py_ssize_t)i->unseen, "condition", i->condition,
+        (Py_ssize_t)i->rank, "null_space", (Py_ssize_t)i->nullity, "condition", i->condition,
         "normalised", i->normalised ? Py_True : Py_False, "kkt", i->kkt, "negative",
         (Py_ssize_t)i->negative, "stopped", i->stopped, "rollout", i->rollout, "restart",
         (Py_ssize_t)i->restart, "ended", i->ended, "ended_early", (Py_ssize_t)i->ended_early,
@@ -169,7 +169,7 @@ static PyObject *info_of(const lesson *l) {
         (Py_ssize_t)i->windows, "report", report_of(i->report));
 }
 
-static int take_tables(lesson *l, PyObject *list) {
+static int take_tables(learning *l, PyObject *list) {
     l->n = PyTuple_Size(list);
     if (l->n < 0) return 0;
     l->tables = calloc((size_t)l->n + 1, sizeof *l->tables);
@@ -186,7 +186,7 @@ static int take_tables(lesson *l, PyObject *list) {
 }
 
 /* What was learned before: `from` to begin there; a model as the system keeps its other parts. */
-static int take_models(lesson *l, PyObject *from) {
+static int take_models(learning *l, PyObject *from) {
     if (from != Py_None) {
         if (!PyObject_TypeCheck(from, (PyTypeObject *)core.dynamics) ||
             !((core_dynamics *)from)->model) {
@@ -200,7 +200,7 @@ static int take_models(lesson *l, PyObject *from) {
 }
 
 /* (horizons, how many tables at the end are for testing) */
-static int take_test(lesson *l, PyObject *test) {
+static int take_test(learning *l, PyObject *test) {
     PyObject *horizons = PyTuple_GetItem(test, 0);
     Py_ssize_t n = horizons ? PyTuple_Size(horizons) : -1;
     if (n > CLS_MAX_HORIZONS) core_usage("horizon: at most %d times", (int)CLS_MAX_HORIZONS);
@@ -215,7 +215,7 @@ static int take_test(lesson *l, PyObject *test) {
 /* (system, tables, names, unknown, options, from or None, progress or None, test)
  * -> model or None, info, how it was stopped */
 PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n) {
-    lesson l = {.options = cls_learn_defaults(), .identify = cls_identify_defaults()};
+    learning l = {.options = cls_learn_defaults(), .identify = cls_identify_defaults()};
     PyObject *names = NULL, *unknown = NULL, *result = NULL;
     Py_ssize_t n_names = 0, n_unknown = 0;
     if (n != 8 || !PyObject_TypeCheck(args[0], (PyTypeObject *)core.dynamics))
@@ -233,9 +233,9 @@ PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n) {
         l.identify.n_unknown = l.options.n_unknown = (size_t)n_unknown;
         l.identify.unknown = l.options.unknown = parts;
         l.qp = l.options.optimizer && !strcmp(l.options.optimizer, "qp");
-        l.options.watch = watch;
+        l.options.progress = progress;
         l.options.interrupted = interrupted;
-        l.options.owner = &l;
+        l.options.context = &l;
         l.work = (core_work){.run = learn,
                              .job = &l,
                              .describe = describe,

@@ -80,7 +80,7 @@ static PyObject *info_of(const cls_simulate_info *i) {
     }
     if (!invariants) return NULL;
     return Py_BuildValue(
-        "{s:s,s:d,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:K,s:K,s:i,s:K,s:i,s:K,s:K,s:N}", "scheme",
+        "{s:s,s:d,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:K,s:K,s:i,s:K,s:i,s:K,s:K,s:K,s:d,s:N}", "scheme",
         i->scheme, "h", i->h, "steps", (unsigned long long)i->steps, "energy_initial",
         i->energy_initial, "energy_max_error", i->energy_max_error, "energy_relative",
         i->energy_relative, "entropy_initial", i->entropy_initial, "entropy_final",
@@ -89,7 +89,9 @@ static PyObject *info_of(const cls_simulate_info *i) {
         (unsigned long long)i->newton_iterations, "newton_max_iterations", i->newton_max_iterations,
         "retried_steps", (unsigned long long)i->retried_steps, "deepest_halving",
         i->deepest_halving, "internal_steps", (unsigned long long)i->internal_steps,
-        "rejected_steps", (unsigned long long)i->rejected_steps, "invariants", invariants);
+        "rejected_steps", (unsigned long long)i->rejected_steps, "alternations",
+        (unsigned long long)i->alternations, "alternation", i->alternation, "invariants",
+        invariants);
 }
 
 static int arguments(Py_ssize_t n, Py_ssize_t wanted, const char *name) {

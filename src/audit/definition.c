@@ -257,7 +257,7 @@ static cls_status judge_rest(clsi_sampler *b, cls_node *nodes, cls_error *error)
     return conclude(b, "momentum at rest", NULL, &f, 1, -f.least, 0, meaning, error);
 }
 
-/* Eigenvalues in w, rising; a is destroyed. */
+/* Eigenvalues in w, ascending; a is destroyed. */
 static int eigenvalues(size_t n, double *a, double *w) {
     if (n == 1) {
         w[0] = a[0];

@@ -24,9 +24,8 @@ typedef struct clsi_quantity {
     double *value; /* (rows) */
     double *held;  /* (rows), of powers: with the inputs of the row before; NULL without inputs */
     double *scale; /* (parts) largest size of any additive term of the formula; never 0 */
-    double
-        *rounded; /* (parts) what rounding the states to doubles may change it by; 0 where not asked
-                        for */
+    /* (parts) what rounding the states to doubles may change it by; 0 where it is not wanted */
+    double *rounded;
 } clsi_quantity;
 
 cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, clsi_quantity **out,

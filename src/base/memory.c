@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Asked before every allocation, where the program defines it (status.h); its address is NULL where
+/* Called before every allocation, where the program defines it (status.h); its address is NULL where
  * it does not. */
 #if defined(__ELF__)
 #pragma weak cls_allocation_hook

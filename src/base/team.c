@@ -22,7 +22,7 @@ cls_status cls_team_agree(const cls_team *team, cls_status status, cls_error *er
     all[team->rank] = status != CLS_OK && error ? *error : none;
     all[team->rank].status = status;
     cls_status shared =
-        team->share(team->owner, "status", NULL, team->ranks, sizeof *all, all, 0, error);
+        team->share(team->context, "status", NULL, team->ranks, sizeof *all, all, 0, error);
     for (size_t r = 0; shared == CLS_OK && r < team->ranks; r++) {
         if (all[r].status == CLS_OK) continue;
         if (error) *error = all[r];

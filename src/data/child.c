@@ -254,8 +254,8 @@ typedef struct child {
     int from;
     const char *path;
     const clsi_loader_kind *kind;
-    int (*stop)(void *owner);
-    void *owner;
+    int (*stop)(void *context);
+    void *context;
     size_t n, rows, at; /* columns; rows of the block, those taken */
     double *block;      /* (n, rows) */
     int ended;
@@ -280,7 +280,7 @@ static cls_status receive(child *c, void *out, size_t n, cls_error *error) {
     char *s = out;
     while (n) {
         struct pollfd p = {.fd = c->from, .events = POLLIN};
-        if (c->stop && c->stop(c->owner))
+        if (c->stop && c->stop(c->context))
             return clsi_fail(error, CLS_INTERRUPTED, "interrupted while reading %s", c->path);
         if (poll(&p, 1, 100) <= 0) continue;
         ssize_t got = read(c->from, s, n);
@@ -379,7 +379,8 @@ static cls_status open_child(const char *path, const cls_read_options *o, cls_ta
     off_t bytes = 0;
     child *c = clsi_calloc(1, sizeof *c);
     if (!c) return clsi_no_memory(error);
-    *c = (child){.path = path, .kind = kind_of(path, &bytes), .stop = o->stop, .owner = o->owner};
+    *c = (child){
+        .path = path, .kind = kind_of(path, &bytes), .stop = o->stop, .context = o->context};
     cls_status status = CLS_OK;
     if (!c->kind || !c->kind->load)
         status = clsi_fail(error, CLS_USAGE,

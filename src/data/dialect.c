@@ -12,7 +12,7 @@
  *   else       the first line is the header, and reading the rows will say what is wrong with them
  *
  * The separator is the first of , ; tab blank for which this works out. Looked at are the lines in
- * the first block (1 MB), at most 50. What was decided and could surprise is told as a remark. */
+ * the first block (1 MB), at most 50. What was decided and could surprise is reported as a remark. */
 #include "base/unit.h"
 #include "data/source.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Lines of a text file, read in blocks of 1 MB. A line is at most that long. A signal that comes
- * while a pipe is waited for is heard: read returns, and the caller's `stop` is asked. */
+ * while a pipe is waited for is noticed: read returns, and the caller's `stop` is called. */
 #include "data/source.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, con
 cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
                            cls_error *error) {
     *l = (clsi_lines){.name = path, .file = STDIN_FILENO};
-    if (o) l->stop = o->stop, l->owner = o->owner;
+    if (o) l->stop = o->stop, l->context = o->context;
     if (strcmp(path, "-") == 0)
         l->name = "standard input";
     else if ((l->file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
@@ -48,7 +48,7 @@ cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
     l->end -= l->begin;
     l->begin = 0;
     while (!l->ended && l->end < CLSI_LINE_LIMIT) {
-        if (l->stop && l->stop(l->owner))
+        if (l->stop && l->stop(l->context))
             return clsi_fail(error, CLS_INTERRUPTED, "interrupted while reading %s", l->name);
         ssize_t got = read(l->file, l->block + l->end, CLSI_LINE_LIMIT - l->end);
         if (got < 0 && errno == EINTR) continue;

@@ -31,8 +31,8 @@ typedef struct clsi_lines {
     size_t begin, end;
     int ended;
     int line; /* number of the line last returned */
-    int (*stop)(void *owner);
-    void *owner;
+    int (*stop)(void *context);
+    void *context;
 } clsi_lines;
 cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
                            cls_error *error);

@@ -293,7 +293,7 @@ static cls_node number(parser *p) {
 /* ---- names ---- */
 
 static cls_node find_symbol(const parser *p, const char *s, size_t n) {
-    if (p->scope && p->scope->find) return p->scope->find(p->scope->owner, s, n);
+    if (p->scope && p->scope->find) return p->scope->find(p->scope->context, s, n);
     for (size_t k = 0; p->scope && k < p->scope->n; k++)
         if (clsi_word_is(p->scope->names[k], s, n)) return p->scope->nodes[k];
     return CLS_NO_NODE;

@@ -43,7 +43,7 @@ typedef struct wish {
     size_t first, count; /* inputs with an even total degree, two of which count as one */
     int constant;
     size_t together;  /* inputs in a term at most; 0: all */
-    const char *only; /* numbers of terms, rising; NULL: all */
+    const char *only; /* numbers of terms, increasing; NULL: all */
 } wish;
 
 static int is_wanted(const wish *w, size_t d, const unsigned char *a) {
@@ -118,7 +118,7 @@ static int read_wish(const char *text, size_t d, wish *w) {
     return !*end;
 }
 
-/* Keeps the listed terms of n; their number, 0 when the list is none of rising numbers below n. */
+/* Keeps the listed terms of n; their number, 0 when the list is none of increasing numbers below n. */
 static size_t keep_listed(const char *list, size_t d, size_t n, unsigned char *powers) {
     size_t kept = 0, last = 0;
     for (;;) {
@@ -152,7 +152,7 @@ static cls_status create(clsi_field *f, const char *arguments, int monomial, cls
     f->data = b;
     if (w.only && !(b->n = keep_listed(w.only, f->d, n, b->powers)))
         return clsi_fail(error, CLS_USAGE,
-                         "%s(%s): `only` takes rising numbers of terms, from 0 to %zu",
+                         "%s(%s): `only` takes increasing numbers of terms, from 0 to %zu",
                          f->kind->name, arguments, n - 1);
     f->n_parameters = b->n;
     f->even_first = w.first;

@@ -1,6 +1,6 @@
 /* The field kind "convex": a function that is convex in chosen inputs for every theta.
  *
- * Inputs (q, v, T, S, r) in this order: free ones, even ones, bent ones, warm ones, rising ones.
+ * Inputs (q, v, T, S, r) in this order: free, even, convex, thermal, monotone inputs.
  *
  *     phi = (N(q, v, T, S) + N(q, -v, T, S))/2 + A(q) + sum_j T_j B_j(q)
  *           + sum_j C_j(q) (exp(alpha_j S_j) - 1)/alpha_j + |L^T v|^2/2 + c.r
@@ -12,9 +12,9 @@
  *       (v, T) is positive definite at every state: mass matrix and heat capacities are positive,
  *       and (v, T) -> (p, S) is one to one. It is onto as well, because |grad N| is bounded while
  *       L^T v grows and log T_j takes every value. Where there is no r, L is over (v, T).
- *   lagrangian L(q, v)             the mass matrix is positive definite, v -> p one to one and
- * onto. hamiltonian H(q, p, S)         with p in the place of v. T_j = dH/dS_j > 0, heat capacities
- * and masses are positive, momenta and velocities vanish together. Because N >= 0 grows at most
+ *   lagrangian L(q, v)             the mass matrix is positive definite, v -> p one to one and onto.
+ *   hamiltonian H(q, p, S)         with p in the place of v. T_j = dH/dS_j > 0, heat capacities and
+ *       masses are positive, momenta and velocities vanish together. Because N >= 0 grows at most
  *       linearly, H - v.p - T.S has exactly one minimum in (p, S) for every v and every T > 0:
  *       (p, S) -> (v, T) is one to one and onto the states of positive temperature. The gas, of
  *       heat capacity 1/alpha_j, is a reservoir for small alpha and an ideal gas whose exp(-S)
@@ -67,8 +67,8 @@ static int weight_kind(const clsi_convex *c, size_t l, size_t i, size_t k) {
     int last = l + 1 == net->n_layers;
     int to_free = !last && i < free_units(c, l);
     int from_free = l ? k < free_units(c, l - 1) : k < c->free;
-    int from_cold = !l && k < c->free + c->even + c->bent; /* need not rise with it */
-    if (last && from_free) return 0;                       /* A has it */
+    int from_cold = !l && k < c->free + c->even + c->convex; /* need not rise with it */
+    if (last && from_free) return 0;                         /* A has it */
     if (from_free || (from_cold && !to_free)) return 1;
     return to_free ? 0 : 2;
 }
@@ -97,10 +97,10 @@ static cls_status bad(cls_error *error) {
                      "activation is softplus");
 }
 
-/* "1 1 2" or "1 1 0 2": free, even, bent, warm; then the word `varying`. */
+/* "1 1 2" or "1 1 0 2": free, even, convex, thermal; then the word `varying`. */
 static cls_status read_inputs(clsi_field *f, clsi_convex *c, const char *text, cls_error *error) {
     static const char word[] = "varying";
-    size_t *const n[] = {&c->free, &c->even, &c->bent, &c->warm}, read = 0, sum = 0;
+    size_t *const n[] = {&c->free, &c->even, &c->convex, &c->thermal}, read = 0, sum = 0;
     for (; read < 4; read++) {
         char *end;
         text += strspn(text, " ");
@@ -115,9 +115,9 @@ static cls_status read_inputs(clsi_field *f, clsi_convex *c, const char *text, c
     c->varying = strcmp(text, word) == 0;
     if (c->varying) text += strlen(word);
     if (*text || read < 3 || sum > f->d || sum == c->free) return bad(error);
-    c->rising = f->d - sum;
+    c->monotone = f->d - sum;
     c->first = c->free;
-    c->order = c->rising ? c->even : c->even + c->bent;
+    c->order = c->monotone ? c->even : c->even + c->convex;
     if (c->varying && !c->free) return bad(error);
     f->even_first = c->free;
     f->even_count = c->even;
@@ -131,8 +131,8 @@ static cls_status make_body(clsi_convex *c, const char *widths, size_t length, c
     clsi_text_printf(&spec, "network(%.*s, softplus)", (int)length, widths);
     cls_status status = spec.failed ? clsi_no_memory(error) : CLS_OK;
     if (status == CLS_OK)
-        status = clsi_field_create(c->free + c->even + c->bent + c->warm, spec.data, NULL, &c->body,
-                                   error);
+        status = clsi_field_create(c->free + c->even + c->convex + c->thermal, spec.data, NULL,
+                                   &c->body, error);
     clsi_text_clear(&spec);
     if (status != CLS_OK) return status;
     c->at = clsi_calloc(c->body->n_parameters, sizeof *c->at);
@@ -150,7 +150,7 @@ static cls_status make_parts(clsi_convex *c, cls_error *error) {
         clsi_text_printf(&spec, "%s%zu", l ? ", " : "", (net->layer[l].out + 1) / 2);
     clsi_text_append(&spec, ")");
     cls_status status = spec.failed ? clsi_no_memory(error) : CLS_OK;
-    size_t wanted = c->free ? 1 + c->bent + c->warm : 0;
+    size_t wanted = c->free ? 1 + c->convex + c->thermal : 0;
     if (c->varying) wanted += c->order * (c->order + 1) / 2;
     while (c->n_parts < wanted && status == CLS_OK)
         status = clsi_field_create(c->free, spec.data, NULL, &c->part[c->n_parts++], error);
@@ -174,8 +174,8 @@ static cls_status create(clsi_field *f, const char *arguments, cls_error *error)
     }
     c->triangle_at = at;
     c->slope_at = at + c->order * (c->order + 1) / 2;
-    c->gas_at = c->slope_at + c->rising;
-    f->n_parameters = c->gas_at + 2 * c->warm;
+    c->gas_at = c->slope_at + c->monotone;
+    f->n_parameters = c->gas_at + 2 * c->thermal;
     return CLS_OK;
 }
 
@@ -184,9 +184,9 @@ int clsi_field_convex_inputs(const clsi_field *f, size_t count[CLSI_CONVEX_INPUT
     const clsi_convex *c = f->data;
     count[0] = c->free;
     count[1] = c->even;
-    count[2] = c->bent;
-    count[3] = c->warm;
-    count[4] = c->rising;
+    count[2] = c->convex;
+    count[3] = c->thermal;
+    count[4] = c->monotone;
     return 1;
 }
 
@@ -225,7 +225,7 @@ static void start_part(const clsi_convex *c, size_t j, cls_random *random, doubl
     const clsi_network *net = c->part[j]->data;
     const clsi_network_shape *w = &net->layer[net->n_layers - 1];
     c->part[j]->kind->initialise(c->part[j], random, theta);
-    for (size_t k = 0; k < w->in && j > c->bent; k++) theta[w->weight + k] *= 0.1;
+    for (size_t k = 0; k < w->in && j > c->convex; k++) theta[w->weight + k] *= 0.1;
 }
 
 /* W of the body in its dense form. */
@@ -251,10 +251,10 @@ static void initialise(const clsi_field *f, cls_random *random, double *theta) {
     for (size_t j = 0; j < c->n_parts; j++) start_part(c, j, random, theta + c->part_at[j]);
     for (size_t i = 0, at = c->triangle_at; i < c->order; i++, at += i + 1)
         theta[at] = inverse_map(1);
-    for (size_t j = 0; j < c->rising; j++) theta[c->slope_at + j] = inverse_map(1);
-    for (size_t j = 0; j < c->warm; j++) { /* C = 1, alpha = 1 */
+    for (size_t j = 0; j < c->monotone; j++) theta[c->slope_at + j] = inverse_map(1);
+    for (size_t j = 0; j < c->thermal; j++) { /* C = 1, alpha = 1 */
         theta[c->gas_at + j] = inverse_map(1);
-        theta[c->gas_at + c->warm + j] = -log(CLSI_CONVEX_HOT - 1);
+        theta[c->gas_at + c->thermal + j] = -log(CLSI_CONVEX_HOT - 1);
     }
     free(W);
 }
@@ -312,7 +312,7 @@ static cls_node gas_node(const clsi_convex *c, cls_graph *g, size_t j, cls_node 
                          const cls_node *theta, const cls_node *u) {
     cls_node C = theta[c->gas_at + j], low = cls_constant(g, CLSI_CONVEX_COLD);
     cls_node range = cls_constant(g, CLSI_CONVEX_HOT - CLSI_CONVEX_COLD);
-    cls_node alpha = cls_apply(g, CLS_FN_SIGMOID, theta[c->gas_at + c->warm + j]);
+    cls_node alpha = cls_apply(g, CLS_FN_SIGMOID, theta[c->gas_at + c->thermal + j]);
     alpha = cls_add(g, low, cls_mul(g, range, alpha));
     C = positive_node(g, u ? cls_add(g, C, *u) : C, CLSI_CONVEX_SLOPE);
     cls_node rise = cls_apply(g, CLS_FN_EXPM1, cls_mul(g, alpha, x));
@@ -322,23 +322,25 @@ static cls_node gas_node(const clsi_convex *c, cls_graph *g, size_t j, cls_node 
 static cls_node written(const clsi_field *f, cls_graph *g, writer write, const cls_node *x,
                         const cls_node *theta) {
     const clsi_convex *c = f->data;
-    const cls_node *bent = x + c->free + c->even, *warm = bent + c->bent, *rising = warm + c->warm;
+    const cls_node *convex = x + c->free + c->even, *thermal = convex + c->convex,
+                   *monotone = thermal + c->thermal;
     cls_node u[CLSI_CONVEX_PARTS], sum = body_node(c, g, write, x, theta);
     if (sum == CLS_NO_NODE) return sum;
     for (size_t j = 0; j < c->n_parts; j++) {
         u[j] = write(c->part[j], g, x, theta + c->part_at[j]);
-        if (j <= c->bent) sum = cls_add(g, sum, j ? cls_mul(g, bent[j - 1], u[j]) : u[j]);
+        if (j <= c->convex) sum = cls_add(g, sum, j ? cls_mul(g, convex[j - 1], u[j]) : u[j]);
     }
     if (c->order)
+        sum = cls_add(g, sum,
+                      square_node(c, g, x + c->first, theta,
+                                  c->varying ? u + 1 + c->convex + c->thermal : NULL));
+    for (size_t j = 0; j < c->thermal; j++)
         sum = cls_add(
             g, sum,
-            square_node(c, g, x + c->first, theta, c->varying ? u + 1 + c->bent + c->warm : NULL));
-    for (size_t j = 0; j < c->warm; j++)
-        sum = cls_add(g, sum,
-                      gas_node(c, g, j, warm[j], theta, c->n_parts ? u + 1 + c->bent + j : NULL));
-    for (size_t j = 0; j < c->rising; j++) {
+            gas_node(c, g, j, thermal[j], theta, c->n_parts ? u + 1 + c->convex + j : NULL));
+    for (size_t j = 0; j < c->monotone; j++) {
         cls_node slope = positive_node(g, theta[c->slope_at + j], CLSI_CONVEX_SLOPE);
-        sum = cls_add(g, sum, cls_mul(g, slope, rising[j]));
+        sum = cls_add(g, sum, cls_mul(g, slope, monotone[j]));
     }
     return sum;
 }

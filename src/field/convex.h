@@ -9,14 +9,13 @@ enum {
 }; /* at most */
 
 typedef struct clsi_convex {
-    size_t free, even, bent, warm, rising; /* inputs, in this order */
-    int varying;                           /* L is a function of the free inputs */
-    clsi_field *body;                      /* N, of all but the rising ones */
+    size_t free, even, convex, thermal, monotone; /* inputs, in this order */
+    int varying;                                  /* L is a function of the free inputs */
+    clsi_field *body;                             /* N, of all but the monotone ones */
     size_t n_weights; /* of theta, for the body: W[at[k]] = theta_k or its map */
     size_t *at;
     unsigned char *positive;
-    size_t
-        n_parts; /* A, B_j, C_j and entries of L, networks of the free inputs, if there are any */
+    size_t n_parts; /* A, B_j, C_j and entries of L: networks of the free inputs; 0 without any */
     clsi_field *part[CLSI_CONVEX_PARTS];
     size_t part_at[CLSI_CONVEX_PARTS];    /* their parameters in theta */
     size_t order, first;                  /* of L, and the first of its inputs */

@@ -50,7 +50,7 @@ static size_t at(size_t i, size_t j) {
 
 /* Where the entries of L begin among the parts. */
 static size_t first_entry(const clsi_convex *c) {
-    return 1 + c->bent + c->warm;
+    return 1 + c->convex + c->thermal;
 }
 
 /* u: those of the entries, or NULL. */
@@ -67,14 +67,14 @@ static void set_triangle(const clsi_convex *c, const double *rest, const double 
 
 void clsi_convex_prepare(const clsi_convex *c, const double *rest, clsi_convex_numbers *out) {
     const double *slope = rest + c->slope_at - c->triangle_at;
-    const double *exponent = rest + c->gas_at - c->triangle_at + c->warm;
+    const double *exponent = rest + c->gas_at - c->triangle_at + c->thermal;
     *out = (clsi_convex_numbers){.c = c, .rest = rest};
     set_triangle(c, rest, NULL, &out->own);
-    for (size_t j = 0; j < c->rising; j++) {
+    for (size_t j = 0; j < c->monotone; j++) {
         out->slope[j] = CLSI_CONVEX_SLOPE + clsi_convex_map(slope[j]);
         out->slope_map[j] = clsi_convex_slope(slope[j]);
     }
-    for (size_t j = 0; j < c->warm; j++) {
+    for (size_t j = 0; j < c->thermal; j++) {
         out->exponent[j] = clsi_convex_exponent(exponent[j]);
         out->exponent_map[j] = (CLSI_CONVEX_HOT - CLSI_CONVEX_COLD) * bend(exponent[j]);
     }
@@ -174,8 +174,8 @@ static gas gas_at(const clsi_convex_numbers *k, size_t j, double u, double x) {
 static void add_gases(const clsi_convex_numbers *k, const double *u, const double *x, double *value,
                       double *gradient, double *by_u) {
     const clsi_convex *c = k->c;
-    size_t S = c->free + c->even + c->bent, part = 1 + c->bent;
-    for (size_t j = 0; j < c->warm; j++) {
+    size_t S = c->free + c->even + c->convex, part = 1 + c->convex;
+    for (size_t j = 0; j < c->thermal; j++) {
         gas g = gas_at(k, j, c->n_parts ? u[part + j] : 0, x[S + j]);
         *value += g.C * g.psi;
         if (gradient) gradient[S + j] += g.C * g.by_x;
@@ -187,14 +187,15 @@ static void along_gases(const clsi_convex_numbers *k, const double *u, const dou
                         const double *du, const double *dx, double a, double *by_u, double *along,
                         double *row) {
     const clsi_convex *c = k->c;
-    size_t S = c->free + c->even + c->bent, part = 1 + c->bent, gamma = c->gas_at - c->triangle_at;
-    for (size_t j = 0; j < c->warm; j++) {
+    size_t S = c->free + c->even + c->convex, part = 1 + c->convex,
+           gamma = c->gas_at - c->triangle_at;
+    for (size_t j = 0; j < c->thermal; j++) {
         double dC = c->n_parts ? du[part + j] : 0;
         gas g = gas_at(k, j, c->n_parts ? u[part + j] : 0, x[S + j]);
         double by_C = g.bend * dC * g.psi + g.map * g.by_x * dx[S + j];
         double by_alpha = g.map * dC * g.by_alpha + g.C * g.by_x_alpha * dx[S + j];
         if (row) row[gamma + j] += a * g.map * g.psi + by_C;
-        if (row) row[gamma + c->warm + j] += a * g.C * g.by_alpha + by_alpha;
+        if (row) row[gamma + c->thermal + j] += a * g.C * g.by_alpha + by_alpha;
         if (!c->n_parts) continue;
         by_u[part + j] = g.map * g.psi;
         along[part + j] = a * g.map * g.psi + by_C;
@@ -206,10 +207,10 @@ static void along_gases(const clsi_convex_numbers *k, const double *u, const dou
 void clsi_convex_joint(const clsi_convex_numbers *k, const double *u, const double *x,
                        double *value, double *gradient, double *by_u) {
     const clsi_convex *c = k->c;
-    const double *T = x + c->free + c->even, *r = T + c->bent + c->warm;
+    const double *T = x + c->free + c->even, *r = T + c->convex + c->thermal;
     if (c->n_parts) *value += u[0];
     if (c->n_parts && gradient) by_u[0] = 1;
-    for (size_t j = 0; j < c->bent && c->n_parts; j++) {
+    for (size_t j = 0; j < c->convex && c->n_parts; j++) {
         *value += T[j] * u[1 + j];
         if (!gradient) continue;
         by_u[1 + j] = T[j];
@@ -217,7 +218,7 @@ void clsi_convex_joint(const clsi_convex_numbers *k, const double *u, const doub
     }
     add_square(k, u, x, value, gradient, by_u);
     add_gases(k, u, x, value, gradient, by_u);
-    for (size_t j = 0; j < c->rising; j++) {
+    for (size_t j = 0; j < c->monotone; j++) {
         *value += k->slope[j] * r[j];
         if (gradient) gradient[(size_t)(r - x) + j] += k->slope[j];
     }
@@ -227,17 +228,18 @@ void clsi_convex_joint_along(const clsi_convex_numbers *k, const double *u, cons
                              const double *du, const double *dx, double a, double *by_u,
                              double *along, double *row) {
     const clsi_convex *c = k->c;
-    size_t T = c->free + c->even, r = T + c->bent + c->warm, slope = c->slope_at - c->triangle_at;
+    size_t T = c->free + c->even, r = T + c->convex + c->thermal,
+           slope = c->slope_at - c->triangle_at;
     if (c->n_parts) {
         by_u[0] = 1;
         along[0] = a;
     }
-    for (size_t j = 0; j < c->bent && c->n_parts; j++) {
+    for (size_t j = 0; j < c->convex && c->n_parts; j++) {
         by_u[1 + j] = x[T + j];
         along[1 + j] = a * x[T + j] + dx[T + j];
     }
     along_square(k, u, x, du, dx, a, by_u, along, row);
     along_gases(k, u, x, du, dx, a, by_u, along, row);
-    for (size_t j = 0; row && j < c->rising; j++)
+    for (size_t j = 0; row && j < c->monotone; j++)
         row[slope + j] += k->slope_map[j] * (a * x[r + j] + dx[r + j]);
 }

@@ -122,8 +122,8 @@ const clsi_field_kind *clsi_field_kind_of(const char *spec);
  * kind "convex" of the network). */
 int clsi_field_word(const char *spec, const char *word);
 
-/* Of a field of the kind "convex" (convex.c): how many inputs are free, even, bent, warm and
- * rising, in this order; returns 0 for other kinds. */
+/* Of a field of the kind "convex" (convex.c): how many inputs are free, even, convex, thermal and
+ * monotone, in this order; returns 0 for other kinds. */
 enum { CLSI_CONVEX_INPUTS = 5 };
 int clsi_field_convex_inputs(const clsi_field *f, size_t count[CLSI_CONVEX_INPUTS]);
 

@@ -9,8 +9,8 @@
  *     2 quotients   phi of the pairs
  *     3 backward    c_l = W^T delta_(l+1), delta_l = phi c_l; W_1^T delta_1 = gbar
  *     4 tangent     zdot_l = W adot_(l-1), adot_l = phi zdot_l, adot_0 = b
- *     5 adjoint     e_l at the points = sum over their pairs of zdot c dphi/dz + (1 - a^2) W^T
- * e_(l+1) 6 d(b.gbar)/dW_l = sum of e_l a_(l-1)^T over points + delta_l adot_(l-1)^T over pairs
+ *     5 adjoint     e_l at the points = sum over their pairs of zdot c dphi/dz + (1 - a^2) W^T e_(l+1)
+ *     6 gradient    d(b.gbar)/dW_l = sum of e_l a_(l-1)^T over points + delta_l adot_(l-1)^T over pairs
  *
  * For windows of three points (two pairs): 15 matrix products' worth, against 18 without sharing
  * the points. With one input gbar is (phi(u) - phi(w))/(u - w), whatever the writing: where u and w

@@ -164,8 +164,8 @@ static cls_status open_groups(stage *s) {
     return status;
 }
 
-static cls_status take(void *owner, const clsi_block *b) {
-    stage *s = owner;
+static cls_status take(void *context, const clsi_block *b) {
+    stage *s = context;
     cls_status status = CLS_OK;
     for (size_t i = b->from; i < b->to && status == CLS_OK; i++) {
         status = add_reversible(s, b, i);
@@ -343,8 +343,8 @@ typedef struct judgement {
     size_t count[3], at;
 } judgement;
 
-static cls_status judge_block(void *owner, const clsi_block *b) {
-    judgement *j = owner;
+static cls_status judge_block(void *context, const clsi_block *b) {
+    judgement *j = context;
     const clsi_qp_data *d = j->q->data;
     size_t base = d->nz - d->m;
     for (size_t i = b->from; i < b->to; i++) {

@@ -76,8 +76,8 @@ static void add_inequalities(stage *s, const clsi_block *b, size_t probe) {
     }
 }
 
-static cls_status take(void *owner, const clsi_block *b) {
-    stage *s = owner;
+static cls_status take(void *context, const clsi_block *b) {
+    stage *s = context;
     const clsi_qp_data *d = s->q->data;
     size_t m = d->m, base = d->nz - m;
     for (size_t probe = b->from; probe < b->to; probe++) {

@@ -62,8 +62,8 @@ typedef struct slot {
     cls_status status;
 } slot;
 
-static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
-    slot *at = owner;
+static cls_node stand_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
+    slot *at = context;
     (void)j;
     cls_graph *g = s->g;
     cls_node sum = cls_constant(g, 0);
@@ -348,12 +348,12 @@ static char *provenance(const clsi_qp *q, size_t n_tables, const char *const *na
     static const char *const rates[] = {"auto", "measured", "weak", "local"};
     json_t *files = clsi_data_files(n_tables, names);
     const cls_identify_info *f = q->info;
-    json_t *all =
-        json_pack("{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:f}", "data", files, "version",
-                  cls_version(), "optimizer", "qp", "rates", rates[f->rates], "equations",
-                  (json_int_t)f->equations, "residual", f->energy.residual, "friction_residual",
-                  f->friction.residual, "rank", (json_int_t)(f->energy.rank + f->friction.rank),
-                  "unseen", (json_int_t)(f->energy.unseen + f->friction.unseen), "noise", f->noise);
+    json_t *all = json_pack(
+        "{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:f}", "data", files, "version",
+        cls_version(), "optimizer", "qp", "rates", rates[f->rates], "equations",
+        (json_int_t)f->equations, "residual", f->energy.residual, "friction_residual",
+        f->friction.residual, "rank", (json_int_t)(f->energy.rank + f->friction.rank), "null_space",
+        (json_int_t)(f->energy.nullity + f->friction.nullity), "noise", f->noise);
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;

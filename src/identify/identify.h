@@ -5,7 +5,7 @@
  *   energy.c         the first program: reversible rows, first law, temperatures
  *   friction.c       the second program: conductances >= 0
  *   literal.c        the paper's two programs as printed
- *   solve.c          what the programs share: sparsity, certificate, unseen directions in words
+ *   solve.c          what the programs share: sparsity, certificate, null space in words
  *   identify.c       everything in order, the model */
 #ifndef CLSI_QP_H
 #define CLSI_QP_H
@@ -100,7 +100,7 @@ typedef struct clsi_convex {
 
 /* Rows of one equation see few of the unknowns: they get a triangle of their own. */
 typedef struct clsi_group {
-    size_t n, *column; /* the unknowns it sees, rising */
+    size_t n, *column; /* the unknowns in it, increasing */
     clsi_lsq *lsq;
     double *row; /* (n) scratch for the caller */
 } clsi_group;
@@ -149,9 +149,9 @@ typedef struct clsi_block {
     size_t from, to, first, stride;
     const double *out;
 } clsi_block;
-typedef cls_status (*clsi_qp_take)(void *owner, const clsi_block *block);
+typedef cls_status (*clsi_qp_take)(void *context, const clsi_block *block);
 cls_status clsi_qp_sweep(const clsi_qp_data *d, const cls_program *program, clsi_qp_take take,
-                         void *owner, cls_error *error);
+                         void *context, cls_error *error);
 /* Output k of a block: weighted over a probe's window; at its middle point. */
 double clsi_qp_mean(const clsi_qp_data *d, const clsi_block *b, size_t probe, size_t k);
 double clsi_qp_middle(const clsi_qp_data *d, const clsi_block *b, size_t probe, size_t k);

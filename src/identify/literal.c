@@ -2,9 +2,9 @@
  * (docs/physics/metriplectic.md F1 to F3) and its mistakes kept (F4 to F6).
  *
  *   (3.10)  every entry of the symmetric M_SS a sum of terms:  minimise |S' - M 1|^2 / Sbar^2
- *           subject to 1.M 1 >= 0 at the samples. Only M 1 is seen: the rank is less than the
- * number of unknowns (33 and 22 in the paper's example), the smallest solution is taken, and M is
- *           indefinite.
+ *           subject to 1.M 1 >= 0 at the samples. Only M 1 is identifiable: the rank is less than
+ *           the number of unknowns (22 of 33 in the paper's example), the smallest solution is
+ *           taken, and M is indefinite.
  *   (3.11)  minimise the reversible residual of E subject to M dE = 0 at the samples. With that M
  *           the conditions force dE/dS = 0: the energy has no temperature, and "M dE = 0 to 1e-16"
  *           is the trivial solution.
@@ -26,8 +26,8 @@ static size_t entry(size_t m, size_t i, size_t j) {
 
 /* ---- (3.10) ---- */
 
-static cls_status take_friction(void *owner, const clsi_block *b) {
-    stage *s = owner;
+static cls_status take_friction(void *context, const clsi_block *b) {
+    stage *s = context;
     const clsi_qp_data *d = s->q->data;
     size_t m = d->m, base = d->nz - m;
     for (size_t probe = b->from; probe < b->to; probe++) {
@@ -90,7 +90,7 @@ static cls_status friction(stage *s, const clsi_terms *t) {
         clsi_text_printf(&q->words,
                          "friction: %zu of %zu combinations of the entries of M are not seen: the "
                          "data see M 1 only\n",
-                         s->c.info.unseen, s->n);
+                         s->c.info.nullity, s->n);
         status = build_operator(s, t);
     }
     cls_program_free(&program);
@@ -106,8 +106,8 @@ typedef struct energy_stage {
 } energy_stage;
 
 /* Outputs: dPhi/dz (n, nz), then M (m, m). */
-static cls_status take_energy(void *owner, const clsi_block *b) {
-    energy_stage *s = owner;
+static cls_status take_energy(void *context, const clsi_block *b) {
+    energy_stage *s = context;
     clsi_qp *q = s->q;
     const clsi_qp_data *d = q->data;
     size_t n = s->t->n, nq = q->s->nq, m = d->m, base = d->nz - m;

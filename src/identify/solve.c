@@ -21,7 +21,7 @@ static const double RCOND = 1e-12;
 enum { SWEEP = 256 }; /* probes in a block */
 
 cls_status clsi_qp_sweep(const clsi_qp_data *d, const cls_program *program, clsi_qp_take take,
-                         void *owner, cls_error *error) {
+                         void *context, cls_error *error) {
     size_t outputs = cls_program_output_count(program), room = SWEEP + CLSI_WINDOW;
     size_t capacity = 0;
     double *in = NULL, *out = NULL;
@@ -40,7 +40,7 @@ cls_status clsi_qp_sweep(const clsi_qp_data *d, const cls_program *program, clsi
         for (size_t k = 0; k < d->nz && status == CLS_OK; k++)
             memcpy(in + k * capacity, d->z + k * d->n + first, count * sizeof *in);
         if (status == CLS_OK) status = cls_program_run_many(program, count, capacity, in, out);
-        if (status == CLS_OK) status = take(owner, &(clsi_block){from, to, first, capacity, out});
+        if (status == CLS_OK) status = take(context, &(clsi_block){from, to, first, capacity, out});
     }
     free(in);
     free(out);
@@ -226,7 +226,7 @@ static void report(const fit *f) {
                                 .inequalities = c->n_inequalities,
                                 .terms = f->n,
                                 .rank = f->found.rank,
-                                .unseen = f->found.unseen,
+                                .nullity = f->found.nullity,
                                 .active = f->found.n_active,
                                 .condition = f->found.condition,
                                 .residual = f->found.residual,
@@ -250,7 +250,7 @@ cls_status clsi_convex_solve(clsi_convex *c, double sparse, const char *what, si
     while (status == CLS_OK && sparse > 0 && drop_smallest(&f, sparse)) status = refit(&f, error);
     if (status == CLS_OK) {
         report(&f);
-        for (size_t i = 0; i < f.found.unseen; i++)
+        for (size_t i = 0; i < f.found.nullity; i++)
             name_direction(&f, f.found.null_space + i * f.n, what, n_parts, parts, words);
     }
     clsi_lsq_free(&f.lsq);

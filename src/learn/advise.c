@@ -3,7 +3,7 @@
  *
  * Sensitivities know it before anybody measures: the information of the fit is made once more with the
  * rows that a column would have, at a hundredth of its own spread. Parameters: as many directions
- * unseen as eigenvalues of the information (starts eliminated, scaled to a diagonal of ones) are zero.
+ * in the null space as eigenvalues of the information (starts eliminated, scaled to a diagonal of ones) are zero.
  * Hidden states: the same for the start of the longest window, parameters given, in units of what is
  * supposed of them. Costs one evaluation
  * of the derivatives for each column. */
@@ -74,14 +74,14 @@ static void clear(adviser *a) {
 
 /* ---- the fit with one column more ---- */
 
-static size_t rows_of(void *owner, size_t w) {
-    const adviser *a = owner;
+static size_t rows_of(void *context, size_t w) {
+    const adviser *a = context;
     return a->m->piece[w].n * (a->m->ny + (a->chosen < a->n)) + a->m->nz;
 }
 
-static int window_of(void *owner, size_t w, const double *theta, const double *x, double *r,
+static int window_of(void *context, size_t w, const double *theta, const double *x, double *r,
                      double *J) {
-    adviser *a = owner;
+    adviser *a = context;
     clsi_multiple *m = a->m;
     const clsi_piece *p = &m->piece[w];
     size_t all = m->n_theta + m->nz, n = p->n, ny = m->ny, at = n * ny;
@@ -134,7 +134,7 @@ static int measure_spreads(adviser *a, const double *theta) {
 static int open_parameters(adviser *a, const double *theta, unsigned char *open) {
     size_t P = a->m->n_theta;
     double *S = clsi_calloc(3 * P * P + 1, sizeof *S);
-    clsi_arrow problem = {.owner = a,
+    clsi_arrow problem = {.context = a,
                           .n_theta = P,
                           .n_x = a->m->nz,
                           .n_windows = a->m->n_pieces,
@@ -144,11 +144,11 @@ static int open_parameters(adviser *a, const double *theta, unsigned char *open)
                           .high = a->m->high,
                           .huber = INFINITY};
     clsi_arrow_scores scores = {.n_blocks = 1, .S = S, .Q = S + P * P};
-    int unseen = -1;
+    int nullity = -1;
     if (S && clsi_arrow_information(&problem, theta, a->m->x, &scores, NULL) == CLS_OK)
-        unseen = clsi_seen_inverse(P, S, RCOND, S + 2 * P * P, open);
+        nullity = clsi_seen_inverse(P, S, RCOND, S + 2 * P * P, open);
     free(S);
-    return unseen;
+    return nullity;
 }
 
 /* Directions of a start that its rows leave wider than ten times what is supposed of it anyway. D
@@ -156,7 +156,7 @@ static int open_parameters(adviser *a, const double *theta, unsigned char *open)
 static int unseen_states(const clsi_multiple *m, double *D, double *room, unsigned char *open) {
     size_t nz = m->nz;
     double *V = room, *value = room + nz * nz;
-    int unseen = 0;
+    int nullity = 0;
     for (size_t e = 0; e < nz; e++) {
         open[e] = 0;
         for (size_t f = 0; f < nz; f++) D[e * nz + f] *= m->prior[e] * m->prior[f];
@@ -164,10 +164,10 @@ static int unseen_states(const clsi_multiple *m, double *D, double *room, unsign
     clsi_symmetric_eigen(nz, D, value, V);
     for (size_t k = 0; k < nz; k++) {
         if (value[k] > 0.01) continue;
-        unseen++;
+        nullity++;
         for (size_t e = 0; e < nz; e++) open[e] |= m->hidden[e] && fabs(V[k * nz + e]) > 0.1;
     }
-    return unseen;
+    return nullity;
 }
 
 /* Components of the start of the longest window that stay open (nz), parameters given; the number of
@@ -180,16 +180,16 @@ static int open_states(adviser *a, const double *theta, unsigned char *open) {
     size_t rows = rows_of(a, w);
     double *r = clsi_calloc(rows * (1 + all) + nz * (2 * nz + 1) + 1, sizeof *r), *J = r + rows;
     double *D = J + rows * all;
-    int unseen = -1;
+    int nullity = -1;
     if (r && window_of(a, w, theta, m->x + w * nz, r, J)) {
         for (size_t i = 0; i + nz < rows; i++) /* without the priors */
             for (size_t e = 0; e < nz; e++)
                 for (size_t f = 0; f < nz; f++)
                     D[e * nz + f] += J[i * all + m->n_theta + e] * J[i * all + m->n_theta + f];
-        unseen = unseen_states(m, D, D + nz * nz, open);
+        nullity = unseen_states(m, D, D + nz * nz, open);
     }
     free(r);
-    return unseen;
+    return nullity;
 }
 
 /* ---- in words ---- */
@@ -223,7 +223,7 @@ static void tell(adviser *a, const double *theta, opening how, int before, unsig
                          left ? " some of it" : "");
 }
 
-cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int unseen,
+cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int nullity,
                        clsi_text *notes, cls_error *error) {
     adviser a = {.m = m};
     size_t most = m->n_theta > m->nz ? m->n_theta : m->nz;
@@ -233,11 +233,11 @@ cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const 
     cls_status status = prepare(&a, error);
     a.chosen = a.n;
     if (status == CLS_OK && measure_spreads(&a, theta)) {
-        if (unseen > 0 && open_parameters(&a, theta, open) > 0) {
+        if (nullity > 0 && open_parameters(&a, theta, open) > 0) {
             clsi_text_append(notes, "not identifiable from these columns:");
             for (size_t i = 0; i < m->n_theta; i++)
                 if (open[i]) clsi_text_printf(notes, " %s", names[i]);
-            tell(&a, theta, open_parameters, unseen, open, notes);
+            tell(&a, theta, open_parameters, nullity, open, notes);
         }
         int states = open_states(&a, theta, open);
         if (states > 0) {

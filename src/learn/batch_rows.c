@@ -80,16 +80,16 @@ typedef struct row_list {
 } row_list;
 
 /* The directions of row i at the window's points, when no other row has them. */
-static int place_row(clsi_batch *b, const row_list *m, size_t i, size_t k, double **owner) {
+static int place_row(clsi_batch *b, const row_list *m, size_t i, size_t k, double **context) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     size_t d = u->learned.d, *slot = b->slot[m->w[i]];
     size_t n = b->r->points->width;
     double a[CLSI_MOST_WIDTH], s[MOST_SLOPES];
     for (size_t j = 0; j < n; j++)
-        if (owner[slot[j]]) return 0;
+        if (context[slot[j]]) return 0;
     if (!symbol_slopes(b, u, m->w[i], m->e[i], a, s)) return 1;
     for (size_t j = 0; j < n; j++) {
-        owner[slot[j]] = m->J + i * b->r->unknowns->n_theta + u->learned.offset;
+        context[slot[j]] = m->J + i * b->r->unknowns->n_theta + u->learned.offset;
         b->value[slot[j]] += a[j];
         for (size_t q = 0; q < d; q++) b->slope[slot[j] * d + q] += s[j * d + q];
     }
@@ -101,16 +101,16 @@ static void block_rows(clsi_batch *b, const row_list *m, size_t k) {
     const clsi_learned *l = &b->r->unknowns->list[k].learned;
     unsigned char done[MOST_ROWS] = {0};
     for (size_t left = m->n; left > 0;) {
-        double *owner[POINTS] = {NULL};
+        double *context[POINTS] = {NULL};
         memset(b->value, 0, POINTS * sizeof *b->value);
         memset(b->slope, 0, POINTS * l->d * sizeof *b->slope);
         for (size_t i = 0; i < m->n; i++) {
-            if (done[i] || !place_row(b, m, i, k, owner)) continue;
+            if (done[i] || !place_row(b, m, i, k, context)) continue;
             done[i] = 1;
             left--;
         }
         clsi_batch_blocks(l)->rows(b->pass[k], b->n_points, b->value,
-                                   b->r->sloped[k] ? b->slope : NULL, owner);
+                                   b->r->sloped[k] ? b->slope : NULL, context);
     }
 }
 

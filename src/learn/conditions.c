@@ -168,7 +168,7 @@ static cls_status evaluate(clsi_conditions *c, const double *theta, size_t count
 
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
-    clsi_conditions *c = p->owner;
+    clsi_conditions *c = p->context;
     double *at = projected(c, theta);
     cls_status status = at ? evaluate(c, at, count, rows, r, J) : CLS_MEMORY;
     if (status == CLS_OK && J) flatten(c, count, J);
@@ -209,7 +209,7 @@ static cls_status gradient_at(clsi_conditions *c, const double *theta, size_t co
 
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
-    clsi_conditions *c = p->owner;
+    clsi_conditions *c = p->context;
     double *at = projected(c, theta);
     size_t *list = clsi_calloc(count, sizeof *list);
     cls_status status =
@@ -220,7 +220,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
 }
 
 void clsi_conditions_problem(clsi_conditions *c, clsi_problem *out) {
-    *out = (clsi_problem){.owner = c,
+    *out = (clsi_problem){.context = c,
                           .n_parameters = c->P,
                           .n_rows = c->inner->n_rows + c->n_soft,
                           .n_conditions = c->n_soft,

@@ -93,10 +93,10 @@ cls_status clsi_convex_choose(const cls_learn_options *o, const clsi_points *poi
     return CLS_OK;
 }
 
-/* The order of inputs in the field: free, even, bent, warm. */
+/* The order of inputs in the field: free, even, convex, thermal. */
 enum { KINDS = 4 };
 static const clsi_bend order[KINDS] = {CLSI_BEND_NONE, CLSI_BEND_EVEN, CLSI_BEND_AFFINE,
-                                       CLSI_BEND_WARM};
+                                       CLSI_BEND_THERMAL};
 
 static cls_status refuse_input(const cls_system *s, const clsi_learned *l, size_t i, clsi_bend bend,
                                cls_error *error) {

@@ -264,7 +264,7 @@ static cls_status evaluate(const clsi_derivative *d, const double *theta, size_t
 
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
-    const clsi_derivative *d = p->owner;
+    const clsi_derivative *d = p->context;
     size_t P = d->rates->n_theta;
     double s, *row = clsi_calloc(P, sizeof *row);
     cls_status status = row ? scale_of(d, theta, &s, row) : CLS_MEMORY;
@@ -284,7 +284,7 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
 
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
-    const clsi_derivative *d = p->owner;
+    const clsi_derivative *d = p->context;
     size_t P = d->rates->n_theta;
     double s, sum = 0, *row = clsi_calloc(P, sizeof *row), *r = clsi_calloc(count, sizeof *r);
     double *g = clsi_calloc(SHARDS * P, sizeof *g);
@@ -306,7 +306,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
 }
 
 void clsi_derivative_problem(clsi_derivative *d, clsi_problem *out) {
-    *out = (clsi_problem){.owner = d,
+    *out = (clsi_problem){.context = d,
                           .n_parameters = d->rates->n_theta,
                           .n_rows = d->n * d->rates->n_rows,
                           .group = d->rates->n_rows,

@@ -84,15 +84,16 @@ typedef struct doubting {
 } doubting;
 
 /* Blocks are equal numbers of rows; they do not cross windows' ends by more than that. */
-static size_t block_of(void *owner, size_t w, size_t row) {
-    const clsi_multiple *m = ((doubting *)owner)->m;
+static size_t block_of(void *context, size_t w, size_t row) {
+    const clsi_multiple *m = ((doubting *)context)->m;
     size_t at = m->piece[w].first + row / m->ny;
     return at * BLOCKS / m->data->n;
 }
 
 /* J rows of a channel smoothed by its memory, times themselves: K_t = sum_s rho(t - s) J_s. */
-static void tell(void *owner, size_t w, size_t n, size_t width, const double *J, const double *r) {
-    doubting *d = owner;
+static void tell(void *context, size_t w, size_t n, size_t width, const double *J,
+                 const double *r) {
+    doubting *d = context;
     size_t P = d->m->n_theta, ny = d->m->ny, rows = n / ny;
     (void)w;
     (void)r;
@@ -168,7 +169,7 @@ static void combine(size_t P, double *own, const double *scatter, double *grow) 
 }
 
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
-                      int *unseen, cls_error *error) {
+                      int *nullity, cls_error *error) {
     size_t P = m->n_theta;
     double *S = clsi_calloc(7 * P * P + P + 1, sizeof *S), *Q = S + P * P, *C = Q + P * P;
     double *scatter = C + P * P, *CQ = scatter + P * P, *own = CQ + P * P;
@@ -186,9 +187,9 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
             status = clsi_fail(error, CLS_NUMERIC, "the fitted motion cannot be simulated");
     }
     clsi_arrow_scores scores = {
-        .n_blocks = BLOCKS, .block = block_of, .S = S, .Q = Q, .tell = tell, .owner = &d};
+        .n_blocks = BLOCKS, .block = block_of, .S = S, .Q = Q, .tell = tell, .context = &d};
     if (status == CLS_OK) status = clsi_arrow_information(&a, theta, m->x, &scores, error);
-    if (status == CLS_OK && (*unseen = clsi_seen_inverse(P, S, RCOND, C, hidden)) < 0)
+    if (status == CLS_OK && (*nullity = clsi_seen_inverse(P, S, RCOND, C, hidden)) < 0)
         status = clsi_no_memory(error);
     if (status == CLS_OK) {
         sandwich(P, C, d.Q, 1, own, CQ);

@@ -10,7 +10,7 @@
  * minimised by Gauss-Newton steps with damping from a constant kappa = |flow|/|drop|, with Cauchy
  * weights for outliers. Where several coefficients share a row it is not divided. */
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ double clsi_exchange_value(const clsi_residual *r, size_t k, const double *theta
 /* ---- a damped Gauss-Newton step after the other ---- */
 
 typedef struct fit {
-    clsi_lesson *w;
+    clsi_learner *w;
     size_t n, *at;         /* columns of the fit */
     size_t n_list, *list;  /* its rows */
     int *part;             /* (E): what a row is divided by, or -1 */
@@ -174,7 +174,7 @@ static cls_status minimise(const fit *f, double *theta) {
 /* ---- where it begins ---- */
 
 /* Parameters of part k at which phi is one everywhere (in the middle of all windows). */
-static cls_status constant_field(const clsi_lesson *w, size_t k, double *theta) {
+static cls_status constant_field(const clsi_learner *w, size_t k, double *theta) {
     const clsi_residual *r = w->residual;
     const clsi_unknown *u = &r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
@@ -202,7 +202,7 @@ static cls_status constant_field(const clsi_lesson *w, size_t k, double *theta) 
 static const double NOTHING = -690;
 
 static cls_status begin(const fit *f, double *theta) {
-    clsi_lesson *w = f->w;
+    clsi_learner *w = f->w;
     const clsi_residual *r = w->residual;
     size_t E = r->n_equations, n = r->points->n_training;
     double *rows = clsi_calloc(2 * n * E, sizeof *rows);
@@ -253,7 +253,7 @@ static void weigh(const fit *f, double *room) {
     }
 }
 
-cls_status clsi_solve_exchange(clsi_lesson *w, const unsigned char *equation,
+cls_status clsi_solve_exchange(clsi_learner *w, const unsigned char *equation,
                                const unsigned char *column, double *theta) {
     const clsi_residual *r = w->residual;
     size_t P = w->unknowns->n_theta, E = r->n_equations, windows = r->points->n_training;

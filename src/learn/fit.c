@@ -1,6 +1,6 @@
 /* Fits that go on from the fit of the residual: of simulations (shooting) and of rates
  * (derivatives). */
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "base/base.h"
 #include "solve/checkpoint.h"
 #include "learn/conditions.h"
@@ -14,10 +14,10 @@
 /* ---- shooting ---- */
 
 /* What is compared with simulations: of positions, states of which only they are known. */
-static cls_status find_states(clsi_lesson *w, clsi_points **states) {
+static cls_status find_states(clsi_learner *w, clsi_points **states) {
     cls_system *s;
     if (!w->points->intervals) return CLS_OK;
-    cls_status status = clsi_lesson_build(w, w->theta, &s, w->error);
+    cls_status status = clsi_learner_build(w, w->theta, &s, w->error);
     if (status == CLS_OK) status = clsi_points_of_positions(w->points, s, states, w->error);
     cls_system_free(&s);
     return status;
@@ -31,13 +31,13 @@ static int complete(const clsi_points *p) {
 }
 
 /* The fit of the residual goes on as a fit of simulations. */
-cls_status clsi_lesson_shoot(clsi_lesson *w) {
+cls_status clsi_learner_shoot(clsi_learner *w) {
     const cls_learn_options *o = w->o;
     clsi_shoot_info found;
     clsi_points *states = NULL;
     cls_status status = find_states(w, &states);
     if (status != CLS_OK) return status;
-    char *what = clsi_lesson_identity(w, "shooting");
+    char *what = clsi_learner_identity(w, "shooting");
     if (!what) {
         clsi_points_free(&states);
         return clsi_no_memory(w->error);
@@ -52,9 +52,9 @@ cls_status clsi_lesson_shoot(clsi_lesson *w) {
                       .begin = w->begin,
                       .training = {.seed = o->seed,
                                    .patience = o->patience,
-                                   .owner = w,
-                                   .rollout = complete(w->points) ? clsi_lesson_rollout : NULL,
-                                   .watch = clsi_lesson_watch,
+                                   .context = w,
+                                   .rollout = complete(w->points) ? clsi_learner_rollout : NULL,
+                                   .progress = clsi_learner_progress,
                                    .checkpoint = o->checkpoint,
                                    .identity = what,
                                    .checkpoint_every = o->checkpoint_every,
@@ -81,15 +81,15 @@ cls_status clsi_lesson_shoot(clsi_lesson *w) {
 enum { MOST_POINTS = 20000, MOST_HELD = 4000, DERIVATIVE_FIT = 200 };
 
 typedef struct derivation {
-    clsi_lesson *w;
+    clsi_learner *w;
     clsi_rates *rates;
     clsi_derivative *trained, *held;
     clsi_conditions *conditions; /* NULL: no anchors */
     double *place;               /* (P) where they hold */
 } derivation;
 
-static void begin_here(void *owner, uint64_t seed, double *theta) {
-    const derivation *d = owner;
+static void begin_here(void *context, uint64_t seed, double *theta) {
+    const derivation *d = context;
     (void)seed;
     memcpy(theta, d->w->theta, d->w->unknowns->n_theta * sizeof *theta);
 }
@@ -108,27 +108,27 @@ static double rms(clsi_derivative *of, const double *theta) {
     return sqrt(2 * clsi_full_loss(&problem, theta));
 }
 
-static double validate_derivative(void *owner, const double *theta) {
-    derivation *d = owner;
+static double validate_derivative(void *context, const double *theta) {
+    derivation *d = context;
     return rms(d->held, meant(d, theta));
 }
 
-static double roll_derivative_out(void *owner, const double *theta) {
-    derivation *d = owner;
-    return clsi_lesson_rollout(d->w, meant(d, theta));
+static double roll_derivative_out(void *context, const double *theta) {
+    derivation *d = context;
+    return clsi_learner_rollout(d->w, meant(d, theta));
 }
 
-static int watch_derivative(void *owner, const clsi_training_progress *p) {
-    return clsi_lesson_watch(((derivation *)owner)->w, p);
+static int progress_of_derivative(void *context, const clsi_training_progress *p) {
+    return clsi_learner_progress(((derivation *)context)->w, p);
 }
 
-static void keep_begin(void *owner, clsi_archive *a) {
-    clsi_lesson *w = ((derivation *)owner)->w;
+static void keep_begin(void *context, clsi_archive *a) {
+    clsi_learner *w = ((derivation *)context)->w;
     clsi_archive_doubles(a, CLSI_BEGIN + w->unknowns->n_theta, w->begin);
 }
 
 static cls_status set_derivative_problem(derivation *d, clsi_problem *inner, clsi_problem *out) {
-    clsi_lesson *w = d->w;
+    clsi_learner *w = d->w;
     clsi_derivative_problem(d->trained, inner);
     *out = *inner;
     if (!clsi_anchors_count(w->anchors)) return CLS_OK;
@@ -141,7 +141,7 @@ static cls_status set_derivative_problem(derivation *d, clsi_problem *inner, cls
 }
 
 static cls_status train_derivative(derivation *d, const char *what, double *theta) {
-    clsi_lesson *w = d->w;
+    clsi_learner *w = d->w;
     const cls_learn_options *o = w->o;
     const char *name = o->optimizer ? o->optimizer : "auto";
     if (!strcmp(name, "auto") || !strcmp(name, "linear"))
@@ -157,11 +157,11 @@ static cls_status train_derivative(derivation *d, const char *what, double *thet
                        .batch = o->batch,
                        .rate = o->rate,
                        .patience = o->patience,
-                       .owner = d,
+                       .context = d,
                        .initialise = begin_here,
                        .validate = d->held ? validate_derivative : NULL,
                        .rollout = o->validate > 0 ? roll_derivative_out : NULL,
-                       .watch = watch_derivative,
+                       .progress = progress_of_derivative,
                        .checkpoint = o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
@@ -180,16 +180,16 @@ static cls_status train_derivative(derivation *d, const char *what, double *thet
     w->info->loss_final = rms(d->trained, w->theta);
     w->info->loss_validation = d->held ? rms(d->held, w->theta) : NAN;
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
-    return w->residual->scale_free ? clsi_lesson_rescale(w) : CLS_OK;
+    return w->residual->scale_free ? clsi_learner_rescale(w) : CLS_OK;
 }
 
 /* From the fit of the residual on, by the rates themselves. */
-cls_status clsi_lesson_derive(clsi_lesson *w) {
+cls_status clsi_learner_derive(clsi_learner *w) {
     clsi_motion motion = {0};
     derivation d = {.w = w};
     size_t P = w->unknowns->n_theta;
     double *theta = clsi_calloc(2 * P, sizeof *theta);
-    char *what = clsi_lesson_identity(w, "derivative");
+    char *what = clsi_learner_identity(w, "derivative");
     cls_status status = theta && what ? CLS_OK : clsi_no_memory(w->error);
     if (theta) d.place = theta + P;
     w->residual->scale_free = w->info->normalised;

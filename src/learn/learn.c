@@ -31,7 +31,7 @@ static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
 
 /* ---- everything in order ---- */
 
-static cls_status check_loss(const clsi_lesson *w) {
+static cls_status check_loss(const clsi_learner *w) {
     static const char *const names[] = {"residual", "shooting", "derivative", "multiple-shooting"};
     for (size_t i = 0; i < 4; i++)
         if (clsi_is_loss(w, names[i])) return CLS_OK;
@@ -43,7 +43,7 @@ static cls_status check_loss(const clsi_lesson *w) {
                      near ? "'?" : "");
 }
 
-static cls_status check_adjoint(const clsi_lesson *w) {
+static cls_status check_adjoint(const clsi_learner *w) {
     static const char *const names[] = {"discrete", "continuous"};
     const char *given = w->o->adjoint;
     if (!given || strcmp(given, names[0]) == 0) return CLS_OK;
@@ -60,7 +60,7 @@ static cls_status check_adjoint(const clsi_lesson *w) {
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static cls_status check_anchors(const clsi_lesson *w, const cls_system *system) {
+static cls_status check_anchors(const clsi_learner *w, const cls_system *system) {
     if (!(w->o->anchor_weight > 0) || system->n_anchors) return CLS_OK;
     return clsi_fail(w->error, CLS_USAGE,
                      "a weight of anchors is given, but %s has none: leave it out, or add `anchor "
@@ -69,7 +69,7 @@ static cls_status check_anchors(const clsi_lesson *w, const cls_system *system) 
 }
 
 /* Losses that simulate or take rates need native states, which a lagrangian's data are not. */
-static cls_status check_lagrangian(const clsi_lesson *w, const cls_system *system, int positions) {
+static cls_status check_lagrangian(const clsi_learner *w, const cls_system *system, int positions) {
     if (system->formalism != CLS_LAGRANGIAN || positions || clsi_is_loss(w, "residual"))
         return CLS_OK;
     return clsi_fail(
@@ -83,7 +83,7 @@ static cls_status check_lagrangian(const clsi_lesson *w, const cls_system *syste
 }
 
 /* What was chosen by the sample is solved for with all rows. */
-static cls_status solve_stream(clsi_lesson *w, clsi_stream *stream) {
+static cls_status solve_stream(clsi_learner *w, clsi_stream *stream) {
     w->info->windows = stream->rows;      /* but for the ends of trajectories */
     if (w->o->max_windows) return CLS_OK; /* somebody wants fewer */
     if (!clsi_stream_serves(w->residual) || strcmp(w->info->optimizer, "linear") != 0)
@@ -91,12 +91,12 @@ static cls_status solve_stream(clsi_lesson *w, clsi_stream *stream) {
     cls_status status = clsi_stream_hold(stream, w->points, w->error);
     w->stream = stream;
     w->alone = 0;
-    if (status == CLS_OK) status = clsi_lesson_solve(w);
+    if (status == CLS_OK) status = clsi_learner_solve(w);
     return status;
 }
 
 /* Are there states that no column says, and functions that can be learned all the same (noisy.c)? */
-static int is_lacking(const clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
+static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                       int only) {
     const cls_system *s = w->system;
     if (s->formalism == CLS_LAGRANGIAN || s->has_operator || s->has_entropy || s->ode) return 0;
@@ -105,7 +105,7 @@ static int is_lacking(const clsi_lesson *w, size_t n_tables, const cls_table *co
     return !only || clsi_has_heat_column(s, n_tables, tables);
 }
 
-static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
+static cls_status run(clsi_learner *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       clsi_stream *stream, cls_model **out) {
     const cls_learn_options *o = w->o;
@@ -140,45 +140,45 @@ static cls_status run(clsi_lesson *w, const cls_system *system, const cls_assign
                            "the loss %s needs all states as columns of the data", o->loss);
     char *said = NULL;
     if (status == CLS_OK && !positions && !lacking)
-        status = clsi_lesson_scheme(w, n_tables, tables, names, &rule, &said);
+        status = clsi_learner_scheme(w, n_tables, tables, names, &rule, &said);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          shooting ? 0 : o->window, shooting, &w->points, w->error);
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
-    int noisy = status == CLS_OK && !said && clsi_lesson_is_noisy(w), tried = noisy;
-    if (noisy) status = clsi_lesson_fit_noisy(w, n_tables, tables, names, &noisy);
+    int noisy = status == CLS_OK && !said && clsi_learner_is_noisy(w), tried = noisy;
+    if (noisy) status = clsi_learner_fit_noisy(w, n_tables, tables, names, &noisy);
     if (tried && status == CLS_NUMERIC && !lacking &&
         !w->o->loss) { /* then what the residual finds is all there is */
-        clsi_lesson_note(
+        clsi_learner_note(
             w,
             "the data are noisy, but no simulation of them succeeded (%.100s): this is "
             "the residual's solution",
             w->error ? w->error->message : "");
-        clsi_lesson_forget(w);
+        clsi_learner_forget(w);
         w->taken = NULL;
         status = CLS_OK;
     }
     w->alone = stream && !o->max_windows;
-    if (status == CLS_OK && !noisy) status = clsi_lesson_choose(w);
+    if (status == CLS_OK && !noisy) status = clsi_learner_choose(w);
     if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
     if (stream) {
         n_tables = stream->n_files;
         names = stream->paths;
     }
-    if (status == CLS_OK && said) clsi_lesson_note(w, "%s", said);
+    if (status == CLS_OK && said) clsi_learner_note(w, "%s", said);
     free(said);
-    if (status == CLS_OK && !noisy) status = clsi_lesson_make_positive(w, w->theta);
+    if (status == CLS_OK && !noisy) status = clsi_learner_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
-        status = clsi_lesson_shoot(w);
+        status = clsi_learner_shoot(w);
     if (status == CLS_OK && clsi_is_loss(w, "derivative") && !w->info->stopped)
-        status = clsi_lesson_derive(w);
-    if (status == CLS_OK) status = clsi_lesson_model(w, system, set, n_tables, names, out);
+        status = clsi_learner_derive(w);
+    if (status == CLS_OK) status = clsi_learner_model(w, system, set, n_tables, names, out);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
     if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
-        w->info->rollout = clsi_lesson_tell_all(
-            w, clsi_lesson_is_first(w)
-                   ? clsi_rollout(w->points, (*out)->system, clsi_lesson_hurry, w)
+        w->info->rollout = clsi_learner_tell_all(
+            w, clsi_learner_is_first(w)
+                   ? clsi_rollout(w->points, (*out)->system, clsi_learner_hurry, w)
                    : 0);
     if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
@@ -210,7 +210,7 @@ static cls_status identify(const cls_system *system, const cls_assignments *set,
                              .seconds = found.seconds,
                              .optimizer = "qp",
                              .rank = found.energy.rank + found.friction.rank,
-                             .unseen = found.energy.unseen + found.friction.unseen,
+                             .nullity = found.energy.nullity + found.friction.nullity,
                              .condition = found.energy.condition,
                              .kkt = fmax(found.energy.kkt, found.friction.kkt),
                              .rollout = NAN};
@@ -263,14 +263,14 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     if (o.optimizer && strcmp(o.optimizer, "qp") == 0)
         return identify(system, set, n_tables, tables, names, &o, out, info, error);
     info->rollout = NAN;
-    clsi_lesson w = {
+    clsi_learner w = {
         .o = &o, .system = system, .set = set, .info = info, .started = clsi_now(), .error = error};
     int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
     if (o.threads > 0) omp_set_num_threads(o.threads);
     cls_status status = run(&w, system, set, n_tables, tables, names, stream, out);
     omp_set_num_threads(threads);
     info->seconds = clsi_now() - w.started;
-    clsi_lesson_forget(&w);
+    clsi_learner_forget(&w);
     clsi_points_free(&w.points);
     return status;
 }

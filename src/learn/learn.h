@@ -47,8 +47,7 @@ typedef struct clsi_points {
     size_t n_data;
     double *time; /* (n) */
     double *z;    /* (nz, n): state k of point i is z[k*n + i] */
-    double
-        *rate; /* (nz, n): derivatives, when the data have them all (columns d.NAME); else NULL */
+    double *rate; /* (nz, n): derivatives where the data have all of them (d.NAME); else NULL */
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t width;            /* points of a window: 3, or more of them for composite quadrature */
     size_t n_windows, n_training;
@@ -336,8 +335,8 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
  * data. INFINITY when a simulation fails; NAN when there is nothing to compare with; -1 when
  * `hurry` (may be NULL), which is asked before each step, broke it off; -2 without memory. */
 #define CLSI_ROLLOUT_NO_MEMORY (-2.0)
-double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
-                    void *owner);
+double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *context),
+                    void *context);
 
 /* ---- balances.c: entropies where their temperature is hidden ---- */
 

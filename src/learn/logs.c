@@ -7,7 +7,7 @@
  * fitted beside the plain one, and the one whose usual error in validation is the least is taken and
  * said. Inputs that vary by less than RANGE are left: there a logarithm is a straight line. */
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,26 +144,26 @@ cls_status clsi_late_inputs(clsi_unknowns *us, const clsi_residual *r, const dou
 
 /* ---- choices ---- */
 
-static int solved_at_once(const clsi_lesson *w) {
+static int solved_at_once(const clsi_learner *w) {
     return strcmp(w->info->optimizer, "linear") == 0;
 }
 
 /* A fit with other choices; the better one stays. */
-static cls_status try_choices(clsi_lesson *w, clsi_choices choices, double need, double *best,
+static cls_status try_choices(clsi_learner *w, clsi_choices choices, double need, double *best,
                               int *taken) {
-    clsi_lesson kept = *w;
+    clsi_learner kept = *w;
     cls_learn_info info = *w->info;
     w->unknowns = NULL, w->residual = NULL, w->anchors = NULL, w->theta = w->begin = NULL;
     w->choices = choices;
-    cls_status status = clsi_lesson_fit(w);
-    double usual = status == CLS_OK ? clsi_lesson_usual(w) : INFINITY;
+    cls_status status = clsi_learner_fit(w);
+    double usual = status == CLS_OK ? clsi_learner_usual(w) : INFINITY;
     *taken = status == CLS_OK && usual < need * *best;
     if (*taken) {
         *best = usual;
-        clsi_lesson_forget(&kept);
+        clsi_learner_forget(&kept);
         return CLS_OK;
     }
-    clsi_lesson_forget(w);
+    clsi_learner_forget(w);
     *w = kept;
     *w->info = info;
     if (status == CLS_MEMORY || status == CLS_INTERRUPTED) return status;
@@ -171,7 +171,7 @@ static cls_status try_choices(clsi_lesson *w, clsi_choices choices, double need,
     return CLS_OK;
 }
 
-static int has_exchange(const clsi_lesson *w) {
+static int has_exchange(const clsi_learner *w) {
     for (size_t k = 0; k < w->unknowns->n; k++)
         if (w->unknowns->list[k].kind == CLSI_PART_HEAT && clsi_is_exchange(w->residual, k))
             return 1;
@@ -179,20 +179,20 @@ static int has_exchange(const clsi_lesson *w) {
 }
 
 /* With weights for outliers, once everything is chosen. */
-static cls_status finish(clsi_lesson *w) {
+static cls_status finish(clsi_learner *w) {
     w->draft = 0;
     if (!w->staged) return CLS_OK;
-    return clsi_lesson_solve(w);
+    return clsi_learner_solve(w);
 }
 
-static cls_status choose(clsi_lesson *w, clsi_choices *out) {
-    cls_status status = clsi_lesson_fit(w);
+static cls_status choose(clsi_learner *w, clsi_choices *out) {
+    cls_status status = clsi_learner_fit(w);
     if (status != CLS_OK || !solved_at_once(w) || w->points->intervals || w->o->from ||
         !clsi_is_loss(w, "residual") || w->info->stopped)
         return status;
     int logs = w->unknowns->offered > 0, exchange = w->staged && has_exchange(w), taken;
     if (!logs && !exchange) return status;
-    double best = clsi_lesson_usual(w), before = best;
+    double best = clsi_learner_usual(w), before = best;
     clsi_choices now = w->choices;
     if (logs) {
         clsi_choices other = {.logs = 1};
@@ -216,18 +216,18 @@ static cls_status choose(clsi_lesson *w, clsi_choices *out) {
     return status;
 }
 
-cls_status clsi_lesson_choose(clsi_lesson *w) {
+cls_status clsi_learner_choose(clsi_learner *w) {
     clsi_choices chosen = {0};
     w->draft = 1;
     w->gain = 1;
     cls_status status = choose(w, &chosen);
     if (status == CLS_OK) status = finish(w);
     if (status == CLS_OK && chosen.logs)
-        clsi_lesson_note(w, "inputs that are positive were taken as logarithms");
+        clsi_learner_note(w, "inputs that are positive were taken as logarithms");
     if (status == CLS_OK && chosen.exponential)
-        clsi_lesson_note(w, "what exchanges heat was learned through its logarithm");
+        clsi_learner_note(w, "what exchanges heat was learned through its logarithm");
     if (status == CLS_OK && w->gain > 0 && w->gain < 1)
-        clsi_lesson_note(w, "the usual error in validation is %.2g of that without logarithms",
-                         w->gain);
+        clsi_learner_note(w, "the usual error in validation is %.2g of that without logarithms",
+                          w->gain);
     return status;
 }

@@ -118,17 +118,17 @@ const char *clsi_measured_steps(const cls_system *open, const clsi_recording *da
     return name;
 }
 
-static int is_over(void *owner) {
-    const measured *w = owner;
+static int is_over(void *context) {
+    const measured *w = context;
     if (w->until > 0 && clsi_now() > w->until) return 1;
-    if (w->o->interrupted && w->o->interrupted(w->o->owner)) return 1;
-    if (!w->o->watch) return 0;
+    if (w->o->interrupted && w->o->interrupted(w->o->context)) return 1;
+    if (!w->o->progress) return 0;
     cls_learn_progress p = {.phase = "iterate",
                             .done = w->recipe.iterations,
                             .loss = NAN,
                             .validation = NAN,
                             .seconds = 0};
-    return w->o->watch(w->o->owner, &p);
+    return w->o->progress(w->o->context, &p);
 }
 
 static cls_status prepare(measured *w) {
@@ -174,7 +174,7 @@ static cls_status begin_report(measured *w) {
     return clsi_report_create(w->data, w->o, w->P, explain_choice(w), &w->report, w->error);
 }
 
-static cls_status report_parameters(measured *w, int unseen) {
+static cls_status report_parameters(measured *w, int nullity) {
     cls_learn_report *r = w->report;
     for (size_t i = 0; i < w->P; i++, r->n_parameters++) {
         double v = w->theta[i];
@@ -189,9 +189,9 @@ static cls_status report_parameters(measured *w, int unseen) {
     }
     int hidden = 0;
     for (size_t e = 0; e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
-    cls_status status = unseen > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, unseen,
-                                                           &w->recipe.notes, w->error)
-                                             : CLS_OK;
+    cls_status status = nullity > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, nullity,
+                                                            &w->recipe.notes, w->error)
+                                              : CLS_OK;
     if (status != CLS_OK) return status;
     if (w->data->repeated)
         clsi_text_printf(&w->recipe.notes,
@@ -300,14 +300,14 @@ static cls_status make_model(measured *w, size_t n_tables, const char *const *na
 
 /* ---- everything in order ---- */
 
-static void fill_info(const measured *w, int unseen, cls_learn_info *info) {
+static void fill_info(const measured *w, int nullity, cls_learn_info *info) {
     info->parameters = w->P;
     info->samples = w->multiple->n_pieces;
     info->loss_final = sqrt(2 * w->recipe.loss / (double)(w->data->n_training * w->data->ny));
     info->loss_initial = info->loss_validation = NAN;
     info->iterations = w->recipe.iterations;
-    info->rank = w->P - (size_t)unseen;
-    info->unseen = (size_t)unseen;
+    info->rank = w->P - (size_t)nullity;
+    info->nullity = (size_t)nullity;
     info->condition = NAN;
     strcpy(info->optimizer, "lm");
     strcpy(info->ended, "converged");
@@ -315,7 +315,7 @@ static void fill_info(const measured *w, int unseen, cls_learn_info *info) {
 
 static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,
                       const char *const *names, cls_model **out, cls_learn_info *info) {
-    int unseen = 0;
+    int nullity = 0;
     double test = w->o->test;
     size_t rows = 0;
     for (size_t i = 0; i < n_tables; i++) rows += cls_table_rows(tables[i]);
@@ -331,15 +331,15 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     w->recipe.open = w->vague;
     if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
     if (status == CLS_OK)
-        status = clsi_doubt(w->multiple, w->theta, w->doubt, w->covariance, &unseen, w->error);
+        status = clsi_doubt(w->multiple, w->theta, w->doubt, w->covariance, &nullity, w->error);
     if (status == CLS_OK && w->o->ensemble)
         status = clsi_bootstrap(w->multiple, w->theta, w->o->ensemble, w->o->seed, w->members,
                                 w->scatter, w->error);
     if (status == CLS_OK)
         status = clsi_score(w->multiple, w->theta, w->from, w->report, &w->recipe.notes, w->error);
-    if (status == CLS_OK) status = report_parameters(w, unseen);
+    if (status == CLS_OK) status = report_parameters(w, nullity);
     if (status == CLS_OK) status = make_model(w, n_tables, names, out);
-    if (status == CLS_OK) fill_info(w, unseen, info);
+    if (status == CLS_OK) fill_info(w, nullity, info);
     return status;
 }
 

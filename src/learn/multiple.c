@@ -302,8 +302,8 @@ cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta
 
 /* ---- the problem ---- */
 
-static size_t problem_rows(void *owner, size_t w) {
-    const clsi_multiple *m = owner;
+static size_t problem_rows(void *context, size_t w) {
+    const clsi_multiple *m = context;
     return m->piece[w].n * m->ny + m->nz;
 }
 
@@ -346,9 +346,9 @@ static clsi_journey journey_of(const clsi_multiple *m, size_t w, const double *x
                           .n = p->n};
 }
 
-static int problem_windows(void *owner, size_t w, size_t n, const double *theta, const double *x,
+static int problem_windows(void *context, size_t w, size_t n, const double *theta, const double *x,
                            double *const *r, double *const *J) {
-    clsi_multiple *m = owner;
+    clsi_multiple *m = context;
     clsi_journey list[CLSI_LANES];
     for (size_t i = 0; i < n; i++) {
         list[i] = journey_of(m, w + i, x + i * m->nz);
@@ -360,13 +360,13 @@ static int problem_windows(void *owner, size_t w, size_t n, const double *theta,
     return 1;
 }
 
-static int problem_stop(void *owner) {
-    const clsi_multiple *m = owner;
+static int problem_stop(void *context) {
+    const clsi_multiple *m = context;
     return m->stop && m->stop(m->stop_owner);
 }
 
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
-    *out = (clsi_arrow){.owner = m,
+    *out = (clsi_arrow){.context = m,
                         .n_theta = m->n_theta,
                         .n_x = m->nz,
                         .n_windows = m->n_pieces,

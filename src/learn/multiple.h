@@ -37,7 +37,7 @@ typedef struct clsi_multiple {
     const double *counts;  /* (rows) how often a row counts; NULL: once */
     unsigned char *cut;    /* (rows) 1: explained by no model, left out */
     const double *low, *high;
-    int (*stop)(void *owner);
+    int (*stop)(void *context);
     void *stop_owner;
     double *y_scratch; /* (rows, ny) */
     double *seen;      /* (rows, ny) outputs of the windows: clsi_multiple_simulate */
@@ -103,13 +103,13 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
 /* ---- doubt.c ---- */
 
 /* Standard errors (n_theta) at the minimum, INFINITY where nothing is known, and their covariance
- * (n_theta, n_theta; NULL: not wanted). *unseen: directions. */
+ * (n_theta, n_theta; NULL: not wanted). *nullity: dimension of the null space. */
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
-                      int *unseen, cls_error *error);
+                      int *nullity, cls_error *error);
 
-/* Names what stays open: parameters (names; `unseen` directions of them) and hidden states that no
+/* Names what stays open: parameters (names; a null space of dimension `nullity`) and hidden states that no
  * column tells, each with the column of the system that would. */
-cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int unseen,
+cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int nullity,
                        clsi_text *notes, cls_error *error);
 
 /* Refits from theta to blocks of the recording drawn anew with replacement: members (n, n_theta), the

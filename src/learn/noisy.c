@@ -16,7 +16,7 @@
  * The noise decides how many terms there are: a term has to explain more than noise would. */
 #include "base/base.h"
 #include "data/table.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "learn/measured.h"
 #include "learn/multiple.h"
 #include "learn/terms.h"
@@ -60,7 +60,7 @@ static int is_told(const cls_learn_options *o) {
            o->max_windows || o->max_iterations || o->restarts > 1 || o->anchor_weight > 0;
 }
 
-int clsi_lesson_is_noisy(const clsi_lesson *w) {
+int clsi_learner_is_noisy(const clsi_learner *w) {
     const cls_system *s = w->system;
     const clsi_points *p = w->points;
     int wanted = w->o->loss && strcmp(w->o->loss, "multiple-shooting") == 0;
@@ -80,7 +80,7 @@ int clsi_lesson_is_noisy(const clsi_lesson *w) {
 }
 
 typedef struct noisy {
-    clsi_lesson *w;
+    clsi_learner *w;
     size_t n_tables;
     cls_table **tables; /* the states alone, trajectories numbered */
     double **columns;   /* (n_tables) their numbers */
@@ -174,7 +174,7 @@ static cls_status record(noisy *k, const cls_table *const *tables, const char *c
 /* ---- the dictionary ---- */
 
 static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
-    const clsi_lesson *w = k->w;
+    const clsi_learner *w = k->w;
     clsi_choices choices = {.halved = halved};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
@@ -216,13 +216,13 @@ static cls_status make_dictionary(noisy *k) {
     return CLS_OK;
 }
 
-/* The lesson's unknowns with the terms that are kept, and their coefficients. */
+/* The learner's unknowns with the terms that are kept, and their coefficients. */
 static cls_status take_terms(noisy *k) {
-    clsi_lesson *w = k->w;
-    clsi_lesson_forget(w);
+    clsi_learner *w = k->w;
+    clsi_learner_forget(w);
     cls_status status = make_unknowns(k, k->all->choices.halved, &w->unknowns);
     if (status == CLS_OK) status = clsi_terms_keep(w->unknowns, k->keep, w->error);
-    if (status == CLS_OK) status = clsi_lesson_prepare(w);
+    if (status == CLS_OK) status = clsi_learner_prepare(w);
     for (size_t i = 0; i < k->all->n && status == CLS_OK; i++) {
         w->unknowns->list[i].learned.floor = k->all->list[i].learned.floor;
         w->unknowns->list[i].learned.scale = k->all->list[i].learned.scale;
@@ -238,10 +238,10 @@ static void spread_terms(noisy *k) {
 }
 
 static cls_status start(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_status status = take_terms(k);
-    if (status == CLS_OK) status = clsi_lesson_solve(w);
-    if (status == CLS_OK) status = clsi_lesson_make_positive(w, w->theta);
+    if (status == CLS_OK) status = clsi_learner_solve(w);
+    if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
     for (size_t i = 0; i < k->all->n && status == CLS_OK; i++) {
         k->all->list[i].learned.floor = w->unknowns->list[i].learned.floor;
         k->all->list[i].learned.scale = w->unknowns->list[i].learned.scale;
@@ -252,17 +252,17 @@ static cls_status start(noisy *k) {
 
 /* ---- a fit ---- */
 
-static int is_over(void *owner) {
-    const noisy *k = owner;
+static int is_over(void *context) {
+    const noisy *k = context;
     const cls_learn_options *o = k->w->o;
     if (k->until > 0 && clsi_now() > k->until) return 1;
-    if (o->interrupted && o->interrupted(o->owner)) return 1;
+    if (o->interrupted && o->interrupted(o->context)) return 1;
     cls_learn_progress p = {.phase = "iterate",
                             .done = k->recipe.iterations,
                             .loss = NAN,
                             .validation = NAN,
                             .seconds = clsi_now() - k->w->started};
-    return o->watch && o->watch(o->owner, &p);
+    return o->progress && o->progress(o->context, &p);
 }
 
 /* Explicit steps of order four, short enough that their error is far below the noise: a search keeps
@@ -322,12 +322,12 @@ static void move_windows(clsi_multiple *from, clsi_multiple *to) {
     memcpy(to->cut, from->cut, from->data->n);
 }
 
-/* The lesson's unknowns as a problem; windows stay as they are. */
+/* The learner's unknowns as a problem; windows stay as they are. */
 static cls_status set_up(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_system *open = NULL, *built = NULL, *before = k->built;
     clsi_multiple *next = NULL;
-    cls_status status = clsi_lesson_build(w, w->theta, &built, w->error);
+    cls_status status = clsi_learner_build(w, w->theta, &built, w->error);
     if (status != CLS_OK) return status;
     k->built = built;
     status = observe(k, w->unknowns, &open, &next);
@@ -486,7 +486,7 @@ static cls_status find_terms(noisy *k) {
         clsi_terms_low(k->all, 1, 0, k->keep);
         memset(k->full, 0, P * sizeof *full);
         status = take_terms(k);
-        if (status == CLS_OK) status = clsi_lesson_solve(k->w);
+        if (status == CLS_OK) status = clsi_learner_solve(k->w);
         if (status == CLS_OK) spread_terms(k);
         memcpy(first, k->keep, P);
         memcpy(begin, k->full, P * sizeof *full);
@@ -525,7 +525,7 @@ static char *explain(const noisy *k) {
 }
 
 static cls_status finish(noisy *k) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_learn_info *info = w->info;
     info->parameters = w->unknowns->n_theta;
     info->samples = k->multiple->n_pieces;
@@ -533,7 +533,7 @@ static cls_status finish(noisy *k) {
     info->condition = 0;
     info->loss_final = sqrt(2 * k->recipe.loss / (double)(k->data->n_training * k->data->ny));
     info->iterations = k->recipe.iterations;
-    info->rank = info->unseen = 0;
+    info->rank = info->nullity = 0;
     info->kkt = 0;
     strcpy(info->optimizer, "lm");
     strcpy(info->ended, "converged");
@@ -557,7 +557,7 @@ static cls_status use_all_rows(noisy *k) {
 }
 
 static cls_status run(noisy *k, const cls_table *const *tables, const char *const *names) {
-    clsi_lesson *w = k->w;
+    clsi_learner *w = k->w;
     cls_status status = record(k, tables, names);
     if (status == CLS_OK)
         status = clsi_report_create(k->data, w->o, 0, explain(k), &k->report, w->error);
@@ -575,13 +575,13 @@ static cls_status run(noisy *k, const cls_table *const *tables, const char *cons
     if (status == CLS_OK) status = use_all_rows(k);
     if (status == CLS_OK && w->info->normalised) {
         w->residual->scale_free = 1;
-        status = clsi_lesson_rescale(w);
+        status = clsi_learner_rescale(w);
     }
     return status == CLS_OK ? finish(k) : status;
 }
 
-cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                                 const char *const *names, int *taken) {
+cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                                  const char *const *names, int *taken) {
     noisy k = {.w = w, .n_tables = n_tables};
     if (w->o->time_limit > 0) k.until = clsi_now() + w->o->time_limit;
     cls_status status = run(&k, tables, names);

@@ -3,7 +3,7 @@
  * refused before it runs, because somebody who gives an option expects it to matter. */
 #include "base/options.h"
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "model/json.h"
 #include <math.h>
 #include <stddef.h>
@@ -121,7 +121,7 @@ static const struct {
                                        (list)[k].name);                                            \
     } while (0)
 
-cls_status clsi_options_mean(const clsi_lesson *w, const char *optimizer, cls_error *error) {
+cls_status clsi_options_mean(const clsi_learner *w, const char *optimizer, cls_error *error) {
     unsigned loss = 0, by = 0;
     const char *name = w->taken ? w->taken : w->o->loss ? w->o->loss : "residual";
     char text[96] = "";

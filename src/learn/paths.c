@@ -172,7 +172,7 @@ static void set_times(const clsi_target *t, path *w) {
 
 enum { MOST_LAST = 6 };
 
-/* Whether five solutions foretell the last one much better than three (as in simulator.c). */
+/* Whether extrapolation of five solutions predicts the last one much better than that of three (as in simulator.c). */
 static int is_smooth(size_t k, const double *const *last) {
     for (size_t j = 0; j < k; j++) {
         double a = last[0][j], b = last[1][j], c = last[2][j], d = last[3][j], e = last[4][j];

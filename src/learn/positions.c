@@ -9,10 +9,10 @@
  *   symplectic-euler   the same equation in positions (17)
  *   euler              p1 = M v - h V'(q0), p0 = M v; (19)
  *   weak               the weak form with a hat function: p1 = mean p + int s f dt over the
- * interval, p0 = mean p - int (1 - s) f dt, s from 0 to 1, f = L_q + F, along the polynomial
- * through eight neighbouring positions, three Gauss points. This is p' = f multiplied with the hat
- * and integrated, with nothing left out but the error of interpolation: order 8 inside a trajectory
- * where steps are equal.
+ *                      interval, p0 = mean p - int (1 - s) f dt, s from 0 to 1, f = L_q + F, along
+ *                      the polynomial through eight neighbouring positions, three Gauss points.
+ *                      This is p' = f multiplied with the hat and integrated; the only error is that
+ *                      of interpolation: order 8 inside a trajectory where steps are equal.
  *
  * The first four are of order 2, 2, 2, 1 and put that error into what is learned; weak does not,
  * and takes any lagrangian, masses that depend on q and friction included. Noise sigma in positions

@@ -12,8 +12,8 @@
  * Where an unknown energy hides the temperatures, the entropies have balances of heat in the place
  * of S' = heat/T (balances.c).
  *
- * Weights: friction forces are small where v is, and the plain residual would not see them (lesson
- * 2 of vnots.md), so a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
+ * Weights: friction forces are small where v is, and the plain residual would not see them:
+ * a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
 #include "learn/stream.h"
@@ -393,7 +393,7 @@ static size_t extra_rows(const clsi_residual *r) {
 /* Runs of regular rows together, extra rows one by one, wherever the list has them. */
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
-    clsi_residual *residual = p->owner;
+    clsi_residual *residual = p->context;
     size_t regular = regular_rows(residual), P = p->n_parameters;
     cls_status status = CLS_OK;
     for (size_t at = 0, end; at < count && status == CLS_OK; at = end) {
@@ -421,7 +421,7 @@ static cls_status problem_residual(clsi_problem *p, const double *theta, size_t 
 /* The regular rows of the list together, then the others. */
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
-    clsi_residual *residual = p->owner;
+    clsi_residual *residual = p->context;
     size_t regular = regular_rows(residual), P = p->n_parameters, plain = 0, extra = 0;
     size_t *list = clsi_calloc(count, sizeof *list);
     if (!list) return CLS_MEMORY;
@@ -451,7 +451,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
 }
 
 void clsi_residual_problem(clsi_residual *r, clsi_problem *out) {
-    *out = (clsi_problem){.owner = r,
+    *out = (clsi_problem){.context = r,
                           .n_parameters = r->unknowns->n_theta,
                           .n_rows = regular_rows(r) + extra_rows(r),
                           .n_conditions = extra_rows(r),

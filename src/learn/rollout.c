@@ -35,12 +35,12 @@ typedef struct comparison {
     double h, *spread, *state;
     double sum; /* of the squares of all differences, */
     size_t count;
-    int (*hurry)(void *owner); /* or NULL */
-    void *owner;
+    int (*hurry)(void *context); /* or NULL */
+    void *context;
 } comparison;
 
 static cls_status advance(comparison *c) {
-    if (c->hurry && c->hurry(c->owner)) return CLS_INTERRUPTED;
+    if (c->hurry && c->hurry(c->context)) return CLS_INTERRUPTED;
     return cls_simulator_advance(c->simulator, 1, NULL);
 }
 
@@ -167,11 +167,11 @@ static cls_status follow_positions(comparison *c, const clsi_intervals *all, siz
 }
 
 static double rollout_of_positions(const clsi_points *p, const cls_system *s,
-                                   int (*hurry)(void *owner), void *owner) {
+                                   int (*hurry)(void *context), void *context) {
     const clsi_intervals *all = p->intervals;
     size_t n = p->n_held < MOST ? p->n_held : MOST;
     comparison c = {
-        .p = p, .s = s, .scheme = p->rule.positions->rollout, .hurry = hurry, .owner = owner};
+        .p = p, .s = s, .scheme = p->rule.positions->rollout, .hurry = hurry, .context = context};
     c.spread = clsi_calloc(2 * all->dimension + cls_system_state_count(s) + 1, sizeof(double));
     if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
     c.state = c.spread + 2 * all->dimension;
@@ -186,16 +186,16 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
     return conclude(&c, status);
 }
 
-double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *owner),
-                    void *owner) {
-    if (p->intervals) return rollout_of_positions(p, s, hurry, owner);
+double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *context),
+                    void *context) {
+    if (p->intervals) return rollout_of_positions(p, s, hurry, context);
     size_t n = p->n_held < MOST ? p->n_held : MOST;
     comparison c = {.p = p,
                     .s = s,
                     .scheme = p->rule.scheme ? p->rule.scheme->info.name : NULL,
                     .spread = clsi_calloc(2 * p->nz + 1, sizeof(double)),
                     .hurry = hurry,
-                    .owner = owner};
+                    .context = context};
     if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
     c.state = c.spread + p->nz;
     cls_status status = CLS_OK;

@@ -12,7 +12,7 @@
  * schemes of that kind are tried on some windows, and the one that fits ten times better than the
  * quadrature is taken and said. */
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include "scheme/scheme.h"
 #include <math.h>
 #include <stdlib.h>
@@ -92,32 +92,32 @@ typedef struct trial {
 } trial;
 
 /* A fit of some windows with this rule. */
-static trial attempt(const clsi_lesson *w, const clsi_rule *rule, size_t n_tables,
+static trial attempt(const clsi_learner *w, const clsi_rule *rule, size_t n_tables,
                      const cls_table *const *tables, const char *const *names) {
     cls_learn_options o = *w->o;
     cls_learn_info info = {0};
     cls_error error = {0};
     trial found = {INFINITY, INFINITY, 0};
-    o.watch = NULL;
-    o.checkpoint = NULL; /* a lesson that goes on tries the same again, and chooses the same */
+    o.progress = NULL;
+    o.checkpoint = NULL; /* a resumed run tries the same again, and chooses the same */
     o.resume = 0;
-    clsi_lesson own = {.o = &o,
-                       .system = w->system,
-                       .set = w->set,
-                       .info = &info,
-                       .started = w->started,
-                       .error = &error};
+    clsi_learner own = {.o = &o,
+                        .system = w->system,
+                        .set = w->set,
+                        .info = &info,
+                        .started = w->started,
+                        .error = &error};
     o.scheme = NULL;
     o.max_iterations = SMALL;
     cls_status status = clsi_points_create_wide(w->system, n_tables, tables, names, rule,
                                                 o.validate, WINDOWS, 2, 0, &own.points, &error);
-    if (status == CLS_OK) status = clsi_lesson_choose(&own);
+    if (status == CLS_OK) status = clsi_learner_choose(&own);
     found.no_memory = status == CLS_MEMORY || own.no_memory;
     if (status == CLS_OK) {
-        found.usual = clsi_lesson_usual(&own);
+        found.usual = clsi_learner_usual(&own);
         found.relative = found.usual / fmax(info.loss_initial, 1e-300);
     }
-    clsi_lesson_forget(&own);
+    clsi_learner_forget(&own);
     clsi_points_free(&own.points);
     return found;
 }
@@ -129,7 +129,7 @@ static const char *const kinds[][8] = {
     [MOTION] = {"leapfrog", "rk4", "rk3", "rk2", "dtel", NULL},
 };
 
-static int is_wanted(const clsi_lesson *w, const cls_system *s) {
+static int is_wanted(const clsi_learner *w, const cls_system *s) {
     const cls_learn_options *o = w->o;
     if (o->scheme || o->from || o->window || !clsi_is_loss(w, "residual")) return 0;
     if (s->ode || s->formalism == CLS_LAGRANGIAN || !s->canonical || !s->n || s->nu) return 0;
@@ -154,8 +154,8 @@ static void say(clsi_text *t, const char *name, const trial *own, const trial *p
             name, plain->usual / own->usual);
 }
 
-cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, clsi_rule *rule, char **said) {
+cls_status clsi_learner_scheme(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                               const char *const *names, clsi_rule *rule, char **said) {
     const cls_system *s = w->system;
     clsi_points *p = NULL;
     double error[LAWS] = {0};

@@ -59,13 +59,14 @@ static cls_status share_shards(const clsi_rows_kind *kind, const clsi_residual *
         for (size_t s = 0; s < shards; s++) {
             size_t begin = clsi_shard_begin(r, count, shards, s);
             size_t end = clsi_shard_begin(r, count, shards, s + 1);
-            if (failed || !team->mine(team->owner, "gradient", s, shards)) continue;
+            if (failed || !team->mine(team->context, "gradient", s, shards)) continue;
             parts[s * size] = kind->gradient(block, list, begin, end, share);
             kind->add(block, parts + s * size + 1);
         }
     }
     if (failed) return CLS_MEMORY;
-    return team->share(team->owner, "gradient", NULL, shards, size * sizeof *parts, parts, 0, NULL);
+    return team->share(team->context, "gradient", NULL, shards, size * sizeof *parts, parts, 0,
+                       NULL);
 }
 
 static cls_status shared_gradient(const clsi_rows_kind *kind, const clsi_residual *r,

@@ -5,7 +5,7 @@
  * far behind, and double twice (docs/physics/discrete-gradient.md: residual first, rollout last,
  * growing horizon). Starts of windows are free as soon as the data are noisy or lack a state;
  * without noise the measured point is the best there is. Short stages make a few iterations only;
- * the last one is a training like any other: validated, watched. All keep checkpoints, which say at
+ * the last one is a training like any other: validated, with progress reports. All keep checkpoints, which say at
  * their head which stage it is and from which parameters it began, so that nothing that was over is
  * made again. Anchors hold throughout (conditions.c). */
 #include "learn/shoot.h"
@@ -104,8 +104,8 @@ static double rms(clsi_shooting *s, const double *theta) {
     return sqrt(2 * clsi_full_loss(&p, theta));
 }
 
-static void initialise(void *owner, uint64_t seed, double *theta) {
-    const stage *s = owner;
+static void initialise(void *context, uint64_t seed, double *theta) {
+    const stage *s = context;
     (void)seed;
     memcpy(theta, s->from, s->j->unknowns->n_theta * sizeof *theta);
 }
@@ -118,18 +118,18 @@ static const double *meant(stage *s, const double *theta) {
     return s->place;
 }
 
-static double validate(void *owner, const double *theta) {
-    return rms(((stage *)owner)->held, meant(owner, theta));
+static double validate(void *context, const double *theta) {
+    return rms(((stage *)context)->held, meant(context, theta));
 }
 
-static double roll_out(void *owner, const double *theta) {
-    const clsi_training *t = &((stage *)owner)->j->training;
-    return t->rollout(t->owner, meant(owner, theta));
+static double roll_out(void *context, const double *theta) {
+    const clsi_training *t = &((stage *)context)->j->training;
+    return t->rollout(t->context, meant(context, theta));
 }
 
 /* The head is also read alone: find_stage. */
-static void keep(void *owner, clsi_archive *a) {
-    stage *s = owner;
+static void keep(void *context, clsi_archive *a) {
+    stage *s = context;
     clsi_archive_doubles(a, s->j->n_begin, s->j->begin);
     clsi_archive_size(a, STAGES, &s->number);
     clsi_archive_word(a, &s->before);
@@ -138,12 +138,12 @@ static void keep(void *owner, clsi_archive *a) {
     clsi_archive_size(a, SIZE_MAX >> 12, &s->flat);
 }
 
-static int watch(void *owner, const clsi_training_progress *p) {
-    stage *s = owner;
+static int report_progress(void *context, const clsi_training_progress *p) {
+    stage *s = context;
     const clsi_training *t = &s->j->training;
     clsi_training_progress told = *p;
     told.iteration += s->before;
-    if (t->watch && t->watch(t->owner, &told)) return 1;
+    if (t->progress && t->progress(t->context, &told)) return 1;
     s->flat = s->loss - p->loss < s->enough * p->loss ? s->flat + 1 : 0;
     s->loss = p->loss;
     s->over = s->flat >= FLAT && !s->batches;
@@ -220,11 +220,11 @@ static void set_training(stage *s, clsi_problem *problem, int resumed, clsi_trai
     t->restarts = 1;
     t->batch = o->batch;
     t->rate = o->rate;
-    t->owner = s;
+    t->context = s;
     t->initialise = initialise;
     t->validate = s->held ? validate : NULL;
     t->rollout = last && s->j->training.rollout ? roll_out : NULL;
-    t->watch = watch;
+    t->progress = report_progress;
     t->keep = keep;
     t->resume = resumed;
 }
@@ -242,7 +242,7 @@ static cls_status train_stage(stage *s, int resumed, double *result, clsi_shoot_
     info->validation_windows = s->held ? clsi_shooting_windows(s->held) : 0;
     status = clsi_train(&t, result, &info->training, error);
     if (status != CLS_OK) return status;
-    /* ended here, not by the one who watches: there is nothing to go on with */
+    /* ended here, not by the caller: there is nothing to go on with */
     if (s->over) info->training.stopped = 0;
     if (s->over && t.checkpoint) unlink(t.checkpoint);
     if (s->conditions) clsi_conditions_project(s->conditions, result);

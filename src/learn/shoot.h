@@ -29,10 +29,10 @@ typedef struct clsi_shoot {
     const clsi_points *points;
     const cls_learn_options *options;
     const clsi_anchors *anchors;
-    /* the head of its checkpoints: what came before (lesson.h) */
+    /* the head of its checkpoints: what came before (learner.h) */
     size_t n_begin;
     double *begin;
-    /* rollout, watch, checkpoint, seed, patience, identity, owner: as for any training */
+    /* rollout, progress, checkpoint, seed, patience, identity, context: as for any training */
     clsi_training training;
 } clsi_shoot;
 

@@ -242,7 +242,7 @@ static size_t window_of(const clsi_shooting *s, size_t row) {
 
 static cls_status problem_residual(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r) {
-    clsi_shooting *s = p->owner;
+    clsi_shooting *s = p->context;
     cls_status status = make_rows(s, theta);
     for (size_t i = 0; i < count && status == CLS_OK; i++) r[i] = s->r[rows ? rows[i] : i];
     return status;
@@ -279,7 +279,7 @@ static void give_rows(const clsi_shooting *s, size_t w, const double *own, size_
 /* Windows that a block of rows cuts in two would be made twice: the last one is kept. */
 static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *r, double *J) {
-    clsi_shooting *s = p->owner;
+    clsi_shooting *s = p->context;
     size_t *list = NULL, n, size = s->target.most_rows * s->target.n_theta;
     turn_to(s, theta);
     cls_status status = make_paths(s);
@@ -356,7 +356,7 @@ static cls_status gradient_of(clsi_shooting *s, size_t count, size_t n, const si
 
 static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t count,
                                    const size_t *rows, double *loss, double *gradient) {
-    clsi_shooting *s = p->owner;
+    clsi_shooting *s = p->context;
     size_t *list = NULL, n = 0;
     turn_to(s, theta);
     double *seeds = clsi_calloc(s->n_rows, sizeof *seeds), *weight = NULL;
@@ -378,7 +378,7 @@ static size_t rows_together(const clsi_shooting *s) {
 }
 
 void clsi_shooting_problem(clsi_shooting *s, clsi_problem *out) {
-    *out = (clsi_problem){.owner = s,
+    *out = (clsi_problem){.context = s,
                           .n_parameters = s->target.n_theta,
                           .n_rows = s->n_rows,
                           .group = rows_together(s),

@@ -9,15 +9,15 @@
 
 static void weigh_equally(const clsi_residual *r);
 
-static int tell(clsi_lesson *w, const char *phase, uint64_t done, uint64_t total, double loss) {
-    if (!w->o->watch) return 0;
+static int tell(clsi_learner *w, const char *phase, uint64_t done, uint64_t total, double loss) {
+    if (!w->o->progress) return 0;
     cls_learn_progress p = {phase, done, total, loss, clsi_now() - w->started, NAN, 0};
-    return w->o->watch(w->o->owner, &p);
+    return w->o->progress(w->o->context, &p);
 }
 
 /* Mean p.v by mean v.v where energy and forces have no scale of their own (iterations: a solve has
  * it as a constraint), one elsewhere. `row` is its row over theta. */
-static cls_status scale_of(clsi_lesson *w, const double *theta, double *row, double *scale) {
+static cls_status scale_of(clsi_learner *w, const double *theta, double *row, double *scale) {
     double pv, vv;
     *scale = 1;
     if (!w->residual->scale_free) return CLS_OK;
@@ -28,8 +28,8 @@ static cls_status scale_of(clsi_lesson *w, const double *theta, double *row, dou
 }
 
 /* Root mean square of the scaled residual over the windows [first, last). */
-cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, size_t last,
-                            double *loss) {
+cls_status clsi_learner_loss(clsi_learner *w, const double *theta, size_t first, size_t last,
+                             double *loss) {
     size_t E = w->residual->n_equations, count = (last - first) * E;
     double *r = clsi_calloc(count + w->unknowns->n_theta, sizeof *r), sum = 0, scale = 1;
     if (!r) return clsi_no_memory(w->error);
@@ -50,7 +50,7 @@ cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, s
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
 /* Rows of the windows [first, last) of r. */
-static cls_status fold_rows(clsi_lesson *w, const clsi_residual *r, clsi_lsq *q, size_t first,
+static cls_status fold_rows(clsi_learner *w, const clsi_residual *r, clsi_lsq *q, size_t first,
                             size_t last, double *A, double *b) {
     size_t n = w->points->n_training, E = r->n_equations;
     int whole = r == w->residual; /* not a block of more */
@@ -77,18 +77,18 @@ static size_t count_parts(double rows, size_t P) {
     return parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : (size_t)parts;
 }
 
-static int is_mine(const clsi_lesson *w, const char *what, size_t part, size_t n) {
+static int is_mine(const clsi_learner *w, const char *what, size_t part, size_t n) {
     const cls_team *team = w->o->team;
-    return !team || w->alone || team->mine(team->owner, what, part, n);
+    return !team || w->alone || team->mine(team->context, what, part, n);
 }
 
-static cls_status share_parts(clsi_lesson *w, size_t n, size_t size, double *parts) {
+static cls_status share_parts(clsi_learner *w, size_t n, size_t size, double *parts) {
     const cls_team *team = w->o->team;
     if (!team || w->alone) return CLS_OK;
-    char *identity = clsi_lesson_identity(w, "rows");
+    char *identity = clsi_learner_identity(w, "rows");
     if (!identity) return clsi_no_memory(w->error);
     cls_status status =
-        team->share(team->owner, "rows", identity, n, size * sizeof *parts, parts, 0, w->error);
+        team->share(team->context, "rows", identity, n, size * sizeof *parts, parts, 0, w->error);
     free(identity);
     return status;
 }
@@ -96,7 +96,7 @@ static cls_status share_parts(clsi_lesson *w, size_t n, size_t size, double *par
 /* ---- all rows of a stream ---- */
 
 typedef struct folding {
-    clsi_lesson *w;
+    clsi_learner *w;
     clsi_lsq *q;
     double *A, *b, *parts;
     size_t count, size, part; /* parts, numbers of one, the one that is being made */
@@ -108,9 +108,9 @@ static void close_part(folding *f) {
 }
 
 /* A window belongs to the part of its first row. */
-static cls_status fold_block(void *owner, const clsi_residual *r, const uint64_t *row_of,
+static cls_status fold_block(void *context, const clsi_residual *r, const uint64_t *row_of,
                              cls_error *error) {
-    folding *f = owner;
+    folding *f = context;
     const clsi_points *p = r->points;
     cls_status status = CLS_OK;
     (void)error;
@@ -126,12 +126,12 @@ static cls_status fold_block(void *owner, const clsi_residual *r, const uint64_t
     return status;
 }
 
-static int was_read(void *owner, uint64_t rows) {
-    folding *f = owner;
+static int was_read(void *context, uint64_t rows) {
+    folding *f = context;
     return tell(f->w, "rows", rows, f->w->stream->rows, NAN);
 }
 
-static cls_status fold_stream(clsi_lesson *w, clsi_lsq *q, size_t count, double *parts, double *A,
+static cls_status fold_stream(clsi_learner *w, clsi_lsq *q, size_t count, double *parts, double *A,
                               double *b) {
     folding f = {w, q, A, b, parts, count, clsi_lsq_part_size(q), 0};
     cls_status status = clsi_stream_pass(w->stream, w, fold_block, was_read, &f);
@@ -141,7 +141,7 @@ static cls_status fold_stream(clsi_lesson *w, clsi_lsq *q, size_t count, double 
     return status;
 }
 
-static cls_status fold_parts(clsi_lesson *w, clsi_lsq *q, double *A, double *b) {
+static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b) {
     int streams = w->stream && clsi_stream_serves(w->residual);
     size_t n = w->points->n_training, size = clsi_lsq_part_size(q);
     double rows =
@@ -163,7 +163,7 @@ static cls_status fold_parts(clsi_lesson *w, clsi_lsq *q, double *A, double *b) 
     return status;
 }
 
-static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const double *d,
+static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const double *d,
                                double *A, double *b) {
     clsi_lsq *q;
     clsi_lsq_info found;
@@ -181,7 +181,7 @@ static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const 
                                      &w->info->negative, &w->info->kkt, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;
-        w->info->unseen = found.unseen;
+        w->info->nullity = found.nullity;
         w->info->condition = found.condition;
     }
     clsi_lsq_free(&q);
@@ -191,7 +191,7 @@ static cls_status solve_folded(clsi_lesson *w, size_t n, const double *C, const 
 /* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as
  * well as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one,
  * unless an anchor sets the scale. */
-static cls_status conditions(clsi_lesson *w, double *C, double *d) {
+static cls_status conditions(clsi_learner *w, double *C, double *d) {
     size_t n = clsi_anchors_count(w->anchors), P = w->unknowns->n_theta;
     cls_status status = CLS_OK;
     double pv;
@@ -202,7 +202,7 @@ static cls_status conditions(clsi_lesson *w, double *C, double *d) {
     return status;
 }
 
-static cls_status solve_linear(clsi_lesson *w) {
+static cls_status solve_linear(clsi_learner *w) {
     size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
     size_t n = clsi_anchors_count(w->anchors) + (size_t)w->info->normalised;
     double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
@@ -217,14 +217,14 @@ static cls_status solve_linear(clsi_lesson *w) {
     return status;
 }
 
-static cls_status solve_at_once(clsi_lesson *w) {
+static cls_status solve_at_once(clsi_learner *w) {
     return w->staged ? clsi_solve_staged(w) : solve_linear(w);
 }
 
 /* ---- form ---- */
 
 /* Frictions and conductances are made positive by form, with a floor far below their size. */
-cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
+cls_status clsi_learner_make_positive(clsi_learner *w, const double *theta) {
     for (size_t i = 0; i < w->unknowns->n; i++) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
@@ -244,7 +244,7 @@ cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta) {
 /* ---- step by step ---- */
 
 /* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
-cls_status clsi_lesson_rescale(clsi_lesson *w) {
+cls_status clsi_learner_rescale(clsi_learner *w) {
     double *row = clsi_calloc(w->unknowns->n_theta, sizeof *row), scale;
     if (!row) return clsi_no_memory(w->error);
     cls_status status = scale_of(w, w->theta, row, &scale);
@@ -272,7 +272,7 @@ cls_status clsi_lesson_rescale(clsi_lesson *w) {
 
 /* Start parameters have a mass that may be zero or negative, from which no residual leads to a
  * positive one: they are moved along its row until it is positive. */
-static void start_with_mass(clsi_lesson *w, double *theta) {
+static void start_with_mass(clsi_learner *w, double *theta) {
     size_t P = w->unknowns->n_theta;
     double *row = clsi_calloc(P, sizeof *row), scale, square;
     for (int k = 0; row && k < 20; k++) {
@@ -285,17 +285,17 @@ static void start_with_mass(clsi_lesson *w, double *theta) {
 }
 
 /* Root mean square of the validation rows, as the optimisers measure. */
-static double validate(void *owner, const double *theta) {
-    clsi_lesson *w = owner;
+static double validate(void *context, const double *theta) {
+    clsi_learner *w = context;
     double loss;
     size_t n = w->points->n_training;
-    cls_status status = clsi_lesson_loss(w, theta, n, w->points->n_windows, &loss);
+    cls_status status = clsi_learner_loss(w, theta, n, w->points->n_windows, &loss);
     return status == CLS_OK ? loss : INFINITY;
 }
 
 /* The system with these parameters, in the form the parts have now. */
-cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_system **out,
-                             cls_error *error) {
+cls_status clsi_learner_build(const clsi_learner *w, const double *theta, cls_system **out,
+                              cls_error *error) {
     clsi_unknowns *us = w->unknowns;
     clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
     double *copy = clsi_calloc(us->n_theta, sizeof *copy);
@@ -325,73 +325,75 @@ cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_syst
 /* Rollouts of small models take less than this, and say which parameters to keep. */
 static const double GRACE = 1;
 
-int clsi_lesson_hurry(void *owner) {
-    clsi_lesson *w = owner;
+int clsi_learner_hurry(void *context) {
+    clsi_learner *w = context;
     double now = clsi_now();
     const cls_learn_options *o = w->o;
     int wanted = (o->time_limit > 0 && now - w->started > o->time_limit) ||
-                 (o->interrupted && o->interrupted(o->owner));
+                 (o->interrupted && o->interrupted(o->context));
     if (wanted && !(w->pressed > 0)) w->pressed = now;
     return wanted && now - w->pressed > GRACE;
 }
 
 /* Simulates with these parameters. */
-double clsi_lesson_rollout(void *owner, const double *theta) {
-    clsi_lesson *w = owner;
+double clsi_learner_rollout(void *context, const double *theta) {
+    clsi_learner *w = context;
     cls_system *s;
     double error = INFINITY;
-    if (clsi_lesson_is_first(w)) {
-        cls_status status = clsi_lesson_build(w, theta, &s, NULL);
-        if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_lesson_hurry, w);
+    if (clsi_learner_is_first(w)) {
+        cls_status status = clsi_learner_build(w, theta, &s, NULL);
+        if (status == CLS_OK) error = clsi_rollout(w->points, s, clsi_learner_hurry, w);
         if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
         cls_system_free(&s);
     }
-    error = clsi_lesson_tell_all(w, error);
+    error = clsi_learner_tell_all(w, error);
     if (error == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     return error;
 }
 
-int clsi_lesson_is_first(const clsi_lesson *w) {
+int clsi_learner_is_first(const clsi_learner *w) {
     return !w->o->team || w->o->team->rank == 0;
 }
 
 /* What depends on a clock (when somebody is in a hurry) is decided by one. */
-double clsi_lesson_tell_all(const clsi_lesson *w, double x) {
+double clsi_learner_tell_all(const clsi_learner *w, double x) {
     const cls_team *team = w->o->team;
     if (!team || team->ranks < 2) return x;
     double *all = clsi_calloc(team->ranks, sizeof *all), told = INFINITY;
     if (!all) return x; /* the others wait: the program ends them */
     all[team->rank] = x;
-    if (team->share(team->owner, "number", NULL, team->ranks, sizeof *all, all, 0, NULL) == CLS_OK)
+    if (team->share(team->context, "number", NULL, team->ranks, sizeof *all, all, 0, NULL) ==
+        CLS_OK)
         told = all[0];
     free(all);
     return told;
 }
 
 /* The same in the form that the model will have. */
-static double roll_out(void *owner, const double *theta) {
-    if (clsi_lesson_tell_all(owner, clsi_lesson_hurry(owner)) > 0) return -1;
-    return clsi_lesson_make_positive(owner, theta) == CLS_OK ? clsi_lesson_rollout(owner, theta)
-                                                             : INFINITY;
+static double roll_out(void *context, const double *theta) {
+    if (clsi_learner_tell_all(context, clsi_learner_hurry(context)) > 0) return -1;
+    return clsi_learner_make_positive(context, theta) == CLS_OK
+               ? clsi_learner_rollout(context, theta)
+               : INFINITY;
 }
 
 /* The largest number that a rank has: one that is told to stop stops all, by its own clock. */
-static int most_of_all(const clsi_lesson *w, int x) {
+static int most_of_all(const clsi_learner *w, int x) {
     const cls_team *team = w->o->team;
     if (!team || team->ranks < 2) return x;
     unsigned char *all = clsi_calloc(team->ranks, 1);
     if (!all) return x; /* the others wait: the program ends them */
     all[team->rank] = (unsigned char)x;
     cls_status status =
-        team->share(team->owner, "decision", NULL, team->ranks, 1, all, 0, w->error);
+        team->share(team->context, "decision", NULL, team->ranks, 1, all, 0, w->error);
     for (size_t r = 0; status == CLS_OK && r < team->ranks; r++)
         if (all[r] > x) x = all[r];
     free(all);
     return x;
 }
 
-int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
-    clsi_lesson *w = owner;
+int clsi_learner_progress(void *context, const clsi_training_progress *p) {
+    clsi_learner *w = context;
     size_t restarts = w->o->restarts ? w->o->restarts : 1;
     cls_learn_progress told = {.phase = "iterate",
                                .done = p->iteration,
@@ -400,7 +402,7 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
                                .seconds = clsi_now() - w->started,
                                .validation = p->validation,
                                .restart = p->restart};
-    if (w->o->watch && w->o->watch(w->o->owner, &told))
+    if (w->o->progress && w->o->progress(w->o->context, &told))
         w->info->stopped = 1;
     else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
         w->info->stopped = 2;
@@ -408,8 +410,8 @@ int clsi_lesson_watch(void *owner, const clsi_training_progress *p) {
     return w->info->stopped;
 }
 
-static void initialise(void *owner, uint64_t seed, double *theta) {
-    clsi_lesson *w = owner;
+static void initialise(void *context, uint64_t seed, double *theta) {
+    clsi_learner *w = context;
     cls_random random;
     if (w->started_affine) return; /* theta holds the solution of the midpoint rule */
     cls_random_seed(&random, seed);
@@ -427,7 +429,7 @@ static void initialise(void *owner, uint64_t seed, double *theta) {
  * after it. Smaller ones always fit. */
 enum { LARGE = 150000 };
 
-static cls_status check_size(clsi_lesson *w) {
+static cls_status check_size(clsi_learner *w) {
     cls_system *s;
     cls_error why;
     if (w->unknowns->n_theta < LARGE) return CLS_OK;
@@ -435,7 +437,7 @@ static cls_status check_size(clsi_lesson *w) {
     if (!theta) return clsi_no_memory(w->error);
     memcpy(theta, w->theta, w->unknowns->n_theta * sizeof *theta);
     initialise(w, w->o->seed, theta);
-    cls_status status = clsi_lesson_build(w, theta, &s, &why);
+    cls_status status = clsi_learner_build(w, theta, &s, &why);
     cls_system_free(&s);
     free(theta);
     if (status == CLS_OK) return CLS_OK;
@@ -454,7 +456,7 @@ static int same_form(const clsi_learned *a, const clsi_learned *b) {
     return same;
 }
 
-cls_status clsi_lesson_check_from(const clsi_lesson *w) {
+cls_status clsi_learner_check_from(const clsi_learner *w) {
     const cls_model *m = w->o->from;
     const clsi_unknowns *us = w->unknowns;
     int same = !m || (m->n_learned == us->n && m->n_theta == us->n_theta);
@@ -477,7 +479,7 @@ static void weigh_equally(const clsi_residual *r) {
     }
 }
 
-cls_status clsi_lesson_weights(clsi_lesson *w) {
+cls_status clsi_learner_weights(clsi_learner *w) {
     const char *name = w->o->weights ? w->o->weights : "balanced";
     const clsi_points *p = w->points;
     if (strcmp(name, "balanced") == 0 || p->intervals) return CLS_OK;
@@ -494,7 +496,7 @@ static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
 }
 
 /* What a checkpoint belongs to: settings as words, data and system as a hash. */
-char *clsi_lesson_identity(const clsi_lesson *w, const char *what) {
+char *clsi_learner_identity(const clsi_learner *w, const char *what) {
     const clsi_points *p = w->points;
     const cls_learn_options *o = w->o;
     clsi_text text = {0};
@@ -530,11 +532,11 @@ char *clsi_lesson_identity(const clsi_lesson *w, const char *what) {
 }
 
 /* What the fit of the residual ended with, from the checkpoint of a fit that went on from there. */
-static cls_status find_begin(clsi_lesson *w, int *found) {
+static cls_status find_begin(clsi_learner *w, int *found) {
     size_t P = w->unknowns->n_theta;
     *found = 0;
     if (!w->o->resume || !w->o->checkpoint || clsi_is_loss(w, "residual")) return CLS_OK;
-    char *what = clsi_lesson_identity(w, w->o->loss);
+    char *what = clsi_learner_identity(w, w->o->loss);
     if (!what) return clsi_no_memory(w->error);
     cls_status status =
         clsi_checkpoint_head(w->o->checkpoint, what, CLSI_BEGIN + P, w->begin, found, w->error);
@@ -542,7 +544,7 @@ static cls_status find_begin(clsi_lesson *w, int *found) {
     return status;
 }
 
-static cls_status train_or_resume(clsi_lesson *w, const clsi_training *t) {
+static cls_status train_or_resume(clsi_learner *w, const clsi_training *t) {
     int found;
     size_t P = w->unknowns->n_theta;
     clsi_training_info did;
@@ -571,7 +573,7 @@ static cls_status train_or_resume(clsi_lesson *w, const clsi_training *t) {
 
 /* Where the step of a scheme is not affine in the parameters but the midpoint rule over the same
  * points is, its solution is where iterations begin. */
-static cls_status start_by_midpoints(clsi_lesson *w) {
+static cls_status start_by_midpoints(clsi_learner *w) {
     clsi_residual *own = w->residual, *start = NULL;
     w->started_affine = 0;
     if (!own->step || own->affine || w->o->from) return CLS_OK;
@@ -592,14 +594,14 @@ static cls_status start_by_midpoints(clsi_lesson *w) {
     return status;
 }
 
-static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimizer) {
+static cls_status solve_iterative(clsi_learner *w, const clsi_optimizer *optimizer) {
     clsi_problem problem;
     const cls_learn_options *o = w->o;
     const cls_team *team = o->team; /* one that cannot iterate says so before the work */
     cls_status able =
-        team ? team->share(team->owner, "iterations", NULL, 0, 0, NULL, 0, w->error) : CLS_OK;
+        team ? team->share(team->context, "iterations", NULL, 0, 0, NULL, 0, w->error) : CLS_OK;
     if (able != CLS_OK) return able;
-    char *what = clsi_lesson_identity(w, optimizer->name);
+    char *what = clsi_learner_identity(w, optimizer->name);
     if (!what) return clsi_no_memory(w->error);
     w->residual->scale_free = w->info->normalised;
     w->residual->anchors = w->anchors;
@@ -625,11 +627,11 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
                        .decay = o->decay,
                        .constant_rate = o->constant_rate,
                        .last = o->last,
-                       .owner = w,
+                       .context = w,
                        .initialise = initialise,
                        .validate = w->points->n_windows > w->points->n_training ? validate : NULL,
                        .rollout = o->validate > 0 ? roll_out : NULL,
-                       .watch = clsi_lesson_watch,
+                       .progress = clsi_learner_progress,
                        .checkpoint = o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
@@ -641,7 +643,7 @@ static cls_status solve_iterative(clsi_lesson *w, const clsi_optimizer *optimize
 }
 
 /* Is there a velocity whose square is a number other than zero? */
-static int moves(const clsi_lesson *w) {
+static int moves(const clsi_learner *w) {
     const clsi_points *p = w->points;
     double sum = 0;
     for (size_t k = 0; k < p->n_training; k++)
@@ -654,7 +656,7 @@ static int moves(const clsi_lesson *w) {
 
 /* Networks by spring: on the piston lm was ten to seventy times behind after a minute. Rules that
  * are not affine by lm, which needs tens of iterations there. */
-static const char *choose_optimizer(const clsi_lesson *w) {
+static const char *choose_optimizer(const clsi_learner *w) {
     if (w->residual->affine || w->staged) return "linear";
     for (size_t i = 0; i < w->unknowns->n; i++)
         if (!w->unknowns->list[i].learned.field->kind->linear) return "spring";
@@ -672,7 +674,7 @@ static uint64_t usual_iterations(const char *name) {
     return 400;
 }
 
-cls_status clsi_lesson_solve(clsi_lesson *w) {
+cls_status clsi_learner_solve(clsi_learner *w) {
     const char *name = w->o->optimizer ? w->o->optimizer : "auto";
     w->staged = clsi_is_staged(w);
     w->info->notes[0] = '\0';
@@ -699,13 +701,13 @@ cls_status clsi_lesson_solve(clsi_lesson *w) {
                          "nothing moves in the data, so that the scale of the energy cannot be "
                          "fixed; add trajectories with v other than zero");
     cls_status status = linear ? solve_at_once(w) : solve_iterative(w, optimizer);
-    if (status == CLS_OK) status = clsi_lesson_loss(w, w->theta, 0, n, &w->info->loss_final);
+    if (status == CLS_OK) status = clsi_learner_loss(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
-        status = clsi_lesson_loss(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
+        status = clsi_learner_loss(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);
     /* parts that are multiplied with each other have no common factor: their scale stays as found
      */
     if (status == CLS_OK && w->residual->scale_free && w->unknowns->linear)
-        status = clsi_lesson_rescale(w);
+        status = clsi_learner_rescale(w);
     w->info->normalised &= w->unknowns->linear;
     if (status == CLS_OK && !(isfinite(w->info->loss_final) && isfinite(w->info->condition)))
         status =

@@ -17,7 +17,7 @@
  * 1/(1 + (r/c)^2) (Cauchy), each kind of equation by its own usual error; that is kept when the
  * usual error in validation falls. */
 #include "base/base.h"
-#include "learn/lesson.h"
+#include "learn/learner.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ enum { BLOCK = 512, PROBES = 24, ROUNDS = 8, ENOUGH = 4000, PREFERRED = 200, BLO
 static const double LIGHT = 1e-7; /* of the rows' own weight */
 
 typedef struct stage {
-    clsi_lesson *w;
+    clsi_learner *w;
     unsigned char *equation, *column; /* (E), (P): which take part */
     double *robust;                   /* (training windows, E), NULL: one */
     double squares, rows;             /* of the solution: sum of squares, number of rows */
@@ -133,7 +133,7 @@ static cls_status fold(stage *g, const double *theta, clsi_lsq *q, double *J, do
 
 /* Anchors and the scale, less what the other columns say already. */
 static cls_status conditions(const stage *g, const double *theta, double *C, double *d, size_t *n) {
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     size_t P = w->unknowns->n_theta;
     cls_status status = CLS_OK;
     double pv;
@@ -157,7 +157,7 @@ static cls_status conditions(const stage *g, const double *theta, double *C, dou
 /* The stage's columns of theta from the folded rows, with n conditions. */
 static cls_status solve(stage *g, clsi_lsq *q, size_t n, const double *C, const double *d,
                         double *theta) {
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     size_t P = w->unknowns->n_theta, k = 0, *columns = clsi_calloc(P, sizeof *columns);
     double *few = clsi_calloc(n * P, sizeof *few);
     clsi_lsq *with = NULL;
@@ -218,7 +218,7 @@ static double judge(const stage *g, const double *r, double *room) {
     return exp(sum / (double)(n ? n : 1));
 }
 
-double clsi_lesson_usual(clsi_lesson *w) {
+double clsi_learner_usual(clsi_learner *w) {
     const clsi_residual *r = w->residual;
     size_t E = r->n_equations, n = r->points->n_windows;
     double *rows = clsi_calloc(n * E, sizeof *rows), *room = clsi_calloc(n, sizeof *room);
@@ -273,7 +273,7 @@ static void room_free(room *m) {
     clsi_lsq_free(&m->q);
 }
 
-static cls_status room_open(const clsi_lesson *w, room *m) {
+static cls_status room_open(const clsi_learner *w, room *m) {
     size_t P = w->unknowns->n_theta, E = w->residual->n_equations, n = w->points->n_windows;
     size_t most = clsi_anchors_count(w->anchors) + 1 + w->residual->m;
     *m = (room){.J = clsi_calloc(BLOCK * E * P, sizeof(double)),
@@ -307,7 +307,7 @@ static cls_status solve_robustly(stage *g, room *m, size_t n, double *theta, int
     memcpy(m->kept, theta, P * sizeof *theta);
     double now = best, last = INFINITY;
     for (int round = 0; round < ROUNDS && status == CLS_OK && now < 0.97 * last; round++) {
-        if (clsi_lesson_hurry(g->w)) break;
+        if (clsi_learner_hurry(g->w)) break;
         g->robust = m->robust;
         status = fold_anew(g, m, theta);
         if (status == CLS_OK) status = solve(g, m->q, n, m->C, m->d, theta);
@@ -329,7 +329,7 @@ static cls_status solve_robustly(stage *g, room *m, size_t n, double *theta, int
  * are too light to be felt by anything that the data do tell. */
 static cls_status prefer(stage *g, room *m, const clsi_temperatures *t, size_t root, double mean,
                          double *theta) {
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     size_t P = w->unknowns->n_theta, n = w->points->n_data, stride = 1 + n / PREFERRED;
     double *row = clsi_calloc(P, sizeof *row), size = 0;
     cls_status status = row ? fold_anew(g, m, theta) : clsi_no_memory(w->error);
@@ -373,7 +373,7 @@ static cls_status scatter(stage *g, room *m, size_t n, const clsi_temperatures *
  * not. */
 static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temperatures *t,
                                    size_t root, double *theta) {
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     size_t P = w->unknowns->n_theta;
     double *row = m->C + *n * P, before = g->squares, rows = g->rows - (double)g->rank;
     clsi_warmth found = clsi_temperatures_at(t, theta, root, row);
@@ -403,8 +403,9 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
         w->info->temperature_error = error;
     }
     if (error < 0.5 * found.mean && found.low > 0) {
-        clsi_lesson_note(w, "temperature %s: mean %.4g +- %.2g, from %.4g to %.4g, as the data say",
-                         name, found.mean, error, found.low, found.high);
+        clsi_learner_note(w,
+                          "temperature %s: mean %.4g +- %.2g, from %.4g to %.4g, as the data say",
+                          name, found.mean, error, found.low, found.high);
         return CLS_OK;
     }
     double mean = spread > 1e-9 * fabs(found.mean) ? 2 * (found.mean - found.low) : 1;
@@ -414,16 +415,16 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
         if (status == CLS_OK) status = solve(g, m->q, *n, m->C, m->d, theta);
         if (status == CLS_OK && clsi_temperatures_at(t, theta, root, m->kept).low > 0) break;
     }
-    clsi_lesson_note(w,
-                     "temperature %s: the data cannot tell its origin (mean %.3g +- %.2g): a mean "
-                     "of %.4g was taken; `anchor d E / d S = ... at ...` sets another",
-                     name, found.mean, error, mean);
+    clsi_learner_note(w,
+                      "temperature %s: the data cannot tell its origin (mean %.3g +- %.2g): a mean "
+                      "of %.4g was taken; `anchor d E / d S = ... at ...` sets another",
+                      name, found.mean, error, mean);
     return status;
 }
 
 static cls_status find_temperatures(stage *g, room *m, size_t n, double *theta) {
     clsi_temperatures *t = NULL;
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     const clsi_residual *r = w->residual;
     cls_status status = clsi_temperatures_create(r, &t, w->error);
     for (size_t i = 0; i < r->m && status == CLS_OK; i++)
@@ -441,18 +442,18 @@ static int is_exponential(const clsi_unknowns *us) {
 }
 
 /* The steps of a scheme have the scalings of their inputs compiled in. */
-static cls_status make_late(clsi_lesson *w, const double *theta) {
+static cls_status make_late(clsi_learner *w, const double *theta) {
     int late = 0;
     for (size_t k = 0; k < w->unknowns->n; k++) late |= w->unknowns->list[k].late;
     cls_status status = clsi_late_inputs(w->unknowns, w->residual, theta, w->error);
     if (status != CLS_OK || !late || !w->residual->step) return status;
     clsi_residual_free(&w->residual);
     status = clsi_residual_create(w->points, w->unknowns, &w->residual, w->error);
-    return status == CLS_OK ? clsi_lesson_weights(w) : status;
+    return status == CLS_OK ? clsi_learner_weights(w) : status;
 }
 
 static cls_status run_exchange(stage *g, room *m, double *theta) {
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     size_t n, columns = choose(g, 1);
     int robust;
     if (!columns) return CLS_OK;
@@ -468,22 +469,22 @@ static cls_status run_exchange(stage *g, room *m, double *theta) {
 }
 
 static cls_status run(stage *g, room *m, double *theta) {
-    clsi_lesson *w = g->w;
+    clsi_learner *w = g->w;
     size_t n;
     int robust;
     size_t columns = choose(g, 0);
     cls_status status = conditions(g, theta, m->C, m->d, &n);
     if (status == CLS_OK && columns) status = solve_robustly(g, m, n, theta, &robust);
     if (status == CLS_OK && robust)
-        clsi_lesson_note(w, "outliers: rows with large errors count less (Cauchy weights); the "
-                            "usual error in validation is smaller so");
+        clsi_learner_note(w, "outliers: rows with large errors count less (Cauchy weights); the "
+                             "usual error in validation is smaller so");
     if (status == CLS_OK) w->info->rank = g->rank;
     if (status == CLS_OK) status = find_temperatures(g, m, n, theta);
     return status == CLS_OK ? run_exchange(g, m, theta) : status;
 }
 
-int clsi_is_staged(const clsi_lesson *lesson) {
-    clsi_lesson copy = *lesson, *w = &copy;
+int clsi_is_staged(const clsi_learner *learner) {
+    clsi_learner copy = *learner, *w = &copy;
     const clsi_residual *r = w->residual;
     size_t P = w->unknowns->n_theta;
     if (!r->hidden) return 0;
@@ -500,7 +501,7 @@ int clsi_is_staged(const clsi_lesson *lesson) {
     return staged;
 }
 
-cls_status clsi_solve_staged(clsi_lesson *w) {
+cls_status clsi_solve_staged(clsi_learner *w) {
     size_t P = w->unknowns->n_theta;
     stage g = {.w = w};
     room m = {0};
@@ -510,7 +511,7 @@ cls_status clsi_solve_staged(clsi_lesson *w) {
     w->info->condition = 0;
     cls_status status = g.equation && g.column ? room_open(w, &m) : clsi_no_memory(w->error);
     if (status == CLS_OK) status = run(&g, &m, w->theta);
-    if (status == CLS_OK) w->info->unseen = P > w->info->rank ? P - w->info->rank : 0;
+    if (status == CLS_OK) w->info->nullity = P > w->info->rank ? P - w->info->rank : 0;
     room_free(&m);
     free(g.equation);
     free(g.column);

@@ -103,11 +103,11 @@ static void keep_tail(walk *k, size_t reach) {
     k->count = n;
 }
 
-typedef cls_status (*use_block)(void *owner, walk *k, const cls_table *head, size_t kept,
+typedef cls_status (*use_block)(void *context, walk *k, const cls_table *head, size_t kept,
                                 cls_error *error);
 
 static cls_status walk_file(clsi_stream *st, walk *k, size_t f, size_t reach, size_t *held,
-                            use_block use, void *owner, cls_error *error) {
+                            use_block use, void *context, cls_error *error) {
     cls_reader *r;
     cls_status status = cls_reader_open(st->paths[f], st->reading, &r, error);
     if (status != CLS_OK) return status;
@@ -128,20 +128,20 @@ static cls_status walk_file(clsi_stream *st, walk *k, size_t f, size_t reach, si
         for (size_t c = 0; c < k->n_columns; c++) to[c] = k->columns[c] + kept;
         status = cls_reader_next(r, BLOCK, to, &got, error);
         if (status == CLS_OK) status = mark_segments(k, kept, got, held, st->paths[f], error);
-        if (status == CLS_OK && got) status = use(owner, k, head, kept, error);
+        if (status == CLS_OK && got) status = use(context, k, head, kept, error);
         if (status == CLS_OK) keep_tail(k, reach);
     }
     cls_reader_close(&r);
     return status;
 }
 
-static cls_status walk_all(clsi_stream *st, size_t reach, use_block use, void *owner,
+static cls_status walk_all(clsi_stream *st, size_t reach, use_block use, void *context,
                            cls_error *error) {
     walk k = {0};
     size_t held = 0;
     cls_status status = CLS_OK;
     for (size_t f = 0; f < st->n_files && status == CLS_OK; f++)
-        status = walk_file(st, &k, f, reach, &held, use, owner, error);
+        status = walk_file(st, &k, f, reach, &held, use, context, error);
     walk_free(&k);
     return status;
 }
@@ -157,19 +157,19 @@ typedef struct sampling {
     size_t n, room;
 } sampling;
 
-static cls_status count_block(void *owner, walk *k, const cls_table *head, size_t kept,
+static cls_status count_block(void *context, walk *k, const cls_table *head, size_t kept,
                               cls_error *error) {
-    sampling *s = owner;
+    sampling *s = context;
     (void)head, (void)kept;
     s->counted += k->count;
-    if (s->o->interrupted && s->o->interrupted(s->o->owner))
+    if (s->o->interrupted && s->o->interrupted(s->o->context))
         return clsi_fail(error, CLS_INTERRUPTED, "interrupted while the rows were counted");
     return CLS_OK;
 }
 
-static cls_status sample_block(void *owner, walk *k, const cls_table *head, size_t kept,
+static cls_status sample_block(void *context, walk *k, const cls_table *head, size_t kept,
                                cls_error *error) {
-    sampling *s = owner;
+    sampling *s = context;
     clsi_stream *st = s->st;
     double row[513];
     (void)kept;
@@ -241,10 +241,10 @@ int clsi_stream_serves(const clsi_residual *r) {
 
 typedef struct pass {
     clsi_stream *st;
-    const clsi_lesson *w;
+    const clsi_learner *w;
     clsi_stream_take take;
-    int (*read)(void *owner, uint64_t rows);
-    void *owner;
+    int (*read)(void *context, uint64_t rows);
+    void *context;
 } pass;
 
 /* The parts' inputs are exchanged for those of the block, and come back. */
@@ -262,7 +262,7 @@ static cls_status take_points(pass *s, const clsi_points *p, const uint64_t *row
             us->list[i].x = x[i];
             x[i] = own;
         }
-        status = s->take(s->owner, &at, row_of, error);
+        status = s->take(s->context, &at, row_of, error);
         for (size_t i = 0; i < us->n; i++) {
             double *own = x[i];
             x[i] = us->list[i].x;
@@ -283,16 +283,16 @@ static int has_windows(const walk *k, size_t width) {
     return 0;
 }
 
-static cls_status pass_block(void *owner, walk *k, const cls_table *head, size_t kept,
+static cls_status pass_block(void *context, walk *k, const cls_table *head, size_t kept,
                              cls_error *error) {
-    pass *s = owner;
+    pass *s = context;
     cls_table *t;
     clsi_points *p = NULL;
     char name[512];
     const clsi_rule *rule = &s->w->points->rule;
     size_t width = rule->composite ? s->w->points->width : rule->neighbours;
     (void)kept;
-    if (s->read(s->owner, k->row))
+    if (s->read(s->context, k->row))
         return clsi_fail(error, CLS_INTERRUPTED, "stopped while the rows were made");
     if (!has_windows(k, width)) return CLS_OK;
     snprintf(name, sizeof name, "%.400s, from row %llu of all on", s->st->paths[0],
@@ -306,9 +306,9 @@ static cls_status pass_block(void *owner, walk *k, const cls_table *head, size_t
     return status;
 }
 
-cls_status clsi_stream_pass(clsi_stream *st, const clsi_lesson *w, clsi_stream_take take,
-                            int (*read)(void *owner, uint64_t rows), void *owner) {
-    pass s = {st, w, take, read, owner};
+cls_status clsi_stream_pass(clsi_stream *st, const clsi_learner *w, clsi_stream_take take,
+                            int (*read)(void *context, uint64_t rows), void *context) {
+    pass s = {st, w, take, read, context};
     const clsi_points *p = w->points;
     size_t width = p->rule.composite ? p->width : p->rule.neighbours;
     st->windows = 0;

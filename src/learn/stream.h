@@ -7,7 +7,7 @@
 #ifndef CLSI_LEARN_STREAM_H
 #define CLSI_LEARN_STREAM_H
 
-#include "learn/lesson.h"
+#include "learn/learner.h"
 
 typedef struct clsi_stream {
     size_t n_files;
@@ -30,12 +30,12 @@ cls_status clsi_stream_hold(clsi_stream *st, const clsi_points *p, cls_error *er
 int clsi_stream_serves(const clsi_residual *r);
 
 /* One block of rows as points and their residual: valid until the next call of `take`. */
-typedef cls_status (*clsi_stream_take)(void *owner, const clsi_residual *r, const uint64_t *row_of,
-                                       cls_error *error);
+typedef cls_status (*clsi_stream_take)(void *context, const clsi_residual *r,
+                                       const uint64_t *row_of, cls_error *error);
 /* All rows but those held, block by block, as windows of the width and the fields of w. `read` is
  * told how many rows were read; non-zero stops. */
-cls_status clsi_stream_pass(clsi_stream *st, const clsi_lesson *w, clsi_stream_take take,
-                            int (*read)(void *owner, uint64_t rows), void *owner);
+cls_status clsi_stream_pass(clsi_stream *st, const clsi_learner *w, clsi_stream_take take,
+                            int (*read)(void *context, uint64_t rows), void *context);
 
 /* ---- for it, elsewhere ---- */
 

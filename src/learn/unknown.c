@@ -24,9 +24,9 @@ typedef struct part {
     cls_node *values; /* (fields) */
 } part;
 
-static cls_node note_kind(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+static cls_node note_kind(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     (void)j;
-    ((part *)owner)->kind = kind;
+    ((part *)context)->kind = kind;
     return cls_symbol(s->g, "unknown'");
 }
 
@@ -54,8 +54,8 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     return clsi_learned_value(&u->learned, s->g, u->value);
 }
 
-static cls_node stand_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
-    part *p = owner;
+static cls_node stand_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
+    part *p = context;
     size_t n = clsi_field_count(kind, s->n, p->first->spec);
     for (size_t i = 0; i < n; i++) p->values[i] = symbol_of(p->first + i, s);
     if (kind == CLSI_PART_FORMULA)
@@ -96,13 +96,13 @@ static cls_status parse_with(const cls_system *system, const cls_assignments *se
     if (!list) return clsi_no_memory(error);
     for (size_t i = 0; i < n; i++) list[i] = (clsi_replacement){parts[i].name, node, &parts[i], 0};
     size_t all = n;
-    void *owner = NULL;
-    cls_status status = given ? clsi_model_fill(given, list, &all, &owner) : CLS_OK;
+    void *context = NULL;
+    cls_status status = given ? clsi_model_fill(given, list, &all, &context) : CLS_OK;
     if (status != CLS_OK) (void)clsi_no_memory(error);
     if (status == CLS_OK)
         status = clsi_system_parse_with(system->text, system->name, set, all, list, 1, out, error);
     if (status == CLS_OK) status = clsi_replacements_used(system, n, list, error);
-    free(owner);
+    free(context);
     free(list);
     return status;
 }

@@ -291,11 +291,11 @@ static cls_status find_piece(kit *k, const char *path, piece **out, cls_error *e
     return status;
 }
 
-static cls_status declaration(void *owner, const char *path, const char *name, char **text,
+static cls_status declaration(void *context, const char *path, const char *name, char **text,
                               cls_error *error) {
     piece *p = NULL;
     clsi_text out = {0};
-    cls_status status = find_piece(owner, path, &p, error);
+    cls_status status = find_piece(context, path, &p, error);
     if (status != CLS_OK) return status;
     clsi_text_printf(&out, "%s %s%s", p->kind, name, p->declaration);
     *text = clsi_text_take(&out);

@@ -1,13 +1,13 @@
 /* Is a learned part by form what `convex` promises?
  *
- * A convex field (src/field/convex.c) is convex in its even, bent and warm inputs, increasing in
- * the warm ones, not decreasing and convex in its rising ones, anything in its free ones. What an
+ * A convex field (src/field/convex.c) is convex in its even, convex and thermal inputs, increasing in
+ * the thermal ones, not decreasing and convex in its monotone ones, anything in its free ones. What an
  * energy must be convex in depends on how it is written:
  *
  *     thermal lagrangian   v and T         inputs affine in them, or T (log(T/T0) - 1)
  *     lagrangian           v               affine in it, free of S
  *     hamiltonian          p and S         affine in them; S with numbers that are not negative in
- *                                          front, in a warm input: then T = dH/dS is positive
+ *                                          front, in a thermal input: then T = dH/dS is positive
  *
  * Composed with log T it would not be convex. This is looked at on paper, when a part is to be
  * learned and when a model is read: a file whose inputs do not have the form is not a model. */
@@ -56,7 +56,7 @@ clsi_bend clsi_input_bend(const cls_system *s, cls_node x) {
     if (cls_depends(g, x, s->n, b.other) || cls_depends(g, x, s->m, b.hidden))
         return CLSI_BEND_OTHER;
     if (!b.m && cls_depends(g, x, s->m, s->S)) return CLSI_BEND_OTHER;
-    if (warms && s->formalism == CLS_HAMILTONIAN) return rises ? CLSI_BEND_WARM : CLSI_BEND_COLD;
+    if (warms && s->formalism == CLS_HAMILTONIAN) return rises ? CLSI_BEND_THERMAL : CLSI_BEND_COLD;
     if (moves && !warms && vanishes_at_rest(s, b.moving, x)) return CLSI_BEND_EVEN;
     return moves || warms ? CLSI_BEND_AFFINE : CLSI_BEND_NONE;
 }
@@ -96,7 +96,7 @@ const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s) 
             int good = kind == 0   ? bend == CLSI_BEND_NONE
                        : kind == 1 ? bend == CLSI_BEND_EVEN
                        : kind == 2 ? straight || bend == CLSI_BEND_AFFINE
-                       : kind == 3 ? bend == CLSI_BEND_WARM
+                       : kind == 3 ? bend == CLSI_BEND_THERMAL
                                    : is_heat(s, l->input[i]);
             if (!good) return "it is not convex by form, because of what it is a function of";
         }
@@ -112,8 +112,9 @@ static void tell(const clsi_learned *l, const char *what, size_t begin, size_t e
 void clsi_learned_tell_convex(const clsi_learned *l, clsi_text *t) {
     size_t count[CLSI_CONVEX_INPUTS];
     if (!clsi_field_convex_inputs(l->field, count)) return;
-    size_t even = count[0], bent = even + count[1], warm = bent + count[2], end = warm + count[3];
+    size_t even = count[0], convex = even + count[1], thermal = convex + count[2],
+           end = thermal + count[3];
     tell(l, ", convex in ", even, end, t);
-    tell(l, ", even in ", even, bent, t);
-    tell(l, ", increasing in ", warm, end, t);
+    tell(l, ", even in ", even, convex, t);
+    tell(l, ", increasing in ", thermal, end, t);
 }

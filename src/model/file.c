@@ -4,7 +4,7 @@
  * A safetensors container (safetensors.c checks lengths before anything is allocated) with notes
  * for the text of the system, parameter values, learned parts and provenance, and two tensors:
  * theta, and the start in native variables. A file that does not fit itself is refused with its
- * name; a formula in it that does not parse is told as one of a system file would be.
+ * name; a formula in it that does not parse is reported as one of a system file would be.
  * docs/model-format.md has every field. */
 #include "base/base.h"
 #include "base/misuse.h"

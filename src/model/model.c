@@ -215,8 +215,8 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
     return have == wanted ? NULL : "it has too few or too many fields";
 }
 
-static cls_node put_in(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
-    place *p = owner;
+static cls_node put_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
+    place *p = context;
     size_t n = clsi_field_count(kind, s->n, p->first->field->spec);
     if ((p->wrong = what_is_wrong(p, s, kind))) return cls_constant(s->g, 0);
     if (kind == CLSI_PART_FORMULA)
@@ -277,10 +277,10 @@ static void add_places(const cls_model *m, int open, int written, place *places,
     }
 }
 
-cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **owner) {
-    *owner = clsi_calloc(m->n_learned + 1, sizeof(place));
-    if (!*owner) return CLS_MEMORY;
-    add_places(m, 0, 1, *owner, list, n);
+cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **context) {
+    *context = clsi_calloc(m->n_learned + 1, sizeof(place));
+    if (!*context) return CLS_MEMORY;
+    add_places(m, 0, 1, *context, list, n);
     return CLS_OK;
 }
 
@@ -288,7 +288,7 @@ cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n
 static cls_status check_places(size_t n, const clsi_replacement *list, cls_status status,
                                cls_error *error) {
     for (size_t i = 0; i < n; i++) {
-        const place *p = list[i].owner;
+        const place *p = list[i].context;
         if (p->wrong)
             status = clsi_fail(error, CLS_SYSTEM, "the learned part '%s' is damaged: %s",
                                list[i].part, p->wrong);
@@ -314,17 +314,17 @@ typedef struct open_parameter {
     size_t theta;
 } open_parameter;
 
-static cls_node put_parameter(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+static cls_node put_parameter(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     (void)kind;
     (void)j;
-    return clsi_model_symbol(s, ((const open_parameter *)owner)->theta);
+    return clsi_model_symbol(s, ((const open_parameter *)context)->theta);
 }
 
 /* A parameter that stays a symbol: its own. */
-static cls_node keep_parameter(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+static cls_node keep_parameter(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     (void)kind;
     (void)j;
-    return cls_symbol(s->g, (const char *)owner);
+    return cls_symbol(s->g, (const char *)context);
 }
 
 cls_status clsi_system_settable(const cls_system *from, const cls_model *m,

@@ -92,12 +92,12 @@ cls_status clsi_learned_read(const char *path, const struct clsi_container *c, s
 
 /* How an input depends on what an energy is convex in: velocities and temperatures, or momenta and
  * entropies. EVEN: linear in velocities (momenta) alone, so that it changes its sign with them.
- * WARM and COLD: affine in entropies of a hamiltonian, rising with them all, or not. */
+ * THERMAL and COLD: affine in entropies of a hamiltonian, increasing in all of them, or not. */
 typedef enum clsi_bend {
     CLSI_BEND_NONE,
     CLSI_BEND_EVEN,
     CLSI_BEND_AFFINE,
-    CLSI_BEND_WARM,
+    CLSI_BEND_THERMAL,
     CLSI_BEND_COLD,
     CLSI_BEND_OTHER
 } clsi_bend;
@@ -111,9 +111,9 @@ const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s);
 void clsi_learned_tell_convex(const clsi_learned *l, clsi_text *t);
 
 /* Adds to `list` (room for m->n_learned more) what puts the learned parts of m into a text, with
- * their parameters as numbers, but for those that are in the list already. *owner, which they
+ * their parameters as numbers, but for those that are in the list already. *context, which they
  * need, is the caller's to free. */
-cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **owner);
+cls_status clsi_model_fill(const cls_model *m, clsi_replacement *list, size_t *n, void **context);
 /* The parts of `from` that m does not have, with their parameters, become m's own. */
 cls_status clsi_model_take(cls_model *m, const cls_model *from, cls_error *error);
 /* Builds model->system from text, learned parts and theta. */

@@ -231,7 +231,7 @@ static cls_status aim(const cls_system *s, const cls_table *t, size_t from, int 
     cls_simulator *sim = NULL;
     double *target = clsi_calloc(n + 1, sizeof *target);
     options.h = time[from + 1] - time[from];
-    size_t first = from, end = from + 2; /* rows of rising times about it */
+    size_t first = from, end = from + 2; /* rows of increasing times about it */
     while (first > 0 && time[first - 1] < time[first]) first--;
     while (end < cls_table_rows(t) && time[end] > time[end - 1]) end++;
     cls_status status = target ? CLS_OK : clsi_no_memory(error);

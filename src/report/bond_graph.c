@@ -270,8 +270,8 @@ static void draw_joint(const drawing *d, cairo_t *cr, size_t j) {
     cairo_fill(cr);
 }
 
-static cls_status draw(void *owner, cairo_t *cr, cls_error *error) {
-    const drawing *d = owner;
+static cls_status draw(void *context, cairo_t *cr, cls_error *error) {
+    const drawing *d = context;
     (void)error;
     cairo_set_source_rgb(cr, 1, 1, 1);
     cairo_paint(cr);

@@ -74,11 +74,11 @@ static cls_status cairo_failed(cairo_status_t status, cls_error *error) {
     return clsi_fail(error, CLS_IO, "cannot draw: %s", cairo_status_to_string(status));
 }
 
-static cls_status paint(cairo_surface_t *surface, double scale, clsi_drawing draw, void *owner,
+static cls_status paint(cairo_surface_t *surface, double scale, clsi_drawing draw, void *context,
                         cls_error *error) {
     cairo_t *cr = cairo_create(surface);
     cairo_scale(cr, scale, scale);
-    cls_status status = draw(owner, cr, error);
+    cls_status status = draw(context, cr, error);
     if (!status && cairo_status(cr)) status = cairo_failed(cairo_status(cr), error);
     cairo_destroy(cr);
     return status;
@@ -115,14 +115,14 @@ static double choose_size(clsi_page *page, const cls_plot_options *o, int png, i
     return scale;
 }
 
-static cls_status render(int w, int h, double scale, clsi_drawing draw, void *owner, int png,
+static cls_status render(int w, int h, double scale, clsi_drawing draw, void *context, int png,
                          clsi_text *bytes, cls_error *error) {
     cairo_surface_t *surface = png ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h)
                                    : cairo_svg_surface_create_for_stream(append_bytes, bytes, w, h);
     cairo_status_t state = cairo_surface_status(surface);
     if (!state && !png) cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
     cls_status status =
-        state ? cairo_failed(state, error) : paint(surface, scale, draw, owner, error);
+        state ? cairo_failed(state, error) : paint(surface, scale, draw, context, error);
     if (!status && png) {
         state = cairo_surface_write_to_png_stream(surface, append_bytes, bytes);
     } else if (!status) {
@@ -147,12 +147,12 @@ static cls_status write_bytes(const clsi_text *bytes, const char *path, cls_erro
 }
 
 cls_status clsi_picture_write(const char *path, int w, int h, double scale, clsi_drawing draw,
-                              void *owner, cls_error *error) {
+                              void *context, cls_error *error) {
     clsi_text bytes = {0};
     cls_status status = CLS_OK;
     if (!ends_in(path, ".svg") && !ends_in(path, ".png") && strcmp(path, "-") != 0)
         status = clsi_fail(error, CLS_USAGE, "%s: expected an ending .svg or .png", path);
-    if (!status) status = render(w, h, scale, draw, owner, ends_in(path, ".png"), &bytes, error);
+    if (!status) status = render(w, h, scale, draw, context, ends_in(path, ".png"), &bytes, error);
     if (!status) status = write_bytes(&bytes, path, error);
     clsi_text_clear(&bytes);
     return status;

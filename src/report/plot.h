@@ -96,8 +96,8 @@ double clsi_show(cairo_t *cr, const char *text, double x, double y, double align
 
 /* A picture of w x h pixels, `scale` pixels per page unit, drawn by the callback and written
  * atomically, SVG or PNG by the ending of the path. */
-typedef cls_status (*clsi_drawing)(void *owner, cairo_t *cr, cls_error *error);
+typedef cls_status (*clsi_drawing)(void *context, cairo_t *cr, cls_error *error);
 cls_status clsi_picture_write(const char *path, int w, int h, double scale, clsi_drawing draw,
-                              void *owner, cls_error *error);
+                              void *context, cls_error *error);
 
 #endif

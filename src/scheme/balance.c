@@ -19,23 +19,27 @@
  *
  * Steps far beyond the time in which two entropies exchange their heat: with x = h kappa (1/C_i +
  * 1/C_k) the difference of their temperatures goes by (1 - x/2)/(1 + x/2) over a step, which beyond
- * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. Any conductance that
- * is not negative is lawful, so kappa is taken as at most that with x = 2, where the two are at one
- * temperature after the step (clsi_bound_exchange). Below that nothing changes. A reservoir is a
- * body without end: 1/C = 0. Of many bodies a pair is no mode of its own: the heat of a rod goes by
- * its slow modes, which are right at any step and would be slowed down by a bound on each pair: so
- * the bound is for FEW. */
+ * x = 2 changes sign and for x >> 2 does not decay: lawful, and wrong for ever. So heat is conducted
+ * between temperatures theta that already contain what conduction brings (clsi_damp_exchange):
+ *
+ *     q_i = h sum_k kappa_ik (theta_k - theta_i),   theta_i = T_i* + w_i q_i / (2 C_i),   w_i >= 0
+ *
+ * With L the matrix of the conductances, q = -h L (1 + h/2 diag(w/C) L)^-1 T*. The inverse of such a
+ * matrix has no negative entry, so what stands before T* is again a matrix of conductances that are
+ * not negative, among all bodies: the laws hold for every w by form, whatever C is taken. w = 0 is the
+ * plain step (order 2); a difference that conduction alone moves goes by (1 - (1 - w) x/2)/(1 + (1 +
+ * w) x/2). w is 0 below x = 2, where nothing changes, and where conduction has settled to what other
+ * heat demands (decision 80). It contains no unknown. */
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include <stdlib.h>
 
 enum { MANY = 32 }; /* entropies; above, balances stand as they are */
-enum { FEW = 4 };   /* entropies up to which exchange is bounded */
 
 typedef struct tree {
     clsi_step *st;
     const clsi_flows *flows;
-    const cls_node *T;
+    const cls_node *T;             /* those that conduct */
     size_t *parent, *order, *root; /* (m): itself for roots; parents before children */
     cls_node *below;               /* (m) sum of T dS - h own - share over the subtree */
 } tree;
@@ -126,12 +130,13 @@ static cls_status local_balances(clsi_step *st, const clsi_flows *flows, const c
                                  const cls_node *dS, cls_node share, cls_node *row) {
     cls_graph *g = st->g;
     const clsi_sparse *t = &st->s->bound.conductance;
+    const cls_node *T = flows->crossing.conducts;
     for (size_t i = 0; i < st->m; i++) {
         cls_node heat = cls_add(g, flows->own[i], flows->outside[i]);
         heat = cls_add(g, heat, flows->operator_heat[i]);
         CLSI_EACH(t, i, e) {
             size_t k = t->entries[e].column;
-            cls_node drop = i < k ? cls_sub(g, at->T[k], at->T[i]) : cls_sub(g, at->T[i], at->T[k]);
+            cls_node drop = i < k ? cls_sub(g, T[k], T[i]) : cls_sub(g, T[i], T[k]);
             cls_node flow = cls_mul(g, flows->kappa[e], drop);
             heat = i < k ? cls_add(g, heat, flow) : cls_sub(g, heat, flow);
         }
@@ -155,13 +160,86 @@ static cls_node softness(const clsi_step *st, size_t i) {
     return cls_div(g, cls_constant(g, 1), cls_mul(g, f->T[i], cls_derivative(g, f->S[i], z)));
 }
 
-/* 2 / max(2, x), x = |h kappa soft|: what a conductance may be taken times. */
-static cls_node bounded(const clsi_step *st, cls_node kappa, cls_node soft) {
+/* max(a, 0) */
+static cls_node positive(cls_graph *g, cls_node a) {
+    return cls_mul(g, cls_constant(g, 0.5), cls_add(g, a, absolute(g, a)));
+}
+
+/* How fast the temperature of an entropy changes by the motion alone, at constant entropy. */
+static cls_node by_motion(const clsi_step *st, const clsi_point *start, size_t i, cls_node soft) {
+    const clsi_form *f = st->f;
     cls_graph *g = st->g;
-    cls_node two = cls_constant(g, 2);
-    cls_node x = absolute(g, cls_mul(g, st->h, cls_mul(g, kappa, soft)));
-    cls_node larger = cls_add(g, cls_add(g, two, x), absolute(g, cls_sub(g, x, two)));
-    return cls_div(g, cls_constant(g, 4), larger);
+    int thermal = f->kind == CLSI_FORM_THERMAL;
+    cls_node sum = cls_constant(g, 0);
+    for (size_t j = 0; j < st->nq; j++) {
+        cls_node slope = cls_derivative(g, thermal ? f->S[i] : f->T[i], f->z[j]);
+        sum = cls_add(g, sum, cls_mul(g, slope, start->rate_q[j]));
+    }
+    return thermal ? cls_neg(g, cls_mul(g, sum, cls_mul(g, soft, f->T[i]))) : sum;
+}
+
+/* How far a (m) differs from its neighbours around i, and from r (nr) in the reservoirs. */
+static cls_node unevenness(const clsi_step *st, const clsi_flows *flows, size_t i,
+                           const cls_node *a, const cls_node *r) {
+    cls_graph *g = st->g;
+    const clsi_sparse *t = &st->s->bound.conductance;
+    size_t nr = st->s->nr;
+    cls_node sum = cls_constant(g, 0);
+    CLSI_EACH(t, i, e) {
+        cls_node d = cls_sub(g, a[t->entries[e].column], a[i]);
+        sum = cls_add(g, sum, cls_mul(g, absolute(g, flows->kappa[e]), cls_mul(g, d, d)));
+    }
+    for (size_t k = 0; k < nr; k++) {
+        cls_node d = cls_sub(g, r[k], a[i]), bath = flows->bath[i * nr + k];
+        if (cls_is_constant(g, bath, 0)) continue;
+        sum = cls_add(g, sum, cls_mul(g, absolute(g, bath), cls_mul(g, d, d)));
+    }
+    return cls_apply(g, CLS_FN_SQRT, cls_add(g, sum, cls_constant(g, 1e-40)));
+}
+
+/* At the start of the step: temperatures and how fast conduction and all the rest change them. */
+typedef struct rates {
+    cls_node *soft, *conducted, *other; /* (m): 1/C, and the two rates */
+    cls_node *still, *moving;           /* (nr): zeros, and rates of the reservoirs */
+} rates;
+
+static rates rates_at_start(clsi_step *st, const clsi_point *start, const clsi_flows *first,
+                            const clsi_flows *flows) {
+    cls_graph *g = st->g;
+    size_t m = st->m, nr = st->s->nr;
+    rates r = {clsi_nodes(st, m), clsi_nodes(st, m), clsi_nodes(st, m), clsi_nodes(st, nr),
+               clsi_nodes(st, nr)};
+    for (size_t i = 0; i < m; i++) {
+        cls_node rest = cls_add(g, first->own[i], first->operator_heat[i]);
+        rest = cls_add(g, rest, first->crossing.source[i]);
+        r.soft[i] = softness(st, i);
+        r.conducted[i] = cls_mul(g, r.soft[i], cls_sub(g, first->heat[i], rest));
+        r.other[i] = cls_add(g, cls_mul(g, r.soft[i], rest), by_motion(st, start, i, r.soft[i]));
+    }
+    for (size_t k = 0; k < nr; k++) {
+        cls_node gone = cls_sub(g, flows->reservoir[k], first->reservoir[k]);
+        if (cls_depends(g, gone, st->n_unknowns, st->unknown)) gone = cls_constant(g, 0);
+        r.still[k] = cls_constant(g, 0);
+        r.moving[k] = cls_div(g, gone, cls_mul(g, cls_constant(g, 0.5), st->h));
+    }
+    return r;
+}
+
+/* w_i. With D the unevenness of the temperatures around i, c of what conduction does to them, o of
+ * what all else does: x = h c / D, and (c - o)/x is how far the differences are from where conduction
+ * and the rest are in balance; h o is how far damping would carry them away from there. */
+static cls_node damping(const clsi_step *st, const clsi_point *start, const clsi_flows *first,
+                        const rates *r, size_t i) {
+    cls_graph *g = st->g;
+    cls_node c = unevenness(st, first, i, r->conducted, r->still);
+    cls_node o = unevenness(st, first, i, r->other, r->moving);
+    cls_node D = unevenness(st, first, i, start->T, first->reservoir);
+    cls_node x = cls_div(g, cls_mul(g, st->h, c), D);
+    cls_node beyond = positive(g, cls_sub(g, x, cls_constant(g, 2)));
+    cls_node far = positive(g, cls_sub(g, c, o));
+    cls_node harm = cls_add(g, far, cls_add(g, cls_mul(g, x, o), cls_constant(g, 1e-100)));
+    return cls_mul(g, cls_div(g, beyond, cls_add(g, x, cls_constant(g, 1e-100))),
+                   cls_div(g, far, harm));
 }
 
 static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa) {
@@ -170,29 +248,30 @@ static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa
     return found;
 }
 
-void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows) {
+void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place *at,
+                        const cls_node *dS, cls_node share, clsi_flows *flows) {
     cls_graph *g = st->g;
-    const clsi_sparse *t = &st->s->bound.conductance;
     size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
-     * no end */
-    if (st->z1 || st->composed || m > FEW) return;
-    if (!(baths + count_of_flows(g, t->n, flows->kappa))) return;
+     * no end; with a total entropy heats are not in the flows alone */
+    if (st->z1 || st->composed || m > MANY || st->s->coupled) return;
+    if (!(baths + count_of_flows(g, st->s->bound.conductance.n, flows->kappa))) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);
-    for (size_t e = 0; e < t->n; e++) {
-        size_t row = t->entries[e].row, column = t->entries[e].column;
-        size_t i = row > column ? row : column, k = row > column ? column : row;
-        if (cls_is_constant(g, flows->kappa[e], 0)) continue;
-        cls_node soft = cls_add(g, softness(st, i), softness(st, k));
-        flows->kappa[e] = cls_mul(g, bounded(st, first.kappa[e], soft), flows->kappa[e]);
+    rates r = rates_at_start(st, start, &first, flows);
+    cls_node *theta = clsi_nodes(st, m);
+    for (size_t i = 0; i < m; i++) {
+        theta[i] = at->T[i];
+        if (cls_is_constant(g, r.soft[i], 0)) continue; /* an environment */
+        cls_node rest = cls_add(g, flows->own[i], flows->operator_heat[i]);
+        rest = cls_mul(g, st->h, cls_add(g, rest, flows->crossing.source[i]));
+        cls_node q = cls_sub(g, cls_mul(g, at->T[i], dS[i]), cls_add(g, rest, share));
+        cls_node w = damping(st, start, &first, &r, i);
+        cls_node half = cls_mul(g, cls_constant(g, 0.5), cls_mul(g, w, r.soft[i]));
+        theta[i] = cls_add(g, theta[i], cls_mul(g, half, q));
     }
-    for (size_t k = 0; k < m * nr; k++) { /* a reservoir takes any heat */
-        if (cls_is_constant(g, flows->bath[k], 0)) continue;
-        cls_node part = bounded(st, first.bath[k], softness(st, k / nr));
-        flows->bath[k] = cls_mul(g, part, flows->bath[k]);
-    }
+    flows->crossing.conducts = theta;
     if (baths) clsi_flows_cross(st->s, flows);
 }
 
@@ -203,7 +282,8 @@ cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi
     if (m > MANY) return local_balances(st, flows, at, dS, share, row);
     size_t *block = clsi_calloc(3 * m, sizeof *block);
     if (!block) return CLS_MEMORY;
-    tree b = {st, flows, at->T, block, block + m, block + 2 * m, clsi_nodes(st, m)};
+    tree b = {st,        flows,         flows->crossing.conducts, block,
+              block + m, block + 2 * m, clsi_nodes(st, m)};
     span(&b);
     for (size_t i = 0; i < m; i++) {
         cls_node given = cls_add(g, flows->own[i], flows->outside[i]);

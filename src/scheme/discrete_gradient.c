@@ -10,17 +10,17 @@
  * with the brackets K (1 for coordinates) and P (skew, 0 for coordinates) at the means of q, p, S.
  * Multiplying by g* and adding, Hq*.K v* cancels and v*.P v* is zero, what friction takes the heat
  * gives back, exchange is antisymmetric: E1 - E0 = h F_ext*.v* identically, whatever F, kappa and h
- * are. With F_i(q,v,T).v
- * <= 0 for all arguments and T* > 0 every friction term raises its entropy. Forces are evaluated at
+ * are. With F_i(q,v,T).v <= 0 for all arguments and T* > 0 every friction term raises its entropy. Forces are evaluated at
  * the mean position and at v*, T*. Symmetric in the two ends, so the order is 2.
  *
  * Two discrete gradients:
  *   z = (q,p,S): automatic discrete differentiation of H (Deep DTLM; docs/physics/dtel.md,
- * "Better than the paper": for a gas it is the symmetrised Itoh-Abe form given there). z = (q,v,T)
- * or (q,v,S), the energy known only through G (or L): with the discrete gradient (Gq*, Gv*, GT*) of
- * G, and bars for means, E1 - E0 = -Gq*.dq + vbar.dp + Tbar.dS + R,  R = (pbar - Gv*).dv + (Sbar -
- * GT*).dT exactly, and R is of third order. Adding R W dy / (dy.W dy) to (-Gq*, vbar, Tbar) makes
- * it a discrete gradient (Gonzalez' correction; W: squares of the ends' own dE/dy, so that all
+ *       "Better than the paper": for a gas it is the symmetrised Itoh-Abe form given there).
+ *   z = (q,v,T) or (q,v,S), the energy known only through G (or L): with the discrete gradient
+ *       (Gq*, Gv*, GT*) of G, and bars for means,
+ *           E1 - E0 = -Gq*.dq + vbar.dp + Tbar.dS + R,   R = (pbar - Gv*).dv + (Sbar - GT*).dT
+ *       exactly, and R is of third order. Adding R W dy / (dy.W dy) to (-Gq*, vbar, Tbar) makes it
+ *       a discrete gradient (Gonzalez' correction; W: squares of the ends' own dE/dy, so that all
  *       terms are energies). Against the form in docs/physics/vnots.md, where E1 - E0 - g.dy is
  *       subtracted as it stands, R has no cancellation: its round-off is eps |p| |dv|, not eps |E|,
  *       so that nothing has to be switched off near equilibrium.
@@ -167,8 +167,12 @@ static void write_step(clsi_step *st, int settles) {
     }
     clsi_flows flows = clsi_flows_at(st, &middle);
     st->dS = NULL;
-    if (settles) clsi_bound_exchange(st, start, &flows);
     cls_node share = cls_div(g, st->defect, cls_constant(g, m ? (double)m : 1));
+    cls_node *dS = clsi_nodes(st, m), *row = clsi_nodes(st, m);
+    int thermal = st->f->kind == CLSI_FORM_THERMAL;
+    for (size_t i = 0; i < m; i++)
+        dS[i] = thermal ? cls_sub(g, next->S[i], start->S[i]) : st->change[nq + n + i];
+    if (settles) clsi_damp_exchange(st, start, &middle, dS, share, &flows);
     cls_node scaled = cls_add(g, cls_constant(g, 1), st->defect); /* where there is no heat */
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
@@ -185,10 +189,6 @@ static void write_step(clsi_step *st, int settles) {
         cls_node force = cls_sub(g, flows.force[j], against[j]);
         clsi_equation(st, cls_sub(g, dp, cls_mul(g, st->h, force)));
     }
-    cls_node *dS = clsi_nodes(st, m), *row = clsi_nodes(st, m);
-    int thermal = st->f->kind == CLSI_FORM_THERMAL;
-    for (size_t i = 0; i < m; i++)
-        dS[i] = thermal ? cls_sub(g, next->S[i], start->S[i]) : st->change[nq + n + i];
     if (clsi_heat_balances(st, &flows, &middle, dS, share, row) != CLS_OK) st->exhausted = 1;
     for (size_t i = 0; i < m; i++) {
         clsi_equation(st, row[i]);

@@ -138,9 +138,10 @@ void clsi_finish_accounts(clsi_step *st, const cls_node *moving, const cls_node 
 
 /* Forces and heats at a place given piece by piece (discrete velocities, temperatures, ...). */
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at);
-/* Conductances so stiff that temperatures would change places over the step are taken as those that
- * make them equal (balance.c). */
-void clsi_bound_exchange(clsi_step *st, const clsi_point *start, clsi_flows *flows);
+/* Temperatures that conduction would make change places over the step, and those that it moves to and
+ * fro, settle: heat is conducted between damped ones, flows->crossing.conducts (balance.c). */
+void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place *at,
+                        const cls_node *dS, cls_node share, clsi_flows *flows);
 /* The m heat balances with dS the changes of the entropies at the place's temperatures, each flow
  * between entropies in one place; `share` is given to every entropy (balance.c). */
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,

@@ -7,8 +7,8 @@
  *                    Stormer-Verlet scheme; symmetric, so of order 2 with friction as well.
  * generic-euler:     the explicit GENERIC-motivated splitting that DTEL compares with (its
  *                    reference [11] with both coefficients 1), as we read it: kick with all forces
- * at the old state, drift with the new velocity, entropy production at the new position and
- * velocity. Order 1. */
+ *                    at the old state, drift with the new velocity, entropy production at the new
+ *                    position and velocity. Order 1. */
 #include "scheme/scheme.h"
 
 static void build_symplectic_euler(clsi_step *st) {

@@ -16,8 +16,8 @@ typedef struct job {
     const double *starts;
     uint64_t n_steps, every;
     double *rows;
-    int (*stop)(void *owner);
-    void *owner;
+    int (*stop)(void *context);
+    void *context;
     uint64_t first_member;
 } job;
 
@@ -28,7 +28,7 @@ static cls_status advance(const job *j, cls_simulator *sim, cls_error *error) {
     cls_status status = CLS_OK;
     for (uint64_t left = j->every; left && status == CLS_OK;) {
         uint64_t n = left < UNHEARD || !j->stop ? left : UNHEARD;
-        if (j->stop && j->stop(j->owner)) return clsi_fail(error, CLS_INTERRUPTED, "interrupted");
+        if (j->stop && j->stop(j->context)) return clsi_fail(error, CLS_INTERRUPTED, "interrupted");
         status = cls_simulator_advance(sim, n, error);
         left -= n;
     }
@@ -65,7 +65,7 @@ static cls_status run_pack(const job *j, clsi_pack *pack, size_t first, size_t n
         for (uint64_t left = j->every; left;) {
             uint64_t some = left < UNHEARD ? left : UNHEARD;
             *failed = first;
-            if (j->stop && j->stop(j->owner))
+            if (j->stop && j->stop(j->context))
                 return clsi_fail(error, CLS_INTERRUPTED, "interrupted");
             clsi_pack_advance(pack, some);
             left -= some;
@@ -153,7 +153,7 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
              every,
              rows,
              first->stepper->options.stop,
-             first->stepper->options.owner,
+             first->stepper->options.context,
              first->stepper->options.first_member};
     if (status == CLS_OK) status = run_all(&j, threads, workers, error);
     for (int i = threads; i-- > 0;) {

@@ -24,8 +24,8 @@ struct clsi_reference {
     int identity; /* z = y */
     double tolerance;
     size_t nu, n_accounts;
-    cls_program
-        *rates; /* z, t, u -> y' (nz), rates of accounts; then dy/dz (nz, nz) unless identity */
+    /* z, t, u -> y' (nz), rates of accounts; then dy/dz (nz, nz) unless identity */
+    cls_program *rates;
     cls_program *slope;        /* z, t, u -> d(y', accounts)/dz, for identity */
     const clsi_signal *signal; /* NULL: the inputs have formulas */
     double begin, end;         /* between these times the inputs are linear, from u0 to u1 (nu) */

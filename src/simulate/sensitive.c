@@ -2,8 +2,7 @@
  *
  * A step solves r(z0, u; theta) = 0 for u and ends at z1 = next(z0, u; theta). To first order
  *
- *     dz1 = B dz0 + A dtheta,   B = next_z + L r_z,   A = next_theta + L r_theta,   L = -next_u
- * r_u^-1
+ *     dz1 = B dz0 + A dtheta,   B = next_z + L r_z,   A = next_theta + L r_theta,   L = -next_u r_u^-1
  *
  * (docs/physics/ports.md, with u eliminated). Nothing is differentiated through Newton's
  * iterations: only the equations at their solution. A is never formed as a matrix of expressions;

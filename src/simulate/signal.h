@@ -7,7 +7,7 @@
 /* Const once created: any number of threads may ask. */
 typedef struct clsi_signal clsi_signal;
 
-/* n rising times; values (nu, n), those of one input side by side. A value that is not a number is
+/* n increasing times; values (nu, n), those of one input side by side. A value that is not a number is
  * a gap: the hold goes on over it. Both arrays are copied. */
 cls_status clsi_signal_create(size_t nu, size_t n, const double *times, const double *values,
                               cls_hold hold, clsi_signal **out, cls_error *error);

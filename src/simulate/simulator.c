@@ -1,4 +1,4 @@
-/* Motions: memory, starting, stepping (step.inc), and the watch over the laws.
+/* Motions: memory, starting, stepping (step.inc), and the monitor of the laws.
  *
  * Nothing here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
@@ -83,6 +83,9 @@ static void carve_all(cls_simulator *sim, double *at) {
     sim->monitor_out = carve(&at, n_monitor);
     sim->monitor_start = carve(&at, n_monitor);
     sim->next_out = carve(&at, sim->n_kept);
+    double **of_path[] = {&sim->alternation.before, &sim->alternation.change,
+                          &sim->alternation.largest, &sim->alternation.turns};
+    for (int i = 0; i < 4; i++) *of_path[i] = carve(&at, sp->nz);
     if (sp->scheme->estimate) {
         sim->adaptive.states = carve(&at, (substeps(sp) + 1) * sim->n_kept);
         sim->adaptive.largest = carve(&at, sp->nz);
@@ -122,7 +125,7 @@ static size_t block_size(const cls_simulator *sim) {
     size_t adaptive = sp->scheme->estimate
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
-    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
+    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive + 4 * sp->nz +
            substeps(sp) * CLSI_HISTORY * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
            2 * out + sp->n_jacobian + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
@@ -262,7 +265,7 @@ clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double
     return step_solve(sim, t, h, defect, warm);
 }
 
-static void watch(cls_simulator *sim) {
+static void monitor(cls_simulator *sim) {
     cls_simulate_info *info = &sim->info;
     const double *start = sim->monitor_start, *now = sim->monitor_out;
     double entropy = now[CLSI_MONITOR_ENTROPY];
@@ -273,6 +276,7 @@ static void watch(cls_simulator *sim) {
         info->entropy_min_step = sim->step_entropy;
     if (clsi_simulator_falls_below(sim, sim->highest)) info->entropy_falls++;
     sim->highest = fmax(sim->highest, entropy);
+    clsi_alternation_watch(sim);
     for (size_t i = 0; i < info->n_invariants; i++) {
         double drift = fabs(now[CLSI_MONITOR_INVARIANTS + i] - sim->invariants[i].initial);
         sim->invariants[i].max_error = fmax(sim->invariants[i].max_error, drift);
@@ -280,6 +284,7 @@ static void watch(cls_simulator *sim) {
 }
 
 static void watch_start(cls_simulator *sim) {
+    clsi_alternation_start(sim);
     CLSI_RUN_MONITOR(sim, sim->monitor_start);
     CLSI_RUN_SCALE(sim, sim->scale);
     sim->energy_scale = sim->scale[CLSI_SCALE_ENERGY];
@@ -438,12 +443,12 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         sim->steps++;
         if (!sp->options.monitor) continue;
         if (!sp->scheme->carries) clsi_simulator_measure(sim);
-        watch(sim);
+        monitor(sim);
     }
     return CLS_OK;
 }
 
-/* From here on in steps of h. Solutions of other steps foretell nothing. */
+/* From here on in steps of h. Solutions of other steps are of no use to the predictor. */
 static void change_step(cls_simulator *sim, double h) {
     sim->t0 = cls_simulator_time(sim);
     sim->first = sim->steps;

@@ -1,4 +1,4 @@
-/* The data of one motion: state, history for the predictor, scratch, what was watched. */
+/* The data of one motion: state, history for the predictor, scratch, what was monitored. */
 #ifndef CLSI_SIMULATOR_H
 #define CLSI_SIMULATOR_H
 
@@ -21,6 +21,11 @@ typedef struct clsi_adaptive {
     clsi_trouble reason;   /* of the last rejection */
     int lets_fall;         /* the system's own friction takes entropy away */
 } clsi_adaptive;
+
+/* What a path that goes to and fro is known by (alternate.c), for each component of the state. */
+typedef struct clsi_alternation {
+    double *before, *change, *largest, *turns; /* (nz): the last value and change, turns on end */
+} clsi_alternation;
 
 struct cls_simulator {
     clsi_stepper *stepper;
@@ -45,6 +50,7 @@ struct cls_simulator {
     double *row_in, *monitor_out, *monitor_start, *next_out;
     clsi_newton newton;
     clsi_adaptive adaptive;
+    clsi_alternation alternation;
     clsi_trouble trouble; /* of the last step that failed */
     cls_simulate_info info;
     cls_invariant_info *invariants;
@@ -67,6 +73,9 @@ int clsi_simulator_falls_below(cls_simulator *sim, double highest);
 int clsi_simulator_has_lost(cls_simulator *sim);
 /* After measuring: the energy that is missing goes to the next step; or a runaway. */
 clsi_trouble clsi_simulator_balance(cls_simulator *sim);
+
+void clsi_alternation_start(cls_simulator *sim);
+void clsi_alternation_watch(cls_simulator *sim); /* after each step */
 
 void clsi_adaptive_start(cls_simulator *sim);
 /* From one output to the next by internal steps. */

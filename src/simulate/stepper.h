@@ -16,9 +16,9 @@ typedef struct clsi_stepper {
     cls_simulate_options options;
     size_t nz, nu, n_owed, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;
     cls_program *guess; /* base -> cold guess of the unknowns */
-    cls_program *
-        residual; /* base | unknowns -> r (k), quantities that must be positive; then J, whole (k, k)
-                       or its entries by rows (lu) */
+    /* base | unknowns -> r (k), quantities that must be positive; then J, whole (k, k) or its
+     * entries by rows (lu) */
+    cls_program *residual;
     cls_program *next;  /* base | unknowns -> z1, gains of the accounts */
     cls_program *guard; /* base | unknowns -> coordinates with a declared domain; NULL if none */
     /* NULL when there are free symbols that are learned: */

@@ -6,9 +6,9 @@
  * theta joins the gradient of the mean of r^2 (ours is of half of it). Conditions are in every
  * batch, with the weight they have among all rows. A batch whose gradient is not finite is skipped,
  * and the moments start afresh at the best parameters. The loss over all rows is computed once per
- * epoch (at least every 50 steps, unless the rate stays); only then are the best parameters and the
- * watch updated. Where only the last parameters count it is computed at the end, and the watch
- * hears the loss of every 50th batch. Cost per step: one gradient of a batch. */
+ * epoch (at least every 50 steps, unless the rate stays); only then are the best parameters
+ * updated and progress reported. Where only the last parameters count it is computed at the end, and
+ * the loss of every 50th batch is reported. Cost per step: one gradient of a batch. */
 #include "solve/optimize.h"
 #include "base/base.h"
 #include "base/vectors.h"

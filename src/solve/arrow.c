@@ -43,7 +43,7 @@ static cls_status open_work(const clsi_arrow *a, arrow_work *k, cls_error *error
     size_t groups = (W + k->group - 1) / k->group;
     k->shards = groups < SHARDS ? groups : SHARDS;
     for (size_t w = 0; w < W; w++) {
-        size_t rows = a->rows(a->owner, w);
+        size_t rows = a->rows(a->context, w);
         if (rows > k->most) k->most = rows;
     }
     size_t size = k->shards * (P * P + P) + W * (2 * (P * X + X * X + X) + X + 1) + P * P + 3 * P;
@@ -118,8 +118,8 @@ static int run_windows(const arrow_work *k, size_t w, size_t n, const double *th
                        const double *x, double *const *r, double *const *J) {
     const clsi_arrow *a = k->a;
     const double *own = x + w * k->X;
-    if (a->windows) return a->windows(a->owner, w, n, theta, own, r, J);
-    return a->window(a->owner, w, theta, own, r[0], J ? J[0] : NULL);
+    if (a->windows) return a->windows(a->context, w, n, theta, own, r, J);
+    return a->window(a->context, w, theta, own, r[0], J ? J[0] : NULL);
 }
 
 /* Windows [first, end), the groups of one shard. */
@@ -137,7 +137,7 @@ static int evaluate_shard(arrow_work *k, size_t shard, size_t first, size_t end,
         size_t n = end - w < k->group ? end - w : k->group;
         if (!run_windows(k, w, n, theta, x, r, products ? J : NULL)) return 0;
         for (size_t i = 0; i < n; i++) {
-            size_t rows = k->a->rows(k->a->owner, w + i);
+            size_t rows = k->a->rows(k->a->context, w + i);
             k->cost[w + i] = 0;
             for (size_t e = 0; e < rows; e++)
                 k->cost[w + i] += row_cost(k->a, r[i][e], is_prior(k, rows, e));
@@ -283,7 +283,7 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
     }
     int small = 0;
     for (; info->iterations < max_iterations; info->iterations++) {
-        if (a->stop && a->stop(a->owner)) {
+        if (a->stop && a->stop(a->context)) {
             info->reason = "stopped";
             break;
         }
@@ -334,7 +334,7 @@ static void project_rows(arrow_work *k, size_t w, size_t rows, double *J) {
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error) {
     arrow_work k;
-    void *owner = out->owner ? out->owner : a->owner;
+    void *context = out->context ? out->context : a->context;
     cls_status status = open_work(a, &k, error);
     if (status != CLS_OK) return status;
     size_t P = k.P, X = k.X;
@@ -351,16 +351,16 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         if (out->g) memcpy(out->g, k.s, P * sizeof *k.s);
     }
     for (size_t w = 0; w < k.W && status == CLS_OK && (out->Q || out->tell); w++) {
-        size_t rows = a->rows(a->owner, w);
+        size_t rows = a->rows(a->context, w);
         if (!run_windows(&k, w, 1, theta, x, &r, &J)) continue;
         project_rows(&k, w, rows - X, J);
         for (size_t i = 0; i + X < rows; i++) {
-            size_t b = out->block ? out->block(owner, w, i) : 0;
+            size_t b = out->block ? out->block(context, w, i) : 0;
             r[i] *= row_weight(a, r[i], 0);
             for (size_t p = 0; p < P && b < out->n_blocks; p++)
                 score[b * P + p] += r[i] * J[i * (P + X) + p];
         }
-        if (out->tell) out->tell(owner, w, rows - X, P + X, J, r);
+        if (out->tell) out->tell(context, w, rows - X, P + X, J, r);
     }
     if (out->Q) memset(out->Q, 0, P * P * sizeof(double));
     for (size_t b = 0; b < out->n_blocks && status == CLS_OK && out->Q; b++)
@@ -428,14 +428,14 @@ void clsi_symmetric_eigen(size_t n, double *A, double *value, double *V) {
     }
 }
 
-int clsi_seen_inverse(size_t n, const double *S, double rcond, double *C, unsigned char *unseen) {
+int clsi_seen_inverse(size_t n, const double *S, double rcond, double *C, unsigned char *open) {
     double *A = clsi_calloc(2 * n * n + 2 * n + 1, sizeof *A), *V = A + n * n, *value = V + n * n;
     double *scale = value + n;
     int lost = 0;
     if (!A) return -1;
     for (size_t i = 0; i < n; i++) {
         scale[i] = S[i * n + i] > 0 ? 1 / sqrt(S[i * n + i]) : 0;
-        unseen[i] = 0;
+        open[i] = 0;
     }
     for (size_t i = 0; i < n * n; i++) A[i] = S[i] * scale[i / n] * scale[i % n];
     clsi_symmetric_eigen(n, A, value, V);
@@ -445,7 +445,7 @@ int clsi_seen_inverse(size_t n, const double *S, double rcond, double *C, unsign
         int seen = value[k] > rcond;
         lost += !seen;
         for (size_t i = 0; i < n; i++) {
-            if (!seen && (fabs(v[i]) > 1e-3 || scale[i] == 0)) unseen[i] |= fabs(v[i]) > 1e-3;
+            if (!seen && (fabs(v[i]) > 1e-3 || scale[i] == 0)) open[i] |= fabs(v[i]) > 1e-3;
             for (size_t j = 0; j < n && seen; j++)
                 C[i * n + j] += scale[i] * scale[j] * v[i] * v[j] / value[k];
         }

@@ -12,22 +12,22 @@
 #include <stddef.h>
 
 typedef struct clsi_arrow {
-    void *owner;
+    void *context;
     size_t n_theta, n_x, n_windows;
     /* Rows of window w; the last n_x of them are priors of x_w and always count as squares. */
-    size_t (*rows)(void *owner, size_t w);
+    size_t (*rows)(void *context, size_t w);
     /* r (rows) and, unless NULL, J (rows, n_theta + n_x). Zero: cannot be evaluated there. Called
      * by many threads at a time. */
-    int (*window)(void *owner, size_t w, const double *theta, const double *x, double *r,
+    int (*window)(void *context, size_t w, const double *theta, const double *x, double *r,
                   double *J);
     /* The same of windows w .. w + n - 1 together, n <= group, where that is faster; x (n, n_x). NULL:
      * one by one. What a window gets may depend on the group it is in by rounding only. */
-    int (*windows)(void *owner, size_t w, size_t n, const double *theta, const double *x,
+    int (*windows)(void *context, size_t w, size_t n, const double *theta, const double *x,
                    double *const *r, double *const *J);
-    size_t group;             /* 0: 1 */
-    const double *low, *high; /* (n_theta) */
-    double huber;             /* INFINITY: squares everywhere */
-    int (*stop)(void *owner); /* called once an iteration; non-zero ends it. NULL: never */
+    size_t group;               /* 0: 1 */
+    const double *low, *high;   /* (n_theta) */
+    double huber;               /* INFINITY: squares everywhere */
+    int (*stop)(void *context); /* called once an iteration; non-zero ends it. NULL: never */
 } clsi_arrow;
 
 typedef struct clsi_arrow_info {
@@ -43,17 +43,17 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
 
 /* What the minimum says about theta: S (n_theta, n_theta), the information left when the x_w are
  * eliminated, sum over blocks of the scores' squares Q (n_theta, n_theta), where rows of a block
- * may be correlated with each other but not with those of other blocks; block(owner, w, i) numbers
+ * may be correlated with each other but not with those of other blocks; block(context, w, i) numbers
  * them, below n_blocks. Without Huber's weights where |r| is small. */
 typedef struct clsi_arrow_scores {
-    void *owner; /* of `block` and `tell`; NULL: that of the problem */
+    void *context; /* of `block` and `tell`; NULL: that of the problem */
     size_t n_blocks;
-    size_t (*block)(void *owner, size_t w, size_t row);
+    size_t (*block)(void *context, size_t w, size_t row);
     double *S, *Q; /* Q NULL: not wanted */
     double *g;     /* (n_theta) the gradient with the x_w eliminated; NULL: not wanted */
     /* Told of each window: its rows without priors, n of them, x_w eliminated: J (n, width), of which
      * the first n_theta are meant, and weight times r. NULL: not wanted. */
-    void (*tell)(void *owner, size_t w, size_t n, size_t width, const double *J, const double *r);
+    void (*tell)(void *context, size_t w, size_t n, size_t width, const double *J, const double *r);
 } clsi_arrow_scores;
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,
                                   clsi_arrow_scores *out, cls_error *error);
@@ -62,8 +62,8 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
  * overwritten, by Jacobi's rotations. */
 void clsi_symmetric_eigen(size_t n, double *A, double *value, double *V);
 /* S^-1 on the directions that are seen, after scaling the diagonal to one: eigenvalues below rcond
- * are unseen. C (n, n) the inverse there; unseen[i] = 1 when parameter i takes part in an unseen
- * direction by more than a thousandth. Returns the number of unseen directions; -1: no memory. */
-int clsi_seen_inverse(size_t n, const double *S, double rcond, double *C, unsigned char *unseen);
+ * are the null space. C (n, n) the inverse outside of it; open[i] = 1 when parameter i takes part in such a
+ * direction by more than a thousandth. Returns the dimension of the null space; -1: no memory. */
+int clsi_seen_inverse(size_t n, const double *S, double rcond, double *C, unsigned char *open);
 
 #endif

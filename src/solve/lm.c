@@ -104,13 +104,13 @@ static cls_status share_sums(lm *m, clsi_problem *p, const double *theta, cls_er
     double *parts = clsi_calloc(PARTS * size, sizeof *parts);
     cls_status status = parts ? CLS_OK : clsi_no_memory(error);
     for (size_t k = 0; k < PARTS && status == CLS_OK; k++)
-        if (p->team->mine(p->team->owner, "sums", k, PARTS))
+        if (p->team->mine(p->team->context, "sums", k, PARTS))
             status = add_rows(m, p, theta, part_begin(p, k), part_begin(p, k + 1), parts + k * size,
                               error);
     status = cls_team_agree(p->team, status, error);
     if (status == CLS_OK)
-        status = p->team->share(p->team->owner, "sums", NULL, PARTS, size * sizeof *parts, parts, 0,
-                                error);
+        status = p->team->share(p->team->context, "sums", NULL, PARTS, size * sizeof *parts, parts,
+                                0, error);
     for (size_t k = 0; k < PARTS && status == CLS_OK; k++) add_part(m, parts + k * size);
     free(parts);
     return status;

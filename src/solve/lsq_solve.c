@@ -1,8 +1,8 @@
-/* Linear least squares, the solution: rank, condition, unseen directions, inequalities.
+/* Linear least squares, the solution: rank, condition, null space, inequalities.
  *
  * Symbols: R y = c is the gathered triangle; D scales its columns to norm 1 (columns never seen
  * keep scale 1); R D = U Sigma V^T; y = D V s, so that |R y - c|^2 = sum (sigma_i s_i - u_i c)^2 +
- * rest. Directions with sigma_i <= rcond sigma_1 are unseen: s_i = 0, the least scaled norm.
+ * rest. Directions with sigma_i <= rcond sigma_1 are the null space: s_i = 0, the least scaled norm.
  *
  * With inequalities E x >= e the same coordinates z_i = sigma_i s_i make the problem "the point of
  * a polyhedron nearest to U^T c" (lsq_inequalities.c). Unseen directions may move to satisfy an
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The price of an unseen direction, relative to sigma_1: its square disappears against 1, its
+/* The price of a direction of the null space, relative to sigma_1: its square disappears against 1, its
  * inverse leaves ten digits to the rest. */
 static const double FREE = 1e-6;
 
@@ -25,7 +25,7 @@ typedef struct solution {
     size_t n, rank;
     const double *D, *target; /* (n): scales, U^T c, both of q->seen */
     const double *V;          /* (n, n) rows v_i, of q->seen */
-    double *sigma;            /* (n): singular values, the price where unseen */
+    double *sigma;            /* (n): singular values, the price in the null space */
     double *s, *y;            /* (n) coordinates; unknowns without the fixed ones */
     double *loose;            /* (unknowns) the solution without inequalities */
     double *F, *f, *u, *size; /* inequalities in z (m, n), (m); multipliers; norms of the rows */
@@ -126,7 +126,7 @@ static void solution_of(solution *s, const double *coordinates, double *y) {
     for (size_t j = 0; j < s->n; j++) y[j] *= s->D[j];
 }
 
-/* The unseen directions in the unknowns, orthonormal there too. */
+/* The null space in the unknowns, orthonormal there too. */
 static cls_status null_space(solution *s, cls_error *error) {
     clsi_lsq *q = s->q;
     size_t k = s->n - s->rank, N = q->unknowns;
@@ -288,7 +288,7 @@ static void report(const solution *s, size_t m, double condition, clsi_lsq_info 
                             .rank = q->fixed + s->rank,
                             .condition = condition,
                             .residual = q->rows ? sqrt(sum / (double)q->rows) : 0,
-                            .unseen = s->n - s->rank,
+                            .nullity = s->n - s->rank,
                             .null_space = q->null_space,
                             .gap = s->gap,
                             .active = q->active};

@@ -8,7 +8,7 @@
 
 extern const clsi_optimizer clsi_lm, clsi_spring, clsi_lbfgs, clsi_adam;
 
-/* One minimisation: keeps the best parameters, asks the watch, knows when to stop. */
+/* One minimisation: keeps the best parameters, calls `progress`, knows when to stop. */
 typedef struct clsi_run {
     clsi_problem *problem;
     const clsi_optimize_options *options;

@@ -1,4 +1,4 @@
-/* The table of optimisers, and what all of them do alike: keep the best parameters, ask the watch,
+/* The table of optimisers, and what all of them do alike: keep the best parameters, call `progress`,
  * stop. A new optimiser is a file and a line in the table.
  *
  * The loss is always the mean (1/2)|r|^2 / rows. Parameters that give a residual which is not
@@ -51,9 +51,10 @@ static double shared_loss(clsi_problem *p, const double *theta) {
     size_t n = (p->n_rows + BLOCK - 1) / BLOCK;
     double *part = clsi_calloc(n, sizeof *part), sum = 0;
     for (size_t i = 0; part && i < n; i++)
-        if (team->mine(team->owner, "loss", i, n)) part[i] = block_loss(p, theta, i * BLOCK);
+        if (team->mine(team->context, "loss", i, n)) part[i] = block_loss(p, theta, i * BLOCK);
     cls_status status =
-        part ? team->share(team->owner, "loss", NULL, n, sizeof *part, part, 0, NULL) : CLS_MEMORY;
+        part ? team->share(team->context, "loss", NULL, n, sizeof *part, part, 0, NULL)
+             : CLS_MEMORY;
     for (size_t i = 0; status == CLS_OK && i < n; i++) sum += part[i];
     free(part);
     return status == CLS_OK ? mean_loss(p, sum) : INFINITY;
@@ -123,10 +124,10 @@ int clsi_run_report(clsi_run *run, double loss, double gradient_norm) {
     const clsi_optimize_options *o = run->options;
     if (run->best_loss <= o->loss_tolerance) {
         run->info->reason = "converged";
-        if (o->watch) o->watch(o->owner, &progress, run->theta);
+        if (o->progress) o->progress(o->context, &progress, run->theta);
         return 1;
     }
-    if (o->watch && o->watch(o->owner, &progress, run->theta)) {
+    if (o->progress && o->progress(o->context, &progress, run->theta)) {
         run->info->reason = "stopped";
         return 1;
     }

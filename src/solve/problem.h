@@ -12,7 +12,7 @@
 
 typedef struct clsi_problem clsi_problem;
 struct clsi_problem {
-    void *owner;
+    void *context;
     size_t n_parameters, n_rows;
     size_t n_conditions;  /* the last rows: what must hold, so that every batch has them */
     size_t group;         /* so many neighbouring rows share their work; 0 counts as 1 */
@@ -35,7 +35,8 @@ typedef struct clsi_progress {
     double loss, gradient_norm, seconds;
     struct clsi_run *run; /* for clsi_run_save (optimize.h) */
 } clsi_progress;
-typedef int (*clsi_watch)(void *owner, const clsi_progress *progress, const double *theta);
+typedef int (*clsi_report_progress)(void *context, const clsi_progress *progress,
+                                    const double *theta);
 
 typedef struct clsi_optimize_options {
     uint64_t max_iterations;
@@ -47,8 +48,8 @@ typedef struct clsi_optimize_options {
     int constant_rate; /* adam: the rate does not fall */
     int last;          /* adam: the best is not asked for: reports give the loss of a batch */
     double decay;      /* adam: weight decay of the mean squared residual */
-    clsi_watch watch;
-    void *owner;
+    clsi_report_progress progress;
+    void *context;
     struct clsi_archive
         *resume; /* NULL, or what clsi_run_save wrote: goes on from there, same bits */
 } clsi_optimize_options;
@@ -75,9 +76,9 @@ typedef struct clsi_lsq_info {
     size_t rows, unknowns, constraints, rank;
     double condition; /* of the columns that are seen, after scaling */
     double residual;  /* sqrt(mean r^2) */
-    size_t unseen;    /* unknowns - rank */
-    const double
-        *null_space; /* (unseen, unknowns) orthonormal, owned by the lsq; scaled columns undone */
+    size_t nullity;   /* unknowns - rank */
+    /* (nullity, unknowns) orthonormal, owned by the lsq; scaled columns undone */
+    const double *null_space;
     double gap; /* primal minus dual objective, relative to |b|^2 / 2; 0 without inequalities */
     size_t n_active;      /* inequalities that hold with equality and push */
     const size_t *active; /* (n_active), owned by the lsq */

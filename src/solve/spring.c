@@ -18,7 +18,7 @@
  *
  * Cost per step: a Jacobian of the batch, batch^2 n operations, batch^3 / 3: 2.3 ms for 250 rows
  * and 1,250 parameters on one core. The loss over all rows is computed once per epoch (at least
- * every 50 steps); only then are the best parameters and the watch updated. */
+ * every 50 steps); only then are the best parameters updated and progress reported. */
 #include "solve/optimize.h"
 #include "base/base.h"
 #include "solve/kernels.h"

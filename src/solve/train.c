@@ -58,7 +58,7 @@ typedef struct training {
 
 /* Everything that later decisions depend on. */
 static void state(training *s, clsi_archive *a) {
-    if (s->t->keep) s->t->keep(s->t->owner, a);
+    if (s->t->keep) s->t->keep(s->t->context, a);
     candidate *both[] = {&s->now, &s->result};
     for (int i = 0; i < 2; i++) {
         clsi_archive_doubles(a, s->n, both[i]->theta);
@@ -106,7 +106,7 @@ static void take(training *s) {
 static int check(training *s) {
     const clsi_training *t = s->t;
     if (s->checked || !isfinite(s->now.validation)) return 1;
-    double rollout = t->rollout ? t->rollout(t->owner, s->now.theta) : NAN;
+    double rollout = t->rollout ? t->rollout(t->context, s->now.theta) : NAN;
     if (rollout < 0) return 0;
     s->checked = 1;
     s->now.rollout = rollout;
@@ -136,7 +136,7 @@ static int consider(training *s, const double *theta, double validation) {
     return 1;
 }
 
-/* ---- watching ---- */
+/* ---- progress ---- */
 
 static int is_first(const clsi_training *t) {
     return !t->team || t->team->rank == 0;
@@ -155,7 +155,7 @@ static void write_checkpoint(training *s, clsi_run *run) {
 
 /* The loss that stands for validation when there is nothing to validate with is the training's. */
 static double validation_of(const clsi_training *t, const double *theta, double loss) {
-    double validation = t->validate ? t->validate(t->owner, theta) : loss;
+    double validation = t->validate ? t->validate(t->context, theta) : loss;
     return isfinite(validation) ? validation : INFINITY;
 }
 
@@ -168,7 +168,7 @@ static void agree(training *s) {
     if (!all) return; /* the others wait: the program ends them */
     all[team->rank] = (unsigned char)((s->stopped != 0) | (s->status != CLS_OK) << 1);
     cls_status shared =
-        team->share(team->owner, "decision", NULL, team->ranks, 1, all, 0, s->error);
+        team->share(team->context, "decision", NULL, team->ranks, 1, all, 0, s->error);
     for (size_t r = 0; r < team->ranks; r++) any |= all[r];
     s->stopped = any & 1;
     if (any & 2) shared = cls_team_agree(team, s->status, s->error);
@@ -176,8 +176,8 @@ static void agree(training *s) {
     free(all);
 }
 
-static int watch(void *owner, const clsi_progress *p, const double *theta) {
-    training *s = owner;
+static int report_progress(void *context, const clsi_progress *p, const double *theta) {
+    training *s = context;
     const clsi_training *t = s->t;
     double validation = validation_of(t, theta, p->loss);
     s->iterations = p->iteration;
@@ -189,7 +189,7 @@ static int watch(void *owner, const clsi_progress *p, const double *theta) {
     settle(s);
     clsi_training_progress told = {s->restart, s->before + p->iteration, p->loss,
                                    t->validate ? validation : NAN};
-    s->stopped = (t->watch && t->watch(t->owner, &told)) || s->owed;
+    s->stopped = (t->progress && t->progress(t->context, &told)) || s->owed;
     agree(s);
     int due = s->stopped || clsi_now() - s->written >= t->checkpoint_every;
     if (t->checkpoint && due && is_first(t)) write_checkpoint(s, p->run);
@@ -227,8 +227,8 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
                                .decay = t->decay,
                                .constant_rate = t->constant_rate,
                                .last = t->last,
-                               .watch = watch,
-                               .owner = s,
+                               .progress = report_progress,
+                               .context = s,
                                .resume = resume};
     cls_status status = CLS_OK;
     if (s->owed) settle(s);
@@ -257,7 +257,7 @@ static cls_status run_all(training *s, clsi_archive *resume, double *theta,
     for (; s->restart < restarts && !s->stopped && status == CLS_OK; s->restart++) {
         if (!resume) {
             begin_restart(s);
-            t->initialise(t->owner, seed_of(t, s->restart), theta);
+            t->initialise(t->context, seed_of(t, s->restart), theta);
         }
         status = run_restart(s, resume, theta, info);
         resume = NULL;

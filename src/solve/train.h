@@ -1,4 +1,4 @@
-/* solve, inside: a training is several minimisations, watched and judged on what they do not see.
+/* solve, inside: a training is several minimisations, monitored and validated on rows that they do not use.
  */
 #ifndef CLSI_TRAIN_H
 #define CLSI_TRAIN_H
@@ -25,20 +25,20 @@ typedef struct clsi_training {
     int constant_rate;             /* adam: see clsi_optimize_options */
     int last;                      /* the last parameters are the result, not the best */
     double decay;
-    void *owner;
+    void *context;
     /* Start parameters for a seed. */
-    void (*initialise)(void *owner, uint64_t seed, double *theta);
+    void (*initialise)(void *context, uint64_t seed, double *theta);
     /* Loss on data that is not trained on; NULL: the training loss stands for it. */
-    double (*validate)(void *owner, const double *theta);
+    double (*validate)(void *context, const double *theta);
     /* Error of simulations with these parameters; INFINITY: they fail; negative: broken off,
-     * because the watch is going to stop. NULL: no rollouts. */
-    double (*rollout)(void *owner, const double *theta);
-    int (*watch)(void *owner, const clsi_training_progress *progress); /* non-zero: stop */
-    const char *checkpoint;                                            /* path or NULL */
+     * because `progress` is going to stop. NULL: no rollouts. */
+    double (*rollout)(void *context, const double *theta);
+    int (*progress)(void *context, const clsi_training_progress *progress); /* non-zero: stop */
+    const char *checkpoint;                                                 /* path or NULL */
     const char *identity;    /* what the checkpoint belongs to */
     double checkpoint_every; /* seconds; 0: after every report */
-    /* What else the owner's decisions depend on, at the head of the checkpoint; NULL: nothing. */
-    void (*keep)(void *owner, struct clsi_archive *a);
+    /* What else the caller's decisions depend on, at the head of the checkpoint; NULL: nothing. */
+    void (*keep)(void *context, struct clsi_archive *a);
     int resume;
     const cls_team *team; /* that takes every decision together; rank 0 writes. NULL: none */
 } clsi_training;
@@ -47,12 +47,12 @@ typedef struct clsi_training_info {
     uint64_t iterations;        /* over all restarts */
     size_t restart;             /* that gave the result */
     double validation, rollout; /* of the result; NAN when not measured */
-    int stopped;                /* by the watch */
+    int stopped;                /* by `progress` */
     int early;                  /* restarts that patience or the rollouts ended */
     const char *reason;         /* of the last minimisation */
 } clsi_training_info;
 
-/* theta (n_parameters): the result. Stopped by the watch it is the best so far, and CLS_OK. A
+/* theta (n_parameters): the result. Stopped by `progress` it is the best so far, and CLS_OK. A
  * checkpoint is left only by a stop (or a kill); finished, it is removed. */
 cls_status clsi_train(const clsi_training *t, double *theta, clsi_training_info *info,
                       cls_error *error);

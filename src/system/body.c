@@ -1,9 +1,9 @@
 /* Rigid bodies: momenta on so(3), and what they carry with them.
  *
  *     rigid body mu1, mu2, mu3 with velocity Omega1, Omega2, Omega3
- *     vertical g1, g2, g3 of mu1, mu2, mu3             a direction fixed in space, seen from the
- * body attitude e0, e1, e2, e3 of mu1, mu2, mu3         the rotation from body to space, a
- * quaternion
+ *     vertical g1, g2, g3 of mu1, mu2, mu3             a direction fixed in space, in the frame of
+ *                                                      the body
+ *     attitude e0, e1, e2, e3 of mu1, mu2, mu3         the rotation from body to space, a quaternion
  *
  * The first is `momentum` and `algebra so(3)` in one: mu' = mu x Omega (V-NOTS (5)). The others are
  * positions with the brackets that carry them along,

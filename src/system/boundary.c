@@ -248,7 +248,8 @@ void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *
         cls_node heat = cls_constant(g, 0); /* from this reservoir */
         for (size_t i = 0; i < m; i++)
             heat = cls_add(
-                g, heat, cls_mul(g, at->bath[i * nr + k], cls_sub(g, at->reservoir[k], at->T[i])));
+                g, heat,
+                cls_mul(g, at->bath[i * nr + k], cls_sub(g, at->reservoir[k], at->conducts[i])));
         CLSI_EACH(&s->bound.friction, m + k, e) {
             const clsi_entry *x = &s->bound.friction.entries[e];
             cls_node force = at->friction ? at->friction[e] : x->node;

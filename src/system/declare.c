@@ -366,7 +366,7 @@ typedef struct worth {
 static cls_node parameter_node(clsi_reader *r, const char *name, const worth *w) {
     clsi_replacement *other = clsi_replacement_of(r, name, strlen(name));
     cls_node any;
-    if (other) return other->node(other->owner, r->s, CLSI_PART_PARAMETER, 0);
+    if (other) return other->node(other->context, r->s, CLSI_PART_PARAMETER, 0);
     if (w->bound != CLS_NO_NODE && cls_symbols_of(r->s->g, 1, &w->bound, 1, &any) > 0)
         return w->bound;
     return cls_constant(r->s->g, w->value);
@@ -572,7 +572,7 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
                         : kind == COUPLING  ? CLSI_PART_COUPLING
                                             : CLSI_PART_LET;
     if (other) clsi_mark_learned(r, e.raw);
-    if (other) e.written = e.raw = other->node(other->owner, s, as, 0);
+    if (other) e.written = e.raw = other->node(other->context, s, as, 0);
     status = clsi_add_let(r, where, length, &e);
     return status == CLS_OK && is_part ? clsi_add_part(r, name, length) : status;
 }

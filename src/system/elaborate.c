@@ -291,7 +291,7 @@ static cls_status use_learned(clsi_ports *p, size_t scope, size_t source, clsi_c
                        file);
     if (!(path = path_beside(p, r->file, file))) return CLS_MEMORY;
     cls_error inner = {0};
-    status = p->loader->declaration(p->loader->owner, path, name, &text, &inner);
+    status = p->loader->declaration(p->loader->context, path, name, &text, &inner);
     if (status == CLS_MEMORY) return clsi_no_memory(p->error);
     if (status != CLS_OK) return clsi_at(r, where, "%s", inner.message);
     size_t next = 0;

@@ -87,7 +87,7 @@ void clsi_flows_cross(const cls_system *s, clsi_flows *flows) {
         flows->outside[i] = c->source[i];
         for (size_t k = 0; k < s->nr; k++) {
             cls_node flow =
-                cls_mul(g, c->bath[i * s->nr + k], cls_sub(g, c->reservoir[k], c->T[i]));
+                cls_mul(g, c->bath[i * s->nr + k], cls_sub(g, c->reservoir[k], c->conducts[i]));
             flows->outside[i] = cls_add(g, flows->outside[i], flow);
         }
     }
@@ -122,7 +122,7 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
     for (size_t k = 0; k < nr; k++)
         out->escaped = cls_sub(g, out->escaped, power(g, friction, m + k, p.friction, v));
     out->crossing =
-        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T};
+        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T};
     clsi_flows_cross(s, out);
     for (size_t i = 0; i < m; i++) out->heat[i] = cls_add(g, out->heat[i], out->outside[i]);
     return CLS_OK;

@@ -120,7 +120,7 @@ cls_status clsi_read_friction_form(clsi_reader *r, clsi_cursor c, size_t i, size
     }
     clsi_text_clear(&field);
     if (status != CLS_OK) return status;
-    cls_node lambda = other->node(other->owner, s, CLSI_PART_HEAT, 0);
+    cls_node lambda = other->node(other->context, s, CLSI_PART_HEAT, 0);
     cls_node force = cls_neg(g, cls_mul(g, lambda, s->v[j]));
     clsi_physics *const both[] = {&s->raw, &s->bound};
     for (int k = 0; k < 2; k++) clsi_sparse_add(g, &both[k]->friction, i, j, force);

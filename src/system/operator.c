@@ -266,7 +266,7 @@ static cls_status read_kappa(clsi_reader *r, clsi_cursor c, size_t *colon, clsi_
                                        : clsi_read_expression(r, c.at, c.end, e);
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
     if (status == CLS_OK && other)
-        e->raw = e->bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);
+        e->raw = e->bound = other->node(other->context, s, CLSI_PART_HEAT, 0);
     return status;
 }
 

@@ -5,7 +5,7 @@
  *   connect.c     junctions from `connect`; what does not fit, what stays open
  *   wiring.c      which state gives each junction its effort; every mistake of wiring
  *   flatten.c     the flat text (coordinates, entropies, brackets, one hamiltonian, frictions,
- * heat) with a map from its letters back to the files they come from
+ *                 heat) with a map from its letters back to the files they come from
  *
  * A component has ports; a junction joins ports: one effort for all, flows that sum to zero
  * (EPHS thesis, section 3.2; docs/physics/ports.md). The effort is that of the one storage or

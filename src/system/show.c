@@ -3,8 +3,8 @@
  * Equations are derived from the formula with parameters as symbols and are the ones that are
  * simulated: the definitions of what is not in the state, then the rates
  *
- *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   T_i S_i' = -F_i.v + sum_j
- * kappa_ij (T_j - T_i). */
+ *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   
+ *   T_i S_i' = -F_i.v + sum_j kappa_ij (T_j - T_i). */
 #include "base/base.h"
 #include "base/misuse.h"
 #include "system/system.h"

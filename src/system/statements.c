@@ -1,11 +1,12 @@
 /* The statements that carry physics.
  *
  *   formula     L(q,v,S), H(q,p,S) or G(q,v,T): kept exactly as written, because the writing
- * decides the discrete gradient (physics/discrete-gradient.md) friction    F_ij on coordinate j,
- * its work heats entropy i; several statements add heat        kappa_ij (T_j - T_i) into i; one
- * expression for both directions, so symmetric external    a force that is constant once the
- * parameters are known has the potential -F q and joins the energy (where there is a q); any other
- * force stays a force and its work is counted
+ *               decides the discrete gradient (docs/physics/discrete-gradient.md)
+ *   friction    F_ij on coordinate j, its work heats entropy i; several statements add
+ *   heat        kappa_ij (T_j - T_i) into i; one expression for both directions, so symmetric
+ *   external    a force that is constant once the parameters are known has the potential -F q and
+ *               joins the energy (where there is a q); any other force stays a force and its work
+ *               is counted
  *
  * Signs are not judged here (that friction dissipates is for the audit to find out). */
 #include "expr/graph.h"
@@ -272,7 +273,7 @@ static cls_status read_formula(clsi_reader *r, clsi_cursor c, cls_formalism form
     s->formalism = formalism;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
     if (other) clsi_mark_learned(r, e.raw);
-    if (other) e.written = e.raw = e.bound = other->node(other->owner, s, CLSI_PART_FORMULA, 0);
+    if (other) e.written = e.raw = e.bound = other->node(other->context, s, CLSI_PART_FORMULA, 0);
     s->written = e.written;
     s->raw.formula = e.raw;
     s->bound.formula = e.bound;
@@ -370,7 +371,7 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
                                        : read_forces(r, c, i, take_friction);
     for (size_t j = 0; status == CLS_OK && r->replaced && j < r->s->n; j++) {
         cls_system *s = r->s;
-        cls_node force = r->replaced->node(r->replaced->owner, s, CLSI_PART_FRICTION, j);
+        cls_node force = r->replaced->node(r->replaced->context, s, CLSI_PART_FRICTION, j);
         clsi_sparse_add(s->g, &s->raw.friction, i, j, force);
         clsi_sparse_add(s->g, &s->bound.friction, i, j, force);
     }
@@ -409,7 +410,7 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
     if (status != CLS_OK) return status;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
     if (other) clsi_mark_learned(r, e.raw);
-    if (other) e.raw = e.bound = other->node(other->owner, s, CLSI_PART_HEAT, 0);
+    if (other) e.raw = e.bound = other->node(other->context, s, CLSI_PART_HEAT, 0);
     if (i >= s->m || j >= s->m) {
         size_t place = i < j ? i * s->nr + j - s->m : j * s->nr + i - s->m;
         add_to(s->g, &s->raw.bath[place], e.raw);

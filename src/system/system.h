@@ -212,6 +212,7 @@ double clsi_outside(const cls_system *s, const double *state);
  * conductances to reservoirs (m, nr) and temperatures of reservoirs (nr) have been put in. */
 typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
+    const cls_node *conducts; /* (m) temperatures between which heat is conducted: T as a rule */
 } clsi_crossing;
 void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
 /* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
@@ -233,7 +234,7 @@ size_t clsi_flows_size(const cls_system *s);
  * has a total entropy: dS (n + m) is its gradient in p and S there; NULL: the exact one. */
 cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_node *dS,
                          cls_node *room, clsi_flows *out);
-/* outside[] and account[] once more, after a change of bath[]. */
+/* outside[] and account[] once more, after a change of the temperatures that conduct. */
 void clsi_flows_cross(const cls_system *s, clsi_flows *flows);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
@@ -260,17 +261,17 @@ typedef enum clsi_part_kind {
 typedef struct clsi_replacement {
     const char *part;
     /* The node that stands in the part's place, over the symbols of s; j only for frictions. */
-    cls_node (*node)(void *owner, const cls_system *s, clsi_part_kind kind, size_t j);
-    void *owner;
+    cls_node (*node)(void *context, const cls_system *s, clsi_part_kind kind, size_t j);
+    void *context;
     int used; /* set when the part was found */
 } clsi_replacement;
 
 /* Learned components that a file uses: the statement that declares the component in the file at
  * `path`, under this name. The text is the caller's. */
 typedef struct clsi_loader {
-    cls_status (*declaration)(void *owner, const char *path, const char *name, char **text,
+    cls_status (*declaration)(void *context, const char *path, const char *name, char **text,
                               cls_error *error);
-    void *owner;
+    void *context;
 } clsi_loader;
 cls_status clsi_system_parse_using(const char *text, const char *file, const cls_assignments *set,
                                    const clsi_loader *loader, cls_system **out, cls_error *error);

@@ -159,6 +159,80 @@ static void stiff_exchange_settles(void **unused) {
         }
 }
 
+/* A system by itself, at the end of so many steps of h; its temperatures in the order of the columns. */
+static size_t temperatures_after(const cls_system *s, double h, uint64_t steps, double *T) {
+    cls_simulate_options o = cls_simulate_defaults();
+    cls_simulator *sim = NULL;
+    cls_error error = {0};
+    double start[32], row[128];
+    size_t n = 0;
+    o.h = h;
+    assert_true(cls_system_state_count(s) <= 32 && cls_system_column_count(s) <= 128);
+    if (cls_system_start(s, NULL, start, &error) || cls_simulator_create(s, &o, &sim, &error) ||
+        cls_simulator_start(sim, 0, start, &error) || cls_simulator_advance(sim, steps, &error) ||
+        cls_simulator_row(sim, row, &error))
+        fail_msg("%s", error.message);
+    for (size_t c = 0; c < cls_system_column_count(s); c++)
+        if (cls_system_column(s, c)[0] == 'T') T[n++] = row[c];
+    assert_int_equal(cls_simulator_info(sim).alternations, 0);
+    cls_simulator_free(&sim);
+    return n;
+}
+
+static void holds_by_itself(const cls_system *s, double h) {
+    double start[32];
+    char why[640];
+    assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
+    trial r = {"discrete-gradient", h, STEPS, 1, 0};
+    if (try_motion(s, start, r, why, sizeof why) != HELD) fail_msg("%s", why);
+}
+
+/* So are many bodies, in a row and with a bridge across it. */
+static void many_bodies_settle(void **unused) {
+    (void)unused;
+    for (double k = 1e2; k < 1e13; k *= 1e2) {
+        cls_system *s = with("parameter k = 1\nentropy S[1..12] with temperature T[1..12]\n"
+                             "hamiltonian sum(i in 1..12: (1 + i/4)*exp(S[i]))\n"
+                             "for i in 1..11: heat exchange T[i] <-> T[i+1]: k*(1 + (i - 4)^2)\n"
+                             "heat exchange T[2] <-> T[9]: 0.3*k\n"
+                             "for i in 1..12: start S[i] = 1 + 0.2*sin(5*i)\n",
+                             k);
+        double T[12];
+        assert_int_equal(temperatures_after(s, 1, 40, T), 12);
+        for (int i = 1; i < 12; i++)
+            if (!(fabs(T[i] - T[0]) <= 1e-6 * T[0])) fail_msg("k = %g: %g, %g", k, T[0], T[i]);
+        holds_by_itself(s, 1);
+        cls_system_free(&s);
+    }
+}
+
+/* A body that is heated, and a stiff conduction away from it: the heat goes where it should, and the
+ * body is warmer by no more than the flow needs. Were the conductance bounded by the step, it would
+ * be warmer by what the source does in half a step (0.5 and 0.25 here). */
+static void heated_bodies_stay_where_they_belong(void **unused) {
+    (void)unused;
+    for (double k = 1e2; k < 1e11; k *= 1e2) {
+        double T[2];
+        cls_system *s = with("entropy S1\nparameter k = 1\nreservoir Tr = 3\nhamiltonian exp(S1)\n"
+                             "heat exchange T1 <-> Tr: k\nheat source on T1: 1\nstart T1 = 3\n",
+                             k);
+        temperatures_after(s, 1, 40, T);
+        if (!(fabs(T[0] - 3 - 1 / k) <= 1e-3 / k + 1e-14)) fail_msg("k = %g: %.17g", k, T[0]);
+        holds_by_itself(s, 1);
+        cls_system_free(&s);
+        s = with("coordinate x\ntemperature T1, T2\nparameter k = 1\n"
+                 "thermal lagrangian G = v.x^2/2 - x^2/2 + T1*(log(T1) - 1) + T2*(log(T2) - 1)\n"
+                 "heat exchange T1 <-> T2: k\nheat source on T1: 1\n"
+                 "start x = 0, v.x = 0.1, T1 = 3, T2 = 3\n",
+                 k);
+        temperatures_after(s, 0.5, 40, T); /* half of the source goes over: 1/2 = k (T1 - T2) */
+        if (!(fabs(T[0] - T[1] - 0.5 / k) <= 0.05 / k + 1e-13))
+            fail_msg("k = %g: %.17g, %.17g", k, T[0], T[1]);
+        holds_by_itself(s, 0.5);
+        cls_system_free(&s);
+    }
+}
+
 /* A body that a reservoir keeps warm is at its temperature soon, however stiff, and both laws hold. */
 static void stiff_reservoir_settles(void **unused) {
     (void)unused;
@@ -234,6 +308,8 @@ static void a_stiff_rod_keeps_its_slow_modes(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(laws_hold_at_any_stiffness),
                                        cmocka_unit_test(stiff_exchange_settles),
+                                       cmocka_unit_test(many_bodies_settle),
+                                       cmocka_unit_test(heated_bodies_stay_where_they_belong),
                                        cmocka_unit_test(stiff_reservoir_settles),
                                        cmocka_unit_test(a_stiff_rod_keeps_its_slow_modes)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,9 +76,9 @@ test_json() {
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" --json
     expect_ok
     expect_no_stderr
-    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "unseen", "normalised", "isothermal", "rollout"}'
+    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "null_space", "normalised", "isothermal", "rollout"}'
     expect_json 'set(d["loss"]) == {"initial", "final", "validation"}'
-    expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["unseen"] == 35'
+    expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["null_space"] == 35'
     expect_json '0 < d["loss"]["final"] < d["loss"]["initial"] and d["normalised"] is False'
     expect_json 'd["model"] == "adiabatic-piston.safetensors" and d["optimizer"] == "linear"'
     expect_file adiabatic-piston.safetensors adiabatic-piston.log.csv
@@ -382,7 +382,7 @@ test_places_that_cannot_be_written() {
 test_interrupt_leaves_nothing() {
     observe data.csv 1000
     timeout --foreground -s INT 1 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "G, F1, F2" -o m.safetensors 2>message
-    [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
+    [[ $? == 124 ]] || fail "the learning ended by itself: $(cat message)"
     expect_in_file 'interrupted; m\.safetensors was not written' message
     expect test "$(ls)" = "$(printf 'data.csv\nmessage')"
 }
@@ -391,7 +391,7 @@ test_interrupt_keeps_what_was_found() {
     observe data.csv 100
     timeout --foreground -s INT 2 "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" \
         --field "network(24, 24)" --optimizer adam --epochs 1e6 --patience 1000000 -o m.safetensors 2>message
-    [[ $? == 124 ]] || fail "the lesson ended by itself: $(cat message)"
+    [[ $? == 124 ]] || fail "the learning ended by itself: $(cat message)"
     expect_in_file 'interrupted; m\.safetensors holds the best so far' message
     run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
     expect_ok

@@ -60,7 +60,7 @@ test_parts_that_do_not_belong_together_are_named() {
     expect_no_file all.csv
 }
 
-lesson() { # ARGS...
+learning() { # ARGS...
     "$CLAUSIUS" learn adiabatic-piston train.csv --unknown "F1, F2" --quiet "$@"
 }
 
@@ -69,14 +69,14 @@ data() {
         --seed 7 --steps 20 --scheme bdf --quiet -o train.csv
 }
 
-test_shards_of_a_lesson_merge_to_the_bytes_of_one_run() {
+test_shards_of_a_learning_merge_to_the_bytes_of_one_run() {
     local n i
     data
-    run lesson --field "chebyshev(3)" -o one.safetensors
+    run learning --field "chebyshev(3)" -o one.safetensors
     expect_ok
     for n in 1 3; do
         for ((i = 0; i < n; i++)); do
-            lesson --field "chebyshev(3)" --shard $i/$n --threads $((1 + i % 2)) -o $n-$i.part || fail "shard $i/$n"
+            learning --field "chebyshev(3)" --shard $i/$n --threads $((1 + i % 2)) -o $n-$i.part || fail "shard $i/$n"
         done
         run "$CLAUSIUS" merge $n-*.part -o all-$n.safetensors --quiet
         expect_ok
@@ -93,7 +93,7 @@ test_shards_of_a_lesson_merge_to_the_bytes_of_one_run() {
 test_a_part_of_other_data_is_refused() {
     local i
     data
-    for i in 0 1; do lesson --field "chebyshev(3)" --shard $i/2 -o $i.part; done
+    for i in 0 1; do learning --field "chebyshev(3)" --shard $i/2 -o $i.part; done
     sed -i '$d' train.csv
     run "$CLAUSIUS" merge 0.part 1.part -o x.safetensors --quiet
     expect_exit 3
@@ -101,15 +101,15 @@ test_a_part_of_other_data_is_refused() {
     expect_no_file x.safetensors
 }
 
-test_a_lesson_that_iterates_has_no_shards() {
+test_a_learning_that_iterates_has_no_shards() {
     data
-    run lesson --shard 0/2 --optimizer adam -o 0.part
+    run learning --shard 0/2 --optimizer adam -o 0.part
     expect_exit 2
     expect_stderr 'one solve'
-    run lesson --shard 0/2 --field "network(8)" -o 0.part
+    run learning --shard 0/2 --field "network(8)" -o 0.part
     expect_exit 2
     expect_stderr 'one solve'
-    run lesson --shard 0/2 -o 0.safetensors
+    run learning --shard 0/2 -o 0.safetensors
     expect_exit 2
     expect_stderr 'a part, not a model'
 }

@@ -60,7 +60,7 @@ data() {
         --seed 7 --steps 20 --scheme bdf --quiet -o train.csv
 }
 
-same_lesson() { # N-RANKS ARGS...
+same_learning() { # N-RANKS ARGS...
     local p n counts=$1
     shift
     "$CLAUSIUS" learn adiabatic-piston train.csv --quiet -o one.safetensors "$@" || fail "one process: $*"
@@ -74,16 +74,16 @@ same_lesson() { # N-RANKS ARGS...
     done
 }
 
-test_lessons_have_the_same_bytes_for_any_number_of_ranks() {
+test_learnings_have_the_same_bytes_for_any_number_of_ranks() {
     need_mpi
     data
-    same_lesson 3 --unknown "F1, F2" --field "chebyshev(3)"
-    same_lesson 2 --unknown "F1, F2" --field "network(8)" --optimizer adam --epochs 20
-    same_lesson 2 --unknown "F1, F2" --field "network(8)" --optimizer lm --epochs 3
+    same_learning 3 --unknown "F1, F2" --field "chebyshev(3)"
+    same_learning 2 --unknown "F1, F2" --field "network(8)" --optimizer adam --epochs 20
+    same_learning 2 --unknown "F1, F2" --field "network(8)" --optimizer lm --epochs 3
     [[ -n ${MPI_COUNTS-} ]] || return 0
-    same_lesson 2 --unknown "G" # smaller bases are tried after the first
-    same_lesson 2 --unknown "F1, F2" --field "network(8)" --optimizer lbfgs --epochs 15
-    same_lesson 2 --unknown "F1, F2" --field "network(8)" --optimizer spring --epochs 10
+    same_learning 2 --unknown "G" # smaller bases are tried after the first
+    same_learning 2 --unknown "F1, F2" --field "network(8)" --optimizer lbfgs --epochs 15
+    same_learning 2 --unknown "F1, F2" --field "network(8)" --optimizer spring --epochs 10
 }
 
 test_resumed_with_another_number_of_ranks() {

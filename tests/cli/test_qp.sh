@@ -34,9 +34,9 @@ test_json() {
     observe run.csv
     run "$CLAUSIUS" learn $SYSTEM run.csv --unknown "E, M" --optimizer qp --json -o m.safetensors
     expect_ok
-    expect_json 'd["optimizer"] == "qp" and d["parameters"] == 76 and d["unseen"] == 0'
+    expect_json 'd["optimizer"] == "qp" and d["parameters"] == 76 and d["null_space"] == 0'
     expect_json 'd["qp"]["energy"]["kkt"] < 1e-12 and d["qp"]["friction"]["gap"] < 1e-12'
-    expect_json 'len(d["qp"]["terms"]) == 76 and d["qp"]["unseen"] == ""'
+    expect_json 'len(d["qp"]["terms"]) == 76 and d["qp"]["null_space"] == ""'
 }
 
 test_same_bytes_for_any_number_of_threads() {

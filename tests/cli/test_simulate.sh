@@ -197,6 +197,22 @@ test_schemes_of_a_system() {
     expect_stderr 'momentum, paper'
 }
 
+# Friction a million times faster than the step: lawful, up and down, and said.
+test_a_path_that_alternates_is_told() {
+    printf 'coordinate x\nentropy S\nparameter k = 1e6\nhamiltonian p.x^2/2 + x^2/2 + exp(S)\nfriction on S: x <- -k*v.x\nstart x = 1, p.x = 0.5, S = 0.2\nstep 0.1\nuntil 10\n' >stiff.clausius
+    run "$CLAUSIUS" simulate stiff.clausius -o stiff.csv
+    expect_ok
+    expect_stderr 'p.x goes to and fro, by 0.996 over 99 steps on end: .* take h <= 2e-06'
+    run "$CLAUSIUS" simulate stiff.clausius --json
+    expect_json 'd["alternates"]["variable"] == "p.x" and d["alternates"]["steps"] == 99 and 1e-6 < d["alternates"]["h"] < 3e-6'
+    run "$CLAUSIUS" simulate stiff.clausius --h 2e-6 --steps 100 --json
+    expect_json '"alternates" not in d and abs(d["final"]["p.x"]) < 1e-3'
+    run "$CLAUSIUS" simulate stiff.clausius --set k=1 -o mild.csv
+    expect_no_stderr 'to and fro'
+    run "$CLAUSIUS" simulate adiabatic-piston --steps 20000 --every 1000 -o rest.csv # ends at rest
+    expect_no_stderr 'to and fro'
+}
+
 test_ensemble_is_the_same_for_any_number_of_threads() {
     local n
     for n in 1 2 3; do

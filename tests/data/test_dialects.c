@@ -315,7 +315,7 @@ static void test_interrupt(void **state) {
     int calls = 0;
     cls_read_options o = cls_read_defaults();
     o.stop = stop_soon;
-    o.owner = &calls;
+    o.context = &calls;
     refused(text.data, &o, CLS_INTERRUPTED, "interrupted while reading");
     clsi_text_clear(&text);
 }

@@ -1,5 +1,5 @@
 /* The convex field: its passes against the expression graph, and what its form promises for every
- * theta: convex in (v, T, S, r), even in v, increasing in S, rising in r. */
+ * theta: convex in (v, T, S, r), even in v, increasing in S, monotone in r. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

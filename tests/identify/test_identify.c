@@ -478,8 +478,8 @@ static void unseen_directions_have_words(void **unused) {
         options("E: polynomial(2), q1x^2 + 3*s_b; M: theta_a, theta_b, theta_a + theta_b");
     cls_identified *id = identify(own_data(ALL), &o, &info);
     const char *words = cls_identified_words(id);
-    assert_int_equal(info.energy.unseen, 1);
-    assert_int_equal(info.friction.unseen, 1);
+    assert_int_equal(info.energy.nullity, 1);
+    assert_int_equal(info.friction.nullity, 1);
     assert_non_null(strstr(words, "energy: the data cannot tell"));
     assert_non_null(strstr(words, "q1x^2 + 3*s_b"));
     assert_non_null(strstr(words, "friction: the data cannot tell"));

@@ -1,4 +1,4 @@
-/* Points, unknowns and residual of a lesson, opened for a test, and its derivatives against
+/* Points, unknowns and residual of a learner, opened for a test, and its derivatives against
  * differences. For test_*.c only. */
 #ifndef TESTS_PARTS_H
 #define TESTS_PARTS_H

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/learn/convex_lesson.h"
+#include "tests/learn/convex_learning.h"
 #include "tests/sanitized.h"
 #include <jansson.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@
  */
 static void mass_and_heat_capacity_are_positive(void **unused) {
     (void)unused;
-    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    learning l = open_learning(NULL, 4, piston_box, 20);
     check_every_parameter(&l, "G", "network(6, 6, convex)", 100, 12);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* Two coordinates and one temperature: a mass matrix. */
@@ -32,15 +32,15 @@ static const range plane_box[] = {
 
 static void mass_matrices_are_positive(void **unused) {
     (void)unused;
-    lesson l = open_lesson(PLANE, 5, plane_box, 20);
+    learning l = open_learning(PLANE, 5, plane_box, 20);
     check_every_parameter(&l, "G", "network(8, 6, convex)", 30, 13);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* (v, T) -> (p, S) by derivatives, and back by the Legendre transform, from another start. */
 static void momenta_and_entropies_determine_the_state(void **unused) {
     (void)unused;
-    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    learning l = open_learning(NULL, 4, piston_box, 20);
     const char *const given[] = {"x", "p.x", "S1", "S2"};
     cls_random random;
     cls_model *m = untrained(&l, "G", "network(8, 8, convex)");
@@ -63,13 +63,13 @@ static void momenta_and_entropies_determine_the_state(void **unused) {
                 fail_msg("case %d: variable %d is %g, not %g", i, k, back[k], z[k]);
     }
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* How many of `trials` models with untrained parameters, small to large, run 100 steps; both laws
  * hold in all of them as far as they go. */
 static int count_runs(const char *field, int trials) {
-    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    learning l = open_learning(NULL, 4, piston_box, 20);
     const char *const parts[] = {"G", "F1", "F2"};
     cls_random random;
     int ran = 0;
@@ -97,7 +97,7 @@ static int count_runs(const char *field, int trials) {
         cls_simulator_free(&sim);
     }
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
     return ran;
 }
 
@@ -121,7 +121,7 @@ static void untrained_models_run(void **unused) {
 static void the_piston_is_learned(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
-    lesson l = open_lesson(NULL, 4, piston_box, 100);
+    learning l = open_learning(NULL, 4, piston_box, 100);
     const char *const parts[] = {"G"};
     cls_random random;
     l.o.field = "network(12, 12, convex)";
@@ -147,7 +147,7 @@ static void the_piston_is_learned(void **unused) {
     if (!(off < 1e-4)) fail_msg("rollout off by %g", off);
     cls_program_free(&program);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* Heat capacity that depends on T and x, and a mass that depends on x: not what the trunk is. */
@@ -161,7 +161,7 @@ static const range gas_box[] = {{"x", -1, 1}, {"v.x", -1, 1}, {"T", 0.5, 1.5}};
 static void a_real_gas_is_learned(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
-    lesson l = open_lesson(REAL_GAS, 3, gas_box, 100);
+    learning l = open_learning(REAL_GAS, 3, gas_box, 100);
     const char *const parts[] = {"G"};
     l.o.field = "network(12, 12, convex)";
     l.o.max_iterations = 250;
@@ -169,7 +169,7 @@ static void a_real_gas_is_learned(void **unused) {
     double off = rollout(l.s, m, 0.01, 300);
     if (!(off < 1e-3)) fail_msg("rollout off by %g", off);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* Kelvin, joule and metres: G is 40,000 times as large as the fields that it is made of. */
@@ -182,7 +182,7 @@ static const range kelvin_box[] = {{"x", -1, 1}, {"v.x", -3, 3}, {"T", 280, 320}
 static void units_do_not_matter(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
-    lesson l = open_lesson(KELVIN, 3, kelvin_box, 60);
+    learning l = open_learning(KELVIN, 3, kelvin_box, 60);
     const char *const parts[] = {"G", "F"};
     l.o.field = "network(12, 12, convex)";
     l.o.max_iterations = 150;
@@ -192,7 +192,7 @@ static void units_do_not_matter(void **unused) {
     double off = rollout(l.s, m, 0.01, 100);
     if (!(off < 0.05)) fail_msg("rollout off by %g", off); /* T changes by 10 */
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 static void every_optimizer_learns_it(void **unused) {
@@ -204,7 +204,7 @@ static void every_optimizer_learns_it(void **unused) {
     } all[] = {{"spring", 30, 50}, {"lm", 20, 50}, {"lbfgs", 100, 20}, {"adam", 200, 1.5}};
     const char *const parts[] = {"G", "F1", "F2"};
     for (size_t i = 0; i < 4; i++) {
-        lesson l = open_lesson(NULL, 4, piston_box, 30);
+        learning l = open_learning(NULL, 4, piston_box, 30);
         l.o.field = "network(8, 8, convex)";
         l.o.optimizer = all[i].name;
         l.o.max_iterations = all[i].iterations;
@@ -214,7 +214,7 @@ static void every_optimizer_learns_it(void **unused) {
         if (!(all[i].least * l.info.loss_final < l.info.loss_initial))
             fail_msg("%s: %g to %g", all[i].name, l.info.loss_initial, l.info.loss_final);
         cls_model_free(&m);
-        close_lesson(&l);
+        close_learning(&l);
     }
 }
 
@@ -239,7 +239,7 @@ static void parts_join_a_known_trunk(void **unused) {
     for (size_t i = 0; i < 3; i++) {
         char text[512];
         snprintf(text, sizeof text, "%spart W = unknown %s\n", TRUNK, forms[i].declared);
-        lesson l = open_lesson(forms[i].truth, 4, trunk_box, 20);
+        learning l = open_learning(forms[i].truth, 4, trunk_box, 20);
         cls_system_free(&l.s);
         l.s = parse_text(text);
         l.o.max_iterations = 20;
@@ -249,7 +249,7 @@ static void parts_join_a_known_trunk(void **unused) {
             fail_msg("%s: %g to %g", forms[i].declared, l.info.loss_initial, l.info.loss_final);
         check_parameters(m, 10, 16);
         cls_model_free(&m);
-        close_lesson(&l);
+        close_learning(&l);
     }
 }
 
@@ -257,7 +257,7 @@ static void parts_join_a_known_trunk(void **unused) {
 
 static void the_form_survives_the_file(void **unused) {
     (void)unused;
-    lesson l = open_lesson(NULL, 4, piston_box, 20);
+    learning l = open_learning(NULL, 4, piston_box, 20);
     const char *const parts[] = {"G"};
     char path[] = "/tmp/clausius-convex-XXXXXX", *text;
     l.o.field = "network(8, 8, convex)";
@@ -293,7 +293,7 @@ static void the_form_survives_the_file(void **unused) {
     remove(path);
     cls_model_free(&again);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* ---- mistakes ---- */
@@ -317,8 +317,8 @@ static void mistakes_are_told(void **unused) {
          "that is for energies"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        lesson l = bad[i].text ? open_lesson(TRUNK "part W = -x^2/2\n", 4, trunk_box, 5)
-                               : open_lesson(NULL, 4, piston_box, 5);
+        learning l = bad[i].text ? open_learning(TRUNK "part W = -x^2/2\n", 4, trunk_box, 5)
+                                 : open_learning(NULL, 4, piston_box, 5);
         cls_model *m;
         const char *name = "made here";
         if (bad[i].text) {
@@ -334,7 +334,7 @@ static void mistakes_are_told(void **unused) {
         if (status != CLS_USAGE || !strstr(l.error.message, bad[i].want))
             fail_msg("case %zu: %d, %s", i, status, status ? l.error.message : "learned");
         assert_null(m);
-        close_lesson(&l);
+        close_learning(&l);
     }
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/learn/convex_lesson.h"
+#include "tests/learn/convex_learning.h"
 #include "tests/sanitized.h"
 #include <unistd.h>
 
@@ -36,21 +36,21 @@ static const range chambers_box[] = {
 
 static void masses_of_a_lagrangian_are_positive(void **unused) {
     (void)unused;
-    lesson l = open_lesson(PENDULUM_TRUE, 4, pendulum_box, 10);
+    learning l = open_learning(PENDULUM_TRUE, 4, pendulum_box, 10);
     check_every_parameter(&l, "L", "network(6, 6, convex)", 60, 31);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* And temperatures: see least_eigenvalue. */
 static void masses_and_heat_of_a_hamiltonian_are_positive(void **unused) {
     (void)unused;
-    lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 10);
+    learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 10);
     check_every_parameter(&l, "H", "network(6, 6, convex)", 60, 32);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* v is zero at p = 0 to the bit, or p at v = 0, and both directions have the same energy. */
-static void check_rest(lesson *l, const char *part) {
+static void check_rest(learning *l, const char *part) {
     cls_random random;
     cls_model *m = untrained(l, part, "network(6, 6, convex)");
     cls_random_seed(&random, 33);
@@ -79,21 +79,21 @@ static void check_rest(lesson *l, const char *part) {
         cls_program_free(&program);
     }
     cls_model_free(&m);
-    close_lesson(l);
+    close_learning(l);
 }
 
 static void momentum_vanishes_at_rest(void **unused) {
     (void)unused;
-    lesson l = open_lesson(PENDULUM_TRUE, 4, pendulum_box, 10);
+    learning l = open_learning(PENDULUM_TRUE, 4, pendulum_box, 10);
     check_rest(&l, "L");
-    l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 10);
+    l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 10);
     check_rest(&l, "H");
 }
 
 /* (p, S) -> (v, T) by derivatives, and back by solving for them. */
 static void velocities_and_temperatures_determine_the_state(void **unused) {
     (void)unused;
-    lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 10);
+    learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 10);
     const char *const given[] = {"x", "v.x", "T1", "T2"};
     cls_random random;
     cls_model *m = untrained(&l, "H", "network(8, 8, convex)");
@@ -115,7 +115,7 @@ static void velocities_and_temperatures_determine_the_state(void **unused) {
                 fail_msg("case %d: variable %d is %g, not %g", i, k, back[k], z[k]);
     }
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* Of the energy: p.v of a lagrangian may be 100,000 times what is left of p.v - L. */
@@ -135,7 +135,7 @@ static double largest_term(const cls_system *s, const double *z, double energy) 
 
 /* How many of `trials` models with untrained parameters, small to large, run 100 steps; both laws
  * hold in all of them as far as they go. */
-static int count_runs(lesson *l, const char *part, const char *field, int trials) {
+static int count_runs(learning *l, const char *part, const char *field, int trials) {
     cls_random random;
     int ran = 0;
     cls_model *m = untrained(l, part, field);
@@ -161,7 +161,7 @@ static int count_runs(lesson *l, const char *part, const char *field, int trials
         cls_simulator_free(&sim);
     }
     cls_model_free(&m);
-    close_lesson(l);
+    close_learning(l);
     return ran;
 }
 
@@ -174,9 +174,9 @@ static void untrained_models_run(void **unused) {
     static const char *const fields[2][2] = {{"network(6, 6, convex)", "network(6, 6)"},
                                              {"network(6, 6, convex)", "network(6, 6, plain)"}};
     for (int k = 0; k < 2; k++) {
-        lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 10);
+        learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 10);
         ran[0][k] = count_runs(&l, "H", fields[0][k], TRIALS);
-        l = open_lesson(PENDULUM_TRUE, 4, pendulum_box, 10);
+        l = open_learning(PENDULUM_TRUE, 4, pendulum_box, 10);
         ran[1][k] = count_runs(&l, "L", fields[1][k], TRIALS);
     }
     for (int i = 0; i < 2; i++) {
@@ -231,7 +231,7 @@ static double off_by(const cls_system *truth, const cls_model *m, const cls_assi
 static void a_double_pendulum_is_learned(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
-    lesson l = {.o = cls_learn_defaults(), .s = parse_text(PENDULUM_TRUE)};
+    learning l = {.o = cls_learn_defaults(), .s = parse_text(PENDULUM_TRUE)};
     const char *const parts[] = {"L"}, *const columns[] = {"a", "b"};
     const char *const names[] = {"a", "b", "v.a", "v.b"};
     const double values[] = {1, 0.5, 0, 0};
@@ -246,13 +246,13 @@ static void a_double_pendulum_is_learned(void **unused) {
     print_message("double pendulum off by %g\n", off);
     assert_true(off < 5e-3);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 static void chambers_are_learned(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
-    lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 100);
+    learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 100);
     const char *const parts[] = {"H"}, *const columns[] = {"x", "p.x", "S1", "S2", "T1", "T2"};
     l.o.field = "network(8, 8, convex)";
     l.o.max_iterations = 300;
@@ -262,7 +262,7 @@ static void chambers_are_learned(void **unused) {
     print_message("chambers off by %g\n", off);
     assert_true(off < 2e-3);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* The built-in gas as a hamiltonian: energies of 30,000 in the system's units. T is nowhere in the
@@ -274,7 +274,7 @@ static void the_ideal_gas_is_learned(void **unused) {
     static const char text[] = "system \"gas\"\ncoordinate x in (0, inf)\nentropy S\n"
                                "hamiltonian H = unknown network(8, 8, convex)\n"
                                "friction F on S: x <- -0.1*v.x\nstart x = 1, p.x = 0, S = 10\n";
-    lesson l = {.o = cls_learn_defaults(), .s = load_system("ideal-gas-piston")};
+    learning l = {.o = cls_learn_defaults(), .s = load_system("ideal-gas-piston")};
     cls_system *truth = l.s;
     const char *const columns[] = {"x", "S"}, *const warm[] = {"T"};
     l.t = make_data(l.s, 3, box, 100, 40, 0.001, 5);
@@ -287,7 +287,7 @@ static void the_ideal_gas_is_learned(void **unused) {
     assert_true(off < 2e-3 && heat < 100); /* of 15,000 */
     cls_model_free(&m);
     cls_system_free(&truth);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* ---- terms, declared inputs ---- */
@@ -309,7 +309,7 @@ static void terms_are_convex_in_what_they_are_of(void **unused) {
         char text[600];
         snprintf(text, sizeof text, CHAMBERS("%s") "part W = unknown %s\n", forms[i].formula,
                  forms[i].declared);
-        lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 10);
+        learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 10);
         cls_system_free(&l.s);
         l.s = parse_text(text);
         l.o.max_iterations = 5;
@@ -317,7 +317,7 @@ static void terms_are_convex_in_what_they_are_of(void **unused) {
         assert_string_equal(m->learned[0].field->spec, forms[i].spec);
         check_parameters(m, 10, 36);
         cls_model_free(&m);
-        close_lesson(&l);
+        close_learning(&l);
     }
 }
 
@@ -330,7 +330,7 @@ static void the_form_survives_the_file(void **unused) {
         size_t input;
         const char *text;
     } bent[] = {{1, "p.x^2"}, {1, "p.x - 0.1"}, {2, "-S1"}, {2, "S1*x"}, {2, "S1^3"}};
-    lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 10);
+    learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 10);
     char path[] = "/tmp/clausius-convex-XXXXXX", *text;
     cls_model *m = untrained(&l, "H", "network(6, 6, convex)"), *again;
     int file = mkstemp(path);
@@ -354,7 +354,7 @@ static void the_form_survives_the_file(void **unused) {
     remove(path);
     cls_model_free(&again);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* A lagrangian whose momentum is another one once it is learned still begins where its file says.
@@ -362,9 +362,9 @@ static void the_form_survives_the_file(void **unused) {
 static void the_start_keeps_its_velocity(void **unused) {
     (void)unused;
     static const range box[] = {{"q", -1, 1}, {"v.q", -1, 1}};
-    lesson l = open_lesson("system \"mass two\"\ncoordinate q\nlagrangian L = v.q^2 - q^2\n"
-                           "start q = 0.5, v.q = 0.3\n",
-                           2, box, 10);
+    learning l = open_learning("system \"mass two\"\ncoordinate q\nlagrangian L = v.q^2 - q^2\n"
+                               "start q = 0.5, v.q = 0.3\n",
+                               2, box, 10);
     cls_model *m = untrained(&l, "L", "network(6, convex)");
     double state[2];
     assert_string_equal(cls_system_state_name(l.s, 1), "p.q");
@@ -372,7 +372,7 @@ static void the_start_keeps_its_velocity(void **unused) {
     assert_int_equal(cls_system_start(m->system, NULL, state, &l.error), CLS_OK);
     assert_true(state[0] == 0.5 && state[1] == 0.3);
     cls_model_free(&m);
-    close_lesson(&l);
+    close_learning(&l);
 }
 
 /* ---- mistakes ---- */
@@ -402,7 +402,7 @@ static void mistakes_are_told(void **unused) {
                   "lagrangian v.x^2/2 - exp(S1) - exp(S2) + W\n"),
          "weak", "not affine"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        lesson l = open_lesson(CHAMBERS_TRUE, 4, chambers_box, 5);
+        learning l = open_learning(CHAMBERS_TRUE, 4, chambers_box, 5);
         cls_model *m;
         const char *name = "made here";
         cls_system_free(&l.s);
@@ -413,7 +413,7 @@ static void mistakes_are_told(void **unused) {
         if (status != CLS_USAGE || !strstr(l.error.message, bad[i].want))
             fail_msg("case %zu: %d, %s", i, status, status ? l.error.message : "learned");
         assert_null(m);
-        close_lesson(&l);
+        close_learning(&l);
     }
 }
 

@@ -62,8 +62,8 @@ static void unseen_directions_are_counted(void **unused) {
     const char *const G[] = {"G"};
     cls_learn_info info;
     cls_model *m = learn(s, t, G, 1, "chebyshev(3, constant)", &info);
-    assert_int_equal(info.unseen, 1); /* the constant, and nothing else */
-    assert_int_equal(info.rank + info.unseen, info.parameters);
+    assert_int_equal(info.nullity, 1); /* the constant, and nothing else */
+    assert_int_equal(info.rank + info.nullity, info.parameters);
     cls_model_free(&m);
     cls_table_free(&t);
     cls_system_free(&s);

@@ -30,15 +30,15 @@ static cls_system *parse(const char *text) {
     return s;
 }
 
-/* Seen by the watch. */
+/* Seen by `progress`. */
 typedef struct observer {
     uint64_t calls, stop_at; /* stop_at 0: never */
     uint64_t done;           /* iterations, counted by each fit */
     double least;            /* validation in this fit */
 } observer;
 
-static int observe(void *owner, const cls_learn_progress *p) {
-    observer *o = owner;
+static int observe(void *context, const cls_learn_progress *p) {
+    observer *o = context;
     if (p->done < o->done) o->least = INFINITY;
     o->done = p->done;
     if (p->validation < o->least) o->least = p->validation;
@@ -61,7 +61,7 @@ static job job_of(const cls_system *s, const cls_table *t, const char *field, co
     j.o.loss = loss;
     j.o.validate = 0.2;
     j.o.checkpoint_every = 0;
-    j.o.watch = observe;
+    j.o.progress = observe;
     return j;
 }
 
@@ -70,7 +70,7 @@ static cls_model *run(job *j, uint64_t stop_at) {
     cls_model *m;
     const char *name = "made here";
     j->seen = (observer){.stop_at = stop_at, .least = INFINITY};
-    j->o.owner = &j->seen;
+    j->o.context = &j->seen;
     cls_status status = cls_learn(j->s, NULL, 1, &j->t, &name, &j->o, &m, &j->info, &e);
     if (status == CLS_INTERRUPTED && stop_at) return NULL; /* before there was anything */
     if (status) fail_msg("%s", e.message);
@@ -162,7 +162,7 @@ static void a_checkpoint_of_another_loss_is_refused(void **unused) {
     cls_model_free(&m);
     j.o.resume = 1;
     j.o.loss = "shooting";
-    j.o.watch = NULL;
+    j.o.progress = NULL;
     assert_int_equal(
         cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &j.o, &m, &j.info, &e),
         CLS_USAGE);

@@ -451,8 +451,8 @@ typedef struct seen {
     double best, last;
 } seen;
 
-static int remember(void *owner, const cls_learn_progress *p) {
-    seen *s = owner;
+static int remember(void *context, const cls_learn_progress *p) {
+    seen *s = context;
     if (p->loss < s->best) s->best = p->loss;
     s->last = p->loss;
     return 0;
@@ -478,8 +478,8 @@ static void the_last_parameters_are_kept(void **state) {
         o.validate = 0;
         o.max_iterations = 315;
         o.last = last;
-        o.watch = remember;
-        o.owner = &saw;
+        o.progress = remember;
+        o.context = &saw;
         assert_int_equal(
             cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, NULL),
             CLS_OK);

@@ -135,8 +135,8 @@ static void it_is_what_the_whole_table_gives(void **state) {
     cls_model_free(&s);
 }
 
-static int stop_soon(void *owner, const cls_learn_progress *p) {
-    int *asked = owner;
+static int stop_soon(void *context, const cls_learn_progress *p) {
+    int *asked = context;
     return !strcmp(p->phase, "rows") && ++*asked > 1;
 }
 
@@ -153,8 +153,8 @@ static void a_stop_is_heard_between_blocks(void **state) {
     o.n_unknown = 2;
     o.unknown = unknown;
     o.field = "chebyshev(3)";
-    o.watch = stop_soon;
-    o.owner = &asked;
+    o.progress = stop_soon;
+    o.context = &asked;
     assert_int_equal(cls_learn_files(f->s, NULL, 1, &path, &reading, &o, &m, &info, &error),
                      CLS_INTERRUPTED);
     assert_null(m);

@@ -58,8 +58,8 @@ typedef struct stopper {
     clsi_archive *archive;
 } stopper;
 
-static int save_and_stop(void *owner, const clsi_progress *p, const double *theta) {
-    stopper *s = owner;
+static int save_and_stop(void *context, const clsi_progress *p, const double *theta) {
+    stopper *s = context;
     (void)theta;
     if (++s->reports != s->stop_at) return 0;
     clsi_run_save(p->run, s->archive);
@@ -72,15 +72,18 @@ static uint64_t resume_everywhere(const clsi_optimizer *optimizer, clsi_problem 
     size_t n = p->n_parameters, bytes = n * sizeof(double);
     double *whole = malloc(bytes), *parts = malloc(bytes);
     stopper count = {0};
-    clsi_optimize_options o = {
-        .max_iterations = most, .seed = 4, .batch = batch, .watch = save_and_stop, .owner = &count};
+    clsi_optimize_options o = {.max_iterations = most,
+                               .seed = 4,
+                               .batch = batch,
+                               .progress = save_and_stop,
+                               .context = &count};
     clsi_optimize_info all, half, rest;
     memcpy(whole, start, bytes);
     assert_int_equal(optimizer->minimize(p, &o, whole, &all, NULL), CLS_OK);
     for (uint64_t at = 1; at <= count.reports; at++) {
         clsi_archive a = {0};
         stopper s = {.stop_at = at, .archive = &a};
-        o.owner = &s;
+        o.context = &s;
         memcpy(parts, start, bytes);
         assert_int_equal(optimizer->minimize(p, &o, parts, &half, NULL), CLS_OK);
         a.reading = 1;
@@ -213,18 +216,18 @@ static void archives_keep_every_bit(void **unused) {
 
 /* ---- trainings of the toy ---- */
 
-typedef struct lesson {
+typedef struct learning {
     toy_network *toy;
     uint64_t reports, stop_at, kill_at;
-    double (*judge)(struct lesson *l, const double *theta);
+    double (*judge)(struct learning *l, const double *theta);
     uint64_t judged;
     int breaks;     /* the first rollout is broken off */
     size_t restart; /* as last initialised */
     uint64_t starts;
-} lesson;
+} learning;
 
-static void initialise(void *owner, uint64_t seed, double *theta) {
-    lesson *l = owner;
+static void initialise(void *context, uint64_t seed, double *theta) {
+    learning *l = context;
     double *start = toy_start(l->toy, seed);
     memcpy(theta, start, l->toy->problem.n_parameters * sizeof *theta);
     free(start);
@@ -232,8 +235,8 @@ static void initialise(void *owner, uint64_t seed, double *theta) {
 }
 
 /* On points that are not trained on. */
-static double validate(void *owner, const double *theta) {
-    lesson *l = owner;
+static double validate(void *context, const double *theta) {
+    learning *l = context;
     toy_network other;
     toy_create(&other, l->toy->width, 30, 99);
     double loss = clsi_full_loss(&other.problem, theta);
@@ -241,32 +244,32 @@ static double validate(void *owner, const double *theta) {
     return loss;
 }
 
-static double rollout(void *owner, const double *theta) {
-    lesson *l = owner;
+static double rollout(void *context, const double *theta) {
+    learning *l = context;
     if (!l->judged++ && l->breaks) return -1;
-    return sqrt(validate(owner, theta));
+    return sqrt(validate(context, theta));
 }
 
-static int watch(void *owner, const clsi_training_progress *p) {
-    lesson *l = owner;
+static int progress(void *context, const clsi_training_progress *p) {
+    learning *l = context;
     assert_true(p->iteration > 0);
     l->reports++;
     if (l->reports == l->kill_at) raise(SIGKILL);
     return l->reports == l->stop_at;
 }
 
-static clsi_training training_of(lesson *l, const clsi_optimizer *optimizer) {
+static clsi_training training_of(learning *l, const clsi_optimizer *optimizer) {
     return (clsi_training){.problem = &l->toy->problem,
                            .optimizer = optimizer,
                            .max_iterations = 40,
                            .seed = 3,
                            .restarts = 3,
                            .patience = 6,
-                           .owner = l,
+                           .context = l,
                            .initialise = initialise,
                            .validate = validate,
                            .rollout = rollout,
-                           .watch = watch,
+                           .progress = progress,
                            .identity = "a test"};
 }
 
@@ -279,7 +282,7 @@ static void resume_trainings(int breaks) {
     double *whole = malloc(n * sizeof *whole), *parts = malloc(n * sizeof *parts);
     for (size_t k = 0; k < clsi_optimizer_count(); k++) {
         clsi_training_info all, rest = {.stopped = 1};
-        lesson l = {.toy = &toy};
+        learning l = {.toy = &toy};
         clsi_training t = training_of(&l, clsi_optimizer_at(k));
         assert_int_equal(clsi_train(&t, whole, &all, NULL), CLS_OK);
         assert_false(all.stopped);
@@ -288,7 +291,7 @@ static void resume_trainings(int breaks) {
         t.checkpoint_every = 1e9; /* only when stopped */
         int pieces = 0;
         for (; rest.stopped && pieces < 1000; pieces++) {
-            l = (lesson){.toy = &toy, .stop_at = 3, .breaks = breaks && pieces % 2 == 0};
+            l = (learning){.toy = &toy, .stop_at = 3, .breaks = breaks && pieces % 2 == 0};
             assert_int_equal(clsi_train(&t, parts, &rest, NULL), CLS_OK);
             assert_int_equal(access(t.checkpoint, F_OK) == 0, rest.stopped);
             t.resume = 1;
@@ -322,7 +325,7 @@ static void the_last_parameters_are_rolled_out_once(void **unused) {
     double *theta = malloc(toy.problem.n_parameters * sizeof *theta);
     for (int last = 0; last < 2; last++) {
         clsi_training_info info;
-        lesson l = {.toy = &toy};
+        learning l = {.toy = &toy};
         clsi_training t = training_of(&l, &clsi_adam);
         t.restarts = 1;
         t.max_iterations = 1000;
@@ -345,7 +348,7 @@ static void patience_ends_a_restart(void **unused) {
     size_t n = toy.problem.n_parameters;
     double *theta = malloc(n * sizeof *theta), *patient = malloc(n * sizeof *patient);
     clsi_training_info early, late;
-    lesson l = {.toy = &toy};
+    learning l = {.toy = &toy};
     clsi_training t = training_of(&l, &clsi_lbfgs);
     t.restarts = 1;
     t.max_iterations = 400;
@@ -374,7 +377,7 @@ static void restarts_keep_the_best(void **unused) {
     size_t n = toy.problem.n_parameters, best = 0;
     double *theta = malloc(n * sizeof *theta), least = INFINITY, greatest = 0;
     clsi_training_info info;
-    lesson l = {.toy = &toy};
+    learning l = {.toy = &toy};
     clsi_training t = training_of(&l, &clsi_lm);
     t.rollout = NULL;
     t.patience = 0;
@@ -397,8 +400,8 @@ static void restarts_keep_the_best(void **unused) {
 }
 
 /* Models of the first restart cannot be simulated; those of the second get worse. */
-static double failing_rollout(void *owner, const double *theta) {
-    lesson *l = owner;
+static double failing_rollout(void *context, const double *theta) {
+    learning *l = context;
     (void)theta;
     l->judged++;
     if (l->restart == 0) return INFINITY;
@@ -411,7 +414,7 @@ static void rollouts_refuse_and_end(void **unused) {
     toy_create(&toy, 6, 100, 1);
     double *theta = malloc(toy.problem.n_parameters * sizeof *theta);
     clsi_training_info info;
-    lesson l = {.toy = &toy};
+    learning l = {.toy = &toy};
     clsi_training t = training_of(&l, &clsi_lm);
     t.patience = 0;
     t.max_iterations = 100;
@@ -432,7 +435,7 @@ static void nothing_finite_is_an_error(void **unused) {
     double *theta = malloc(toy.problem.n_parameters * sizeof *theta);
     clsi_training_info info;
     cls_error error;
-    lesson l = {.toy = &toy};
+    learning l = {.toy = &toy};
     clsi_training t = training_of(&l, &clsi_lm);
     assert_int_equal(clsi_train(&t, theta, &info, &error), CLS_NUMERIC);
     assert_non_null(strstr(error.message, "3 restarts"));
@@ -448,7 +451,7 @@ static void wrong_checkpoints_are_refused(void **unused) {
     double *theta = malloc(toy.problem.n_parameters * sizeof *theta);
     clsi_training_info info;
     cls_error error;
-    lesson l = {.toy = &toy, .stop_at = 2};
+    learning l = {.toy = &toy, .stop_at = 2};
     clsi_training t = training_of(&l, &clsi_spring);
     path file = path_of("wrong.checkpoint");
     t.checkpoint = file.text;
@@ -476,7 +479,7 @@ static void wrong_checkpoints_are_refused(void **unused) {
     assert_int_equal(truncate(t.checkpoint, 200), 0);
     assert_int_equal(clsi_train(&t, theta, &info, &error), CLS_DATA);
     unlink(t.checkpoint);
-    l = (lesson){.toy = &toy};
+    l = (learning){.toy = &toy};
     assert_int_equal(clsi_train(&t, theta, &info, &error), CLS_OK);
     t.checkpoint = "/nowhere/checkpoint";
     t.resume = 0;
@@ -523,8 +526,8 @@ typedef struct pupil {
     double last_validation, time_limit;
 } pupil;
 
-static int look(void *owner, const cls_learn_progress *p) {
-    pupil *u = owner;
+static int look(void *context, const cls_learn_progress *p) {
+    pupil *u = context;
     u->reports++;
     u->last_validation = p->validation;
     if (u->reports == u->kill_at) raise(SIGKILL);
@@ -547,8 +550,8 @@ static cls_learn_info teach(pupil *u) {
     o.field = strcmp(u->optimizer, "linear") ? "network(5, 5)" : "chebyshev(6)";
     o.max_iterations = strcmp(u->optimizer, "adam") ? 25 : 100;
     o.restarts = strcmp(u->optimizer, "linear") ? 2 : 1;
-    o.watch = look;
-    o.owner = u;
+    o.progress = look;
+    o.context = u;
     o.checkpoint = u->checkpoint;
     o.checkpoint_every = 0;
     o.resume = u->resume;

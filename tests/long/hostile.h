@@ -70,6 +70,27 @@ static const char *const hostile[] = {
     "energy E = p.x^2/2 + x + U\ntotal entropy = c*log(U) + R*log(x)\n"
     "poisson {p.x, U} = R*U/(c*x)\ndissipation g*U/c: p.x <- e_U, U <- -v.x\n"
     "start x = 1, p.x = 0.3, U = 2\nstep 0.05\n",
+
+    "system \"seven rooms, one heated, one cooled\"\n"
+    "parameter k = 0.5, ka = 0.1, P = 0.3, c = 2, a = 1\n"
+    "entropy S[1..7] with temperature T[1..7]\n"
+    "reservoir Tr = 2 + a*sin(3*t)\nreservoir Tw = 1.5\n"
+    "hamiltonian sum(i in 1..7: c*exp(S[i]/c)*(1 + 0.1*i))\n"
+    "for i in 1..6: heat exchange T[i] <-> T[i+1]: k*(1 + 0.1*i*T[i]*T[i+1])\n"
+    "heat exchange T[1] <-> T[7]: 100*k\nheat exchange T[2] <-> Tr: ka\n"
+    "heat exchange T[5] <-> Tw: 30*ka*T[5]\nheat source on T[3]: P\nheat source on T[6]: -P\n"
+    "start S[1] = 1, S[2] = 0.3, S[3] = 2, S[4] = 0, S[5] = 1.5, S[6] = 1.2, S[7] = 0.4\nstep "
+    "0.05\n",
+
+    "system \"three gases, two pistons, leaking walls\"\n"
+    "coordinate x in (-1, 1), y in (2, 4)\ntemperature T1, T2, T3\n"
+    "parameter k = 0.3, f = 0.2, P = 0.1, ka = 0.5, m = 1\nreservoir Tr = 1.2 + 0.3*cos(5*t)\n"
+    "thermal lagrangian m*v.x^2/2 + v.y^2/2 + T1*(log((1 + x)*T1) - 1) + T2*(log((y - x)*T2^2) - 2)"
+    " + T3*(log((4 - y)*T3) - 1)\n"
+    "friction on T1: x <- -f*v.x\nfriction on T2: x <- -f*(v.x - v.y), y <- -f*(v.y - v.x)\n"
+    "friction on Tr: y <- -f*v.y\nheat exchange T1 <-> T2: k\nheat exchange T2 <-> T3: k*T2\n"
+    "heat exchange T3 <-> Tr: ka\nheat source on T2: P*sin(7*t)\n"
+    "start x = 0, y = 3, v.x = 0.5, v.y = -0.3, T1 = 1, T2 = 1.3, T3 = 0.8\nstep 0.02\n",
 };
 enum { N_HOSTILE = sizeof hostile / sizeof *hostile };
 

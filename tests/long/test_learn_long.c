@@ -402,8 +402,8 @@ static void noisy_data(void **state) {
     cls_table_free(&t);
 }
 
-static int count_iterations(void *owner, const cls_learn_progress *p) {
-    *(size_t *)owner += strcmp(p->phase, "iterate") == 0;
+static int count_iterations(void *context, const cls_learn_progress *p) {
+    *(size_t *)context += strcmp(p->phase, "iterate") == 0;
     return 0;
 }
 
@@ -421,8 +421,8 @@ static void too_wide_is_said_before_training(void **state) {
     o.unknown = &part;
     o.field = "network(512, 512, 512, 512)";
     o.max_windows = 100;
-    o.watch = count_iterations;
-    o.owner = &iterations;
+    o.progress = count_iterations;
+    o.context = &iterations;
     assert_int_not_equal(cls_learn(all->piston, NULL, 1, &data, &name, &o, &m, &info, &error),
                          CLS_OK);
     assert_null(m);

@@ -4,23 +4,54 @@
  * holds both laws, as the judge sees them, or is refused with CLS_NUMERIC and a sentence
  * (docs/laws.md, 1 and 2).
  *
+ * Systems are shared out to as many processes as there are processors; the runs do not depend on it.
  * CLAUSIUS_SWEEP = k makes every k-th run only; CLAUSIUS_SWEEP_SEED another choice of them. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#endif
 #include "tests/audit/trial.h"
 #include "tests/long/hostile.h"
 #include "model/model.h"
 #include "tests/learn/made_data.h"
 #include <clausius/random.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { STEPS = 50, MOST = 32, PAIRS = 40, MODELS = 20, DECADES = 6, INTERNAL = 2000 };
+enum { STEPS = 50, MOST = 32, PAIRS = 40, MODELS = 20, DECADES = 6, INTERNAL = 2000, MANY = 7 };
+
+/* Fields in space are swept with few elements: their sizes are no parameters to multiply. */
+static const struct smaller {
+    const char *system, *names[2];
+    double values[2];
+    size_t n;
+} smaller[] = {{"heat-rod", {"N"}, {8}, 1},
+               {"heat-plate", {"N"}, {3}, 1},
+               {"elastic-string", {"N"}, {6}, 1},
+               {"fput", {"N"}, {8}, 1},
+               {"kdv", {"N"}, {12}, 1},
+               {"burgers", {"N"}, {8}, 1},
+               {"cahn-hilliard", {"N"}, {12}, 1},
+               {"allen-cahn", {"N"}, {12}, 1},
+               {"building", {"N", "M"}, {5, 5}, 2},
+               {"battery-pack", {"N"}, {8}, 1}};
+
+/* Seen by all processes. */
+typedef struct shared {
+    atomic_size_t next, count[3], unbuilt;
+} shared;
 
 typedef struct sweep {
-    size_t thin, offered, count[3], unbuilt;
+    size_t thin, seed, count[3]; /* count: of the present system */
+    const struct smaller *size;  /* of the present system, NULL: as it is */
     cls_random random;
+    shared *all;
+    int helper; /* a process that the test began */
 } sweep;
 
 /* One of so many, not always the same one. */
 static int chosen(sweep *w) {
-    w->offered++;
     return w->thin < 2 || cls_random_next(&w->random) % w->thin == 0;
 }
 
@@ -46,10 +77,23 @@ static void motion(sweep *w, const cls_system *s, const double *start, const cha
 }
 
 /* A built-in system by its name, or one by its text. */
-static cls_status open_system(const char *name, const cls_assignments *set, cls_system **s,
+static cls_status open_system(const sweep *w, const char *name, cls_assignments set, cls_system **s,
                               cls_error *error) {
-    return strchr(name, '\n') ? cls_system_parse(name, "hostile.clausius", set, s, error)
-                              : cls_system_load(name, set, s, error);
+    const char *names[4];
+    double values[4];
+    size_t n = set.n;
+    for (size_t i = 0; i < n; i++) names[i] = set.names[i], values[i] = set.values[i];
+    for (size_t i = 0; w->size && i < w->size->n; i++, n++)
+        names[n] = w->size->names[i], values[n] = w->size->values[i];
+    cls_assignments all = {n, names, values};
+    return strchr(name, '\n') ? cls_system_parse(name, "hostile.clausius", &all, s, error)
+                              : cls_system_load(name, &all, s, error);
+}
+
+static int is_size(const sweep *w, const char *parameter) {
+    for (size_t i = 0; w->size && i < w->size->n; i++)
+        if (!strcmp(w->size->names[i], parameter)) return 1;
+    return 0;
 }
 
 /* All steps from 1e-6 to 10 times the default, every scheme. */
@@ -75,9 +119,9 @@ static void with(sweep *w, const char *name, cls_assignments set) {
         snprintf(what + used, sizeof what - used, "%s%s = %g", i ? ", " : "", set.names[i],
                  set.values[i]);
     }
-    if (open_system(name, &set, &s, &error) || cls_system_state_count(s) > MOST ||
+    if (open_system(w, name, set, &s, &error) || cls_system_state_count(s) > MOST ||
         cls_system_start(s, NULL, start, &error)) {
-        w->unbuilt++;
+        atomic_fetch_add(&w->all->unbuilt, 1);
         if (!(strlen(error.message) >= 20)) fail_msg("%s, %s: %s", name, what, error.message);
     } else {
         all_steps(w, s, start, what);
@@ -88,14 +132,14 @@ static void with(sweep *w, const char *name, cls_assignments set) {
 static void parameters(sweep *w, const char *name) {
     cls_system *s = NULL;
     cls_error error = {0};
-    if (open_system(name, NULL, &s, &error)) fail_msg("%s", error.message);
+    if (open_system(w, name, (cls_assignments){0}, &s, &error)) fail_msg("%s", error.message);
     size_t n = cls_system_parameter_count(s);
     with(w, name, (cls_assignments){0});
     for (size_t i = 0; i < n; i++)
         for (int decade = -DECADES; decade <= DECADES; decade += 2) {
             const char *names[] = {cls_system_parameter_name(s, i)};
             double value[] = {pow(10, decade) * cls_system_parameter(s, i)};
-            with(w, name, (cls_assignments){1, names, value});
+            if (!is_size(w, names[0])) with(w, name, (cls_assignments){1, names, value});
         }
     for (int k = 0; k < PAIRS && n > 1; k++) {
         const char *names[2];
@@ -108,7 +152,8 @@ static void parameters(sweep *w, const char *name) {
             values[j] = cls_system_parameter(s, i) *
                         pow(10, DECADES * (2 * cls_random_uniform(&w->random) - 1));
         }
-        with(w, name, (cls_assignments){2, names, values});
+        if (!is_size(w, names[0]) && !is_size(w, names[1]))
+            with(w, name, (cls_assignments){2, names, values});
     }
     cls_system_free(&s);
 }
@@ -120,11 +165,11 @@ static void boundaries(sweep *w, const char *name) {
     cls_simulator *sim = NULL;
     double start[MOST], there[MOST];
     cls_error error = {0};
-    if (open_system(name, NULL, &s, &error)) fail_msg("%s", error.message);
+    if (open_system(w, name, (cls_assignments){0}, &s, &error)) fail_msg("%s", error.message);
     assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
     assert_int_equal(cls_simulator_create(s, NULL, &sim, NULL), CLS_OK);
     size_t n = cls_system_state_count(s) - cls_system_account_count(s);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i<n; i += n> MANY ? n / MANY : 1) /* elements are alike */
         for (int side = -1; side <= 1; side += 2) {
             double inside = 0, outside = 1e3;
             memcpy(there, start, sizeof start);
@@ -186,51 +231,93 @@ static void models(sweep *w, const char *form, int from_nothing) {
     cls_system_free(&piston);
 }
 
-static void systems_of_nobody(void **state) {
-    sweep *w = *state;
-    for (size_t k = 0; k < N_HOSTILE; k++) {
-        size_t held = w->count[HELD];
-        parameters(w, hostile[k]);
-        boundaries(w, hostile[k]);
-        printf("# %.*s: so far %zu held, %zu refused, %zu broken\n", (int)strcspn(hostile[k], "\n"),
-               hostile[k], w->count[HELD], w->count[REFUSED], w->count[BROKEN]);
-        fflush(stdout);
-        assert_true(w->count[HELD] > held || w->thin > 1);
-    }
-    assert_int_equal(w->count[BROKEN], 0);
+/* ---- one system each ---- */
+
+static void built_in(sweep *w, size_t k) {
+    const char *name = cls_builtin_name(k);
+    w->size = NULL;
+    for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++)
+        if (!strcmp(smaller[i].system, name)) w->size = &smaller[i];
+    parameters(w, name);
+    boundaries(w, name);
+    printf("# %s", name);
 }
 
-/* Lattices and meshes of hundreds of states are for other tests. */
-static int is_small(const char *name) {
-    cls_system *s = NULL;
-    assert_int_equal(cls_system_load(name, NULL, &s, NULL), CLS_OK);
-    int small = cls_system_state_count(s) <= MOST && cls_system_column_count(s) <= 64;
-    cls_system_free(&s);
-    if (!small) printf("# %s: too large, not swept\n", name);
-    return small;
+/* Fields in space stand behind those that are counted. */
+static size_t all_built_in(void) {
+    size_t n = cls_builtin_count();
+    while (cls_builtin_name(n)) n++;
+    return n;
+}
+
+static void built_in_or_model(sweep *w, size_t k) {
+    static const char *const forms[] = {"chebyshev(2, constant)", "network(8, 8)"};
+    size_t n = all_built_in();
+    if (k < n) {
+        built_in(w, k);
+        return;
+    }
+    models(w, forms[k - n], k > n);
+    printf("# %s", forms[k - n]);
+}
+
+static void of_nobody(sweep *w, size_t k) {
+    parameters(w, hostile[k]);
+    boundaries(w, hostile[k]);
+    printf("# %.*s", (int)strcspn(hostile[k], "\n"), hostile[k]);
+}
+
+/* Takes systems as long as there are any; each has random numbers of its own. */
+static void work(sweep *w, size_t n, void (*one)(sweep *, size_t)) {
+    for (size_t k; (k = atomic_fetch_add(&w->all->next, 1)) < n;) {
+        memset(w->count, 0, sizeof w->count);
+        cls_random_seed(&w->random, w->seed * 1000 + k);
+        one(w, k);
+        printf(": %zu held, %zu refused, %zu broken\n", w->count[HELD], w->count[REFUSED],
+               w->count[BROKEN]);
+        fflush(stdout);
+        for (int v = 0; v < 3; v++) atomic_fetch_add(&w->all->count[v], w->count[v]);
+        assert_true(w->count[HELD] > 0 || w->thin > 1);
+    }
+}
+
+static void share_out(sweep *w, size_t n, void (*one)(sweep *, size_t)) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (w->helper) return; /* one that failed has come to the next test */
+    memset(w->all, 0, sizeof *w->all);
+    fflush(stdout);
+    for (long i = 0; i < processors; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid) continue;
+        w->helper = 1;
+        work(w, n, one);
+        _exit(0);
+    }
+    int failed = 0;
+    for (int status; wait(&status) > 0;) failed += status != 0;
+    printf("# %zu runs held both laws, %zu were refused, %zu broke one; %zu starts do not exist\n",
+           w->all->count[HELD], w->all->count[REFUSED], w->all->count[BROKEN], w->all->unbuilt);
+    assert_int_equal(failed, 0);
+    assert_int_equal(w->all->count[BROKEN], 0);
+    /* refusing is no way to hold the laws */
+    assert_true(w->all->count[REFUSED] < w->all->count[HELD] || w->thin > 1);
 }
 
 static void every_system(void **state) {
-    sweep *w = *state;
-    for (size_t k = 0; k < cls_builtin_count(); k++) {
-        if (!is_small(cls_builtin_name(k))) continue;
-        parameters(w, cls_builtin_name(k));
-        boundaries(w, cls_builtin_name(k));
-        printf("# %s: so far %zu held, %zu refused, %zu broken\n", cls_builtin_name(k),
-               w->count[HELD], w->count[REFUSED], w->count[BROKEN]);
-        fflush(stdout);
-    }
-    models(w, "chebyshev(2, constant)", 0);
-    models(w, "network(8, 8)", 1);
-    printf("# %zu runs held both laws, %zu were refused, %zu broke one; %zu starts do not exist\n",
-           w->count[HELD], w->count[REFUSED], w->count[BROKEN], w->unbuilt);
-    assert_int_equal(w->count[BROKEN], 0);
-    assert_true(w->count[REFUSED] < w->count[HELD]); /* refusing is no way to hold the laws */
+    share_out(*state, all_built_in() + 2, built_in_or_model);
+}
+
+static void systems_of_nobody(void **state) {
+    share_out(*state, N_HOSTILE, of_nobody);
 }
 
 int main(void) {
-    sweep w = {.thin = (size_t)number("CLAUSIUS_SWEEP", 1)};
-    cls_random_seed(&w.random, (uint64_t)number("CLAUSIUS_SWEEP_SEED", 1));
+    sweep w = {.thin = (size_t)number("CLAUSIUS_SWEEP", 1),
+               .seed = (size_t)number("CLAUSIUS_SWEEP_SEED", 1),
+               .all = mmap(NULL, sizeof *w.all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                           -1, 0)};
+    if (w.all == MAP_FAILED) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(every_system, &w),
                                        cmocka_unit_test_prestate(systems_of_nobody, &w)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,15 +22,15 @@ static double at(size_t i) {
     return (double)i / ROWS;
 }
 
-static size_t rows(void *owner, size_t w) {
-    (void)owner;
+static size_t rows(void *context, size_t w) {
+    (void)context;
     (void)w;
     return ROWS + 1;
 }
 
-static int window(void *owner, size_t w, const double *theta, const double *x, double *r,
+static int window(void *context, size_t w, const double *theta, const double *x, double *r,
                   double *J) {
-    const line *l = owner;
+    const line *l = context;
     for (size_t i = 0; i < ROWS; i++) {
         double t = at(i), second = l->twins ? t : t * t;
         r[i] = theta[0] * t + theta[1] * second + x[0] - l->y[w][i];
@@ -49,7 +49,7 @@ static const double FREE_LOW[] = {-INFINITY, -INFINITY}, FREE_HIGH[] = {INFINITY
 static clsi_arrow problem(line *l) {
     for (size_t w = 0; w < WINDOWS; w++)
         for (size_t i = 0; i < ROWS; i++) l->y[w][i] = 2 * at(i) - at(i) * at(i) + (double)w;
-    return (clsi_arrow){.owner = l,
+    return (clsi_arrow){.context = l,
                         .n_theta = 2,
                         .n_x = 1,
                         .n_windows = WINDOWS,
@@ -115,14 +115,14 @@ static void test_twins_are_not_identifiable(void **state) {
     line l = {.twins = 1};
     clsi_arrow a = problem(&l);
     double theta[2] = {1, 0}, x[WINDOWS] = {0}, S[4], Q[4], C[4];
-    unsigned char unseen[2];
+    unsigned char open[2];
     clsi_arrow_scores scores = {.n_blocks = 1, .S = S, .Q = Q};
     assert_int_equal(clsi_arrow_information(&a, theta, x, &scores, NULL), CLS_OK);
-    assert_int_equal(clsi_seen_inverse(2, S, 1e-10, C, unseen), 1);
-    assert_true(unseen[0] && unseen[1]);
+    assert_int_equal(clsi_seen_inverse(2, S, 1e-10, C, open), 1);
+    assert_true(open[0] && open[1]);
     l.twins = 0;
     assert_int_equal(clsi_arrow_information(&a, theta, x, &scores, NULL), CLS_OK);
-    assert_int_equal(clsi_seen_inverse(2, S, 1e-10, C, unseen), 0);
+    assert_int_equal(clsi_seen_inverse(2, S, 1e-10, C, open), 0);
     /* C is the inverse of S */
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)

@@ -81,7 +81,7 @@ static void normal_equations_hold(void **state) {
             z[j] = 0;
         }
         assert_int_equal(info.rank, n);
-        assert_int_equal(info.unseen, 0);
+        assert_int_equal(info.nullity, 0);
         assert_true(info.condition < 1e4);
         double rms = objective(m, n, A, b, x) / sqrt((double)m);
         assert_true(fabs(info.residual - rms) < 1e-10);
@@ -185,8 +185,8 @@ static void constraints_are_exact(void **state) {
     double y[N];
     assert_int_equal(clsi_lsq_create(N, P, C, d, &q, NULL), CLS_OK);
     assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, y, &info, NULL, NULL), CLS_OK);
-    assert_int_equal(info.unseen, N - P + 1);
-    for (size_t k = 0; k < info.unseen; k++)
+    assert_int_equal(info.nullity, N - P + 1);
+    for (size_t k = 0; k < info.nullity; k++)
         assert_true(fabs(slope(M, N, A, b, x, info.null_space + k * N)) < 1e-12);
     clsi_lsq_free(&q);
     d[3] += 1e-3;
@@ -211,7 +211,7 @@ static void unseen_directions_are_named(void **state) {
     add(q, M, N, A, b, 13);
     assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, x, &info, NULL, NULL), CLS_OK);
     assert_int_equal(info.rank, 6);
-    assert_int_equal(info.unseen, 2);
+    assert_int_equal(info.nullity, 2);
     assert_true(x[7] == 0);
     double zero[M] = {0};
     for (size_t k = 0; k < 2; k++) {
@@ -251,7 +251,7 @@ static void bad_rows_are_refused(void **state) {
     clsi_lsq_free(&q);
     assert_int_equal(clsi_lsq_create(2, 0, NULL, NULL, &q, NULL), CLS_OK);
     assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, x, &info, NULL, NULL), CLS_OK);
-    assert_true(x[0] == 0 && x[1] == 0 && info.rank == 0 && info.unseen == 2);
+    assert_true(x[0] == 0 && x[1] == 0 && info.rank == 0 && info.nullity == 2);
     clsi_lsq_free(&q);
 }
 
@@ -334,7 +334,7 @@ static void unseen_unknowns_obey_inequalities(void **state) {
     assert_int_equal(clsi_lsq_create(3, 1, C, d, &q, NULL), CLS_OK);
     add(q, 3, 3, A, b, 3);
     assert_int_equal(clsi_lsq_solve(q, 1e-12, 2, E, e, x, &info, &kkt, NULL), CLS_OK);
-    assert_int_equal(info.unseen, 1);
+    assert_int_equal(info.nullity, 1);
     assert_true(fabs(x[2] - 2) < 1e-9);
     assert_true(fabs(x[1] - 0.75) < 1e-12);
     assert_true(x[0] + x[1] == 1);
@@ -437,9 +437,9 @@ static void few_rows_for_many_unknowns(void **state) {
     add(q, SEEN, MANY, A, b, SEEN);
     assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, x, &info, NULL, NULL), CLS_OK);
     assert_int_equal(info.rank, SEEN);
-    assert_int_equal(info.unseen, MANY - SEEN);
+    assert_int_equal(info.nullity, MANY - SEEN);
     assert_true(info.residual < 1e-13);
-    for (size_t k = 0; k < info.unseen; k++)
+    for (size_t k = 0; k < info.nullity; k++)
         for (size_t i = 0; i < SEEN; i++) {
             double t = 0;
             for (size_t j = 0; j < MANY; j++) t += A[i * MANY + j] * info.null_space[k * MANY + j];

@@ -1,6 +1,6 @@
 /* The optimisers: linear problems exactly, valleys, networks to the losses they are used for; and
  * they survive what problems do to them: residuals that are not finite, directions without slope,
- * watches that say stop. */
+ * callbacks that say stop. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@ typedef double (*row_function)(const double *theta, size_t row, double *J);
 
 static cls_status small_jacobian(clsi_problem *p, const double *theta, size_t count,
                                  const size_t *rows, double *r, double *J) {
-    row_function f = *(row_function *)p->owner;
+    row_function f = *(row_function *)p->context;
     double aside[64];
     for (size_t i = 0; i < count; i++)
         r[i] = f(theta, rows ? rows[i] : i, J ? J + i * p->n_parameters : aside);
@@ -41,7 +41,7 @@ static cls_status small_gradient(clsi_problem *p, const double *theta, size_t co
 }
 
 static clsi_problem small(size_t n, size_t rows, row_function *f) {
-    return (clsi_problem){.owner = f,
+    return (clsi_problem){.context = f,
                           .n_parameters = n,
                           .n_rows = rows,
                           .residual = small_residual,
@@ -262,8 +262,8 @@ typedef struct watcher {
     double best;
 } watcher;
 
-static int look(void *owner, const clsi_progress *progress, const double *theta) {
-    watcher *w = owner;
+static int look(void *context, const clsi_progress *progress, const double *theta) {
+    watcher *w = context;
     assert_true(isfinite(theta[0]) && progress->seconds >= 0);
     assert_true(progress->iteration > w->last);
     assert_true(isfinite(progress->gradient_norm));
@@ -286,7 +286,8 @@ static void a_stop_returns_the_best(void **state) {
     for (size_t k = 0; k < clsi_optimizer_count(); k++) {
         double *theta = toy_start(&t, 3);
         watcher w = {.stop_at = 3, .best = loss_of(&t.problem, theta)};
-        clsi_optimize_options o = {.max_iterations = 1000, .watch = look, .owner = &w, .batch = 40};
+        clsi_optimize_options o = {
+            .max_iterations = 1000, .progress = look, .context = &w, .batch = 40};
         clsi_optimize_info info;
         assert_int_equal(clsi_optimizer_at(k)->minimize(&t.problem, &o, theta, &info, NULL),
                          CLS_OK);

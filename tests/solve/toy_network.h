@@ -68,7 +68,7 @@ static double toy_row(const toy_network *t, const double *theta, const double *x
 
 static cls_status toy_jacobian(clsi_problem *p, const double *theta, size_t count,
                                const size_t *rows, double *r, double *J) {
-    toy_network *t = p->owner;
+    toy_network *t = p->context;
     for (size_t i = 0; i < count; i++) {
         size_t row = rows ? rows[i] : i, s = row / TOY_INPUTS;
         r[i] = toy_row(t, theta, t->x + s * TOY_INPUTS, row % TOY_INPUTS,
@@ -85,7 +85,7 @@ static cls_status toy_residual(clsi_problem *p, const double *theta, size_t coun
 
 static cls_status toy_gradient(clsi_problem *p, const double *theta, size_t count,
                                const size_t *rows, double *loss, double *gradient) {
-    toy_network *t = p->owner;
+    toy_network *t = p->context;
     *loss = 0;
     memset(gradient, 0, p->n_parameters * sizeof(double));
     for (size_t i = 0; i < count; i++) {
@@ -116,7 +116,7 @@ static void toy_create(toy_network *t, size_t width, size_t samples, uint64_t se
                                 .residual = toy_residual,
                                 .jacobian = toy_jacobian,
                                 .gradient = toy_gradient};
-    t->problem.owner = t;
+    t->problem.context = t;
     t->x = malloc(samples * TOY_INPUTS * sizeof(double));
     t->target = malloc(samples * TOY_INPUTS * sizeof(double));
     t->row = malloc(n * sizeof(double));

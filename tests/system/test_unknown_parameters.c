@@ -52,9 +52,9 @@ static void a_value_makes_them_known(void **unused) {
     cls_system_free(&s);
 }
 
-static cls_node symbol(void *owner, const cls_system *s, clsi_part_kind kind, size_t j) {
+static cls_node symbol(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     assert_true(kind == CLSI_PART_PARAMETER && j == 0);
-    return cls_symbol(s->g, owner);
+    return cls_symbol(s->g, context);
 }
 
 /* What is learned stands in every formula, in parameters made of it too; numbers use the guess. */

@@ -1,19 +1,19 @@
-/* learn, inside: one lesson, from data to model, for the files that work on it.
+/* learn, inside: one call of cls_learn, from data to model, for the files that work on it.
  *
  *   learn.c    what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve or iterations
  *   noisy.c    noisy data: terms that the noise allows, by multiple shooting from that fit
  *   fit.c      the fits that go on from there: shooting, derivatives
- *   lesson.c   the model at the end */
-#ifndef CLSI_LESSON_H
-#define CLSI_LESSON_H
+ *   learner.c   the model at the end */
+#ifndef CLSI_LEARNER_H
+#define CLSI_LEARNER_H
 
 #include "learn/learn.h"
 #include "solve/train.h"
 #include <jansson.h>
 
-typedef struct clsi_lesson {
+typedef struct clsi_learner {
     cls_learn_options *o; /* a copy */
     const cls_system *system;
     const cls_assignments *set;
@@ -36,7 +36,7 @@ typedef struct clsi_lesson {
     int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     cls_error *error;
-} clsi_lesson;
+} clsi_learner;
 
 /* The head of the checkpoints of fits that go on from the fit of the residual: what it was told to
  * have done, and its parameters behind that. Resumed, it is not made again. */
@@ -52,83 +52,83 @@ enum {
 
 /* Fails when an option is given that means nothing for the loss, or for the optimiser that the
  * residual is fitted by. */
-struct clsi_lesson;
-cls_status clsi_options_mean(const struct clsi_lesson *w, const char *optimizer, cls_error *error);
+struct clsi_learner;
+cls_status clsi_options_mean(const struct clsi_learner *w, const char *optimizer, cls_error *error);
 /* For the provenance of a model, a new object. */
 json_t *clsi_options_asked(const cls_learn_options *o, const char *optimizer);
 
-int clsi_is_loss(const clsi_lesson *w, const char *name);
+int clsi_is_loss(const clsi_learner *w, const char *name);
 
 /* ---- degree.c ---- */
 
 /* Makes what is to be learned (unknowns, residual, anchors) from points, and solves for it. */
-cls_status clsi_lesson_fit(clsi_lesson *w);
+cls_status clsi_learner_fit(clsi_learner *w);
 /* Residual and anchors of the unknowns there are, and room for their parameters. */
-cls_status clsi_lesson_prepare(clsi_lesson *w);
+cls_status clsi_learner_prepare(clsi_learner *w);
 /* The same with the choices of logs.c that validation prefers. */
-cls_status clsi_lesson_choose(clsi_lesson *w);
+cls_status clsi_learner_choose(clsi_learner *w);
 /* Frees all that but the points. */
-void clsi_lesson_forget(clsi_lesson *w);
+void clsi_learner_forget(clsi_learner *w);
 
 /* ---- solve.c ---- */
 
 /* Root mean square of the scaled residual over the windows [first, last). */
-cls_status clsi_lesson_loss(clsi_lesson *w, const double *theta, size_t first, size_t last,
-                            double *loss);
-cls_status clsi_lesson_solve(clsi_lesson *w);
+cls_status clsi_learner_loss(clsi_learner *w, const double *theta, size_t first, size_t last,
+                             double *loss);
+cls_status clsi_learner_solve(clsi_learner *w);
 /* Frictions and conductances are made positive by form, with a floor far below their size. */
-cls_status clsi_lesson_make_positive(clsi_lesson *w, const double *theta);
+cls_status clsi_learner_make_positive(clsi_learner *w, const double *theta);
 /* (k G, k F) is as good as (G, F): the scale condition is met exactly. */
-cls_status clsi_lesson_rescale(clsi_lesson *w);
+cls_status clsi_learner_rescale(clsi_learner *w);
 /* The system with these parameters, in the form the parts have now. */
-cls_status clsi_lesson_build(const clsi_lesson *w, const double *theta, cls_system **out,
-                             cls_error *error);
+cls_status clsi_learner_build(const clsi_learner *w, const double *theta, cls_system **out,
+                              cls_error *error);
 /* Simulates with these parameters. */
-double clsi_lesson_rollout(void *owner, const double *theta);
+double clsi_learner_rollout(void *context, const double *theta);
 /* Rank 0 of a team, or alone. */
-int clsi_lesson_is_first(const clsi_lesson *w);
+int clsi_learner_is_first(const clsi_learner *w);
 /* The number that rank 0 has. */
-double clsi_lesson_tell_all(const clsi_lesson *w, double x);
+double clsi_learner_tell_all(const clsi_learner *w, double x);
 /* The time is over, or the user wants to stop, for a second already. */
-int clsi_lesson_hurry(void *owner);
-int clsi_lesson_watch(void *owner, const clsi_training_progress *p);
-cls_status clsi_lesson_check_from(const clsi_lesson *w);
+int clsi_learner_hurry(void *context);
+int clsi_learner_progress(void *context, const clsi_training_progress *p);
+cls_status clsi_learner_check_from(const clsi_learner *w);
 /* All rows alike, as the papers have them. */
-cls_status clsi_lesson_weights(clsi_lesson *w);
+cls_status clsi_learner_weights(clsi_learner *w);
 /* What a checkpoint belongs to: settings as words, data and system as a hash. `what` is the
  * optimiser of the residual, or the loss of the fit after it. */
-char *clsi_lesson_identity(const clsi_lesson *w, const char *what);
+char *clsi_learner_identity(const clsi_learner *w, const char *what);
 
 /* ---- noisy.c ---- */
 
 /* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
-int clsi_lesson_is_noisy(const clsi_lesson *w);
-/* In the place of clsi_lesson_fit; not *taken: it is not for a basis as large as the one asked for.
+int clsi_learner_is_noisy(const clsi_learner *w);
+/* In the place of clsi_learner_fit; not *taken: it is not for a basis as large as the one asked for.
  */
-cls_status clsi_lesson_fit_noisy(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                                 const char *const *names, int *taken);
+cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                                  const char *const *names, int *taken);
 
 /* ---- schemes.c: data that a scheme made ---- */
 
 /* Where the rows are steps of a scheme rather than a motion: its rule in the place of the
  * quadrature, w->o->scheme, and a line that says so, the caller's. */
-cls_status clsi_lesson_scheme(clsi_lesson *w, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, clsi_rule *rule, char **said);
+cls_status clsi_learner_scheme(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                               const char *const *names, clsi_rule *rule, char **said);
 
 /* ---- stages.c: where temperatures are hidden ---- */
 
 /* Are energies one solve, and what exchanges heat another one? */
-int clsi_is_staged(const clsi_lesson *w);
-cls_status clsi_solve_staged(clsi_lesson *w);
+int clsi_is_staged(const clsi_learner *w);
+cls_status clsi_solve_staged(clsi_learner *w);
 
 /* Usual (median) errors of the equations in validation as one number: their geometric mean. Exchange
  * of heat counts as an error of the temperatures' difference. */
-double clsi_lesson_usual(clsi_lesson *w);
+double clsi_learner_usual(clsi_learner *w);
 
 /* ---- exchange.c: coefficients that exchange heat, through their logarithms ---- */
 
 /* The columns of these parts, all other parameters given. `equation` (E): rows to take. */
-cls_status clsi_solve_exchange(clsi_lesson *w, const unsigned char *equation,
+cls_status clsi_solve_exchange(clsi_learner *w, const unsigned char *equation,
                                const unsigned char *column, double *theta);
 /* The only part that exchanges heat in equation e, or -1: none, or several. */
 int clsi_exchange_of(const clsi_residual *r, size_t e);
@@ -140,16 +140,16 @@ double clsi_exchange_value(const clsi_residual *r, size_t k, const double *theta
 /* ---- fit.c ---- */
 
 /* The fit of the residual goes on as a fit of simulations. */
-cls_status clsi_lesson_shoot(clsi_lesson *w);
+cls_status clsi_learner_shoot(clsi_learner *w);
 /* From the fit of the residual on, by the rates themselves. */
-cls_status clsi_lesson_derive(clsi_lesson *w);
+cls_status clsi_learner_derive(clsi_learner *w);
 
-/* ---- lesson.c ---- */
+/* ---- learner.c ---- */
 
 /* A line for the user: what was chosen, what the data cannot tell. */
-void clsi_lesson_note(clsi_lesson *w, const char *format, ...) CLS_PRINTF(2, 3);
+void clsi_learner_note(clsi_learner *w, const char *format, ...) CLS_PRINTF(2, 3);
 
-cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
-                             size_t n_tables, const char *const *names, cls_model **out);
+cls_status clsi_learner_model(clsi_learner *w, const cls_system *system, const cls_assignments *set,
+                              size_t n_tables, const char *const *names, cls_model **out);
 
 #endif

@@ -5,13 +5,13 @@
 #include "tests/learn/made_data.h"
 #include <lapacke.h>
 
-typedef struct lesson {
+typedef struct learning {
     cls_system *s;
     cls_table *t;
     cls_learn_options o;
     cls_learn_info info;
     cls_error error;
-} lesson;
+} learning;
 
 static inline cls_system *parse_text(const char *text) {
     cls_system *s;
@@ -21,20 +21,21 @@ static inline cls_system *parse_text(const char *text) {
 }
 
 /* text NULL: the adiabatic piston. */
-static inline lesson open_lesson(const char *text, size_t n_ranges, const range *box, size_t n) {
-    lesson l = {.o = cls_learn_defaults()};
+static inline learning open_learning(const char *text, size_t n_ranges, const range *box,
+                                     size_t n) {
+    learning l = {.o = cls_learn_defaults()};
     l.s = text ? parse_text(text) : load_system("adiabatic-piston");
     l.t = make_data(l.s, n_ranges, box, n, 20, 0.01, 5);
     l.o.validate = 0;
     return l;
 }
 
-static inline void close_lesson(lesson *l) {
+static inline void close_learning(learning *l) {
     cls_table_free(&l->t);
     cls_system_free(&l->s);
 }
 
-static inline cls_model *finish(lesson *l, size_t n, const char *const *parts) {
+static inline cls_model *finish(learning *l, size_t n, const char *const *parts) {
     cls_model *m = NULL;
     const char *name = "made here";
     l->o.unknown = parts;
@@ -108,7 +109,7 @@ static inline double least_eigenvalue(const cls_system *s, size_t n, cls_random 
 }
 
 /* One iteration: the form, and parameters that mean nothing. */
-static inline cls_model *untrained(lesson *l, const char *part, const char *field) {
+static inline cls_model *untrained(learning *l, const char *part, const char *field) {
     const char *const parts[] = {part};
     l->o.field = field;
     l->o.max_iterations = 1;
@@ -128,7 +129,7 @@ static inline void check_parameters(cls_model *m, int vectors, uint64_t seed) {
     }
 }
 
-static inline void check_every_parameter(lesson *l, const char *part, const char *field,
+static inline void check_every_parameter(learning *l, const char *part, const char *field,
                                          int vectors, uint64_t seed) {
     cls_model *m = untrained(l, part, field);
     check_parameters(m, vectors, seed);

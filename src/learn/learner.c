@@ -1,5 +1,5 @@
-/* The end of a lesson: what was learned becomes a model, with where it comes from. */
-#include "learn/lesson.h"
+/* The end of learning: what was learned becomes a model, with where it comes from. */
+#include "learn/learner.h"
 #include "base/base.h"
 #include "model/json.h"
 #include "model/safetensors.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-int clsi_is_loss(const clsi_lesson *w, const char *name) {
+int clsi_is_loss(const clsi_learner *w, const char *name) {
     return strcmp(w->o->loss ? w->o->loss : "residual", name) == 0;
 }
 
-void clsi_lesson_note(clsi_lesson *w, const char *format, ...) {
+void clsi_learner_note(clsi_learner *w, const char *format, ...) {
     char *at = w->info->notes;
     size_t used = strlen(at), size = sizeof w->info->notes;
     if (used + 2 >= size) return;
@@ -30,13 +30,13 @@ static void add_word(json_t **o, const char *key, const char *word) {
 }
 
 /* The one asked for, or the default; with shooting the default is the system's. */
-static const char *scheme_of(const clsi_lesson *w) {
+static const char *scheme_of(const clsi_learner *w) {
     if (w->o->scheme || clsi_is_loss(w, "shooting")) return w->o->scheme;
     return w->points->intervals ? "weak" : "quadrature";
 }
 
 /* What was asked, or chosen where nothing was. */
-static json_t *asked(const clsi_lesson *w) {
+static json_t *asked(const clsi_learner *w) {
     json_t *all = json_object(), *given = clsi_options_asked(w->o, w->info->optimizer);
     add_word(&all, "loss", w->taken ? w->taken : w->o->loss ? w->o->loss : "residual");
     add_word(&all, "scheme", scheme_of(w));
@@ -51,15 +51,15 @@ static json_t *asked(const clsi_lesson *w) {
     return all;
 }
 
-static char *provenance(const clsi_lesson *w, size_t n_tables, const char *const *names) {
+static char *provenance(const clsi_learner *w, size_t n_tables, const char *const *names) {
     json_t *files = clsi_data_files(n_tables, names);
     const cls_learn_info *f = w->info;
     json_t *all = json_pack(
         "{s:o, s:s, s:s, s:I, s:o, s:I, s:I, s:f, s:I, s:f, s:b}", "data", files, "version",
         cls_version(), "optimizer", f->optimizer, "seed", (json_int_t)w->o->seed, "options",
         asked(w), "windows", (json_int_t)f->samples, "validation_windows",
-        (json_int_t)f->validation_samples, "loss", f->loss_final, "unseen", (json_int_t)f->unseen,
-        "condition", f->condition, "scale_fixed", f->normalised);
+        (json_int_t)f->validation_samples, "loss", f->loss_final, "null_space",
+        (json_int_t)f->nullity, "condition", f->condition, "scale_fixed", f->normalised);
     if (isfinite(f->loss_validation))
         clsi_json_put(&all, "validation_loss", json_real(f->loss_validation));
     int no_memory = 0;
@@ -108,8 +108,8 @@ static cls_status start_by_velocities(const cls_system *s, const double *start, 
     return status == CLS_OK ? clsi_model_build(m, error) : status;
 }
 
-cls_status clsi_lesson_model(clsi_lesson *w, const cls_system *system, const cls_assignments *set,
-                             size_t n_tables, const char *const *names, cls_model **out) {
+cls_status clsi_learner_model(clsi_learner *w, const cls_system *system, const cls_assignments *set,
+                              size_t n_tables, const char *const *names, cls_model **out) {
     cls_model *m = clsi_calloc(1, sizeof *m);
     if (!m) return clsi_no_memory(w->error);
     clsi_unknowns *us = w->unknowns;
