@@ -310,7 +310,7 @@ static void run_crowd(core_work *w) {
     uint64_t group = 20000000 / (c->steps + 1);
     if (group < 1024) group = 1024;
     c->options.stop = stop_crowd;
-    c->options.owner = w;
+    c->options.context = w;
     while (!c->status && c->done < c->members) {
         size_t n = c->members - c->done < group ? c->members - c->done : (size_t)group;
         c->options.first_member = c->done;

@@ -115,7 +115,7 @@ static PyObject *table_read(PyObject *type, PyObject *args) {
     }
     r.work = (core_work){.run = read_file, .job = &r};
     r.options.stop = stop_reading;
-    r.options.owner = &r.work;
+    r.options.context = &r.work;
     core_work_do(&r.work);
     if (!r.status) return wrap((PyTypeObject *)type, r.table);
     if (r.status != CLS_INTERRUPTED) return core_fail(&r.error);
