@@ -137,7 +137,6 @@ int cli_ends_with(const char *text, const char *ending);
 int cli_colour(FILE *to);
 #define CLI_RED   "\033[31m"
 #define CLI_GREEN "\033[32m"
-#define CLI_BOLD  "\033[1m"
 #define CLI_PLAIN "\033[0m"
 
 /* A table with aligned columns. align has one of 'l', 'r' per column. Escape sequences and UTF-8

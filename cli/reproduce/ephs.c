@@ -131,16 +131,17 @@ static double squared_error(const ephs_truth *t, const cls_system *s, const doub
     return sum;
 }
 
-cls_status ephs_follow(const ephs_truth *t, const cls_system *s, const char *const *outputs,
-                       cls_table **out, cls_error *error) {
+cls_status ephs_follow(const ephs_truth *t, const cls_system *s, cls_table **out,
+                       cls_error *error) {
+    static const char *const outputs[] = {"H", "force", "flow", "power", "damping", "conductivity"};
     const char *names[16] = {"time", "q", "p", "squared error"};
     int from[16] = {0, column_of(s, "q"), column_of(s, "p"), -1};
     size_t n = 4;
     cls_simulator *sim = NULL;
     double *row = calloc(cls_system_column_count(s) + 1, sizeof *row), line[16];
     if (from[2] < 0) from[2] = column_of(s, "p.q");
-    for (; outputs && *outputs && n < 16; outputs++)
-        if ((from[n] = column_of(s, *outputs)) >= 0) names[n++] = *outputs;
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        if ((from[n] = column_of(s, outputs[i])) >= 0) names[n++] = outputs[i];
     *out = NULL;
     cls_status status = row ? begin(t, s, "implicit-midpoint", &sim, error) : cli_no_memory(error);
     if (!status) status = cls_table_create(n, names, out, error);
@@ -166,12 +167,17 @@ double ephs_most(const cls_table *t, const char *column, double until) {
 
 /* ---- laws ---- */
 
-cls_status ephs_watch(const ephs_truth *t, const cls_system *s, const char *scheme, uint64_t steps,
-                      ephs_laws *out, cls_error *error) {
+/* Energy and entropy over many steps. */
+typedef struct laws {
+    double energy, falls; /* largest |E - E0|; steps in which S falls by more than round-off */
+} laws;
+
+static cls_status monitor(const ephs_truth *t, const cls_system *s, const char *scheme,
+                          uint64_t steps, laws *out, cls_error *error) {
     int E = column_of(s, "E"), S = column_of(s, "S");
     double *row = calloc(cls_system_column_count(s) + 1, sizeof *row), first = 0, before = 0;
     cls_simulator *sim = NULL;
-    *out = (ephs_laws){0};
+    *out = (laws){0};
     if (E < 0) E = column_of(s, "energy");
     if (S < 0) S = column_of(s, "entropy");
     cls_status status = row ? begin(t, s, scheme, &sim, error) : cli_no_memory(error);
@@ -187,50 +193,68 @@ cls_status ephs_watch(const ephs_truth *t, const cls_system *s, const char *sche
     cls_simulator_free(&sim);
     free(row);
     if (status && status != CLS_INTERRUPTED && status != CLS_MEMORY) { /* it ran away */
-        *out = (ephs_laws){NAN, NAN};
+        *out = (laws){NAN, NAN};
         status = CLS_OK;
     }
     return status;
 }
 
-cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, ephs_model *model,
-                    cls_table **table, cls_error *error) {
-    static const char *const outputs[] = {"H",       "force",        "flow", "power",
-                                          "damping", "conductivity", NULL};
-    ephs_laws laws;
+/* ---- studies ---- */
+
+cls_status ephs_begin(ephs_study *s, cli_findings *f, const char *text, const char *start,
+                      uint64_t steps, cls_error *error) {
+    *s = (ephs_study){.f = f, .n = 1, .label = {"truth"}};
+    cls_status status = ephs_open(text, 2, start, steps, &s->truth, error);
+    if (!status) status = ephs_follow(&s->truth, s->truth.motion.system, &s->table[0], error);
+    return status;
+}
+
+cls_status ephs_add(ephs_study *s, const ephs_way *way, cls_error *error) {
+    cli_findings *f = s->f;
+    size_t i = s->n++;
+    laws found;
     uint64_t steps = f->quick ? n_watched_quick : n_watched;
-    cls_status status = ephs_learn(t, way, model, error);
-    const cls_system *s = status ? NULL : cls_model_system(model->model);
-    if (!status) status = ephs_follow(t, s, outputs, table, error);
+    s->label[i] = way->row;
+    cls_status status = ephs_learn(&s->truth, way, &s->model[i], error);
+    const cls_system *model = status ? NULL : cls_model_system(s->model[i].model);
+    if (!status) status = ephs_follow(&s->truth, model, &s->table[i], error);
     if (!status)
-        status = cli_findings_number(f, way->row, "squared error, t < 20", way->paper, way->want,
-                                     ephs_most(*table, "squared error", 19.95), way->note, error);
+        status =
+            cli_findings_number(f, way->row, "squared error, t < 20", way->paper, way->want,
+                                ephs_most(s->table[i], "squared error", 19.95), way->note, error);
     if (!status)
         status = cli_findings_number(f, way->row, "squared error, t < 100", way->paper_100,
-                                     way->want_100, ephs_most(*table, "squared error", 100.05),
+                                     way->want_100, ephs_most(s->table[i], "squared error", 100.05),
                                      NULL, error);
-    if (!status) status = ephs_watch(t, s, way->scheme, steps, &laws, error);
+    if (!status) status = monitor(&s->truth, model, way->scheme, steps, &found, error);
     if (!status)
         status = cli_findings_number(f, way->row,
                                      f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
-                                     way->energy, laws.energy, NULL, error);
-    if (!status && cls_system_entropy_count(t->motion.system))
-        status = cli_findings_number(f, way->row, "entropy falls", NULL, way->falls, laws.falls,
+                                     way->energy, found.energy, NULL, error);
+    if (!status && cls_system_entropy_count(s->truth.motion.system))
+        status = cli_findings_number(f, way->row, "entropy falls", NULL, way->falls, found.falls,
                                      NULL, error);
     return status;
 }
 
-cls_status ephs_draw(const cli_findings *f, const char *name, size_t n,
-                     const cls_table *const *tables, const char *const *labels,
-                     const char *const *columns, cls_error *error) {
+cls_status ephs_draw(const ephs_study *s, const char *name, const char *const *columns,
+                     cls_error *error) {
     char path[1024], title[160];
     cls_plot_options o = cls_plot_defaults();
-    if (!f->folder) return CLS_OK;
+    if (!s->f->folder) return CLS_OK;
     for (; columns[o.n_columns]; o.n_columns++) {
     }
     o.columns = columns;
     snprintf(title, sizeof title, "%s: truth and models, implicit-midpoint, h = 0.1", name);
     o.title = title;
-    snprintf(path, sizeof path, "%.900s/%s.svg", f->folder, name);
-    return cls_plot(n, tables, labels, &o, path, error);
+    snprintf(path, sizeof path, "%.900s/%s.svg", s->f->folder, name);
+    return cls_plot(s->n, (const cls_table *const *)s->table, s->label, &o, path, error);
+}
+
+void ephs_end(ephs_study *s) {
+    for (size_t i = 0; i < EPHS_MOST; i++) {
+        cls_table_free(&s->table[i]);
+        cls_model_free(&s->model[i].model);
+    }
+    ephs_close(&s->truth);
 }

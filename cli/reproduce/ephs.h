@@ -39,23 +39,26 @@ cls_status ephs_open(const char *text, double m, const char *start, uint64_t ste
 void ephs_close(ephs_truth *t);
 cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out, cls_error *error);
 /* `s` from the truth's start by implicit-midpoint to time 100, and the squared error beside it:
- * columns time, q, p, error, then those of `outputs` (NULL-terminated) that the system has. */
-cls_status ephs_follow(const ephs_truth *t, const cls_system *s, const char *const *outputs,
-                       cls_table **out, cls_error *error);
+ * columns time, q, p, error, then the outputs H, force, ... that the system has. */
+cls_status ephs_follow(const ephs_truth *t, const cls_system *s, cls_table **out, cls_error *error);
 /* Largest value of a column for time < until. */
 double ephs_most(const cls_table *t, const char *column, double until);
-/* Energy and entropy over many steps. */
-typedef struct ephs_laws {
-    double energy, falls; /* largest |E - E0|; steps in which S falls by more than round-off */
-} ephs_laws;
-cls_status ephs_watch(const ephs_truth *t, const cls_system *s, const char *scheme, uint64_t steps,
-                      ephs_laws *out, cls_error *error);
-/* Learns one way and hands in its cells; *table (with a model's curves) is the caller's. */
-cls_status ephs_try(cli_findings *f, const ephs_truth *t, const ephs_way *way, ephs_model *model,
-                    cls_table **table, cls_error *error);
-/* The pictures of an experiment, where a folder was asked for. */
-cls_status ephs_draw(const cli_findings *f, const char *name, size_t n,
-                     const cls_table *const *tables, const char *const *labels,
-                     const char *const *columns, cls_error *error);
+/* One experiment: a truth of mass 2 and the models that are learned from it, with their curves. */
+enum { EPHS_MOST = 6 };
+typedef struct ephs_study {
+    cli_findings *f;
+    ephs_truth truth;
+    size_t n; /* tables: the truth's first */
+    cls_table *table[EPHS_MOST];
+    const char *label[EPHS_MOST];
+    ephs_model model[EPHS_MOST]; /* [0]: none */
+} ephs_study;
+cls_status ephs_begin(ephs_study *s, cli_findings *f, const char *text, const char *start,
+                      uint64_t steps, cls_error *error);
+cls_status ephs_add(ephs_study *s, const ephs_way *way, cls_error *error);
+/* Its picture in f->folder, if there is one. */
+cls_status ephs_draw(const ephs_study *s, const char *name, const char *const *columns,
+                     cls_error *error);
+void ephs_end(ephs_study *s);
 
 #endif

@@ -73,7 +73,7 @@ static cls_status reuse(cli_findings *f, const cls_model *m, size_t n, const cha
     const char *file = folder_file(&d, "other.clausius");
     if (!status) status = write_text(file, text, error);
     if (!status) status = cls_model_compose(file, &set, &plain, &other, error);
-    if (!status) status = ephs_follow(there, cls_model_system(other), NULL, &t, error);
+    if (!status) status = ephs_follow(there, cls_model_system(other), &t, error);
     if (!status)
         status = cli_findings_number(f, row, "reuse, m = 4, t < 100", NULL, bound,
                                      ephs_most(t, "squared error", 100.05), NULL, error);
@@ -84,9 +84,9 @@ static cls_status reuse(cli_findings *f, const cls_model *m, size_t n, const cha
     return status;
 }
 
-/* max |x - truth| / truth of a column of both tables for t < 20. */
-static double deviation(const cls_table *ours, const cls_table *truth, const char *column) {
-    const double *x = cli_series(ours, column), *y = cli_series(truth, column);
+/* max |x - truth| / truth of a column of model i for t < 20. */
+static double deviation(const ephs_study *s, size_t i, const char *column) {
+    const double *x = cli_series(s->table[i], column), *y = cli_series(s->table[0], column);
     double most = 0;
     for (size_t k = 0; k < 200; k++) most = cli_worse(most, x[k] / y[k] - 1);
     return most;
@@ -122,33 +122,24 @@ static const ephs_way ways_7_3[] = {
 
 static cls_status run_7_3(cli_findings *f, cls_error *error) {
     static const char *const columns[] = {"q:p", "log(squared error)", "H", "force", "power", NULL};
-    static const char *const outputs[] = {"H", "force", "power", "damping", NULL};
     static const char *const part[] = {"damper"};
     static const char truth_text[] =
         ISOTHERMAL LEARNED_FLOWS "resistive damper(p, entropy s): 0.5\n";
-    ephs_truth truth, there = {0};
-    ephs_model models[2] = {0};
-    cls_table *t[3] = {0};
-    const char *labels[] = {"truth", "black boxes", "component damper"};
-    cls_status status = ephs_open(truth_text, 2, NULL, 199, &truth, error);
-    if (status) return status;
-    status = ephs_open(truth_text, 4, "q=1, p.q=2, s_e=0.2", 1, &there, error);
-    if (!status) status = ephs_follow(&truth, truth.motion.system, outputs, &t[0], error);
-    for (size_t i = 0; !status && i < 2; i++)
-        status = ephs_try(f, &truth, &ways_7_3[i], &models[i], &t[i + 1], error);
+    ephs_study s = {0};
+    ephs_truth there = {0};
+    cls_status status = ephs_begin(&s, f, truth_text, NULL, 199, error);
+    if (!status) status = ephs_open(truth_text, 4, "q=1, p.q=2, s_e=0.2", 1, &there, error);
+    for (size_t i = 0; !status && i < 2; i++) status = ephs_add(&s, &ways_7_3[i], error);
     if (!status)
         status = cli_findings_number(f, ways_7_3[1].row, "d, relative, t < 20", NULL, "<=1e-3",
-                                     deviation(t[2], t[0], "damping"), NULL, error);
+                                     deviation(&s, 2, "damping"), NULL, error);
     if (!status)
         status =
-            reuse(f, models[1].model, 1, part, ISOTHERMAL "use \"damper.safetensors\" as damper\n",
+            reuse(f, s.model[2].model, 1, part, ISOTHERMAL "use \"damper.safetensors\" as damper\n",
                   &there, ways_7_3[1].row, "<=1e-12", error);
-    if (!status)
-        status = ephs_draw(f, "ephs-7.3", 3, (const cls_table *const *)t, labels, columns, error);
-    for (size_t i = 0; i < 3; i++) cls_table_free(&t[i]);
-    for (size_t i = 0; i < 2; i++) cls_model_free(&models[i].model);
+    if (!status) status = ephs_draw(&s, "ephs-7.3", columns, error);
     ephs_close(&there);
-    ephs_close(&truth);
+    ephs_end(&s);
     return status;
 }
 
@@ -192,10 +183,10 @@ static const ephs_way black_boxes = {.row = "black boxes",
                                      .want_100 = "<=1e-4",
                                      .note = "in the thesis the total energy is off by 1.38"};
 
-/* Directions of the parameters that the data cannot see, with polynomials in the places. */
-static cls_status add_unseen(cli_findings *f, const ephs_truth *t, const char *row,
-                             const char *text, const char *expected, const char *note,
-                             cls_error *error) {
+/* The dimension of the null space, with polynomials in the places. */
+static cls_status add_null_space(cli_findings *f, const ephs_truth *t, const char *row,
+                                 const char *text, const char *expected, const char *note,
+                                 cls_error *error) {
     ephs_model model = {0};
     ephs_way way = {.row = row, .text = text};
     cls_status status = ephs_learn(t, &way, &model, error);
@@ -208,33 +199,23 @@ static cls_status add_unseen(cli_findings *f, const ephs_truth *t, const char *r
 
 static cls_status run_7_4(cli_findings *f, cls_error *error) {
     static const char *const columns[] = {"q:p", "log(squared error)", "H", "force", "flow", NULL};
-    static const char *const outputs[] = {"H", "force", "flow", NULL};
-    ephs_truth truth;
-    ephs_model model = {0};
-    cls_table *t[2] = {0};
-    const char *labels[] = {"truth", "black boxes"};
-    cls_status status = ephs_open(CONSTANT_TRUTH, 2, NULL, 199, &truth, error);
-    if (status) return status;
-    status = ephs_follow(&truth, truth.motion.system, outputs, &t[0], error);
-    if (!status) status = ephs_try(f, &truth, &black_boxes, &model, &t[1], error);
+    ephs_study s = {0};
+    cls_status status = ephs_begin(&s, f, CONSTANT_TRUTH, NULL, 199, error);
+    if (!status) status = ephs_add(&s, &black_boxes, error);
     if (!status)
-        status =
-            add_unseen(f, &truth, "black boxes, linear", BLACK_BOXES("chebyshev(1, constant)"), "1",
-                       "a constant moves between the two flows into s_d (fs up, gd down) and "
-                       "nothing that is measured changes",
-                       error);
+        status = add_null_space(
+            f, &s.truth, "black boxes, linear", BLACK_BOXES("chebyshev(1, constant)"), "1",
+            "a constant moves between the two flows into s_d (fs up, gd down) and "
+            "nothing that is measured changes",
+            error);
     if (!status)
-        status = add_unseen(f, &truth, "components, linear",
-                            THERMAL "resistive damper(p, entropy s): unknown chebyshev(1)\n"
-                                    "resistive conduction(entropy s, entropy out): unknown "
-                                    "chebyshev(1)\n",
-                            "<=0", "the structure ties the flows to each other", error);
-    if (!status)
-        status = ephs_draw(f, "ephs-7.4", 2, (const cls_table *const *)t, labels, columns, error);
-    cls_table_free(&t[0]);
-    cls_table_free(&t[1]);
-    cls_model_free(&model.model);
-    ephs_close(&truth);
+        status = add_null_space(f, &s.truth, "components, linear",
+                                THERMAL "resistive damper(p, entropy s): unknown chebyshev(1)\n"
+                                        "resistive conduction(entropy s, entropy out): unknown "
+                                        "chebyshev(1)\n",
+                                "<=0", "the structure ties the flows to each other", error);
+    if (!status) status = ephs_draw(&s, "ephs-7.4", columns, error);
+    ephs_end(&s);
     return status;
 }
 
@@ -311,32 +292,24 @@ static cls_status run_one(cli_findings *f, const char *truth_text, const ephs_wa
                           cls_error *error) {
     static const char *const columns[] = {
         "q:p", "log(squared error)", "H", "damping", "conductivity", "power", NULL};
-    static const char *const outputs[] = {"H", "force", "power", "damping", "conductivity", NULL};
     static const char *const parts[] = {"damper", "conduction"};
-    ephs_truth truth, there = {0};
-    ephs_model model = {0};
-    cls_table *t[2] = {0};
-    const char *labels[] = {"truth", way->row};
-    cls_status status = ephs_open(truth_text, 2, NULL, 199, &truth, error);
-    if (status) return status;
-    status = ephs_open(truth_text, 4, "q=1, p.q=2, s_e=0.2, s_d=5.8", 1, &there, error);
-    if (!status) status = ephs_follow(&truth, truth.motion.system, outputs, &t[0], error);
-    if (!status) status = ephs_try(f, &truth, way, &model, &t[1], error);
+    ephs_study s = {0};
+    ephs_truth there = {0};
+    cls_status status = ephs_begin(&s, f, truth_text, NULL, 199, error);
+    if (!status)
+        status = ephs_open(truth_text, 4, "q=1, p.q=2, s_e=0.2, s_d=5.8", 1, &there, error);
+    if (!status) status = ephs_add(&s, way, error);
     if (!status)
         status = cli_findings_number(f, way->row, "d, relative, t < 20", NULL, d_bound,
-                                     deviation(t[1], t[0], "damping"), NULL, error);
+                                     deviation(&s, 1, "damping"), NULL, error);
     if (!status)
         status = cli_findings_number(f, way->row, "alpha, relative, t < 20", NULL, d_bound,
-                                     deviation(t[1], t[0], "conductivity"), NULL, error);
+                                     deviation(&s, 1, "conductivity"), NULL, error);
     if (!status)
-        status = reuse(f, model.model, 2, parts, REUSED, &there, way->row, reuse_bound, error);
-    if (!status)
-        status = ephs_draw(f, picture, 2, (const cls_table *const *)t, labels, columns, error);
-    cls_table_free(&t[0]);
-    cls_table_free(&t[1]);
-    cls_model_free(&model.model);
+        status = reuse(f, s.model[1].model, 2, parts, REUSED, &there, way->row, reuse_bound, error);
+    if (!status) status = ephs_draw(&s, picture, columns, error);
     ephs_close(&there);
-    ephs_close(&truth);
+    ephs_end(&s);
     return status;
 }
 

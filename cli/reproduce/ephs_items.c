@@ -71,16 +71,17 @@ static const ephs_way ways_6_4[] = {
 };
 enum { n_6_4 = sizeof ways_6_4 / sizeof *ways_6_4 };
 
-/* The model from another orbit. */
-static cls_status elsewhere(cli_findings *f, const ephs_truth *other, const ephs_way *way,
-                            const ephs_model *model, const char *expected, cls_table **out,
+/* The last model from another orbit. */
+static cls_status elsewhere(ephs_study *other, const ephs_study *s, const char *expected,
                             cls_error *error) {
-    static const char *const outputs[] = {"H", NULL};
-    cls_status status = ephs_follow(other, cls_model_system(model->model), outputs, out, error);
+    size_t i = other->n++;
+    other->label[i] = s->label[i];
+    cls_status status =
+        ephs_follow(&other->truth, cls_model_system(s->model[i].model), &other->table[i], error);
     if (!status)
         status = cli_findings_number(
-            f, way->row, "from (0.7, 0.7), t < 100", NULL, expected,
-            ephs_most(*out, "squared error", 100.05),
+            s->f, s->label[i], "from (0.7, 0.7), t < 100", NULL, expected,
+            ephs_most(other->table[i], "squared error", 100.05),
             expected ? NULL : "another orbit than the one it was learned on", error);
     return status;
 }
@@ -88,35 +89,17 @@ static cls_status elsewhere(cli_findings *f, const ephs_truth *other, const ephs
 static cls_status run_6_4(cli_findings *f, cls_error *error) {
     static const char *const bound[n_6_4] = {NULL, NULL, NULL, "<=1e-6", "<=1e-6"};
     static const char *const columns[] = {"q:p", "log(squared error)", "H", NULL};
-    ephs_truth truth, other = {0};
-    cls_table *tables[n_6_4 + 1] = {0}, *away[n_6_4 + 1] = {0};
-    const char *labels[n_6_4 + 1] = {"truth"};
-    static const char *const outputs[] = {"H", NULL};
-    cls_status status = ephs_open(undamped, 2, NULL, 199, &truth, error);
-    if (status) return status;
-    status = ephs_open(undamped, 2, "q=0.7, p.q=0.7", 1, &other, error);
-    if (!status) status = ephs_follow(&truth, truth.motion.system, outputs, &tables[0], error);
-    if (!status) status = ephs_follow(&other, other.motion.system, outputs, &away[0], error);
+    ephs_study s = {0}, other = {0};
+    cls_status status = ephs_begin(&s, f, undamped, NULL, 199, error);
+    if (!status) status = ephs_begin(&other, f, undamped, "q=0.7, p.q=0.7", 1, error);
     for (size_t i = 0; !status && i < n_6_4; i++) {
-        ephs_model model = {0};
-        labels[i + 1] = ways_6_4[i].row;
-        status = ephs_try(f, &truth, &ways_6_4[i], &model, &tables[i + 1], error);
-        if (!status)
-            status = elsewhere(f, &other, &ways_6_4[i], &model, bound[i], &away[i + 1], error);
-        cls_model_free(&model.model);
+        status = ephs_add(&s, &ways_6_4[i], error);
+        if (!status) status = elsewhere(&other, &s, bound[i], error);
     }
-    if (!status)
-        status = ephs_draw(f, "ephs-6.4", n_6_4 + 1, (const cls_table *const *)tables, labels,
-                           columns, error);
-    if (!status)
-        status = ephs_draw(f, "ephs-6.4-elsewhere", n_6_4 + 1, (const cls_table *const *)away,
-                           labels, columns, error);
-    for (size_t i = 0; i <= n_6_4; i++) {
-        cls_table_free(&tables[i]);
-        cls_table_free(&away[i]);
-    }
-    ephs_close(&other);
-    ephs_close(&truth);
+    if (!status) status = ephs_draw(&s, "ephs-6.4", columns, error);
+    if (!status) status = ephs_draw(&other, "ephs-6.4-elsewhere", columns, error);
+    ephs_end(&other);
+    ephs_end(&s);
     return status;
 }
 
@@ -177,24 +160,11 @@ enum { n_6_5 = sizeof ways_6_5 / sizeof *ways_6_5 };
 
 static cls_status run_6_5(cli_findings *f, cls_error *error) {
     static const char *const columns[] = {"q:p", "log(squared error)", "H", NULL};
-    static const char *const outputs[] = {"H", NULL};
-    ephs_truth truth;
-    cls_table *tables[n_6_5 + 1] = {0};
-    const char *labels[n_6_5 + 1] = {"truth"};
-    cls_status status = ephs_open(isothermal, 2, NULL, 99, &truth, error);
-    if (status) return status;
-    status = ephs_follow(&truth, truth.motion.system, outputs, &tables[0], error);
-    for (size_t i = 0; !status && i < n_6_5; i++) {
-        ephs_model model = {0};
-        labels[i + 1] = ways_6_5[i].row;
-        status = ephs_try(f, &truth, &ways_6_5[i], &model, &tables[i + 1], error);
-        cls_model_free(&model.model);
-    }
-    if (!status)
-        status = ephs_draw(f, "ephs-6.5", n_6_5 + 1, (const cls_table *const *)tables, labels,
-                           columns, error);
-    for (size_t i = 0; i <= n_6_5; i++) cls_table_free(&tables[i]);
-    ephs_close(&truth);
+    ephs_study s = {0};
+    cls_status status = ephs_begin(&s, f, isothermal, NULL, 99, error);
+    for (size_t i = 0; !status && i < n_6_5; i++) status = ephs_add(&s, &ways_6_5[i], error);
+    if (!status) status = ephs_draw(&s, "ephs-6.5", columns, error);
+    ephs_end(&s);
     return status;
 }
 

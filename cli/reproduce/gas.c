@@ -160,7 +160,8 @@ static const struct {
     [S_END] = {"S(10)", "reference", NULL, 0, 1e-10, "to 1e-10"},
 };
 
-static cls_status run_gas(const gas *g, cli_findings *f, cls_error *error) {
+static cls_status run_gas(cli_findings *f, cls_error *error) {
+    const gas *g = f->item->subject;
     runs r = {0};
     double ours[n_numbers];
     cls_status status = run_all(g, &r, error);
@@ -181,14 +182,6 @@ static cls_status run_gas(const gas *g, cli_findings *f, cls_error *error) {
     return status;
 }
 
-static cls_status run_3(cli_findings *f, cls_error *error) {
-    return run_gas(&ideal, f, error);
-}
-
-static cls_status run_4(cli_findings *f, cls_error *error) {
-    return run_gas(&waals, f, error);
-}
-
 #define RUN_TEXT                                                                                   \
     "h = 0.01, S0 = 10, x0 = 1, v0 = 0, t <= 10; the largest errors of x and S against bdf at "    \
     "the\n"                                                                                        \
@@ -202,12 +195,14 @@ const cli_item cli_dtel_table_3 = {
     .doc = "ideal gas and piston: largest errors of position, entropy and energy",
     .text =
         "System ideal-gas-piston, gamma = 0.1 (exponent 1/c in the entropy update: E2),\n" RUN_TEXT,
-    .run = run_3,
+    .run = run_gas,
+    .subject = &ideal,
 };
 
 const cli_item cli_dtel_table_4 = {
     .name = "dtel-table-4",
     .doc = "van der Waals gas and piston: largest errors of position, entropy and energy",
     .text = "System van-der-waals-piston, gamma = 0.1, a = 1000, b = 0.1,\n" RUN_TEXT,
-    .run = run_4,
+    .run = run_gas,
+    .subject = &waals,
 };

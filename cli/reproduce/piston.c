@@ -134,8 +134,8 @@ static cls_status add_learned(cli_findings *f, const piston_case *c, const error
         status =
             cli_findings_number(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL, error);
     if (!status)
-        status = cli_findings_number(f, c->row, "seconds to learn", NULL, "<=60", info->seconds,
-                                     NULL, error);
+        status = cli_findings_number(f, c->row, "seconds to learn", NULL, NULL, info->seconds, NULL,
+                                     error);
     return status;
 }
 
@@ -173,8 +173,8 @@ static cls_status add_model(cli_findings *f, const char *row, const char *scheme
             status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
     }
     if (!status)
-        status = cli_findings_number(f, row, "seconds to learn", NULL, expected ? "<=60" : NULL,
-                                     info->seconds, NULL, error);
+        status =
+            cli_findings_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL, error);
     return status;
 }
 
@@ -307,7 +307,7 @@ static cls_status run_networks(cli_findings *f, const piston_case *c, const cli_
     cls_learn_info info;
     cls_learn_options o = cls_learn_defaults();
     o.field = "network(24, 24)";
-    o.time_limit = 58;
+    o.max_iterations = 600; /* not seconds: the same model on every machine */
     snprintf(row, sizeof row, "%s, by networks", c->row);
     cls_status status = learn(f, c, truth->system, data, o, &model, &info, error);
     if (!status)
@@ -318,8 +318,8 @@ static cls_status run_networks(cli_findings *f, const piston_case *c, const cli_
 }
 
 /* One case by both methods. */
-static cls_status run_roads(cli_findings *f, const piston_case *c, const cli_motion *truth,
-                            const cls_table *reference, const cls_table *data, cls_error *error) {
+static cls_status run_methods(cli_findings *f, const piston_case *c, const cli_motion *truth,
+                              const cls_table *reference, const cls_table *data, cls_error *error) {
     cls_model *model = NULL;
     cls_learn_info info;
     errors e;
@@ -334,7 +334,8 @@ static cls_status run_roads(cli_findings *f, const piston_case *c, const cli_mot
     return status;
 }
 
-static cls_status run_case(const piston_case *c, cli_findings *f, cls_error *error) {
+static cls_status run_case(cli_findings *f, cls_error *error) {
+    const piston_case *c = f->item->subject;
     cli_motion truth = {0};
     cls_table *reference = NULL, *data = NULL;
     cls_status status = cli_motion_load("adiabatic-piston", NULL, "x=0, p.x=-0.5, S1=0.5, S2=0.5",
@@ -343,10 +344,10 @@ static cls_status run_case(const piston_case *c, cli_findings *f, cls_error *err
         status = cli_short_run(&truth, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &reference, error);
     if (!status) status = add_known(f, &truth, reference, error);
     if (!status) status = make_data(truth.system, f->quick ? n_quick : n_starts, &data, error);
-    if (!status) status = run_roads(f, c, &truth, reference, data, error);
+    if (!status) status = run_methods(f, c, &truth, reference, data, error);
     if (c == &case_b) {
-        if (!status) status = run_roads(f, &case_1, &truth, reference, data, error);
-        if (!status) status = run_roads(f, &case_2, &truth, reference, data, error);
+        if (!status) status = run_methods(f, &case_1, &truth, reference, data, error);
+        if (!status) status = run_methods(f, &case_2, &truth, reference, data, error);
     }
     if (!status && f->literal > 0) status = run_literal(f, c, &truth, reference, data, error);
     cls_table_free(&reference);
@@ -355,21 +356,10 @@ static cls_status run_case(const piston_case *c, cli_findings *f, cls_error *err
     return status;
 }
 
-static cls_status run_a(cli_findings *f, cls_error *error) {
-    return run_case(&case_a, f, error);
-}
-
-static cls_status run_b(cli_findings *f, cls_error *error) {
-    return run_case(&case_b, f, error);
-}
-
-static cls_status run_c(cli_findings *f, cls_error *error) {
-    return run_case(&case_c, f, error);
-}
-
 #define RUN_TEXT                                                                                   \
     "Learned from 5,000 trajectories of 21 points, h = 0.01 (--quick: 1,000), by the default of\n" \
-    "`clausius learn`, and by networks (24, 24; not with --quick); --literal learns by the "       \
+    "`clausius learn`, and by networks (24, 24; at most 600 iterations; not with --quick); "       \
+    "--literal learns by the "                                                                     \
     "paper's\n"                                                                                    \
     "method too: plain networks (G of 4 layers of 128, frictions of 3), scheme (25), anchors "     \
     "(39),\n"                                                                                      \
@@ -387,19 +377,22 @@ const cli_item cli_vnots_piston_a = {
     .name = "vnots-piston-a",
     .doc = "the adiabatic piston: G learned, both frictions known",
     .text = "System adiabatic-piston, G unknown.\n" RUN_TEXT,
-    .run = run_a,
+    .run = run_case,
+    .subject = &case_a,
 };
 
 const cli_item cli_vnots_piston_b = {
     .name = "vnots-piston-b",
     .doc = "the adiabatic piston: frictions learned (both, then one), G known",
     .text = "System adiabatic-piston, F1 and F2 unknown, then one of them.\n" RUN_TEXT,
-    .run = run_b,
+    .run = run_case,
+    .subject = &case_b,
 };
 
 const cli_item cli_vnots_piston_c = {
     .name = "vnots-piston-c",
     .doc = "the adiabatic piston: G and both frictions learned together",
     .text = "System adiabatic-piston, G, F1 and F2 unknown, no anchors.\n" RUN_TEXT,
-    .run = run_c,
+    .run = run_case,
+    .subject = &case_c,
 };

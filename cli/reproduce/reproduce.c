@@ -232,6 +232,7 @@ static cls_status find_item(const char *name, const cli_item **out, cls_error *e
 /* One item; `broken` when a cell is out of tolerance. */
 static cls_status run_item(const cli_item *item, cli_findings *f, json_t *all, int *broken,
                            cls_error *error) {
+    f->item = item;
     cls_status status = item->run(f, error);
     if (!status && all && json_array_append_new(all, as_json(item, f)))
         status = cli_no_memory(error);

@@ -1,5 +1,5 @@
 /* What reproduce.c and its items share: an item measures, and hands in cells; reproduce.c judges
- * and prints them. An item is one const cli_item in cli/reproduce_*.c and one line in reproduce.c.
+ * and prints them. An item is one const cli_item in cli/reproduce/ and one line in reproduce.c.
  */
 #ifndef CLAUSIUS_CLI_REPRODUCE_H
 #define CLAUSIUS_CLI_REPRODUCE_H
@@ -21,12 +21,13 @@ typedef struct cli_cell {
 } cli_cell;
 
 typedef struct cli_findings {
-    int quick, quiet;          /* --quick; no progress wanted */
-    uint64_t literal;          /* steps of the paper's own method of learning; 0: not wanted */
-    const char *folder;        /* for pictures and for what is kept, NULL: none wanted */
-    const char *only;          /* of its systems; NULL: all */
-    size_t wanted_trials;      /* 0: as many as the paper */
-    struct cli_trials *trials; /* of the dtlm tables: kept from one item to the next */
+    const struct cli_item *item; /* that is run */
+    int quick, quiet;            /* --quick; no progress wanted */
+    uint64_t literal;            /* steps of the paper's own method of learning; 0: not wanted */
+    const char *folder;          /* for pictures and for what is kept, NULL: none wanted */
+    const char *only;            /* of its systems; NULL: all */
+    size_t wanted_trials;        /* 0: as many as the paper */
+    struct cli_trials *trials;   /* of the dtlm tables: kept from one item to the next */
     size_t n, capacity;
     cli_cell *cells;
 } cli_findings;
@@ -37,6 +38,7 @@ typedef struct cli_item {
     const char *doc;  /* one line */
     const char *text; /* what was run and what to know about it; each line ends in \n */
     cls_status (*run)(cli_findings *f, cls_error *error);
+    const void *subject; /* of items that share `run` */
 } cli_item;
 
 extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_dtel_forced,
@@ -49,7 +51,7 @@ extern const cli_item cli_dgnet_noise;
 extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
 extern const cli_item cli_vnots_body_a, cli_vnots_body_b, cli_vnots_body_c;
 
-/* ---- learning from what a system does (reproduce_learn.c) ---- */
+/* ---- learning from what a system does (learn.c) ---- */
 
 /* n_points of each of n trajectories by bdf, with a column `trajectory`. */
 cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size_t n_points,

@@ -36,7 +36,7 @@ typedef struct probe {
     size_t count;
     const cls_node *nodes;
     size_t order;   /* of the matrix, where it is one */
-    double *matrix; /* (order, order) and (order) */
+    double *matrix; /* (order, order), (order) and the workspace of eigenvalues() */
     double (*value)(const struct probe *p, const double *x, double *scale);
 } probe;
 
@@ -226,6 +226,24 @@ static cls_status judge_reservoir(clsi_sampler *b, size_t k, cls_error *error) {
                     "the temperature is at least", error);
 }
 
+/* Momenta of motion, without amounts of matter and internal variables, which are never at rest:
+ * what is native of p and v, and the other as a function of the state. */
+typedef struct motion {
+    size_t n;
+    cls_node *native, *dual; /* (n) */
+} motion;
+
+static void find_motion(const cls_system *s, cls_node *room, motion *m) {
+    const clsi_form *form = s->form;
+    const cls_node *dual = form->kind == CLSI_FORM_PHASE ? form->v : form->p;
+    *m = (motion){0, room, room + s->n};
+    for (size_t j = 0; j < s->n; j++) {
+        if (s->momentum[j].role != CLSI_MOTION) continue;
+        m->native[m->n] = form->z[form->nq + j];
+        m->dual[m->n++] = dual[j];
+    }
+}
+
 /* The first half at rest, the second half as it is (for the scale). */
 static double at_rest(const probe *p, const double *x, double *scale) {
     double largest = 0;
@@ -236,16 +254,14 @@ static double at_rest(const probe *p, const double *x, double *scale) {
     return -largest;
 }
 
-static cls_status judge_rest(clsi_sampler *b, cls_node *nodes, cls_error *error) {
-    const clsi_form *form = b->s->form;
-    size_t n = form->n;
+static cls_status judge_rest(clsi_sampler *b, const motion *m, cls_node *nodes, cls_error *error) {
+    size_t n = m->n;
     cls_graph *g = b->s->g;
-    int phase = form->kind == CLSI_FORM_PHASE;
-    const cls_node *dual = phase ? form->v : form->p;
+    int phase = b->s->form->kind == CLSI_FORM_PHASE;
     for (size_t i = 0; i < n; i++) nodes[n + i] = cls_constant(g, 0);
-    if (cls_substitute(g, n, dual, n, form->z + form->nq, nodes + n, nodes))
+    if (cls_substitute(g, n, m->dual, n, m->native, nodes + n, nodes))
         return cls_graph_status(g, error);
-    memcpy(nodes + n, dual, n * sizeof *nodes);
+    memcpy(nodes + n, m->dual, n * sizeof *nodes);
     probe p = {.count = 2 * n, .nodes = nodes, .value = at_rest};
     finding f;
     cls_status status = try_probe(b, &p, &f, error);
@@ -257,13 +273,20 @@ static cls_status judge_rest(clsi_sampler *b, cls_node *nodes, cls_error *error)
     return conclude(b, "momentum at rest", NULL, &f, 1, -f.least, 0, meaning, error);
 }
 
-/* Eigenvalues in w, ascending; a is destroyed. */
+enum { EIGEN_WORK = 34 }; /* times n: blocks of 32 columns in dsytrd */
+
+/* Eigenvalues in w (n), ascending, with EIGEN_WORK n behind them as workspace; a is destroyed. The
+ * symmetric matrix is the same by rows and by columns, so that LAPACKE allocates nothing: what can
+ * run out of memory here would change a verdict. */
 static int eigenvalues(size_t n, double *a, double *w) {
+    for (size_t i = 0; i < n * n; i++)
+        if (isnan(a[i])) return 0;
     if (n == 1) {
         w[0] = a[0];
         return 1;
     }
-    return LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, w) == 0;
+    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, w, w + n,
+                              (lapack_int)(EIGEN_WORK * n)) == 0;
 }
 
 /* The symmetric part of x with unit diagonal, d_i a_ij d_j with d = a_ii^-1/2: as definite as x, and
@@ -310,11 +333,10 @@ static double smallest_inverse(const probe *p, const double *x, double *scale) {
     return smallest(p, x, scale, 1);
 }
 
-static cls_status judge_mass(clsi_sampler *b, cls_node *nodes, cls_error *error) {
-    const clsi_form *form = b->s->form;
-    size_t n = form->n;
-    int phase = form->kind == CLSI_FORM_PHASE;
-    if (cls_jacobian(b->s->g, n, phase ? form->v : form->p, n, form->z + form->nq, nodes))
+static cls_status judge_mass(clsi_sampler *b, const motion *m, cls_node *nodes, cls_error *error) {
+    size_t n = m->n;
+    int phase = b->s->form->kind == CLSI_FORM_PHASE;
+    if (cls_jacobian(b->s->g, n, m->dual, n, m->native, nodes))
         return cls_graph_status(b->s->g, error);
     probe p = {n * n, nodes, n, b->matrix, phase ? smallest_inverse : smallest_eigenvalue};
     finding f;
@@ -385,9 +407,11 @@ static cls_status judge_operator(clsi_sampler *b, cls_node *nodes, cls_error *er
                     "the smallest eigenvalue of M is", error);
 }
 
-static cls_status judge_all(clsi_sampler *b, cls_node *nodes, cls_error *error) {
+static cls_status judge_all(clsi_sampler *b, cls_node *nodes, cls_node *room, cls_error *error) {
     const cls_system *s = b->s;
     cls_status status = CLS_OK;
+    motion m;
+    find_motion(s, room, &m);
     for (size_t i = 0; i < s->m + s->nr && s->n && !status; i++)
         status = judge_dissipation(b, i, nodes, error);
     for (size_t i = 0; i < s->m; i++) CLSI_EACH(&s->bound.conductance, i, e) {
@@ -399,8 +423,8 @@ static cls_status judge_all(clsi_sampler *b, cls_node *nodes, cls_error *error) 
     for (size_t k = 0; k < s->nr && !status; k++) status = judge_reservoir(b, k, error);
     if (!status) status = judge_operator(b, nodes, error);
     /* with a total entropy momenta may be anything, such as internal energies */
-    if (s->n && !s->has_entropy && !status) status = judge_rest(b, nodes, error);
-    if (s->n && !s->has_entropy && !status) status = judge_mass(b, nodes, error);
+    if (m.n && !s->has_entropy && !status) status = judge_rest(b, &m, nodes, error);
+    if (m.n && !s->has_entropy && !status) status = judge_mass(b, &m, nodes, error);
     if (s->m && !status) status = judge_capacity(b, nodes, error);
     if (!s->has_entropy && !status) status = tell_convexity(b, nodes, error);
     return status;
@@ -412,10 +436,10 @@ cls_status clsi_audit_definition(cls_audit *a, const cls_system *s, const clsi_s
     size_t most = (s->n + s->m) * (s->n + s->m) + 2 * s->n; /* the largest probe fits */
     size_t d = st->nz + 1 + st->nu;                         /* n and m are below */
     clsi_sampler b = {.a = a, .s = s, .st = st, .block = BLOCK};
-    cls_node *nodes = clsi_calloc(most, sizeof *nodes);
-    b.matrix = clsi_calloc(d * (d + 1), sizeof *b.matrix);
+    cls_node *nodes = clsi_calloc(most + 2 * s->n, sizeof *nodes);
+    b.matrix = clsi_calloc(d * (d + 1 + EIGEN_WORK), sizeof *b.matrix);
     cls_status status = nodes && b.matrix ? clsi_sampler_create(&b, error) : clsi_no_memory(error);
-    if (!status) status = judge_all(&b, nodes, error);
+    if (!status) status = judge_all(&b, nodes, nodes + most, error);
     clsi_sampler_clear(&b);
     free(nodes);
     return status;

@@ -156,7 +156,7 @@ static cls_status add_matrices(judge *j, cls_error *error) {
     cls_status status = CLS_OK;
     kind *k;
     /* a field without positions has an energy, not a kinetic one: it need not be convex */
-    if (s->paired && !s->has_entropy) {
+    if (s->paired && !s->has_entropy && clsi_motion_count(s) == s->n) {
         status = add_matrix(j, "mass matrix", "the smallest pivot of dp/dv is", s->n,
                             phase ? f->v : f->p, f->z + f->nq, &k, error);
         if (!status) k->inverse = phase;

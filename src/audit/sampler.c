@@ -7,15 +7,6 @@
 
 /* ---- the box ---- */
 
-/* The declared domain of variable i of z. */
-static const clsi_variable *variable(const cls_system *s, size_t i) {
-    static const clsi_variable anything = {.low = -INFINITY, .high = INFINITY};
-    size_t heat = s->nq + s->n;
-    if (i < s->nq) return &s->coordinate[i];
-    if (i < heat || i >= s->form->nz) return &anything;
-    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - heat] : &s->entropy[i - heat];
-}
-
 static void box_side(clsi_sampler *b, size_t i) {
     const double *x = b->st->z + i * b->st->rows;
     double low = INFINITY, high = -INFINITY;
@@ -29,7 +20,7 @@ static void box_side(clsi_sampler *b, size_t i) {
     /* A variable that did not move gets a tenth of its value, so that the box has an inside. */
     if (half == 0 && i <= b->st->nz) half = centre != 0 ? fabs(centre) / 10 : 0.1;
     double wider = i < b->st->nz ? b->a->options.beyond : 1; /* time and inputs stay in the data */
-    const clsi_variable *domain = variable(b->s, i);
+    const clsi_variable *domain = clsi_state_variable(b->s, i);
     b->low[i] = fmax(centre - wider * half, domain->low);
     b->high[i] = fmin(centre + wider * half, domain->high);
 }

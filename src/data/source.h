@@ -8,8 +8,7 @@
 #include "data/table.h"
 
 typedef struct clsi_format {
-    const char *name;    /* "CSV" */
-    const char *endings; /* ".npy .npz" */
+    const char *name; /* "CSV" */
     cls_status (*open)(const char *path, const cls_read_options *o, cls_table **head, void **source,
                        cls_error *error);
     /* At most `room` rows into columns[c] (NULL: not wanted); *rows 0 after the last. */

@@ -373,7 +373,3 @@ int clsi_track_run(clsi_track *k, const double *theta, const clsi_signal *signal
     clsi_journey j = {.signal = signal, .z0 = z0, .time = time, .n = n, .y = y, .J = J, .end = end};
     return clsi_track_run_many(k, theta, 1, &j);
 }
-
-const double *clsi_track_state(const clsi_track *k, size_t i) {
-    return k->lanes[0].states + i * k->o->nz;
-}

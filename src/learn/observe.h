@@ -44,7 +44,5 @@ int clsi_track_run_many(clsi_track *k, const double *theta, size_t n, const clsi
 /* One of them. */
 int clsi_track_run(clsi_track *k, const double *theta, const clsi_signal *signal, const double *z0,
                    size_t n, const double *time, double *y, double *J, double *end);
-/* The states (nz) of the last clsi_track_run at its row i. */
-const double *clsi_track_state(const clsi_track *k, size_t i);
 
 #endif

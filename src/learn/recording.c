@@ -211,8 +211,6 @@ static void find_intervals(clsi_recording *r, const size_t *group, double *scrat
     for (size_t i = 1; i < r->n; i++)
         if (group[i] == group[i - 1]) scratch[n++] = r->time[i] - r->time[i - 1];
     r->interval = median(n, scratch);
-    r->shortest = n ? scratch[0] : 0;
-    r->longest_gap = n ? scratch[n - 1] : 0;
 }
 
 static cls_status cut_segments(clsi_recording *r, const size_t *group, cls_error *error) {

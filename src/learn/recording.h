@@ -37,7 +37,6 @@ typedef struct clsi_recording {
     clsi_signal **signal; /* (n_trajectories), NULL without inputs */
     cls_hold hold;
     size_t repeated; /* rows whose time stands twice */
-    double shortest, longest_gap;
 } clsi_recording;
 
 /* The columns of the tables that the system has. test: the share of rows at the end of each

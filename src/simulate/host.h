@@ -21,8 +21,8 @@
 #define CLSI_POSITIVE(nw)         ((int)(nw)->sp->n_positive)
 #define CLSI_GUARDED(nw)          ((int)(nw)->sp->n_guarded)
 #define CLSI_GUARDED_STATE(nw, k) ((nw)->sp->guarded[k])
-#define CLSI_LOW(nw, k)           ((nw)->sp->s->coordinate[(nw)->sp->guarded[k]].low)
-#define CLSI_HIGH(nw, k)          ((nw)->sp->s->coordinate[(nw)->sp->guarded[k]].high)
+#define CLSI_LOW(nw, k)           (clsi_state_variable((nw)->sp->s, (nw)->sp->guarded[k])->low)
+#define CLSI_HIGH(nw, k)          (clsi_state_variable((nw)->sp->s, (nw)->sp->guarded[k])->high)
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
 #define CLSI_LOGARITHMIC(nw)     clsi_logarithmic((nw)->sp)

@@ -365,7 +365,7 @@ static void check_guard(const clsi_pack *p, flag *off) {
     clsi_lanes_late(sp->guard, L, p->work_guard);
     for (size_t i = 0; i < sp->n_guarded; i++) {
         const double *x = clsi_lanes_output(sp->guard, p->work_guard, i);
-        const clsi_variable *q = &sp->s->coordinate[sp->guarded[i]];
+        const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[i]);
         for (int l = 0; l < L; l++) off[l] |= !p->done[l] & !(x[l] > q->low && x[l] < q->high);
     }
 }
@@ -519,7 +519,7 @@ static void take_next(clsi_pack *p) {
     for (size_t i = 0; i < n; i++)
         for (int l = 0; l < L; l++) p->off[l] |= !(fabs(row(p->next, i)[l]) <= DBL_MAX);
     for (size_t g = 0; g < sp->n_guarded; g++) {
-        const clsi_variable *q = &sp->s->coordinate[sp->guarded[g]];
+        const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[g]);
         const double *x = row(p->next, sp->guarded[g]);
         for (int l = 0; l < L; l++) p->off[l] |= !(x[l] > q->low && x[l] < q->high);
     }
@@ -561,7 +561,7 @@ static void settle(clsi_pack *p, int heats) {
         int real = (beta > 0) & (produced > 1e-14 * size);
         double least = real ? -0.5 * produced / beta : 0;
         double defect = missing > least ? missing : least;
-        if (p->owed) defect = !real & (missing <= 5e-15 * scale) ? 0 : defect;
+        if (p->owed) defect = (!real & (missing <= 5e-15 * scale)) ? 0 : defect;
         p->now[l] = usual;
         p->trial[l] = defect; /* k >= 1 rows are free here */
         p->size[l] = produced;

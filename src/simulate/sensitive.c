@@ -368,7 +368,7 @@ static int is_inside(const clsi_stepper *sp, size_t nz, const double *z) {
     for (size_t j = 0; j < nz; j++)
         if (!isfinite(z[j])) return 0;
     for (size_t j = 0; j < sp->n_guarded; j++) {
-        const clsi_variable *x = &sp->s->coordinate[sp->guarded[j]];
+        const clsi_variable *x = clsi_state_variable(sp->s, sp->guarded[j]);
         if (!(z[sp->guarded[j]] > x->low && z[sp->guarded[j]] < x->high)) return 0;
     }
     return 1;

@@ -169,8 +169,3 @@ double clsi_signal_corner(const clsi_signal *s, double t) {
     if (t < s->time[0]) return s->time[0];
     return i + 1 < s->n ? s->time[i + 1] : INFINITY;
 }
-
-void clsi_signal_span(const clsi_signal *s, double *first, double *last) {
-    *first = s->time[0];
-    *last = s->time[s->n - 1];
-}

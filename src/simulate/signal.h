@@ -21,7 +21,5 @@ void clsi_signal_at(const clsi_signal *s, double t, double *u);
 void clsi_signal_over(const clsi_signal *s, double t, double h, double *u0, double *u1);
 /* The first time behind t at which the signal is not smooth (a sample), INFINITY when none is. */
 double clsi_signal_corner(const clsi_signal *s, double t);
-/* Times of the first and the last sample. */
-void clsi_signal_span(const clsi_signal *s, double *first, double *last);
 
 #endif

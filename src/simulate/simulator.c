@@ -251,6 +251,10 @@ int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
     return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
 }
 
+int clsi_simulator_falls_unsolved(const cls_simulator *sim) {
+    return step_falls_by_round_off(sim);
+}
+
 int clsi_simulator_has_lost(cls_simulator *sim) {
     memset(sim->scale, 0, sizeof sim->scale);
     return step_has_lost(
@@ -314,10 +318,8 @@ static cls_status check_start(const cls_system *s, const double *state, cls_erro
         if (!isfinite(state[i]))
             return clsi_fail(error, CLS_USAGE, "the start has %s = %g; it must be a finite number",
                              name, state[i]);
-        size_t heat = s->nq + s->n;
-        const clsi_variable *x = i < s->nq ? &s->coordinate[i] : NULL;
-        if (i >= heat && s->form->kind == CLSI_FORM_THERMAL) x = &s->temperature[i - heat];
-        if (x && !(state[i] > x->low && state[i] < x->high))
+        const clsi_variable *x = clsi_state_variable(s, i);
+        if (!(state[i] > x->low && state[i] < x->high))
             return clsi_fail(error, CLS_USAGE, "the start has %s = %g; it must lie in (%g, %g)",
                              name, state[i], x->low, x->high);
     }

@@ -77,10 +77,11 @@ static cls_status compile_residual(compiler *c) {
 
 static cls_status compile_guard(compiler *c) {
     clsi_stepper *sp = c->sp;
-    sp->guarded = clsi_calloc(c->st->nq, sizeof *sp->guarded);
+    size_t n = c->st->nq + sp->s->n;
+    sp->guarded = clsi_calloc(n, sizeof *sp->guarded);
     if (!sp->guarded) return clsi_no_memory(c->error);
-    for (size_t j = 0; j < c->st->nq; j++) {
-        const clsi_variable *x = &sp->s->coordinate[j];
+    for (size_t j = 0; j < n; j++) {
+        const clsi_variable *x = clsi_state_variable(sp->s, j);
         if (isinf(x->low) && isinf(x->high)) continue;
         c->outputs[sp->n_guarded] = c->st->next[j];
         sp->guarded[sp->n_guarded++] = j;

@@ -26,7 +26,7 @@ typedef struct clsi_stepper {
                              the system, invariants */
     cls_program *scale;   /* z, received, t, inputs -> CLSI_SCALES numbers */
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
-    size_t *guarded;      /* (n_guarded) which coordinates */
+    size_t *guarded;      /* (n_guarded) which states have a domain */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
     size_t n_lifted;      /* the last of the unknowns, see clsi_step */
     size_t n_jacobian;    /* entries of J in the residual program: k*k, or those of the pattern */

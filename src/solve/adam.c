@@ -142,7 +142,7 @@ static void run_batches(adam *a, clsi_run *run) {
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) continue;
         if (!last || k + 1 == most) loss = clsi_full_loss(run->problem, run->theta);
-        if (clsi_run_report(run, loss, sqrt(clsi_vector_dot(a->n, a->g, a->g)))) return;
+        if (clsi_run_report(run, loss)) return;
     }
 }
 

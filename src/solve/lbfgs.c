@@ -190,7 +190,7 @@ static void iterate(lbfgs *m, clsi_run *run) {
             return;
         }
         run->info->iterations = k + 1;
-        if (clsi_run_report(run, m->loss, sqrt(clsi_vector_dot(m->n, m->g, m->g)))) return;
+        if (clsi_run_report(run, m->loss)) return;
     }
 }
 

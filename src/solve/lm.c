@@ -217,7 +217,7 @@ static cls_status iterate(lm *m, clsi_run *run, cls_error *error) {
             return CLS_OK;
         }
         m->flat = before - loss <= 1e-14 * before;
-        if (clsi_run_report(run, loss, norm)) return CLS_OK;
+        if (clsi_run_report(run, loss)) return CLS_OK;
     }
     if (m->flat) run->info->reason = "converged";
     return CLS_OK;

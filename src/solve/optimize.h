@@ -28,7 +28,7 @@ cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_ar
 /* The whole state, at a report: read back, minimize goes on as if it had not stopped. */
 void clsi_run_save(clsi_run *run, clsi_archive *a);
 /* Tells about an iteration that ended at run->theta; non-zero: stop (info->reason is set). */
-int clsi_run_report(clsi_run *run, double loss, double gradient_norm);
+int clsi_run_report(clsi_run *run, double loss);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
 cls_status clsi_run_end(clsi_run *run, cls_status status);
 

@@ -178,13 +178,6 @@ static void step(spring *s, clsi_problem *p) {
     if (ratio < 0.25) s->damping *= RISE;
 }
 
-/* The norm of the gradient on the last batch (before its step), for the learning curve. */
-static double gradient_norm(spring *s) {
-    memset(s->at, 0, s->n * sizeof(double));
-    clsi_transposed_times(s->batch, s->n, s->J, s->r, s->at);
-    return sqrt(clsi_vector_dot(s->n, s->at, s->at)) / (double)s->batch;
-}
-
 /* Back to the best, more carefully. Returns 0 when that has been done often enough. */
 static int retreat(spring *s, clsi_run *run) {
     begin_at(s, run->best);
@@ -234,7 +227,7 @@ static void iterate(spring *s, clsi_run *run) {
         if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) continue;
         double loss = judge(s, run);
         s->stale = loss < run->best_loss ? 0 : s->stale + 1;
-        if (clsi_run_report(run, loss, gradient_norm(s))) return;
+        if (clsi_run_report(run, loss)) return;
     }
 }
 

@@ -60,10 +60,16 @@ static size_t find_dots(const clsi_reader *r, size_t begin, size_t end) {
     return SIZE_MAX;
 }
 
-/* u of v.u and p.u. */
+/* u of v.u and p.u, mu.u and f.u. */
 static const clsi_array *find_array(const clsi_loops *a, size_t at, size_t length) {
+    static const char *const efforts[] = {"v.", "p.", "mu.", "f."};
     const char *word = a->r->clean + at;
-    if (length > 2 && word[1] == '.' && (word[0] == 'v' || word[0] == 'p')) word += 2, length -= 2;
+    for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++) {
+        size_t n = strlen(efforts[i]);
+        if (length <= n || memcmp(word, efforts[i], n) != 0) continue;
+        word += n, length -= n;
+        break;
+    }
     for (size_t i = 0; i < a->n_arrays; i++)
         if (strlen(a->arrays[i].name) == length && memcmp(a->arrays[i].name, word, length) == 0)
             return &a->arrays[i];
@@ -526,8 +532,9 @@ static cls_status expand_lists(clsi_loops *a, clsi_cursor c, size_t turn) {
 
 /* 0, or where the list begins. */
 static size_t is_declaration(const clsi_reader *r, clsi_cursor c, int *thermal) {
-    static const char *const words[] = {"entropy",  "temperature", "coordinate", "position",
-                                        "momentum", "parameter",   "input"};
+    static const char *const words[] = {"entropy",  "temperature", "coordinate",
+                                        "position", "momentum",    "parameter",
+                                        "input",    "mole",        "internal"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         clsi_cursor d = c;
         *thermal = i < 2;
@@ -646,10 +653,11 @@ static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn) {
     if (turn == SIZE_MAX && read_macro(a, c, &macro)) return CLS_OK; /* known already */
     size_t list = is_declaration(r, c, &thermal);
     if (list) copy(a, c.at, list, turn);
-    status = list && clsi_accept_word(r, &ahead, "momentum")
-                 ? expand_lists(a, (clsi_cursor){list, c.end}, turn)
-             : list ? expand_items(a, (clsi_cursor){list, c.end}, turn, thermal)
-                    : expand(a, c, turn, 0);
+    int pairs = clsi_accept_word(r, &ahead, "momentum") || clsi_accept_word(r, &ahead, "mole") ||
+                clsi_accept_word(r, &ahead, "internal");
+    status = list && pairs ? expand_lists(a, (clsi_cursor){list, c.end}, turn)
+             : list        ? expand_items(a, (clsi_cursor){list, c.end}, turn, thermal)
+                           : expand(a, c, turn, 0);
     put(a, c.at, turn, "\n");
     return status;
 }

@@ -28,7 +28,10 @@
     X("heat-reservoirs", heat_reservoirs, "two heat reservoirs and a wall that conducts")          \
     X("motor", motor, "electric motor with inertia, bearing friction and a geared fan")            \
     X("thermoelastic-double-pendulum", thermoelastic_double_pendulum,                              \
-      "thermoelastic double pendulum")
+      "thermoelastic double pendulum")                                                             \
+    X("membrane", membrane, "two compartments and a membrane")                                     \
+    X("adiabatic-reactor", adiabatic_reactor, "an insulated reactor, A + B <-> C")                 \
+    X("isothermal-reactor", isothermal_reactor, "a reactor with a jacket, A <-> B, 2 B <-> C")
 
 /* Fields in space and other large systems, behind the others: they are arrays of elements, and
  * their size is a parameter. */
@@ -42,7 +45,9 @@
     X("cahn-hilliard", cahn_hilliard, "phases that separate (Cahn-Hilliard)")                      \
     X("allen-cahn", allen_cahn, "walls between two phases (Allen-Cahn)")                           \
     X("building", building, "a building of rooms")                                                 \
-    X("battery-pack", battery_pack, "cells of a battery pack that balance their charge")
+    X("battery-pack", battery_pack, "cells of a battery pack that balance their charge")           \
+    X("viscoelastic-bar", viscoelastic_bar, "a thermo-viscoelastic bar")                           \
+    X("fuel-cell", fuel_cell, "a stack of fuel cells with a load")
 
 #define DECLARE_TEXT(name, symbol, title) extern const char clsi_builtin_##symbol[];
 BUILTIN_LIST(DECLARE_TEXT)

@@ -68,17 +68,23 @@ static cls_status add_position(clsi_reader *r, const char *name, size_t where) {
     return status;
 }
 
-cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
-                             size_t where) {
+static cls_status add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
+                               clsi_role role, size_t where) {
     cls_system *s = r->s;
     if (s->n == MAX_COORDINATES)
         return clsi_at(r, where, "more than %d momenta", (int)MAX_COORDINATES);
     cls_status status = declare_symbol(r, "", velocity, CLSI_VELOCITY, s->n, where);
     if (status == CLS_OK) status = declare_symbol(r, "", momentum, CLSI_MOMENTUM, s->n, where);
     if (status == CLS_OK)
-        status = add_variable(r, &s->momentum, &r->momentum_capacity, s->n, momentum, -INFINITY);
-    if (status == CLS_OK) s->n++;
+        status = add_variable(r, &s->momentum, &r->momentum_capacity, s->n, momentum,
+                              role == CLSI_MOLE ? 0 : -INFINITY);
+    if (status == CLS_OK) s->momentum[s->n++].role = role;
     return status;
+}
+
+cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
+                             size_t where) {
+    return add_momentum(r, momentum, velocity, CLSI_MOTION, where);
 }
 
 static cls_status add_coordinate(clsi_reader *r, const char *name, size_t where) {
@@ -258,12 +264,19 @@ static cls_status read_names(clsi_reader *r, clsi_cursor *c, const char *word, c
     return CLS_OK;
 }
 
+/* States without a coordinate: how they are written, and what their effort is called. */
+static const struct {
+    const char *word, *effort, *efforts, *prefix;
+} roles[] = {[CLSI_MOTION] = {"`momentum`", "velocity", "velocities", "v."},
+             [CLSI_MOLE] = {"`mole`", "potential", "chemical potentials", "mu."},
+             [CLSI_INTERNAL] = {"`internal`", "force", "thermodynamic forces", "f."}};
+
 /* momentum mu1, mu2 [unit] with velocity Omega1, Omega2 */
-static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_cursor **names,
+static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_role role, clsi_cursor **names,
                                clsi_cursor **velocities) {
     clsi_cursor unit;
     size_t n, n_v = 0, first = r->s->n;
-    cls_status status = read_names(r, &c, "`momentum`", names, &n);
+    cls_status status = read_names(r, &c, roles[role].word, names, &n);
     if (status != CLS_OK) return status;
     const clsi_cursor *p = *names, *v = NULL;
     int has_unit = clsi_accept(r, &c, "[");
@@ -273,33 +286,45 @@ static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_cursor **name
     if (has_unit && !clsi_accept(r, &c, "]"))
         return clsi_at(r, c.at, "the unit has no closing `]`");
     if (clsi_accept_word(r, &c, "with")) {
-        if (!clsi_accept_word(r, &c, "velocity"))
-            return clsi_at(r, c.at, "expected `velocity` after `with`");
-        status = read_names(r, &c, "`velocity`", velocities, &n_v);
+        if (!clsi_accept_word(r, &c, roles[role].effort))
+            return clsi_at(r, c.at, "expected `%s` after `with`", roles[role].effort);
+        status = read_names(r, &c, roles[role].effort, velocities, &n_v);
         v = *velocities;
         if (status == CLS_OK && n_v != n)
-            status =
-                clsi_at(r, v[0].at, "%zu velocities for %zu momenta: each needs its own", n_v, n);
+            status = clsi_at(r, v[0].at, "%zu %s for %zu names: each needs its own", n_v,
+                             roles[role].efforts, n);
     }
     if (status == CLS_OK) status = clsi_expect_end(r, &c);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         char momentum[64], velocity[64];
         const clsi_cursor *other = n_v ? &v[i] : &p[i];
         snprintf(momentum, sizeof momentum, "%.*s", (int)(p[i].end - p[i].at), r->clean + p[i].at);
-        snprintf(velocity, sizeof velocity, "%s%.*s", n_v ? "" : "v.",
+        snprintf(velocity, sizeof velocity, "%s%.*s", n_v ? "" : roles[role].prefix,
                  (int)(other->end - other->at), r->clean + other->at);
-        status = clsi_add_momentum(r, momentum, velocity, p[i].at);
+        status = add_momentum(r, momentum, velocity, role, p[i].at);
     }
     if (status == CLS_OK && has_unit) status = read_unit(r, &unit, CLSI_MOMENTUM, first, r->s->n);
     return status;
 }
 
-cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
+static cls_status read_role(clsi_reader *r, clsi_cursor c, clsi_role role) {
     clsi_cursor *names = NULL, *velocities = NULL;
-    cls_status status = read_momenta(r, c, &names, &velocities);
+    cls_status status = read_momenta(r, c, role, &names, &velocities);
     free(names);
     free(velocities);
     return status;
+}
+
+cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c) {
+    return read_role(r, c, CLSI_MOTION);
+}
+
+cls_status clsi_read_moles(clsi_reader *r, clsi_cursor c) {
+    return read_role(r, c, CLSI_MOLE);
+}
+
+cls_status clsi_read_internals(clsi_reader *r, clsi_cursor c) {
+    return read_role(r, c, CLSI_INTERNAL);
 }
 
 cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c) {

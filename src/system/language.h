@@ -8,6 +8,7 @@
  *   body.c      rigid body, vertical, attitude
  *   statements.c  formulas, friction, heat, external, invariant, output, start, step, until
  *   boundary.c  input, reservoir, heat source
+ *   matter.c    diffusion, reaction, matter source
  *   anchor.c    anchor
  *   parse.c     the table of statements and the order of reading */
 #ifndef CLSI_LANGUAGE_H
@@ -207,6 +208,8 @@ cls_status clsi_read_system(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_positions(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_momenta(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_moles(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_internals(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c);
@@ -253,6 +256,11 @@ cls_status clsi_read_data(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_picture(clsi_reader *r, clsi_cursor c);
 cls_status clsi_add_momentum(clsi_reader *r, const char *momentum, const char *velocity,
                              size_t where);
+
+/* ---- matter.c ---- */
+cls_status clsi_read_diffusion(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_reaction(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_matter_source(clsi_reader *r, clsi_cursor c);
 
 /* ---- boundary.c ---- */
 cls_status clsi_read_inputs(clsi_reader *r, clsi_cursor c);

@@ -28,6 +28,8 @@ static const keyword keywords[] = {
     {"coordinate", NULL, DECLARE, clsi_read_coordinates, NULL},
     {"position", NULL, DECLARE_ALONE, clsi_read_positions, NULL},
     {"momentum", NULL, DECLARE_ALONE, clsi_read_momenta, NULL},
+    {"mole", NULL, DECLARE_ALONE, clsi_read_moles, NULL},
+    {"internal", NULL, DECLARE_ALONE, clsi_read_internals, NULL},
     {"entropy", NULL, DECLARE, clsi_read_entropies, NULL},
     {"temperature", NULL, DECLARE, clsi_read_temperatures, NULL},
     {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL},
@@ -53,6 +55,9 @@ static const keyword keywords[] = {
     {"dissipation", NULL, PHYSICS, clsi_read_dissipation, NULL},
     {"heat", "exchange", PHYSICS, clsi_read_heat, NULL},
     {"heat", "source", PHYSICS, clsi_read_source, NULL},
+    {"diffusion", NULL, PHYSICS, clsi_read_diffusion, NULL},
+    {"reaction", NULL, PHYSICS, clsi_read_reaction, NULL},
+    {"matter", "source", PHYSICS, clsi_read_matter_source, NULL},
     {"external", "force", PHYSICS, clsi_read_external_force, NULL},
     {"external", "potential", PHYSICS, clsi_read_external_potential, NULL},
     {"invariant", NULL, PHYSICS, clsi_read_invariant, NULL},
@@ -91,10 +96,12 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
         return clsi_at(r, where, "no statement begins with `%s`: did you mean `%s`?", word, near);
     return clsi_at(r, where,
                    "no statement begins with `%s`: expected coordinate, position, momentum, "
-                   "entropy, temperature, parameter, let, part, lagrangian, hamiltonian, thermal "
+                   "mole, internal, entropy, temperature, parameter, let, part, lagrangian, "
+                   "hamiltonian, thermal "
                    "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
                    "attitude, poisson, algebra, friction, heat "
-                   "exchange, heat source, reservoir, input, external, invariant, output, "
+                   "exchange, heat source, diffusion, reaction, matter source, reservoir, input, "
+                   "external, invariant, output, "
                    "start, step, until, anchor, data, ode, or storage, resistive and the other "
                    "components",
                    word);

@@ -68,10 +68,18 @@ static void put_variables(page *p) {
                              s->coordinate[i].name);
         clsi_text_append(&p->text, "\n");
     }
-    if (s->n > s->paired && !s->ode) clsi_text_append(&p->text, "\n  momenta\n");
+    static const struct {
+        const char *title, *effort;
+    } roles[] = {[CLSI_MOTION] = {"momenta", "velocity"},
+                 [CLSI_MOLE] = {"amounts of matter", "chemical potential"},
+                 [CLSI_INTERNAL] = {"internal variables", "force"}};
     for (size_t j = s->paired; j < s->n && !s->ode; j++) {
+        clsi_role role = s->momentum[j].role;
+        if (j == s->paired || s->momentum[j - 1].role != role)
+            clsi_text_printf(&p->text, "\n  %s\n", roles[role].title);
         put_variable(p, &s->momentum[j], "    ", 11);
-        clsi_text_printf(&p->text, " with velocity %s\n", cls_node_name(s->g, s->v[j]));
+        clsi_text_printf(&p->text, " with %s %s\n", roles[role].effort,
+                         cls_node_name(s->g, s->v[j]));
     }
     if (s->m) clsi_text_append(&p->text, "\n  entropies\n");
     for (size_t i = 0; i < s->m; i++) {

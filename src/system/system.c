@@ -286,3 +286,18 @@ const char *cls_system_column(const cls_system *s, size_t i) {
     if (i >= cls_system_column_count(s)) return NULL;
     return i < s->n_columns ? s->columns[i] : NULL;
 }
+
+const clsi_variable *clsi_state_variable(const cls_system *s, size_t i) {
+    static const clsi_variable anything = {.low = -INFINITY, .high = INFINITY};
+    size_t heat = s->nq + s->n;
+    if (i < s->nq) return &s->coordinate[i];
+    if (i < heat && s->form->kind == CLSI_FORM_PHASE) return &s->momentum[i - s->nq];
+    if (i < heat || i >= heat + s->m) return &anything;
+    return s->form->kind == CLSI_FORM_THERMAL ? &s->temperature[i - heat] : &s->entropy[i - heat];
+}
+
+size_t clsi_motion_count(const cls_system *s) {
+    size_t count = 0;
+    for (size_t j = 0; j < s->n; j++) count += s->momentum[j].role == CLSI_MOTION;
+    return count;
+}

@@ -22,11 +22,16 @@
 #include <clausius/graph.h>
 #include <clausius/system.h>
 
+/* What a state without a coordinate is: its effort dE/dx is a velocity, a chemical potential, or
+ * the force that drives an internal variable. */
+typedef enum clsi_role { CLSI_MOTION, CLSI_MOLE, CLSI_INTERNAL } clsi_role;
+
 typedef struct clsi_variable {
     char *name, *unit; /* unit NULL when none was given */
     double low, high;  /* open interval; -INFINITY, INFINITY when not declared */
     int angle;         /* differences count modulo 2 pi */
     int has_domain;    /* the file gives one */
+    clsi_role role;    /* of a momentum */
 } clsi_variable;
 
 /* A parameter that is to be learned: does the file say where to begin? */
@@ -293,6 +298,11 @@ const char *clsi_label_of(const cls_system *s, const char *name);
 /* Were all of them found? If not, says which part the system does not have. */
 cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
                                   cls_error *error);
+
+/* The declaration of state i of z: its name and domain. */
+const clsi_variable *clsi_state_variable(const cls_system *s, size_t i);
+/* Momenta of motion: those that are not amounts of matter or internal variables. */
+size_t clsi_motion_count(const cls_system *s);
 
 /* Variable number `slot` of an anchor's state: (q, v, T), (q, p, S) or (q, v, S) by formalism. */
 cls_node clsi_anchor_variable(const cls_system *s, size_t slot);

@@ -216,4 +216,14 @@ test_plot() {
     expect_exit 5
 }
 
+# A stiff wall to a reservoir that swings faster than the rows: both laws hold, and nobody can say from the
+# rows what came in.
+test_stiff_accounts_are_not_called_false() {
+    printf 'entropy S1, S2\nreservoir R = 2 + 0.44*sin(5.9*t)\nhamiltonian 1.1*exp(S1/1.1) + 4.3*exp(S2/4.3)\nheat exchange T1 <-> T2: 6e4\nheat exchange T2 <-> R: 4e4\nstart T1 = 4.3, T2 = 2.5\nstep 0.83\n' >wall.clausius
+    run "$CLAUSIUS" simulate wall.clausius --steps 200 --quiet -o wall.csv
+    expect_ok
+    run "$CLAUSIUS" audit wall.csv
+    expect_ok
+}
+
 run_tests

@@ -16,6 +16,10 @@ holds() { # SYSTEM-OR-MODEL
 test_adiabatic_piston() { holds adiabatic-piston; }
 test_thermal_oscillator() { holds thermal-oscillator; }
 test_rigid_body() { holds rigid-body; }
+test_matter() { # a hundredth of the steps: five systems
+    local name steps=$((steps / 100))
+    for name in membrane adiabatic-reactor isothermal-reactor viscoelastic-bar fuel-cell; do holds "$name"; done
+}
 test_learned_frictions() {
     run "$CLAUSIUS" simulate adiabatic-piston --samples 200 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" \
         --seed 7 --steps 20 --scheme bdf --quiet -o train.csv
