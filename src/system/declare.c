@@ -266,10 +266,10 @@ static cls_status read_names(clsi_reader *r, clsi_cursor *c, const char *word, c
 
 /* States without a coordinate: how they are written, and what their effort is called. */
 static const struct {
-    const char *word, *effort, *efforts, *prefix;
-} roles[] = {[CLSI_MOTION] = {"`momentum`", "velocity", "velocities", "v."},
-             [CLSI_MOLE] = {"`mole`", "potential", "chemical potentials", "mu."},
-             [CLSI_INTERNAL] = {"`internal`", "force", "thermodynamic forces", "f."}};
+    const char *word, *many, *effort, *efforts, *prefix;
+} roles[] = {[CLSI_MOTION] = {"`momentum`", "momenta", "velocity", "velocities", "v."},
+             [CLSI_MOLE] = {"`mole`", "amounts", "potential", "chemical potentials", "mu."},
+             [CLSI_INTERNAL] = {"`internal`", "variables", "force", "forces", "f."}};
 
 /* momentum mu1, mu2 [unit] with velocity Omega1, Omega2 */
 static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_role role, clsi_cursor **names,
@@ -291,8 +291,8 @@ static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_role role, cl
         status = read_names(r, &c, roles[role].effort, velocities, &n_v);
         v = *velocities;
         if (status == CLS_OK && n_v != n)
-            status = clsi_at(r, v[0].at, "%zu %s for %zu names: each needs its own", n_v,
-                             roles[role].efforts, n);
+            status = clsi_at(r, v[0].at, "%zu %s for %zu %s: each needs its own", n_v,
+                             roles[role].efforts, n, roles[role].many);
     }
     if (status == CLS_OK) status = clsi_expect_end(r, &c);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
