@@ -270,7 +270,7 @@ static cls_status run_networks(cli_findings *f, const body_case *c, const body *
     cls_learn_info info;
     cls_learn_options o = cls_learn_defaults();
     o.field = c->network;
-    o.max_iterations = 600; /* not seconds, and 1,500 end at the same model (decision 120) */
+    o.max_iterations = 600; /* not seconds; what more of them give is in decision 120 */
     o.n_unknown = c->n_unknown;
     o.unknown = c->unknown;
     cls_status status =

@@ -110,7 +110,7 @@ static const struct {
     {GAS "lagrangian x^2/2 - S", 4, 12, "does not contain `v.x`"},
     {GAS "part V = unknown of x\nlagrangian v.x^2/2 - V", 5, 12, "does not contain `S`"},
     {GAS "lagrangian unknown network(32, 32)", 4, 12, "needs a name"},
-    {GAS_L "friction on S: x <- unknown dissipative", 5, 21, "stands alone"},
+    {GAS_L "friction on S: x <- unknown dissipative", 5, 10, "needs a name"},
     {GAS "unknown G", 4, 1, "in the place of a formula"},
     {GAS "rigid body", 4, 0, "expected a name"},
     {GAS "metriplectic", 4, 1, "thermal lagrangian"},
