@@ -10,7 +10,10 @@ cmake_make = MAKEFLAGS= cmake --build $(1) -j $(JOBS) $(if $(filter 1,$(V)),-v,-
 RUN_TESTS := tools/run-tests -j $(JOBS)
 CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 
-.PHONY: all help deps sanitize wheel check check-long fuzz demo bench install format clean
+# `make sanitize CLANG=1` in a fresh folder makes that build by clang.
+CLANG    ?=
+
+.PHONY: all help deps sanitize tsan coverage valgrind wheel check check-deps check-long fuzz demo bench install format clean
 .DEFAULT_GOAL := all
 
 help:      ## this list
@@ -24,21 +27,42 @@ all: deps  ## build/clausius, build/libclausius.so, build/libclausius.a
 deps:      ## install the Debian packages that are missing (root or sudo)
 	@tools/install-deps
 
-sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan
-	@cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
+sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan (CLANG=1: by clang)
+	@$(if $(CLANG),CC=clang) cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
 	@$(call cmake_make,$(BUILD)/sanitize)
+
+tsan: deps  ## build/tsan: ThreadSanitizer (clang), over everything that has threads
+	@tools/install-deps fuzz
+	@CC=clang cmake -S . -B $(BUILD)/tsan -DCLAUSIUS_SANITIZE=thread >/dev/null
+	@$(call cmake_make,$(BUILD)/tsan)
+	@tools/run-tests -j 1 --limit 3600 --match '$(or $(MATCH),threads|pack|stream|shooting|train|lsq|kernels|node|noise|qp|identify)' tsan=$(BUILD)/tsan/tests
+
+coverage: deps  ## build/coverage: the lines and branches that the tests run, for every room
+	@cmake -S . -B $(BUILD)/coverage -DCLAUSIUS_COVERAGE=ON >/dev/null
+	@$(call cmake_make,$(BUILD)/coverage)
+	@find $(BUILD)/coverage -name '*.gcda' -delete
+	@CLAUSIUS=$(abspath $(BUILD))/coverage/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) $(RUN_TESTS) --limit 1200 --match '$(MATCH)' \
+	    unit=$(BUILD)/coverage/tests cli=tests/cli
+	@tools/coverage $(BUILD)/coverage
+
+valgrind: all  ## memcheck over the rooms that read what others wrote, in the release build
+	@tools/install-deps valgrind
+	@$(RUN_TESTS) --limit 3600 --match '$(or $(MATCH),base_|expr_test_(parse|print|graph)|data_|system_test_(language|hostile|start)|model_)' valgrind=$(BUILD)/tests
 
 wheel: deps  ## build/wheel: the Python package, self-contained, judged by auditwheel and abi3audit
 	@tools/python-wheel $(BUILD)
 
-check: all sanitize  ## all fast tests, in the release and the sanitizer build; ends with `N passed, N failed`
+check: check-deps all sanitize  ## all fast tests, in the release and the sanitizer build; ends with `N passed, N failed`
 	@tools/python-wheel $(BUILD) >/dev/null 2>&1 || true # compiled here, where no time limit holds; tests/python says what is wrong
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) \
 	    $(RUN_TESTS) --match '$(MATCH)' $(CHECKS) check=tools/check-symbols \
 	    tools=tests/tools unit=$(BUILD)/tests sanitize=$(BUILD)/sanitize/tests \
 	    cli=tests/cli fault=tests/fault $(addprefix guide=,$(wildcard tests/guide)) python=tests/python
 
-check-long: all sanitize  ## the long tests, and the command line tests under the sanitizers
+check-deps:
+	@tools/install-deps check
+
+check-long: check-deps all sanitize  ## the long tests, and the command line tests under the sanitizers
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) CLAUSIUS_LONG=1 \
 	    $(RUN_TESTS) --limit 7200 --match '$(MATCH)' \
 	    fault=tests/fault $(addprefix long=,$(wildcard tests/long)) $(if $(wildcard tests/long/*.c),long=$(BUILD)/tests/long)

@@ -90,9 +90,11 @@ def environment(name, *modules):
     for module in modules:
         if imports(python, module):
             continue
-        if module == "torch":  # PyPI's wheel without the packages of CUDA, which it does not need here
-            small = ("numpy", "filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "setuptools")
-            install(venv, "PyTorch", *small) and install(venv, "PyTorch", "--no-deps", "torch")
+        if module == "torch":  # the small build for processors; else PyPI's, which does not import without its 3 GB of CUDA
+            index = ("--retries", "1", "--timeout", "15", "--index-url", "https://download.pytorch.org/whl/cpu")
+            install(venv, "numpy", "numpy")
+            if not (install(venv, "PyTorch", *index, "torch") and imports(python, "torch")):
+                install(venv, "PyTorch", "torch")
         else:
             install(venv, module, module)
     return python

@@ -186,7 +186,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 }
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "convert: where to; a .csv, or - for standard output"},
+    {"output", 'o', "FILE",
+     "convert: where to; a .csv, .npz or .h5, or - for CSV on standard output"},
     CLI_DATA_OPTIONS("columns"),
     {"system", 0, "SYSTEM", "take the names and units of this system"},
     {"json", 0, NULL, "inspect: one JSON object: {\"rows\", \"columns\", \"time\", \"remarks\"}"},

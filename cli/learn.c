@@ -178,8 +178,9 @@ static int is_large(const learning *l) {
 static cls_status read_data(learning *l, cls_error *error) {
     cls_status status = CLS_OK;
     const char *optimizer = l->options.optimizer, *loss = l->options.loss;
-    l->streams = is_large(l) && !l->options.n_test && !cli_value(l->a, "report") &&
-                 !(optimizer && !strcmp(optimizer, "qp")) && !(loss && strcmp(loss, "residual"));
+    l->streams = is_large(l) && !l->options.n_test && !(l->options.test > 0) &&
+                 !cli_value(l->a, "report") && !(optimizer && !strcmp(optimizer, "qp")) &&
+                 !(loss && strcmp(loss, "residual"));
     if (l->streams) return CLS_OK;
     l->n_tables = l->a->n_words - 1 + l->options.n_test;
     l->tables = calloc(l->n_tables, sizeof *l->tables);
@@ -360,11 +361,12 @@ static const measure *measure_of(const char *loss) {
 static void print_recordings(const learning *l) {
     const cls_learn_info *i = &l->info;
     const char *unknown = cli_value(l->a, "unknown");
-    int parts = !i->report->n_parameters;
+    int parts = !i->report->n_parameters, both = i->report->n_functions && !parts;
     fprintf(stderr, "%s learned of %s\n",
-            unknown && parts ? unknown
-            : parts          ? "the unknown parts"
-                             : "the unknown parameters",
+            unknown && (parts || both) ? unknown
+            : both                     ? "the unknown parts and parameters"
+            : parts                    ? "the unknown parts"
+                                       : "the unknown parameters",
             l->a->words[0]);
     if (parts) fprintf(stderr, "  parameters  %zu\n", i->parameters);
     cli_report_print(i->report);
@@ -377,7 +379,7 @@ static void print_recordings(const learning *l) {
 
 static void print_summary(const learning *l) {
     const cls_learn_info *i = &l->info;
-    if (i->report) {
+    if (i->report && i->report->window) {
         print_recordings(l);
         return;
     }
@@ -400,6 +402,7 @@ static void print_summary(const learning *l) {
     for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
         fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
     if (!isnan(i->rollout)) print_rollout(i->rollout);
+    if (i->report) cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
     fprintf(stderr, "  seconds     %.3g\n", i->seconds);
@@ -422,6 +425,7 @@ static cls_status learn(learning *l, cls_model **model, cls_error *error) {
         return cli_qp_learn(l->a, &l->options, &l->motion, l->n_tables, l->tables, &l->qp, model,
                             &l->info, error);
     l->phase = -1;
+    l->options.want_report = 1;
     l->options.progress = progress;
     l->options.interrupted = is_interrupted;
     l->options.context = l;

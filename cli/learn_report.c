@@ -25,6 +25,25 @@ static void print_value(const cls_learned_parameter *p) {
     fputc('\n', stderr);
 }
 
+/* Ends and middle of each curve. */
+static void print_functions(const cls_learn_report *r) {
+    for (size_t i = 0; i < r->n_functions; i++) {
+        const cls_learned_function *f = &r->functions[i];
+        fprintf(stderr, "    %s over %s%s:", f->part, f->input,
+                f->relative ? ", relative to the middle" : "");
+        for (size_t k = 0; k < 3 && f->n; k++) {
+            size_t at = k * (f->n - 1) / 2;
+            fprintf(stderr, "%s %.4g", k ? "," : "", f->value[at]);
+            if (isfinite(f->error[at]))
+                fprintf(stderr, " +- %.2g", f->error[at]);
+            else
+                fputs(" (the data cannot tell it)", stderr);
+            fprintf(stderr, " at %.4g", f->at[at]);
+        }
+        fputc('\n', stderr);
+    }
+}
+
 static void print_cell(double x) {
     if (isnan(x))
         fprintf(stderr, " %11s", "-");
@@ -36,7 +55,7 @@ static void print_cell(double x) {
 
 static void print_scores(const cls_learn_report *r) {
     fprintf(stderr, "  %-22s %11s %11s %11s %11s %11s\n", "rows kept back, RMSE", "model",
-            "last value", "mean", "linear AR", "as in file");
+            "last value", "mean", "linear AR", r->n_functions ? "without" : "as in file");
     for (size_t c = 0; c < r->n_channels; c++) {
         const cls_learned_channel *ch = &r->channels[c];
         char name[64];
@@ -77,7 +96,9 @@ void cli_report_print(const cls_learn_report *r) {
     fprintf(stderr, "  loss        %s\n", r->choice);
     if (r->n_parameters) fputs("  parameters  with standard errors\n", stderr);
     for (size_t i = 0; i < r->n_parameters; i++) print_value(&r->parameters[i]);
-    for (size_t c = 0; c < r->n_channels; c++)
+    if (r->n_functions) fputs("  functions   with standard errors\n", stderr);
+    print_functions(r);
+    for (size_t c = 0; c < r->n_channels && r->channels[c].rows; c++)
         fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,
                 r->channels[c].fitted, r->channels[c].rows, r->channels[c].noise);
     if (r->better >= 0) print_scores(r);
@@ -103,6 +124,13 @@ static json_t *channel_json(const cls_learn_report *r, const cls_learned_channel
         list(r->n_horizons, c->ahead_persistence), "ahead_arx", list(r->n_horizons, c->ahead_arx));
 }
 
+static json_t *function_json(const cls_learned_function *f) {
+    return json_pack("{s:s, s:I, s:s, s:b, s:o, s:o, s:o}", "part", f->part, "slot",
+                     (json_int_t)f->slot, "input", f->input, "relative", f->relative, "at",
+                     list(f->n, f->at), "value", list(f->n, f->value), "error",
+                     list(f->n, f->error));
+}
+
 json_t *cli_report_json(const cls_learn_report *r) {
     json_t *parameters = json_array(), *channels = json_array();
     for (size_t i = 0; i < r->n_parameters; i++) {
@@ -115,10 +143,14 @@ json_t *cli_report_json(const cls_learn_report *r) {
     }
     for (size_t c = 0; c < r->n_channels; c++)
         json_array_append_new(channels, channel_json(r, &r->channels[c]));
+    json_t *functions = json_array();
+    for (size_t i = 0; i < r->n_functions; i++)
+        json_array_append_new(functions, function_json(&r->functions[i]));
     json_t *o =
         json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:s}", "choice", r->choice, "parameters",
                   parameters, "channels", channels, "horizons", list(r->n_horizons, r->horizon),
                   "window", (json_int_t)r->window, "time_scale", r->time_scale, "notes", r->notes);
+    if (o) json_object_set_new(o, "functions", functions);
     if (o && r->better >= 0) json_object_set_new(o, "better", json_boolean(r->better));
     return o;
 }

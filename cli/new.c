@@ -41,8 +41,13 @@ static void write_text(FILE *f, const char *text, const char *name) {
 static cls_status write_temporary(char *temporary, const char *name, cls_error *error) {
     int fd = mkstemp(temporary);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!f)
-        return cli_fail(error, CLS_IO, "cannot write here (%s): %s", temporary, strerror(errno));
+    if (!f) {
+        int reason = errno;
+        if (fd >= 0) close(fd);
+        if (fd >= 0) unlink(temporary);
+        return cli_fail(error, reason == ENOMEM ? CLS_MEMORY : CLS_IO, "cannot write here (%s): %s",
+                        temporary, strerror(reason));
+    }
     mode_t mask = umask(0); /* mkstemp makes the file private; a new file follows the umask */
     umask(mask);
     write_text(f, cls_template_text(), name);

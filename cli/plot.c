@@ -28,6 +28,17 @@ static cls_status read_options(const cli_arguments *a, cls_plot_options *o, char
     return status;
 }
 
+/* A model beside a recording knows which rows it was not learned from. */
+static void mark_test(const cli_arguments *a, cls_plot_options *o) {
+    for (size_t i = 0; i < a->n_words && a->n_words > 1 && !o->has_test; i++) {
+        cls_model *m = NULL;
+        if (!cls_model_is_path(a->words[i]) || cls_model_read(a->words[i], &m, NULL)) continue;
+        o->test_from = cls_model_test_from(m);
+        o->has_test = o->test_from == o->test_from;
+        cls_model_free(&m);
+    }
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cls_table *tables[max_files] = {0};
     const char *labels[max_files] = {0};
@@ -39,6 +50,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     cls_status status = read_options(a, &options, &columns, error);
     if (!status) status = cli_trajectories(a, a->n_words, a->words, tables, error);
     for (size_t i = 0; i < a->n_words; i++) labels[i] = label_of(a->words[i]);
+    if (!status) mark_test(a, &options);
     if (!status)
         status =
             cls_plot(a->n_words, (const cls_table *const *)tables, labels, &options, out, error);

@@ -432,7 +432,7 @@ static const cli_option options[] = {
     {"steps", 0, "N", "how many steps; 0 gives the start"},
     {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},
     {"every", 0, "K", "a row every K steps (and the last); else every step"},
-    {"output", 'o', "FILE", "a .csv file, complete or not there; else stdout"},
+    {"output", 'o', "FILE", "a .csv, .npz or .h5 file, complete or not there; else CSV on stdout"},
     {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
     {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (see below)"},
     {"seed", 0, "S", "the seed of the starts; else 0"},

@@ -92,8 +92,11 @@ typedef struct cls_learn_options {
     /* Recordings (multiple shooting): */
     double test;   /* fraction of the rows kept for testing; < 0: 0.2 where there are 200 or more */
     size_t n_test; /* the last n_test tables are kept for testing instead */
-    int average;   /* rows of equal times are averaged; else refused */
-    int hold;      /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
+    /* The caller takes info->report also where the residual is fitted (why, errors of functions, scores on
+     * rows kept back), and frees it; else there is one of recordings only. The model has it in any case. */
+    int want_report;
+    int average; /* rows of equal times are averaged; else refused */
+    int hold;    /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
     size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
@@ -117,12 +120,23 @@ typedef struct cls_learned_parameter {
     double scatter; /* standard deviation between the members of an ensemble; NAN: none */
 } cls_learned_parameter;
 
+/* A learned part over the range of one of its inputs, the others at their medians: n places with values
+ * and standard errors (INFINITY: the data cannot tell). relative: an energy, of which only differences mean
+ * anything, from its value at the medians. slot: which entry of the matrix of a friction on several
+ * momenta. */
+typedef struct cls_learned_function {
+    char *part, *input;
+    size_t slot, n;
+    int relative;
+    double *at, *value, *error; /* one block */
+} cls_learned_function;
+
 enum { CLS_MAX_HORIZONS = 4 };
 
 /* Root mean square errors in the unit of the column. Of rows kept back: a free run that goes on
  * from the end of what was learned from; runs of `horizon` that begin with a state estimated from
- * the rows before; beside both the last value (persistence), the mean, the same system as the file has it
- * (before), and a linear autoregressive model with the same inputs (arx). NAN: not made. */
+ * the rows before; beside both the last value (persistence), the mean, the same system without its unknown
+ * parts and with the parameters as the file has them (before), and a linear autoregressive model with the same inputs (arx). NAN: not made. */
 typedef struct cls_learned_channel {
     char *name, *unit; /* unit NULL: none */
     size_t rows, test_rows;
@@ -142,6 +156,8 @@ typedef struct cls_learn_report {
     double horizon[CLS_MAX_HORIZONS]; /* in units of time */
     size_t window;                    /* rows of the longest windows */
     double time_scale;
+    size_t n_functions;
+    cls_learned_function *functions;
     int better; /* 1: better than the trivial models in every channel, 0: not, -1: no test */
 } cls_learn_report;
 CLS_API void cls_learn_report_free(cls_learn_report **report);
@@ -166,7 +182,7 @@ typedef struct cls_learn_info {
      * descent", "patience" (ended_early), "stopped" */
     char ended[16];
     size_t ended_early; /* iterative: restarts ended by patience or by rollouts that got worse */
-    cls_learn_report *report; /* of recordings, the caller's; NULL: another loss */
+    cls_learn_report *report; /* of recordings (else see want_report), the caller's; or NULL */
     int isothermal; /* no temperature changes along the data: the heat capacity at rest was set */
     /* temperatures that follow from an unknown energy: mean over the data and its standard error, of
      * the first entropy and those that it exchanges heat with; INFINITY: not identifiable. 0, 0: none */

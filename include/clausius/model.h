@@ -39,6 +39,9 @@ CLS_API size_t cls_model_doubt_count(const cls_model *m);
 CLS_API size_t cls_model_member_count(const cls_model *m);
 CLS_API cls_status cls_model_member(const cls_model *m, uint64_t number, const char **names,
                                     double *values, cls_error *error);
+/* The time from which rows of the recording that it was learned from were kept back, NAN: none were, or
+ * it was learned from several motions. */
+CLS_API double cls_model_test_from(const cls_model *m);
 CLS_API size_t cls_model_parameter_count(const cls_model *m);
 CLS_API const double *cls_model_parameters(const cls_model *m);
 /* A description: unknown parts and their forms, data, errors, what is not identifiable. */

@@ -17,6 +17,9 @@ typedef struct cls_plot_options {
     size_t n_columns;  /* 0: chosen: state, phase portrait, energy error, entropy */
     /* a column against time, "x:v.x" for a phase portrait, "log(x)" for powers of ten */
     const char *const *columns;
+    /* Where rows begin that a model was not learned from: panels over time are shaded from there on. */
+    int has_test;
+    double test_from;
 } cls_plot_options;
 
 CLS_API cls_plot_options cls_plot_defaults(void);

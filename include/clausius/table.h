@@ -1,7 +1,7 @@
 /* Tables of named columns: trajectories in memory and in files.
  *
- * Read are CSV as instruments write it, NPY and NPZ, HDF5 and MAT (docs/format.md); written is
- * CSV. A CSV file may begin with note lines `# key: value`
+ * Read are CSV as instruments write it, NPY and NPZ, HDF5 and MAT (docs/format.md); written are
+ * CSV and, by the ending of the path, NPZ (.npz) and HDF5 (.h5, .hdf5). A CSV file may begin with note lines `# key: value`
  * (clausius writes system, set, scheme, h), then has one header line and one line per row. Numbers
  * are written as the shortest text that reads back to the same bits, whatever the locale. Files are
  * written to a temporary name, synced and renamed. */
@@ -114,8 +114,9 @@ CLS_API void cls_reader_close(cls_reader **r);
 CLS_API cls_status cls_unit_convert(const char *from, const char *to, double *factor,
                                     double *divisor, double *offset, cls_error *error);
 
-/* Writing as a stream, memory flat in the number of rows. `path` "-" is standard output. Nothing
- * exists under `path` before commit; discard removes what was written. */
+/* Writing as a stream, memory flat in the number of rows (of NPZ and HDF5 the rows are kept until
+ * commit). `path` "-" is standard output. Nothing exists under
+ * `path` before commit; discard removes what was written. */
 typedef struct cls_writer cls_writer;
 CLS_API cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *keys,
                                    const char *const *values, size_t n_columns,

@@ -36,7 +36,7 @@ typedef struct probe {
     size_t count;
     const cls_node *nodes;
     size_t order;   /* of the matrix, where it is one */
-    double *matrix; /* (order, order) and (order) */
+    double *matrix; /* (order, order), (order) and the workspace of eigenvalues() */
     double (*value)(const struct probe *p, const double *x, double *scale);
 } probe;
 
@@ -273,13 +273,20 @@ static cls_status judge_rest(clsi_sampler *b, const motion *m, cls_node *nodes, 
     return conclude(b, "momentum at rest", NULL, &f, 1, -f.least, 0, meaning, error);
 }
 
-/* Eigenvalues in w, ascending; a is destroyed. */
+enum { EIGEN_WORK = 34 }; /* times n: blocks of 32 columns in dsytrd */
+
+/* Eigenvalues in w (n), ascending, with EIGEN_WORK n behind them as workspace; a is destroyed. The
+ * symmetric matrix is the same by rows and by columns, so that LAPACKE allocates nothing: what can
+ * run out of memory here would change a verdict. */
 static int eigenvalues(size_t n, double *a, double *w) {
+    for (size_t i = 0; i < n * n; i++)
+        if (isnan(a[i])) return 0;
     if (n == 1) {
         w[0] = a[0];
         return 1;
     }
-    return LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, w) == 0;
+    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, w, w + n,
+                              (lapack_int)(EIGEN_WORK * n)) == 0;
 }
 
 /* The symmetric part of x with unit diagonal, d_i a_ij d_j with d = a_ii^-1/2: as definite as x, and
@@ -430,7 +437,7 @@ cls_status clsi_audit_definition(cls_audit *a, const cls_system *s, const clsi_s
     size_t d = st->nz + 1 + st->nu;                         /* n and m are below */
     clsi_sampler b = {.a = a, .s = s, .st = st, .block = BLOCK};
     cls_node *nodes = clsi_calloc(most + 2 * s->n, sizeof *nodes);
-    b.matrix = clsi_calloc(d * (d + 1), sizeof *b.matrix);
+    b.matrix = clsi_calloc(d * (d + 1 + EIGEN_WORK), sizeof *b.matrix);
     cls_status status = nodes && b.matrix ? clsi_sampler_create(&b, error) : clsi_no_memory(error);
     if (!status) status = judge_all(&b, nodes, nodes + most, error);
     clsi_sampler_clear(&b);

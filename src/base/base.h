@@ -72,6 +72,21 @@ cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error);
 cls_status clsi_file_commit(clsi_file *f, cls_error *error); /* also checks earlier write errors */
 void clsi_file_discard(clsi_file *f);
 
+/* ---- zip.c ---- */
+
+/* An archive on its way into a stream. `offset` counts its bytes so far. */
+typedef struct clsi_zip {
+    FILE *stream;
+    uint64_t offset, n;
+    clsi_text directory;
+    uint32_t table[256];
+} clsi_zip;
+void clsi_zip_begin(clsi_zip *z, FILE *stream);
+/* A file: n_head bytes and n bytes behind them. */
+void clsi_zip_add(clsi_zip *z, const char *name, size_t n_head, const void *head, size_t n,
+                  const void *data);
+int clsi_zip_end(clsi_zip *z); /* zero: no memory. Frees what it holds */
+
 /* ---- clock.c ---- */
 
 double

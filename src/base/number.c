@@ -1,7 +1,7 @@
 /* Numbers as text and back, to the bit, in any locale.
  *
  * Reading: w 10^q with w of at most 19 digits, then
- *   small     w < 2^53 and |q| <= 22: one exact product or quotient
+ *   small     at most 15 digits and |q| <= 22: one exact product or quotient
  *   general   Eisel and Lemire, "Number parsing at a gigabyte per second" (2021), algorithm 1: the
  *             product of w with 128 leading bits of 10^q decides all cases
  *   long      more than 19 digits: if w and w + 1 give the same double that is it; else strtod
@@ -84,37 +84,65 @@ static int is_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Eight digits at once (Lemire): 1 and the value when all eight bytes are digits. */
-static int eight_digits(const char *s, uint64_t *value) {
+static const uint64_t tens[] = {1ull,
+                                10ull,
+                                100ull,
+                                1000ull,
+                                10000ull,
+                                100000ull,
+                                1000000ull,
+                                10000000ull,
+                                100000000ull,
+                                1000000000ull,
+                                10000000000ull,
+                                100000000000ull,
+                                1000000000000ull,
+                                10000000000000ull,
+                                100000000000000ull,
+                                1000000000000000ull,
+                                10000000000000000ull,
+                                100000000000000000ull,
+                                1000000000000000000ull,
+                                10000000000000000000ull};
+
+/* The digits among the next eight bytes (Lemire), as a number: how many there are. No branch
+ * depends on how many, because texts of doubles end after 15, 16 or 17 digits by chance. */
+static inline unsigned eight_digits(const char *s, uint64_t *value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t x;
-    memcpy(&x, s, 8);
-    uint64_t y = x ^ 0x3030303030303030ull;
-    if (((y + 0x0606060606060606ull) | y) & 0xf0f0f0f0f0f0f0f0ull) return 0;
+    uint64_t y;
+    memcpy(&y, s, 8);
+    y ^= 0x3030303030303030ull;
+    uint64_t others = ((y + 0x0606060606060606ull) | y) & 0xf0f0f0f0f0f0f0f0ull;
+    unsigned n = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    y = n ? y << (64 - 8 * n) : 0; /* zeros in front of them */
     y = y * 10 + (y >> 8);
     *value = ((y & 0x000000ff000000ffull) * 0x000f424000000064ull +
               (y >> 16 & 0x000000ff000000ffull) * 0x0000271000000001ull) >>
              32;
-    return 1;
+    return n;
 #else
-    uint64_t x = 0;
-    for (int i = 0; i < 8; i++) {
-        if (!is_digit(s[i])) return 0;
-        x = 10 * x + (uint64_t)(s[i] - '0');
-    }
-    *value = x;
-    return 1;
+    unsigned n = 0;
+    for (*value = 0; n < 8 && is_digit(s[n]); n++) *value = 10 * *value + (uint64_t)(s[n] - '0');
+    return n;
 #endif
 }
 
-static const char *digits(const char *s, uint64_t *w) {
-    uint64_t eight;
-    while (eight_digits(s, &eight)) {
-        *w = *w * 100000000 + eight;
-        s += 8;
+static inline const char *digits(const char *s, uint64_t *w) {
+    for (unsigned n = 8; n == 8; s += n) {
+        uint64_t value;
+        n = eight_digits(s, &value);
+        *w = *w * tens[n] + value;
     }
-    for (; is_digit(*s); s++) *w = *w * 10 + (uint64_t)(*s - '0');
     return s;
+}
+
+/* Before the mark there are few, and as many as in the row before. */
+static inline const char *first_digits(const char *s, uint64_t *w) {
+    for (int i = 0; i < 4; i++, s++) {
+        if (!is_digit(*s)) return s;
+        *w = *w * 10 + (uint64_t)(*s - '0');
+    }
+    return digits(s, w);
 }
 
 /* strtod, wherever the process is. The decimal mark is a point. */
@@ -198,7 +226,7 @@ const char *clsi_scan_double(const char *s, char mark, double *out) {
     const char *first = s;
     uint64_t w = 0;
     int64_t exponent;
-    s = digits(s, &w);
+    s = first_digits(s, &w);
     size_t count = (size_t)(s - first);
     size_t fraction = 0;
     if (*s == mark) {
@@ -210,13 +238,16 @@ const char *clsi_scan_double(const char *s, char mark, double *out) {
     if (!count) return NULL;
     const char *end = s;
     s = read_exponent(s, &exponent);
-    if (count > 19) return many_digits(first, mark, end, s, exponent, negative, out);
+    if (count > 19) { /* zeros in front do not count */
+        for (const char *c = first; *c == '0' || *c == mark; c++) count -= *c == '0';
+        if (count > 19) return many_digits(first, mark, end, s, exponent, negative, out);
+    }
     if (w == 0) {
         *out = negative ? -0.0 : 0.0;
         return s;
     }
     int64_t q = exponent - (int64_t)fraction;
-    if (w >> 53 == 0 && q >= -22 && q <= 22) {
+    if (count < 16 && q >= -22 && q <= 22) { /* not by w < 2^53: chance would decide at 16 digits */
         double x = (double)w;
         x = q < 0 ? x / exact_powers[-q] : x * exact_powers[q];
         *out = negative ? -x : x;
@@ -289,27 +320,7 @@ static const char pairs[] =
 
 static int digit_count(uint64_t x) {
     int n = (64 - __builtin_clzll(x | 1)) * 1233 >> 12;
-    static const uint64_t tens[] = {0ull,
-                                    10ull,
-                                    100ull,
-                                    1000ull,
-                                    10000ull,
-                                    100000ull,
-                                    1000000ull,
-                                    10000000ull,
-                                    100000000ull,
-                                    1000000000ull,
-                                    10000000000ull,
-                                    100000000000ull,
-                                    1000000000000ull,
-                                    10000000000000ull,
-                                    100000000000000ull,
-                                    1000000000000000ull,
-                                    10000000000000000ull,
-                                    100000000000000000ull,
-                                    1000000000000000000ull,
-                                    10000000000000000000ull};
-    return n - (x < tens[n]) + 1;
+    return n + (x >= tens[n]);
 }
 
 /* n digits of x, right-aligned in out[0..n). */

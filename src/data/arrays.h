@@ -29,6 +29,14 @@ typedef struct clsi_loader_kind {
 } clsi_loader_kind;
 extern const clsi_loader_kind clsi_load_npy, clsi_load_npz, clsi_load_hdf5, clsi_load_mat;
 
+/* One kind of file that is written (write_arrays.c). save NULL: not built in. */
+typedef struct clsi_saver {
+    const char *ending, *name, *library;
+    cls_status (*save)(const cls_table *t, FILE *stream, cls_error *error);
+} clsi_saver;
+/* By the ending of the path; *out NULL: it is CSV. */
+cls_status clsi_saver_find(const char *path, const clsi_saver **out, cls_error *error);
+
 extern const clsi_format clsi_child; /* recognises which of them by the first bytes */
 /* 1 when the first bytes of the file are those of one of them. */
 int clsi_is_array_file(const char *path);

@@ -227,14 +227,21 @@ static void limit_child(off_t bytes) {
 #endif
 }
 
+/* Handlers of the host (of crashes, of alarms) are not for this process; interrupts are the parent's. */
+static void own_signals(void) {
+    for (int s = 1; s < 32; s++)
+        if (s != SIGKILL && s != SIGSTOP) signal(s, SIG_DFL);
+    static const int ignored[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
+}
+
 /* In the child; never returns. */
 static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind *kind,
                   const char *array) {
     cls_error error = {0};
     clsi_arrays a = {0};
     column_list c = {0};
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN); /* the parent decides */
+    own_signals();
     limit_child(bytes);
     cls_status status = cls_table_create(1, (const char *const[]){"notes"}, &a.notes, &error);
     if (!status) status = kind->load(path, &a, &error);

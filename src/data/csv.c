@@ -126,14 +126,17 @@ static int slow_row(csv *f, const char *s, cls_error *error) {
     }
 }
 
-/* The row at the beginning of the block, where it lies; 0 when it is not plain or not all there. */
-static inline int fast_row(csv *f, double *row, size_t n, const char separator) {
+/* The row at the beginning of the block, where it lies, into columns[c][at]; 0 when it is not plain
+ * or not all there. */
+static inline int fast_row(csv *f, double *const *columns, size_t at, const char separator) {
     const char *s = f->lines.block + f->lines.begin;
     const char mark = f->mark;
+    const size_t n = f->dialect.names.n;
     for (size_t i = 0; i < n; i++) {
         while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
-        const char *end = clsi_scan_double(s, mark, &row[i]);
-        if (!end || !isfinite(row[i])) return 0;
+        double *cell = columns[i] ? columns[i] + at : &f->row[i];
+        const char *end = clsi_scan_double(s, mark, cell);
+        if (!end || !isfinite(*cell)) return 0;
         if (i + 1 < n) {
             if (separator == ' ') {
                 if (*end != ' ' && *end != '\t') return 0;
@@ -177,15 +180,13 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
     csv *f = source;
     size_t n = f->dialect.names.n, done = 0;
     *rows = 0;
-    while (done < room) {
-        if (!fast_row(f, f->row, n, f->dialect.separator)) {
-            int got = next_by_line(f, error);
-            if (got < 0) return error ? error->status : CLS_DATA;
-            if (got == 0) break;
-        }
+    for (const char separator = f->dialect.separator; done < room; done++) {
+        if (fast_row(f, columns, done, separator)) continue;
+        int got = next_by_line(f, error);
+        if (got < 0) return error ? error->status : CLS_DATA;
+        if (got == 0) break;
         for (size_t c = 0; c < n; c++)
             if (columns[c]) columns[c][done] = f->row[c];
-        done++;
     }
     *rows = done;
     if (!done && f->dropped) {

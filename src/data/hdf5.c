@@ -55,12 +55,46 @@ static herr_t look(hid_t file, const char *name, const H5O_info_t *info, void *t
     return v->status ? 1 : 0;
 }
 
+/* Text attributes of the root are notes. */
+static herr_t take_note(hid_t file, const char *name, const H5A_info_t *info, void *to) {
+    visit *v = to;
+    hid_t a = H5Aopen(file, name, H5P_DEFAULT), type = a < 0 ? -1 : H5Aget_type(a);
+    hsize_t size = info->data_size;
+    if (type >= 0 && H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) &&
+        size < 1 << 20) {
+        char *text = clsi_calloc((size_t)size + 1, 1);
+        if (!text) v->status = clsi_no_memory(v->error);
+        if (text && H5Aread(a, type, text) >= 0 && clsi_check_note(name, text, NULL) == CLS_OK)
+            v->status = cls_table_set_note(v->out->notes, name, text, v->error);
+        free(text);
+    }
+    if (type >= 0) H5Tclose(type);
+    if (a >= 0) H5Aclose(a);
+    return v->status ? 1 : 0;
+}
+
+/* The order in which the columns were written, where the file says it; else that of the alphabet. */
+static H5_index_t order_of(hid_t file) {
+    hid_t root = H5Gopen2(file, "/", H5P_DEFAULT),
+          create = root < 0 ? -1 : H5Gget_create_plist(root);
+    unsigned flags = 0;
+    if (create >= 0) H5Pget_link_creation_order(create, &flags);
+    if (create >= 0) H5Pclose(create);
+    if (root >= 0) H5Gclose(root);
+    return flags & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
 static cls_status load_hdf5(const char *path, clsi_arrays *out, cls_error *error) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0) return clsi_fail(error, CLS_DATA, "not an HDF5 file that can be read");
     visit v = {.out = out, .error = error};
-    herr_t code = H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, look, &v);
+    herr_t code = H5Ovisit(file, order_of(file), H5_ITER_INC, look, &v);
+    if (code < 0 && !v.status) code = H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, look, &v);
+    hsize_t at = 0;
+    if (code >= 0 && !v.status &&
+        H5Aiterate2(file, H5_INDEX_CRT_ORDER, H5_ITER_INC, &at, take_note, &v) < 0 && !v.status)
+        H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, &at, take_note, &v);
     if (code < 0 && !v.status) v.status = clsi_fail(error, CLS_DATA, "the HDF5 file is damaged");
     H5Fclose(file);
     return v.status;

@@ -122,13 +122,29 @@ static cls_status load_npy(const char *path, clsi_arrays *out, cls_error *error)
 const clsi_loader_kind clsi_load_npy = {.name = "NPY", .load = load_npy};
 
 #ifdef CLSI_HAVE_ZIP
+/* `key: value` lines, as write_arrays.c writes them. What is not one is not ours. */
+static cls_status take_notes(char *text, cls_table *notes, cls_error *error) {
+    cls_status status = CLS_OK;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line && !status;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *colon = strstr(line, ": ");
+        if (!colon) continue;
+        *colon = 0;
+        if (clsi_check_note(line, colon + 2, NULL) == CLS_OK)
+            status = cls_table_set_note(notes, line, colon + 2, error);
+    }
+    return status;
+}
+
 static cls_status load_member(zip_t *z, zip_uint64_t i, clsi_arrays *out, cls_error *error) {
     zip_stat_t st;
     if (zip_stat_index(z, i, 0, &st) != 0 || !(st.valid & ZIP_STAT_SIZE) ||
         !(st.valid & ZIP_STAT_NAME))
         return clsi_fail(error, CLS_DATA, "the archive is damaged");
     size_t n = strlen(st.name);
-    if (n < 5 || strcmp(st.name + n - 4, ".npy") != 0) return CLS_OK;
+    int notes = !strcmp(st.name, "notes.txt") && st.size < 1 << 20;
+    if (!notes && (n < 5 || strcmp(st.name + n - 4, ".npy") != 0)) return CLS_OK;
     zip_file_t *f = zip_fopen_index(z, i, 0);
     unsigned char *bytes = f ? clsi_malloc(st.size + 1) : NULL;
     char *name = clsi_strndup(st.name, n - 4);
@@ -138,6 +154,8 @@ static cls_status load_member(zip_t *z, zip_uint64_t i, clsi_arrays *out, cls_er
                    : clsi_fail(error, CLS_DATA, "%s cannot be read: %s", st.name, zip_strerror(z));
     else if (zip_fread(f, bytes, st.size) != (zip_int64_t)st.size)
         status = clsi_fail(error, CLS_DATA, "%s is cut off or damaged", st.name);
+    else if (notes)
+        bytes[st.size] = 0, status = take_notes((char *)bytes, out->notes, error);
     else
         status = parse_array(bytes, st.size, name, out, error);
     if (f) zip_fclose(f);

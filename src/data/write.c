@@ -1,4 +1,4 @@
-/* Tables as CSV files, written as a stream.
+/* Tables as CSV files, written as a stream (NPZ and HDF5: write_arrays.c, by the ending of the path).
  *
  * Notes `# key: value`, one header line, one line per row; every number as the shortest text
  * that reads back to the same bits. Rows are formatted into one block that goes out when it is full: memory is
@@ -6,7 +6,7 @@
  * appears under its name only on commit (base/file.c). A number that is not finite is written as
  * printf writes it and is then refused, with its line, by the reader. */
 #include "base/misuse.h"
-#include "data/table.h"
+#include "data/arrays.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,8 @@ struct cls_writer {
     size_t n_columns;
     char *block;
     size_t used, size;
+    const clsi_saver *saver; /* of arrays; NULL: CSV */
+    cls_table *rows;         /* for it */
 };
 
 /* Quotes protect whatever the reader could take for a separator, a comment, a number or (\xef) the
@@ -67,13 +69,18 @@ static cls_status write_top(cls_writer *w, size_t n_notes, const char *const *ke
     return status;
 }
 
-static cls_status check_all(const char *path, size_t n_notes, const char *const *keys,
-                            const char *const *values, size_t n_columns, const char *const *names,
-                            cls_error *error) {
-    size_t length = strlen(path);
+/* Arrays are written at the end: their rows are kept. */
+static cls_status hold_rows(cls_writer *w, size_t n_notes, const char *const *keys,
+                            const char *const *values, const char *const *names, cls_error *error) {
+    cls_status status = cls_table_create(w->n_columns, names, &w->rows, error);
+    for (size_t i = 0; !status && i < n_notes; i++)
+        status = cls_table_set_note(w->rows, keys[i], values[i], error);
+    return status;
+}
+
+static cls_status check_all(size_t n_notes, const char *const *keys, const char *const *values,
+                            size_t n_columns, const char *const *names, cls_error *error) {
     cls_status status = clsi_check_names(n_columns, names, error);
-    if (length > 4 && (!strcmp(path + length - 4, ".npz") || !strcmp(path + length - 3, ".h5")))
-        return clsi_fail(error, CLS_USAGE, "%s: this version writes .csv", path);
     for (size_t i = 0; !status && i < n_notes; i++)
         status = clsi_check_note(keys[i], values[i], error);
     return status;
@@ -86,15 +93,20 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
     *out = NULL;
     NEED(error, path);
     *out = NULL;
-    cls_status status = check_all(path, n_notes, keys, values, n_columns, names, error);
+    const clsi_saver *saver;
+    cls_status status = check_all(n_notes, keys, values, n_columns, names, error);
+    if (!status) status = clsi_saver_find(path, &saver, error);
     if (status) return status;
     cls_writer *w = clsi_calloc(1, sizeof *w);
     if (!w) return clsi_no_memory(error);
     w->n_columns = n_columns;
+    w->saver = saver;
     w->size = BLOCK > n_columns * NUMBER + 1 ? BLOCK : n_columns * NUMBER + 1;
     w->block = clsi_malloc(w->size);
     status = w->block ? clsi_file_open(&w->file, path, error) : clsi_no_memory(error);
-    if (!status) status = write_top(w, n_notes, keys, values, names, error);
+    if (!status)
+        status = saver ? hold_rows(w, n_notes, keys, values, names, error)
+                       : write_top(w, n_notes, keys, values, names, error);
     if (status) {
         cls_writer_discard(&w);
         return status;
@@ -112,6 +124,7 @@ static cls_status flush_block(cls_writer *w, cls_error *error) {
 
 cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
     NEED(error, w);
+    if (w->saver) return cls_table_append(w->rows, row, error);
     if (w->size - w->used < w->n_columns * NUMBER + 1) {
         cls_status status = flush_block(w, error);
         if (status) return status;
@@ -128,7 +141,8 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
 cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
     NEED(error, writer);
     cls_writer *w = *writer;
-    cls_status status = flush_block(w, error);
+    cls_status status =
+        w->saver ? w->saver->save(w->rows, w->file.stream, error) : flush_block(w, error);
     if (!status) status = clsi_file_commit(&w->file, error);
     cls_writer_discard(writer);
     return status;
@@ -140,6 +154,7 @@ void cls_writer_discard(cls_writer **writer) {
     *writer = NULL;
     if (!w) return;
     clsi_file_discard(&w->file);
+    cls_table_free(&w->rows);
     free(w->block);
     free(w);
 }

@@ -441,8 +441,8 @@ static cls_node call(parser *p, const char *name, size_t length) {
     if (!arguments(p, open)) return CLS_NO_NODE;
     size_t n = p->n_args - base;
     p->n_args = base;
-    return first ? build_quotient(p, name, first, n, p->args + base)
-                 : apply(p, name, n, p->args + base);
+    const cls_node *args = n ? p->args + base : NULL;
+    return first ? build_quotient(p, name, first, n, args) : apply(p, name, n, args);
 }
 
 static cls_node named(parser *p) {

@@ -88,7 +88,7 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
  */
 static cls_status guess_missing(const cls_system *s, const size_t *table, const double *trajectory,
                                 clsi_points *p, cls_error *error) {
-    double *start = clsi_calloc(p->nz + 1, sizeof *start);
+    double *start = clsi_calloc(cls_system_state_count(s) + 1, sizeof *start);
     if (!start) return clsi_no_memory(error);
     int started = cls_system_start(s, NULL, start, NULL) == CLS_OK;
     for (size_t k = 0; k < p->nz; k++) {

@@ -82,6 +82,60 @@ static cls_status check_lagrangian(const clsi_learner *w, const cls_system *syst
                     "the same");
 }
 
+/* Inputs and parameters are learned by simulations from free starts, of terms. */
+static cls_status check_recorded(const clsi_learner *w) {
+    const cls_system *s = w->system;
+    const char *why = w->open ? "parameters are unknown beside parts" : "the system has inputs";
+    if (w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "the loss %s is not for this: %s, which takes multiple-shooting; leave "
+                         "--loss out",
+                         w->o->loss, why);
+    if (s->ode || s->has_operator || s->has_entropy)
+        return clsi_fail(w->error, CLS_USAGE,
+                         "%s: parts of such a system (%s) are not learned where %s: write the part "
+                         "as a formula with unknown parameters",
+                         s->name, s->ode ? "an ode" : "a friction operator or a total entropy",
+                         why);
+    for (size_t i = 0; i < w->o->n_unknown; i++) {
+        const char *spec = w->o->field;
+        for (size_t k = 0; k < s->n_unknown; k++)
+            if (strcmp(s->unknown[k], w->o->unknown[i]) == 0 && s->unknown_field[k])
+                spec = s->unknown_field[k];
+        const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
+        if (kind && !kind->linear)
+            return clsi_fail(w->error, CLS_USAGE,
+                             "'%s' is a network, and %s: take chebyshev, monomial or terms, or no "
+                             "field at all",
+                             w->o->unknown[i], why);
+    }
+    return CLS_OK;
+}
+
+/* The points again, without the rows that the model will be tested on. */
+static cls_status hold_back(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                            const char *const *names, const clsi_rule *rule, int partial,
+                            cls_table ***held) {
+    const cls_learn_options *o = w->o;
+    cls_status status = clsi_held_create(n_tables, tables, o, held, w->error);
+    clsi_points_free(&w->points);
+    if (status != CLS_OK) return status;
+    return clsi_points_create_wide(w->system, n_tables, (const cls_table *const *)*held, names,
+                                   rule, o->validate,
+                                   o->max_windows ? o->max_windows : usual_windows(w->system, o),
+                                   partial ? 0 : o->window, partial, &w->points, w->error);
+}
+
+static cls_status score_held(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                             const char *const *names) {
+    cls_system *built = NULL;
+    if (!w->info->report) return CLS_OK;
+    cls_status status = clsi_learner_build(w, w->theta, &built, w->error);
+    if (status == CLS_OK) status = clsi_held_score(w, built, n_tables, tables, names);
+    cls_system_free(&built);
+    return status;
+}
+
 /* What was chosen by the sample is solved for with all rows. */
 static cls_status solve_stream(clsi_learner *w, clsi_stream *stream) {
     w->info->windows = stream->rows;      /* but for the ends of trajectories */
@@ -115,9 +169,11 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     int shooting = clsi_is_loss(w, "shooting");
     int only = !shooting && system->n && clsi_only_positions(system, n_tables, tables);
     /* the residual needs all states, or positions alone; of anything else hidden states are found */
-    int lacking = is_lacking(w, n_tables, tables, only);
+    int recorded = clsi_learner_is_recorded(w);
+    int lacking = recorded || is_lacking(w, n_tables, tables, only);
     if (lacking) shooting = 1, only = 0;
     cls_status status = check_loss(w);
+    if (status == CLS_OK && recorded) status = check_recorded(w);
     if (status == CLS_OK)
         status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, &rule, w->error);
     if (status != CLS_OK) return status;
@@ -146,7 +202,7 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          shooting ? 0 : o->window, shooting, &w->points, w->error);
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
-    int noisy = status == CLS_OK && !said && clsi_learner_is_noisy(w), tried = noisy;
+    int noisy = status == CLS_OK && !said && (recorded || clsi_learner_is_noisy(w)), tried = noisy;
     if (noisy) status = clsi_learner_fit_noisy(w, n_tables, tables, names, &noisy);
     if (tried && status == CLS_NUMERIC && !lacking &&
         !w->o->loss) { /* then what the residual finds is all there is */
@@ -160,6 +216,9 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         status = CLS_OK;
     }
     w->alone = stream && !o->max_windows;
+    cls_table **held = NULL;
+    if (status == CLS_OK && !noisy && !stream && (o->test > 0 || o->n_test))
+        status = hold_back(w, n_tables, tables, names, &rule, shooting, &held);
     if (status == CLS_OK && !noisy) status = clsi_learner_choose(w);
     if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
     if (stream) {
@@ -173,9 +232,15 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         status = clsi_learner_shoot(w);
     if (status == CLS_OK && clsi_is_loss(w, "derivative") && !w->info->stopped)
         status = clsi_learner_derive(w);
+    if (status == CLS_OK && !noisy && clsi_is_loss(w, "residual"))
+        status = clsi_learner_report_residual(w, &w->info->report);
+    if (status == CLS_OK && held) status = score_held(w, n_tables, tables, names);
+    clsi_held_free(n_tables, &held);
     if (status == CLS_OK) status = clsi_learner_model(w, system, set, n_tables, names, out);
+    if (!noisy && !o->want_report) cls_learn_report_free(&w->info->report);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
-    if (status == CLS_OK && isnan(w->info->rollout) && w->points->n_windows > w->points->n_training)
+    if (status == CLS_OK && !recorded && isnan(w->info->rollout) &&
+        w->points->n_windows > w->points->n_training)
         w->info->rollout = clsi_learner_tell_all(
             w, clsi_learner_is_first(w)
                    ? clsi_rollout(w->points, (*out)->system, clsi_learner_hurry, w)
@@ -234,8 +299,8 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                                  o.given->set_values};
         set = &kept;
     }
-    int measured = !o.given && clsi_has_open_parameters(system, &o);
-    if (measured) {
+    int open_parameters = !o.given && clsi_has_open_parameters(system, &o);
+    if (open_parameters && !clsi_has_open_parts(system, &o)) {
         info->rollout = NAN;
         double started = clsi_now();
         int before = omp_get_max_threads();
@@ -246,6 +311,19 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
         info->seconds = clsi_now() - started;
         return status;
     }
+    clsi_open open = {0};
+    cls_assignments all;
+    if (open_parameters) {
+        cls_status status = clsi_open_create(system, &o, &open, error);
+        if (status == CLS_OK) status = clsi_open_set(&open, set, &all, error);
+        if (status != CLS_OK) {
+            clsi_open_clear(&open);
+            return status;
+        }
+        set = &all;
+        o.n_unknown = open.n_parts;
+        o.unknown = open.part;
+    }
     if (o.n_unknown == 0) {
         o.n_unknown = system->n_unknown;
         o.unknown = (const char *const *)system->unknown;
@@ -255,6 +333,13 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                          "nothing is unknown: name the parts to learn; `clausius show %s --parts` "
                          "lists them",
                          system->name);
+    if (o.optimizer && strcmp(o.optimizer, "qp") == 0 && open_parameters) {
+        clsi_open_clear(&open);
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' has unknown parameters: `--optimizer qp` does not find them; set "
+                         "them (--set), or leave the optimizer out",
+                         system->name);
+    }
     if (o.optimizer && strcmp(o.optimizer, "qp") == 0 && o.given)
         return clsi_fail(error, CLS_USAGE,
                          "'%s' uses parts that were learned before: `--optimizer qp` does not; "
@@ -263,8 +348,13 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     if (o.optimizer && strcmp(o.optimizer, "qp") == 0)
         return identify(system, set, n_tables, tables, names, &o, out, info, error);
     info->rollout = NAN;
-    clsi_learner w = {
-        .o = &o, .system = system, .set = set, .info = info, .started = clsi_now(), .error = error};
+    clsi_learner w = {.o = &o,
+                      .system = system,
+                      .set = set,
+                      .open = open_parameters ? &open : NULL,
+                      .info = info,
+                      .started = clsi_now(),
+                      .error = error};
     int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
     if (o.threads > 0) omp_set_num_threads(o.threads);
     cls_status status = run(&w, system, set, n_tables, tables, names, stream, out);
@@ -272,6 +362,8 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     info->seconds = clsi_now() - w.started;
     clsi_learner_forget(&w);
     clsi_points_free(&w.points);
+    json_decref(w.split);
+    clsi_open_clear(&open);
     return status;
 }
 

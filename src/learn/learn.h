@@ -148,8 +148,10 @@ typedef struct clsi_unknowns {
     const cls_model *given; /* learned before, or NULL */
     double unit;            /* of convex energies */
     clsi_choices choices;
-    int offered; /* inputs that could be logarithms, or are */
-    int chosen;  /* a basis was chosen here */
+    int offered;   /* inputs that could be logarithms, or are */
+    int chosen;    /* a basis was chosen here */
+    size_t n_open; /* parameters of the file that are learned as well, behind the n_theta */
+    const char *const *open; /* (n_open) borrowed */
     clsi_unknown *list;
     cls_node *symbols; /* (n_symbols): for each unknown value, slope 1 .. d */
 } clsi_unknowns;
@@ -162,8 +164,8 @@ cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assign
                                       const clsi_choices *choices, clsi_unknowns **out,
                                       cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
-/* The system with the parameters of the unknown parts as symbols, and these (n_theta, to be freed).
- */
+/* The system with the parameters of the unknown parts as symbols, and these (n_theta + n_open, to be
+ * freed). */
 cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
                               cls_error *error);
 /* A formula or a term of one: not a coefficient. */

@@ -1,6 +1,7 @@
 /* The end of learning: what was learned becomes a model, with where it comes from. */
 #include "learn/learner.h"
 #include "base/base.h"
+#include "learn/multiple.h"
 #include "model/json.h"
 #include "model/safetensors.h"
 #include <math.h>
@@ -62,6 +63,8 @@ static char *provenance(const clsi_learner *w, size_t n_tables, const char *cons
         (json_int_t)f->nullity, "condition", f->condition, "scale_fixed", f->normalised);
     if (isfinite(f->loss_validation))
         clsi_json_put(&all, "validation_loss", json_real(f->loss_validation));
+    if (f->report) clsi_report_record(f->report, &all);
+    if (w->split) clsi_json_put(&all, "split", json_incref(w->split));
     int no_memory = 0;
     json_t *given = w->o->given && w->o->given->provenance
                         ? clsi_json_read(w->o->given->provenance, &no_memory)
@@ -134,8 +137,9 @@ cls_status clsi_learner_model(clsi_learner *w, const cls_system *system, const c
     }
     double start[MOST_START];
     int lagrangian = system->formalism == CLS_LAGRANGIAN;
-    cls_status has_start =
-        system->form->nz < MOST_START ? cls_system_start(system, NULL, start, NULL) : CLS_USAGE;
+    cls_status has_start = cls_system_state_count(system) < MOST_START
+                               ? cls_system_start(system, NULL, start, NULL)
+                               : CLS_USAGE;
     int started = has_start == CLS_OK;
     if (status == CLS_OK && has_start == CLS_MEMORY) status = clsi_no_memory(w->error);
     if (status == CLS_OK && started && !lagrangian)

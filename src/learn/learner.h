@@ -17,6 +17,7 @@ typedef struct clsi_learner {
     cls_learn_options *o; /* a copy */
     const cls_system *system;
     const cls_assignments *set;
+    struct clsi_open *open; /* parameters that are learned beside the parts; NULL: none */
     clsi_points *points;
     clsi_choices choices;
     clsi_unknowns *unknowns;
@@ -35,6 +36,7 @@ typedef struct clsi_learner {
     double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
     int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
+    json_t *split;              /* where rows were kept back, for the record; NULL: nowhere */
     cls_error *error;
 } clsi_learner;
 
@@ -103,10 +105,33 @@ char *clsi_learner_identity(const clsi_learner *w, const char *what);
 
 /* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
 int clsi_learner_is_noisy(const clsi_learner *w);
+/* Is it simulations that this can be learned by and nothing else: inputs, or parameters beside parts? */
+int clsi_learner_is_recorded(const clsi_learner *w);
 /* In the place of clsi_learner_fit; not *taken: it is not for a basis as large as the one asked for.
  */
 cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                                   const char *const *names, int *taken);
+
+/* ---- bands.c ---- */
+
+/* Functions of the report: curves with errors, from the covariance (n, n) of what was learned and the
+ * standard errors (n) of its coefficients. */
+cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
+                              const double *errors, cls_learn_report *report, cls_error *error);
+
+/* ---- residual_doubt.c ---- */
+
+/* The report of a fit of the residual: why it was taken, how sure the functions are. */
+cls_status clsi_learner_report_residual(clsi_learner *w, cls_learn_report **out);
+
+/* ---- held.c: rows kept back from a fit of the residual ---- */
+
+cls_status clsi_held_create(size_t n_tables, const cls_table *const *tables,
+                            const cls_learn_options *o, cls_table ***out, cls_error *error);
+void clsi_held_free(size_t n_tables, cls_table ***held);
+/* Scores of the model on them, into the learner's report. */
+cls_status clsi_held_score(clsi_learner *w, const cls_system *model, size_t n_tables,
+                           const cls_table *const *tables, const char *const *names);
 
 /* ---- schemes.c: data that a scheme made ---- */
 

@@ -34,22 +34,6 @@ typedef struct measured {
 
 /* ---- which parameters ---- */
 
-static int is_named(const cls_learn_options *o, const char *name) {
-    for (size_t i = 0; i < o->n_unknown; i++)
-        if (strcmp(o->unknown[i], name) == 0) return 1;
-    return 0;
-}
-
-static int is_open(const cls_system *s, const cls_learn_options *o, size_t i) {
-    return s->parameter_unknown[i] || is_named(o, s->parameter[i].name);
-}
-
-int clsi_has_open_parameters(const cls_system *s, const cls_learn_options *o) {
-    for (size_t i = 0; i < s->n_parameters; i++)
-        if (is_open(s, o, i)) return 1;
-    return 0;
-}
-
 static cls_status list_parameters(measured *w) {
     const cls_system *s = w->system;
     w->name = clsi_calloc(s->n_parameters, sizeof *w->name);
@@ -64,30 +48,18 @@ static cls_status list_parameters(measured *w) {
     w->low = w->from + s->n_parameters;
     w->high = w->low + s->n_parameters;
     w->doubt = w->high + s->n_parameters;
-    for (size_t i = 0; i < s->n_parameters; i++) {
-        if (!is_open(s, w->o, i)) continue;
-        w->name[w->P] = s->parameter[i].name;
-        w->vague[w->P] = s->parameter_unknown[i] == CLSI_UNKNOWN;
-        w->theta[w->P] = w->from[w->P] = s->parameter_value[i];
-        w->low[w->P] = s->parameter[i].low;
-        w->high[w->P++] = s->parameter[i].high;
+    clsi_open open;
+    cls_status status = clsi_open_create(s, w->o, &open, w->error);
+    if (status != CLS_OK) return status;
+    w->P = open.n;
+    for (size_t i = 0; i < open.n; i++) {
+        w->name[i] = open.name[i];
+        w->vague[i] = open.vague[i];
+        w->theta[i] = w->from[i] = open.value[i];
+        w->low[i] = open.low[i];
+        w->high[i] = open.high[i];
     }
-    for (size_t i = 0; i < w->o->n_unknown; i++) {
-        int found = 0;
-        for (size_t k = 0; k < w->P; k++) found |= strcmp(w->name[k], w->o->unknown[i]) == 0;
-        if (!found)
-            return clsi_fail(
-                w->error, CLS_USAGE,
-                "'%s' is not a parameter of %s; parts and parameters cannot be learned "
-                "together yet: write the part as a formula with unknown parameters",
-                w->o->unknown[i], s->name);
-    }
-    if (s->n_unknown)
-        return clsi_fail(w->error, CLS_USAGE,
-                         "'%s' of %s is an unknown part beside unknown parameters; they cannot be "
-                         "learned together yet: write the part as a formula with unknown "
-                         "parameters, or set the parameters (--set)",
-                         s->unknown[0], s->name);
+    clsi_open_clear(&open);
     return CLS_OK;
 }
 
@@ -220,37 +192,12 @@ static json_t *matrix(size_t n, size_t m, const double *A) {
     return rows;
 }
 
-/* For each trajectory the time of the first row that was kept back; null: none was. */
-static json_t *split(const clsi_recording *r) {
-    json_t *list = json_array();
-    for (size_t k = 0; k < r->n_trajectories; k++) {
-        double from = NAN;
-        for (size_t s = r->n_segments; s-- > 0;) {
-            const clsi_segment *g = &r->segment[s];
-            if (g->trajectory == k && g->train < g->end - g->first)
-                from = r->time[g->first + g->train];
-        }
-        clsi_json_add(&list, number(from));
-    }
-    return list;
-}
-
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
-    json_t *list = json_array(), *scores = json_array();
-    for (size_t i = 0; i < w->P; i++)
-        clsi_json_add(&list, json_pack("{s:s, s:f, s:o}", "name", w->name[i], "value", w->theta[i],
-                                       "error", number(w->doubt[i])));
-    for (size_t c = 0; c < w->report->n_channels; c++) {
-        const cls_learned_channel *ch = &w->report->channels[c];
-        clsi_json_add(&scores, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
-                                         number(ch->fitted), "run", number(ch->run), "persistence",
-                                         number(ch->run_persistence), "arx", number(ch->run_arx)));
-    }
     json_t *all =
-        json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "data", clsi_data_files(n_tables, names),
-                  "version", cls_version(), "optimizer", "lm", "loss", "multiple-shooting",
-                  "parameters", list, "channels", scores);
-    clsi_json_put(&all, "split", split(w->data));
+        json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names), "version",
+                  cls_version(), "optimizer", "lm", "loss", "multiple-shooting");
+    clsi_report_record(w->report, &all);
+    clsi_json_put(&all, "split", clsi_recording_split(w->data));
     clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));
     if (w->o->ensemble) clsi_json_put(&all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));

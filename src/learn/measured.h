@@ -5,8 +5,33 @@
 #include "learn/recording.h"
 #include <clausius/learn.h>
 
-/* Is there a parameter to learn: open in the file, or named by the caller? */
+/* ---- open.c ---- */
+
+/* Is there a parameter to learn, is there a part: open in the file, or named by the caller? */
 int clsi_has_open_parameters(const cls_system *s, const cls_learn_options *o);
+int clsi_has_open_parts(const cls_system *s, const cls_learn_options *o);
+
+/* What is to be learned: parameters (n) with where they begin and their bounds, and parts. */
+typedef struct clsi_open {
+    size_t n, n_parts;
+    const char **name;
+    double *value, *low, *high;
+    unsigned char *vague; /* 1: nobody said where it begins */
+    const char **part;
+    /* the caller's values and, from `at` on, those of the parameters, which move with them */
+    const char **set_names;
+    double *set_values;
+    size_t at;
+} clsi_open;
+cls_status clsi_open_create(const cls_system *s, const cls_learn_options *o, clsi_open *out,
+                            cls_error *error);
+/* Values for the text of the system: the caller's and those of the parameters. Lives as long as `open`. */
+cls_status clsi_open_set(clsi_open *open, const cls_assignments *set, cls_assignments *out,
+                         cls_error *error);
+void clsi_open_clear(clsi_open *open);
+
+/* ---- measured.c ---- */
+
 cls_status clsi_learn_measured(const cls_system *system, const cls_assignments *set,
                                size_t n_tables, const cls_table *const *tables,
                                const char *const *names, const cls_learn_options *o,

@@ -14,6 +14,7 @@
 #include "learn/recording.h"
 #include "solve/arrow.h"
 #include <clausius/learn.h>
+#include <jansson.h>
 
 typedef struct clsi_piece {
     size_t first, n; /* rows */
@@ -83,6 +84,8 @@ cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
 /* One stage alone: windows of so many rows, fitted twice with scales from the residuals between;
  * `last`: to the end. */
 cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error);
+/* Where it begins: the order of magnitude of what is open, by windows of so many rows. */
+cls_status clsi_recipe_search(clsi_recipe *r, size_t rows, cls_error *error);
 size_t clsi_recipe_first(const clsi_multiple *m); /* rows of the first windows, by the time scale */
 size_t clsi_recipe_longest(const clsi_multiple *m); /* rows of the longest segment */
 
@@ -99,6 +102,12 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
 cls_status clsi_report_create(const clsi_recording *data, const cls_learn_options *o,
                               size_t n_parameters, char *choice, cls_learn_report **out,
                               cls_error *error);
+
+void clsi_function_clear(cls_learned_function *f);
+/* For each trajectory the time of the first row that was kept back; null: none was. A new object. */
+json_t *clsi_recording_split(const clsi_recording *r);
+/* Parameters, scores and functions into the provenance of a model. */
+void clsi_report_record(const cls_learn_report *r, json_t **to);
 
 /* ---- doubt.c ---- */
 

@@ -13,7 +13,11 @@
  *     whole dictionary (terms.c); back to 3 until nothing changes;
  *  5. scores on trajectories that were kept back, then a last fit to everything.
  *
- * The noise decides how many terms there are: a term has to explain more than noise would. */
+ * The noise decides how many terms there are: a term has to explain more than noise would.
+ *
+ * Systems with inputs, and parameters that are unknown beside functions, have no residual that is one
+ * solve. They go the same way from 3 on, the parameters behind the coefficients, and begin with what the
+ * shortest windows say about terms of low degree that are zero at first. */
 #include "base/base.h"
 #include "data/table.h"
 #include "learn/learner.h"
@@ -79,6 +83,13 @@ int clsi_learner_is_noisy(const clsi_learner *w) {
     return noise_of(p) > NOISY || lacks(p);
 }
 
+int clsi_learner_is_recorded(const clsi_learner *w) {
+    const cls_system *s = w->system;
+    int measured = 0;
+    for (size_t k = 0; k < s->nu; k++) measured |= s->input_formula[k] == CLS_NO_NODE;
+    return measured || w->open;
+}
+
 typedef struct noisy {
     clsi_learner *w;
     size_t n_tables;
@@ -87,16 +98,22 @@ typedef struct noisy {
     clsi_recording *data;
     clsi_unknowns *all;  /* the dictionary */
     size_t P;            /* its terms */
-    unsigned char *keep; /* (P) */
+    size_t Q;            /* parameters beside them, behind them everywhere */
+    unsigned char *keep; /* (P + Q) */
     unsigned char *locked;
-    size_t *part;                    /* (P) */
-    double *full;                    /* (P) coefficients over the dictionary */
-    double *low, *high;              /* (P) no bounds */
+    size_t *part;                    /* (P + Q) */
+    double *full;                    /* (P + Q) coefficients over the dictionary, parameters */
+    double *low, *high;              /* (P + Q) bounds: parameters have some */
+    double *own_low, *own_high;      /* the same for the terms that are kept */
+    unsigned char *vague;            /* (P + Q) for them: nobody said where it begins */
+    int blind;                       /* there is no residual to begin with */
+    int formed;                      /* what must be positive is so by form */
     clsi_multiple *multiple, *whole; /* of the terms that are kept; of the dictionary */
     cls_system *open, *whole_open, *built;
     clsi_recipe recipe;
     cls_learn_report *report;
     double until;
+    int unseen;
     int declined;  /* a large basis was asked for: this is not for it */
     int implicit;  /* explicit steps failed */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
@@ -114,15 +131,17 @@ static const char *conjugate_of(const cls_system *s, size_t e) {
     return NULL;
 }
 
-/* Rows of one table as columns time, trajectory and the states that it has, or what says them. A time
+/* Rows of one table as columns time, trajectory, the states that it has, or what says them, inputs and
+ * outputs. A time
  * that goes back begins a trajectory where they have no numbers. */
 static cls_status take_states(noisy *k, const cls_table *t, const char *file, size_t i) {
     const cls_system *s = k->w->system;
     size_t nz = k->w->points->nz, rows = cls_table_rows(t), n = 2;
     int time = clsi_table_time(t), group = cls_table_find(t, "trajectory");
     if (time < 0) return clsi_no_column(t, file, "time", CLS_DATA, k->w->error);
-    const char **names = clsi_calloc(nz + 2, sizeof *names);
-    const double **list = clsi_calloc(nz + 2, sizeof *list);
+    size_t more = s->nu + s->n_outputs;
+    const char **names = clsi_calloc(nz + more + 2, sizeof *names);
+    const double **list = clsi_calloc(nz + more + 2, sizeof *list);
     double *number = k->columns[i] = clsi_calloc(rows + 1, sizeof *number);
     if (!names || !list || !number) {
         free(names);
@@ -142,6 +161,13 @@ static cls_status take_states(noisy *k, const cls_table *t, const char *file, si
         const char *name = clsi_point_name(s, e);
         int c = cls_table_find(t, name);
         if (c < 0 && (name = conjugate_of(s, e))) c = cls_table_find(t, name);
+        if (c < 0) continue;
+        names[n] = name;
+        list[n++] = cls_table_column(t, (size_t)c);
+    }
+    for (size_t e = 0; e < more; e++) { /* inputs, and what is measured of the state */
+        const char *name = e < s->nu ? s->input[e].name : s->bound.outputs[e - s->nu].name;
+        int c = cls_table_find(t, name);
         if (c < 0) continue;
         names[n] = name;
         list[n++] = cls_table_column(t, (size_t)c);
@@ -178,6 +204,10 @@ static cls_status make_unknowns(noisy *k, size_t halved, clsi_unknowns **out) {
     clsi_choices choices = {.halved = halved};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
+    if (status == CLS_OK && w->open) {
+        (*out)->n_open = w->open->n;
+        (*out)->open = w->open->name;
+    }
     return status == CLS_OK ? clsi_terms_calm(*out, w->points, w->error) : status;
 }
 
@@ -190,17 +220,27 @@ static cls_status make_dictionary(noisy *k) {
         status = make_unknowns(k, ++halved, &k->all);
     }
     if (status != CLS_OK) return status;
-    size_t P = k->P = k->all->n_theta;
-    k->keep = clsi_calloc(2 * P + 1, 1);
+    size_t P = k->P = k->all->n_theta, all = P + k->Q;
+    k->keep = clsi_calloc(3 * all + 1, 1);
     k->noise = clsi_calloc(k->data->ny, sizeof *k->noise);
     for (size_t c = 0; c < k->data->ny && k->noise; c++) k->noise[c] = INFINITY;
-    k->part = clsi_calloc(P + 1, sizeof *k->part);
-    k->full = clsi_calloc(3 * P + 1, sizeof *k->full);
+    k->part = clsi_calloc(all + 1, sizeof *k->part);
+    k->full = clsi_calloc(5 * all + 1, sizeof *k->full);
     if (!k->keep || !k->part || !k->full || !k->noise) return clsi_no_memory(k->w->error);
-    k->locked = k->keep + P;
-    k->low = k->full + P;
-    k->high = k->low + P;
+    k->locked = k->keep + all;
+    k->vague = k->locked + all;
+    k->low = k->full + all;
+    k->high = k->low + all;
+    k->own_low = k->high + all;
+    k->own_high = k->own_low + all;
     for (size_t p = 0; p < P; p++) k->low[p] = -INFINITY, k->high[p] = INFINITY;
+    for (size_t q = 0; q < k->Q; q++) {
+        k->low[P + q] = k->w->open->low[q];
+        k->high[P + q] = k->w->open->high[q];
+        k->full[P + q] = k->w->open->value[q];
+        k->keep[P + q] = k->locked[P + q] = 1;
+        k->part[P + q] = k->all->n + q;
+    }
     for (size_t i = 0; i < k->all->n; i++) {
         const clsi_learned *l = &k->all->list[i].learned;
         for (size_t p = 0; p < l->field->n_parameters; p++) {
@@ -211,30 +251,65 @@ static cls_status make_dictionary(noisy *k) {
     clsi_terms_low(k->all, ENERGY_DEGREE, OTHER_DEGREE, k->keep);
     size_t locked = 0;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
-    k->declined =
-        !k->w->o->loss && !lacks(k->w->points) && (locked > MOST_LOCKED || P > MOST_TERMS);
+    k->declined = !k->blind && !k->w->o->loss && !lacks(k->w->points) &&
+                  (locked > MOST_LOCKED || P > MOST_TERMS);
     return CLS_OK;
+}
+
+/* Room for the coefficients of the learner's unknowns and for the parameters. */
+static cls_status prepare(noisy *k) {
+    clsi_learner *w = k->w;
+    size_t n = w->unknowns->n_theta;
+    if (!k->blind) return clsi_learner_prepare(w);
+    if (!(w->theta = clsi_calloc(n + k->Q + 1, sizeof *w->theta))) return clsi_no_memory(w->error);
+    for (size_t p = 0; p < n; p++) {
+        k->own_low[p] = -INFINITY, k->own_high[p] = INFINITY;
+        k->vague[p] = 0;
+    }
+    for (size_t q = 0; q < k->Q; q++) {
+        k->own_low[n + q] = k->low[k->P + q];
+        k->own_high[n + q] = k->high[k->P + q];
+        k->vague[n + q] = w->open->vague[q];
+    }
+    return CLS_OK;
+}
+
+/* The system's text has the parameters as they are now. */
+static void put_parameters(const noisy *k) {
+    for (size_t q = 0; q < k->Q; q++)
+        k->w->open->set_values[k->w->open->at + q] = k->full[k->P + q];
 }
 
 /* The learner's unknowns with the terms that are kept, and their coefficients. */
 static cls_status take_terms(noisy *k) {
     clsi_learner *w = k->w;
     clsi_learner_forget(w);
+    put_parameters(k);
     cls_status status = make_unknowns(k, k->all->choices.halved, &w->unknowns);
     if (status == CLS_OK) status = clsi_terms_keep(w->unknowns, k->keep, w->error);
-    if (status == CLS_OK) status = clsi_learner_prepare(w);
+    if (status == CLS_OK) status = prepare(k);
     for (size_t i = 0; i < k->all->n && status == CLS_OK; i++) {
         w->unknowns->list[i].learned.floor = k->all->list[i].learned.floor;
         w->unknowns->list[i].learned.scale = k->all->list[i].learned.scale;
     }
-    for (size_t p = 0, at = 0; p < k->P && status == CLS_OK; p++)
+    for (size_t p = 0, at = 0; p < k->P + k->Q && status == CLS_OK; p++)
         if (k->keep[p]) w->theta[at++] = k->full[p];
     return status;
 }
 
 /* The other way round. */
 static void spread_terms(noisy *k) {
-    for (size_t p = 0, at = 0; p < k->P; p++) k->full[p] = k->keep[p] ? k->w->theta[at++] : 0;
+    for (size_t p = 0, at = 0; p < k->P + k->Q; p++)
+        k->full[p] = k->keep[p] ? k->w->theta[at++] : 0;
+    put_parameters(k);
+}
+
+/* Floors and scales of what is positive by form go into the dictionary. */
+static void keep_forms(noisy *k) {
+    for (size_t i = 0; i < k->all->n; i++) {
+        k->all->list[i].learned.floor = k->w->unknowns->list[i].learned.floor;
+        k->all->list[i].learned.scale = k->w->unknowns->list[i].learned.scale;
+    }
 }
 
 static cls_status start(noisy *k) {
@@ -242,11 +317,11 @@ static cls_status start(noisy *k) {
     cls_status status = take_terms(k);
     if (status == CLS_OK) status = clsi_learner_solve(w);
     if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
-    for (size_t i = 0; i < k->all->n && status == CLS_OK; i++) {
-        k->all->list[i].learned.floor = w->unknowns->list[i].learned.floor;
-        k->all->list[i].learned.scale = w->unknowns->list[i].learned.scale;
+    if (status == CLS_OK) {
+        keep_forms(k);
+        spread_terms(k);
+        k->formed = 1;
     }
-    if (status == CLS_OK) spread_terms(k);
     return status;
 }
 
@@ -276,12 +351,12 @@ static cls_status make_observer(noisy *k, const cls_system *open, const clsi_unk
     const char *scheme = k->w->o->scheme;
     cls_status status = CLS_USAGE;
     if (!scheme && !k->implicit)
-        status =
-            clsi_observer_create(open, "rk4", us->n_theta, theta, k->data->ny, channel, out, NULL);
+        status = clsi_observer_create(open, "rk4", us->n_theta + us->n_open, theta, k->data->ny,
+                                      channel, out, NULL);
     if (status != CLS_OK) {
         scheme = clsi_measured_steps(open, k->data, scheme, &most);
-        status = clsi_observer_create(open, scheme, us->n_theta, theta, k->data->ny, channel, out,
-                                      k->w->error);
+        status = clsi_observer_create(open, scheme, us->n_theta + us->n_open, theta, k->data->ny,
+                                      channel, out, k->w->error);
     }
     if (status == CLS_OK) (*out)->most_step = most;
     return status;
@@ -297,9 +372,11 @@ static cls_status observe(noisy *k, const clsi_unknowns *us, cls_system **open,
     for (size_t c = 0; c < k->data->ny; c++) channel[c] = k->data->channel[c].name;
     cls_status status = clsi_unknowns_open(us, open, &theta, k->w->error);
     if (status == CLS_OK) status = make_observer(k, *open, us, theta, channel, &observer);
+    int own = us != k->all && k->blind; /* without parameters no bound matters */
     if (status == CLS_OK)
-        status =
-            clsi_multiple_create(k->data, k->built, observer, k->low, k->high, out, k->w->error);
+        status = clsi_multiple_create(k->data, k->built ? k->built : k->w->system, observer,
+                                      own ? k->own_low : k->low, own ? k->own_high : k->high, out,
+                                      k->w->error);
     if (status == CLS_OK) {
         (*out)->stop = is_over;
         (*out)->stop_owner = k;
@@ -327,7 +404,7 @@ static cls_status set_up(noisy *k) {
     clsi_learner *w = k->w;
     cls_system *open = NULL, *built = NULL, *before = k->built;
     clsi_multiple *next = NULL;
-    cls_status status = clsi_learner_build(w, w->theta, &built, w->error);
+    cls_status status = k->formed ? clsi_learner_build(w, w->theta, &built, w->error) : CLS_OK;
     if (status != CLS_OK) return status;
     k->built = built;
     status = observe(k, w->unknowns, &open, &next);
@@ -339,7 +416,28 @@ static cls_status set_up(noisy *k) {
     k->open = open;
     k->recipe.m = next;
     k->recipe.theta = w->theta;
+    k->recipe.open = k->blind ? k->vague : NULL;
     return status;
+}
+
+/* Where there is no residual: terms of low degree, zero at first, and the parameters as the file has
+ * them, by the shortest windows; without any form first, that has no slope where it bends. */
+static cls_status start_blind(noisy *k) {
+    clsi_learner *w = k->w;
+    cls_status status = clsi_options_mean(w, "lm", w->error);
+    if (status == CLS_OK) status = take_terms(k);
+    if (status == CLS_OK) status = set_up(k);
+    if (status == CLS_OK) {
+        size_t rows = clsi_recipe_first(k->multiple);
+        status = clsi_recipe_search(&k->recipe, rows, w->error);
+        if (status == CLS_OK) status = clsi_recipe_stage(&k->recipe, rows, 0, w->error);
+    }
+    if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
+    if (status != CLS_OK) return status;
+    keep_forms(k);
+    spread_terms(k);
+    k->formed = 1;
+    return CLS_OK;
 }
 
 static cls_status fit(noisy *k, size_t rows, int last) {
@@ -369,7 +467,7 @@ static cls_status inform(noisy *k, double *S, double *g) {
 }
 
 static cls_status choose(noisy *k, int *changed) {
-    size_t P = k->P, moves = 0, rows = 0;
+    size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 2 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     unsigned char *keep = clsi_calloc(P + 1, 1);
     cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
@@ -383,7 +481,7 @@ static cls_status choose(noisy *k, int *changed) {
                                .theta = k->full,
                                .part = k->part,
                                .locked = k->locked,
-                               .penalty = log((double)rows) + log((double)P)};
+                               .penalty = log((double)rows) + log((double)k->P)};
         status = clsi_terms_choose(&c, keep, found, &moves, k->w->error);
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;
@@ -426,8 +524,8 @@ static void note_terms(noisy *k, size_t rows) {
 
 /* Again with these terms and windows. */
 static cls_status go_back(noisy *k, const unsigned char *keep, const double *full, size_t rows) {
-    memcpy(k->keep, keep, k->P);
-    memcpy(k->full, full, k->P * sizeof *full);
+    memcpy(k->keep, keep, k->P + k->Q);
+    memcpy(k->full, full, (k->P + k->Q) * sizeof *full);
     cls_status status = take_terms(k);
     if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
     if (status == CLS_OK) status = set_up(k);
@@ -443,8 +541,8 @@ static cls_status grow(noisy *k, unsigned char *keep, double *full) {
         note_terms(k, rows);
         if (rows >= most || is_over(k)) break;
         size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
-        memcpy(keep, k->keep, k->P);
-        memcpy(full, k->full, k->P * sizeof *full);
+        memcpy(keep, k->keep, k->P + k->Q);
+        memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
         status = settle(k, next);
         if (status == CLS_MEMORY) break;
         if (status != CLS_OK || is_misfit(k)) {
@@ -463,7 +561,7 @@ static cls_status grow(noisy *k, unsigned char *keep, double *full) {
 
 /* Explicit steps first, then the system's own; then fewer terms. */
 static cls_status find_terms(noisy *k) {
-    size_t P = k->P;
+    size_t P = k->P + k->Q;
     unsigned char *keep = clsi_calloc(2 * P + 1, 1), *first = keep + P;
     double *full = clsi_calloc(2 * P + 1, sizeof *full), *begin = full + P;
     cls_status status = keep && full ? CLS_OK : clsi_no_memory(k->w->error);
@@ -481,7 +579,7 @@ static cls_status find_terms(noisy *k) {
         status = go_back(k, first, begin, 0);
         if (status == CLS_OK) status = grow(k, keep, full);
     }
-    if (status == CLS_NUMERIC) {
+    if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
         clsi_terms_low(k->all, 1, 0, k->keep);
         memset(k->full, 0, P * sizeof *full);
@@ -503,7 +601,12 @@ static char *explain(const noisy *k) {
     const clsi_points *p = k->w->points;
     if (k->w->o->loss)
         clsi_text_printf(&t, "multiple shooting, as asked for");
-    else if (lacks(p)) {
+    else if (k->blind) {
+        const char *why = k->Q ? "parameters are unknown beside parts" : "the system has inputs";
+        clsi_text_printf(&t, "multiple shooting, because %s; %zu rows every %.3g, time scale %.3g",
+                         why, k->data->n, k->data->interval, k->data->time_scale);
+        return clsi_text_take(&t);
+    } else if (lacks(p)) {
         clsi_text_append(&t, "multiple shooting, because no column says");
         for (size_t e = 0, n = 0; e < p->nz; e++)
             if (!p->observed[e]) {
@@ -527,13 +630,14 @@ static char *explain(const noisy *k) {
 static cls_status finish(noisy *k) {
     clsi_learner *w = k->w;
     cls_learn_info *info = w->info;
-    info->parameters = w->unknowns->n_theta;
+    info->parameters = w->unknowns->n_theta + k->Q;
     info->samples = k->multiple->n_pieces;
     info->loss_initial = info->loss_validation = NAN;
     info->condition = 0;
     info->loss_final = sqrt(2 * k->recipe.loss / (double)(k->data->n_training * k->data->ny));
     info->iterations = k->recipe.iterations;
-    info->rank = info->nullity = 0;
+    info->nullity = (size_t)k->unseen;
+    info->rank = w->unknowns->n_theta + k->Q - info->nullity;
     info->kkt = 0;
     strcpy(info->optimizer, "lm");
     strcpy(info->ended, "converged");
@@ -556,23 +660,78 @@ static cls_status use_all_rows(noisy *k) {
     return fit(k, k->recipe.window, 1);
 }
 
+/* Beside what knows nothing: the same system without the unknown parts, the parameters as in the file. */
+static cls_status score(noisy *k) {
+    clsi_learner *w = k->w;
+    size_t n = w->unknowns->n_theta;
+    int possible = 1; /* without its energy there is no system */
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        possible &= w->unknowns->list[i].kind != CLSI_PART_FORMULA;
+    double *before = clsi_calloc(n + k->Q + 1, sizeof *before);
+    if (!before) return clsi_no_memory(w->error);
+    for (size_t q = 0; q < k->Q; q++) before[n + q] = w->open->value[q];
+    cls_status status = clsi_score(k->multiple, w->theta, possible ? before : NULL, k->report,
+                                   &k->recipe.notes, w->error);
+    free(before);
+    return status;
+}
+
+static cls_status report_parameters(noisy *k, const double *errors) {
+    size_t n = k->w->unknowns->n_theta;
+    cls_learn_report *r = k->report;
+    for (size_t q = 0; q < k->Q; q++) {
+        double v = k->w->theta[n + q], low = k->w->open->low[q], high = k->w->open->high[q];
+        r->parameters[q] = (cls_learned_parameter){.name = clsi_strdup(k->w->open->name[q]),
+                                                   .value = v,
+                                                   .error = errors[n + q],
+                                                   .low = low,
+                                                   .high = high,
+                                                   .scatter = NAN,
+                                                   .at_bound = v <= low || v >= high};
+        if (!r->parameters[r->n_parameters++].name) return clsi_no_memory(k->w->error);
+    }
+    return CLS_OK;
+}
+
+/* Standard errors of parameters, and of the functions over the range of the data. */
+static cls_status doubt(noisy *k) {
+    size_t n = k->w->unknowns->n_theta + k->Q;
+    int unseen = 0;
+    double *errors = clsi_calloc(n * n + n + 1, sizeof *errors), *covariance = errors + n;
+    cls_status status =
+        errors ? clsi_doubt(k->multiple, k->w->theta, errors, covariance, &unseen, k->w->error)
+               : clsi_no_memory(k->w->error);
+    if (status == CLS_OK) status = report_parameters(k, errors);
+    if (status == CLS_OK)
+        status = clsi_learner_bands(k->w, n, covariance, errors, k->report, k->w->error);
+    k->unseen = unseen;
+    free(errors);
+    return status;
+}
+
 static cls_status run(noisy *k, const cls_table *const *tables, const char *const *names) {
     clsi_learner *w = k->w;
+    k->blind = clsi_learner_is_recorded(w);
+    k->Q = w->open ? w->open->n : 0;
     cls_status status = record(k, tables, names);
     if (status == CLS_OK)
-        status = clsi_report_create(k->data, w->o, 0, explain(k), &k->report, w->error);
+        status = clsi_report_create(k->data, w->o, k->Q, explain(k), &k->report, w->error);
     if (status == CLS_OK && lacks(w->points))
         status = clsi_points_complete(w->system, w->set, w->o, k->data, w->points, w->error);
     if (status == CLS_OK) status = make_dictionary(k);
     if (status != CLS_OK || k->declined) return status;
     w->taken = "multiple-shooting";
-    status = start(k);
+    status = k->blind ? start_blind(k) : start(k);
+    if (status == CLS_NUMERIC && k->blind) { /* explicit steps are not for everything */
+        k->implicit = 1;
+        status = start_blind(k);
+    }
     if (status == CLS_OK) status = find_terms(k);
-    if (status == CLS_OK)
-        status = clsi_score(k->multiple, w->theta, NULL, k->report, &k->recipe.notes, w->error);
+    if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && lacks(w->points))
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
     if (status == CLS_OK) status = use_all_rows(k);
+    if (status == CLS_OK) status = doubt(k);
     if (status == CLS_OK && w->info->normalised) {
         w->residual->scale_free = 1;
         status = clsi_learner_rescale(w);
@@ -586,6 +745,7 @@ cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_ta
     if (w->o->time_limit > 0) k.until = clsi_now() + w->o->time_limit;
     cls_status status = run(&k, tables, names);
     *taken = status == CLS_OK && !k.declined;
+    if (*taken && (w->o->test > 0 || w->o->n_test)) w->split = clsi_recording_split(k.data);
     if (*taken)
         w->info->report = k.report;
     else

@@ -40,8 +40,10 @@ static const cls_option table[] = {
      "auto, linear, lm, spring, lbfgs, adam, qp", "NAME", ANY_LOSS, ANY_OPTIMIZER, "else auto"},
     {"weights", CLS_OPTION_WORD, AT(weights), 0, 0, 0, "balanced, equal", "NAME", ANY_LOSS,
      ANY_OPTIMIZER, "of the residual: balanced (small friction counts) or equal; else balanced"},
-    {"test", CLS_OPTION_REAL, AT(test), -1, 0, 0.9, NULL, NULL, CLS_OPTION_RECORDING, ANY_OPTIMIZER,
-     "recordings: share of the rows kept back to be predicted; else 0.2 where there are 200 rows"},
+    {"test", CLS_OPTION_REAL, AT(test), -1, 0, 0.9, NULL, NULL,
+     CLS_OPTION_RESIDUAL | CLS_OPTION_RECORDING, ANY_OPTIMIZER,
+     "share of the rows kept back to be predicted; else, of recordings, 0.2 where there are 200 "
+     "rows"},
     {"average", CLS_OPTION_FLAG, AT(average), 0, 0, 1, NULL, NULL, CLS_OPTION_RECORDING,
      ANY_OPTIMIZER, "recordings: rows of equal times are averaged, not refused"},
     {"ensemble", CLS_OPTION_SIZE, AT(ensemble), 0, 2, 10000, NULL, "N", CLS_OPTION_RECORDING,

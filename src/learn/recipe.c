@@ -372,6 +372,15 @@ cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *e
     return status;
 }
 
+cls_status clsi_recipe_search(clsi_recipe *r, size_t rows, cls_error *error) {
+    recipe_work k;
+    cls_status status = open_kitchen(r, &k, error);
+    if (status == CLS_OK) first_scales(&k);
+    if (status == CLS_OK) status = find_start(&k, rows);
+    close_kitchen(&k);
+    return status;
+}
+
 size_t clsi_recipe_first(const clsi_multiple *m) {
     size_t rows = first_rows(m), most = longest(m);
     return rows < most ? rows : most;

@@ -1,5 +1,6 @@
 /* The report of a fit by multiple shooting: made before the scores are, so that each has its place. */
 #include "learn/multiple.h"
+#include "model/json.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,6 +37,64 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
     return status;
 }
 
+/* ---- for the record ---- */
+
+static json_t *number(double x) {
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *numbers(size_t n, const double *x) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) clsi_json_add(&list, number(x[i]));
+    return list;
+}
+
+json_t *clsi_recording_split(const clsi_recording *r) {
+    json_t *list = json_array();
+    for (size_t k = 0; k < r->n_trajectories; k++) {
+        double from = NAN;
+        for (size_t s = r->n_segments; s-- > 0;) {
+            const clsi_segment *g = &r->segment[s];
+            if (g->trajectory == k && g->train < g->end - g->first)
+                from = r->time[g->first + g->train];
+        }
+        clsi_json_add(&list, number(from));
+    }
+    return list;
+}
+
+void clsi_report_record(const cls_learn_report *r, json_t **to) {
+    json_t *list = json_array(), *scores = json_array(), *functions = json_array();
+    for (size_t i = 0; i < r->n_parameters; i++)
+        clsi_json_add(&list,
+                      json_pack("{s:s, s:f, s:o}", "name", r->parameters[i].name, "value",
+                                r->parameters[i].value, "error", number(r->parameters[i].error)));
+    for (size_t c = 0; c < r->n_channels; c++) {
+        const cls_learned_channel *ch = &r->channels[c];
+        clsi_json_add(&scores, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
+                                         number(ch->fitted), "run", number(ch->run), "persistence",
+                                         number(ch->run_persistence), "arx", number(ch->run_arx)));
+    }
+    for (size_t i = 0; i < r->n_functions; i++) {
+        const cls_learned_function *f = &r->functions[i];
+        clsi_json_add(&functions,
+                      json_pack("{s:s, s:i, s:s, s:b, s:o, s:o, s:o}", "part", f->part, "slot",
+                                (int)f->slot, "input", f->input, "relative", f->relative, "at",
+                                numbers(f->n, f->at), "value", numbers(f->n, f->value), "error",
+                                numbers(f->n, f->error)));
+    }
+    clsi_json_put(to, "parameters", list);
+    clsi_json_put(to, "channels", scores);
+    clsi_json_put(to, "functions", functions);
+}
+
+void clsi_function_clear(cls_learned_function *f) {
+    free(f->part);
+    free(f->input);
+    free(f->at);
+    *f = (cls_learned_function){0};
+}
+
 void cls_learn_report_free(cls_learn_report **report) {
     if (!report) return;
     cls_learn_report *r = *report;
@@ -45,6 +104,8 @@ void cls_learn_report_free(cls_learn_report **report) {
         free(r->channels[i].name);
         free(r->channels[i].unit);
     }
+    for (size_t i = 0; i < r->n_functions; i++) clsi_function_clear(&r->functions[i]);
+    free(r->functions);
     free(r->parameters);
     free(r->channels);
     free(r->choice);

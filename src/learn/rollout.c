@@ -193,7 +193,7 @@ double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void
     comparison c = {.p = p,
                     .s = s,
                     .scheme = p->rule.scheme ? p->rule.scheme->info.name : NULL,
-                    .spread = clsi_calloc(2 * p->nz + 1, sizeof(double)),
+                    .spread = clsi_calloc(p->nz + cls_system_state_count(s) + 1, sizeof(double)),
                     .hurry = hurry,
                     .context = context};
     if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;

@@ -130,9 +130,11 @@ static int run_start(clsi_multiple *m, const double *theta, const passage *p, si
         memcpy(z, m->x + w * m->nz, m->nz * sizeof *z);
         return 1;
     }
-    if (n > p->end - p->begin) n = p->end - p->begin;
-    *row = p->begin;
-    return fit_state(m, theta, p->begin, n, NULL, z, NULL) == CLS_OK;
+    size_t first = p->begin, last = p->train > p->begin ? p->train : p->end;
+    if (last == p->train && last - first > n) first = last - n; /* the rows before */
+    if (n > last - first) n = last - first;
+    *row = first;
+    return fit_state(m, theta, first, n, NULL, z, NULL) == CLS_OK;
 }
 
 static int free_run(clsi_multiple *m, const double *theta, const passage *p, error_sum *sums) {
@@ -444,7 +446,8 @@ static int is_better(const cls_learn_report *report) {
         if (!ch->test_rows) continue;
         any = 1;
         int run = ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) &&
-                  !loses(ch->run, ch->run_arx, ch->run_persistence, ch->noise);
+                  !loses(ch->run, ch->run_arx, ch->run_persistence, ch->noise) &&
+                  !loses(ch->run, ch->run_before, ch->run_persistence, ch->noise);
         int ahead = 0;
         for (size_t h = 0; h < report->n_horizons; h++)
             ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&

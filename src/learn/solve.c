@@ -49,14 +49,21 @@ cls_status clsi_learner_loss(clsi_learner *w, const double *theta, size_t first,
 
 enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
 
+/* Windows between two looks for an interrupt: fewer where each costs more, 1e9 operations at most. */
+static size_t heard(size_t cost) {
+    size_t most = (size_t)1000000000 / (cost + 1);
+    return most < 1 ? 1 : most < BLOCK ? most : BLOCK;
+}
+
 /* Rows of the windows [first, last) of r. */
 static cls_status fold_rows(clsi_learner *w, const clsi_residual *r, clsi_lsq *q, size_t first,
                             size_t last, double *A, double *b) {
     size_t n = w->points->n_training, E = r->n_equations;
     int whole = r == w->residual; /* not a block of more */
     cls_status status = CLS_OK;
-    for (size_t at = first; at < last && status == CLS_OK; at += BLOCK) {
-        size_t count = (last - at < BLOCK ? last - at : BLOCK) * E;
+    size_t block = heard(E * w->unknowns->n_theta * w->unknowns->n_theta);
+    for (size_t at = first; at < last && status == CLS_OK; at += block) {
+        size_t count = (last - at < block ? last - at : block) * E;
         status = clsi_residual_rows(r, NULL, at * E, count, NULL, b, A);
         for (size_t k = 0; k < count; k++) b[k] = -b[k];
         if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
@@ -158,9 +165,14 @@ static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b)
     }
     status = cls_team_agree(w->o->team, status, w->error);
     if (status == CLS_OK) status = share_parts(w, count, size, parts);
-    if (status == CLS_OK) clsi_lsq_join(q, count, parts);
+    if (status == CLS_OK) status = clsi_lsq_join(q, count, parts, w->error);
     free(parts);
     return status;
+}
+
+static int is_interrupted(void *owner) {
+    const cls_learn_options *o = ((clsi_learner *)owner)->o;
+    return o->interrupted && o->interrupted(o->context);
 }
 
 static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const double *d,
@@ -169,6 +181,8 @@ static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const
     clsi_lsq_info found;
     size_t P = w->unknowns->n_theta;
     cls_status status = clsi_lsq_create(P, n, C, d, &q, w->error);
+    if (status == CLS_OK && !w->o->team)
+        clsi_lsq_watch(q, is_interrupted, w); /* ranks stop together */
     if (status == CLS_NUMERIC && clsi_anchors_count(w->anchors))
         status = clsi_fail(w->error, CLS_SYSTEM,
                            "the %zu anchors contradict each other in these fields: no parameters "

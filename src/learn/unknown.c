@@ -248,7 +248,9 @@ static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi
         return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
     }
     if (u->convex) return clsi_convex_inputs(s, points, u, error);
-    if (points->intervals) return clsi_position_inputs(s, l, raw, error);
+    /* a potential beside momenta has positions alone */
+    int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
+    if (points->intervals) return clsi_position_inputs(s, l, raw && !potential, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
     if (s->ode) raw = 1; /* nothing is known to be even */
@@ -689,7 +691,7 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
 cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
                               cls_error *error) {
     clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
-    *theta = clsi_calloc(us->n_theta, sizeof **theta);
+    *theta = clsi_calloc(us->n_theta + us->n_open + 1, sizeof **theta);
     cls_status status = learned && *theta ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < us->n && status == CLS_OK; i++)
         learned[i] = us->list[i].learned; /* borrowed */
@@ -701,10 +703,13 @@ cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_nod
                    .n_learned = us->n,
                    .n_theta = us->n_theta,
                    .learned = learned,
-                   .given = us->given};
+                   .given = us->given,
+                   .n_open = us->n_open,
+                   .open_first = us->n_theta,
+                   .open = us->open};
     *out = NULL;
     if (status == CLS_OK) status = clsi_model_open(&m, out, error);
-    for (size_t i = 0; i < us->n_theta && status == CLS_OK; i++)
+    for (size_t i = 0; i < us->n_theta + us->n_open && status == CLS_OK; i++)
         (*theta)[i] = clsi_model_symbol(*out, i);
     free(learned);
     return status;

@@ -300,6 +300,44 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
     }
 }
 
+static double at_place(const json_t *f, const char *key, size_t i) {
+    return json_number_value(json_array_get(json_object_get(f, key), i));
+}
+
+/* Learned functions at five places of their range, with standard errors. */
+static void tell_functions(const json_t *list, clsi_text *t) {
+    size_t i;
+    json_t *f;
+    json_array_foreach(list, i, f) {
+        size_t n = json_array_size(json_object_get(f, "at"));
+        json_int_t slot = json_integer_value(json_object_get(f, "slot"));
+        if (n < 5) continue;
+        clsi_text_printf(t, "  %s", json_string_value(json_object_get(f, "part")));
+        if (slot) clsi_text_printf(t, " (entry %d)", (int)slot + 1);
+        clsi_text_printf(
+            t, " over %s, with standard errors%s\n", json_string_value(json_object_get(f, "input")),
+            json_is_true(json_object_get(f, "relative")) ? ", relative to the middle" : "");
+        for (size_t k = 0; k < 5; k++) {
+            size_t at = k * (n - 1) / 4;
+            const json_t *error = json_array_get(json_object_get(f, "error"), at);
+            clsi_text_printf(t, "    at %-12.4g %.6g", at_place(f, "at", at),
+                             at_place(f, "value", at));
+            if (json_is_number(error))
+                clsi_text_printf(t, " +- %.2g\n", json_number_value(error));
+            else
+                clsi_text_append(t, ", which the data cannot tell\n");
+        }
+    }
+}
+
+/* Told above, or too long to be read. */
+static int is_told(const char *key) {
+    static const char *const keys[] = {"parameters", "functions", "covariance", "ensemble"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0) return 1;
+    return 0;
+}
+
 cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     NEED(error, text);
     *text = NULL;
@@ -330,10 +368,11 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
                              clsi_has_range(l, k) ? l->low[k] : l->center[k] - l->half[k],
                              clsi_has_range(l, k) ? l->high[k] : l->center[k] + l->half[k]);
     }
+    tell_functions(json_object_get(provenance, "functions"), &t);
     const char *key;
     clsi_text_append(&t, "learned from\n");
     json_object_foreach(provenance, key, value) {
-        if (strcmp(key, "parameters") == 0) continue; /* told above */
+        if (is_told(key)) continue;
         char *printed =
             clsi_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
         if (!printed) t.failed = 1;

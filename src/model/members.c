@@ -40,6 +40,15 @@ size_t cls_model_member_count(const cls_model *m) {
     return n;
 }
 
+double cls_model_test_from(const cls_model *m) {
+    if (!m) return NAN;
+    json_t *p = provenance_of(m), *split = json_object_get(p, "split");
+    const json_t *from = json_array_get(split, 0);
+    double t = json_array_size(split) == 1 && json_is_number(from) ? json_number_value(from) : NAN;
+    json_decref(p);
+    return t;
+}
+
 static double number_at(const json_t *row, size_t i) {
     return json_number_value(json_array_get(row, i));
 }

@@ -508,10 +508,17 @@ cls_status clsi_container_write(const char *path, const clsi_container *c, cls_e
     if (!status) {
         unsigned char start[8];
         to_bytes(header.length, start);
+        errno = 0;
         fwrite(start, 1, sizeof start, file.stream);
         fwrite(header.data, 1, header.length, file.stream);
         for (size_t i = 0; i < c->n_tensors; i++) write_values(file.stream, &c->tensors[i]);
-        status = clsi_file_commit(&file, error);
+        if (ferror(file.stream) && errno) { /* the commit would not know why */
+            status = clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", path,
+                               strerror(errno));
+            clsi_file_discard(&file);
+        } else {
+            status = clsi_file_commit(&file, error);
+        }
     }
     clsi_text_clear(&header);
     return status;

@@ -348,6 +348,20 @@ static void draw_points(cairo_t *cr, const clsi_curve *c, clsi_box box, const cl
     cairo_fill(cr);
 }
 
+/* What a model was not learned from: a paler ground, a line where it begins, and the word. */
+static void draw_test(const clsi_page *page, cairo_t *cr, clsi_box box, const clsi_axis *x) {
+    double from = place_x(fmax(page->test_from, x->lo), box, x), end = box.x + box.w;
+    if (!page->has_test || !(page->test_from < x->hi)) return;
+    cairo_set_source_rgb(cr, 0.955, 0.955, 0.93);
+    cairo_rectangle(cr, from, box.y, end - from, box.h);
+    cairo_fill(cr);
+    use(cr, pale);
+    line(cr, from, box.y, from, box.y + box.h);
+    clsi_font(cr, 10, 0);
+    clsi_show(cr, "test", from + 4, box.y + 11, 0, end - from - 4);
+    if (from > box.x + 40) clsi_show(cr, "train", from - 4, box.y + 11, 1, from - box.x);
+}
+
 static cls_status draw_curves(const clsi_page *page, cairo_t *cr, const clsi_panel *p, clsi_box box,
                               const clsi_axis *x, const clsi_axis *y, cls_error *error) {
     cls_status status = CLS_OK;
@@ -404,6 +418,7 @@ static cls_status draw_panel(const clsi_page *page, cairo_t *cr, const clsi_pane
     y = p->powers ? clsi_axis_make_powers(y.lo, y.hi, most) : clsi_axis_make(y.lo, y.hi, most);
     cairo_set_line_width(cr, 0.8);
     cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
+    if (!p->portrait) draw_test(page, cr, box, &x);
     draw_x_axis(cr, &x, p->x_name, box);
     draw_y_axis(cr, &y, box);
     use(cr, spine);

@@ -169,7 +169,7 @@ static cls_status plot_labelled(size_t n, const cls_table *const *tables, const 
     cls_status status = check(n, tables, labels, o, path, error);
     if (!status) status = clsi_panels_make(n, tables, labels, o, &panels, error);
     if (!status) status = make_subtitle(n, tables, &subtitle, error);
-    clsi_page page = {&panels, n, labels, o->title, subtitle, 0, 0};
+    clsi_page page = {&panels, n, labels, o->title, subtitle, 0, 0, o->has_test, o->test_from};
     if (!status) {
         int w, h;
         clsi_page_measure(&page);

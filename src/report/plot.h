@@ -86,6 +86,8 @@ typedef struct clsi_page {
     const char *const *labels;
     const char *title, *subtitle; /* NULL: none */
     double width, height;
+    int has_test; /* rows from test_from on were kept back */
+    double test_from;
 } clsi_page;
 void clsi_page_measure(clsi_page *page); /* sets the natural width and height */
 cls_status clsi_page_draw(const clsi_page *page, cairo_t *cr, cls_error *error);

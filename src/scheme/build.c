@@ -59,8 +59,10 @@ void clsi_equation(clsi_step *st, cls_node residual) {
 }
 
 void clsi_keep_positive(clsi_step *st, cls_node a) {
-    if (a != CLS_NO_NODE && cls_node_op(st->g, a) == CLS_OP_CONSTANT) return;
-    if (st->n_positive == st->m)
+    if (a != CLS_NO_NODE && cls_node_op(st->g, a) == CLS_OP_CONSTANT &&
+        cls_node_value(st->g, a) > 0)
+        return;
+    if (st->n_positive == st->m + st->s->nr)
         st->exhausted = 1;
     else
         st->positive[st->n_positive++] = a;
@@ -267,7 +269,7 @@ static cls_status allocate(clsi_step *st) {
     st->points = clsi_calloc(MAX_POINTS, sizeof(clsi_point));
     st->unknown = clsi_calloc(3 * st->capacity, sizeof(cls_node));
     st->of_state = clsi_calloc(st->capacity, sizeof *st->of_state);
-    st->positive = clsi_calloc(st->m, sizeof(cls_node));
+    st->positive = clsi_calloc(st->m + nr, sizeof(cls_node));
     st->row_of = clsi_calloc(nz, sizeof *st->row_of);
     if (!more_nodes(st, nz) || !st->points || !st->unknown || !st->of_state || !st->positive ||
         !st->row_of)

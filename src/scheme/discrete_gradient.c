@@ -198,6 +198,7 @@ static void write_step(clsi_step *st, int settles) {
         cls_node least = cls_mul(g, cls_constant(g, phase ? 0 : 1e-3), ends);
         clsi_keep_positive(st, cls_sub(g, star.T[i], least));
     }
+    for (size_t k = 0; k < st->s->nr; k++) clsi_keep_positive(st, flows.reservoir[k]);
     clsi_finish_accounts(st, flows.account, flows.account);
     exact_heat(st, &flows, &middle, dS);
 }

@@ -272,6 +272,8 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim) {
     while (a->inner < sim->h && trouble == CLSI_FINE) trouble = internal_step(sim);
     a->inner = 0;
     if (trouble == CLSI_FINE && clsi_simulator_has_lost(sim)) trouble = CLSI_LOST;
+    sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - entropy;
+    if (trouble == CLSI_FINE && clsi_simulator_falls_unsolved(sim)) trouble = CLSI_FALLING;
     if (trouble != CLSI_FINE) {
         memcpy(sim->state, saved, sim->n_kept * sizeof(double));
         sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;

@@ -97,8 +97,12 @@ static cls_status run_all(const job *j, int threads, const worker *workers, cls_
         cls_error mine = {0};
         const worker *w = &workers[omp_get_thread_num()];
         size_t member = at, n = j->n_members - at < size ? j->n_members - at : size;
-        cls_status result = w->pack ? run_pack(j, w->pack, at, n, &member, &mine)
-                                    : run_member(j, w->sim, at, &mine);
+        cls_status result; /* a start alone costs: of a million, nobody waits for the rest */
+        if (j->stop && j->stop(j->context))
+            result = clsi_fail(&mine, CLS_INTERRUPTED, "interrupted");
+        else
+            result = w->pack ? run_pack(j, w->pack, at, n, &member, &mine)
+                             : run_member(j, w->sim, at, &mine);
         if (result == CLS_OK) continue;
 #pragma omp critical(clsi_ensemble)
         if (member < failed) {

@@ -561,7 +561,7 @@ static void settle(clsi_pack *p, int heats) {
         int real = (beta > 0) & (produced > 1e-14 * size);
         double least = real ? -0.5 * produced / beta : 0;
         double defect = missing > least ? missing : least;
-        if (p->owed) defect = !real & (missing <= 5e-15 * scale) ? 0 : defect;
+        if (p->owed) defect = (!real & (missing <= 5e-15 * scale)) ? 0 : defect;
         p->now[l] = usual;
         p->trial[l] = defect; /* k >= 1 rows are free here */
         p->size[l] = produced;

@@ -251,6 +251,10 @@ int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
     return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
 }
 
+int clsi_simulator_falls_unsolved(const cls_simulator *sim) {
+    return step_falls_by_round_off(sim);
+}
+
 int clsi_simulator_has_lost(cls_simulator *sim) {
     memset(sim->scale, 0, sizeof sim->scale);
     return step_has_lost(

@@ -182,11 +182,14 @@ static size_t tile_pair(size_t rows, size_t n, double *M, double *norm, size_t a
 }
 
 /* All pairs once. Tiles of rows meet as in a tournament: the pairs of a round share no row, so that
- * threads may take them in any order, and two tiles fit in the cache. Round 0 is within tiles. */
-static size_t sweep(size_t rows, size_t n, double *M, double *norm) {
+ * threads may take them in any order, and two tiles fit in the cache. Round 0 is within tiles.
+ * 0 when `stop` said so. */
+static int sweep(size_t rows, size_t n, double *M, double *norm, size_t *turns,
+                 int (*stop)(void *owner), void *owner) {
     size_t tiles = (rows + TILE - 1) / TILE, turned = 0;
     tiles += tiles % 2; /* the last may be empty */
     for (size_t round = 0; round < tiles; round++) {
+        if (stop && stop(owner)) return 0;
         size_t games = round ? tiles / 2 : tiles;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) reduction(+ : turned) if (rows > 4 * TILE)
@@ -200,7 +203,8 @@ static size_t sweep(size_t rows, size_t n, double *M, double *norm) {
             turned += tile_pair(rows, n, M, norm, a < b ? a : b, a < b ? b : a);
         }
     }
-    return turned;
+    *turns = turned;
+    return 1;
 }
 
 static void sort_rows(size_t n, double *M, double *norm) {
@@ -216,7 +220,8 @@ static void sort_rows(size_t n, double *M, double *norm) {
     }
 }
 
-int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work) {
+int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work,
+                  int (*stop)(void *owner), void *owner) {
     size_t ld = n + 1, turned = 1;
     int sweeps = 0;
     for (size_t j = 0; j < n; j++) order[j] = j;
@@ -224,7 +229,7 @@ int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *wor
     for (;; sweeps++) {
         for (size_t i = 0; i < n; i++) sigma[i] = clsi_vector_dot(n, M + i * ld, M + i * ld);
         if (!turned || sweeps == MAX_SWEEPS) break;
-        turned = sweep(rows, n, M, sigma);
+        if (!sweep(rows, n, M, sigma, &turned, stop, owner)) return -1;
     }
     sort_rows(n, M, sigma);
     for (size_t i = 0; i < n; i++) sigma[i] = sqrt(sigma[i]);

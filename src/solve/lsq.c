@@ -158,6 +158,11 @@ cls_status clsi_lsq_create(size_t unknowns, size_t n_constraints, const double *
     return CLS_OK;
 }
 
+void clsi_lsq_watch(clsi_lsq *q, int (*stop)(void *owner), void *owner) {
+    q->stop = stop;
+    q->owner = owner;
+}
+
 void clsi_lsq_free(clsi_lsq **pointer) {
     clsi_lsq *q = *pointer;
     if (!q) return;
@@ -276,16 +281,20 @@ static void join(clsi_lsq *q, double *into, double *from) {
     into[n + 1] += from[n + 1];
 }
 
-void clsi_lsq_join(clsi_lsq *q, size_t count, double *parts) {
+cls_status clsi_lsq_join(clsi_lsq *q, size_t count, double *parts, cls_error *error) {
     size_t size = clsi_lsq_part_size(q), n = size - 2;
     for (size_t stride = 1; stride < count; stride *= 2)
-        for (size_t i = 0; i + stride < count; i += 2 * stride)
+        for (size_t i = 0; i + stride < count; i += 2 * stride) {
+            if (q->stop && q->stop(q->owner))
+                return clsi_fail(error, CLS_INTERRUPTED, "stopped while the rows were joined");
             join(q, parts + i * size, parts + (i + stride) * size);
+        }
     clsi_seen_free(&q->seen);
     memcpy(q->shard[0].R, parts, n * sizeof *parts);
     q->shard[0].rest = parts[n];
     q->shard[0].used = 1;
     q->rows = (size_t)parts[n + 1];
+    return CLS_OK;
 }
 
 /* ---- a smaller problem ---- */

@@ -19,8 +19,9 @@ size_t clsi_qr_work(size_t n);
 /* M (n, n + 1) = [A c] becomes U^T [A c]: rows sigma_i v_i (largest first) and U^T c, by Jacobi
  * rotations of the rows. sigma (n). The rows are left unnormalised, and column j of M belongs to
  * column order[j] of A. work: 3 n + 1 numbers. Returns the number of sweeps, 60 when they did not
- * suffice. */
-int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work);
+ * suffice, -1 when `stop` (NULL: nobody asks) said so. */
+int clsi_svd_rows(size_t n, double *M, double *sigma, size_t *order, double *work,
+                  int (*stop)(void *owner), void *owner);
 
 /* Rows `have`.. of V (n, n) are filled so that all n rows are orthonormal. work: n
  * numbers. */
@@ -67,6 +68,8 @@ struct clsi_lsq {
     double *null_space;
     size_t *active;
     clsi_seen *seen; /* of the rows so far, or NULL */
+    int (*stop)(void *owner);
+    void *owner;
 };
 
 /* Everything seen so far in shard[0]. */

@@ -70,11 +70,12 @@ static void scale_columns(size_t n, const double *R, double *D, double *M) {
     }
 }
 
-/* M (n, n + 1), order (n), work (3 n + 1): scratch. */
-static void decompose(clsi_seen *t, const double *R, double *M, size_t *order, double *work) {
+/* M (n, n + 1), order (n), work (3 n + 1): scratch. 0 when the watcher said stop. */
+static int decompose(const clsi_lsq *q, clsi_seen *t, const double *R, double *M, size_t *order,
+                     double *work) {
     size_t n = t->n, ld = n + 1, whole = 0;
     scale_columns(n, R, t->D, M);
-    clsi_svd_rows(n, M, t->sigma, order, work);
+    if (clsi_svd_rows(n, M, t->sigma, order, work, q->stop, q->owner) < 0) return 0;
     for (size_t i = 0; i < n && t->sigma[i] > 0; i++) {
         for (size_t j = 0; j < n; j++) t->V[i * n + order[j]] = M[i * ld + j] / t->sigma[i];
         t->rank += t->sigma[i] > t->rcond * t->sigma[0];
@@ -82,6 +83,7 @@ static void decompose(clsi_seen *t, const double *R, double *M, size_t *order, d
     }
     clsi_complete_rows(n, whole, t->V, work);
     for (size_t i = 0; i < t->rank; i++) t->target[i] = M[i * ld + n];
+    return 1;
 }
 
 /* q->seen of all rows so far. */
@@ -101,12 +103,12 @@ static cls_status look(clsi_lsq *q, double rcond, cls_error *error) {
     double *work = clsi_calloc(3 * n + 1, sizeof *work);
     size_t *order = clsi_calloc(n + 1, sizeof *order);
     int all = t->D && t->sigma && t->target && t->V && M && work && order;
-    if (all)
-        decompose(t, q->shard[0].R, M, order, work);
-    else
-        clsi_seen_free(&q->seen);
+    cls_status status = all ? CLS_OK : clsi_no_memory(error);
+    if (all && !decompose(q, t, q->shard[0].R, M, order, work))
+        status = clsi_fail(error, CLS_INTERRUPTED, "stopped within the solve");
+    if (status) clsi_seen_free(&q->seen);
     free(M), free(work), free(order);
-    return all ? CLS_OK : clsi_no_memory(error);
+    return status;
 }
 
 /* ---- unknowns ---- */

@@ -86,6 +86,8 @@ typedef struct clsi_lsq_info {
 /* Constraints first (n_constraints rows of C and d), then any number of blocks. */
 cls_status clsi_lsq_create(size_t unknowns, size_t n_constraints, const double *C, const double *d,
                            clsi_lsq **out, cls_error *error);
+/* stop(owner) is asked within joins and solves, which take long with many unknowns: CLS_INTERRUPTED. */
+void clsi_lsq_watch(clsi_lsq *q, int (*stop)(void *owner), void *owner);
 /* Adds rows: A (count, unknowns) row-major, b (count). A is overwritten. Blocks in the same order
  * give the same bits. */
 cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_error *error);
@@ -95,7 +97,7 @@ size_t clsi_lsq_part_size(const clsi_lsq *q);
 void clsi_lsq_take(clsi_lsq *q, double *part);
 /* q gets the rows of all parts (count, part size), joined in a binary tree of their numbers: the same
  * bits whoever made them. The parts are overwritten. */
-void clsi_lsq_join(clsi_lsq *q, size_t count, double *parts);
+cls_status clsi_lsq_join(clsi_lsq *q, size_t count, double *parts, cls_error *error);
 /* rcond: singular values below rcond * largest count as zero (1e-12 is usual); the solution is the
  * one of least (column-scaled) norm among the equally good ones. Optional inequalities E x >= e
  * (n_inequalities rows) by an active-set method with a KKT certificate (residual returned in *kkt,

@@ -121,13 +121,13 @@ static cls_status connect(clsi_ports *p, const clsi_connection *link) {
         /* a port of a composite is connected twice, inside and outside */
         port->connected |= memchr(r->clean + where, '.', length) ? 1 : 2;
         mention now = {port, where, length};
-        cls_status status = first.port ? join(p, &first, &now, r) : CLS_OK;
+        cls_status status = first.port && !link->free ? join(p, &first, &now, r) : CLS_OK;
         if (status != CLS_OK) return status;
         if (!first.port) first = now;
         n++;
         c.at = where + length;
     } while (clsi_accept(r, &c, ","));
-    if (n < 2)
+    if (n < 2 && !link->free)
         return clsi_at(r, link->list.begin, "`connect` joins two ports or more, this is one");
     return clsi_expect_end(r, &c);
 }
@@ -139,8 +139,9 @@ static cls_status check_open(clsi_ports *p) {
             if (c->port[k].connected) continue;
             clsi_span at = c->used ? c->whole : c->port[k].where;
             return clsi_at(clsi_source_of(p, at), at.begin,
-                           "the port `%s.%s` is open: `connect` it to another port", c->name,
-                           c->port[k].name);
+                           "the port `%s.%s` is open: `connect` it to another port, or say "
+                           "`free %s.%s`",
+                           c->name, c->port[k].name, c->name, c->port[k].name);
         }
     for (size_t i = 1; i < p->n_scopes; i++)
         for (size_t k = 0; k < p->scopes[i].n_ports; k++) {
@@ -153,8 +154,9 @@ static cls_status check_open(clsi_ports *p) {
                                port->name);
             if (!(port->connected & 1))
                 return clsi_at(clsi_source_of(p, s->title), s->title.begin,
-                               "the port `%.*s.%s` is open: `connect` it to another port", n,
-                               s->prefix, port->name);
+                               "the port `%.*s.%s` is open: `connect` it to another port, or say "
+                               "`free %.*s.%s`",
+                               n, s->prefix, port->name, n, s->prefix, port->name);
         }
     return CLS_OK;
 }

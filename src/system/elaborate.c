@@ -79,7 +79,7 @@ static int next_statement(const clsi_reader *r, size_t *at, size_t end, size_t b
 }
 
 static int is_port_word(const clsi_reader *r, clsi_cursor c) {
-    static const char *const words[] = {"connect", "component", "use", "include"};
+    static const char *const words[] = {"connect", "free", "component", "use", "include"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (clsi_accept_word(r, &c, words[i])) return 1;
     clsi_component_kind kind; /* `external` is a word of other systems, too */
@@ -379,12 +379,13 @@ static cls_status read_statement(clsi_ports *p, size_t scope, size_t source, cls
     if (clsi_accept_word(r, &rest, "component")) return CLS_OK; /* read before */
     if (clsi_accept_word(r, &rest, "include")) return read_include(p, scope, source, rest, whole);
     if (clsi_accept_word(r, &rest, "use")) return read_use(p, scope, source, rest, whole);
-    if (clsi_accept_word(r, &rest, "connect")) {
+    int free = clsi_accept_word(r, &rest, "free");
+    if (free || clsi_accept_word(r, &rest, "connect")) {
         if (!clsi_grow(&p->connections, &p->connections_capacity, p->n_connections + 1,
                        sizeof *p->connections))
             return clsi_no_memory(p->error);
         p->connections[p->n_connections++] =
-            (clsi_connection){scope, clsi_span_of(source, rest.at, rest.end)};
+            (clsi_connection){scope, clsi_span_of(source, rest.at, rest.end), free};
         return CLS_OK;
     }
     clsi_component_kind kind;

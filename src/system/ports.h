@@ -95,6 +95,7 @@ typedef struct clsi_definition {
 typedef struct clsi_connection {
     size_t scope;
     clsi_span list;
+    int free; /* `free`: nothing is joined, the ports stay as they are */
 } clsi_connection;
 
 typedef struct clsi_statement_copy {

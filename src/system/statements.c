@@ -338,6 +338,23 @@ static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_e
     return CLS_OK;
 }
 
+/* `x <- unknown` of the only coordinate is the same as `unknown`. */
+static cls_status skip_only_coordinate(clsi_reader *r, clsi_cursor *c) {
+    clsi_cursor rest = *c;
+    size_t j;
+    if (clsi_find_word(r, rest.at, rest.end, "unknown") == rest.end) return CLS_OK;
+    if (clsi_is_unknown(r, rest) || clsi_is_friction_form(r, rest)) return CLS_OK;
+    cls_status status = clsi_read_coordinate(r, &rest, &j);
+    if (status == CLS_OK) status = clsi_expect(r, &rest, "<-", "the coordinate");
+    if (status != CLS_OK || !clsi_is_unknown(r, rest)) return status;
+    if (r->s->n > 1)
+        return clsi_at(r, rest.at,
+                       "an unknown friction is one of all coordinates together: write `friction F "
+                       "on ...: unknown`");
+    *c = rest;
+    return CLS_OK;
+}
+
 cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     char list[256];
     size_t i, where, length = 0;
@@ -362,6 +379,7 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK && i >= r->s->m) r->s->has_heat = 1;
     if (status == CLS_OK) status = clsi_name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
+    if (status == CLS_OK) status = skip_only_coordinate(r, &c);
     if (status == CLS_OK && clsi_is_friction_form(r, c)) {
         r->replaced = NULL;
         return clsi_read_friction_form(r, c, i, where, length);

@@ -2,13 +2,14 @@
  * system at the same time do not write to it, and give the bits that one thread gives. Under the
  * thread sanitizer this is the test that has something to find. */
 #include "tests/audit/judge.h"
+#include "tests/sanitized.h"
 #include "expr/graph.h"
 #include "system/system.h"
 #include <clausius/flow.h>
 #include <clausius/simulate.h>
 #include <pthread.h>
 
-enum { THREADS = 8, TIMES = 50, ROWS = 4, MOST = 16 };
+enum { THREADS = 8, TIMES = THINNED(50, 10), ROWS = 4, MOST = 16 };
 
 static const char *const schemes[] = {"discrete-gradient", "discrete-gradient-4", "vnots",
                                       "implicit-midpoint", "bdf"};

@@ -162,4 +162,36 @@ test_recordings_are_read() {
     [[ $code == 2 ]] || expect_stdout 'time from 0 to 59.7, 50 trajectories'
 }
 
+# what is written as arrays is read back: the same bits, the order of the columns, the notes
+test_arrays_are_written() {
+    local ending
+    run "$CLAUSIUS" simulate adiabatic-piston --steps 20 --quiet -o a.csv
+    expect_ok
+    for ending in npz h5 hdf5; do
+        run "$CLAUSIUS" simulate adiabatic-piston --steps 20 --quiet -o a.$ending
+        [[ $ending != npz && $code == 2 ]] && skip "built without libhdf5"
+        expect_ok
+        run "$CLAUSIUS" data convert a.$ending -o back.csv
+        expect_ok
+        expect cmp a.csv back.csv
+        run "$CLAUSIUS" audit a.$ending
+        expect_ok
+    done
+    /usr/bin/python3 - <<'END' || fail "zipfile does not read it"
+import struct, zipfile
+with zipfile.ZipFile("a.npz") as z:
+    assert z.testzip() is None
+    x = z.read("x.npy")
+    assert x[:8] == b"\x93NUMPY\x01\x00" and len(x) == 128 + 21*8 and b"(21,)" in x[:128]
+    assert struct.unpack("<d", x[128:136])[0] == 0
+END
+    run "$CLAUSIUS" simulate pendulum --samples 3 --sample "q~U(-1,1), v.q~U(-1,1)" --steps 4 --quiet -o many.npz
+    expect_ok
+    run "$CLAUSIUS" data inspect many.npz
+    expect_stdout '15 rows'
+    expect_stdout '3 trajectories'
+    run "$CLAUSIUS" simulate pendulum --steps 5 --quiet -o nowhere/a.npz
+    expect_exit 5
+}
+
 run_tests

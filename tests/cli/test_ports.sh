@@ -64,4 +64,35 @@ test_extract_and_use() {
     expect_stderr "did you mean 'damper'"
 }
 
+# the end of a chain: nothing is connected, and that is said
+test_a_free_end() {
+    cat >chain.clausius <<'END'
+component cell(p, out) {
+    storage  mass(p): p^2/2
+    storage  spring(q): 2*q^2
+    junction between(q, p, out): {q, p} = -1, {q, out} = 1
+    connect mass.p, between.p, p
+    connect spring.q, between.q
+    connect between.out, out
+}
+use cell as left
+storage end(pe): pe^2/2
+connect left.out, end.pe
+free left.p
+start left_p = 1, left_q = 0, pe = 0
+step 0.01
+until 5
+END
+    run "$CLAUSIUS" simulate chain.clausius --quiet -o run.csv
+    expect_ok
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+    sed '/^free/d' chain.clausius >open.clausius
+    run "$CLAUSIUS" show open.clausius
+    expect_refused 4 'the port `left.p` is open.*free left.p'
+    sed 's/^free left.p/free left.nothing/' chain.clausius >wrong.clausius
+    run "$CLAUSIUS" show wrong.clausius
+    expect_exit 4
+}
+
 run_tests

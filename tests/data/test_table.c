@@ -119,8 +119,8 @@ static void test_dialects(void **state) {
         "time,x,v.x\n0,1,2\n0.5,-3,4e1\n",
         "time,x,v.x\r\n0,1,2\r\n0.5,-3,4e1\r\n",
         "\xef\xbb\xbftime,x,v.x\n0,1,2\n0.5,-3,4e1",
-        "# key: value\n#\n# a comment\n\n time , \"x\" , v.x \n 0 , 1 , 2 \n\n# "
-        "c\n\"0.5\",-3,\t4e1\n",
+        ("# key: value\n#\n# a comment\n\n time , \"x\" , v.x \n 0 , 1 , 2 \n\n# "
+         "c\n\"0.5\",-3,\t4e1\n"),
         "time;x;v.x\n0;1;2\n0.5;-3;40\n",
         "time\tx\tv.x\n0\t1\t2\n0.5\t -3\t40\t\n",
         "  time   x   v.x\n  0  1  2 \n\t0.5 -3 40\n",

@@ -7,8 +7,9 @@
 #include <cmocka.h>
 
 #include "tests/export/exported.h"
+#include "tests/sanitized.h"
 
-enum { STEPS = 2000 };
+enum { STEPS = THINNED(2000, 100) };
 
 /* Compiles fast; the long test has -O3. */
 #define FAST "gcc -std=c99 -O0"
@@ -16,7 +17,7 @@ enum { STEPS = 2000 };
 static void every_system(void **unused) {
     (void)unused;
     assert_true(cls_builtin_count() >= 14);
-    for (size_t k = 0; k < cls_builtin_count(); k++) {
+    for (size_t k = 0; k < cls_builtin_count(); k += THINNED(1, 4)) {
         cls_system *s;
         cls_error error = {0};
         exported x;
@@ -44,18 +45,18 @@ static cls_system *system_for(const char *scheme) {
 static void every_scheme(void **unused) {
     (void)unused;
     size_t done = 0;
-    for (size_t k = 0; k < cls_scheme_count(); k++) {
+    for (size_t k = 0; k < cls_scheme_count(); k += THINNED(1, 4)) {
         const char *scheme = cls_scheme_at(k)->name;
         if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme)) continue;
         cls_system *s = system_for(scheme);
         exported x;
         exported_open(&x, s, NULL, scheme, FAST);
-        exported_compare(&x, s, scheme, 500, 1);
+        exported_compare(&x, s, scheme, STEPS / 4, 1);
         exported_close(&x);
         cls_system_free(&s);
         done++;
     }
-    assert_true(done >= 14);
+    assert_true(done >= THINNED(14, 3));
 }
 
 static void schemes_that_stay(void **unused) {
@@ -85,6 +86,7 @@ static int has_command(const char *word) {
 /* What the header promises to compile silently, by the compilers that are there. */
 static void without_a_word(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     static const char *const compilers[][2] = {
         {"gcc", "gcc -std=c99 -O2"}, {"clang", "clang -std=c99 -O1"}, {"g++", "g++ -x c++ -O1"}};
     static const char *const systems[] = {"rlc-circuit", "rigid-body"};

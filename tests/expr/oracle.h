@@ -7,6 +7,9 @@
 
 #include <clausius/graph.h>
 #include <complex.h>
+#ifndef CMPLXL /* clang with the C library of gcc */
+#define CMPLXL(x, y) __builtin_complex((long double)(x), (long double)(y))
+#endif
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

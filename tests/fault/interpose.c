@@ -12,6 +12,8 @@
  *   FAULT_DIR    an existing folder to work in
  *   FAULT_MAY    exit codes that are allowed besides, separated by commas: of libraries that end the
  *                process themselves
+ *   FAULT_FONT   1: files of a successful run may differ: fontconfig takes another font without memory
+ *                for its own, and tells nobody
  *   FAULT_SECONDS  standard output tells seconds: it is not compared
  *   FAULT_TRACE  1: where the call was made, as addresses in the program
  *
@@ -354,7 +356,7 @@ static const char *judge(const char *dir, int status, long baseline, char *text,
     snprintf(a, sizeof a, "%s/as-it-is", dir);
     snprintf(b, sizeof b, "%s/failing", dir);
     if (code == 0) {
-        if (!same_folders(a, b, name, sizeof name)) {
+        if (!getenv("FAULT_FONT") && !same_folders(a, b, name, sizeof name)) {
             snprintf(text, size, "exit 0, but other files: %s", name);
             return text;
         }

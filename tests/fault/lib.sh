@@ -31,9 +31,10 @@ every() {
     shift
     [[ -f $FAULT ]] || skip "the interposer was not built (build/tests/fault)"
     # fontconfig, cairo and SUNDIALS do not survive every failed allocation of their own
-    local may=
+    local may= font=
     [[ $kind == libs && ( $1 == plot || $1 == report || "$*" == *bdf* ) ]] && may=139,134
-    local setting=(FAULT_MAY="$may" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAULT_KIND="$kind" FAULT_DIR="$PWD" LD_PRELOAD="$FAULT")
+    [[ $kind == libs && ( $1 == plot || $1 == report ) ]] && font=FAULT_FONT=1
+    local setting=(FAULT_MAY="$may" $font OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAULT_KIND="$kind" FAULT_DIR="$PWD" LD_PRELOAD="$FAULT")
     calls=$(env FAULT_FROM=1 FAULT_TO=0 "${setting[@]}" "$CLAUSIUS" "$@" | sed -nE 's/.* of ([0-9]+) calls.*/\1/p')
     [[ -n $calls ]] || fail "clausius $* fails without a failure"
     [[ -n ${CLAUSIUS_LONG-} ]] || step=$((calls / ${STEP_LIMIT:-60} + 1))

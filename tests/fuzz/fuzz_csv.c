@@ -4,6 +4,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char again[80];
+    if (size && strchr("\x93\x89PM", data[0])) return 0; /* files of arrays: fuzz_arrays */
     const char *path = fuzz_file(data, size, ".csv");
     cls_table *t = NULL, *u = NULL;
     cls_error error;

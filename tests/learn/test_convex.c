@@ -105,6 +105,7 @@ static int count_runs(const char *field, int trials) {
  * others stop at states without a solution as well, more often than not. */
 static void untrained_models_run(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     enum { TRIALS = 30 };
     int convex = count_runs("network(6, 6, convex)", TRIALS);
     int plain = count_runs("network(6, 6)", TRIALS);
@@ -197,6 +198,7 @@ static void units_do_not_matter(void **unused) {
 
 static void every_optimizer_learns_it(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     static const struct {
         const char *name;
         uint64_t iterations;

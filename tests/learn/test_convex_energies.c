@@ -169,6 +169,7 @@ static int count_runs(learning *l, const char *part, const char *field, int tria
  * where a temperature or a mass is not positive as well. */
 static void untrained_models_run(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     enum { TRIALS = 16 };
     int ran[2][2];
     static const char *const fields[2][2] = {{"network(6, 6, convex)", "network(6, 6)"},

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/learn/made_data.h"
+#include "tests/sanitized.h"
 #include <clausius/learn.h>
 
 static const char *const frictions[] = {"F1", "F2"};
@@ -35,6 +36,7 @@ static cls_learn_info learn_frictions(const cls_system *s, const cls_table *t, c
  * have to know that 70 are enough. */
 static void terms_are_as_many_as_the_data_tell(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     cls_system *s = load_system("adiabatic-piston");
     cls_table *t = make_data(s, 4, piston_box, 20, 20, 0.01, 3);
     cls_learn_info usual = learn_frictions(s, t, "chebyshev(5)"),
@@ -59,6 +61,7 @@ static void terms_are_as_many_as_the_data_tell(void **unused) {
 /* A basis that was asked for follows the noise; one that the program chooses does not. */
 static void noise_asks_for_few_terms(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     cls_system *s = load_system("adiabatic-piston");
     cls_table *t = make_data(s, 4, piston_box, 200, 20, 0.01, 3);
     cls_random random;

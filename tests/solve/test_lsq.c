@@ -425,6 +425,28 @@ static void active_set_and_gap_are_true(void **state) {
     }
 }
 
+static int counts_down(void *owner) {
+    return --*(int *)owner < 0;
+}
+
+/* A solve that is told to stop ends with CLS_INTERRUPTED, and can be asked again. */
+static void a_solve_can_be_stopped(void **state) {
+    (void)state;
+    enum { MANY = 200 };
+    double *A = noise(2 * MANY * MANY, 31), *b = noise(2 * MANY, 32), x[MANY];
+    int left = 3;
+    clsi_lsq *q;
+    assert_int_equal(clsi_lsq_create(MANY, 0, NULL, NULL, &q, NULL), CLS_OK);
+    add(q, 2 * MANY, MANY, A, b, 100);
+    clsi_lsq_watch(q, counts_down, &left);
+    assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, x, NULL, NULL, NULL), CLS_INTERRUPTED);
+    assert_true(left == -1);
+    clsi_lsq_watch(q, NULL, NULL);
+    assert_int_equal(clsi_lsq_solve(q, 1e-12, 0, NULL, NULL, x, NULL, NULL, NULL), CLS_OK);
+    clsi_lsq_free(&q);
+    free(A), free(b);
+}
+
 /* 20 rows for 300 unknowns: the triangle's rows are rounding of rounding, down to 1e-300, and no
  * rotation makes them orthogonal. They are left alone, and the solution is the shortest one. */
 static void few_rows_for_many_unknowns(void **state) {
@@ -453,7 +475,7 @@ static void few_rows_for_many_unknowns(void **state) {
     for (size_t i = SEEN; i < MANY; i++) /* what rounding makes of zero */
         for (size_t j = 0; j < MANY; j++)
             V[i * (MANY + 1) + j] = 1e-17 * A[j % SEEN * MANY + (i + j) % MANY];
-    assert_true(clsi_svd_rows(MANY, V, sigma, order, work) <= 20);
+    assert_true(clsi_svd_rows(MANY, V, sigma, order, work, NULL, NULL) <= 20);
     assert_true(sigma[SEEN - 1] > 0.1 && sigma[SEEN] == 0);
     free(A), free(b), free(x), free(V);
 }
@@ -473,6 +495,7 @@ int main(void) {
         cmocka_unit_test(a_subset_is_a_problem_of_its_own),
         cmocka_unit_test(active_set_and_gap_are_true),
         cmocka_unit_test(few_rows_for_many_unknowns),
+        cmocka_unit_test(a_solve_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,139 @@
+/* How sure a learned function is: its value over the range of the data with standard errors, from the
+ * covariance of its coefficients. One curve for each input, the others at their medians. A coefficient
+ * that is positive by form is shown as it is used; of an energy only differences mean anything, so it is
+ * shown relative to its value where all inputs have their medians. */
+#include "base/base.h"
+#include "learn/learner.h"
+#include "learn/multiple.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 21 };
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Medians (d) of the scaled inputs. */
+static cls_status find_middle(const clsi_unknown *u, size_t n, double *middle, cls_error *error) {
+    size_t d = u->learned.d;
+    double *list = clsi_calloc(n + 1, sizeof *list);
+    if (!list) return clsi_no_memory(error);
+    for (size_t k = 0; k < d; k++) {
+        for (size_t i = 0; i < n; i++) list[i] = u->x[i * d + k];
+        qsort(list, n, sizeof *list, ascending);
+        middle[k] = n ? list[n / 2] : 0;
+    }
+    free(list);
+    return CLS_OK;
+}
+
+/* The part's value at scaled inputs x, and its derivatives (n_parameters) in the coefficients. */
+static double value_at(const clsi_learned *l, const double *theta, const double *x, double *slope) {
+    const clsi_field *f = l->field;
+    const double one = 1;
+    double phi, factor = l->scale;
+    memset(slope, 0, f->n_parameters * sizeof *slope);
+    f->kind->evaluate(f, theta, 1, x, &phi, NULL, NULL);
+    f->kind->rows(f, theta, 1, x, &one, NULL, 0, slope, NULL);
+    double u = l->scale * phi;
+    if (l->square) {
+        factor = 2 * u;
+        u *= phi;
+    } else if (l->exponential) {
+        factor = u = l->scale * exp(phi);
+    } else if (l->form != CLSI_MATRIX && l->floor > 0) {
+        double root = hypot(u, l->floor);
+        factor *= (1 + u / root) / 2;
+        u = (u + root) / 2;
+    }
+    for (size_t k = 0; k < f->n_parameters; k++) slope[k] *= factor;
+    return u;
+}
+
+/* sqrt(slope.C slope), INFINITY where a coefficient that counts is not known at all. */
+static double error_of(size_t n, const double *slope, size_t stride, const double *C,
+                       const double *errors) {
+    double sum = 0, size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(slope[i]));
+    for (size_t i = 0; i < n; i++) {
+        if (isinf(errors[i]) && fabs(slope[i]) > 1e-3 * size) return INFINITY;
+        for (size_t j = 0; j < n; j++) sum += slope[i] * C[i * stride + j] * slope[j];
+    }
+    return sqrt(fmax(sum, 0));
+}
+
+static cls_status add_curve(const clsi_unknown *u, size_t k, const double *middle,
+                            const double *theta, size_t stride, const double *C,
+                            const double *errors, cls_learned_function *out, cls_error *error) {
+    const clsi_learned *l = &u->learned;
+    size_t n = l->field->n_parameters;
+    double x[CLSI_FIELD_MAX_INPUTS], *slope = clsi_calloc(2 * n + 1, sizeof *slope);
+    out->part = clsi_strdup(l->part);
+    out->input = clsi_strdup(l->input[k]);
+    out->slot = l->slot;
+    out->relative = clsi_is_energy(u);
+    out->at = clsi_calloc(3 * PLACES, sizeof *out->at);
+    if (!slope || !out->part || !out->input || !out->at) {
+        free(slope);
+        return clsi_no_memory(error);
+    }
+    out->n = PLACES;
+    out->value = out->at + PLACES;
+    out->error = out->value + PLACES;
+    double low = fmax(l->low[k], l->center[k] - l->half[k]);
+    double high = fmin(l->high[k], l->center[k] + l->half[k]);
+    memcpy(x, middle, l->d * sizeof *x);
+    double *from = slope + n, base = out->relative ? value_at(l, theta, x, from) : 0;
+    for (size_t i = 0; i < PLACES; i++) {
+        out->at[i] = low + (high - low) * (double)i / (PLACES - 1);
+        x[k] = (out->at[i] - l->center[k]) / l->half[k];
+        out->value[i] = value_at(l, theta, x, slope) - base;
+        for (size_t j = 0; j < n && out->relative; j++) slope[j] -= from[j];
+        out->error[i] = error_of(n, slope, stride, C, errors);
+    }
+    free(slope);
+    return CLS_OK;
+}
+
+/* A curve that is the same everywhere says nothing, unless it is all there is. */
+static int is_flat(const cls_learned_function *f) {
+    double low = f->value[0], high = low;
+    for (size_t i = 1; i < f->n; i++) low = fmin(low, f->value[i]), high = fmax(high, f->value[i]);
+    return high - low <= 1e-9 * fmax(fabs(low), fabs(high));
+}
+
+static void drop_flat(cls_learn_report *r, size_t first) {
+    size_t kept = first;
+    for (size_t i = first; i < r->n_functions; i++) {
+        int last = kept == first && i + 1 == r->n_functions;
+        if (is_flat(&r->functions[i]) && !last)
+            clsi_function_clear(&r->functions[i]);
+        else
+            r->functions[kept++] = r->functions[i];
+    }
+    r->n_functions = kept;
+}
+
+cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
+                              const double *errors, cls_learn_report *report, cls_error *error) {
+    const clsi_unknowns *us = w->unknowns;
+    size_t curves = 0;
+    for (size_t i = 0; i < us->n; i++) curves += us->list[i].learned.d;
+    report->functions = clsi_calloc(curves + 1, sizeof *report->functions);
+    cls_status status = report->functions ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        const clsi_unknown *u = &us->list[i];
+        double middle[CLSI_FIELD_MAX_INPUTS];
+        size_t at = u->learned.offset, first = report->n_functions;
+        if (!u->learned.field->kind->linear || !u->x) continue;
+        status = find_middle(u, w->points->n_data, middle, error);
+        for (size_t k = 0; k < u->learned.d && status == CLS_OK; k++)
+            status = add_curve(u, k, middle, w->theta + at, n, covariance + at * n + at,
+                               errors + at, &report->functions[report->n_functions++], error);
+        if (status == CLS_OK) drop_flat(report, first);
+    }
+    return status;
+}
