@@ -5,7 +5,9 @@
 #include <clausius/audit.h>
 #include <clausius/export.h>
 #include <clausius/flow.h>
+#include <clausius/formulas.h>
 #include <clausius/graph.h>
+#include <clausius/invariants.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
 #include <clausius/options.h>
