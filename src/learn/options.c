@@ -140,6 +140,7 @@ cls_status clsi_options_mean(const clsi_learner *w, const char *optimizer, cls_e
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const cls_option *row = &table[i];
         if (!clsi_option_given(row, w->o)) continue;
+        if (row->offset == AT(max_iterations) && w->own_iterations) continue;
         /* the fits after that of the residual choose these two themselves; they do not restart */
         unsigned by = first;
         if (loss != CLS_OPTION_RESIDUAL && row->offset != AT(restarts))
