@@ -239,16 +239,12 @@ cls_status ephs_add(ephs_study *s, const ephs_way *way, cls_error *error) {
 
 cls_status ephs_draw(const ephs_study *s, const char *name, const char *const *columns,
                      cls_error *error) {
-    char path[1024], title[160];
-    cls_plot_options o = cls_plot_defaults();
-    if (!s->f->folder) return CLS_OK;
-    for (; columns[o.n_columns]; o.n_columns++) {
-    }
-    o.columns = columns;
-    snprintf(title, sizeof title, "%s: truth and models, implicit-midpoint, h = 0.1", name);
-    o.title = title;
-    snprintf(path, sizeof path, "%.900s/%s.svg", s->f->folder, name);
-    return cls_plot(s->n, (const cls_table *const *)s->table, s->label, &o, path, error);
+    const cli_figure figure = {name, "truth and models, implicit-midpoint, h = 0.1",
+                               "phase portrait, squared error, energy and port variables of the "
+                               "section of this number",
+                               columns};
+    return cli_draw_figure(s->f, &figure, s->n, (const cls_table *const *)s->table, s->label,
+                           error);
 }
 
 void ephs_end(ephs_study *s) {

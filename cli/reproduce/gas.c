@@ -48,14 +48,24 @@ enum {
 typedef struct gas {
     const char *system, *set;
     double (*U)(double x, double S), (*U_x)(double x, double S);
+    cli_figure path, energy;
     const char *paper[n_numbers], *expected[n_numbers];
 } gas;
+
+static const char *const of_x[] = {"x", NULL}, *const of_E[] = {"energy", NULL};
+#define IN_PATH                                                                                    \
+    "the exact x (black), DTEL (green, dashed) nearer to it than the midpoint rule (blue, dotted)"
+#define IN_ENERGY                                                                                  \
+    "H from p+ (green) and p- (red), which coincide, from v (magenta), by the midpoint rule "      \
+    "(blue) and the constant exact one (black)"
 
 static const gas ideal = {
     .system = "ideal-gas-piston",
     .set = "gamma=0.1, c=3/2",
     .U = ideal_U,
     .U_x = ideal_U_x,
+    .path = {"dtel-figure-4", "DTEL, figure 4: x(t) of the ideal gas, h = 0.01", IN_PATH, of_x},
+    .energy = {"dtel-figure-5", "DTEL, figure 5: H(t) of the ideal gas, h = 0.01", IN_ENERGY, of_E},
     .paper = {"55.7", "125.2", "9.42e-2", "2.01e-1", "1.89e3", "2.70e3", "1.56e3", "4.01e3", "55.7",
               "9.42e-2", NULL, NULL, NULL},
     .expected = {"54.52", "124.1", "9.126e-2", "1.981e-1", "1.894e3", "2.695e3", "1.557e3",
@@ -66,6 +76,10 @@ static const gas waals = {
     .set = "gamma=0.1, a=1000, b=0.1",
     .U = waals_U,
     .U_x = waals_U_x,
+    .path = {"dtel-figure-6", "DTEL, figure 6: x(t) of the van der Waals gas, h = 0.01", IN_PATH,
+             of_x},
+    .energy = {"dtel-figure-7", "DTEL, figure 7: H(t) of the van der Waals gas, h = 0.01",
+               IN_ENERGY, of_E},
     .paper = {"67.3", "178.1", "1.11e-1", "2.78e-1", "2.28e3", "3.40e3", "1.93e3", "5.74e3", "67.3",
               "1.11e-1", NULL, NULL, NULL},
     .expected = {"66.62", "177.6", "1.092e-1", "2.756e-1", "2.276e3", "3.404e3", "1.927e3",
@@ -160,6 +174,44 @@ static const struct {
     [S_END] = {"S(10)", "reference", NULL, 0, 1e-10, "to 1e-10"},
 };
 
+/* ---- figures 4 to 7 ---- */
+
+enum { PLUS, MINUS, VELOCITY, n_readings };
+
+/* H of row k in the paper's three readings; p+ and p- are one but for the first pair x1 = x0. */
+static double reading(const gas *g, const cls_table *t, int which, size_t k) {
+    const double *x = cli_series(t, "x"), *S = cli_series(t, "S"), *E = cli_series(t, "energy");
+    double p0 = step / 2 * g->U_x(1, 10);
+    if (which == MINUS && k == 0) return g->U(1, 10) + p0 * p0 / 2;
+    if (which != VELOCITY || k == 0) return E[k];
+    double v = (x[k] - x[k - 1]) / step;
+    return v * v / 2 + g->U((x[k] + x[k - 1]) / 2, S[k - 1]);
+}
+
+static cls_status energies(const gas *g, const cls_table *t, int which, cls_table **out,
+                           cls_error *error) {
+    static const char *const names[] = {"time", "energy"};
+    cls_status status = cls_table_create(2, names, out, error);
+    for (size_t k = 0; !status && k < cls_table_rows(t); k++) {
+        double row[] = {cli_series(t, "time")[k], reading(g, t, which, k)};
+        status = cls_table_append(*out, row, error);
+    }
+    return status;
+}
+
+static cls_status draw_figures(cli_findings *f, const gas *g, const runs *r, cls_error *error) {
+    static const char *const labels[] = {"bdf", "dtel", "RK2 (midpoint rule)", "discrete-gradient"};
+    static const char *const of_H[] = {"bdf", "dtel, p+", "dtel, p-", "dtel, v", "RK2"};
+    const cls_table *path[] = {r->reference, r->dtel, r->rk2, r->gradient};
+    cls_table *H[n_readings] = {0};
+    cls_status status = cli_draw_figure(f, &g->path, 4, path, labels, error);
+    for (int i = 0; !status && i < n_readings; i++) status = energies(g, r->dtel, i, &H[i], error);
+    const cls_table *all[] = {r->reference, H[PLUS], H[MINUS], H[VELOCITY], r->rk2};
+    if (!status) status = cli_draw_figure(f, &g->energy, 5, all, of_H, error);
+    for (int i = 0; i < n_readings; i++) cls_table_free(&H[i]);
+    return status;
+}
+
 static cls_status run_gas(cli_findings *f, cls_error *error) {
     const gas *g = f->item->subject;
     runs r = {0};
@@ -178,6 +230,7 @@ static cls_status run_gas(cli_findings *f, cls_error *error) {
         snprintf(cell.row, sizeof cell.row, "%s", lines[i].row);
         status = cli_findings_add(f, &cell, error);
     }
+    if (!status && f->folder) status = draw_figures(f, g, &r, error);
     runs_free(&r);
     return status;
 }

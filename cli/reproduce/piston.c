@@ -84,12 +84,14 @@ static errors measure(const cls_table *t, const cls_table *reference) {
 }
 
 /* `s` from the observables of the paper's start, whatever its formulas are. */
-static cls_status roll_out(const cli_motion *truth, const cls_system *s, const char *scheme,
-                           const cls_table *reference, errors *out, cls_error *error) {
+static cls_status roll_out(cli_findings *f, const char *label, const cli_motion *truth,
+                           const cls_system *s, const char *scheme, const cls_table *reference,
+                           errors *out, cls_error *error) {
     cli_motion m = {.system = s, .state = truth->state}; /* borrows both */
     cls_table *t = NULL;
     cls_status status = cli_short_run(&m, scheme, CLS_FIRST_MOMENTUM, step, n_steps, &t, error);
     if (!status) *out = measure(t, reference);
+    if (!status) cli_keep_curve(f, label, &t);
     cls_table_free(&t);
     return status;
 }
@@ -110,7 +112,8 @@ static cls_status add_known(cli_findings *f, const cli_motion *truth, const cls_
     cls_status status = CLS_OK;
     for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
         errors e;
-        status = roll_out(truth, truth->system, lines[i].scheme, reference, &e, error);
+        status = roll_out(f, i ? NULL : "known, vnots", truth, truth->system, lines[i].scheme,
+                          reference, &e, error);
         if (!status)
             status = cli_findings_number(f, "G, F1, F2 known", lines[i].mae, NULL,
                                          lines[i].expected, e.mean, NULL, error);
@@ -160,7 +163,8 @@ static cls_status add_model(cli_findings *f, const char *row, const char *scheme
                             const cls_learn_info *info, cls_error *error) {
     errors e;
     const cls_system *s = cls_model_system(model);
-    cls_status status = roll_out(truth, s, scheme, reference, &e, error);
+    cls_status status =
+        roll_out(f, strcmp(scheme, "vnots") ? NULL : row, truth, s, scheme, reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
         status = cli_findings_number(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
@@ -328,22 +332,50 @@ static cls_status run_methods(cli_findings *f, const piston_case *c, const cli_m
     cls_status status =
         learn(f, c, truth->system, data, cls_learn_defaults(), &model, &info, error);
     if (!status)
-        status =
-            roll_out(truth, cls_model_system(model), "discrete-gradient", reference, &e, error);
+        status = roll_out(f, c->row, truth, cls_model_system(model), "discrete-gradient", reference,
+                          &e, error);
     if (!status) status = add_learned(f, c, &e, &info, error);
     cls_model_free(&model);
     if (!status && !f->quick) status = run_networks(f, c, truth, reference, data, error);
     return status;
 }
 
+/* Figures 3 and 4 with the curves of one case; the paper has all of them in one. */
+static cls_status draw_figures(cli_findings *f, const piston_case *c, cls_error *error) {
+    static const char *const path[] = {"x", "v.x", "T1", "T2", NULL};
+    static const char *const off[] = {"energy - E0", "mean |error|", NULL};
+    static const char *const names[][2] = {
+        {"vnots-figure-3-a", "vnots-figure-4-a"},
+        {"vnots-figure-3-b", "vnots-figure-4-b"},
+        {"vnots-figure-3-c", "vnots-figure-4-c"},
+    };
+    int which = c == &case_a ? 0 : c == &case_b ? 1 : 2;
+    const cli_figure motion = {
+        names[which][0], "V-NOTS, figure 3, curves of this case: the piston's motion",
+        "truth (black), everything known (blue) and what was learned (purple "
+        "G, green F, red both, orange F2, brown F1) lie on each other",
+        path};
+    const cli_figure errors_ = {names[which][1],
+                                "V-NOTS, figure 4, curves of this case: energy and mean error",
+                                "the energy error stays small and the error of the components "
+                                "bounded, all cases alike",
+                                off};
+    cls_status status = cli_draw_curves(f, &motion, error);
+    if (!status) status = cli_draw_errors(f, &errors_, n_observables, observables, error);
+    return status;
+}
+
 static cls_status run_case(cli_findings *f, cls_error *error) {
     const piston_case *c = f->item->subject;
     cli_motion truth = {0};
-    cls_table *reference = NULL, *data = NULL;
+    cls_table *reference = NULL, *data = NULL, *drawn = NULL;
     cls_status status = cli_motion_load("adiabatic-piston", NULL, "x=0, p.x=-0.5, S1=0.5, S2=0.5",
                                         NULL, &truth, error);
     if (!status)
         status = cli_short_run(&truth, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &reference, error);
+    if (!status && f->folder) /* the first curve is the truth */
+        status = cli_short_run(&truth, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);
+    if (!status && f->folder) cli_keep_curve(f, "truth (bdf)", &drawn);
     if (!status) status = add_known(f, &truth, reference, error);
     if (!status) status = make_data(truth.system, f->quick ? n_quick : n_starts, &data, error);
     if (!status) status = run_methods(f, c, &truth, reference, data, error);
@@ -352,6 +384,7 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
         if (!status) status = run_methods(f, &case_2, &truth, reference, data, error);
     }
     if (!status && f->literal > 0) status = run_literal(f, c, &truth, reference, data, error);
+    if (!status && f->folder) status = draw_figures(f, c, error);
     cls_table_free(&reference);
     cls_table_free(&data);
     cli_motion_free(&truth);

@@ -190,6 +190,75 @@ static cls_status compare(study *s, const outcome *o, const cls_table *path, mea
     return CLS_OK;
 }
 
+/* ---- figures 4.2 to 4.5 ---- */
+
+/* Rates of row i: the true ones, or those of the model along the true path. */
+static cls_status rates_at(study *s, const outcome *o, size_t i, double *rate) {
+    double z[NZ], theta[2], slope[NZ], M[4];
+    state_of(s->truth, i, z);
+    if (o) return cls_identified_at(o->id, z, rate, slope, M, s->error);
+    true_rates(z, theta, rate);
+    return CLS_OK;
+}
+
+/* time, the ten rates, and for q, p, s the largest error with its sign in characteristic units. */
+static cls_status rate_table(study *s, const outcome *o, cls_table **out) {
+    char own[NZ][16];
+    const char *names[NZ + 4] = {"time"};
+    for (size_t k = 0; k < NZ; k++) {
+        snprintf(own[k], sizeof own[k], "d.%s", state_names[k]);
+        names[1 + k] = own[k];
+    }
+    names[NZ + 1] = "q error";
+    names[NZ + 2] = "p error";
+    names[NZ + 3] = "s error";
+    cls_status status = cls_table_create(NZ + 4, names, out, s->error);
+    for (size_t i = 0; i < ROWS && !status; i++) {
+        double row[NZ + 4] = {cli_series(s->truth, "time")[i]}, truth[NZ];
+        status = rates_at(s, o, i, row + 1);
+        if (!status) status = rates_at(s, NULL, i, truth);
+        for (size_t k = 0; k < NZ && !status; k++) {
+            double e = (row[1 + k] - truth[k]) / s->size[block_of(k)];
+            double *most = &row[NZ + 1 + block_of(k)];
+            if (fabs(e) > fabs(*most)) *most = e;
+        }
+        if (!status) status = cls_table_append(*out, row, s->error);
+    }
+    return status;
+}
+
+static cls_status keep_rates(study *s, const outcome *o, const char *label) {
+    cls_table *t = NULL;
+    cls_status status = s->f->folder ? rate_table(s, o, &t) : CLS_OK;
+    if (!status) cli_keep_curve(s->f, label, &t);
+    cls_table_free(&t);
+    return status;
+}
+
+static cls_status draw_figures(study *s) {
+    static const char *const columns[][5] = {{"d.q1x", "d.q1y", "d.q2x", "d.q2y", NULL},
+                                             {"d.p.q1x", "d.p.q1y", "d.p.q2x", "d.p.q2y", NULL},
+                                             {"d.s_a", "d.s_b", NULL},
+                                             {"q error", "p error", "s error", NULL}};
+    static const char rates[] = "the rates (orange) and their approximations (blue), dashed where "
+                                "data were given and solid beyond; they lie on each other";
+    static const char *const texts[][3] = {
+        {"qp-figure-4-2", "QP, figure 4.2: rates of the positions; data end at t = 50.3", rates},
+        {"qp-figure-4-3", "QP, figure 4.3: rates of the momenta; data end at t = 50.3", rates},
+        {"qp-figure-4-4", "QP, figure 4.4: rates of the entropies; data end at t = 50.3", rates},
+        {"qp-figure-4-5",
+         "QP, figure 4.5: largest errors with sign, by the characteristic rate; data end at t = "
+         "50.3",
+         "the same divided by the rate itself, which has zeros: small to twice the data's time"},
+    };
+    cls_status status = CLS_OK;
+    for (int i = 0; i < 4 && !status; i++) {
+        const cli_figure figure = {texts[i][0], texts[i][1], texts[i][2], columns[i]};
+        status = cli_draw_curves(s->f, &figure, s->error);
+    }
+    return status;
+}
+
 /* ---- the two methods ---- */
 
 static cls_status literal_method(study *s) {
@@ -219,6 +288,7 @@ static cls_status literal_method(study *s) {
     if (!status)
         status = add(s, row, "other start: dS < 0", NULL, "321", (double)there.negative,
                      "of 321 points (F5)");
+    if (!status) status = keep_rates(s, &o, "literal");
     outcome_free(&o);
     return status;
 }
@@ -252,6 +322,7 @@ static cls_status sound_method(study *s) {
     if (!status)
         status = add(s, row, "KKT residual", NULL, "<=1e-9",
                      fmax(o.info.energy.kkt, o.info.friction.kkt), NULL);
+    if (!status) status = keep_rates(s, &o, "sound");
     outcome_free(&o);
     return status;
 }
@@ -447,8 +518,10 @@ static cls_status prepare(study *s) {
 static cls_status run(cli_findings *f, cls_error *error) {
     study s = {.f = f, .error = error};
     cls_status status = prepare(&s);
+    if (!status) status = keep_rates(&s, NULL, "truth");
     if (!status) status = literal_method(&s);
     if (!status) status = sound_method(&s);
+    if (!status && f->folder) status = draw_figures(&s);
     if (!status) status = other_dictionaries(&s);
     if (!status) status = integrator(&s);
     if (!status) status = noise(&s);

@@ -150,8 +150,14 @@ static json_t *cell_json(const cli_cell *c) {
 static json_t *as_json(const cli_item *item, const cli_findings *f) {
     json_t *cells = json_array();
     for (size_t i = 0; i < f->n; i++) json_array_append_new(cells, cell_json(&f->cells[i]));
-    return json_pack("{s:s, s:o, s:b}", "item", item->name, "cells", cells, "passed",
-                     failures(f) == 0);
+    json_t *figures = json_array();
+    for (size_t i = 0; i < f->n_figures; i++)
+        json_array_append_new(figures,
+                              json_pack("{s:o, s:s, s:s}", "file",
+                                        json_sprintf("%s.svg", f->figures[i].name), "title",
+                                        f->figures[i].title, "paper", f->figures[i].paper));
+    return json_pack("{s:s, s:s, s:o, s:o, s:b}", "item", item->name, "doc", item->doc, "cells",
+                     cells, "figures", figures, "passed", failures(f) == 0);
 }
 
 /* Ours in the notation of the expected number, with one digit more, so that its rounding shows. */
@@ -197,6 +203,10 @@ static cls_status print_table(const cli_item *item, const cli_findings *f, cls_e
         printf("\n%zu of %zu cells are out of tolerance; %zu shown\n", bad, judged, f->n - judged);
     else
         printf("\n%zu cells judged, all within tolerance; %zu shown\n", judged, f->n - judged);
+    for (size_t i = 0; i < f->n_figures; i++)
+        printf("figure %s/%s.svg: %s. In the paper: %s\n", f->folder, f->figures[i].name,
+               f->figures[i].title, f->figures[i].paper);
+    if (f->folder && !f->n_figures) printf("%s draws no figure\n", item->name);
     return status;
 }
 
@@ -234,12 +244,23 @@ static cls_status run_item(const cli_item *item, cli_findings *f, json_t *all, i
                            cls_error *error) {
     f->item = item;
     cls_status status = item->run(f, error);
-    if (!status && all && json_array_append_new(all, as_json(item, f)))
-        status = cli_no_memory(error);
-    if (!status && !all) status = print_table(item, f, error);
+    if (!status && json_array_append_new(all, as_json(item, f))) status = cli_no_memory(error);
+    if (!status && !f->quiet) status = print_table(item, f, error);
     *broken |= failures(f) > 0;
-    f->n = 0;
+    cli_forget_curves(f);
+    f->n = f->n_figures = 0;
     return status;
+}
+
+/* With --all what one item lacks (published data, say) does not end the others. */
+static cls_status note_failure(const cli_item *item, cls_status status, json_t *all,
+                               cls_status *first, cls_error *error) {
+    if (status == CLS_INTERRUPTED || status == CLS_MEMORY) return status;
+    fprintf(stderr, "%s: not run: %s\n", item->name, error->message);
+    if (!*first) *first = status;
+    json_t *entry = json_pack("{s:s, s:s, s:s, s:b}", "item", item->name, "doc", item->doc, "error",
+                              error->message, "passed", 0);
+    return json_array_append_new(all, entry) ? cli_no_memory(error) : CLS_OK;
 }
 
 /* One object for one item, a list of them for several. */
@@ -251,24 +272,27 @@ static cls_status print_json(json_t *all, int broken, cls_error *error) {
 }
 
 static cls_status run_items(const cli_arguments *a, cli_findings *f, cls_error *error) {
-    json_t *all = cli_given(a, "json") ? json_array() : NULL;
-    int broken = 0;
-    cls_status status = CLS_OK;
-    for (size_t i = 0; !status && i < a->n_words; i++) {
-        const cli_item *item = NULL;
-        status = find_item(a->words[i], &item, error);
-        if (!status && i && !all) putchar('\n');
+    json_t *all = json_array();
+    int broken = 0, everything = cli_given(a, "all");
+    cls_status status = CLS_OK, first = CLS_OK;
+    for (size_t i = 0; !status && i < (everything ? n_items : a->n_words); i++) {
+        const cli_item *item = items[i];
+        if (!everything) status = find_item(a->words[i], &item, error);
+        if (!status && i && !f->quiet) putchar('\n');
         if (!status) status = run_item(item, f, all, &broken, error);
+        if (status && everything) status = note_failure(item, status, all, &first, error);
     }
-    if (!status && all) status = print_json(all, broken, error);
+    if (!status && f->folder) status = cli_write_index(f->folder, all, error);
+    if (!status && f->quiet) status = print_json(all, broken || first, error);
     json_decref(all);
+    if (!status) status = first;
     return !status && broken ? CLS_CHECK : status;
 }
 
 /* An option of some items is for one of those that are named. */
 static cls_status check_option(const cli_arguments *a, const char *option, const char *prefix,
                                cls_error *error) {
-    if (!cli_given(a, option)) return CLS_OK;
+    if (!cli_given(a, option) || cli_given(a, "all")) return CLS_OK;
     for (size_t i = 0; i < a->n_words; i++)
         if (!strncmp(a->words[i], prefix, strlen(prefix))) return CLS_OK;
     return cli_fail(error, CLS_USAGE, "--%s is for the items %s..., and none of them is named",
@@ -283,7 +307,9 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
                       .quiet = cli_given(a, "json"),
                       .folder = cli_value(a, "output"),
                       .only = cli_value(a, "only")};
-    if (!a->n_words) return list(f.quiet, error);
+    if (cli_given(a, "all") && a->n_words)
+        return cli_fail(error, CLS_USAGE, "--all runs every item: name none, or leave it out");
+    if (!a->n_words && !cli_given(a, "all")) return list(f.quiet, error);
     for (size_t i = 0; !status && i < a->n_words; i++)
         status = find_item(a->words[i], &item, error);
     if (!status) status = check_option(a, "literal", "vnots-piston", error);
@@ -291,6 +317,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!status) status = check_option(a, "only", "dtlm", error);
     if (!status) status = cli_integer(a, "literal", 1, &f.literal, error);
     if (!status) status = cli_integer(a, "trials", 1, &trials, error);
+    if (!status && f.folder) status = cli_make_folder(f.folder, error);
     if (status) return status;
     f.wanted_trials = (size_t)trials;
     cli_catch_signals();
@@ -308,8 +335,11 @@ static const cli_option options[] = {
     {"trials", 0, "N", "dtlm tables: so many trials instead of the paper's 15"},
     {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
     {"output", 'o', "DIR",
-     "in this directory: pictures (ephs items); what is finished, from which an interrupted run "
-     "goes on (dtlm tables, vnots-piston --literal)"},
+     "in this directory, made if it is not there: the paper's figures from our runs, index.html "
+     "with the items of this call; what is finished, from which an interrupted run goes on (dtlm "
+     "tables, vnots-piston --literal)"},
+    {"all", 0, NULL,
+     "every item; one that cannot run (no published data) is said, and the rest go on"},
     {"json", 0, NULL,
      "one JSON object: {\"item\", \"cells\": [...], \"passed\"}; of several items {\"items\": "
      "[...]}"},
@@ -325,7 +355,8 @@ const cli_command cli_reproduce = {
                 "  clausius reproduce dtel-table-2 --quick --json\n"
                 "  clausius reproduce vnots-piston-c\n"
                 "  clausius reproduce vnots-piston-b --literal 50000 -o literal\n"
-                "  clausius reproduce dtlm-table-2 dtlm-table-3 -o trials\n",
+                "  clausius reproduce dtlm-table-2 dtlm-table-3 -o trials\n"
+                "  clausius reproduce --all --quick -o papers\n",
     .notes =
         "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"
         "smaller), `differs` with the reason (a misprint, a loose reference), `as expected`\n"

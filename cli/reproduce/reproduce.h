@@ -20,6 +20,15 @@ typedef struct cli_cell {
     const char *note;
 } cli_cell;
 
+/* A figure of the paper, drawn from our runs: FOLDER/NAME.svg. */
+typedef struct cli_figure {
+    const char *name, *title;
+    const char *paper;          /* what the paper's figure shows */
+    const char *const *columns; /* as cls_plot takes them, NULL at the end */
+} cli_figure;
+
+enum { cli_most_figures = 8, cli_most_curves = 6 };
+
 typedef struct cli_findings {
     const struct cli_item *item; /* that is run */
     int quick, quiet;            /* --quick; no progress wanted */
@@ -30,6 +39,11 @@ typedef struct cli_findings {
     struct cli_trials *trials;   /* of the dtlm tables: kept from one item to the next */
     size_t n, capacity;
     cli_cell *cells;
+    size_t n_figures; /* drawn by the item that is run */
+    cli_figure figures[cli_most_figures];
+    size_t n_curves; /* runs kept to be drawn */
+    cls_table *curves[cli_most_curves];
+    const char *labels[cli_most_curves];
 } cli_findings;
 cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error);
 
@@ -50,6 +64,25 @@ extern const cli_item cli_dtlm_table_2, cli_dtlm_table_3, cli_dtlm_noise;
 extern const cli_item cli_dgnet_noise;
 extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
 extern const cli_item cli_vnots_body_a, cli_vnots_body_b, cli_vnots_body_c;
+
+/* ---- figures (figures.c) ---- */
+
+/* Drawn when there is a folder. Texts are borrowed until the item's end. */
+cls_status cli_draw_figure(cli_findings *f, const cli_figure *figure, size_t n,
+                           const cls_table *const *tables, const char *const *labels,
+                           cls_error *error);
+/* *t is kept for a figure with several runs, or freed when none is wanted; NULL afterwards. */
+void cli_keep_curve(cli_findings *f, const char *label, cls_table **t);
+cls_status cli_draw_curves(cli_findings *f, const cli_figure *figure, cls_error *error);
+/* The same curves as `energy - its first value` and `mean |error|` over n columns; the first curve
+ * is the truth. */
+cls_status cli_draw_errors(cli_findings *f, const cli_figure *figure, size_t n,
+                           const char *const *columns, cls_error *error);
+void cli_forget_curves(cli_findings *f);
+/* The folder is there and can be written to, made if need be. */
+cls_status cli_make_folder(const char *path, cls_error *error);
+/* FOLDER/index.html from what as_json gives for each item. */
+cls_status cli_write_index(const char *folder, const json_t *items, cls_error *error);
 
 /* ---- learning from what a system does (learn.c) ---- */
 

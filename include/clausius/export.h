@@ -30,6 +30,8 @@ typedef struct cls_export_options {
     /* fmu: binaries beside that of this machine, "x86_64-windows, aarch64-linux", or "all" that a
      * compiler is found for; NULL: none */
     const char *platforms;
+    /* weights of networks in single precision: half the table, another motion, the same laws */
+    int single;
 } cls_export_options;
 
 CLS_API cls_export_options cls_export_defaults(void);
@@ -44,7 +46,8 @@ typedef struct cls_export_info {
     char prefix[64];
     const char *scheme; /* borrowed from the table of schemes */
     size_t files, bytes;
-    int binaries; /* fmu: platforms that it has a binary for */
+    int binaries;        /* fmu: platforms that it has a binary for */
+    double single_error; /* of weights in single precision: the header says it */
 } cls_export_info;
 
 /* `model` is NULL for a system; its system is s otherwise. */

@@ -7,6 +7,8 @@
 #include "expr/kernels.h"
 #include "expr/program.h"
 #include "export/export.h"
+#include "export/trim.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,30 @@ static void append_labels(clsi_text *out, const clsi_export *e, const char *kind
     clsi_text_append(out, "};\n");
 }
 
+/* Operations of one stage of a program, those of networks included. */
+static double cost_of(const cls_program *p, int stage) {
+    size_t from = stage ? p->end[stage - 1] : 0;
+    return (double)(p->end[stage] - from) + (double)p->field_cost[stage];
+}
+
+/* What an iteration costs, and what a step cost at most where it was tried. */
+static void append_cost(clsi_text *out, const clsi_export *e) {
+    const clsi_stepper *sp = e->sp;
+    double k = (double)sp->n_unknowns, solve = k > 1 ? 2 * k * k * k / 3 + 2 * k * k : 2;
+    double residual = cost_of(sp->residual, CLSI_STAGE_FIRST),
+           slopes = cost_of(sp->residual, CLSI_STAGE_REST);
+    double all = residual + slopes + solve;
+    clsi_text_printf(
+        out,
+        " * An iteration costs about %.0f operations: the residual %.0f, its slopes "
+        "%.0f, the linear\n * equations %.0f. Seen over %llu steps of %g from the default "
+        "start: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
+        "%s.\n",
+        all, residual, slopes, solve, (unsigned long long)e->tried_steps, sp->options.h,
+        e->worst_iterations, (unsigned long long)e->worst_step, (double)e->worst_step * all,
+        e->deepest_halving ? "with steps that had to be halved" : "no step had to be halved");
+}
+
 static void append_about(clsi_text *out, const clsi_export *e) {
     const cls_scheme_info *info = &e->sp->scheme->info;
     clsi_text_printf(out, "/* %s: ", e->prefix);
@@ -73,13 +99,16 @@ static void append_about(clsi_text *out, const clsi_export *e) {
             "times.\n",
             e->sp->n_unknowns, e->sp->n_unknowns == 1 ? "" : "s", e->sp->options.max_iterations,
             e->sp->options.max_halvings);
-        clsi_text_printf(out,
-                         " * Seen over %llu steps of %g from the default start: at most %d "
-                         "iterations, %s.\n",
-                         (unsigned long long)e->tried_steps, e->sp->options.h, e->worst_iterations,
-                         e->deepest_halving ? "with steps that had to be halved"
-                                            : "no step had to be halved");
+        append_cost(out, e);
     }
+    if (e->options.single)
+        clsi_text_printf(
+            out,
+            " *\n * Weights of networks are in single precision, sums in double: the "
+            "laws hold as with any\n * weights. From the default start the motion lies "
+            "within %.1g of that with weights in\n * double precision, of the largest "
+            "value of each state, over %llu steps.\n",
+            e->single_error, (unsigned long long)e->single_steps);
     clsi_text_append(out, " *\n * Names that are no identifiers of C stand in the comments beside "
                           "what replaces them. */\n");
 }
@@ -283,7 +312,6 @@ static void append_names(clsi_text *out, const clsi_export *e, const char *what,
  * for S, ...); and which variable a column gives, -1 for none. */
 static void append_start(clsi_text *out, const clsi_export *e) {
     size_t nz = e->sp->nz;
-    const char *name;
     clsi_text_append(out, "static const int clsi_given_column[] = {");
     for (size_t k = 0; k < nz; k++)
         clsi_text_printf(out, "%d, ", column_of(e, clsi_start_name(e, k, e->native_start)));
@@ -293,14 +321,8 @@ static void append_start(clsi_text *out, const clsi_export *e) {
         clsi_text_append(out, ", ");
     }
     clsi_text_append(out, "0};\nstatic const int clsi_column_gives[] = {");
-    for (size_t c = 0; c < e->n_columns; c++) {
-        int gives = c > 0 && c <= nz ? (int)c - 1 : -1;
-        for (size_t k = 0; k < nz && gives < 0; k++)
-            if ((name = clsi_dual_name(e, k)) && !strcmp(name, e->columns[c].name)) gives = (int)k;
-        for (size_t k = nz; k < e->n_state && gives < 0; k++)
-            if (!strcmp(e->states[k].name, e->columns[c].name)) gives = (int)k;
-        clsi_text_printf(out, "%d, ", gives);
-    }
+    for (size_t c = 0; c < e->n_columns; c++)
+        clsi_text_printf(out, "%d, ", clsi_column_gives(e, c));
     clsi_text_append(out, "-1};\n");
 }
 
@@ -373,58 +395,127 @@ typedef struct listed {
 static void list_programs(const clsi_variant *v, listed out[WHOLE + STAGED]) {
     const clsi_stepper *sp = v->sp;
     const listed all[WHOLE + STAGED] = {
-        {"guess", sp->guess},        {"next", sp->next},  {"monitor", sp->monitor},
-        {"scale", sp->scale},        {"rate", v->rate},   {"slope", v->slope},
-        {"row_slope", v->row_slope}, {"row", v->row},     {"step_slope", v->step_slope},
+        {"guess", sp->guess},        {"monitor", sp->monitor}, {"next", sp->next},
+        {"scale", sp->scale},        {"rate", v->rate},        {"slope", v->slope},
+        {"row_slope", v->row_slope}, {"row", v->row},          {"step_slope", v->step_slope},
         {"residual", sp->residual},  {"guard", sp->guard}};
     memcpy(out, all, sizeof all);
 }
 
-static void emit_fields(const listed *list, clsi_text *out) {
+static void emit_fields(const listed *list, clsi_text *kernels, clsi_text *out) {
     const cls_program *all[WHOLE + STAGED];
     for (int k = 0; k < WHOLE + STAGED; k++) all[k] = list[k].program;
-    clsi_programs_emit_fields(WHOLE + STAGED, all, out);
+    clsi_programs_emit_fields(WHOLE + STAGED, all, kernels, out);
 }
 
-static void append_used_functions(clsi_text *out, const clsi_export *e) {
+static void find_used(const clsi_export *e, clsi_programs_use *use) {
     listed list[2 * (WHOLE + STAGED)];
     const cls_program *all[2 * (WHOLE + STAGED)] = {0};
     int n = e->open.sp ? 2 * (WHOLE + STAGED) : WHOLE + STAGED;
     list_programs(&e->base, list);
     if (e->open.sp) list_programs(&e->open, list + WHOLE + STAGED);
     for (int k = 0; k < n; k++) all[k] = list[k].program;
-    clsi_programs_emit_functions((size_t)n, all, out);
+    clsi_programs_used((size_t)n, all, use);
 }
 
-static cls_status emit_variant(clsi_export *e, const listed *list, const char *prefix,
-                               clsi_text *out, cls_error *error) {
-    cls_status status = CLS_OK;
+/* What kernels.inc and the texts of fields ask before they are compiled. */
+static void append_used(clsi_text *out, const clsi_export *e, const clsi_programs_use *use) {
+    int some = 0;
+    if (e->options.single) clsi_text_append(out, "#define CLSI_N_NUMBER float\n");
+    clsi_text_append(out, "#define CLSI_K_ONLY(f) (");
+    for (size_t f = 0; f <= CLS_FN_POWER; f++)
+        if (use->function[f]) clsi_text_printf(out, "%s(f) == %zu", some++ ? " || " : "", f);
+    clsi_text_append(out, some ? ")\n" : "((void)(f), 0))\n");
+    if (use->inputs) clsi_text_printf(out, "#define CLSI_N_MOST %zu\n", (use->inputs + 7) / 8 * 8);
+}
+
+/* Names of functions, activations and passes that no program has. */
+#define DEAD_NAME(name, text) "CLSI_K_" #name,
+static const char *const function_names[] = {CLS_FUNCTION_LIST(DEAD_NAME) "CLSI_K_POWER"};
+static const char *const pass_names[CLSI_PASSES] = {
+    "CLSI_N_VALUE", "CLSI_N_GRADIENT", "CLSI_N_TANGENT", "CLSI_N_CURVATURE",
+    "CLSI_N_THIRD", "CLSI_N_PAIR",     "CLSI_N_PAIR_U",  "CLSI_N_PAIR_W"};
+enum { DEAD = CLS_FN_COUNT + CLSI_PASSES + 3 };
+
+static void list_dead(const clsi_programs_use *use, const char *dead[DEAD]) {
+    size_t n = 0;
+    for (size_t f = 0; f < CLS_FN_COUNT; f++)
+        if (!use->function[f]) dead[n++] = function_names[f];
+    for (size_t k = 0; k < CLSI_PASSES; k++)
+        if (!use->pass[k]) dead[n++] = pass_names[k];
+    if (!use->activation[CLS_FN_TANH]) dead[n++] = "CLSI_N_TANH";
+    if (!use->activation[CLS_FN_SOFTPLUS]) dead[n++] = "CLSI_N_SOFTPLUS";
+    dead[n] = NULL;
+}
+
+/* One program; what is kept between the stages of those that have them. */
+static cls_status emit_program(const listed *l, int k, const char *prefix, clsi_text *out,
+                               size_t *kept, cls_error *error) {
     char name[64];
-    for (int k = 0; k < WHOLE + STAGED && status == CLS_OK; k++) {
-        if (!list[k].program) continue;
-        snprintf(name, sizeof name, "clsi_%s_%s", prefix, list[k].name);
-        size_t kept = 0, *most = k == WHOLE ? &e->n_kept : &e->n_guard_kept;
-        status = k < WHOLE ? clsi_program_emit_function(list[k].program, name, out, error)
-                           : clsi_program_emit_stages(list[k].program, name, out, &kept, error);
-        if (k >= WHOLE && kept > *most) *most = kept;
-        clsi_text_append(out, "\n");
-    }
+    *kept = 0;
+    if (!l[k].program) return CLS_OK;
+    snprintf(name, sizeof name, "clsi_%s_%s", prefix, l[k].name);
+    return k < WHOLE ? clsi_program_emit_function(l[k].program, name, out, error)
+                     : clsi_program_emit_stages(l[k].program, name, out, kept, error);
+}
+
+/* Program k of both variants; where parameters are not in it there is one text for both. */
+static cls_status emit_both(clsi_export *e, const listed *base, const listed *open, int k,
+                            clsi_text *out, int *differs, cls_error *error) {
+    clsi_text given = {0}, other = {0};
+    size_t kept, *most = k == WHOLE ? &e->n_kept : &e->n_guard_kept;
+    cls_status status = emit_program(base, k, "given", &given, &kept, error);
+    if (k >= WHOLE && kept > *most) *most = kept;
+    if (status == CLS_OK && e->open.sp)
+        status = emit_program(open, k, "given", &other, &kept, error);
+    *differs = e->open.sp && (given.length != other.length ||
+                              (given.length && memcmp(given.data, other.data, given.length) != 0));
+    if (status == CLS_OK && given.length) clsi_text_printf(out, "%s\n", given.data);
+    if (status == CLS_OK && *differs) status = emit_program(open, k, "open", out, &kept, error);
+    if (k >= WHOLE && kept > *most) *most = kept;
+    if (*differs) clsi_text_append(out, "\n");
+    if (given.failed || other.failed) out->failed = 1;
+    clsi_text_clear(&given);
+    clsi_text_clear(&other);
     return status;
 }
 
-/* clsi_NAME(changed, in, out): whichever is to run. */
-static void append_choice(clsi_text *out, const clsi_export *e, const char *name, const char *stage,
-                          int staged) {
-    const char *keep = staged ? "keep, " : "";
-    clsi_text_printf(out, "static void clsi_%s%s(int changed, const double *in, %sdouble *out) {\n",
-                     name, stage, staged ? "double *keep, " : "");
-    if (e->open.sp)
+/* clsi_NAME(changed, in, room, out): whichever is to run. */
+static void append_choice(clsi_text *out, const char *name, const char *stage, int differs) {
+    clsi_text_printf(
+        out, "static void clsi_%s%s(int changed, const double *in, double *room, double *out) {\n",
+        name, stage);
+    if (differs)
         clsi_text_printf(out,
-                         "    if (changed)\n        clsi_open_%s%s(in, %sout);\n    else\n    ",
-                         name, stage, keep);
+                         "    if (changed)\n        clsi_open_%s%s(in, room, out);\n    else\n    ",
+                         name, stage);
     else
         clsi_text_append(out, "    (void)changed;\n");
-    clsi_text_printf(out, "    clsi_given_%s%s(in, %sout);\n}\n\n", name, stage, keep);
+    clsi_text_printf(out, "    clsi_given_%s%s(in, room, out);\n}\n\n", name, stage);
+}
+
+static size_t room_of(const cls_program *p) {
+    return p && p->n_takes ? p->n_state : 0;
+}
+
+/* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
+ * residual's own, which is idle then (`next` runs while that is needed, and stands behind it). */
+static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, const listed *open) {
+    size_t shared = e->n_kept;
+    for (int k = 0; k < WHOLE; k++) {
+        size_t room = room_of(base[k].program), other = e->open.sp ? room_of(open[k].program) : 0;
+        if (other > room) room = other;
+        clsi_text_printf(out, "%s CLSI_ROOM_", k ? "," : "enum {");
+        for (const char *c = base[k].name; *c; c++)
+            clsi_text_printf(out, "%c", toupper((unsigned char)*c));
+        clsi_text_printf(out, " = %zu", at_least(room, 1));
+        if (k < 2 || k == 3)
+            shared = at_least(shared, room); /* guess, monitor, scale */
+        else if (k == 2)
+            e->n_next_room = room;
+    }
+    clsi_text_printf(out, ", CLSI_ROOM_BEHIND = %zu };\n\n", shared);
+    e->n_kept = shared + e->n_next_room;
 }
 
 int clsi_export_fields_agree(const clsi_export *e) {
@@ -433,8 +524,8 @@ int clsi_export_fields_agree(const clsi_export *e) {
     if (!e->open.sp) return 1;
     list_programs(&e->base, base);
     list_programs(&e->open, open);
-    emit_fields(base, &fields);
-    emit_fields(open, &others);
+    emit_fields(base, &fields, &fields);
+    emit_fields(open, &others, &others);
     int agree = fields.length == others.length && !fields.failed && !others.failed &&
                 (!fields.length || !memcmp(fields.data, others.data, fields.length));
     clsi_text_clear(&fields);
@@ -442,58 +533,91 @@ int clsi_export_fields_agree(const clsi_export *e) {
     return agree;
 }
 
-static cls_status append_programs(clsi_text *out, clsi_export *e, cls_error *error) {
+static cls_status append_programs(clsi_text *kernels, clsi_text *out, clsi_export *e,
+                                  cls_error *error) {
     listed base[WHOLE + STAGED], open[WHOLE + STAGED];
+    int differs[WHOLE + STAGED];
+    cls_status status = CLS_OK;
     list_programs(&e->base, base);
-    emit_fields(base, out);
+    emit_fields(base, kernels, out);
     if (e->open.sp) list_programs(&e->open, open);
-    cls_status status = emit_variant(e, base, "given", out, error);
-    if (status == CLS_OK && e->open.sp) status = emit_variant(e, open, "open", out, error);
-    for (int k = 0; k < WHOLE; k++) append_choice(out, e, base[k].name, "", 0);
+    for (int k = 0; k < WHOLE + STAGED && status == CLS_OK; k++)
+        status = emit_both(e, base, open, k, out, &differs[k], error);
+    if (status != CLS_OK) return status;
+    append_rooms(out, e, base, open);
+    for (int k = 0; k < WHOLE; k++) append_choice(out, base[k].name, "", differs[k]);
     static const char *const stages[] = {"_early", "_first", "_rest"};
     for (int k = WHOLE; k < WHOLE + STAGED; k++)
         for (int s = 0; s < 3 && base[k].program; s++)
-            append_choice(out, e, base[k].name, stages[s], 1);
+            append_choice(out, base[k].name, stages[s], differs[k]);
     return status;
 }
 
-cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error) {
-    clsi_append_template(
-        out, e,
-        "/* $.c: see $.h. The numerical methods are those of clausius, to the bit. "
-        "*/\n#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
-        "#include <string.h>\n\n"
-        "/* A library for any Linux of its kind: the versions of these functions that\n"
-        " * old C libraries have too (they compute the same). */\n"
-        "#if defined(CLSI_OLD_GLIBC) && defined(__gnu_linux__)\n"
-        "#if defined(__x86_64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
-        "\"@GLIBC_2.2.5\")\n"
-        "#elif defined(__aarch64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
-        "\"@GLIBC_2.17\")\n"
-        "#elif defined(__riscv) && __riscv_xlen == 64\n"
-        "#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f \"@GLIBC_2.27\")\n#endif\n"
-        "#ifdef CLSI_OLD\nCLSI_OLD(exp);\nCLSI_OLD(log);\nCLSI_OLD(pow);\nCLSI_OLD(hypot);\n"
-        "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n"
-        "/* a*b + c is rounded twice, as clausius does. */\n"
-        "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
-        "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
-        "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n#endif\n\n");
-    append_used_functions(out, e);
-    clsi_text_append(out, clsi_kernels_text);
-    clsi_text_append(out, "\n#define CLSI_DENSE CLSI_KERNEL\n");
-    clsi_text_append(out, clsi_dense_text);
-    clsi_text_append(out, "\n");
-    append_tables(out, e);
-    cls_status status = append_programs(out, e, error);
-    if (status != CLS_OK) return status;
-    clsi_append_host(out, e);
-    append_unit_check(out, e);
-    clsi_text_append(out, clsi_newton_text);
-    clsi_text_append(out, "\n");
-    clsi_text_append(out, clsi_step_text);
-    clsi_text_append(out, "\n");
-    clsi_append_template(out, e, clsi_export_model_text);
-    return out->failed ? clsi_no_memory(error) : CLS_OK;
+static const char source_head[] =
+    "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
+    " * comments: kernels.inc, dense.inc, network_node.inc, newton.inc, step.inc in its sources.\n"
+    " * Here is what this model calls of them. */\n"
+    "#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
+    "#include <string.h>\n\n"
+    "/* A library for any Linux of its kind: the versions of these functions that\n"
+    " * old C libraries have too (they compute the same). */\n"
+    "#if defined(CLSI_OLD_GLIBC) && defined(__gnu_linux__)\n"
+    "#if defined(__x86_64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+    "\"@GLIBC_2.2.5\")\n"
+    "#elif defined(__aarch64__)\n#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f "
+    "\"@GLIBC_2.17\")\n"
+    "#elif defined(__riscv) && __riscv_xlen == 64\n"
+    "#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f \"@GLIBC_2.27\")\n#endif\n"
+    "#ifdef CLSI_OLD\nCLSI_OLD(exp);\nCLSI_OLD(log);\nCLSI_OLD(pow);\nCLSI_OLD(hypot);\n"
+    "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n"
+    "/* a*b + c is rounded twice, as clausius does. */\n"
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
+    "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
+    "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n#endif\n";
+
+/* The texts that are not this model's alone, in the order of the file. */
+typedef struct source_parts {
+    clsi_text used, tables, kernels, programs, host, model;
+} source_parts;
+
+static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p, int script,
+                             clsi_text *out, cls_error *error) {
+    const char *dead[DEAD];
+    /* what the module around the script calls */
+    static const char *const also[] = {"clsi_k_sum15", "clsi_k_exp_terms", "clsi_column_gives",
+                                       NULL};
+    const clsi_source_piece pieces[] = {
+        {p->used.data, 0},     {clsi_kernels_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
+        {clsi_dense_text, 0},  {p->tables.data, 0},    {p->kernels.data, 0},
+        {p->programs.data, 1}, {p->host.data, 0},      {clsi_newton_text, 0},
+        {clsi_step_text, 0},   {p->model.data, 0}};
+    list_dead(use, dead);
+    return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, script,
+                            script ? also : NULL, out, error);
+}
+
+cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error) {
+    source_parts p = {0};
+    clsi_programs_use use;
+    find_used(e, &use);
+    append_used(&p.used, e, &use);
+    append_tables(&p.tables, e);
+    cls_status status = append_programs(&p.kernels, &p.programs, e, error);
+    clsi_append_host(&p.host, e);
+    append_unit_check(&p.host, e);
+    clsi_append_template(&p.model, e, clsi_export_model_text);
+    clsi_append_template(out, e, source_head);
+    if (p.used.failed || p.tables.failed || p.kernels.failed || p.programs.failed ||
+        p.host.failed || p.model.failed)
+        status = status == CLS_OK ? clsi_no_memory(error) : status;
+    if (status == CLS_OK) status = trim_parts(&use, &p, script, out, error);
+    clsi_text_clear(&p.used);
+    clsi_text_clear(&p.tables);
+    clsi_text_clear(&p.kernels);
+    clsi_text_clear(&p.programs);
+    clsi_text_clear(&p.host);
+    clsi_text_clear(&p.model);
+    return status;
 }
 
 /* ---- all files ---- */
@@ -519,7 +643,7 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     clsi_outputs files = {0};
     char name[80];
     snprintf(name, sizeof name, "%s.c", e->prefix);
-    cls_status status = clsi_export_source(e, clsi_output_add(&files, name), error);
+    cls_status status = clsi_export_source(e, 0, clsi_output_add(&files, name), error);
     snprintf(name, sizeof name, "%s.h", e->prefix);
     if (status == CLS_OK) status = clsi_export_header(e, clsi_output_add(&files, name), error);
     if (status == CLS_OK) {

@@ -154,8 +154,14 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
     if (status == CLS_OK) status = hold_inputs(e, sim, error);
     if (status == CLS_OK) status = cls_simulator_start(sim, 0, e->start, error);
     if (status == CLS_OK) {
-        (void)cls_simulator_advance(sim, (uint64_t)fmax(1, fmin(steps, TRIED)), NULL);
         cls_simulate_info info = cls_simulator_info(sim);
+        for (uint64_t k = (uint64_t)fmax(1, fmin(steps, TRIED)), before; k > 0; k--) {
+            before = info.newton_iterations;
+            if (cls_simulator_advance(sim, 1, NULL) != CLS_OK) break;
+            info = cls_simulator_info(sim);
+            if (info.newton_iterations - before > e->worst_step)
+                e->worst_step = info.newton_iterations - before;
+        }
         e->tried_steps = info.steps;
         e->worst_iterations = info.newton_max_iterations;
         e->deepest_halving = info.deepest_halving;
@@ -242,13 +248,23 @@ cls_status cls_export(const char *target, const cls_system *s, const cls_model *
     for (size_t k = 0; k < n_targets; k++)
         if (!strcmp(target, targets[k]->name)) to = targets[k];
     if (!to) return clsi_fail(error, CLS_USAGE, "there is no export target '%.40s'", target);
-    clsi_export *e;
-    cls_status status = clsi_export_create(s, model, options, &e, error);
-    if (status != CLS_OK) return status;
+    clsi_export *e = NULL;
+    cls_model single = {0};
+    cls_status status = CLS_OK;
+    int rounds = options && options->single;
+    if (rounds) status = clsi_single_model(s, model, &single, error);
+    if (status == CLS_OK)
+        status = clsi_export_create(rounds ? single.system : s, rounds ? &single : model, options,
+                                    &e, error);
+    if (status == CLS_OK && rounds) status = clsi_single_compare(e, s, error);
     if (!info) info = &own;
-    *info = (cls_export_info){.scheme = e->sp->scheme->info.name};
-    memcpy(info->prefix, e->prefix, sizeof info->prefix);
-    status = to->write(e, path, info, error);
+    if (status == CLS_OK) {
+        *info =
+            (cls_export_info){.scheme = e->sp->scheme->info.name, .single_error = e->single_error};
+        memcpy(info->prefix, e->prefix, sizeof info->prefix);
+        status = to->write(e, path, info, error);
+    }
     clsi_export_free(&e);
+    clsi_single_clear(&single);
     return status;
 }

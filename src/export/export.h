@@ -3,6 +3,7 @@
 #define CLSI_EXPORT_H
 
 #include "base/base.h"
+#include "model/model.h"
 #include "simulate/simulator.h"
 #include <clausius/export.h>
 
@@ -42,11 +43,15 @@ typedef struct clsi_export {
     double *start;               /* (n_state) */
     int native_start;            /* it is another one than the system's own */
     int identity;                /* the state is y = (q, p, S) itself (rates.c) */
-    unsigned char *rate_needs;   /* (n_state, nz) does the rate depend on the state? */
-    unsigned char *row_needs;    /* (n_columns, nz) does the column depend on the state? */
+    unsigned char *rate_needs;   /* (n_state, needs width) what does the rate depend on? */
+    unsigned char *row_needs;    /* (n_columns, needs width) and the column? */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
+    size_t n_next_room;          /* of networks in the end of a step */
     uint64_t tried_steps;        /* of the system's own motion, for what Newton cost there */
     int worst_iterations, deepest_halving;
+    uint64_t worst_step;   /* iterations in one step */
+    double single_error;   /* of weights in single precision, over single_steps */
+    uint64_t single_steps; /* (single.c) */
     double energy_error, entropy_min_step;
     uint64_t entropy_falls;
 } clsi_export;
@@ -56,8 +61,19 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
                               cls_error *error);
 void clsi_export_free(clsi_export **e);
 
+/* ---- single.c ---- */
+
+/* The model with weights as single precision has them: *own, of which single.c frees what it made. */
+cls_status clsi_single_model(const cls_system *s, const cls_model *m, cls_model *own,
+                             cls_error *error);
+void clsi_single_clear(cls_model *own);
+/* How far the export's motion is from that of s. */
+cls_status clsi_single_compare(clsi_export *e, const cls_system *s, cls_error *error);
+
 /* ---- rates.c ---- */
 cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error);
+/* States (nz), inputs (nu), parameters that may change, time. */
+size_t clsi_needs_width(const clsi_export *e);
 
 /* ---- names of what a start may give (names.c) ---- */
 
@@ -66,6 +82,8 @@ const char *clsi_dual_name(const clsi_export *e, size_t k);
 /* What the default start gives for it: itself where `native`, else as the file says. */
 const char *clsi_start_name(const clsi_export *e, size_t k, int native);
 double clsi_start_value(const clsi_export *e, size_t k);
+/* The variable of the state that a start may give by column c; -1: none. */
+int clsi_column_gives(const clsi_export *e, size_t c);
 
 /* ---- parameters.c ---- */
 cls_status clsi_export_parameters(clsi_export *e, cls_error *error);
@@ -119,8 +137,8 @@ void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
 cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
 /* Weights are written once for both variants: do these number their networks alike? */
 int clsi_export_fields_agree(const clsi_export *e);
-/* Counts what the header needs: to be called first. */
-cls_status clsi_export_source(clsi_export *e, clsi_text *out, cls_error *error);
+/* Counts what the header needs: to be called first. script: for JavaScript. */
+cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error);
 /* ---- host.c: what newton.inc and step.inc ask for, as macros ---- */
 void clsi_append_host(clsi_text *out, const clsi_export *e);
 /* ---- card.c: what is in it, for a person ---- */

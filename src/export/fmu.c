@@ -21,13 +21,13 @@ static int is_free_input(const clsi_export *e, const char *name) {
     return 0;
 }
 
-/* What formulas contain, states and inputs, among all states and inputs; the entropy contains that
- * of the outside, an account. */
+/* What formulas contain, among all states, inputs, parameters and time; the entropy contains that of
+ * the outside, an account. */
 static void copy_needs(clsi_fmu *f, size_t k, const unsigned char *needs) {
     const clsi_export *e = f->e;
     unsigned char *to = f->depends + k * f->width;
     memcpy(to, needs, e->sp->nz);
-    memcpy(to + e->n_state, needs + e->sp->nz, e->sp->nu);
+    memcpy(to + e->n_state, needs + e->sp->nz, clsi_needs_width(e) - e->sp->nz);
     if (e->s->has_heat && !strcmp(f->variables[k].name, "entropy")) to[e->n_state - 1] = 1;
 }
 
@@ -64,9 +64,17 @@ static int add_derivatives(clsi_fmu *f) {
                                  .derivative_of = 1 + k};
         if (!(v->name = v->owned)) return 0;
         describe(v, "rate of %s", e->states[k].name);
-        copy_needs(f, f->n - 1, e->rate_needs + k * (e->sp->nz + e->sp->nu));
+        copy_needs(f, f->n - 1, e->rate_needs + k * clsi_needs_width(e));
     }
     return 1;
+}
+
+/* The variable of the state that column c can be set for at the start; -1: none. The temperature of
+ * an environment, which depends on nothing, says nothing of its entropy. */
+static int observes(const clsi_export *e, size_t c) {
+    int k = clsi_column_gives(e, c);
+    if (k < 0 || (size_t)k >= e->sp->nz || (size_t)k + 1 == c) return -1;
+    return e->row_needs[c * clsi_needs_width(e) + (size_t)k] ? k : -1;
 }
 
 static void add_outputs(clsi_fmu *f) {
@@ -83,7 +91,13 @@ static void add_outputs(clsi_fmu *f) {
                                  .variability = "continuous",
                                  .initial = "calculated"};
         describe(v, "%s, from the state", v->name);
-        copy_needs(f, f->n, e->row_needs + k * (nz + e->sp->nu));
+        if (observes(e, k) >= 0) { /* a start may give it instead of the state */
+            describe(v, "%s, from the state; may be set at the start in its place", v->name);
+            v->initial = "approx";
+            v->has_start = 1;
+            v->start = f->start_row[k];
+        }
+        copy_needs(f, f->n, e->row_needs + k * clsi_needs_width(e));
         f->output_column[f->n_outputs++] = k;
         f->n++;
     }
@@ -93,7 +107,7 @@ static void add_outputs(clsi_fmu *f) {
                              .variability = "continuous",
                              .initial = "calculated"};
     describe(v, "%s minus what came in, against the start", "energy");
-    if (energy) copy_needs(f, f->n, e->row_needs + energy * (nz + e->sp->nu));
+    if (energy) copy_needs(f, f->n, e->row_needs + energy * clsi_needs_width(e));
     for (size_t s = nz; s < e->n_state; s++) f->depends[f->n * f->width + s] = s < nz + receivers;
     f->n++;
 }
@@ -129,10 +143,30 @@ static void add_inputs(clsi_fmu *f) {
     }
 }
 
+/* All columns at the default start, inputs at zero. */
+static cls_status find_start_row(clsi_fmu *f, cls_error *error) {
+    const clsi_export *e = f->e;
+    size_t first = 1 + e->n_state + e->sp->nu;
+    double *in = clsi_calloc(first + e->n_parameters, sizeof *in);
+    double *work = clsi_calloc(cls_program_work_size(e->base.row), sizeof *work);
+    f->start_row = clsi_calloc(e->n_columns, sizeof *f->start_row);
+    int failed = !in || !work || !f->start_row;
+    if (!failed) {
+        memcpy(in + 1, e->start, e->n_state * sizeof *in);
+        for (size_t k = 0; k < e->n_parameters; k++) in[first + k] = e->parameter_value[k];
+        cls_program_prepare(e->base.row, work);
+        cls_program_run(e->base.row, work, in, f->start_row);
+    }
+    free(in);
+    free(work);
+    return failed ? clsi_no_memory(error) : CLS_OK;
+}
+
 static cls_status create(clsi_fmu *f, cls_error *error) {
     const clsi_export *e = f->e;
     size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs + e->n_parameters;
-    f->width = e->n_state + e->sp->nu;
+    f->width = e->n_state + clsi_needs_width(e) - e->sp->nz;
+    if (find_start_row(f, error) != CLS_OK) return CLS_MEMORY;
     f->input = clsi_calloc(e->n_inputs, sizeof *f->input);
     f->variables = clsi_calloc(room, sizeof *f->variables);
     f->output_column = clsi_calloc(e->n_columns, sizeof *f->output_column);
@@ -156,6 +190,7 @@ static void clear(clsi_fmu *f) {
     for (size_t k = 0; f->variables && k < f->n; k++) free(f->variables[k].owned);
     free(f->variables);
     free(f->output_column);
+    free(f->start_row);
     free(f->depends);
     free(f->input);
 }
@@ -190,6 +225,21 @@ static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
     clsi_append_number(out, e->sp->options.h);
     clsi_text_printf(out, ";\nstatic const int %s_output_columns[] = {", e->prefix);
     for (size_t k = 0; k < f->n_outputs; k++) clsi_text_printf(out, "%zu, ", f->output_column[k]);
+    clsi_text_printf(out,
+                     "0};\n/* the state that a start may give by this output; -1: none */\n"
+                     "static const int %s_output_gives[] = {",
+                     e->prefix);
+    for (size_t k = 0; k < f->n_outputs; k++)
+        clsi_text_printf(out, "%d, ", observes(e, f->output_column[k]));
+    clsi_text_printf(out, "0};\nstatic const double %s_output_start[] = {", e->prefix);
+    for (size_t k = 0; k < f->n_outputs; k++) {
+        clsi_append_number(out, f->start_row[f->output_column[k]]);
+        clsi_text_append(out, ", ");
+    }
+    clsi_text_printf(out, "0};\nstatic const int %s_state_columns[] = {", e->prefix);
+    for (size_t s = 0; s < e->n_state; s++)
+        for (size_t k = 0; k < e->n_columns; k++)
+            if (!strcmp(e->states[s].name, e->columns[k].name)) clsi_text_printf(out, "%zu, ", k);
     int energy = -1;
     for (size_t k = 0; k < e->n_columns; k++)
         if (!strcmp(e->columns[k].name, "energy")) energy = (int)k;
@@ -218,7 +268,7 @@ static void copy_into(clsi_outputs *all, const char *folder, const clsi_outputs 
 static cls_status make_sources(clsi_fmu *f, clsi_outputs *sources, cls_error *error) {
     char name[80];
     clsi_text source = {0}, header = {0};
-    cls_status status = clsi_export_source(f->e, &source, error);
+    cls_status status = clsi_export_source(f->e, 0, &source, error);
     if (status == CLS_OK) status = clsi_export_header(f->e, &header, error);
     if (status == CLS_OK) {
         make_token(f, source.data, header.data);

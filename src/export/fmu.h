@@ -22,8 +22,9 @@ typedef struct clsi_fmu {
     clsi_fmu_variable *variables;
     size_t *output_column;   /* (n_outputs) */
     size_t n_inputs, *input; /* those without a formula: which of the system's */
-    size_t width;            /* n_state + inputs of the system */
-    unsigned char *depends;  /* (n, width): on states, then on inputs of the system */
+    double *start_row;       /* (columns) at the default start */
+    size_t width;            /* n_state + inputs of the system + parameters + time */
+    unsigned char *depends;  /* (n, width): on these */
 } clsi_fmu;
 
 /* Adds the binaries that can be made to `out`; counts them. */

@@ -112,7 +112,7 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
                      "clsi_residual_rest((nw)->changed, (nw)->in, (nw)->keep, to)\n"
                      "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
                      "#define CLSI_RUN_NEXT(sim) "
-                     "clsi_next((sim)->newton.changed, (sim)->newton.in, (sim)->next_out)\n"
+                     "clsi_run_next(sim)\n"
                      "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
                      "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
                      "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
@@ -163,16 +163,20 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    double outside = CLSI_HAS_HEAT(sim) ? sim->state[CLSI_STATE_COUNT("
         "sim) - 1] : 0;\n"
         "    double received = clsi_received(sim);\n"
-        "    clsi_place(sim, in);\n    clsi_monitor(sim->newton.changed, in, out);\n"
+        "    clsi_place(sim, in);\n    clsi_monitor(sim->newton.changed, in, sim->newton.keep, "
+        "out);\n"
         "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
         "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
         "    sim->energy_scale = fmax(sim->energy_scale, fabs(received));\n}\n\n"
         "static void clsi_run_scale(cls_simulator *sim, double *out) {\n"
         "    clsi_place(sim, sim->row_in);\n"
-        "    clsi_scale(sim->newton.changed, sim->row_in, out);\n}\n\n"
+        "    clsi_scale(sim->newton.changed, sim->row_in, sim->newton.keep, out);\n}\n\n"
+        "static void clsi_run_next(cls_simulator *sim) {\n"
+        "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
+        "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n\n"
         "static void clsi_run_guess(cls_simulator *sim) {\n"
         "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
-        "    clsi_guess(sim->newton.changed, sim->newton.in, u);\n}\n");
+        "    clsi_guess(sim->newton.changed, sim->newton.in, sim->newton.keep, u);\n}\n");
 }
 
 void clsi_append_host(clsi_text *out, const clsi_export *e) {

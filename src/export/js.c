@@ -136,7 +136,7 @@ cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error) 
     clsi_text header = {0}, source = {0};
     snprintf(e->prefix, sizeof e->prefix, "model"); /* a module has a scope of its own */
     snprintf(e->upper, sizeof e->upper, "MODEL");
-    cls_status status = clsi_export_source(e, &source, error);
+    cls_status status = clsi_export_source(e, 1, &source, error);
     if (status == CLS_OK) status = clsi_export_header(e, &header, error);
     clsi_text_printf(out, "// %s by %s, written by clausius %s. An ES module without imports.\n",
                      e->source, e->sp->scheme->info.name, cls_version());

@@ -107,3 +107,14 @@ const char *clsi_start_name(const clsi_export *e, size_t k, int native) {
 double clsi_start_value(const clsi_export *e, size_t k) {
     return e->native_start || !gives_dual(e, k) ? e->start[k] : e->s->start[slot_of(e->s, k, 1)];
 }
+
+int clsi_column_gives(const clsi_export *e, size_t c) {
+    size_t nz = e->sp->nz;
+    const char *name;
+    if (c > 0 && c <= nz) return (int)c - 1;
+    for (size_t k = 0; k < nz; k++)
+        if ((name = clsi_dual_name(e, k)) && !strcmp(name, e->columns[c].name)) return (int)k;
+    for (size_t k = nz; k < e->n_state; k++)
+        if (!strcmp(e->states[k].name, e->columns[c].name)) return (int)k;
+    return -1;
+}

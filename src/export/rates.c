@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t clsi_needs_width(const clsi_export *e) {
+    return e->sp->nz + e->sp->nu + e->n_parameters + 1;
+}
+
 static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
 }
@@ -19,10 +23,10 @@ static void build_nothing(clsi_step *st) {
 static void find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate, const cls_node *M,
                        const cls_node *by) {
     cls_graph *g = st->g;
-    size_t nz = st->nz, nq = st->nq;
+    size_t nz = st->nz, nq = st->nq, width = clsi_needs_width(e);
     cls_node zero = cls_constant(g, 0);
     for (size_t i = 0; i < e->n_state; i++)
-        for (size_t k = 0; k < nz + e->sp->nu; k++) {
+        for (size_t k = 0; k < width; k++) {
             int mixed = !e->identity && i >= nq && i < nz, needs = 0;
             size_t first = mixed ? nq : i, last = mixed ? nz : i + 1;
             for (size_t r = first; r < last; r++) needs |= cls_depends(g, rate[r], 1, by + k);
@@ -32,7 +36,7 @@ static void find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate
             for (size_t r = nq; mixed && r < nz; r++)
                 for (size_t j = 0; j < nq; j++)
                     if (M[r * nz + j] != zero) needs |= cls_depends(g, rate[j], 1, by + k);
-            e->rate_needs[i * (nz + e->sp->nu) + k] = (unsigned char)(needs != 0);
+            e->rate_needs[i * width + k] = (unsigned char)(needs != 0);
         }
 }
 
@@ -45,7 +49,7 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     size_t nu = e->sp->nu, np = e->n_parameters;
     cls_node *y = room, *in = y + nz, *rate = in + 2 * nz + 1 + nu + np;
     cls_node *M = rate + nz + accounts, *defect = M + nz * nz, *by = defect + nz + accounts;
-    cls_node *slope = by + nz + nu;
+    cls_node *slope = by + nz + nu + np + 1;
     clsi_point *pt = clsi_point_start(st);
     memcpy(y, pt->q, nq * sizeof *y);
     memcpy(y + nq, pt->p, n * sizeof *y);
@@ -60,6 +64,8 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     clsi_parameter_nodes(e, v->s, in + nz + 1 + nu);
     memcpy(by, st->z0, nz * sizeof *by);
     for (size_t k = 0; k < nu; k++) by[nz + k] = st->u0[k];
+    clsi_parameter_nodes(e, v->s, by + nz + nu);
+    by[nz + nu + np] = st->t;
     cls_node *dot = in + nz + 1 + nu + np;
     for (size_t k = 0; k < nz; k++) dot[k] = cls_fresh_symbol(g, "dot'");
     cls_status status = cls_jacobian(g, nz, y, nz, st->z0, M);
@@ -103,9 +109,10 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     cls_graph *g = s->g;
     size_t nz = e->sp->nz, nu = e->sp->nu, known = nz + nu, accounts = e->n_state - nz;
     size_t np = e->n_parameters, n = e->n_columns, failed = 0;
-    cls_node *nodes = clsi_calloc(n + 1 + e->n_state + known + nu + np + n * known, sizeof *nodes);
+    size_t width = clsi_needs_width(e);
+    cls_node *nodes = clsi_calloc(n + 1 + e->n_state + width + nu + np + n * known, sizeof *nodes);
     if (!nodes) return clsi_no_memory(error);
-    cls_node *in = nodes + n, *by = in + 1 + e->n_state + nu + np, *slope = by + known;
+    cls_node *in = nodes + n, *by = in + 1 + e->n_state + nu + np, *slope = by + width;
     in[0] = s->t;
     memcpy(in + 1, s->form->z, nz * sizeof *in);
     for (size_t k = 0; k < accounts; k++) in[1 + nz + k] = cls_fresh_symbol(g, "account'");
@@ -117,6 +124,8 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     clsi_parameter_nodes(e, s, in + 1 + e->n_state + nu);
     memcpy(by, s->form->z, nz * sizeof *by);
     if (nu) memcpy(by + nz, s->u, nu * sizeof *by);
+    clsi_parameter_nodes(e, s, by + known);
+    by[known + np] = s->t;
     cls_status status = failed ? CLS_MEMORY : cls_jacobian(g, n, nodes, known, by, slope);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
@@ -125,8 +134,8 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
         status = cls_program_create(g, 1 + e->n_state + nu + np, in, n * known, slope,
                                     &v->row_slope, error);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
-        for (size_t i = 0; i < known; i++)
-            e->row_needs[k * known + i] = (unsigned char)cls_depends(g, nodes[k], 1, by + i);
+        for (size_t i = 0; i < width; i++)
+            e->row_needs[k * width + i] = (unsigned char)cls_depends(g, nodes[k], 1, by + i);
     free(nodes);
     return status;
 }
@@ -176,11 +185,11 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) 
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;
-    cls_node *room =
-        clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) + e->n_parameters + 8,
-                    sizeof *room);
-    if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * (nz + e->sp->nu), 1);
-    if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * (nz + e->sp->nu), 1);
+    cls_node *room = clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) +
+                                     2 * e->n_parameters + 9,
+                                 sizeof *room);
+    if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * clsi_needs_width(e), 1);
+    if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * clsi_needs_width(e), 1);
     if (!room || !e->row_needs || !e->rate_needs) {
         free(room);
         return clsi_no_memory(error);

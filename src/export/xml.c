@@ -73,16 +73,26 @@ static int depends(const clsi_fmu *f, size_t k, size_t known) {
     return f->depends[k * f->width + known];
 }
 
-static void append_unknown(clsi_text *out, const clsi_fmu *f, const char *tag, size_t k) {
+/* Known are the states, the inputs, time, and at the start the parameters. */
+static void append_unknown(clsi_text *out, const clsi_fmu *f, const char *tag, size_t k,
+                           int at_start) {
+    const clsi_export *e = f->e;
+    size_t parameters = e->n_state + e->sp->nu, first = f->n - f->n_inputs - e->n_parameters;
     int three = f->version == 3;
     clsi_text_printf(out,
                      three ? "    <%s valueReference=\"%zu\" dependencies=\""
                            : "      <%s index=\"%zu\" dependencies=\"",
                      tag, k + (three ? 0 : 1));
-    int some = 0;
+    int some = depends(f, k, f->width - 1);
+    if (some) clsi_text_append(out, three ? "0" : "1");
     for (size_t s = 0; s < f->e->n_state; s++)
         if (depends(f, k, s)) {
             clsi_text_printf(out, "%s%zu", some ? " " : "", 1 + s + (three ? 0 : 1));
+            some = 1;
+        }
+    for (size_t i = 0; i < e->n_parameters && at_start; i++)
+        if (depends(f, k, parameters + i)) {
+            clsi_text_printf(out, "%s%zu", some ? " " : "", first + i + (three ? 0 : 1));
             some = 1;
         }
     for (size_t i = 0; i < f->n_inputs; i++)
@@ -105,13 +115,14 @@ static void append_structure(clsi_text *out, const clsi_fmu *f) {
     size_t n = f->e->n_state;
     clsi_text_append(out, three ? "  <ModelStructure>\n" : "  <ModelStructure>\n    <Outputs>\n");
     for (size_t k = 0; k < f->n; k++)
-        if (is_output(f, k)) append_unknown(out, f, tags[three][0], k);
+        if (is_output(f, k)) append_unknown(out, f, tags[three][0], k, 0);
     if (!three) clsi_text_append(out, "    </Outputs>\n    <Derivatives>\n");
-    for (size_t k = 1 + n; k < 1 + 2 * n; k++) append_unknown(out, f, tags[three][1], k);
+    for (size_t k = 1 + n; k < 1 + 2 * n; k++) append_unknown(out, f, tags[three][1], k, 0);
     if (!three) clsi_text_append(out, "    </Derivatives>\n    <InitialUnknowns>\n");
     for (size_t k = 0; k < f->n; k++)
-        if (f->variables[k].initial && !strcmp(f->variables[k].initial, "calculated"))
-            append_unknown(out, f, tags[three][2], k);
+        if (f->variables[k].initial && (!strcmp(f->variables[k].initial, "calculated") ||
+                                        !strcmp(f->variables[k].initial, "approx")))
+            append_unknown(out, f, tags[three][2], k, 1);
     clsi_text_append(out, three ? "  </ModelStructure>\n"
                                 : "    </InitialUnknowns>\n  </ModelStructure>\n");
 }

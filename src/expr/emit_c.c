@@ -10,6 +10,7 @@
 #include "base/misuse.h"
 #include "expr/kernels.h"
 #include "expr/program.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,20 @@ typedef struct piece {
     size_t n_slots;       /* the states of fields stand behind them */
     int early;            /* the piece ends, or goes through, the early stage */
     unsigned char *need;  /* of all registers in this piece */
+    unsigned char *size;  /* of results that stand where they are used: operations; 0: declared */
 } piece;
+
+/* Room for `need` and `size`; the caller frees need. */
+static int make_room(piece *e) {
+    size_t n = e->p->n_constants + e->p->n_inputs + e->p->n_instructions;
+    e->need = clsi_calloc(2 * n, 1);
+    e->size = e->need + n;
+    return e->need != NULL;
+}
 
 static piece whole(const cls_program *p) {
     piece e = {.p = p, .last = p->n_instructions, .last_output = p->n_outputs, .early = 1};
-    e.need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    (void)make_room(&e);
     return e;
 }
 
@@ -94,6 +104,59 @@ static void mark(const piece *e) {
     for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] |= USED;
 }
 
+/* ---- what stands where it is used ---- */
+
+enum { OPERATIONS = 12 }; /* in one expression at most: it can still be read */
+
+static void use(unsigned char *uses, uint32_t reg, int times) {
+    uses[reg] = (unsigned char)(uses[reg] + times < 3 ? uses[reg] + times : 3);
+}
+
+static void use_calls(const cls_program *p, size_t first, size_t n, unsigned char *uses) {
+    for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--)
+        for (size_t i = 0; c->pass == CLSI_PASS_VALUE && i < p->fields[c->field]->d; i++)
+            use(uses, p->field_inputs[c->x + i], 1);
+}
+
+/* How often the text of the piece would name each register. */
+static void count_uses(const piece *e, unsigned char *uses) {
+    const cls_program *p = e->p;
+    size_t base = p->n_constants + p->n_inputs;
+    for (size_t k = e->first; k < e->last; k++) {
+        const clsi_instruction *in = &p->code[k];
+        if (e->slot && e->slot[k] != UINT32_MAX) use(uses, (uint32_t)(base + k), 3);
+        if (in->code == CLSI_FIELD) {
+            use_calls(p, in->take->first, in->take->n, uses);
+            continue;
+        }
+        use(uses, in->a, in->code == CLSI_SQUARE ? 2 : 1);
+        if (!clsi_is_unary(in)) use(uses, in->b, 1);
+    }
+    if (e->early) use_calls(p, p->early_calls, p->n_early_calls, uses);
+    for (size_t k = e->first_output; k < e->last_output; k++) use(uses, p->outputs[k], 1);
+}
+
+/* A result that is used once stands where it is used: half of the text is names otherwise. The
+ * operations and their order stay. */
+static void choose_inline(const piece *e) {
+    const cls_program *p = e->p;
+    size_t base = p->n_constants + p->n_inputs;
+    unsigned char *size = e->size;
+    memset(size, 0, base + p->n_instructions);
+    count_uses(e, size);
+    for (size_t k = 0; k < base + p->n_instructions; k++) {
+        int once = size[k] == 1;
+        size[k] = 0;
+        if (k < base + e->first || k >= base + e->last || !once) continue;
+        const clsi_instruction *in = &p->code[k - base];
+        int operations = 1;
+        if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
+        if (in->code != CLSI_FIELD) operations += size[in->a];
+        if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
+        if (operations <= OPERATIONS) size[k] = (unsigned char)operations;
+    }
+}
+
 static int needs_kernels(const cls_program *p) {
     if (p->n_takes) return 1;
     for (size_t k = 0; k < p->n_instructions; k++) {
@@ -114,9 +177,14 @@ static void append_literal(clsi_text *out, double value) {
         clsi_text_printf(out, signbit(value) ? "(%a)" : "%a", value);
 }
 
-/* A register: a constant (k or a literal), an input (x) or a result (r). */
-static void append_register(clsi_text *out, const cls_program *p, uint32_t reg, int opaque) {
-    if (reg >= p->n_constants + p->n_inputs)
+static void append_expression(clsi_text *out, const piece *e, size_t k);
+
+/* A register: a constant (k or a literal), an input (x), a result (r), or the operation itself. */
+static void append_register(clsi_text *out, const piece *e, uint32_t reg, int opaque) {
+    const cls_program *p = e->p;
+    if (e->size[reg])
+        append_expression(out, e, reg - p->n_constants - p->n_inputs);
+    else if (reg >= p->n_constants + p->n_inputs)
         clsi_text_printf(out, "r%zu", reg - p->n_constants - p->n_inputs);
     else if (reg >= p->n_constants)
         clsi_text_printf(out, "x%zu", reg - p->n_constants);
@@ -128,25 +196,40 @@ static void append_register(clsi_text *out, const cls_program *p, uint32_t reg, 
 
 /* ---- fields ---- */
 
-/* Pointers into the states are declared: src/export makes JavaScript of this text. */
-static void append_calls(clsi_text *out, const cls_program *p, size_t first, size_t n) {
+/* `room + n` is a pointer that src/export knows how to write in JavaScript. */
+static void append_calls(clsi_text *out, const piece *e, size_t first, size_t n) {
+    const cls_program *p = e->p;
     for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--) {
-        const clsi_graph_field *f = p->fields[c->field];
-        int point = c->pass == CLSI_PASS_VALUE, pair = c->pass >= CLSI_PASS_PAIR;
-        clsi_text_printf(out, "    {\n        double *own = state + %zu;\n", c->own);
-        if (pair)
-            clsi_text_printf(out, "        double *u = state + %zu, *w = state + %zu;\n", c->u,
-                             c->w);
-        for (size_t i = 0; point && i < f->d; i++) {
-            clsi_text_append(out, i ? ", " : "        const double point[] = {");
-            append_register(out, p, p->field_inputs[c->x + i], 0);
+        unsigned field = (unsigned)c->field;
+        if (c->pass == CLSI_PASS_VALUE) {
+            for (size_t i = 0; i < p->fields[field]->d; i++) {
+                clsi_text_append(out, i ? ", " : "    {\n        const double point[] = {");
+                append_register(out, e, p->field_inputs[c->x + i], 0);
+            }
+            clsi_text_printf(out, "};\n        clsi_field%u_at(point, room + %zu);\n    }\n", field,
+                             c->own);
+        } else if (c->pass < CLSI_PASS_PAIR) {
+            clsi_text_printf(out, "    clsi_field%u_pass(%d, room + %zu);\n", field, c->pass,
+                             c->own);
+        } else {
+            clsi_text_printf(out,
+                             "    clsi_field%u_pair(%d, room + %zu, room + %zu, room + %zu);\n",
+                             field, c->pass, c->own, c->u, c->w);
         }
-        if (point) clsi_text_append(out, "};\n");
-        clsi_text_printf(out,
-                         "        %s(clsi_field%u_shape, clsi_field%u, %d, %s, own, %s);\n    }\n",
-                         f->kind->call, (unsigned)c->field, (unsigned)c->field, c->pass,
-                         point ? "point" : "own", pair ? "u, w" : "own, own");
     }
+}
+
+/* What programs call for one field: a point, its further passes, a pair of points. */
+static void append_field_calls(clsi_text *out, const char *call, const char *name) {
+    clsi_text_printf(out,
+                     "CLSI_KERNEL void %s_at(const double *x, double *own) {\n"
+                     "    %s(%s_shape, %s, %d, x, own, own, own);\n}\n\n"
+                     "CLSI_KERNEL void %s_pass(int pass, double *own) {\n"
+                     "    %s(%s_shape, %s, pass, own, own, own, own);\n}\n\n"
+                     "CLSI_KERNEL void %s_pair(int pass, double *own, double *u, double *w) {\n"
+                     "    %s(%s_shape, %s, pass, own, own, u, w);\n}\n\n",
+                     name, call, name, name, (int)CLSI_PASS_VALUE, name, call, name, name, name,
+                     call, name, name);
 }
 
 static int uses_field(const cls_program *p, size_t field) {
@@ -166,7 +249,8 @@ static int is_written(size_t last, const cls_program *const *programs, size_t fi
     return 0;
 }
 
-void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *out) {
+void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *kernels,
+                               clsi_text *out) {
     for (size_t i = 0; i < n; i++) {
         const cls_program *p = programs[i];
         for (size_t k = 0; p && k < p->n_fields; k++) {
@@ -175,9 +259,10 @@ void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, cls
             if (!uses_field(p, k) || is_written(i, programs, k, NULL)) continue;
             int first = !is_written(i, programs, 0, kind);
             for (size_t j = 0; j < k; j++) first &= !uses_field(p, j) || p->fields[j]->kind != kind;
-            if (first) clsi_text_printf(out, "%s\n", kind->text);
+            if (first) clsi_text_printf(kernels, "%s\n", kind->text);
             snprintf(name, sizeof name, "clsi_field%zu", k);
             kind->emit(p->fields[k], name, out);
+            append_field_calls(out, kind->call, name);
         }
     }
 }
@@ -190,27 +275,26 @@ static const cls_function within[][2] = {{CLS_FN_SIGMOID, CLS_FN_TANH},
                                          {CLS_FN_EXPM1, CLS_FN_EXP},
                                          {CLS_FN_POWER, CLS_FN_SQRT}};
 
-void clsi_programs_emit_functions(size_t n, const cls_program *const *programs, clsi_text *out) {
-    unsigned char used[CLS_FN_POWER + 1] = {0};
+void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use) {
+    memset(use, 0, sizeof *use);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_instructions; k++) {
             const clsi_instruction *in = &programs[i]->code[k];
-            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT) used[in->function] = 1;
+            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT) use->function[in->function] = 1;
         }
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; programs[i] && k < programs[i]->n_fields; k++) {
-            const clsi_graph_field *f = programs[i]->fields[k];
+        for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
+            const clsi_field_call *c = &programs[i]->calls[k];
+            const clsi_graph_field *f = programs[i]->fields[c->field];
             int function = f->kind->function(f);
-            if (function >= 0) used[function] = 1;
+            if (function >= 0) use->function[function] = 1;
+            use->activation[function >= 0 ? function : CLS_FN_TANH] = 1;
+            use->pass[c->pass] = 1;
+            if (f->d > use->inputs) use->inputs = f->d;
         }
-    used[CLS_FN_COS] |= used[CLS_FN_SIN]; /* the slope of a sine */
+    use->function[CLS_FN_COS] |= use->function[CLS_FN_SIN]; /* the slope of a sine */
     for (size_t k = 0; k < sizeof within / sizeof *within; k++)
-        used[within[k][1]] |= used[within[k][0]];
-    clsi_text_append(out, "#define CLSI_K_ONLY(f) (");
-    int some = 0;
-    for (size_t f = 0; f <= CLS_FN_POWER; f++)
-        if (used[f]) clsi_text_printf(out, "%s(f) == %zu", some++ ? " || " : "", f);
-    clsi_text_append(out, some ? ")\n" : "((void)(f), 0))\n");
+        use->function[within[k][1]] |= use->function[within[k][0]];
 }
 
 /* ---- instructions ---- */
@@ -240,47 +324,90 @@ static void declared(declaration *d) {
     d->line = 0;
 }
 
-/* Before, between and after the operands; the middle is written only when there are two. */
-static void append_instruction(declaration *d, const cls_program *p, size_t k) {
-    const clsi_instruction *in = &p->code[k];
-    clsi_text *out = d->out;
-    if (in->code == CLSI_FIELD) {
-        if (in->take->n) declared(d);
-        append_calls(out, p, in->take->first, in->take->n);
-        declare(d, 'r', k);
-        clsi_text_printf(out, "state[%zu]", in->take->at);
-        return;
+/* How tightly an operation binds, so that brackets stand only where C needs them. */
+static int binding(const clsi_instruction *in) {
+    switch (in->code) {
+    case CLSI_ADD:
+    case CLSI_SUB: return 1;
+    case CLSI_MUL:
+    case CLSI_DIV:
+    case CLSI_SQUARE: return 2;
+    case CLSI_NEG: return 3;
+    default: return 4;
     }
+}
+
+static void append_operand(clsi_text *out, const piece *e, const clsi_instruction *in, uint32_t reg,
+                           int right) {
+    const cls_program *p = e->p;
+    int inner = e->size[reg] ? binding(&p->code[reg - p->n_constants - p->n_inputs]) : 4;
+    int brackets = binding(in) < 4 && inner < binding(in) + right;
+    clsi_text_append(out, brackets ? "(" : "");
+    append_register(out, e, reg, is_opaque(in));
+    clsi_text_append(out, brackets ? ")" : "");
+}
+
+/* The name of a function in kernels.inc. */
+static void append_function(clsi_text *out, int function) {
+    clsi_text_append(out, "CLSI_K_");
+    for (const char *c = cls_function_name((cls_function)function); *c; c++)
+        clsi_text_printf(out, "%c", toupper((unsigned char)*c));
+}
+
+/* Functions that <math.h> does not have, or not to the bit. */
+static int is_own(cls_function f) {
+    return f == CLS_FN_TANH || f == CLS_FN_SOFTPLUS || f == CLS_FN_SIGMOID;
+}
+
+/* Before, between and after the operands; the middle is written only when there are two. */
+static void append_expression(clsi_text *out, const piece *e, size_t k) {
+    const clsi_instruction *in = &e->p->code[k];
     static const char *const between[] = {
         [CLSI_ADD] = " + ",    [CLSI_SUB] = " - ", [CLSI_MUL] = " * ",    [CLSI_DIV] = " / ",
         [CLSI_SQUARE] = " * ", [CLSI_POW] = ", ",  [CLSI_QUOTIENT] = ", "};
-    declare(d, 'r', k);
     switch (in->code) {
+    case CLSI_FIELD: clsi_text_printf(out, "room[%zu]", in->take->at); return;
     case CLSI_NEG: clsi_text_append(out, "-"); break;
     case CLSI_POWI: clsi_text_append(out, "clsi_k_powi("); break;
     case CLSI_POW: clsi_text_append(out, "pow("); break;
-    case CLSI_CALL: clsi_text_printf(out, "clsi_k_function_value(%d, ", in->function); break;
+    case CLSI_CALL: /* as clsi_k_function_value does */
+        clsi_text_printf(out, "%s%s(", is_own(in->function) ? "clsi_k_" : "",
+                         cls_function_name(in->function));
+        break;
     case CLSI_QUOTIENT:
-        clsi_text_printf(out, "clsi_k_quotient_value(%d, %d, %d, ", in->function, in->i, in->j);
+        clsi_text_append(out, "clsi_k_quotient_value(");
+        append_function(out, in->function);
+        clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
         break;
     }
-    append_register(out, p, in->a, is_opaque(in));
+    append_operand(out, e, in, in->a, in->code == CLSI_NEG);
     if (between[in->code]) {
         clsi_text_append(out, between[in->code]);
-        append_register(out, p, in->code == CLSI_SQUARE ? in->a : in->b, is_opaque(in));
+        append_operand(out, e, in, in->code == CLSI_SQUARE ? in->a : in->b, 1);
     }
     switch (in->code) {
     case CLSI_POWI: clsi_text_printf(out, ", %d)", (int)in->power); break;
-    case CLSI_POW: clsi_text_append(out, ")"); break;
-    case CLSI_CALL: clsi_text_printf(out, ") /* %s */", cls_function_name(in->function)); break;
+    case CLSI_POW:
+    case CLSI_CALL: clsi_text_append(out, ")"); break;
     case CLSI_QUOTIENT:
         if (in->function == CLS_FN_POWER)
             clsi_text_printf(out, ", e%zu)", k);
         else
             clsi_text_append(out, ", 0.0)");
-        clsi_text_printf(out, " /* %s */", cls_function_name(in->function));
         break;
     }
+}
+
+static void append_instruction(declaration *d, const piece *e, size_t k) {
+    const cls_program *p = e->p;
+    const clsi_instruction *in = &p->code[k];
+    if (e->size[p->n_constants + p->n_inputs + k]) return;
+    if (in->code == CLSI_FIELD) {
+        if (in->take->n) declared(d);
+        append_calls(d->out, e, in->take->first, in->take->n);
+    }
+    declare(d, 'r', k);
+    append_expression(d->out, e, k);
 }
 
 static void append_constants(clsi_text *out, const piece *e) {
@@ -316,7 +443,7 @@ static void append_head(clsi_text *out, const cls_program *p, const char *name) 
         clsi_text_append(out, clsi_kernels_text);
         clsi_text_append(out, "\n");
     }
-    clsi_programs_emit_fields(1, &p, out);
+    clsi_programs_emit_fields(1, &p, out, out);
 }
 
 /* What the piece reads: inputs, and results of earlier pieces. */
@@ -336,32 +463,48 @@ static void append_reads(declaration *d, const piece *e) {
     }
 }
 
+static int is_zero(const cls_program *p, size_t output) {
+    uint32_t reg = p->outputs[output];
+    return reg < p->n_constants && p->constants[reg] == 0 && !signbit(p->constants[reg]);
+}
+
+/* Slopes are mostly zeros: these by a loop. */
+static void append_outputs(clsi_text *out, const piece *e) {
+    const cls_program *p = e->p;
+    size_t zeros = 0;
+    for (size_t k = e->first_output; k < e->last_output; k++) zeros += (size_t)is_zero(p, k);
+    if (zeros > 3)
+        clsi_text_printf(out, "    for (int i = %zu; i < %zu; i++) out[i] = 0;\n", e->first_output,
+                         e->last_output);
+    for (size_t k = e->first_output; k < e->last_output; k++) {
+        if (zeros > 3 && is_zero(p, k)) continue;
+        clsi_text_printf(out, "    out[%zu] = ", k);
+        append_register(out, e, p->outputs[k], 0);
+        clsi_text_append(out, ";\n");
+    }
+}
+
 static void append_piece(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     mark(e);
+    choose_inline(e);
     if (p->n_takes && e->slot)
-        clsi_text_printf(out, "    double *state = keep + %zu;\n    (void)state;\n", e->n_slots);
-    else if (p->n_takes)
-        clsi_text_printf(out, "    double state[%zu];\n", p->n_state);
+        clsi_text_printf(out, "    double *room = keep + %zu;\n    (void)room;\n", e->n_slots);
     append_constants(out, e);
     declaration d = {out, 0};
     append_reads(&d, e);
     for (size_t k = e->first; k <= e->last; k++) {
         if (e->early && k == p->end[CLSI_STAGE_EARLY] && p->n_early_calls) {
             declared(&d);
-            append_calls(out, p, p->early_calls, p->n_early_calls);
+            append_calls(out, e, p->early_calls, p->n_early_calls);
         }
-        if (k < e->last) append_instruction(&d, p, k);
+        if (k < e->last) append_instruction(&d, e, k);
     }
     declared(&d);
     for (size_t k = e->first; e->slot && k < e->last; k++)
         if (e->slot[k] != UINT32_MAX)
             clsi_text_printf(out, "    keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
-    for (size_t k = e->first_output; k < e->last_output; k++) {
-        clsi_text_printf(out, "    out[%zu] = ", k);
-        append_register(out, p, p->outputs[k], 0);
-        clsi_text_append(out, ";\n");
-    }
+    append_outputs(out, e);
     clsi_text_append(out, "}\n");
 }
 
@@ -370,6 +513,7 @@ static void append_body(clsi_text *out, const char *name, const piece *e) {
     clsi_text_printf(out, "void %s(const double *in, double *out);\n\n", name);
     clsi_text_printf(out, "void %s(const double *in, double *out) {\n", name);
     if (!e->p->n_outputs) clsi_text_append(out, "    (void)out;\n");
+    if (e->p->n_takes) clsi_text_printf(out, "    double room[%zu];\n", e->p->n_state);
     append_piece(out, e);
 }
 
@@ -400,7 +544,8 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, cl
                                       cls_error *error) {
     piece e = whole(p);
     if (!e.need) return clsi_no_memory(error);
-    clsi_text_printf(out, "static void %s(const double *in, double *out) {\n", name);
+    clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
+    clsi_text_append(out, p->n_takes ? "" : "    (void)room;\n");
     if (!p->n_outputs) clsi_text_append(out, "    (void)out;\n");
     append_piece(out, &e);
     free(e.need);
@@ -431,17 +576,19 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi
                                     size_t *n_kept, cls_error *error) {
     static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
     uint32_t *slot = clsi_calloc(p->n_instructions, sizeof *slot);
-    unsigned char *need = clsi_calloc(p->n_constants + p->n_inputs + p->n_instructions, 1);
+    piece room = {.p = p};
     size_t n_slots = 0;
-    for (int s = 0; slot && need && s < CLSI_STAGES; s++) {
-        if (s == 0) n_slots = find_slots(p, slot, need);
+    (void)make_room(&room);
+    for (int s = 0; slot && room.need && s < CLSI_STAGES; s++) {
+        if (s == 0) n_slots = find_slots(p, slot, room.need);
         piece e = {.p = p,
                    .first = s ? p->end[s - 1] : 0,
                    .last = p->end[s],
                    .slot = slot,
                    .n_slots = n_slots,
                    .early = s == CLSI_STAGE_EARLY,
-                   .need = need};
+                   .need = room.need,
+                   .size = room.size};
         if (s == CLSI_STAGE_FIRST) e.last_output = p->n_first_outputs;
         if (s == CLSI_STAGE_REST) e.first_output = p->n_first_outputs;
         if (s == CLSI_STAGE_REST) e.last_output = p->n_outputs;
@@ -452,8 +599,8 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi
         clsi_text_append(out, "\n");
     }
     *n_kept = n_slots + p->n_state;
-    int failed = !slot || !need || out->failed;
+    int failed = !slot || !room.need || out->failed;
     free(slot);
-    free(need);
+    free(room.need);
     return failed ? clsi_no_memory(error) : CLS_OK;
 }

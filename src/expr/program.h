@@ -164,11 +164,17 @@ void clsi_program_run_plain(const cls_program *p, double *work, const double *in
 
 /* ---- as C for a larger file that brings <math.h>, kernels.inc and contraction off ---- */
 
-/* The fields of n programs of one graph (NULL ones are left out), each once: before them. */
-void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *out);
-/* The macro CLSI_K_ONLY of kernels.inc for n programs: before that text. */
-void clsi_programs_emit_functions(size_t n, const cls_program *const *programs, clsi_text *out);
-/* static void name(const double *in, double *out) */
+/* The fields of n programs of one graph (NULL ones are left out), each once: before them. What
+ * their kinds compute with goes to `kernels`. */
+void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *kernels,
+                               clsi_text *out);
+/* What n programs use of kernels.inc and of the texts of fields. */
+typedef struct clsi_programs_use {
+    unsigned char function[CLS_FN_COUNT], activation[CLS_FN_COUNT], pass[CLSI_PASSES];
+    size_t inputs; /* of a field at most */
+} clsi_programs_use;
+void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use);
+/* static void name(const double *in, double *room, double *out); `room` has n_state numbers */
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;

@@ -185,7 +185,7 @@ static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *
 static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
     const node_data *data = f->data;
     const clsi_network *net = data->field->data;
-    clsi_text_printf(out, "static const double %s[%zu] = {", name, data->n);
+    clsi_text_printf(out, "static const CLSI_N_NUMBER %s[%zu] = {", name, data->n);
     for (size_t k = 0; k < data->n; k++)
         clsi_text_printf(out, "%s%s%a", k ? "," : "", k % 6 ? "" : "\n", data->theta[k]);
     clsi_text_printf(out, "};\nstatic const int %s_shape[%d] = {", name, (int)CLSI_N_SHAPE);

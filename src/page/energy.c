@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CHARTS = 6, BARS = 4 };
+enum { MOST_CHARTS = 6 };
 
 static const double *column(const cls_table *t, const char *word) {
     int k = t ? cls_table_find(t, word) : -1;
@@ -103,44 +103,19 @@ static void second_law(clsi_text *t, const clsi_subject *s) {
     free(lost);
 }
 
-/* Where the energy went: what came in as work and heat, what is stored, what can do no work now. */
+static double gained(const cls_table *m, const char *word) {
+    const double *y = column(m, word);
+    size_t rows = cls_table_rows(m);
+    return y && rows ? y[rows - 1] - y[0] : 0;
+}
+
 static void balance(clsi_text *t, const clsi_subject *s) {
-    static const char *const columns[BARS] = {"work", "heat", "energy", "entropy"},
-                             *const words[BARS] = {"work done on it", "heat given to it",
-                                                   "stored: change of energy", "exergy destroyed"};
-    size_t rows = cls_table_rows(s->motion);
-    double parts[BARS], most = 0, T0 = surroundings(s);
-    for (int i = 0; i < BARS; i++) {
-        const double *y = column(s->motion, columns[i]);
-        parts[i] = y && rows ? y[rows - 1] - y[0] : i == 3 ? NAN : 0;
-        if (i == 3) parts[i] *= T0;
-        if (isfinite(parts[i])) most = fmax(most, fabs(parts[i]));
-    }
-    if (!column(s->motion, "energy")) return;
-    clsi_text_append(t, "<figure class=\"half\"><svg viewBox=\"0 0 560 126\" role=\"img\">"
-                        "<title>Where the energy went</title><desc>bars of work, heat, stored "
-                        "energy and exergy destroyed</desc><path class=\"axis\" d=\"M330 "
-                        "4V122\"/>");
-    for (int i = 0; i < BARS; i++) {
-        if (!isfinite(parts[i])) continue;
-        double length = most > 0 ? 130 * parts[i] / most : 0;
-        clsi_text_printf(t,
-                         "<text x=\"0\" y=\"%d\">%s</text><rect class=\"p f%d\" x=\"%.1f\" "
-                         "y=\"%d\" width=\"%.1f\" height=\"16\"/><text x=\"475\" "
-                         "y=\"%d\">%.4g</text>",
-                         22 + 30 * i, words[i], i, length < 0 ? 330 + length : 330, 10 + 30 * i,
-                         fmax(1, fabs(length)), 22 + 30 * i, parts[i]);
-    }
-    clsi_text_append(t,
-                     "</svg><figcaption><strong>Where the energy went</strong> from the start to "
-                     "the end of this motion: what came in, what is stored");
-    if (isfinite(parts[3]))
-        clsi_text_printf(
-            t,
-            "; and how much of it can do no work any more, in surroundings at %.4g, the "
-            "lowest temperature at the start",
-            T0);
-    clsi_text_append(t, ".</figcaption></figure>\n");
+    double T0 = surroundings(s),
+           made = column(s->motion, "entropy") ? gained(s->motion, "entropy") : 0;
+    double lost = T0 > 0 ? T0 * made : 0;
+    if (column(s->motion, "energy"))
+        clsi_sankey(t, gained(s->motion, "work"), gained(s->motion, "heat"),
+                    gained(s->motion, "energy"), lost, T0);
 }
 
 void clsi_energy(clsi_text *t, const clsi_subject *s) {

@@ -92,7 +92,8 @@ static void command(reader *r) {
     } else if (IS("cdot")) {
         clsi_text_append(r->t, "<mo>·</mo>");
     } else if (IS("left") || IS("right")) {
-        clsi_text_append(r->t, "<mo>");
+        /* of a bracket with a script only one side would stretch */
+        clsi_text_append(r->t, "<mo stretchy=\"false\">");
         if (r->s < r->end) escaped(r->t, r->s++, 1);
         clsi_text_append(r->t, "</mo>");
     } else {
@@ -122,7 +123,7 @@ static void atom(reader *r) {
         clsi_text_append_n(r->t, r->s++, 1);
         clsi_text_append(r->t, "</mi>");
     } else {
-        clsi_text_append(r->t, "<mo>");
+        clsi_text_append(r->t, strchr("()[]", *r->s) ? "<mo stretchy=\"false\">" : "<mo>");
         if (*r->s == '-')
             clsi_text_append(r->t, "−");
         else

@@ -8,9 +8,13 @@
  *   doubt.c    bands of what the data allow
  *   compare.c  measured and simulated: which are drawn, the scores
  *   energy.c   energy, entropy, exergy
+ *   sankey.c   where the energy went, as bands
+ *   found.c    parameters with intervals, what the data cannot tell, how learning went
  *   learned.c  learned functions as curves over the range of the data
  *   surface.c  a function of two inputs as a map of levels
  *   try_it.c   the model, to be run in the page
+ *   cards.c    the figures that one looks for first
+ *   made.c     provenance
  *   report.c   the sections in order
  *
  * page.css, zoom.js and try.js are embedded as texts. */
@@ -144,6 +148,26 @@ cls_status clsi_compare(clsi_text *t, size_t n, const clsi_subject *subjects, in
 /* ---- energy.c ---- */
 
 void clsi_energy(clsi_text *t, const clsi_subject *s); /* it has a motion */
+
+/* ---- cards.c, made.c ---- */
+
+void clsi_cards(clsi_text *t, const clsi_subject *s);
+void clsi_made(clsi_text *t, const cls_model *m);
+
+/* ---- sankey.c ---- */
+
+/* Energies that came in as work and heat, what is stored more, exergy destroyed at T0 (0: unknown). */
+void clsi_sankey(clsi_text *t, double work, double heat, double stored, double lost, double T0);
+
+/* ---- found.c ---- */
+
+/* A table of the parameters that were learned, nothing where there are none. */
+void clsi_found_parameters(clsi_text *t, const clsi_subject *s);
+/* What the data cannot tell, as a list; nothing where nothing is known of it. */
+void clsi_found_doubts(clsi_text *t, const clsi_subject *s);
+void clsi_found_json(clsi_text *t, const cls_model *m);
+/* The loss while it was learned; nothing where nobody kept it. */
+void clsi_training_curve(clsi_text *t, const cls_report_options *o);
 
 /* ---- learned.c ---- */
 

@@ -1,6 +1,5 @@
 /* The page, section by section; docs/guide/13-report.md shows it. */
 #include "base/misuse.h"
-#include "model/json.h"
 #include "model/model.h"
 #include "page/page.h"
 #include <clausius/plot.h>
@@ -83,7 +82,11 @@ static void verdict(page *p, const clsi_subject *s) {
     else
         put(p, "<strong>Lawful:</strong> it keeps energy and entropy as physics asks. No "
                "measurements were given to compare with.");
-    put(p, "</p>\n<p class=\"soft\">For an expert: ");
+    put(p, "</p>\n");
+}
+
+static void expert(page *p, const clsi_subject *s) {
+    put(p, "<p class=\"soft\">For an expert: ");
     if (s->simulated)
         clsi_text_printf(&p->t,
                          "%llu steps of %g by %s, largest energy error %.2g (relative %.1g), %llu "
@@ -130,8 +133,9 @@ static void laws(page *p, const clsi_subject *s) {
                          : l->finding ? "finding"
                                       : "holds");
         name(p, l->name);
-        clsi_text_printf(&p->t, "</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td><td>",
-                         l->value, l->limit);
+        clsi_text_printf(
+            &p->t, "</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td><td class=\"long\">",
+            l->value, l->limit);
         clsi_html(&p->t, l->text, 0);
         put(p, "</td></tr>\n");
     }
@@ -168,13 +172,24 @@ static void found(page *p, const clsi_subject *s) {
     char *text = NULL;
     if (!s->given->model) return;
     heading(p, s);
+    clsi_found_parameters(&p->t, s);
     if (!cls_model_show(s->given->model, &text, NULL)) {
+        char *end = strstr(text, "learned from\n"); /* told below */
+        if (end) *end = 0;
         put(p, "<pre tabindex=\"0\">");
         clsi_html(&p->t, text, 20000);
         put(p, "</pre>\n");
     }
     cls_text_free(&text);
     clsi_learned_figures(&p->t, s);
+}
+
+static void doubts(page *p, const clsi_subject *s) {
+    size_t before = p->t.length;
+    heading(p, s);
+    size_t opened = p->t.length;
+    clsi_found_doubts(&p->t, s);
+    if (p->t.length == opened && !p->t.failed && p->t.data) p->t.data[p->t.length = before] = 0;
 }
 
 /* A picture that another room writes to a file, as inline SVG. */
@@ -223,28 +238,9 @@ static void energy(page *p, const clsi_subject *s) {
 /* ---- how it was made ---- */
 
 static void provenance(page *p, const clsi_subject *s) {
-    const cls_model *m = s->given->model;
-    int no_memory = 0;
-    json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
-    const char *key;
-    json_t *value;
-    if (no_memory) p->t.failed = 1;
-    if (!o) return;
+    if (!s->given->model) return;
     heading(p, s);
-    put(p, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
-           "aria-label=\"provenance\"><table><tbody>\n");
-    json_object_foreach(o, key, value) {
-        char *text = clsi_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
-        if (!text) p->t.failed = 1;
-        put(p, "<tr><th scope=\"row\">");
-        name(p, key);
-        put(p, "</th><td>");
-        clsi_html(&p->t, text ? text : "", 4000);
-        put(p, "</td></tr>\n");
-        free(text);
-    }
-    put(p, "</tbody></table></div>\n");
-    json_decref(o);
+    clsi_made(&p->t, s->given->model);
 }
 
 static void data_section(page *p) {
@@ -333,6 +329,7 @@ static void head(page *p) {
                                            {"found", "Found"},
                                            {"system", "System"},
                                            {"energy", "Energy and entropy"},
+                                           {"doubts", "What the data cannot tell"},
                                            {"data", "Data"},
                                            {"made", "How it was made"},
                                            {"try-it", "Try it"}};
@@ -344,8 +341,8 @@ static void head(page *p) {
 
 /* Links of sections that are not there are taken out again. */
 static void prune_links(page *p) {
-    static const char *const ids[] = {"measured", "scores", "found",  "data",
-                                      "try-it",   "laws",   "energy", "system"};
+    static const char *const ids[] = {"measured", "scores", "found",  "data",  "try-it",
+                                      "laws",     "energy", "system", "doubts"};
     if (p->t.failed) return;
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         char section[48], mark[32];
@@ -374,6 +371,8 @@ static void each(page *p, const char *id, const char *words,
 static void verdict_of(page *p, const clsi_subject *s) {
     heading(p, s);
     verdict(p, s);
+    clsi_cards(&p->t, s);
+    expert(p, s);
 }
 
 static cls_status body(page *p, cls_error *error) {
@@ -389,6 +388,7 @@ static cls_status body(page *p, cls_error *error) {
         close_section(p);
     }
     each(p, "energy", "Motion, energy, entropy and exergy", energy);
+    each(p, "doubts", "What the data cannot tell", doubts);
     data_section(p);
     open_section(p, "made", "How it was made");
     if (p->o->command) {
@@ -397,6 +397,7 @@ static cls_status body(page *p, cls_error *error) {
         put(p, "</pre>\n");
     }
     clsi_text_printf(&p->t, "<p>clausius %s.</p>\n", cls_version());
+    clsi_training_curve(&p->t, p->o);
     for (size_t i = 0; i < p->n; i++) provenance(p, &p->subjects[i]);
     source(p);
     close_section(p);
@@ -477,6 +478,8 @@ static void subject_json(page *p, const clsi_subject *s) {
     }
     put(p, "], \"learned\": [");
     if (s->given->model) clsi_learned_json(&p->t, s->given->model);
+    put(p, "], \"parameters\": [");
+    if (s->given->model) clsi_found_json(&p->t, s->given->model);
     put(p, "]");
     if (s->simulated) {
         put(p, ", \"energy\": {\"max_error\": ");

@@ -130,6 +130,53 @@ test_ephs() {
     expect_json "$(cell 'varying, one solve' 'reuse, m = 4, t < 100')[\"ours\"] < 3e-8"
 }
 
+# The paper's figures from our runs, in a directory that was not there, and a page that shows them.
+test_figures() {
+    run "$CLAUSIUS" reproduce dtel-table-3 dtel-forced dtel-noether -o new --json
+    expect_ok
+    for n in 4 5 8 9; do expect_file new/dtel-figure-$n.svg; done
+    expect_json '[len(i["figures"]) for i in d["items"]] == [2, 2, 0]'
+    expect_json 'all(f["file"] and f["title"] and f["paper"] for i in d["items"] for f in i["figures"])'
+    # whole: four pictures in it, nothing from outside, no other file left
+    expect_file new/index.html
+    [[ $(grep -o 'src="data:image/svg+xml,' new/index.html | wc -l) == 4 ]] || fail 'four pictures in the page'
+    ! grep -Eq '(src|href)="(http|/|[a-z0-9-]+\.)' new/index.html || fail 'the page takes something from outside'
+    [[ $(ls -A new | wc -l) == 5 ]] || fail "other files: $(ls -A new)"
+    python3 - new/index.html <<'END' || fail 'the page is not as it should be'
+import html.parser, sys, urllib.parse, xml.dom.minidom
+stack, pictures = [], 0
+class P(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attributes):
+        global pictures
+        if tag == "img":
+            address = dict(attributes)["src"]
+            xml.dom.minidom.parseString(urllib.parse.unquote_to_bytes(address.split(",", 1)[1]))
+            pictures += 1
+        elif tag == "section": stack.append(dict(attributes)["id"])
+P().feed(open(sys.argv[1]).read())
+assert pictures == 4 and stack == ["dtel-table-3", "dtel-forced", "dtel-noether"], (pictures, stack)
+END
+    run "$CLAUSIUS" reproduce dtel-noether -o new
+    expect_ok
+    expect_stdout '^dtel-noether draws no figure$'
+}
+
+# Refused before the work, not after it: nothing is printed.
+test_folder_that_cannot_be() {
+    touch file
+    run "$CLAUSIUS" reproduce dtel-noether -o file
+    expect_exit 5
+    expect_stderr 'file is not a directory'
+    expect_no_stdout
+    run "$CLAUSIUS" reproduce dtel-noether -o none/deeper
+    expect_exit 5
+    expect_stderr 'none/deeper'
+    expect_no_stdout
+    run "$CLAUSIUS" reproduce --all dtel-noether
+    expect_exit 2
+    expect_stderr 'name none'
+}
+
 # Every figure is a cell with its bound; here are those that the issue is about.
 test_qp_pendulum() {
     reproduces qp-pendulum --quick

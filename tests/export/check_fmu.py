@@ -34,7 +34,7 @@ for flag in ("canGetAndSetFMUstate", "canSerializeFMUstate", "providesDirectiona
     assert getattr(md.coSimulation, flag, None) or getattr(md.coSimulation, flag + "s", None) or (three and f'{flag}s="true"' in xml), flag
 vr = {v.name: v.valueReference for v in md.modelVariables}
 assert set(names) - {"time"} <= set(vr), set(names) - set(vr)
-states = [v.name for v in md.modelVariables if v.start is not None and v.causality == "output"]
+states = [v.name for v in md.modelVariables if v.initial == "exact" and v.causality == "output"]
 outputs = names[1:] + ["energy_error"]
 size = np.maximum(np.abs(rows).max(0), 1e-6)
 
@@ -63,6 +63,35 @@ def begin(f):
 
 get = lambda f, which: np.array((f.getFloat64 if three else f.getReal)([vr[n] for n in which]))
 set_ = lambda f, which, x: (f.setFloat64 if three else f.setReal)([vr[n] for n in which], list(x))
+
+# every InitialUnknown is one, with what it depends on: what a change at the start moves
+unknown_at_start = {u.variable.name: {d.name for d in u.dependencies} for u in md.initialUnknowns}
+assert set(unknown_at_start) == {v.name for v in md.modelVariables if v.initial in ("calculated", "approx")}
+settable = [v.name for v in md.modelVariables if v.initial == "exact" or v.causality == "input"]
+values = {v.name: float(v.start) for v in md.modelVariables if v.name in settable}
+
+
+def started(changes):
+    f = instance("CoSimulation")
+    set_(f, changes, changes.values())
+    begin(f)
+    out = dict(zip(unknown_at_start, get(f, unknown_at_start)))
+    f.freeInstance()
+    return out
+
+
+if len(settable) * len(unknown_at_start) < 4000:
+    first = started({})
+    for k in settable:
+        try:
+            moved = started({k: values[k] * 1.01 + 1e-3})
+        except Exception:  # no possible start
+            said.clear()
+            continue
+        for u in unknown_at_start:
+            # another text runs with changed parameters: last bits are no dependence
+            if u != "energy_error" and abs(moved[u] - first[u]) > 1e-11 * (1 + abs(first[u])):
+                assert k in unknown_at_start[u], f"{u} depends on {k}"
 
 # co-simulation: bits (time is added up by the caller here and multiplied there, so step by h)
 cs = instance("CoSimulation")
@@ -124,6 +153,25 @@ if thermal:
     set_(born, thermal[:1], [-1.0])
     assert refused(born.exitInitializationMode), "a negative temperature"
 born.freeInstance()
+
+# a start from what can be measured: an observable in the place of a state
+observables = {v.name: float(v.start) for v in md.modelVariables if v.initial == "approx"}
+for name, start in observables.items():
+    f = instance("CoSimulation")
+    set_(f, states, [float(v.start) for v in md.modelVariables if v.name in states])
+    set_(f, observables, observables.values())  # a tool that sets all start values
+    begin(f)
+    assert (get(f, states) == rows[0, [names.index(s) for s in states]]).all(), "start values are not the start"
+    (f.reset)()
+    wanted = start * 1.001 + (1e-3 if start == 0 else 0)
+    set_(f, [name], [wanted])
+    begin(f)
+    assert abs(get(f, [name])[0] - wanted) <= 1e-10 * (1 + abs(wanted)), (name, wanted, get(f, [name]))
+    assert get(f, ["energy_error"])[0] == 0
+    f.doStep(0.0, H)
+    assert refused(set_, f, [name], [wanted]), "an observable is set while running"
+    f.freeInstance()
+said.clear()
 
 # directional derivatives against differences, in model exchange
 me = instance("ModelExchange")

@@ -25,7 +25,7 @@ if not three:
     f.setupExperiment(startTime=0.0)
 put(settings)
 f.enterInitializationMode(startTime=0.0) if three else f.enterInitializationMode()
-states = [v.name for v in md.modelVariables if v.start is not None and v.causality == "output"]
+states = [v.name for v in md.modelVariables if v.initial == "exact" and v.causality == "output"]
 put({n: rows[0, names.index(n)] for n in states})
 f.exitInitializationMode()
 H = float(md.defaultExperiment.stepSize)

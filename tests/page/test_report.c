@@ -241,7 +241,8 @@ static void formulas_are_mathml(void **unused) {
         "mn></mrow></msup></mrow>"
         "<mrow><mn>2</mn></mrow></mfrac><mo>−</mo><msqrt><mrow><msub><mi>α</mi><mrow><mn>1</mn></"
         "mrow></msub></mrow></msqrt>"
-        "<mo>(</mo><mi>log</mi><mo>(</mo><mi>T</mi><mo>)</mo><mo>)</mo></mrow></math>");
+        "<mo stretchy=\"false\">(</mo><mi>log</mi><mo stretchy=\"false\">(</mo><mi>T</mi><mo "
+        "stretchy=\"false\">)</mo><mo stretchy=\"false\">)</mo></mrow></math>");
     clsi_text_clear(&t);
 }
 

@@ -1,0 +1,416 @@
+/* Of the texts that exported C carries (kernels, Newton's method, the step, networks), what a model
+ * calls: a model of logarithms needs no error function, and its reader none of the comments, which
+ * stand in the sources of clausius.
+ *
+ *   comments         go; two blanks a level
+ *   #ifdef CLSI_...  resolved, outside of other conditions: defined is what a #define before says
+ *   case DEAD:       goes with its statements; `if` whose condition names only dead ones, too
+ *   the top          functions, tables, macros and enums that nothing needs go; typedefs, and what is
+ *                    not static, stay and need what they name
+ *
+ * It knows the C of these texts, which clang-format has laid out, not all of C: what it gets wrong
+ * does not compile. Cost: the words of the texts times the logarithm of the names. */
+#include "export/trim.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct word {
+    const char *s;
+    uint32_t n;
+    uint32_t indent;         /* of the line that it begins */
+    char kind;               /* i identifier, # directive, w a whole piece, p all else */
+    unsigned char line, gap; /* it begins a line; a blank stands before it */
+    unsigned char gone;      /* left out */
+} word;
+
+/* Words first .. last - 1 of the top. */
+typedef struct chunk {
+    size_t first, last;
+    int reached;
+} chunk;
+
+typedef struct provided {
+    const char *s;
+    uint32_t n;
+    size_t chunk;
+} provided;
+
+typedef struct trimmer {
+    word *words;
+    size_t n, words_room;
+    chunk *chunks;
+    size_t n_chunks, chunks_room;
+    provided *names;
+    size_t n_names, names_room;
+    size_t *open; /* chunks reached and not yet looked at */
+    size_t n_open;
+    int failed;
+} trimmer;
+
+/* ---- words ---- */
+
+static int is(const word *w, const char *text) {
+    return strlen(text) == w->n && !memcmp(w->s, text, w->n);
+}
+
+static int begins(const word *w, const char *text) {
+    return w->n >= strlen(text) && !memcmp(w->s, text, strlen(text));
+}
+
+static int is_letter(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *directive_end(const char *s) {
+    while (*s && *s != '\n') s += s[0] == '\\' && s[1] ? 2 : 1;
+    return s;
+}
+
+static size_t word_length(const char *s) {
+    size_t n = 1;
+    if (is_letter(*s) || (*s == '.' && isdigit((unsigned char)s[1]))) {
+        int number = !isalpha((unsigned char)*s) && *s != '_';
+        while (is_letter(s[n]) || (number && (s[n] == '.' || ((s[n] == '+' || s[n] == '-') &&
+                                                              strchr("eEpP", s[n - 1])))))
+            n++;
+        return n;
+    }
+    if (*s == '"' || *s == '\'') {
+        while (s[n] && s[n] != *s) n += s[n] == '\\' ? 2 : 1;
+        return n + 1;
+    }
+    return n;
+}
+
+static void push(trimmer *t, word w) {
+    if (!clsi_grow(&t->words, &t->words_room, t->n + 1, sizeof w))
+        t->failed = 1;
+    else
+        t->words[t->n++] = w;
+}
+
+static void read_words(trimmer *t, const char *s) {
+    word w = {.line = 1};
+    while (*s && !t->failed) {
+        if (*s == '\n') {
+            w.line = 1, w.indent = 0;
+            s++;
+        } else if (isspace((unsigned char)*s)) {
+            w.indent += w.line, w.gap = 1;
+            s++;
+        } else if (s[0] == '/' && s[1] == '*') {
+            const char *end = strstr(s, "*/");
+            s = end ? end + 2 : s + strlen(s);
+            w.gap = 1;
+        } else {
+            w.s = s;
+            w.kind = isalpha((unsigned char)*s) || *s == '_' ? 'i' : *s == '#' ? '#' : 'p';
+            w.n = (uint32_t)(*s == '#' ? (size_t)(directive_end(s) - s) : word_length(s));
+            push(t, w);
+            s += w.n;
+            w = (word){0};
+        }
+    }
+}
+
+/* ---- conditions of the preprocessor ---- */
+
+static word directive_word(const word *w, int which) {
+    const char *s = w->s + 1, *end = w->s + w->n;
+    word found = {0};
+    for (int k = 0; k <= which; k++) {
+        while (s < end && !is_letter(*s)) s++;
+        found = (word){.s = s};
+        while (s < end && is_letter(*s)) s++;
+        found.n = (uint32_t)(s - found.s);
+    }
+    return found;
+}
+
+static int is_defined(const trimmer *t, size_t before, const word *name, int script) {
+    if (is(name, "CLSI_SCRIPT")) return script;
+    for (size_t k = 0; k < before; k++) {
+        if (t->words[k].kind != '#' || t->words[k].gone) continue;
+        word what = directive_word(&t->words[k], 0), which = directive_word(&t->words[k], 1);
+        if (is(&what, "define") && which.n == name->n && !memcmp(which.s, name->s, name->n))
+            return 1;
+    }
+    return 0;
+}
+
+enum { DEEPEST = 16 };
+
+/* Conditions that are not ours stay, with all that is in them. */
+static void resolve_conditions(trimmer *t, int script) {
+    int level = 0, foreign = 0, off[DEEPEST] = {0};
+    for (size_t k = 0; k < t->n; k++) {
+        word *w = &t->words[k];
+        int skipping = 0;
+        for (int i = 0; i < level; i++) skipping |= off[i];
+        w->gone |= skipping != 0;
+        if (w->kind != '#') continue;
+        word what = directive_word(w, 0), name = directive_word(w, 1);
+        int conditional = begins(&what, "if"), ours = begins(&name, "CLSI_");
+        if (conditional && (foreign || is(&what, "if") || !ours)) {
+            foreign++;
+        } else if (conditional && level < DEEPEST) {
+            off[level++] = is_defined(t, k, &name, script) != is(&what, "ifdef");
+            w->gone = 1;
+        } else if (foreign) {
+            foreign -= is(&what, "endif");
+        } else if (is(&what, "else") || is(&what, "endif")) {
+            off[level - 1] = !off[level - 1];
+            level -= is(&what, "endif");
+            w->gone = 1;
+        }
+    }
+    size_t n = 0; /* what is gone is gone */
+    for (size_t k = 0; k < t->n; k++)
+        if (!t->words[k].gone) t->words[n++] = t->words[k];
+    t->n = n;
+}
+
+/* ---- branches that are never taken ---- */
+
+static size_t closing(const trimmer *t, size_t k) {
+    int level = 0;
+    for (; k < t->n; k++) {
+        const word *w = &t->words[k];
+        if (w->kind != 'p') continue;
+        level += *w->s == '(' || *w->s == '[' || *w->s == '{';
+        level -= *w->s == ')' || *w->s == ']' || *w->s == '}';
+        if (!level) return k;
+    }
+    return t->n ? t->n - 1 : 0;
+}
+
+static int is_dead(const word *w, const char *const *dead) {
+    for (; *dead; dead++)
+        if (is(w, *dead)) return 1;
+    return 0;
+}
+
+static void leave_out(trimmer *t, size_t from, size_t to) {
+    for (; from < to; from++) t->words[from].gone = 1;
+}
+
+static size_t before(const trimmer *t, size_t k) {
+    while (k > 0 && t->words[k - 1].gone) k--;
+    return k ? k - 1 : 0;
+}
+
+/* `case DEAD:` at k; its statements go, too, unless another label leads to them. */
+static void prune_case(trimmer *t, size_t k) {
+    size_t end = k + 3; /* behind the colon */
+    int shared = is(&t->words[before(t, k)], ":");
+    while (!shared && end < t->n && !is(&t->words[end], "case") && !is(&t->words[end], "default") &&
+           !is(&t->words[end], "}"))
+        end = is(&t->words[end], "{") || is(&t->words[end], "(") ? closing(t, end) + 1 : end + 1;
+    leave_out(t, k, end);
+}
+
+static size_t statement_end(const trimmer *t, size_t k) {
+    if (is(&t->words[k], "{")) return closing(t, k) + 1;
+    while (k < t->n && !is(&t->words[k], ";"))
+        k = is(&t->words[k], "(") || is(&t->words[k], "{") ? closing(t, k) + 1 : k + 1;
+    return k + 1;
+}
+
+/* `if (...)` at k: it goes when its condition asks for nothing but dead names. */
+static void prune_if(trimmer *t, size_t k, const char *const *dead) {
+    size_t close = closing(t, k + 1), end;
+    int some = 0, all = 1;
+    for (size_t i = k + 2; i < close; i++)
+        if (is_dead(&t->words[i], dead))
+            some = 1;
+        else if (begins(&t->words[i], "CLSI_K_") || begins(&t->words[i], "CLSI_N_"))
+            all = 0;
+    if (!some || !all) return;
+    end = statement_end(t, close + 1);
+    int otherwise = end < t->n && is(&t->words[end], "else");
+    size_t first = k;
+    if (!otherwise && is(&t->words[before(t, k)], "else")) first = before(t, k);
+    leave_out(t, first, end + (size_t)otherwise);
+}
+
+static void prune_branches(trimmer *t, const char *const *dead) {
+    for (size_t k = 0; k + 3 < t->n; k++) {
+        if (t->words[k].gone || t->words[k].kind != 'i') continue;
+        if (is(&t->words[k], "case") && is_dead(&t->words[k + 1], dead))
+            prune_case(t, k);
+        else if (is(&t->words[k], "if") && is(&t->words[k + 1], "("))
+            prune_if(t, k, dead);
+    }
+}
+
+/* ---- the top ---- */
+
+static void provide(trimmer *t, const word *w) {
+    if (!clsi_grow(&t->names, &t->names_room, t->n_names + 1, sizeof *t->names))
+        t->failed = 1;
+    else
+        t->names[t->n_names++] = (provided){w->s, w->n, t->n_chunks};
+}
+
+/* A declaration or definition from k on: where it ends, and its names. */
+static size_t read_declaration(trimmer *t, size_t k) {
+    size_t first = k;
+    int listed = is(&t->words[k], "enum"), function = 0;
+    for (; k < t->n; k++) {
+        const word *w = &t->words[k], *next = k + 1 < t->n ? w + 1 : w;
+        if (is(w, ";")) return k + 1;
+        if (is(w, "{")) {
+            size_t end = closing(t, k);
+            for (size_t i = k + 1; i < end && listed; i++)
+                if (t->words[i].kind == 'i') provide(t, &t->words[i]);
+            if (function) return end + 1;
+            k = end;
+        } else if (is(w, "(") || is(w, "[")) {
+            k = closing(t, k);
+        } else if (w->kind == 'i' && is(next, "(") && !function) {
+            provide(t, w);
+            function = k > first;
+        } else if (w->kind == 'i' && strchr("=[,;", *next->s) && next->n == 1) {
+            provide(t, w);
+        }
+    }
+    return k;
+}
+
+static size_t read_directive(trimmer *t, size_t k) {
+    word what = directive_word(&t->words[k], 0), name = directive_word(&t->words[k], 1);
+    if (is(&what, "define")) provide(t, &name);
+    if (!begins(&what, "if")) return k + 1;
+    for (int level = 0; k < t->n; k++) {
+        if (t->words[k].kind != '#') continue;
+        what = directive_word(&t->words[k], 0), name = directive_word(&t->words[k], 1);
+        if (is(&what, "define")) provide(t, &name);
+        level += begins(&what, "if") - is(&what, "endif");
+        if (!level) return k + 1;
+    }
+    return k;
+}
+
+/* Static things, macros and enums stay only where they are needed. */
+static int stays(const trimmer *t, size_t first) {
+    static const char *const needed[] = {"static", "CLSI_KERNEL", "CLSI_DENSE", "CLSI_N_FUNCTION",
+                                         "enum"};
+    const word *w = &t->words[first];
+    word what = {.s = "", .n = 0};
+    if (w->kind == '#') what = directive_word(w, 0);
+    if (is(&what, "define")) return 0;
+    for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
+        if (is(w, needed[k])) return 0;
+    return 1;
+}
+
+static void read_top(trimmer *t) {
+    for (size_t k = 0, next; k < t->n && !t->failed; k = next) {
+        chunk c = {.first = k};
+        if (!clsi_grow(&t->chunks, &t->chunks_room, t->n_chunks + 1, sizeof c)) {
+            t->failed = 1;
+            return;
+        }
+        next = t->words[k].kind == 'w'   ? k + 1
+               : t->words[k].kind == '#' ? read_directive(t, k)
+                                         : read_declaration(t, k);
+        c.last = next;
+        c.reached = stays(t, k);
+        t->chunks[t->n_chunks++] = c;
+    }
+}
+
+/* ---- what is needed ---- */
+
+static int compare_names(const void *a, const void *b) {
+    const provided *x = a, *y = b;
+    int order = strncmp(x->s, y->s, x->n < y->n ? x->n : y->n);
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static void need(trimmer *t, const char *s, uint32_t n) {
+    provided key = {s, n, 0};
+    const provided *found =
+        t->n_names ? bsearch(&key, t->names, t->n_names, sizeof key, compare_names) : NULL;
+    if (!found) return;
+    while (found > t->names && !compare_names(found - 1, &key)) found--;
+    for (; found < t->names + t->n_names && !compare_names(found, &key); found++)
+        if (!t->chunks[found->chunk].reached) {
+            t->chunks[found->chunk].reached = 1;
+            t->open[t->n_open++] = found->chunk;
+        }
+}
+
+static void need_text(trimmer *t, const char *s, const char *end) {
+    while (s < end) {
+        if (!is_letter(*s)) {
+            s++;
+            continue;
+        }
+        const char *from = s;
+        while (s < end && is_letter(*s)) s++;
+        if (isalpha((unsigned char)*from)) need(t, from, (uint32_t)(s - from));
+    }
+}
+
+static void need_chunk(trimmer *t, const chunk *c) {
+    for (size_t k = c->first; k < c->last; k++) {
+        const word *w = &t->words[k];
+        if (w->gone) continue;
+        if (w->kind == 'i')
+            need(t, w->s, w->n);
+        else if (w->kind == '#' || w->kind == 'w')
+            need_text(t, w->s, w->s + w->n);
+    }
+}
+
+static void reach(trimmer *t, const char *const *also) {
+    if (t->n_names) qsort(t->names, t->n_names, sizeof *t->names, compare_names);
+    for (size_t k = 0; k < t->n_chunks; k++)
+        if (t->chunks[k].reached) t->open[t->n_open++] = k;
+    for (; also && *also; also++) need(t, *also, (uint32_t)strlen(*also));
+    for (size_t k = 0; k < t->n_open; k++) need_chunk(t, &t->chunks[t->open[k]]);
+}
+
+/* ---- writing ---- */
+
+static void write_chunk(const trimmer *t, const chunk *c, clsi_text *out) {
+    int first = 1;
+    for (size_t k = c->first; k < c->last; k++) {
+        const word *w = &t->words[k];
+        if (w->gone) continue;
+        if (w->line || first || w->kind == '#')
+            clsi_text_printf(out, "\n%*s", first ? 0 : (int)w->indent / 2, "");
+        else if (w->gap)
+            clsi_text_append(out, " ");
+        clsi_text_append_n(out, w->s, w->n);
+        first = 0;
+    }
+}
+
+cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const char *const *dead,
+                            int script, const char *const *also, clsi_text *out, cls_error *error) {
+    trimmer t = {0};
+    for (size_t k = 0; k < n; k++) {
+        const char *text = pieces[k].text ? pieces[k].text : "";
+        if (!pieces[k].whole)
+            read_words(&t, text);
+        else if (*text)
+            push(&t, (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
+    }
+    if (!t.failed) resolve_conditions(&t, script);
+    if (!t.failed) prune_branches(&t, dead);
+    if (!t.failed) read_top(&t);
+    t.open = clsi_calloc(t.n_chunks + 1, sizeof *t.open);
+    if (t.open && !t.failed) reach(&t, also);
+    for (size_t k = 0; t.open && k < t.n_chunks; k++)
+        if (t.chunks[k].reached) write_chunk(&t, &t.chunks[k], out);
+    clsi_text_append(out, "\n");
+    int failed = t.failed || !t.open || out->failed;
+    free(t.words);
+    free(t.chunks);
+    free(t.names);
+    free(t.open);
+    return failed ? clsi_no_memory(error) : CLS_OK;
+}

@@ -1,0 +1,267 @@
+/* What a model's provenance says of what was found: parameters with intervals, what the data cannot
+ * tell, and how learning went. */
+#include "model/json.h"
+#include "model/model.h"
+#include "page/page.h"
+#include "system/system.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a normal distribution, on both sides of it 5 %. */
+#define NINETY 1.6448536269514722
+
+enum { MOST_PARAMETERS = 200, BAR = 150 };
+
+typedef struct parameter {
+    const char *name, *unit; /* borrowed */
+    double value, error;     /* error NAN: the data cannot tell it */
+    double low, high;        /* bounds of the file; NAN: none */
+} parameter;
+
+static json_t *provenance_of(clsi_text *t, const cls_model *m) {
+    int no_memory = 0;
+    json_t *p = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
+    if (no_memory) t->failed = 1;
+    return p;
+}
+
+static parameter read_parameter(const cls_model *m, const json_t *one) {
+    const json_t *error = json_object_get(one, "error");
+    const char *name = json_string_value(json_object_get(one, "name"));
+    parameter p = {.name = name ? name : "",
+                   .value = json_number_value(json_object_get(one, "value")),
+                   .error = json_is_number(error) ? json_number_value(error) : NAN,
+                   .low = NAN,
+                   .high = NAN};
+    size_t k = m->system ? clsi_parameter_find(m->system, p.name) : SIZE_MAX;
+    if (m->system && k < m->system->n_parameters) {
+        const clsi_variable *v = &m->system->parameter[k];
+        p.unit = v->unit;
+        if (v->high > v->low) p.low = v->low, p.high = v->high;
+    }
+    return p;
+}
+
+/* The interval about the value, on a scale on which the value and its sign have the same place in
+ * every row: a bar that is as wide as the parameter is unsure. */
+static void interval_bar(clsi_text *t, const parameter *p) {
+    double half =
+        isfinite(p->error) && p->value != 0 ? NINETY * p->error / fabs(p->value) : INFINITY;
+    double wide = fmin(half, 1) * (BAR / 2 - 8);
+    clsi_text_printf(t,
+                     "<svg class=\"bar\" viewBox=\"0 0 %d 16\" role=\"img\"><title>90 %% interval, "
+                     "of the value</title><path class=\"axis\" d=\"M4 8H%d\"/><path class=\"l %s\" "
+                     "d=\"M%.1f 8H%.1f\"/><circle class=\"p f0\" cx=\"%d\" cy=\"8\" r=\"3.5\"/>"
+                     "</svg>",
+                     BAR, BAR - 4, half <= 1 ? "s0 thick" : "s4 thick", BAR / 2 - wide,
+                     BAR / 2 + wide, BAR / 2);
+}
+
+static void parameter_row(clsi_text *t, const parameter *p, int bounded) {
+    clsi_text_append(t, "<tr><th scope=\"row\">");
+    clsi_html(t, p->name, CLSI_HTML_NAME);
+    clsi_text_printf(t, "</th><td class=\"n\">%.6g</td><td>", p->value);
+    clsi_html(t, p->unit ? p->unit : "", CLSI_HTML_NAME);
+    if (!isfinite(p->error)) {
+        clsi_text_append(t, "</td><td colspan=\"3\" class=\"broken\">the data cannot tell</td>");
+    } else {
+        clsi_text_printf(t,
+                         "</td><td class=\"n\">%.2g</td><td class=\"n\">%.5g to %.5g</td><td "
+                         "class=\"n\">%.2g&#8239;%%</td>",
+                         p->error, p->value - NINETY * p->error, p->value + NINETY * p->error,
+                         100 * p->error / fabs(p->value));
+    }
+    clsi_text_append(t, "<td>");
+    interval_bar(t, p);
+    if (bounded) clsi_text_append(t, "</td><td class=\"soft\">");
+    if (isfinite(p->low) || isfinite(p->high)) clsi_text_printf(t, "%.4g to %.4g", p->low, p->high);
+    clsi_text_append(t, "</td></tr>\n");
+}
+
+void clsi_found_parameters(clsi_text *t, const clsi_subject *s) {
+    json_t *provenance = provenance_of(t, s->given->model), *one;
+    const json_t *list = json_object_get(provenance, "parameters");
+    size_t i;
+    int bounded = 0;
+    json_array_foreach(list, i, one) bounded |= !isnan(read_parameter(s->given->model, one).low);
+    if (json_array_size(list)) {
+        clsi_text_append(
+            t,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"parameters\"><table "
+            "class=\"parameters\"><caption>Parameters that were learned; the interval holds the "
+            "true value in 90 of 100 cases, if the system is right.</caption><thead><tr><th "
+            "scope=\"col\">parameter</th><th scope=\"col\" class=\"n\">value</th><th "
+            "scope=\"col\">unit</th><th scope=\"col\" class=\"n\">standard error</th><th "
+            "scope=\"col\" class=\"n\">90&#8239;% interval</th><th scope=\"col\" "
+            "class=\"n\">relative</th><th scope=\"col\">interval, from 0 to twice the value</th>");
+        clsi_text_append(t, bounded ? "<th scope=\"col\">allowed</th></tr></thead><tbody>\n"
+                                    : "</tr></thead><tbody>\n");
+        json_array_foreach(list, i, one) {
+            if (i == MOST_PARAMETERS) break;
+            parameter p = read_parameter(s->given->model, one);
+            parameter_row(t, &p, bounded);
+        }
+        clsi_text_append(t, "</tbody></table></div>\n");
+        if (i == MOST_PARAMETERS)
+            clsi_text_printf(
+                t, "<p class=\"soft\">%zu parameters in all; the first %d are shown.</p>\n",
+                json_array_size(list), MOST_PARAMETERS);
+    }
+    json_decref(provenance);
+}
+
+/* ---- what the data cannot tell ---- */
+
+static double at(const json_t *matrix, size_t i, size_t k) {
+    return json_number_value(json_array_get(json_array_get(matrix, i), k));
+}
+
+/* Two parameters that are known only together. */
+static void correlations(clsi_text *t, const json_t *list, const json_t *covariance) {
+    size_t n = json_array_size(list);
+    if (json_array_size(covariance) != n || n > MOST_PARAMETERS) return;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++) {
+            double r = at(covariance, i, k) / sqrt(at(covariance, i, i) * at(covariance, k, k));
+            if (!(fabs(r) > 0.95)) continue;
+            const char *a = json_string_value(json_object_get(json_array_get(list, i), "name"));
+            const char *b = json_string_value(json_object_get(json_array_get(list, k), "name"));
+            clsi_text_append(t, "<li><strong>");
+            clsi_html(t, a ? a : "", CLSI_HTML_NAME);
+            clsi_text_append(t, "</strong> and <strong>");
+            clsi_html(t, b ? b : "", CLSI_HTML_NAME);
+            clsi_text_printf(t,
+                             "</strong> are known better together than each alone (correlation "
+                             "%.3f): %s.</li>\n",
+                             r,
+                             r > 0 ? "both may be larger, or both smaller"
+                                   : "one may be larger where the other is smaller");
+        }
+}
+
+/* States that no column of the data shows. */
+static void unmeasured(clsi_text *t, const clsi_subject *s) {
+    if (!s->n_trials || !s->system) return;
+    size_t said = 0;
+    for (size_t k = 0; k < s->system->form->nz; k++) {
+        const char *name = cls_system_state_name(s->system, k);
+        if (cls_table_find(s->trials[0].data, name) >= 0) continue;
+        clsi_text_append(t, said++ ? ", <strong>" : "<li>Not measured: <strong>");
+        clsi_html(t, name, CLSI_HTML_NAME);
+        clsi_text_append(t, "</strong>");
+    }
+    if (said)
+        clsi_text_append(t,
+                         ". The free runs begin there with what follows from the rest, or with the "
+                         "default start.</li>\n");
+}
+
+static void unseen_ranges(clsi_text *t, const cls_model *m) {
+    for (size_t i = 0; i < m->n_learned; i++) {
+        const clsi_learned *l = &m->learned[i];
+        for (size_t k = 0; k < l->d; k++) {
+            if (!clsi_has_range(l, k)) continue;
+            clsi_text_append(t, "<li><strong>");
+            clsi_html(t, l->part, CLSI_HTML_NAME);
+            clsi_text_append(t, "</strong> was seen for ");
+            clsi_html(t, l->input[k], CLSI_HTML_NAME);
+            clsi_text_printf(
+                t,
+                " from %.5g to %.5g; beyond, its form goes on, and nothing says that it is "
+                "right.</li>\n",
+                l->low[k], l->high[k]);
+        }
+    }
+}
+
+void clsi_found_doubts(clsi_text *t, const clsi_subject *s) {
+    const cls_model *m = s->given->model;
+    json_t *provenance = provenance_of(t, m), *one;
+    const json_t *list = json_object_get(provenance, "parameters");
+    size_t i, before = t->length;
+    if (!m) return;
+    clsi_text_append(t, "<ul>\n");
+    size_t opened = t->length;
+    json_array_foreach(list, i, one) {
+        parameter p = read_parameter(m, one);
+        if (isfinite(p.error)) continue;
+        clsi_text_append(t, "<li><strong>");
+        clsi_html(t, p.name, CLSI_HTML_NAME);
+        clsi_text_append(t, "</strong>: any other value fits these data as well.</li>\n");
+    }
+    correlations(t, list, json_object_get(provenance, "covariance"));
+    json_int_t unseen = json_integer_value(json_object_get(provenance, "unseen"));
+    if (unseen > 0)
+        clsi_text_printf(
+            t,
+            "<li>%lld direction%s of the coefficients change%s nothing that was measured (a "
+            "null space): there the smallest coefficients were taken.</li>\n",
+            (long long)unseen, unseen == 1 ? "" : "s", unseen == 1 ? "s" : "");
+    if (json_is_true(json_object_get(provenance, "scale_fixed")))
+        clsi_text_append(t, "<li>The scale of the energy: the motion is the same with all energies "
+                            "multiplied by one number, which was chosen.</li>\n");
+    unmeasured(t, s);
+    unseen_ranges(t, m);
+    if (t->length == opened && !t->failed)
+        t->data[t->length = before] = 0;
+    else
+        clsi_text_append(t, "</ul>\n");
+    json_decref(provenance);
+}
+
+void clsi_found_json(clsi_text *t, const cls_model *m) {
+    json_t *provenance = provenance_of(t, m), *one;
+    size_t i;
+    json_array_foreach(json_object_get(provenance, "parameters"), i, one) {
+        parameter p = read_parameter(m, one);
+        clsi_text_append(t, i ? ", {\"name\": " : "{\"name\": ");
+        clsi_json_string(t, p.name);
+        clsi_text_append(t, ", \"value\": ");
+        clsi_json_number(t, p.value);
+        clsi_text_append(t, ", \"error\": ");
+        clsi_json_number(t, p.error);
+        clsi_text_append(t, ", \"low\": ");
+        clsi_json_number(t, p.value - NINETY * p.error);
+        clsi_text_append(t, ", \"high\": ");
+        clsi_json_number(t, p.value + NINETY * p.error);
+        clsi_text_append(t, "}");
+    }
+    json_decref(provenance);
+}
+
+/* ---- how learning went ---- */
+
+void clsi_training_curve(clsi_text *t, const cls_report_options *o) {
+    size_t n = o->size >= sizeof *o && o->iterations && o->loss ? o->n_curve : 0, validated = 0,
+           seen = 0;
+    if (n < 2) return;
+    double *y = clsi_calloc(2 * n, sizeof *y), *v = y + n;
+    if (!y) {
+        t->failed = 1;
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        double validation = o->validation ? o->validation[k] : NAN;
+        y[k] = o->loss[k] > 0 ? log10(o->loss[k]) : NAN;
+        v[k] = validation > 0 ? log10(validation) : NAN;
+        validated += isfinite(v[k]) != 0;
+        seen += isfinite(y[k]) != 0;
+    }
+    clsi_series s[] = {{"on the data it learns from", CLSI_LINE, n, o->iterations, y, 0},
+                       {"on the data for validation", CLSI_LINE, n, o->iterations, v, 1}};
+    clsi_chart c = {.title = "Training curve",
+                    .x_label = "iterations",
+                    .y_label = "logarithm (base 10) of the loss",
+                    .note = "Upwards: the logarithm (base 10) of the loss",
+                    .n = validated ? 2 : 1,
+                    .series = s,
+                    .shade_from = NAN,
+                    .shade_to = NAN};
+    if (seen > 1) {
+        clsi_text_append(t, "<div class=\"grid\">\n");
+        clsi_chart_write(t, &c);
+        clsi_text_append(t, "</div>\n");
+    }
+    free(y);
+}
