@@ -87,7 +87,7 @@ static const cls_option table[] = {
      "file that keeps the state of the training"},
     {"checkpoint-every", CLS_OPTION_REAL, AT(checkpoint_every), 10, 0, INFINITY, NULL, NULL,
      ANY_LOSS, ANY_OPTIMIZER, "seconds between two checkpoints"},
-    {"resume", CLS_OPTION_FLAG, AT(resume), 0, 0, 1, NULL, NULL, ANY_LOSS, ITERATIVE,
+    {"resume", CLS_OPTION_FLAG, AT(resume), 0, 0, 1, NULL, NULL, ANY_LOSS, ANY_OPTIMIZER,
      "go on from the checkpoint (MODEL.checkpoint), bit for bit"},
     {"time-limit", CLS_OPTION_REAL, AT(time_limit), 0, 0, INFINITY, NULL, "SECONDS", ANY_LOSS,
      ANY_OPTIMIZER, "stop then with the best there is; else never"},

@@ -60,11 +60,11 @@ static void what_means_nothing_is_refused(void **unused) {
     base.unknown = F1;
     base.n_unknown = 1;
     assert_int_equal(learn_with(&base, &error), CLS_OK);
-    enum { N = 12 };
+    enum { N = 11 };
     cls_learn_options bad[N];
     const char *const names[N] = {"substeps",      "rate",   "batch",     "decay",
                                   "constant-rate", "last",   "last-rate", "restarts",
-                                  "patience",      "epochs", "resume",    "horizon"};
+                                  "patience",      "epochs", "horizon"};
     for (int i = 0; i < N; i++) bad[i] = base;
     bad[0].substeps = 7;
     bad[1].rate = 5;
@@ -76,9 +76,8 @@ static void what_means_nothing_is_refused(void **unused) {
     bad[7].restarts = 3;
     bad[8].patience = 7;
     bad[9].max_iterations = 4;
-    bad[10].resume = 1;
-    bad[11].n_horizons = 1;
-    bad[11].horizon[0] = 1;
+    bad[10].n_horizons = 1;
+    bad[10].horizon[0] = 1;
     for (int i = 0; i < N; i++) {
         char flag[32];
         snprintf(flag, sizeof flag, "--%s means nothing", names[i]);
