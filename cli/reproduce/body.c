@@ -355,7 +355,7 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
     "Learned from 5,000 trajectories of 21 points of (Omega, T), h = 0.1 (--quick: 600, one\n"     \
     "solve of a low degree, no networks); then 20,000 steps of 0.1 by discrete-gradient from\n"    \
     "the paper's start, beside bdf with the true formulas. MAE is the mean over Omega and T.\n"    \
-    "The first learned rows are one linear solve, then networks in 1,500 iterations at most. "     \
+    "The first learned rows are one linear solve, then networks in 600 iterations at most. "       \
     "The\n"                                                                                        \
     "paper shows curves and no errors. T = gamma H is constant along every trajectory: the\n"      \
     "data know G up to a function of T at best, and mu and S only as far as that allows;\n"        \

@@ -25,6 +25,15 @@ CLS_API size_t cls_flow_count(const cls_flow *flow); /* variables */
 CLS_API cls_status cls_flow_rates(const cls_flow *flow, size_t n, size_t stride,
                                   const double *states, const double *t, int threads, double *rates,
                                   double *jacobian, cls_error *error);
+/* The same by the calling thread alone, without allocating: for few states in a loop. A work belongs
+ * to one thread at a time. */
+typedef struct cls_flow_work cls_flow_work;
+CLS_API cls_status cls_flow_work_create(const cls_flow *flow, cls_flow_work **out,
+                                        cls_error *error);
+CLS_API void cls_flow_work_free(cls_flow_work **work);
+CLS_API cls_status cls_flow_rates_in(const cls_flow *flow, cls_flow_work *work, size_t n,
+                                     size_t stride, const double *states, const double *t,
+                                     double *rates, double *jacobian, cls_error *error);
 /* Energy and entropy, (n) each, either may be NULL. Systems of plain equations have neither. */
 CLS_API cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride,
                                  const double *states, const double *t, int threads, double *energy,

@@ -147,6 +147,10 @@ typedef struct cls_scope {
      * or CLS_NO_NODE. NULL: the list is searched. */
     cls_node (*find)(const void *context, const char *name, size_t length);
     const void *context;
+    /* Functions beside the built-in ones: how many arguments one of this name takes, 0: there is
+     * none; and its value at so many. NULL: there are none. */
+    size_t (*arity)(const void *context, const char *name, size_t length);
+    cls_node (*call)(const void *context, const char *name, size_t length, const cls_node *args);
 } cls_scope;
 
 /* Parses one expression. line and column say where the text begins in `file` (1-based), so that an

@@ -44,6 +44,12 @@ CLS_API cls_status cls_model_member(const cls_model *m, uint64_t number, const c
 CLS_API double cls_model_test_from(const cls_model *m);
 CLS_API size_t cls_model_parameter_count(const cls_model *m);
 CLS_API const double *cls_model_parameters(const cls_model *m);
+/* Parameter i of cls_model_parameters: the part it belongs to (borrowed from the model) and its term
+ * as text of at most `size` bytes: "T1(x) T2(v.x*v.x)" or "x^2*v.x" of bases (their inputs are scaled:
+ * the range of the data is -1 to 1), the user's own formula, else "parameter 17" of its part. An
+ * index that is too large: CLS_USAGE. */
+CLS_API cls_status cls_model_parameter_name(const cls_model *m, size_t i, const char **part,
+                                            size_t size, char *text, cls_error *error);
 /* A description: unknown parts and their forms, data, errors, what is not identifiable. */
 CLS_API cls_status cls_model_show(const cls_model *m, char **text, cls_error *error);
 

@@ -1,14 +1,19 @@
 """Measured trajectories: from files, data frames, dicts, arrays, runs; no copy where the columns are contiguous numbers."""
 import glob
 import html
+import logging
+import os
 import re
 import warnings
 
 import numpy as np
 
-from . import _core
-from ._errors import DataError, FileError, UsageError
+from . import _core, _files
+from ._errors import DataError, DataWarning, FileError, UsageError
 from ._run import Run, Runs
+
+
+log = logging.getLogger("clausius")
 
 
 class Data:
@@ -43,11 +48,46 @@ class Data:
         frames = [pandas.DataFrame({n: np.asarray(t.column(n)) for n in t.names}, copy=False) for t in self.tables]
         return frames[0] if len(frames) == 1 else pandas.concat(frames, keys=self.names, names=["file", None])
 
+    @property
+    def units(self):
+        """{column: unit} where one is known, of the first table."""
+        return {n: f["unit"] for n, f in self.tables[0].inspect()[1].items() if f["unit"]}
+
+    @property
+    def notes(self):
+        """What the first file says of itself in its `# key: value` lines."""
+        return self.tables[0].notes
+
+    def audit(self, system=None, **options):
+        """The judge's verdict on these rows as a motion of `system` (by default the one that the file names)."""
+        if system is None:
+            system = self._named_system()
+        elif isinstance(system, (str, os.PathLike)):
+            from ._dynamics import system as as_system
+
+            system = as_system(system)
+        return system.audit(against=self, **options)
+
+    def _named_system(self):
+        """Data come from anywhere: the system that they name is built in, or a file beside them."""
+        from ._dynamics import system, systems
+        from ._model import load
+
+        note = self.notes.get("system")
+        if not note:
+            raise UsageError("the data do not say of which system they are: audit(system)")
+        if note in systems():
+            return system(note, _assigned(self.notes.get("set", "")))
+        path = os.path.join(os.path.dirname(self.names[0]), os.path.basename(note))
+        if note.endswith((".clausius", ".safetensors")) and os.path.isfile(path):
+            return (load if note.endswith(".safetensors") else system)(path, _assigned(self.notes.get("set", "")))
+        raise UsageError(f'{self.names[0]} says that it is of the system "{note}", which is not built in and not a file beside it: audit(system)')
+
     def save(self, path):
-        """A .csv file; only of one table."""
+        """A .csv, .npz or .h5 file; only of one table."""
         if len(self.tables) != 1:
-            raise UsageError(f"{len(self.tables)} tables do not fit into one file")
-        self.tables[0].write(str(path))
+            raise UsageError(f"{len(self.tables)} tables do not fit into one file: save data[0], data[1], ...")
+        _files.write(path, self.tables[0])
 
     def __repr__(self):
         return f"<Data: {len(self)} rows in {len(self.tables)} table{'s' if len(self.tables) != 1 else ''}; {', '.join(self.columns)}>"
@@ -56,11 +96,27 @@ class Data:
         return self.check()._repr_html_()
 
 
+def _assigned(text):
+    """{"m": 2.0} of "m=2, k=1"; a formula of an input stays a text."""
+    out = {}
+    for item in text.split(","):
+        name, _, value = (part.strip() for part in item.partition("="))
+        if name:
+            try:
+                out[name] = float(value)
+            except ValueError:
+                out[name] = value
+    return out
+
+
 class Check:
-    """What `clausius data inspect` says, of each table."""
+    """What `clausius data inspect` says, of each table: `tables` has its numbers."""
 
     def __init__(self, data):
-        self.tables = [_facts(t, name) for t, name in zip(data.tables, data.names)]
+        self.tables = []
+        for table, name in zip(data.tables, data.names):
+            time, columns = table.inspect()
+            self.tables.append(dict(name=name, rows=table.rows, columns=columns, time=time, remarks=table.remarks))
 
     @property
     def rows(self):
@@ -68,102 +124,187 @@ class Check:
         return sum(f["rows"] for f in self.tables)
 
     def __repr__(self):
-        return "\n\n".join(_text(f) for f in self.tables)
+        return "\n\n".join((f["name"] + ": " if len(self.tables) > 1 else "") + _text(f) for f in self.tables)
 
     def _repr_html_(self):
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def _facts(table, name):
-    columns = {n: np.asarray(table.column(n)) for n in table.names}
-    facts = dict(name=name, rows=table.rows, columns={}, time=None)
-    for n, x in columns.items():
-        low, high = (float(np.nanmin(x)), float(np.nanmax(x))) if len(x) and not np.isnan(x).all() else (np.nan, np.nan)
-        facts["columns"][n] = dict(min=low, max=high, mean=float(np.nanmean(x)) if low == low else np.nan, constant=low == high, missing=int(np.isnan(x).sum()))
-    if "time" not in columns or not table.rows:
-        return facts
-    t = columns["time"]
-    gap = np.diff(t)
-    same = np.ones(len(gap), bool)
-    trajectories = 1
-    if "trajectory" in columns:
-        order = np.argsort(columns["trajectory"], kind="stable")
-        t, identity = t[order], columns["trajectory"][order]
-        gap, same = np.diff(t), np.diff(identity) == 0
-        trajectories = int((~same).sum()) + 1
-    inside = gap[same]
-    median = float(np.sort(inside)[len(inside) // 2]) if len(inside) else 0.0
-    wide = inside > 1.5 * median
-    facts["time"] = dict(first=float(t.min()), last=float(t.max()), trajectories=trajectories, spacing=dict(min=float(inside.min(initial=np.inf)) if len(inside) else 0.0, median=median, max=float(inside.max(initial=-np.inf)) if len(inside) else 0.0),
-                         gaps=int(wide.sum()), widest=float(inside.max()) if wide.any() else 0.0, widest_after=float(t[:-1][same][inside.argmax()]) if wide.any() else 0.0, not_increasing=int((~(inside > 0)).sum()))
-    return facts
+def _many(n, one, more):
+    return f"{n} {one if n == 1 else more}"
+
+
+def _time_lines(f):
+    time = f["time"]
+    if not time:
+        rising = next((n for n, c in f["columns"].items() if c["rises"]), None)
+        if rising:
+            return [f'no column `time`; "{rising}" rises from row to row: if it is the time, say map="time={rising}"']
+        return ["no column `time`: give the spacing of the rows with dt=, or names with columns="]
+    s = time["spacing"]
+    rate = f"{1 / s['median']:.6g} rows per unit of time" if s["median"] else "no spacing"
+    lines = [f"time from {time['first']:g} to {time['last']:g}, {_many(time['trajectories'], 'trajectory', 'trajectories')}",
+             f"spacing {s['median']:g} everywhere ({rate})" if s["max"] - s["min"] <= 1e-9 * abs(s["median"])
+             else f"spacing {s['min']:g} to {s['max']:g}, median {s['median']:g} ({rate}), jitter {time['jitter']:.3g}"]
+    if time["gaps"]:
+        lines.append(f"{_many(time['gaps'], 'gap', 'gaps')} (above 1.5 times the median), the widest {time['widest']:g} after time {time['widest_after']:g}; about {time['missing_rows']} rows missing")
+    if time["not_increasing"]:
+        lines.append(f"{time['not_increasing']} times are not above the time in the row before")
+    if time["duplicates"]:
+        lines.append(f"{time['duplicates']} duplicate {'time' if time['duplicates'] == 1 else 'times'}")
+    return lines
+
+
+def _odd(c):
+    out = ["constant"] if c["constant"] else []
+    if c["quantum"] > 0:
+        out.append(f"steps of {c['quantum']:.3g}")
+    if c["outliers"]:
+        out.append(_many(c["outliers"], "outlier", "outliers"))
+    if c["wraps"]:
+        out.append(f"{c['wraps']} jumps by {'360' if c['turn'] > 7 else '2 pi'}: a wrapped angle?")
+    return ", ".join(out)
 
 
 def _text(f):
-    lines = [f"{f['name']}: {f['rows']} rows, {len(f['columns'])} columns"]
-    time = f["time"]
-    if not time:
-        lines.append("no column `time`: this is not a trajectory")
-    else:
-        s = time["spacing"]
-        lines.append(f"time from {time['first']:g} to {time['last']:g}, {time['trajectories']} {'trajectory' if time['trajectories'] == 1 else 'trajectories'}")
-        lines.append(f"spacing {s['median']:g} everywhere" if s["max"] - s["min"] <= 1e-9 * abs(s["median"]) else f"spacing {s['min']:g} to {s['max']:g}, median {s['median']:g}")
-        if time["gaps"]:
-            lines.append(f"{time['gaps']} gap{'s' if time['gaps'] > 1 else ''} (above 1.5 times the median), the widest {time['widest']:g} after time {time['widest_after']:g}")
-        if time["not_increasing"]:
-            lines.append(f"{time['not_increasing']} times are not above the time in the row before")
-    width = max(len(n) for n in f["columns"])
+    """The same words as `clausius data inspect` has."""
+    lines = [f"{f['rows']} rows, {len(f['columns'])} columns", *f["remarks"], *_time_lines(f)]
+    cells = [("column", "unit", "min", "max", "mean", "noise", "")]
     for n, c in f["columns"].items():
-        odd = ("  constant" if c["constant"] else "") + (f"  {c['missing']} missing" if c["missing"] else "")
-        lines.append(f"{n:<{width}}  {c['min']:>12.6g}  {c['max']:>12.6g}  {c['mean']:>12.6g}{odd}")
+        key = n in ("time", "t", "trajectory")
+        noise = f"{c['noise']:.2g}" if np.isfinite(c["noise"]) and not c["constant"] and not key else ""
+        cells.append((n, c["unit"] or "", *(f"{c[k]:.6g}" for k in ("min", "max", "mean")), noise, "" if key else _odd(c)))
+    width = [max(len(row[k]) for row in cells) for k in range(7)]
+    for row in cells:
+        lines.append("  ".join(x.ljust(w) if k in (0, 1, 6) else x.rjust(w) for k, (x, w) in enumerate(zip(row, width))).rstrip())
     return "\n".join(lines)
 
 
 def _renaming(text):
-    """{"x": "pos"} of "x=pos [mm], time=t"."""
-    if text is None or isinstance(text, dict):
-        return dict(text or {})
-    out = {}
-    for item in text.split(","):
-        found = re.fullmatch(r"\s*([^=\s]+)\s*=\s*([^\[\]]+?)\s*(\[[^\]]*\])?\s*", item)
-        if not found:
-            raise UsageError(f"map: expected NAME=COLUMN or NAME=COLUMN [UNIT], got '{item.strip()}'")
-        if found[3]:
-            warnings.warn("units in a map are for the reader: nothing is converted", stacklevel=3)
-        out[found[1]] = found[2]
+    """[(ours, theirs, unit or None)] of "x=pos [mm], time=t" or {"x": "pos [mm]"}."""
+    if text is None:
+        return []
+    pairs = text.items() if isinstance(text, dict) else (item.partition("=")[::2] for item in text.split(","))
+    out = []
+    for ours, theirs in pairs:
+        ours, theirs = ours.strip(), theirs.strip()
+        if not isinstance(text, dict) and theirs[:1] == theirs[-1:] == '"' != "":
+            theirs = theirs[1:-1].strip()
+        found = re.fullmatch(r"([^\[\]]+?)\s*(?:\[([^\]]*)\])?", theirs)
+        if not ours or not found:
+            raise UsageError(f"map: expected NAME=COLUMN or NAME=COLUMN [UNIT], got '{ours}={theirs}'")
+        out.append((ours, found[1], found[2]))
     return out
 
 
-def _renamed(table, map, name):
+def _renamed(table, map, name, system=None):
+    """Columns under other names, in the system's units (or SI) where a unit is said."""
     if not map:
         return table
-    for new, old in map.items():
+    for _, old, _ in map:
         if old not in table.names:
             raise DataError(f"{name} has no column '{old}'; it has {', '.join(table.names)}")
-    back = {old: new for new, old in map.items()}
-    kept = [n for n in table.names if n in back or n not in map]
-    return _core.Table.borrow([back.get(n, n) for n in kept], [np.asarray(table.column(n)) for n in kept])
+    new, taken = [], {old for _, old, _ in map}
+    for old in table.names:
+        values = np.asarray(table.column(old))
+        for ours, theirs, unit in map:
+            if theirs == old:
+                own = system._unit(ours) if system is not None else None
+                new.append((ours, _converted(values, unit, own, name), (own or "") if unit else ""))
+        if old not in taken and old not in [m[0] for m in map]:
+            new.append((old, values, ""))
+    out = _core.Table.borrow([n for n, _, _ in new], [v for _, v, _ in new])
+    for n, _, unit in new:
+        if unit:
+            out.set_unit(n, unit)
+    return out
 
 
-def read(*paths, map=None):
-    """Reads trajectories from files; wildcards are expanded.
+def _converted(values, unit, own, name):
+    if not unit:
+        return values
+    try:
+        factor, divisor, offset = _core.convert(unit, own)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+    return values if (factor, divisor, offset) == (1, 1, 0) else values * factor / divisor + offset
 
-    `map` says which column is which, the system's name first: "x=position, time=t", or a dict.
+
+MISSING = ("refuse", "drop")
+
+
+def _dropped(table, missing, name):
+    """Rows without a number in some cell, left out or refused."""
+    if missing not in MISSING:
+        raise UsageError(f"missing is one of {', '.join(MISSING)}, got '{missing}'")
+    columns = {n: np.asarray(table.column(n)) for n in table.names}
+    bad = np.zeros(table.rows, bool)
+    for x in columns.values():
+        bad |= np.isnan(x)
+    if not bad.any():
+        return table
+    if missing == "refuse":
+        n = next(n for n, x in columns.items() if np.isnan(x).any())
+        raise DataError(f"{name}: column '{n}', row {int(np.flatnonzero(np.isnan(columns[n]))[0]) + 1}: expected a number, got nan; missing=\"drop\" leaves such rows out")
+    return _core.Table.borrow(tuple(columns), [x[~bad] for x in columns.values()])
+
+
+def _read_arrays(path, kind, array, columns, dt, map, missing, system):
+    found, remarks = _files.columns_of(path, kind, array)
+    if columns:
+        wanted = [w.strip() for w in columns.split(",")] if isinstance(columns, str) else list(columns)
+        have = [n for n in found if n != "trajectory" or "(" not in (array or "")]
+        if len(wanted) != len(have):
+            raise DataError(f"{path}: {len(wanted)} names in columns for {len(have)} columns: {', '.join(have)}")
+        found = {dict(zip(have, wanted)).get(n, n): x for n, x in found.items()}
+    if dt:
+        identity = found.get("trajectory")
+        count = np.arange(len(next(iter(found.values()))), dtype=float)
+        if identity is not None:
+            first = np.concatenate([[True], np.diff(identity) != 0])
+            count -= np.maximum.accumulate(np.where(first, count, 0))
+        found = {"time": count * dt, **found}
+    for remark in remarks:
+        warnings.warn(DataWarning(f"{path}: {remark}"), stacklevel=4)
+    table = _renamed(_core.Table.borrow(tuple(found), [np.ascontiguousarray(x) for x in found.values()]), _renaming(map), path, system)
+    return _dropped(table, missing, path)
+
+
+def read(*paths, map=None, columns=None, dt=None, array=None, missing="refuse", system=None):
+    """Reads trajectories from files; wildcards are expanded. CSV as instruments write it, NPY, NPZ, HDF5 (needs h5py), MAT (needs scipy).
+
+    `map` says which column is which, the system's name first, and in which unit it is there: "x=position [mm], time=t [ms]", or a dict.
+    Units are converted to those of `system`, without one to SI. `columns` names the columns of a file without a header, `dt` is
+    the spacing of rows where there is no time, `array` the array or group of a file that has several. Rows without a number in some cell are refused, or
+    left out with missing="drop".
     """
     names = []
     for path in paths:
-        text = str(path)
-        found = sorted(glob.glob(text)) if glob.has_magic(text) else [text]
+        text = os.fspath(path)
+        found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
         if not found:
             raise FileError(f"no file matches {text}")
         names += found
     if not names:
         raise UsageError("read: which files?")
-    map = _renaming(map)
-    tables = [_renamed(_core.Table.read(n), map, n) for n in names]
-    for t, n in zip(tables, names):
-        if not t.rows:
+    if missing not in MISSING:
+        raise UsageError(f"missing is one of {', '.join(MISSING)}, got '{missing}'")
+    if isinstance(system, (str, os.PathLike)):
+        from ._dynamics import system as as_system
+
+        system = as_system(system)
+    text = ", ".join(f'{k}="{v}"' for k, v in map.items()) if isinstance(map, dict) else map
+    heads = columns if columns is None or isinstance(columns, str) else ", ".join(columns)
+    tables = []
+    for n in names:
+        kind = _files.kind_of(n)
+        table = (_read_arrays(n, kind, array, columns, dt, map, missing, system) if kind
+                 else _core.Table.read(n, heads, text, float(dt or 0), array, missing == "drop", system))
+        for remark in table.remarks:
+            log.info("%s: %s", n, remark)
+        if not table.rows:
             raise DataError(f"{n} has no rows: there is nothing to learn from")
+        tables.append(table)
     return Data(tables, names)
 
 
@@ -207,18 +348,25 @@ def _table(source, t, names):
         if getattr(getattr(values, "dtype", None), "kind", "f") in "mM":
             base = values[0] if values.dtype.kind == "M" else np.timedelta64(0, "ns")
             values = (values - base) / np.timedelta64(1, "s")
+        if isinstance(values, np.ma.MaskedArray):
+            values = values.astype(float).filled(np.nan)
         try:
             arrays[str(name)] = values if isinstance(values, np.ndarray) and values.dtype == float else np.asarray(values, float)
         except (TypeError, ValueError) as error:
             raise DataError(f"column '{name}': expected numbers: {error}") from None
+    lengths = {n: len(a) for n, a in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise UsageError("columns have different lengths: " + ", ".join(f"{n} {k}" for n, k in lengths.items()))
     return _core.Table.borrow(tuple(arrays), [np.ascontiguousarray(a) for a in arrays.values()])
 
 
-def data(source, t=None, names=None, map=None, name="memory"):
+def data(source, t=None, names=None, map=None, name="memory", system=None):
     """Trajectories in memory as the library takes them; columns of float64 that are contiguous are not copied.
 
     `source` is a DataFrame, a dict of columns, an xarray Dataset, a Run or Runs, an array (rows, columns) with `names`, or a list of
-    these: trajectories of unequal length. `t` are the times where they stand apart (a list of them for a list).
+    these: trajectories of unequal length. `t` are the times where they stand apart (a list of them for a list). `map` renames columns, with
+    units: "x=position [mm], time=t [ms]" (converted to those of `system`, without one to SI). NaN and masked cells are numbers that were not measured: `shoot`
+    leaves them out, learning says what it cannot use (`drop_missing`).
 
     >>> import clausius as cl
     >>> cl.data({"time": [0, 1, 2], "q": [1.0, 0.9, 0.7]})
@@ -231,7 +379,7 @@ def data(source, t=None, names=None, map=None, name="memory"):
     many = isinstance(source, (list, tuple)) and len(source) and not np.isscalar(source[0]) and not (names is not None and np.ndim(source[0]) == 1)
     if not many:
         table = _table(source, t, names)
-        return Data([_renamed(table, _renaming(map), name)], [name])
+        return Data([_renamed(table, _renaming(map), name, system)], [name])
     times = t if t is not None else [None] * len(source)
     if len(times) != len(source):
         raise UsageError(f"{len(source)} trajectories and {len(times)} arrays of times")
@@ -243,4 +391,4 @@ def data(source, t=None, names=None, map=None, name="memory"):
     identity = np.repeat(np.arange(len(parts), dtype=float), [p.rows for p in parts])
     joined = [np.concatenate([np.asarray(p.column(n)) for p in parts]) for n in kept]
     table = _core.Table.borrow(("trajectory", *kept), [identity, *joined])
-    return Data([_renamed(table, _renaming(map), name)], [name])
+    return Data([_renamed(table, _renaming(map), name, system)], [name])

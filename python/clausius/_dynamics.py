@@ -1,8 +1,7 @@
 """Systems and learned models: what both can do."""
 import html
-import logging
+import json
 import os
-import tempfile
 import warnings
 from typing import NamedTuple
 
@@ -11,12 +10,11 @@ import numpy as np
 from . import _core
 from ._audit import Audit
 from ._data import Data, data as as_data
-from ._errors import DataError, Interrupted, LearnWarning, OutsideWarning, UsageError
+from ._errors import DataError, UsageError
 from ._options import checked, describe
-from ._progress import Learning, Walking
-from ._run import Run, Runs
+from ._progress import Walking
+from ._run import Run, Runs, compared
 
-log = logging.getLogger("clausius")
 SUMMARY, EQUATIONS, PARTS, LATEX, SOURCE = 1, 2, 4, 8, 16
 SCHEMES = {row[0]: dict(zip(("doc", "order", "implicit", "keeps", "source", "adaptive"), row[1:])) for row in _core.schemes()}
 
@@ -59,14 +57,17 @@ class Dynamics(Facts):
         """A complete start as an array: any of q, v.q or p.q, S or T by name; what is not given comes from the system's file."""
         return self._start({**(given or {}), **more})
 
-    def _begin(self, start):
+    def _begin(self, start, row=None):
         """Time and state of whatever a start can be."""
         if start is None or isinstance(start, dict):
             return 0.0, self._start(start or {})
-        if isinstance(start, Run):
-            return self._start_row(start.table(), -1, "the run")
-        if isinstance(start, Data):
-            return self._start_row(start.tables[0], -1, start.names[0])
+        if isinstance(start, (Run, Data)):
+            table, name = (start.table(), "the run") if isinstance(start, Run) else (start.tables[0], start.names[0])
+            if row is None:
+                row = -1 if "scheme" in table.notes else 0
+            if not -1 <= row < table.rows:
+                raise UsageError(f"row {row}: {name} has rows 0 to {table.rows - 1}")
+            return self._start_row(table, row, name)
         state = np.ascontiguousarray(start, float)
         if state.shape != (len(self.states),):
             raise UsageError(f"a start is a dict, a run, or the {len(self.states)} numbers {', '.join(self.states)}; got shape {state.shape}")
@@ -90,6 +91,8 @@ class Dynamics(Facts):
         if steps is not None and until is not None:
             raise UsageError("steps and until both say how long; give one")
         if steps is not None:
+            if int(steps) != steps or steps < 0:
+                raise UsageError(f"steps is a whole number and not negative, got {steps}")
             return int(steps)
         until = time + self.until if until is None else float(until)
         exact = (until - time) / h
@@ -103,17 +106,19 @@ class Dynamics(Facts):
     def _notes(self, options):
         notes = {"system": self.source}
         if self.set:
-            notes["set"] = ", ".join(f"{k}={_shortest(v)}" for k, v in self.set.items())
+            notes["set"] = ", ".join(f"{k}={v if isinstance(v, str) else _shortest(v)}" for k, v in self.set.items())
         return {**notes, "scheme": options["scheme"], "h": _shortest(options["h"]), "version": _core.version}
 
     @describe("simulate")
-    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, starts=None, threads=0, inputs=None, hold="zero", progress=None, **options):
+    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, at=None, starts=None, threads=0, inputs=None, hold="zero", bands=False, row=None, progress=None, **options):
         """Simulates one motion (a Run) or, with `starts`, many (Runs).
 
         `start` is a dict of any of q, v.q or p.q, S or T by name (the rest comes from the system's file), the numbers of a state, or a
-        Run, whose last row it then is. `starts` is an array (members, state variables), a list of dicts or a dict of arrays; members
+        Run, whose last row it then is, or Data (measurements: the first row; `row` counts from 0, -1 is the last). `starts` is an array (members, state variables), a list of dicts or a dict of arrays; members
         are shared out to `threads` (0: all cores), the result does not depend on how many. A row is kept every `every` steps, and the
-        last one. `inputs` are {"u": (times, values)} of a driven system, held "zero" (the last value) or "linear" between. `progress` is True, False or a function of (done, total) whose true answer stops; by default a bar on terminals.
+        last one; `at` are times of rows instead, reached in whole steps of at most h. `inputs` are {"u": (times, values)} of a driven
+        system, held "zero" (the last value) or "linear" between. `bands` adds columns NAME.low and NAME.high to a learned model's motion, between which 90 % of
+        the motions lie that its parameters' errors allow. `progress` is True, False or a function of (done, total) whose true answer stops; by default a bar on terminals.
 
         >>> import clausius as cl
         >>> run = cl.system("pendulum").simulate(start={"q": 1.0}, until=5, h=0.01)
@@ -121,28 +126,47 @@ class Dynamics(Facts):
         True
         """
         options = self._settings(options, h)
+        if int(every) != every or every < 1:
+            raise UsageError(f"every is a whole number from 1 on, got {every}")
         if starts is not None:
             if start is not None:
                 raise UsageError("start is one start and starts are many; give one")
             if inputs:
                 raise UsageError("inputs are for one motion; loop over the starts")
             return self._many(starts, until, steps, every, threads, progress, options)
-        time, state = self._begin(start)
-        n = self._steps(time, options["h"], steps, until)
-        rows = n // every + (n % every != 0) + 1
+        samples = self._samples(inputs, hold)
+        run = self._motion(start, row, until, steps, every, at, samples, progress, options)
+        if bands:
+            run = self._banded(run, lambda twin: twin._motion(start, row, until, steps, every, at, samples, False, options))
+        self._warn_outside(run)
+        return run
+
+    def _motion(self, start, row, until, steps, every, at, samples, progress, options):
+        time, state = self._begin(start, row)
+        if at is not None:
+            if steps is not None or until is not None:
+                raise UsageError("at says when rows are; leave out steps and until")
+            at = np.ascontiguousarray(at, float)
+            if at.ndim != 1 or not len(at) or not (np.diff(at) > 0).all():
+                raise UsageError("at are rising times")
+            if not isinstance(start, (Run, Data)):
+                time = float(at[0])
+        n = len(at) if at is not None else self._steps(time, options["h"], steps, until)
+        rows = n if at is not None else n // every + (n % every != 0) + 1
         values = np.empty((len(self.columns), rows))
         watch = Walking(progress)
         try:
-            info, made, stopped = self._simulate(state, time, n, every, values, options, watch, self._samples(inputs, hold))
+            info, made, stopped = self._simulate(state, time, n, every, values, options, watch, samples, at)
         finally:
             watch.close()
         if made < rows:
             values = values[:, :made].copy()
             if stopped == 1:
-                warnings.warn(f"interrupted: {made} of {rows} rows were made", stacklevel=2)
-        run = Run(self.columns, values, self, info, self._notes(options))
-        self._warn_outside(run)
-        return run
+                warnings.warn(f"interrupted: {made} of {rows} rows were made", stacklevel=3)
+        return Run(self.columns, values, self, info, self._notes(options))
+
+    def _banded(self, run, motion):
+        raise UsageError("bands need a model whose parameters were learned with errors: learn `parameter k = unknown` from a recording")
 
     def _samples(self, inputs, hold):
         """Inputs on one grid of times, in the system's order."""
@@ -254,17 +278,99 @@ class Dynamics(Facts):
             states.append(z)
         return lengths, np.concatenate(times), np.ascontiguousarray(np.concatenate(states))
 
+    # ---- beside measurements ----
+
+    def follow(self, data):
+        """Simulated beside measurements: from the first row of each trajectory, at its times, with its inputs; Data with the columns of a run.
+
+        >>> import clausius as cl
+        >>> s = cl.system("pendulum")
+        >>> s.follow(s.simulate(steps=10)).columns[:2]
+        ('time', 'q')
+        """
+        data = data if isinstance(data, Data) else as_data(data)
+        tables = []
+        for table, name in zip(data.tables, data.names):
+            if "time" not in table.names or not table.rows:
+                raise DataError(f"{name} has no {'rows' if 'time' in table.names else 'column `time`'}")
+            columns = {n: np.asarray(table.column(n)) for n in table.names}
+            identity = columns.pop("trajectory", None)
+            cuts = [np.arange(table.rows)] if identity is None else [np.flatnonzero(identity == k) for k in dict.fromkeys(identity.tolist())]
+            values = self._beside([{n: np.ascontiguousarray(x[rows]) for n, x in columns.items()} for rows in cuts], name)
+            names, parts = self.columns, list(values)
+            if identity is not None:
+                names, parts = ("trajectory", *names), [np.concatenate([identity[rows] for rows in cuts]), *parts]
+            tables.append(_core.Table.borrow(names, parts))
+            tables[-1].set_note("scheme", self.scheme)
+        return Data(tables, data.names)
+
+    def _beside(self, trajectories, name):
+        """Rows (columns, all rows) of simulations from the first row of each trajectory, at its times."""
+        kinds, begin, out = {}, 0, np.empty((len(self.columns), sum(len(c["time"]) for c in trajectories)))
+        for columns in trajectories:
+            table = _core.Table.borrow(tuple(columns), list(columns.values()))
+            _, state = self._start_row(table, 0, name)
+            if not (np.diff(columns["time"]) > 0).all():
+                raise DataError(f"{name}: times rise within a trajectory; data.check() tells more")
+            spacing = (table.inspect()[0] or {}).get("spacing", {}).get("median", 0.0)
+            h = self.step_size if not spacing or abs(spacing - self.step_size) <= 1e-9 * self.step_size else spacing
+            kinds.setdefault(h, []).append((columns, state, begin))
+            begin += len(columns["time"])
+        for h, members in kinds.items():  # one simulator each
+            lengths, times = tuple(len(c["time"]) for c, _, _ in members), np.concatenate([c["time"] for c, _, _ in members])
+            given = None
+            if any(n in members[0][0] for n in self.inputs):
+                given = np.stack([np.concatenate([c.get(n, np.full(len(c["time"]), np.nan)) for c, _, _ in members]) for n in self.inputs])
+            values = np.empty((len(self.columns), len(times)))
+            self._follow(np.stack([s for _, s, _ in members]), lengths, times, given, values, {"scheme": self.scheme, "h": h})
+            at = 0
+            for (_, _, first), n in zip(members, lengths):
+                out[:, first:first + n] = values[:, at:at + n]
+                at += n
+        return out
+
+    def compare(self, data, columns=()):
+        """How far a simulation beside the data is from them: {column: {"mae", "max", "rmse", "time_of_max"}}, as `clausius compare`."""
+        data = data if isinstance(data, Data) else as_data(data)
+        if len(data.tables) != 1:
+            raise UsageError("compare takes one table; compare(data[0]), compare(data[1]), ...")
+        return compared(self.follow(data).tables[0], data.tables[0], columns)
+
+    def score(self, data):
+        """1 - (mean square error of simulations beside the data) / (variance of the data), averaged over the measured variables: 1 is perfect."""
+        data = data if isinstance(data, Data) else as_data(data)
+        beside, parts = self.follow(data), []
+        for mine, theirs in zip(beside.tables, data.tables):
+            order = np.argsort(np.asarray(theirs.column("trajectory")), kind="stable") if "trajectory" in theirs.names else slice(None)
+            names = [n for n in theirs.names if n in self.variables] or [n for n in theirs.names if n in self.columns and n not in ("time", *self.inputs)]
+            if not names:
+                raise DataError(f"none of {', '.join(self.variables)} is a column; there are {', '.join(theirs.names)}")
+            back = np.argsort(np.asarray(mine.column("trajectory")), kind="stable") if "trajectory" in mine.names else slice(None)
+            for n in names:
+                x = np.asarray(theirs.column(n))[order]
+                parts.append((np.nanmean((np.asarray(mine.column(n))[back] - x) ** 2), np.nanvar(x)))
+        error, spread = np.array(parts).T
+        return float(1 - np.mean(error / np.where(spread > 0, spread, 1.0)))
+
     # ---- laws ----
 
     @describe("audit")
-    def audit(self, start=None, *, h=None, steps=1000, scheme=None, **options):
-        """Simulates a motion at h, h/2, h/4, ... and lets the judge recompute all laws and the order of the scheme.
+    def audit(self, start=None, *, against=None, h=None, steps=1000, scheme=None, **options):
+        """Simulates a motion at h, h/2, h/4, ... and lets the judge recompute all laws and the order of the scheme. `against` are data or a run that
+        are judged instead, as they are.
 
         >>> import clausius as cl
         >>> bool(cl.system("pendulum").audit(steps=100))
         True
         """
         limits = checked(options, "audit")
+        if against is not None:
+            if start is not None or h is not None or scheme is not None:
+                raise UsageError("start, h and scheme are for audits that simulate; here the data are judged as they are")
+            data = against if isinstance(against, Data) else as_data(against)
+            if len(data.tables) != 1:
+                raise UsageError("audit takes one table: audit(against=data[0]), ...")
+            return Audit(*self._audit(data.tables[0], limits, None), self.name)
         settings = self._settings({"scheme": scheme}, h)
         time, state = self._begin(start)
         info = SCHEMES[settings["scheme"]]
@@ -273,7 +379,7 @@ class Dynamics(Facts):
 
         def motion(factor):
             run = np.empty((len(self.columns), steps + 1))
-            self._simulate(state, time, factor * steps, factor, run, {**settings, "h": settings["h"] / factor}, None, None)
+            self._simulate(state, time, factor * steps, factor, run, {**settings, "h": settings["h"] / factor}, None, None, None)
             return _core.Table.borrow(self.columns, list(run))
 
         tables = [motion(1)]
@@ -289,31 +395,35 @@ class Dynamics(Facts):
 
     # ---- leaving ----
 
-    def _leave(self, target, path, scheme, h, prefix, parameters, fmi=0, platforms=None):
+    def _leave(self, target, path, scheme, h, prefix, parameters, start, fmi=0, platforms=None):
         join = lambda names: names if names is None or isinstance(names, str) else ", ".join(names) or "none"
-        found = self._export(target, os.fspath(path), scheme, h or 0.0, prefix, self.source, join(parameters), fmi, join(platforms))
+        found = self._export(target, os.fspath(path), scheme, h or 0.0, prefix, self.source, join(parameters), fmi, join(platforms),
+                             None if start is None else self._begin(start)[1])
         return dict(zip(("prefix", "scheme", "files", "bytes", "binaries"), found))
 
-    def export_c(self, path, *, scheme=None, h=None, prefix=None, parameters=None):
+    def export_c(self, path, *, scheme=None, h=None, prefix=None, parameters=None, start=None):
         """The step of a scheme as plain C in a folder, the same bits as here; {"prefix", "scheme", "files", "bytes"}.
-        parameters: names of those that can be set there ("none" for none, by default all that may change)."""
-        return self._leave("c", path, scheme, h, prefix, parameters)
+        parameters: names of those that can be set there ("none" for none, by default all that may change); start: the default one."""
+        return self._leave("c", path, scheme, h, prefix, parameters, start)
 
-    def export_js(self, path, *, scheme=None, h=None, parameters=None):
+    def export_js(self, path, *, scheme=None, h=None, parameters=None, start=None):
         """The same as one JavaScript module (.mjs)."""
-        return self._leave("js", path, scheme, h, None, parameters)
+        return self._leave("js", path, scheme, h, None, parameters, start)
 
-    def export_fmu(self, path, *, fmi=2, scheme=None, h=None, prefix=None, parameters=None, platforms=None):
+    def export_fmu(self, path, *, fmi=2, scheme=None, h=None, prefix=None, parameters=None, platforms=None, start=None):
         """An FMU (FMI 2.0 or 3.0), model exchange and co-simulation in one file, with sources and binaries:
         for this machine by cc, and for `platforms` ("x86_64-windows", ..., or "all") where a compiler is found."""
         if fmi not in (2, 3):
             raise ValueError(f"fmi is 2 or 3, not {fmi!r}")
-        return self._leave("fmu", path, scheme, h, prefix, parameters, fmi, platforms)
+        return self._leave("fmu", path, scheme, h, prefix, parameters, start, fmi, platforms)
 
-    def report(self, path, data=None, *, title=None):
-        """One self-contained HTML page: laws, pictures, and, with data, how well it follows them."""
+    def report(self, path=None, data=None, *, title=None, start=None, beside=()):
+        """One self-contained HTML page: laws, pictures, and, with data, how well it follows them; `beside` are other systems and models to be shown
+        with it. Without a path the numbers of the page are returned, as a dict."""
         data = Data((), ()) if data is None else data if isinstance(data, Data) else as_data(data)
-        self._report(self.source or self.name, os.fspath(path), data.tables, data.names, title)
+        subjects = tuple((d.source or d.name, d, None if start is None else d._begin(start)[1]) for d in (self, *beside))
+        told = _core.report(subjects, None if path is None else os.fspath(path), data.tables, data.names, title)
+        return json.loads(told) if told else None
 
     # ---- text ----
 
@@ -371,6 +481,8 @@ class System(Dynamics, _core.Dynamics):
     @describe("learn", "identify")
     def learn(self, data, unknown=None, **options):
         """`clausius.learn` with this system."""
+        from ._model import learn
+
         return learn(self, data, unknown, **options)
 
 
@@ -383,7 +495,7 @@ def _system_again(text, source, set):
 def system(source, set=None):
     """A system: a built-in name (see `clausius.systems`), the path of a .clausius file, or the text itself.
 
-    `set` gives parameters other values than the file does.
+    `set` gives parameters other values than the file does; inputs take a formula of t: {"m": 2, "u": "0.3*sin(t)"}.
 
     >>> import clausius as cl
     >>> cl.system("adiabatic-piston", set={"m": 2})
@@ -399,135 +511,11 @@ def system(source, set=None):
     out = System._load(source, set)
     out.source = source
     if out._facts()["is_model"]:
+        from ._model import Model
+
         out.__class__ = Model
         out.info = {}
     return out
-
-
-class Model(Dynamics, _core.Dynamics):
-    """A system of which parts were learned. Made by `clausius.learn`, read by `clausius.load`."""
-
-    source = "model"
-    info: dict = {}
-
-    @property
-    def theta(self):
-        """All learned parameters, one array."""
-        return self._theta()
-
-    @property
-    def coefficients(self):
-        """{part: {term: coefficient}} of a model found by optimizer="qp"; of others the parameters in `theta` are all there is."""
-        out = {}
-        for part, term, value in self.info.get("terms", ()):
-            out.setdefault(part, {})[term] = value
-        return out
-
-    @property
-    def null_space(self):
-        """How many combinations of parameters the data could not tell."""
-        return self.info.get("null_space", 0)
-
-    def save(self, path):
-        """A .safetensors file, the same to the byte as the program writes."""
-        self._write(os.fspath(path))
-
-    def extract(self, component, path):
-        """A learned component alone in a file, for `use "FILE" as NAME`."""
-        self._extract(component, os.fspath(path))
-
-    def __reduce__(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "m.safetensors")
-            self._write(path)
-            with open(path, "rb") as file:
-                return _model_again, (file.read(), self.info, self.source)
-
-    def _warn_outside(self, run):
-        found = self._outside(np.ascontiguousarray(run.states)) if len(run) else None
-        if found:
-            rows, first, part, name, value, low, high = found
-            warnings.warn(OutsideWarning(f"from time {run['time'][first]:g} on the motion leaves the range that '{part}' was learned in: {name} = {value:.8g}, "
-                                         f"seen from {low:.6g} to {high:.6g}; {rows} rows are outside"), stacklevel=3)
-
-    def __repr__(self):
-        i = self.info
-        return f"<Model of {self.name}: {len(self.theta)} parameters" + (f", loss {i['loss']:.3g} by {i['optimizer']}" if i else "") + ">"
-
-    def __str__(self):
-        return self._model_text()
-
-
-def _model_again(content, info, source):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "m.safetensors")
-        with open(path, "wb") as file:
-            file.write(content)
-        out = Model._read(path)
-    out.info, out.source = info, source
-    return out
-
-
-def load(path):
-    """Reads a model file.
-
-    The file is what `clausius learn` and `Model.save` write.
-    """
-    out = Model._read(os.fspath(path))
-    out.info, out.source = {}, os.fspath(path)
-    return out
-
-
-def _words(names):
-    if names is None:
-        return ()
-    return tuple(w.strip() for w in names.split(",")) if isinstance(names, str) else tuple(names)
-
-
-@describe("learn", "identify")
-def learn(system, data, unknown=None, *, start_from=None, progress=None, **options):
-    """Learns parts of a system from trajectories; the model keeps the laws whatever was learned.
-
-    `system` is a System, its name, path or text. `data` is what `clausius.data` takes, or what `clausius.read` gives. `unknown` names
-    the parts (system.parts lists them); without it, those that the system's file calls unknown. Iterations begin at the parameters of
-    `start_from`, a Model. Ctrl-C ends learning with the best so far; so does a true answer of `progress`, a function of a dict.
-
-    >>> import clausius as cl
-    >>> piston = cl.system("adiabatic-piston")
-    >>> truth = piston.simulate(until=20, h=0.05, scheme="bdf")
-    >>> model = cl.learn(piston, truth, unknown="F1", validate=0)
-    >>> bool(model.audit(steps=100))
-    True
-    """
-    if not isinstance(system, _core.Dynamics):
-        system = globals()["system"](system)
-    if not isinstance(data, Data):
-        data = as_data(data)
-    parts = _words(unknown)
-    if len(set(parts)) != len(parts):
-        raise UsageError(f"unknown: a name is given twice in {', '.join(parts)}")
-    options = checked(options, "learn", "identify")
-    if options.get("optimizer") != "qp":
-        for name in ("dictionary", "symmetry", "rates", "sparse"):
-            if options.get(name):
-                raise UsageError(f"{name} belongs to optimizer='qp'")
-    watch = Learning(progress)
-    try:
-        model, info, stopped = Model._learn(system, data.tables, data.names, parts, options, start_from, watch)
-    finally:
-        watch.close()
-    if model is None:
-        raise Interrupted("interrupted before there was a model")
-    model.info, model.source = info, system.source
-    if stopped == 1:
-        warnings.warn(LearnWarning("interrupted: the model is the best so far"), stacklevel=2)
-    if info["rollout"] == float("inf"):
-        warnings.warn(LearnWarning("the model cannot be simulated along the validation data; more data, another field, or anchors may help"), stacklevel=2)
-    if info["isothermal"]:
-        warnings.warn(LearnWarning("no temperature changes along the data: they cannot tell the heat capacity at rest; a large one was taken"), stacklevel=2)
-    log.info("%s learned of %s: %d parameters by %s, loss %.3g, null space %d, %.2f s", ", ".join(parts) or "the unknown parts", system.name, info["parameters"],
-             info["optimizer"], info["loss"], info["null_space"], info["seconds"])
-    return model
 
 
 def systems():

@@ -47,6 +47,10 @@ class OutsideWarning(UserWarning):
     """A motion leaves the range of the data that a model was learned from."""
 
 
+class DataWarning(UserWarning):
+    """Something of a file was left out."""
+
+
 class LearnWarning(UserWarning):
     """A model was learned, but not as well as one would think."""
 

@@ -3,7 +3,7 @@ in all respects; get_params, set_params, clone, pickle and pipelines of paramete
 import numpy as np
 
 from ._data import Data, data as as_data
-from ._dynamics import Model, learn, system as as_system
+from ._model import Model, learn
 from ._errors import UsageError
 from ._options import default, rows
 
@@ -82,7 +82,7 @@ class Learner:
 
     def score(self, X, y=None, *, t=None, names=None):
         """1 - (mean square error of simulations along the data) / (variance of the data): 1 is perfect."""
-        return 1 - self._fitted().shoot(X if isinstance(X, Data) else as_data(X, t=t, names=names)).loss
+        return self._fitted().score(X if isinstance(X, Data) else as_data(X, t=t, names=names))
 
     def print(self):
         """Prints what was learned."""

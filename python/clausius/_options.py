@@ -45,7 +45,7 @@ def describe(*tables):
         names = {p.name for p in own}
         more = [inspect.Parameter(row[0], inspect.Parameter.KEYWORD_ONLY, default=default(row)) for row in rows(*tables) if row[0] not in names]
         function.__signature__ = signature.replace(parameters=own + more)
-        lines = [f"    {row[0]} = {default(row)!r}: {row[3]}" for row in rows(*tables) if row[0] not in names]
+        lines = [f"    {row[0]} = {default(row)!r}: {row[3]}" for row in rows(*tables)]
         function.__doc__ = inspect.cleandoc(function.__doc__) + "\n\nOptions:\n" + "\n".join(lines) + "\n"
         return function
 

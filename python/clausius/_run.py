@@ -3,9 +3,15 @@ import html
 
 import numpy as np
 
-from . import _core
+from . import _core, _files
 from ._audit import Audit
 from ._options import checked, describe
+
+
+def compared(a, b, columns):
+    """Differences of two tables at equal times."""
+    found, _ = a.compare(b, tuple(c.strip() for c in columns.split(",")) if isinstance(columns, str) else tuple(columns))
+    return {c: dict(mae=mae, max=most, rmse=rmse, time_of_max=at) for c, mae, most, rmse, at in found}
 
 
 class Run:
@@ -62,8 +68,8 @@ class Run:
         return t
 
     def save(self, path):
-        """A .csv file, the same to the byte as the program writes."""
-        self.table().write(str(path))
+        """A .csv file, the same to the byte as the program writes; or .npz, .h5."""
+        _files.write(path, self.table())
 
     def to_pandas(self):
         """A DataFrame with time as its index."""
@@ -84,9 +90,8 @@ class Run:
         return Audit(*self.dynamics._audit(self.table(), checked(options, "audit"), None), self.dynamics.name)
 
     def compare(self, other, columns=()):
-        """Differences to another run at the same times: {column: {"mae", "max", "rmse", "time_of_max"}}."""
-        found, _ = self.table().compare(other.table(), tuple(columns))
-        return {c: dict(mae=mae, max=most, rmse=rmse, time_of_max=at) for c, mae, most, rmse, at in found}
+        """Differences to another run, or to Data, at the same times: {column: {"mae", "max", "rmse", "time_of_max"}}."""
+        return compared(self.table(), other.table() if hasattr(other, "table") else other.tables[0], columns)
 
     def plot(self, columns=None, figure=None):
         """State, energy error and entropy against time, with matplotlib; the figure is returned."""
@@ -142,8 +147,8 @@ class Runs:
         return t
 
     def save(self, path):
-        """A .csv file with a column `trajectory`."""
-        self.table().write(str(path))
+        """A .csv, .npz or .h5 file with a column `trajectory`."""
+        _files.write(path, self.table())
 
     def to_pandas(self):
         """A DataFrame indexed by trajectory and time."""

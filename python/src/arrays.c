@@ -89,12 +89,17 @@ int core_assignments_take(PyObject *dict, core_assignments *a) {
     Py_ssize_t n = PyTuple_Size(a->owner);
     const char **names = calloc((size_t)n + 1, sizeof *names);
     double *values = calloc((size_t)n + 1, sizeof *values);
-    a->list = (cls_assignments){(size_t)n, names, values};
-    if (!names || !values) PyErr_NoMemory();
+    const char **formulas = calloc((size_t)n + 1, sizeof *formulas);
+    a->list = (cls_assignments){(size_t)n, names, values, formulas};
+    if (!names || !values || !formulas) PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
         PyObject *item = PyTuple_GetItem(a->owner, i);
+        PyObject *value = PyTuple_GetItem(item, 1);
         names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(item, 0), NULL);
-        if (names[i]) values[i] = PyFloat_AsDouble(PyTuple_GetItem(item, 1));
+        if (names[i] && PyUnicode_Check(value))
+            formulas[i] = PyUnicode_AsUTF8AndSize(value, NULL);
+        else if (names[i])
+            values[i] = PyFloat_AsDouble(value);
     }
     if (!PyErr_Occurred()) return 1;
     core_assignments_release(a);
@@ -104,6 +109,7 @@ int core_assignments_take(PyObject *dict, core_assignments *a) {
 void core_assignments_release(core_assignments *a) {
     free((void *)a->list.names);
     free((void *)a->list.values);
+    free((void *)a->list.formulas);
     Py_CLEAR(a->owner);
     *a = (core_assignments){0};
 }

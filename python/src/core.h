@@ -11,6 +11,7 @@
 #include <clausius/audit.h>
 #include <clausius/export.h>
 #include <clausius/flow.h>
+#include <clausius/graph.h>
 #include <clausius/identify.h>
 #include <clausius/learn.h>
 #include <clausius/model.h>
@@ -69,8 +70,9 @@ typedef struct core_work {
     void *job;
     PyObject *progress; /* called with the arguments of `describe`; NULL: nobody */
     PyObject *(*describe)(struct core_work *work); /* a tuple, made with the lock held */
+    pthread_t thread; /* that of the work: others that help it only look at `stop` */
     double last;
-    int stop;         /* 1: Ctrl-C, 2: progress said so, 3: an exception of progress is kept */
+    _Atomic int stop; /* 1: Ctrl-C, 2: progress said so, 3: an exception of progress is kept */
     PyObject *raised; /* of that kind */
 } core_work;
 void core_work_do(core_work *work);
@@ -116,10 +118,12 @@ typedef struct core_dynamics {
     size_t n_set; /* parameter values that replace the file's */
     char **set_names;
     double *set_values;
+    char **set_formulas; /* of inputs; NULL where it is a number */
     /* Compiling a scheme writes to the system's graph: one thread at a time holds this. */
     pthread_mutex_t making;
     cls_flow *flow; /* NULL until it is asked for */
-    double *work;   /* for one state, used with the interpreter's lock held */
+    double *work;   /* for few states, used with the interpreter's lock held */
+    cls_flow_work *rates;
     core_steps *steps;
 } core_dynamics;
 void core_dynamics_lock(core_dynamics *self);
@@ -136,6 +140,7 @@ int core_dynamics_type(PyObject *module);
 PyObject *core_dynamics_new(PyTypeObject *type, cls_system *system, cls_model *model,
                             const cls_assignments *set);
 PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *core_follow(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_ensemble(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_audit(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_export(PyObject *self, PyObject *args);

@@ -1,19 +1,32 @@
 /* A system or a learned model as a Python object: how it is made, what it says of itself, starts.
  * The classes System and Model of the package derive from it. */
 #include "core.h"
-#include <clausius/graph.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- making ---- */
 
+static void drop_set(core_dynamics *self) {
+    for (size_t i = 0; i < self->n_set; i++) {
+        free(self->set_names[i]);
+        free(self->set_formulas[i]);
+    }
+    self->n_set = 0;
+    free(self->set_names);
+    free(self->set_values);
+    free(self->set_formulas);
+}
+
 static int keep_set(core_dynamics *self, const cls_assignments *set) {
     size_t n = set ? set->n : 0;
     self->set_names = calloc(n + 1, sizeof *self->set_names);
     self->set_values = calloc(n + 1, sizeof *self->set_values);
-    if (!self->set_names || !self->set_values) return 0;
+    self->set_formulas = calloc(n + 1, sizeof *self->set_formulas);
+    if (!self->set_names || !self->set_values || !self->set_formulas) return 0;
     for (size_t i = 0; i < n; i++) {
+        const char *formula = set->formulas ? set->formulas[i] : NULL;
         if (!(self->set_names[i] = strdup(set->names[i]))) return 0;
+        if (formula && !(self->set_formulas[i] = strdup(formula))) return 0;
         self->set_values[i] = set->values[i];
         self->n_set = i + 1;
     }
@@ -61,9 +74,7 @@ static void dynamics_free(PyObject *o) {
     cls_starter_free(&self->starter);
     cls_system_free(&self->own);
     cls_model_free(&self->model);
-    for (size_t i = 0; i < self->n_set; i++) free(self->set_names[i]);
-    free(self->set_names);
-    free(self->set_values);
+    drop_set(self);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(o);
     Py_DECREF(type);
 }
@@ -136,7 +147,8 @@ static PyObject *parameters(const cls_system *s) {
 static PyObject *given_set(const core_dynamics *self) {
     PyObject *out = PyDict_New();
     for (size_t i = 0; out && i < self->n_set; i++) {
-        PyObject *value = PyFloat_FromDouble(self->set_values[i]);
+        PyObject *value = self->set_formulas[i] ? PyUnicode_FromString(self->set_formulas[i])
+                                                : PyFloat_FromDouble(self->set_values[i]);
         if (!value || PyDict_SetItemString(out, self->set_names[i], value) < 0) Py_CLEAR(out);
         Py_XDECREF(value);
     }
@@ -162,6 +174,16 @@ static PyObject *facts(PyObject *o, PyObject *unused) {
         (Py_ssize_t)cls_system_entropy_count(s), "has_entropy",
         cls_system_has_entropy(s) ? Py_True : Py_False, "is_model",
         self->model ? Py_True : Py_False, "scheme", cls_scheme_default(s));
+}
+
+/* The unit that the system has a column in, or None. */
+static PyObject *unit(PyObject *o, PyObject *column) {
+    const char *name = PyUnicode_AsUTF8AndSize(column, NULL);
+    char text[64];
+    if (!name) return NULL;
+    if (cls_system_unit(((core_dynamics *)o)->system, name, text))
+        return PyUnicode_FromString(text);
+    Py_RETURN_NONE;
 }
 
 static PyObject *show(PyObject *o, PyObject *what) {
@@ -251,6 +273,82 @@ static PyObject *write_model(PyObject *o, PyObject *path) {
     Py_RETURN_NONE;
 }
 
+/* Other values for parameters that what was learned does not depend on; for a model that nobody
+ * else has yet. */
+static PyObject *assign(PyObject *o, PyObject *dict) {
+    core_dynamics *self = (core_dynamics *)o;
+    cls_model *m = model_of(o);
+    core_assignments set;
+    cls_error error = {0};
+    if (!m || !core_assignments_take(dict, &set)) return NULL;
+    core_evaluate_clear(self);
+    cls_starter_free(&self->starter);
+    cls_status status = cls_model_set(m, &set.list, &error);
+    self->system = cls_model_system(m);
+    if (!status) status = cls_starter_create(NULL, m, &self->starter, &error);
+    drop_set(self);
+    int kept = keep_set(self, &set.list);
+    core_assignments_release(&set);
+    if (status) return core_fail(&error);
+    if (!kept) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* [(part, term)] of the parameters */
+static PyObject *terms(PyObject *o, PyObject *unused) {
+    const cls_model *m = model_of(o);
+    cls_error error = {0};
+    char text[512];
+    const char *part;
+    (void)unused;
+    PyObject *out = m ? PyList_New(0) : NULL;
+    for (size_t i = 0; out && i < cls_model_parameter_count(m); i++) {
+        if (cls_model_parameter_name(m, i, &part, sizeof text, text, &error)) {
+            Py_DECREF(out);
+            return core_fail(&error);
+        }
+        PyObject *item = Py_BuildValue("(ss)", part, text);
+        if (!item || PyList_Append(out, item) < 0) Py_CLEAR(out);
+        Py_XDECREF(item);
+    }
+    return out;
+}
+
+/* How many values the data allow as well were learned (0: they are drawn), or None. */
+static PyObject *members(PyObject *o, PyObject *unused) {
+    const cls_model *m = model_of(o);
+    (void)unused;
+    if (!m) return NULL;
+    if (!cls_model_doubt_count(m)) Py_RETURN_NONE;
+    return PyLong_FromSize_t(cls_model_member_count(m));
+}
+
+/* {parameter: value} that the data allow as well as those learned */
+static PyObject *member(PyObject *o, PyObject *number) {
+    const cls_model *m = model_of(o);
+    unsigned long long k = m ? PyLong_AsUnsignedLongLong(number) : 0;
+    cls_error error = {0};
+    if (!m || PyErr_Occurred()) return NULL;
+    size_t n = cls_model_doubt_count(m);
+    const char **names = calloc(n + 1, sizeof *names);
+    double *values = calloc(n + 1, sizeof *values);
+    PyObject *out = NULL;
+    if (!names || !values)
+        PyErr_NoMemory();
+    else if (cls_model_member(m, k, names, values, &error))
+        core_fail(&error);
+    else
+        out = PyDict_New();
+    for (size_t i = 0; out && i < n; i++) {
+        PyObject *value = PyFloat_FromDouble(values[i]);
+        if (!value || PyDict_SetItemString(out, names[i], value) < 0) Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    free(names);
+    free(values);
+    return out;
+}
+
 static PyObject *model_text(PyObject *o, PyObject *unused) {
     const cls_model *m = model_of(o);
     char *text = NULL;
@@ -304,11 +402,13 @@ static PyMethodDef methods[] = {
     {"_learn", (PyCFunction)(void (*)(void))core_learn, METH_FASTCALL | METH_CLASS,
      "a model from data"},
     {"_facts", facts, METH_NOARGS, "what it is, as a dict"},
+    {"_unit", unit, METH_O, "the unit of a column"},
     {"_show", show, METH_O, "as text"},
     {"_start", start, METH_O, "a complete start"},
     {"_start_row", start_row, METH_VARARGS, "a start from a row of a table"},
     {"_applies", applies, METH_O, "raises when a scheme makes no sense here"},
     {"_simulate", (PyCFunction)(void (*)(void))core_simulate, METH_FASTCALL, "one motion"},
+    {"_follow", (PyCFunction)(void (*)(void))core_follow, METH_FASTCALL, "beside measurements"},
     {"_ensemble", (PyCFunction)(void (*)(void))core_ensemble, METH_FASTCALL, "many motions"},
     {"_audit", (PyCFunction)(void (*)(void))core_audit, METH_FASTCALL, "the laws along a motion"},
     {"energy", (PyCFunction)(void (*)(void))core_energy, METH_FASTCALL,
@@ -325,8 +425,11 @@ static PyMethodDef methods[] = {
     {"_step", (PyCFunction)(void (*)(void))core_step, METH_FASTCALL, "a step, or its derivatives"},
     {"_shoot", (PyCFunction)(void (*)(void))core_shoot, METH_FASTCALL, "loss and gradients"},
     {"_export", core_export, METH_VARARGS, "as C or JavaScript"},
-    {"_report", core_report, METH_VARARGS, "as a page"},
     {"_theta", theta, METH_NOARGS, "the learned parameters"},
+    {"_assign", assign, METH_O, "other values of parameters that were not learned"},
+    {"_terms", terms, METH_NOARGS, "what the parameters belong to"},
+    {"_members", members, METH_NOARGS, "how many members were learned"},
+    {"_member", member, METH_O, "values that the data allow as well"},
     {"_write", write_model, METH_O, "the model as a file"},
     {"_model_text", model_text, METH_NOARGS, "what was learned"},
     {"_extract", extract, METH_VARARGS, "a learned component alone in a file"},

@@ -13,6 +13,7 @@ static int make_flow(core_dynamics *self) {
     if (!self->flow && !cls_flow_create(self->system, &self->flow, &error)) {
         self->work = calloc(cls_flow_work_size(self->flow), sizeof *self->work);
         if (self->work) cls_flow_prepare(self->flow, self->work);
+        if (cls_flow_work_create(self->flow, &self->rates, &error)) cls_flow_free(&self->flow);
     }
     core_dynamics_unlock(self);
     if (!self->flow)
@@ -57,8 +58,10 @@ static const cls_steps *make_steps(core_dynamics *self, PyObject *name) {
 }
 
 void core_evaluate_clear(core_dynamics *self) {
+    cls_flow_work_free(&self->rates);
     cls_flow_free(&self->flow);
     free(self->work);
+    self->work = NULL;
     while (self->steps) {
         core_steps *next = self->steps->next;
         cls_steps_free(&self->steps->steps);
@@ -127,6 +130,7 @@ static int take_times(PyObject *const *args, Py_ssize_t n, size_t n_states, core
 typedef struct question {
     core_work work;
     const cls_flow *flow;
+    cls_flow_work *few; /* not NULL: by this thread alone */
     states states;
     const double *t;
     double *rates, *jacobian, *energy, *entropy;
@@ -136,7 +140,10 @@ typedef struct question {
 
 static void answer(core_work *w) {
     question *q = w->job;
-    if (q->rates || q->jacobian)
+    if (q->few && (q->rates || q->jacobian))
+        q->status = cls_flow_rates_in(q->flow, q->few, q->states.n, q->states.stride,
+                                      q->states.array.data, q->t, q->rates, q->jacobian, &q->error);
+    else if (q->rates || q->jacobian)
         q->status = cls_flow_rates(q->flow, q->states.n, q->states.stride, q->states.array.data,
                                    q->t, 0, q->rates, q->jacobian, &q->error);
     else
@@ -174,9 +181,10 @@ static PyObject *ask(PyObject *o, PyObject *const *args, Py_ssize_t n, enum want
                            : &q.entropy) = data;
     if (out) {
         q.work = (core_work){.run = answer, .job = &q};
-        if (q.states.n < 64)
+        if (q.states.n < 64) {
+            q.few = self->rates;
             answer(&q.work);
-        else
+        } else
             core_work_do(&q.work);
         if (q.status) {
             Py_CLEAR(out);

@@ -90,11 +90,71 @@ static PyObject *terms_of(const cls_identified *id) {
     return out;
 }
 
+/* ---- of recordings ---- */
+
+static PyObject *numbers(size_t n, const double *x) {
+    PyObject *out = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; out && i < n; i++)
+        PyTuple_SetItem(out, (Py_ssize_t)i, PyFloat_FromDouble(x[i]));
+    return out;
+}
+
+static int append(PyObject *list, PyObject *item) {
+    int bad = !item || PyList_Append(list, item) < 0;
+    Py_XDECREF(item);
+    return !bad;
+}
+
+static PyObject *parameters_of(const cls_learn_report *r) {
+    PyObject *out = PyList_New(0);
+    for (size_t i = 0; out && i < r->n_parameters; i++) {
+        const cls_learned_parameter *p = &r->parameters[i];
+        if (!append(out, Py_BuildValue("{s:s,s:d,s:d,s:d,s:d,s:d,s:O}", "name", p->name, "value",
+                                       p->value, "error", p->error, "low", p->low, "high", p->high,
+                                       "scatter", p->scatter, "at_bound",
+                                       p->at_bound ? Py_True : Py_False)))
+            Py_CLEAR(out);
+    }
+    return out;
+}
+
+static PyObject *channels_of(const cls_learn_report *r) {
+    PyObject *out = PyList_New(0);
+    for (size_t i = 0; out && i < r->n_channels; i++) {
+        const cls_learned_channel *c = &r->channels[i];
+        if (!append(out, Py_BuildValue(
+                             "{s:s,s:z,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:N,s:N,s:N}", "name",
+                             c->name, "unit", c->unit, "rows", (Py_ssize_t)c->rows, "test_rows",
+                             (Py_ssize_t)c->test_rows, "noise", c->noise, "fitted", c->fitted,
+                             "run", c->run, "run_persistence", c->run_persistence, "run_mean",
+                             c->run_mean, "run_before", c->run_before, "run_arx", c->run_arx,
+                             "ahead", numbers(r->n_horizons, c->ahead), "ahead_persistence",
+                             numbers(r->n_horizons, c->ahead_persistence), "ahead_arx",
+                             numbers(r->n_horizons, c->ahead_arx))))
+            Py_CLEAR(out);
+    }
+    return out;
+}
+
+static PyObject *report_of(const cls_learn_report *r) {
+    if (!r) return Py_NewRef(Py_None);
+    PyObject *parameters = parameters_of(r), *channels = parameters ? channels_of(r) : NULL;
+    if (!channels) {
+        Py_XDECREF(parameters);
+        return NULL;
+    }
+    PyObject *better = r->better < 0 ? Py_None : r->better ? Py_True : Py_False;
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:n,s:d,s:O}", "choice", r->choice ? r->choice : "",
+                         "notes", r->notes ? r->notes : "", "parameters", parameters, "channels",
+                         channels, "horizons", numbers(r->n_horizons, r->horizon), "window",
+                         (Py_ssize_t)r->window, "time_scale", r->time_scale, "better", better);
+}
+
 static PyObject *info_of(const learning *l) {
     const cls_learn_info *i = &l->info;
     return Py_BuildValue(
         "{s:n,s:n,s:n,s:d,s:d,s:d,s:K,s:d,s:s,s:n,s:n,s:d,s:O,s:d,s:n,s:i,s:d,s:n,s:s,s:n,s:O,s:N,"
-        "s:s,s:s}",
+        "s:s,s:s,s:s,s:n,s:N}",
         "parameters", (Py_ssize_t)i->parameters, "samples", (Py_ssize_t)i->samples,
         "validation_samples", (Py_ssize_t)i->validation_samples, "loss_initial", i->loss_initial,
         "loss", i->loss_final, "loss_validation", i->loss_validation, "iterations",
@@ -105,7 +165,8 @@ static PyObject *info_of(const learning *l) {
         (Py_ssize_t)i->restart, "ended", i->ended, "ended_early", (Py_ssize_t)i->ended_early,
         "isothermal", i->isothermal ? Py_True : Py_False, "terms", terms_of(l->identified), "words",
         l->identified ? cls_identified_words(l->identified) : "", "formulas",
-        l->identified ? cls_identified_formulas(l->identified) : "");
+        l->identified ? cls_identified_formulas(l->identified) : "", "notes", i->notes, "windows",
+        (Py_ssize_t)i->windows, "report", report_of(i->report));
 }
 
 static int take_tables(learning *l, PyObject *list) {
@@ -138,24 +199,37 @@ static int take_models(learning *l, PyObject *from) {
     return 1;
 }
 
-/* (system, tables, names, unknown, options, from or None, progress or None)
+/* (horizons, how many tables at the end are for testing) */
+static int take_test(learning *l, PyObject *test) {
+    PyObject *horizons = PyTuple_GetItem(test, 0);
+    Py_ssize_t n = horizons ? PyTuple_Size(horizons) : -1;
+    if (n > CLS_MAX_HORIZONS) core_usage("horizon: at most %d times", (int)CLS_MAX_HORIZONS);
+    if (n < 0 || n > CLS_MAX_HORIZONS) return 0;
+    l->options.n_horizons = (size_t)n;
+    for (Py_ssize_t i = 0; i < n; i++)
+        l->options.horizon[i] = PyFloat_AsDouble(PyTuple_GetItem(horizons, i));
+    l->options.n_test = PyLong_AsSize_t(PyTuple_GetItem(test, 1));
+    return !PyErr_Occurred();
+}
+
+/* (system, tables, names, unknown, options, from or None, progress or None, test)
  * -> model or None, info, how it was stopped */
 PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n) {
     learning l = {.options = cls_learn_defaults(), .identify = cls_identify_defaults()};
     PyObject *names = NULL, *unknown = NULL, *result = NULL;
     Py_ssize_t n_names = 0, n_unknown = 0;
-    if (n != 7 || !PyObject_TypeCheck(args[0], (PyTypeObject *)core.dynamics))
-        return core_usage("_learn takes a system and six more arguments");
+    if (n != 8 || !PyObject_TypeCheck(args[0], (PyTypeObject *)core.dynamics))
+        return core_usage("_learn takes a system and seven more arguments");
     l.system = (core_dynamics *)args[0];
     l.set = (cls_assignments){l.system->n_set, (const char *const *)l.system->set_names,
-                              l.system->set_values};
+                              l.system->set_values, (const char *const *)l.system->set_formulas};
     if (!core_options_set(cls_learn_option_table, args[4], &l.options) ||
         !core_options_set(cls_identify_option_table, args[4], &l.identify) ||
         !take_tables(&l, args[1]))
         return NULL;
     l.names = core_texts(args[2], &n_names, &names);
     const char **parts = l.names ? core_texts(args[3], &n_unknown, &unknown) : NULL;
-    if (parts && n_names == l.n && take_models(&l, args[5])) {
+    if (parts && n_names == l.n && take_models(&l, args[5]) && take_test(&l, args[7])) {
         l.identify.n_unknown = l.options.n_unknown = (size_t)n_unknown;
         l.identify.unknown = l.options.unknown = parts;
         l.qp = l.options.optimizer && !strcmp(l.options.optimizer, "qp");
@@ -177,6 +251,7 @@ PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n) {
         if (model) result = Py_BuildValue("(NNi)", model, info_of(&l), l.work.stop);
     } else if (!PyErr_Occurred())
         result = Py_BuildValue("(ONi)", Py_None, info_of(&l), l.work.stop);
+    cls_learn_report_free(&l.info.report);
     cls_model_free(&l.model);
     cls_identified_free(&l.identified);
     free(l.tables);

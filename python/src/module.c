@@ -57,6 +57,30 @@ static PyObject *template_text(PyObject *self, PyObject *unused) {
     return PyUnicode_FromString(cls_template_text());
 }
 
+/* (from, to or None) -> (factor, divisor, offset) */
+static PyObject *convert(PyObject *self, PyObject *args) {
+    const char *from, *to;
+    double factor, divisor, offset;
+    cls_error error = {0};
+    (void)self;
+    if (!PyArg_ParseTuple(args, "sz", &from, &to)) return NULL;
+    if (cls_unit_convert(from, to, &factor, &divisor, &offset, &error)) return core_fail(&error);
+    return Py_BuildValue("(ddd)", factor, divisor, offset);
+}
+
+/* What an exported folder or FMU says of itself. */
+static PyObject *show_export(PyObject *self, PyObject *path) {
+    const char *name = PyUnicode_AsUTF8AndSize(path, NULL);
+    char *text = NULL;
+    cls_error error = {0};
+    (void)self;
+    if (!name) return NULL;
+    if (cls_export_show(name, &text, &error)) return core_fail(&error);
+    PyObject *out = PyUnicode_FromString(text);
+    cls_text_free(&text);
+    return out;
+}
+
 static PyObject *statuses(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     PyObject *out = PyDict_New(), *value;
@@ -73,6 +97,9 @@ static PyMethodDef functions[] = {
     {"schemes", schemes, METH_NOARGS, "[(name, doc, order, implicit, keeps, source, adaptive)]"},
     {"options", core_options_tables, METH_NOARGS, "the tables of options"},
     {"template", template_text, METH_NOARGS, "a commented system file to begin with"},
+    {"convert", convert, METH_VARARGS, "from one unit to another"},
+    {"show_export", show_export, METH_O, "what an exported folder or FMU is"},
+    {"report", core_report, METH_VARARGS, "a page about systems and models"},
     {"statuses", statuses, METH_NOARGS, "{name: number} of the library's statuses"},
     {0},
 };

@@ -15,6 +15,7 @@ typedef struct motion {
     cls_simulate_options options;
     cls_simulator *sim;
     const double *state;
+    const double *at;        /* times of the rows; NULL: every so many steps */
     double time, *out, *row; /* out: (columns, rows) */
     uint64_t steps, every, done;
     size_t columns, rows, row_count;
@@ -54,7 +55,14 @@ static void walk(core_work *w) {
         m->status = cls_simulator_inputs(m->sim, m->n_inputs, m->input_time, m->input_value,
                                          m->hold, &m->error);
     if (!m->status) m->status = cls_simulator_start(m->sim, m->time, m->state, &m->error);
-    while (!m->status) {
+    for (size_t i = 0; m->at && !m->status && i < m->rows; i++) {
+        if (m->at[i] != cls_simulator_time(m->sim))
+            m->status = cls_simulator_go(m->sim, m->at[i], &m->error);
+        if (!m->status) put_row(m);
+        m->done = i + 1;
+        if (!m->status && core_work_check(&m->work)) m->status = CLS_INTERRUPTED;
+    }
+    while (!m->at && !m->status) {
         put_row(m);
         if (m->status || m->done == m->steps) break;
         advance(m, m->steps - m->done < m->every ? m->steps : m->done + m->every);
@@ -112,15 +120,16 @@ static int take_inputs(PyObject *o, motion *m, core_array *time, core_array *val
     return 0;
 }
 
-/* (state, time, steps, every, out (columns, rows), options, progress or None, inputs or None)
+/* (state, time, steps, every, out (columns, rows), options, progress or None, inputs or None,
+ * times of the rows or None)
  * -> info, rows made. An interrupted motion has fewer rows than asked. */
 PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     motion m = {.owner = (core_dynamics *)self,
                 .system = ((core_dynamics *)self)->system,
                 .options = cls_simulate_defaults()};
-    core_array state, out, time, value;
+    core_array state, out, time, value, at = {0};
     PyObject *result = NULL;
-    if (!arguments(n, 8, "_simulate") ||
+    if (!arguments(n, 9, "_simulate") ||
         !core_options_set(cls_simulate_option_table, args[5], &m.options))
         return NULL;
     m.time = PyFloat_AsDouble(args[1]);
@@ -136,10 +145,15 @@ PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     m.state = state.data;
     m.rows = m.columns ? (size_t)out.n / m.columns : 0;
     m.row = calloc(m.columns + 1, sizeof *m.row);
-    uint64_t needed = m.every ? m.steps / m.every + (m.steps % m.every != 0) + 1 : 0;
+    if (args[8] != Py_None && core_array_take(args[8], &at))
+        m.at = at.data, m.steps = (uint64_t)at.n;
+    uint64_t needed = m.at      ? m.steps
+                      : m.every ? m.steps / m.every + (m.steps % m.every != 0) + 1
+                                : 0;
     if (!m.row)
         PyErr_NoMemory();
-    else if ((size_t)state.n != cls_system_state_count(m.system) || !m.every || m.rows != needed)
+    else if (PyErr_Occurred()) {
+    } else if ((size_t)state.n != cls_system_state_count(m.system) || !m.every || m.rows != needed)
         core_usage("a state of %zu numbers and room for %llu rows are needed",
                    cls_system_state_count(m.system), (unsigned long long)needed);
     else if (take_inputs(args[7], &m, &time, &value)) {
@@ -161,10 +175,108 @@ PyObject *core_simulate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
         core_array_release(&time);
         core_array_release(&value);
     }
+    if (m.at) core_array_release(&at);
     free(m.row);
     core_array_release(&state);
     core_array_release(&out);
     return result;
+}
+
+/* ---- beside measurements ---- */
+
+typedef struct followed {
+    motion m;
+    size_t n; /* trajectories */
+    const size_t *lengths;
+    const double *states, *times, *values; /* values of inputs (inputs, all rows); NULL: none */
+    double *samples;                       /* of one trajectory */
+} followed;
+
+static void give_inputs(followed *f, size_t first, size_t n) {
+    size_t inputs = cls_system_input_count(f->m.system);
+    for (size_t i = 0; i < inputs; i++)
+        memcpy(f->samples + i * n, f->values + i * f->m.rows + first, n * sizeof *f->samples);
+    f->m.status =
+        cls_simulator_inputs(f->m.sim, n, f->times + first, f->samples, CLS_HOLD_ZERO, &f->m.error);
+}
+
+/* One simulator, started anew for each trajectory. */
+static void follow(core_work *w) {
+    followed *f = w->job;
+    motion *m = &f->m;
+    size_t first = 0, width = cls_system_state_count(m->system);
+    pthread_mutex_lock(&m->owner->making);
+    m->status = cls_simulator_create(m->system, &m->options, &m->sim, &m->error);
+    pthread_mutex_unlock(&m->owner->making);
+    for (size_t k = 0; k < f->n && !m->status; first += f->lengths[k++]) {
+        if (f->values) give_inputs(f, first, f->lengths[k]);
+        if (!m->status)
+            m->status =
+                cls_simulator_start(m->sim, f->times[first], f->states + k * width, &m->error);
+        for (size_t i = 0; i < f->lengths[k] && !m->status; i++) {
+            if (i) m->status = cls_simulator_go(m->sim, f->times[first + i], &m->error);
+            if (!m->status) put_row(m);
+            if (!m->status && core_work_check(w)) m->status = CLS_INTERRUPTED;
+        }
+    }
+}
+
+/* (states (trajectories, state), lengths, times, values of inputs (inputs, rows) or None, out
+ * (columns, rows), options) */
+PyObject *core_follow(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    followed f = {.m = {.owner = (core_dynamics *)self,
+                        .system = ((core_dynamics *)self)->system,
+                        .options = cls_simulate_defaults()}};
+    motion *m = &f.m;
+    core_array states, times, values = {0}, out;
+    if (!arguments(n, 6, "_follow") ||
+        !core_options_set(cls_simulate_option_table, args[5], &m->options))
+        return NULL;
+    Py_ssize_t members = PyTuple_Size(args[1]);
+    if (members < 0 || !core_array_take(args[0], &states)) return NULL;
+    size_t *lengths = calloc((size_t)members + 1, sizeof *lengths), total = 0, longest = 0;
+    for (Py_ssize_t k = 0; lengths && k < members; k++) {
+        lengths[k] = PyLong_AsSize_t(PyTuple_GetItem(args[1], k));
+        total += lengths[k];
+        if (lengths[k] > longest) longest = lengths[k];
+    }
+    int taken = !PyErr_Occurred() && core_array_take(args[2], &times);
+    int filled = taken && core_array_fill(args[4], &out, &m->out);
+    int driven = filled && args[3] != Py_None && core_array_take(args[3], &values);
+    m->columns = cls_system_column_count(m->system);
+    m->row = calloc(m->columns + 1, sizeof *m->row);
+    f.samples = calloc(longest * cls_system_input_count(m->system) + 1, sizeof *f.samples);
+    if (!lengths || !m->row || !f.samples)
+        PyErr_NoMemory();
+    else if (filled && !PyErr_Occurred() &&
+             ((size_t)times.n != total || (size_t)out.n != total * m->columns ||
+              (size_t)states.n != (size_t)members * cls_system_state_count(m->system) ||
+              (driven && (size_t)values.n != total * cls_system_input_count(m->system))))
+        core_usage("states, times, inputs and room for the rows do not fit together");
+    if (!PyErr_Occurred()) {
+        m->rows = total;
+        f.n = (size_t)members;
+        f.lengths = lengths;
+        f.states = states.data;
+        f.times = times.data;
+        f.values = driven ? values.data : NULL;
+        m->work = (core_work){.run = follow, .job = &f};
+        core_work_do(&m->work);
+        if (m->status == CLS_INTERRUPTED)
+            PyErr_SetNone(PyExc_KeyboardInterrupt);
+        else if (m->status)
+            core_fail(&m->error);
+    }
+    cls_simulator_free(&m->sim);
+    if (driven) core_array_release(&values);
+    if (filled) core_array_release(&out);
+    if (taken) core_array_release(&times);
+    core_array_release(&states);
+    free(lengths);
+    free(m->row);
+    free(f.samples);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
 }
 
 /* ---- many ---- */
@@ -188,13 +300,21 @@ static PyObject *describe_crowd(core_work *w) {
     return Py_BuildValue("(KK)", (unsigned long long)c->done, (unsigned long long)c->members);
 }
 
-/* In groups of about a hundred thousand steps, so that a signal does not wait. */
+static int stop_crowd(void *owner) {
+    return core_work_check(owner);
+}
+
+/* In groups, so that progress is seen; a signal is heard inside of them. */
 static void run_crowd(core_work *w) {
     crowd *c = w->job;
-    uint64_t group = 200000 / (c->steps + 1);
-    if (group < 64) group = 64;
+    uint64_t group = 20000000 / (c->steps + 1);
+    if (group < 1024) group = 1024;
+    c->options.stop = stop_crowd;
+    c->options.context = w;
     while (!c->status && c->done < c->members) {
         size_t n = c->members - c->done < group ? c->members - c->done : (size_t)group;
+        c->options.first_member = c->done;
+        pthread_mutex_lock(&c->owner->making);
         c->status =
             cls_ensemble_run(c->system, &c->options, n, c->starts + c->done * c->n_state, c->steps,
                              c->every, c->threads, c->out + c->done * c->stride, &c->error);

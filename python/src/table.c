@@ -86,22 +86,41 @@ static void table_free(PyObject *o) {
 typedef struct reading {
     core_work work;
     const char *path;
+    cls_read_options options;
     cls_table *table;
     cls_error error;
     cls_status status;
 } reading;
 
-static void read_file(core_work *w) {
-    reading *r = w->job;
-    r->status = cls_table_read(r->path, &r->table, &r->error);
+static int stop_reading(void *owner) {
+    return core_work_check(owner);
 }
 
-static PyObject *table_read(PyObject *type, PyObject *path) {
-    reading r = {.path = PyUnicode_AsUTF8AndSize(path, NULL)};
-    if (!r.path) return NULL;
+static void read_file(core_work *w) {
+    reading *r = w->job;
+    r->status = cls_table_read_with(r->path, &r->options, &r->table, &r->error);
+}
+
+/* read(path, columns or None, map or None, dt, array or None, drop, system or None) */
+static PyObject *table_read(PyObject *type, PyObject *args) {
+    reading r = {.options = cls_read_defaults()};
+    PyObject *system;
+    if (!PyArg_ParseTuple(args, "szzdzpO", &r.path, &r.options.columns, &r.options.map,
+                          &r.options.dt, &r.options.array, &r.options.drop_missing, &system))
+        return NULL;
+    if (system != Py_None) {
+        if (!PyObject_TypeCheck(system, (PyTypeObject *)core.dynamics))
+            return core_usage("system is a System or a Model");
+        r.options.system = ((core_dynamics *)system)->system;
+    }
     r.work = (core_work){.run = read_file, .job = &r};
+    r.options.stop = stop_reading;
+    r.options.context = &r.work;
     core_work_do(&r.work);
-    return r.status ? core_fail(&r.error) : wrap((PyTypeObject *)type, r.table);
+    if (!r.status) return wrap((PyTypeObject *)type, r.table);
+    if (r.status != CLS_INTERRUPTED) return core_fail(&r.error);
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return NULL;
 }
 
 /* borrow(names, columns): nothing is copied; the table holds the columns. */
@@ -170,11 +189,79 @@ static PyObject *table_column(PyObject *o, PyObject *name) {
     return column_new(o, cls_table_column(t, (size_t)k), cls_table_rows(t));
 }
 
-static PyObject *table_note(PyObject *o, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    const char *value = text ? cls_table_note(((core_table *)o)->table, text) : NULL;
-    if (!text) return NULL;
-    return value ? PyUnicode_FromString(value) : Py_NewRef(Py_None);
+/* What is in the table and what is odd about it: (facts of the time or None, {column: facts}). */
+static PyObject *table_inspect(PyObject *o, PyObject *unused) {
+    const cls_table *t = ((core_table *)o)->table;
+    cls_time_facts f = {0};
+    cls_error error = {0};
+    (void)unused;
+    PyObject *columns = PyDict_New(), *time;
+    for (size_t c = 0; columns && c < cls_table_columns(t); c++) {
+        cls_column_facts x = {0};
+        if (cls_table_inspect_column(t, c, &x, &error)) {
+            Py_DECREF(columns);
+            return core_fail(&error);
+        }
+        PyObject *item =
+            Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:n,s:n,s:d,s:O,s:O,s:z}", "min", x.min, "max",
+                          x.max, "mean", x.mean, "noise", x.noise, "quantum", x.quantum, "outliers",
+                          (Py_ssize_t)x.outliers, "wraps", (Py_ssize_t)x.wraps, "turn", x.turn,
+                          "constant", x.constant ? Py_True : Py_False, "rises",
+                          x.rises ? Py_True : Py_False, "unit", cls_table_unit(t, c));
+        if (!item || PyDict_SetItemString(columns, cls_table_name(t, c), item) < 0)
+            Py_CLEAR(columns);
+        Py_XDECREF(item);
+    }
+    if (!columns) return NULL;
+    if (cls_table_inspect_time(t, &f, &error)) {
+        Py_DECREF(columns);
+        return core_fail(&error);
+    }
+    if (!f.known)
+        time = Py_NewRef(Py_None);
+    else
+        time = Py_BuildValue("{s:d,s:d,s:{s:d,s:d,s:d},s:d,s:d,s:d,s:n,s:n,s:n,s:n,s:n}", "first",
+                             f.first, "last", f.last, "spacing", "min", f.spacing_min, "median",
+                             f.spacing, "max", f.spacing_max, "jitter", f.jitter, "widest",
+                             f.widest, "widest_after", f.widest_after, "gaps", (Py_ssize_t)f.gaps,
+                             "missing_rows", (Py_ssize_t)f.missing, "not_increasing",
+                             (Py_ssize_t)f.backwards, "duplicates", (Py_ssize_t)f.duplicates,
+                             "trajectories", (Py_ssize_t)f.trajectories);
+    return time ? Py_BuildValue("(NN)", time, columns) : (Py_DECREF(columns), NULL);
+}
+
+/* What reading did that a user should know. */
+static PyObject *table_remarks(PyObject *o, void *closure) {
+    const cls_table *t = ((core_table *)o)->table;
+    (void)closure;
+    PyObject *out = PyTuple_New((Py_ssize_t)cls_table_remark_count(t));
+    for (size_t i = 0; out && i < cls_table_remark_count(t); i++)
+        PyTuple_SetItem(out, (Py_ssize_t)i, PyUnicode_FromString(cls_table_remark(t, i)));
+    return out;
+}
+
+static PyObject *table_notes(PyObject *o, void *closure) {
+    const cls_table *t = ((core_table *)o)->table;
+    (void)closure;
+    PyObject *out = PyDict_New();
+    for (size_t i = 0; out && i < cls_table_note_count(t); i++) {
+        const char *key = cls_table_note_key(t, i);
+        PyObject *value = PyUnicode_FromString(cls_table_note(t, key));
+        if (!value || PyDict_SetItemString(out, key, value) < 0) Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    return out;
+}
+
+static PyObject *table_set_unit(PyObject *o, PyObject *args) {
+    cls_table *t = ((core_table *)o)->table;
+    const char *name, *unit;
+    cls_error error = {0};
+    if (!PyArg_ParseTuple(args, "ss", &name, &unit)) return NULL;
+    int k = cls_table_find(t, name);
+    if (k < 0) return PyErr_Format(PyExc_KeyError, "%s", name);
+    if (cls_table_set_unit(t, (size_t)k, unit, &error)) return core_fail(&error);
+    Py_RETURN_NONE;
 }
 
 static PyObject *table_set_note(PyObject *o, PyObject *args) {
@@ -225,10 +312,11 @@ static PyObject *table_compare(PyObject *o, PyObject *args) {
 }
 
 static PyMethodDef table_methods[] = {
-    {"read", table_read, METH_O | METH_CLASS, "the table of a file"},
+    {"read", table_read, METH_VARARGS | METH_CLASS, "the table of a file"},
     {"borrow", table_borrow, METH_VARARGS | METH_CLASS, "a table over columns, without a copy"},
     {"column", table_column, METH_O, "a column by name, for numpy.asarray"},
-    {"note", table_note, METH_O, "a note of the file, or None"},
+    {"inspect", table_inspect, METH_NOARGS, "what is in it and what is odd about it"},
+    {"set_unit", table_set_unit, METH_VARARGS, "the unit of a column"},
     {"set_note", table_set_note, METH_VARARGS, "sets a note"},
     {"write", table_write, METH_O, "as a file"},
     {"compare", table_compare, METH_VARARGS, "differences to another table"},
@@ -237,6 +325,8 @@ static PyMethodDef table_methods[] = {
 static PyGetSetDef table_getters[] = {
     {"names", table_names, NULL, "names of the columns", NULL},
     {"rows", table_rows, NULL, "how many rows there are", NULL},
+    {"remarks", table_remarks, NULL, "what reading did that one should know", NULL},
+    {"notes", table_notes, NULL, "the notes of the file", NULL},
     {0},
 };
 static PyType_Slot table_slots[] = {

@@ -58,8 +58,9 @@ static void report(core_work *w) {
 }
 
 int core_work_check(core_work *w) {
+    if (w->stop || !pthread_equal(w->thread, pthread_self())) return w->stop;
     double time = now();
-    if (w->stop || time - w->last < 0.05) return w->stop;
+    if (time - w->last < 0.05) return 0;
     w->last = time;
     PyGILState_STATE lock = PyGILState_Ensure();
     report(w);
@@ -68,6 +69,7 @@ int core_work_check(core_work *w) {
 }
 
 static void *in_thread(void *work) {
+    ((core_work *)work)->thread = pthread_self();
     ((core_work *)work)->run(work);
     return NULL;
 }
@@ -95,6 +97,7 @@ static int do_elsewhere(core_work *w) {
 void core_work_do(core_work *w) {
     used = 1;
     w->last = now();
+    w->thread = pthread_self();
     Py_BEGIN_ALLOW_THREADS if (!forked || !do_elsewhere(w)) w->run(w);
     Py_END_ALLOW_THREADS
 }

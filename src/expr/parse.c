@@ -404,9 +404,23 @@ static cls_node build_quotient(parser *p, const char *name, const char *first, s
                  cls_quotient(p->graph, f, (int)order[0], (int)order[1], x[2], x[3], exponent));
 }
 
+/* Arguments of a function that the scope has; 0: it has none of this name. */
+static size_t arity(const parser *p, const char *name, size_t length) {
+    return p->scope && p->scope->arity ? p->scope->arity(p->scope->context, name, length) : 0;
+}
+
+static cls_node apply_own(parser *p, const char *name, size_t want, size_t n, const cls_node *x) {
+    size_t length = name_length(name);
+    char usage[80];
+    snprintf(usage, sizeof usage, "%s%s", quote(name, length).text, want == 1 ? "(a)" : "(a, b)");
+    if (n != want) return wrong_count(p, name, usage, want, n);
+    return built(p, name, name, p->scope->call(p->scope->context, name, length, x));
+}
+
 /* The function at `name` of the n arguments x. */
 static cls_node apply(parser *p, const char *name, size_t n, const cls_node *x) {
-    size_t length = name_length(name);
+    size_t length = name_length(name), own = arity(p, name, length);
+    if (own) return apply_own(p, name, own, n, x);
     cls_function f = clsi_find_function(name, length);
     if (f < CLS_FN_POWER) {
         char usage[32];
@@ -422,7 +436,7 @@ static cls_node apply(parser *p, const char *name, size_t n, const cls_node *x) 
 /* name "(" ...: the parenthesis is next. */
 static cls_node call(parser *p, const char *name, size_t length) {
     const char *open = p->at++, *first = NULL;
-    if (!clsi_is_function(name, length)) {
+    if (!clsi_is_function(name, length) && !arity(p, name, length)) {
         if (find_symbol(p, name, length) != CLS_NO_NODE || clsi_word_is("pi", name, length))
             return fail(p, CLS_SYSTEM, name, "write * for a product: x*(a + b)",
                         "'%s' is not a function", quote(name, length).text);
@@ -454,7 +468,8 @@ static cls_node named(parser *p) {
     if (symbol != CLS_NO_NODE) return symbol;
     if (clsi_word_is("pi", name, length))
         return built(p, name, name, cls_constant(p->graph, 3.14159265358979323846));
-    if (!clsi_is_function(name, length)) return unknown_name(p, name, length, 0);
+    if (!clsi_is_function(name, length) && !arity(p, name, length))
+        return unknown_name(p, name, length, 0);
     return fail(p, CLS_SYSTEM, name, NULL,
                 "the function %s needs its argument in parentheses: %s(x)",
                 quote(name, length).text, quote(name, length).text);

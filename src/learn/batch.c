@@ -103,7 +103,7 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     for (clsi_batch_program i = 0; i < CLSI_BATCH_PROGRAMS; i++) programs += work_size(r, i);
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
     size_t own = inputs + outputs + POINTS * (1 + 2 * d) + weights;
-    b->block = clsi_calloc(own + scratch + us->n_theta + programs + passes, sizeof(double));
+    b->block = clsi_calloc(own + scratch + 2 * us->n_theta + programs + passes, sizeof(double));
     if (!b->block || !b->pass) return CLS_MEMORY;
     b->in = b->block;
     b->out = b->in + inputs;
@@ -113,8 +113,8 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     b->weights = b->x + POINTS * d;
     b->scratch = b->weights + weights;
     b->part = b->scratch + scratch;
-    prepare_programs(r, b, b->part + us->n_theta);
-    double *pass = b->part + us->n_theta + programs;
+    prepare_programs(r, b, b->part + 2 * us->n_theta);
+    double *pass = b->part + 2 * us->n_theta + programs;
     for (size_t k = 0; k < us->n; k++) {
         const clsi_field *f = us->list[k].learned.field;
         if (!clsi_batch_blocks(&us->list[k].learned)) continue;

@@ -30,7 +30,8 @@ typedef struct clsi_batch {
     double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
     double *work[CLSI_BATCH_PROGRAMS];
-    double *part;  /* (n_theta) a shard's gradient of the fields that have no pass */
+    double *
+        part; /* (n_theta, and as much for a row) a shard's gradient of the fields that have no pass */
     double **pass; /* (unknowns): see clsi_field_blocks */
     double *block;
 } clsi_batch;

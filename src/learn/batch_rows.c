@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "learn/batch.h"
 #include "learn/shards.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,17 +115,43 @@ static void block_rows(clsi_batch *b, const row_list *m, size_t k) {
     }
 }
 
+/* What the places of a function say may cancel: a spring's constant force in a chain between two
+ * walls. The round-off that is left must not be taken for data. */
+static const double CANCELLED = 1e-13;
+
+/* One row of a function that is used at the places [first, end). */
+static void shared_row(const clsi_batch *b, size_t first, size_t end, size_t w, size_t e,
+                       double *row) {
+    const clsi_unknown *list = b->r->unknowns->list;
+    size_t n = list[first].learned.field->n_parameters;
+    double *one = b->part, *size = one + n;
+    memset(size, 0, n * sizeof *size);
+    for (size_t k = first; k < end; k++) {
+        memset(one, 0, n * sizeof *one);
+        plain_row(b, &list[k], w, e, one);
+        for (size_t j = 0; j < n; j++) {
+            row[j] += one[j];
+            size[j] += fabs(one[j]);
+        }
+    }
+    for (size_t j = 0; j < n; j++)
+        if (fabs(row[j]) <= CANCELLED * size[j]) row[j] = 0;
+}
+
 static void jacobian_rows(clsi_batch *b, const row_list *m) {
     const clsi_unknowns *us = b->r->unknowns;
     memset(m->J, 0, m->n * us->n_theta * sizeof *m->J);
-    for (size_t k = 0; k < us->n; k++) {
-        if (b->pass[k] && b->theta) {
-            block_rows(b, m, k);
-            continue;
+    for (size_t k = 0, end; k < us->n; k = end) {
+        int blocks = b->pass[k] && b->theta;
+        end = blocks ? k + 1 : clsi_group_end(us, k);
+        if (blocks) block_rows(b, m, k);
+        for (size_t i = 0; i < m->n && !blocks; i++) {
+            double *row = m->J + i * us->n_theta + us->list[k].learned.offset;
+            if (end == k + 1)
+                plain_row(b, &us->list[k], m->w[i], m->e[i], row);
+            else
+                shared_row(b, k, end, m->w[i], m->e[i], row);
         }
-        for (size_t i = 0; i < m->n; i++)
-            plain_row(b, &us->list[k], m->w[i], m->e[i],
-                      m->J + i * us->n_theta + us->list[k].learned.offset);
     }
 }
 
@@ -242,7 +269,7 @@ static void sums_end(const void *block, double *gradient) {
         double *to = gradient + l->offset, *own = b->part + l->offset;
         if (b->pass[k] && b->theta)
             clsi_batch_blocks(l)->close(b->pass[k], to);
-        else
+        else if (!us->list[k].again)
             for (size_t j = 0; j < l->field->n_parameters; j++) to[j] += own[j];
     }
 }

@@ -115,6 +115,9 @@ void clsi_window_weights(size_t n, const double *t, double *w);
 
 typedef struct clsi_unknown {
     clsi_learned learned; /* moved into the model at the end */
+    /* A function of the file has an entry for each place where it is used; the first of them has the
+     * field, the others borrow it and have the same parameters. */
+    int again;
     clsi_part_kind kind;
     const char *spec; /* the field that the system's file or the caller names for it, or NULL */
     const char *of;   /* the inputs that it names, "a; b", or NULL */
@@ -170,6 +173,12 @@ cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_nod
                               cls_error *error);
 /* A formula or a term of one: not a coefficient. */
 int clsi_is_energy(const clsi_unknown *u);
+/* Entries [i, end) are the places of one function; else it is one. */
+size_t clsi_group_end(const clsi_unknowns *us, size_t i);
+/* Field, scalings, offset and form of the first place are those of the others. */
+void clsi_unknowns_share(clsi_unknowns *us);
+/* The learned parts, each once, borrowed: (us->n) at most, to be freed. */
+clsi_learned *clsi_unknowns_learned(const clsi_unknowns *us, size_t *n);
 /* One more input, a formula in the language. */
 cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...)
     CLS_PRINTF(3, 4);

@@ -131,8 +131,9 @@ cls_status clsi_learner_model(clsi_learner *w, const cls_system *system, const c
         m->set_values[i] = set->values[i];
         if (!(m->set_names[i] = clsi_strdup(set->names[i]))) status = clsi_no_memory(w->error);
     }
-    for (size_t i = 0; i < us->n && status == CLS_OK; i++, m->n_learned++) {
-        m->learned[i] = us->list[i].learned; /* moved */
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+        if (us->list[i].again) continue;
+        m->learned[m->n_learned++] = us->list[i].learned; /* moved */
         us->list[i].learned = (clsi_learned){0};
     }
     double start[MOST_START];

@@ -45,6 +45,30 @@ static cls_status range_of(const cls_system *s, const clsi_points *p, const cls_
     return status;
 }
 
+/* Input i of a function over all places where it is used; -INFINITY where it contains what is no length. */
+static cls_status range_at_places(const clsi_unknowns *us, const clsi_unknown *u,
+                                  const clsi_points *p, const cls_node *z, size_t i, double *low,
+                                  double *high, cls_error *error) {
+    size_t first = (size_t)(u - us->list), end = clsi_group_end(us, first);
+    cls_status status = CLS_OK;
+    *low = INFINITY, *high = -INFINITY;
+    for (size_t k = first; k < end && status == CLS_OK; k++) {
+        cls_node x;
+        double l, h;
+        clsi_learned one = {.use = us->list[k].learned.use, .d = 1, .half = {1}};
+        one.input[0] = u->learned.input[i];
+        status = clsi_learned_inputs(&one, us->s, &x);
+        if (status == CLS_OK &&
+            (!is_length(us->s, x) || cls_depends(us->s->g, x, us->s->m, us->s->T))) {
+            *low = -INFINITY;
+            return CLS_OK;
+        }
+        if (status == CLS_OK) status = range_of(us->s, p, z, x, &l, &h, error);
+        if (status == CLS_OK) *low = fmin(*low, l), *high = fmax(*high, h);
+    }
+    return status;
+}
+
 /* Which coordinate the text is, or SIZE_MAX. */
 static size_t coordinate_of(const cls_system *s, const char *text) {
     for (size_t j = 0; j < s->nq; j++)
@@ -63,7 +87,8 @@ static int is_temperature(const cls_system *s, const char *text) {
 static cls_status take_log(const cls_system *s, clsi_unknown *u, size_t k, cls_error *error) {
     clsi_learned *l = &u->learned;
     char *text = l->input[k];
-    size_t j = u->of ? s->nq : coordinate_of(s, text); /* declared: it is what was meant */
+    size_t j =
+        u->of || l->use ? s->nq : coordinate_of(s, text); /* declared: it is what was meant */
     double low = j < s->nq ? s->coordinate[j].low : 0, high = j < s->nq ? s->coordinate[j].high : 0;
     clsi_text t = {0};
     cls_status status = CLS_OK;
@@ -91,9 +116,16 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
     status = clsi_learned_inputs(&plain, s, x);
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
         double low, high;
-        size_t j = u->of ? s->nq : coordinate_of(s, l->input[i]);
+        size_t j = u->of || l->use ? s->nq : coordinate_of(s, l->input[i]);
         int is_log = strncmp(l->input[i], "log(", 4) == 0;
         if (is_log || !is_length(s, x[i])) continue;
+        if (l->use) { /* at all places of a function */
+            status = range_at_places(us, u, p, z, i, &low, &high, error);
+            if (!(low > 0) || !(high > RANGE * low)) continue;
+            ++*count;
+            if (status == CLS_OK && take) status = take_log(s, u, i, error);
+            continue;
+        }
         if (j < s->nq && isfinite(s->coordinate[j].low) && isfinite(s->coordinate[j].high) &&
             s->formalism == CLS_THERMAL_LAGRANGIAN)
             continue; /* one input becomes two: worth it where temperatures are hidden too */
@@ -135,7 +167,9 @@ cls_status clsi_late_inputs(clsi_unknowns *us, const clsi_residual *r, const dou
         memcpy(z + p->nz, s->T, s->m * sizeof *z);
     }
     for (size_t k = 0; k < us->n && status == CLS_OK; k++)
-        if (us->list[k].late) status = clsi_scale_late(us, &us->list[k], p, n_in, z, in, error);
+        if (us->list[k].late && !us->list[k].again)
+            status = clsi_scale_late(us, &us->list[k], p, n_in, z, in, error);
+    clsi_unknowns_share(us);
     clsi_temperatures_free(&t);
     free(in);
     free(z);

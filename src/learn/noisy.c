@@ -241,7 +241,7 @@ static cls_status make_dictionary(noisy *k) {
         k->keep[P + q] = k->locked[P + q] = 1;
         k->part[P + q] = k->all->n + q;
     }
-    for (size_t i = 0; i < k->all->n; i++) {
+    for (size_t i = 0; i < k->all->n; i = clsi_group_end(k->all, i)) {
         const clsi_learned *l = &k->all->list[i].learned;
         for (size_t p = 0; p < l->field->n_parameters; p++) {
             k->part[l->offset + p] = i;

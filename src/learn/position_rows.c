@@ -501,7 +501,7 @@ static void sums_end(const void *of, double *gradient) {
         double *out = gradient + offset;
         if (has_sums(b, k))
             (b->r->paired[k] ? f->kind->pairs->close : f->kind->blocks->close)(b->pass[k], out);
-        else
+        else if (!b->r->unknowns->list[k].again)
             for (size_t j = 0; j < f->n_parameters; j++) out[j] += b->part[offset + j];
     }
 }

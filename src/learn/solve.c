@@ -243,7 +243,7 @@ cls_status clsi_learner_make_positive(clsi_learner *w, const double *theta) {
         clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &u->learned;
         if ((u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) || u->nonlinear) continue;
-        if ((l->form == CLSI_MATRIX && l->slot) || l->exponential) continue;
+        if (u->again || (l->form == CLSI_MATRIX && l->slot) || l->exponential) continue;
         size_t n = w->points->n;
         double *value = clsi_calloc(n, sizeof *value), mean = 0;
         if (!value) return clsi_no_memory(w->error);
@@ -252,6 +252,7 @@ cls_status clsi_learner_make_positive(clsi_learner *w, const double *theta) {
         l->floor = 1e-6 * mean + 1e-300;
         free(value);
     }
+    clsi_unknowns_share(w->unknowns);
     return CLS_OK;
 }
 
@@ -275,11 +276,13 @@ cls_status clsi_learner_rescale(clsi_learner *w) {
         size_t n = w->residual->n;
         int along = l->slot < n * (n + 1) / 2, turns = l->slot >= n && along;
         int friction = u->kind == CLSI_PART_FRICTION;
+        if (u->again) continue;
         if (friction && turns && l->form == CLSI_ROTATION) continue;
         double part = friction && along && l->form == CLSI_CHOLESKY ? sqrt(scale) : scale;
         l->scale /= part;
         l->floor /= part;
     }
+    clsi_unknowns_share(w->unknowns);
     free(row);
     return status;
 }
@@ -311,19 +314,19 @@ static double validate(void *context, const double *theta) {
 cls_status clsi_learner_build(const clsi_learner *w, const double *theta, cls_system **out,
                               cls_error *error) {
     clsi_unknowns *us = w->unknowns;
-    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    size_t n_learned;
+    clsi_learned *learned = clsi_unknowns_learned(us, &n_learned);
     double *copy = clsi_calloc(us->n_theta, sizeof *copy);
     cls_status status = learned && copy ? CLS_OK : clsi_no_memory(error);
     *out = NULL;
     if (status == CLS_OK) {
-        for (size_t i = 0; i < us->n; i++) learned[i] = us->list[i].learned; /* borrowed */
         memcpy(copy, theta, us->n_theta * sizeof *copy);
         cls_model m = {.name = w->system->name,
                        .text = w->system->text,
                        .n_set = w->set ? w->set->n : 0,
                        .set_names = w->set ? (char **)w->set->names : NULL,
                        .set_values = w->set ? (double *)w->set->values : NULL,
-                       .n_learned = us->n,
+                       .n_learned = n_learned,
                        .n_theta = us->n_theta,
                        .learned = learned,
                        .theta = copy,
@@ -431,6 +434,7 @@ static void initialise(void *context, uint64_t seed, double *theta) {
     cls_random_seed(&random, seed);
     for (size_t i = 0; i < w->unknowns->n; i++) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
+        if (w->unknowns->list[i].again) continue;
         l->field->kind->initialise(l->field, &random, theta + l->offset);
         for (size_t k = 0; l->square && l->field->kind->linear && k < l->field->n_parameters; k++)
             theta[l->offset + k] = 0.1 * cls_random_normal(&random); /* at 0 a square is flat */
@@ -473,9 +477,12 @@ static int same_form(const clsi_learned *a, const clsi_learned *b) {
 cls_status clsi_learner_check_from(const clsi_learner *w) {
     const cls_model *m = w->o->from;
     const clsi_unknowns *us = w->unknowns;
-    int same = !m || (m->n_learned == us->n && m->n_theta == us->n_theta);
+    size_t at = 0;
+    int same = !m || m->n_theta == us->n_theta;
     for (size_t i = 0; m && same && i < us->n; i++)
-        same = same_form(&m->learned[i], &us->list[i].learned);
+        if (!us->list[i].again)
+            same = at < m->n_learned && same_form(&m->learned[at++], &us->list[i].learned);
+    same = same && (!m || at == m->n_learned);
     if (same) return CLS_OK;
     return clsi_fail(w->error, CLS_USAGE,
                      "the model to begin from is of other parts, fields or data than what is to be "
@@ -528,6 +535,7 @@ char *clsi_learner_identity(const clsi_learner *w, const char *what) {
                      (unsigned long long)o->patience, o->scheme ? o->scheme : "quadrature");
     for (size_t i = 0; i < w->unknowns->n; i++) {
         const clsi_learned *l = &w->unknowns->list[i].learned;
+        if (w->unknowns->list[i].again) continue;
         clsi_text_printf(&text, ", %s %s", l->part, l->field->spec);
     }
     if (o->from) hash = mix(hash, o->from->n_theta * sizeof(double), o->from->theta);

@@ -52,7 +52,7 @@ static size_t choose(stage *g, int second) {
             exchanged |= r->contains[e * us->n + k] && clsi_is_exchange(r, k);
         g->equation[e] = (unsigned char)(exchanged == second);
     }
-    for (size_t k = 0; k < us->n; k++) {
+    for (size_t k = 0; k < us->n; k = clsi_group_end(us, k)) {
         const clsi_learned *l = &us->list[k].learned;
         for (size_t j = 0; j < l->field->n_parameters; j++) {
             g->column[l->offset + j] = (unsigned char)(clsi_is_exchange(r, k) == second);

@@ -26,19 +26,25 @@ static int ascending(const void *a, const void *b) {
 static const double TAIL = 0.01, MORE = 0.1, NEARLY = 0.2;
 
 cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *error) {
-    double *sorted = clsi_calloc(p->n + 1, sizeof *sorted);
+    size_t most = 0;
+    for (size_t i = 0, end; i < us->n; i = end) {
+        end = clsi_group_end(us, i);
+        if (end - i > most) most = end - i;
+    }
+    double *sorted = clsi_calloc(most * p->n + 1, sizeof *sorted);
     if (!sorted) return clsi_no_memory(error);
     for (size_t i = 0; i < us->n; i++) {
         clsi_unknown *u = &us->list[i];
         clsi_learned *l = &u->learned;
-        if (l->field->kind->raw || clsi_field_word(u->spec, "unscaled")) continue;
+        size_t group = clsi_group_end(us, i) - i, n = group * p->n;
+        if (u->again || l->field->kind->raw || clsi_field_word(u->spec, "unscaled")) continue;
         for (size_t k = 0; k < l->d; k++) {
             int even = k >= l->field->even_first && k - l->field->even_first < l->field->even_count;
-            for (size_t s = 0; s < p->n; s++)
-                sorted[s] = l->center[k] + l->half[k] * u->x[s * l->d + k];
-            qsort(sorted, p->n, sizeof *sorted, ascending);
-            size_t tail = (size_t)(TAIL * (double)p->n);
-            double low = sorted[tail], high = sorted[p->n - 1 - tail], more = MORE * (high - low);
+            for (size_t s = 0; s < n; s++)
+                sorted[s] = l->center[k] + l->half[k] * u[s / p->n].x[s % p->n * l->d + k];
+            qsort(sorted, n, sizeof *sorted, ascending);
+            size_t tail = (size_t)(TAIL * (double)n);
+            double low = sorted[tail], high = sorted[n - 1 - tail], more = MORE * (high - low);
             if (!(high > low)) continue;
             low -= more, high += more;
             double center = (low + high) / 2, half = (high - low) / 2;
@@ -46,15 +52,16 @@ cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *e
                 center = 0;
                 half = fmax(fabs(low), fabs(high));
             }
-            for (size_t s = 0; s < p->n; s++) {
-                double raw = l->center[k] + l->half[k] * u->x[s * l->d + k];
-                u->x[s * l->d + k] = (raw - center) / half;
+            for (size_t s = 0; s < n; s++) {
+                double *x = &u[s / p->n].x[s % p->n * l->d + k];
+                *x = (l->center[k] + l->half[k] * *x - center) / half;
             }
             l->center[k] = center;
             l->half[k] = half;
         }
     }
     free(sorted);
+    clsi_unknowns_share(us);
     return CLS_OK;
 }
 
@@ -92,17 +99,19 @@ cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_err
     us->n_theta = 0;
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_learned *l = &us->list[i].learned;
+        if (us->list[i].again) continue;
         size_t n = l->field->n_parameters;
         if (clsi_terms_free(us, i)) status = thin(l, keep + at, error);
         at += n;
         l->offset = us->n_theta;
         us->n_theta += l->field->n_parameters;
     }
+    clsi_unknowns_share(us);
     return status;
 }
 
 void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep) {
-    for (size_t i = 0; i < us->n; i++) {
+    for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
         const clsi_learned *l = &us->list[i].learned;
         int most = clsi_is_energy(&us->list[i]) ? energy : other, chosen = clsi_terms_free(us, i);
         for (size_t k = 0; k < l->field->n_parameters; k++) {

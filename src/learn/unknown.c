@@ -21,12 +21,18 @@ typedef struct part {
     const char *name;
     clsi_part_kind kind;
     clsi_unknown *first;
+    size_t n;  /* fields; of a function places where it is used, */
+    size_t at; /* so many of which have been seen */
+    int function;
     cls_node *values; /* (fields) */
 } part;
 
 static cls_node note_kind(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     (void)j;
-    ((part *)context)->kind = kind;
+    part *p = context;
+    p->kind = kind;
+    p->function = clsi_function_find(s, p->name, strlen(p->name)) != NULL;
+    if (p->function) p->n++;
     return cls_symbol(s->g, "unknown'");
 }
 
@@ -42,7 +48,7 @@ static int is_positive(const clsi_unknown *u, size_t n) {
 
 static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     char name[160];
-    snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot);
+    snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot + u->learned.use);
     u->value = cls_symbol(s->g, name);
     if (u->learned.exponential) return clsi_learned_value(&u->learned, s->g, u->value);
     if (!u->nonlinear || !is_positive(u, s->n))
@@ -57,6 +63,11 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
 static cls_node stand_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     part *p = context;
     size_t n = clsi_field_count(kind, s->n, p->first->spec);
+    if (p->function) {
+        clsi_unknown *u = p->first + p->at++;
+        u->learned.use = j + 1;
+        return symbol_of(u, s);
+    }
     for (size_t i = 0; i < n; i++) p->values[i] = symbol_of(p->first + i, s);
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(&p->first->learned, s), p->values[0]);
@@ -166,18 +177,22 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
     if (status == CLS_OK) us->linear = is_linear(glance);
     cls_system_free(&glance);
     if (status != CLS_OK) return status;
-    for (size_t i = 0; i < o->n_unknown; i++)
-        us->n += clsi_field_count(parts[i].kind, system->n, spec_of(system, o, i));
+    for (size_t i = 0; i < o->n_unknown; i++) {
+        if (!parts[i].function)
+            parts[i].n = clsi_field_count(parts[i].kind, system->n, spec_of(system, o, i));
+        us->n += parts[i].n;
+    }
     us->list = clsi_calloc(us->n, sizeof *us->list);
     if (!us->list) return clsi_no_memory(error);
     for (size_t i = 0, at = 0; i < o->n_unknown && status == CLS_OK; i++) {
-        size_t n = clsi_field_count(parts[i].kind, system->n, spec_of(system, o, i));
+        size_t n = parts[i].n;
         parts[i].first = &us->list[at];
         if (!(parts[i].values = clsi_calloc(n, sizeof(cls_node)))) return clsi_no_memory(error);
         for (size_t slot = 0; slot < n && status == CLS_OK; slot++) {
             clsi_unknown *u = &us->list[at++];
-            u->learned.slot = slot;
-            status = begin_unknown(system, o, i, &parts[i], n, u, error);
+            u->learned.slot = parts[i].function ? 0 : slot;
+            u->again = parts[i].function && slot;
+            status = begin_unknown(system, o, i, &parts[i], parts[i].function ? 1 : n, u, error);
             if (u->kind == CLSI_PART_FORMULA) u->learned.trunk = us->trunk;
             u->learned.exponential =
                 us->choices.exponential && u->kind == CLSI_PART_HEAT && !u->nonlinear;
@@ -237,12 +252,25 @@ static cls_status declared_inputs(clsi_unknown *u, int raw, cls_error *error) {
     return CLS_OK;
 }
 
+/* Of a function: its arguments. */
+static cls_status argument_inputs(const cls_system *s, clsi_learned *l, cls_error *error) {
+    const clsi_function *f = &s->functions[s->uses[l->use - 1].function];
+    cls_status status = CLS_OK;
+    for (size_t k = 0; k < f->n && status == CLS_OK; k++)
+        status = clsi_add_input(l, error, "%s", f->argument[k]);
+    return status;
+}
+
 /* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
  * part is a potential and has no momenta. For fields that name their inputs: the variables as they
  * are. */
 static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_points *points,
                                 int raw, cls_error *error) {
     clsi_learned *l = &u->learned;
+    if (l->use && !u->of) {
+        cls_status status = argument_inputs(s, l, error);
+        return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
+    }
     if (u->of) {
         cls_status status = declared_inputs(u, raw, error);
         return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
@@ -297,9 +325,8 @@ static double count_terms(size_t d, size_t even, size_t degree) {
  * many times where there are few data. */
 static int auto_degree(size_t d, size_t even, int formula, int products, size_t halved) {
     double most = ldexp(formula ? 1010 : products ? 20 : 140, -(int)halved);
-    int degree = 1;
-    while (degree < (formula ? 12 : 8) && count_terms(d, even, (size_t)degree + 1) <= most)
-        degree++;
+    int degree = 1, top = d == 1 ? 20 : formula ? 12 : 8; /* one input: terms cost nothing */
+    while (degree < top && count_terms(d, even, (size_t)degree + 1) <= most) degree++;
     return degree;
 }
 
@@ -328,7 +355,8 @@ static int wants_even(const cls_system *s, const clsi_unknown *u, const clsi_poi
     const char *spec = u->spec;
     int basis = !spec || strncmp(spec, "chebyshev(", 10) == 0 || strncmp(spec, "monomial(", 9) == 0;
     int moving = s->formalism == CLS_THERMAL_LAGRANGIAN || u->kind != CLSI_PART_LET;
-    if (!basis || !moving || u->of || points->intervals || s->n < 2 || s->ode) return 0;
+    if (!basis || !moving || u->of || u->learned.use || points->intervals || s->n < 2 || s->ode)
+        return 0;
     if (clsi_field_word(spec, "plain")) return 0;
     return !spec || (!strstr(spec, "even") && atoi(strchr(spec, '(') + 1) <= 15);
 }
@@ -440,22 +468,33 @@ static int is_gentle(const clsi_unknown *u) {
     return coefficient && u->learned.d > 1 && strncmp(u->learned.field->spec, "network", 7) == 0;
 }
 
-/* center and half width from the range of raw inputs (d, points). */
-static cls_status scale_raw(clsi_unknown *u, const clsi_points *p, const double *raw,
+/* Input i of all places, (group, d, points). */
+static cls_status range_of(const clsi_unknown *u, size_t group, const clsi_points *p,
+                           const double *raw, size_t i, double *low, double *high,
+                           cls_error *error) {
+    *low = INFINITY, *high = -INFINITY;
+    for (size_t k = 0; k < group; k++)
+        for (size_t s = 0; s < p->n; s++) {
+            double value = raw[(k * u->learned.d + i) * p->n + s];
+            if (!isfinite(value))
+                return clsi_fail(error, CLS_DATA, "%s is not finite at row %zu of the data",
+                                 u->learned.input[i], s + 1);
+            *low = fmin(*low, value);
+            *high = fmax(*high, value);
+        }
+    return CLS_OK;
+}
+
+/* center and half width from the range of raw inputs (group, d, points): the places of a function
+ * have one scale. */
+static cls_status scale_raw(clsi_unknown *u, size_t group, const clsi_points *p, const double *raw,
                             cls_error *error) {
     clsi_learned *l = &u->learned;
     size_t d = l->d;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < d && status == CLS_OK; i++) {
-        double low = INFINITY, high = -INFINITY;
-        for (size_t s = 0; s < p->n && status == CLS_OK; s++) {
-            double value = raw[i * p->n + s];
-            if (!isfinite(value))
-                status = clsi_fail(error, CLS_DATA, "%s is not finite at row %zu of the data",
-                                   l->input[i], s + 1);
-            low = fmin(low, value);
-            high = fmax(high, value);
-        }
+        double low, high;
+        status = range_of(u, group, p, raw, i, &low, &high, error);
         /* halves first, so that the largest numbers do not overflow; what varies by round-off only
          * is a constant; formulas of the user get raw inputs */
         l->low[i] = low;
@@ -467,48 +506,64 @@ static cls_status scale_raw(clsi_unknown *u, const clsi_points *p, const double 
         l->center[i] = scaled && !even ? low / 2 + high / 2 : 0;
         l->half[i] = !scaled ? 1 : half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
         if (is_gentle(u)) l->half[i] *= GENTLE;
-        for (size_t s = 0; s < p->n; s++)
-            u->x[s * d + i] = (raw[i * p->n + s] - l->center[i]) / l->half[i];
+        for (size_t k = 0; k < group; k++)
+            for (size_t s = 0; s < p->n; s++)
+                u[k].x[s * d + i] = (raw[(k * d + i) * p->n + s] - l->center[i]) / l->half[i];
     }
     return status;
 }
 
-/* Raw inputs at all points, then their scaling. */
-static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
-                               const cls_node *z, cls_error *error) {
-    clsi_learned *l = &u->learned;
-    size_t d = l->d;
-    cls_node x[CLSI_FIELD_MAX_INPUTS];
-    for (size_t i = 0; i < d; i++) l->half[i] = 1;
-    cls_program *program = NULL;
-    double *raw = clsi_calloc(d * p->n, sizeof *raw);
-    u->x = clsi_calloc(d * p->n, sizeof *u->x);
-    cls_status status = raw && u->x ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
-    if (status == CLS_OK) status = place_duals(us, u, x, error);
-    if (u->late) { /* clsi_late_inputs */
-        free(raw);
-        return status;
+/* The inputs of the places of a part, (group, d), as they are. */
+static cls_status plain_inputs(const clsi_unknowns *us, const clsi_unknown *u, size_t group,
+                               cls_node *x) {
+    cls_status status = CLS_OK;
+    size_t d = u->learned.d;
+    for (size_t k = 0; k < group && status == CLS_OK; k++) {
+        clsi_learned plain = u[k].learned; /* borrowed */
+        for (size_t i = 0; i < d; i++) plain.half[i] = 1, plain.center[i] = 0;
+        status = clsi_learned_inputs(&plain, us->s, x + k * d);
     }
-    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
-    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
-    if (status == CLS_OK) status = scale_raw(u, p, raw, error);
+    return status;
+}
+
+/* Raw inputs of all places at all points, then their scaling. */
+static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, size_t group,
+                               const clsi_points *p, const cls_node *z, cls_error *error) {
+    size_t d = u->learned.d, all = group * d;
+    cls_program *program = NULL;
+    cls_node *x = clsi_calloc(all, sizeof *x);
+    double *raw = clsi_calloc(all * p->n, sizeof *raw);
+    cls_status status = x && raw ? plain_inputs(us, u, group, x) : clsi_no_memory(error);
+    for (size_t k = 0; k < group && status == CLS_OK; k++) {
+        if (!(u[k].x = clsi_calloc(d * p->n, sizeof *u->x))) status = clsi_no_memory(error);
+        if (status == CLS_OK) status = place_duals(us, &u[k], x + k * d, error);
+        u->late |= u[k].late;
+    }
+    if (!u->late) { /* else clsi_late_inputs */
+        if (status == CLS_OK)
+            status = cls_program_create(us->s->g, p->nz, z, all, x, &program, error);
+        if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
+        if (status == CLS_OK) status = scale_raw(u, group, p, raw, error);
+    }
     cls_program_free(&program);
+    free(x);
     free(raw);
     return status;
 }
 
 cls_status clsi_scale_late(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p, size_t n,
                            const cls_node *z, const double *in, cls_error *error) {
-    clsi_learned *l = &u->learned;
-    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    size_t group = clsi_group_end(us, (size_t)(u - us->list)) - (size_t)(u - us->list);
+    size_t all = group * u->learned.d;
     cls_program *program = NULL;
-    double *raw = clsi_calloc(l->d * p->n, sizeof *raw);
-    for (size_t i = 0; i < l->d; i++) l->half[i] = 1, l->center[i] = 0;
-    cls_status status = raw ? clsi_learned_inputs(l, us->s, x) : clsi_no_memory(error);
-    if (status == CLS_OK) status = cls_program_create(us->s->g, n, z, l->d, x, &program, error);
+    cls_node *x = clsi_calloc(all, sizeof *x);
+    double *raw = clsi_calloc(all * p->n, sizeof *raw);
+    cls_status status = raw && x ? plain_inputs(us, u, group, x) : clsi_no_memory(error);
+    if (status == CLS_OK) status = cls_program_create(us->s->g, n, z, all, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, in, raw);
-    if (status == CLS_OK) status = scale_raw(u, p, raw, error);
+    if (status == CLS_OK) status = scale_raw(u, group, p, raw, error);
     cls_program_free(&program);
+    free(x);
     free(raw);
     return status;
 }
@@ -547,7 +602,8 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
         u->symbol = at;
         us->symbols[at++] = u->value;
         for (size_t k = 0; k < u->learned.d; k++) {
-            snprintf(name, sizeof name, "%.100s'%zu'%zu", u->learned.part, u->learned.slot, k + 1);
+            snprintf(name, sizeof name, "%.100s'%zu'%zu", u->learned.part,
+                     u->learned.slot + u->learned.use, k + 1);
             us->symbols[at++] = u->slope[k] = cls_symbol(us->s->g, name);
         }
     }
@@ -563,12 +619,36 @@ static cls_status find_inputs(const cls_system *system, const clsi_points *point
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
         int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain") ||
                   clsi_field_word(u->spec, "convex");
-        if (u->kind != CLSI_PART_LET || u->of || raw) continue;
+        if (u->kind != CLSI_PART_LET || u->of || u->learned.use || raw) continue;
         status = clsi_inputs_of_formula(system, u->learned.part, points->intervals != NULL,
                                         &u->found_of, error);
         u->of = u->found_of;
     }
     return status;
+}
+
+static cls_status copy_inputs(const clsi_learned *from, clsi_learned *to, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t k = 0; k < from->d && status == CLS_OK; k++)
+        status = clsi_add_input(to, error, "%s", from->input[k]);
+    return status;
+}
+
+size_t clsi_group_end(const clsi_unknowns *us, size_t i) {
+    for (i++; i < us->n && us->list[i].again;) i++;
+    return i;
+}
+
+void clsi_unknowns_share(clsi_unknowns *us) {
+    for (size_t i = 1; i < us->n; i++) {
+        if (!us->list[i].again) continue;
+        clsi_learned *l = &us->list[i].learned, own = *l;
+        *l = us->list[i - 1].learned;
+        l->part = own.part;
+        l->use = own.use;
+        memcpy(l->input, own.input, sizeof own.input);
+        us->list[i].late = us->list[i - 1].late;
+    }
 }
 
 static cls_status fill(const cls_system *system, const cls_assignments *set,
@@ -591,19 +671,26 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
         int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain");
+        if (u->again) {
+            status = copy_inputs(&u[-1].learned, &u->learned, error);
+            continue;
+        }
         u->even = wants_even(us->s, u, points);
         status = choose_inputs(us->s, u, points, raw, error);
         if (status == CLS_OK && !raw && !u->convex && !points->intervals)
             status = clsi_log_inputs(us, u, points, z, us->choices.logs, &us->offered, error);
     }
-    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
+    for (size_t i = 0, end; i < us->n && status == CLS_OK; i = end) {
         clsi_unknown *u = &us->list[i];
+        end = clsi_group_end(us, i);
         status = choose_field(us, u, error);
-        if (status == CLS_OK) status = scale_inputs(us, u, points, z, error);
-        if (status == CLS_OK && u->learned.field->kind->raw) status = check_terms(u, points, error);
+        if (status == CLS_OK) status = scale_inputs(us, u, end - i, points, z, error);
         if (status != CLS_OK) break;
         u->learned.offset = us->n_theta;
         us->n_theta += u->learned.field->n_parameters;
+        clsi_unknowns_share(us);
+        for (size_t k = i; k < end && status == CLS_OK && u->learned.field->kind->raw; k++)
+            status = check_terms(&us->list[k], points, error);
     }
     free(z);
     if (status == CLS_OK) status = clsi_set_heat(us, points, error);
@@ -627,8 +714,11 @@ static cls_status inputs_at(const clsi_unknowns *us, clsi_unknown *u, const clsi
         for (size_t s = 0; s < p->n; s++) {
             double value = raw[i * p->n + s];
             x[s * l->d + i] = (value - l->center[i]) / l->half[i];
-            l->low[i] = fmin(l->low[i], value);
-            l->high[i] = fmax(l->high[i], value);
+            for (clsi_unknown *first = u;; first--) { /* the range is one for all places */
+                first->learned.low[i] = fmin(first->learned.low[i], value);
+                first->learned.high[i] = fmax(first->learned.high[i], value);
+                if (!first->again) break;
+            }
         }
     cls_program_free(&program);
     free(raw);
@@ -677,6 +767,7 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
     clsi_unknowns *us = *unknowns;
     if (!us) return;
     for (size_t i = 0; us->list && i < us->n; i++) {
+        if (us->list[i].again) us->list[i].learned.field = NULL; /* that of the first */
         clsi_learned_clear(&us->list[i].learned);
         free(us->list[i].found_of);
         free(us->list[i].x);
@@ -688,19 +779,26 @@ void clsi_unknowns_free(clsi_unknowns **unknowns) {
     *unknowns = NULL;
 }
 
+clsi_learned *clsi_unknowns_learned(const clsi_unknowns *us, size_t *n) {
+    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    *n = 0;
+    for (size_t i = 0; learned && i < us->n; i++)
+        if (!us->list[i].again) learned[(*n)++] = us->list[i].learned;
+    return learned;
+}
+
 cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
                               cls_error *error) {
-    clsi_learned *learned = clsi_calloc(us->n, sizeof *learned);
+    size_t n_learned;
+    clsi_learned *learned = clsi_unknowns_learned(us, &n_learned);
     *theta = clsi_calloc(us->n_theta + us->n_open + 1, sizeof **theta);
     cls_status status = learned && *theta ? CLS_OK : clsi_no_memory(error);
-    for (size_t i = 0; i < us->n && status == CLS_OK; i++)
-        learned[i] = us->list[i].learned; /* borrowed */
     cls_model m = {.name = us->system->name,
                    .text = us->system->text,
                    .n_set = us->set ? us->set->n : 0,
                    .set_names = us->set ? (char **)us->set->names : NULL,
                    .set_values = us->set ? (double *)us->set->values : NULL,
-                   .n_learned = us->n,
+                   .n_learned = n_learned,
                    .n_theta = us->n_theta,
                    .learned = learned,
                    .given = us->given,

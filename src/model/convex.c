@@ -83,11 +83,8 @@ static int is_heat(const cls_system *s, const char *input) {
     return 0;
 }
 
-const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s) {
-    size_t count[CLSI_CONVEX_INPUTS];
+static const char *not_convex_at(const clsi_learned *l, const cls_system *s, const size_t *count) {
     cls_node x[CLSI_FIELD_MAX_INPUTS];
-    if (!clsi_field_convex_inputs(l->field, count)) return NULL;
-    if (!(l->scale > 0)) return "it is not convex by form: its scale is negative";
     if (clsi_learned_inputs(l, s, x) != CLS_OK) return "its inputs cannot be read";
     for (size_t kind = 0, i = 0; kind < CLSI_CONVEX_INPUTS; kind++)
         for (size_t end = i + count[kind]; i < end; i++) {
@@ -101,6 +98,16 @@ const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s) 
             if (!good) return "it is not convex by form, because of what it is a function of";
         }
     return NULL;
+}
+
+const char *clsi_learned_not_convex(const clsi_learned *l, const cls_system *s) {
+    size_t count[CLSI_CONVEX_INPUTS], turn = 0;
+    if (!clsi_field_convex_inputs(l->field, count)) return NULL;
+    if (!(l->scale > 0)) return "it is not convex by form: its scale is negative";
+    const char *wrong = NULL;
+    clsi_learned at = *l; /* borrowed */
+    while (!wrong && clsi_learned_turn(&at, s, &turn)) wrong = not_convex_at(&at, s, count);
+    return wrong;
 }
 
 /* What the field is in inputs [begin, end): nothing where there are none. */

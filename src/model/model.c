@@ -31,11 +31,22 @@ static cls_status scope_of(const cls_system *s, cls_scope *scope, const char ***
     return CLS_OK;
 }
 
+/* The arguments of a function, at one place. */
+static cls_scope scope_of_use(const cls_system *s, size_t use) {
+    const clsi_use *u = &s->uses[use];
+    const clsi_function *f = &s->functions[u->function];
+    return (cls_scope){f->n, (const char *const *)f->argument, u->args};
+}
+
 cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x) {
     cls_scope scope;
     const char **names = NULL;
     cls_node *nodes = NULL;
-    cls_status status = scope_of(s, &scope, &names, &nodes);
+    cls_status status = CLS_OK;
+    if (l->use)
+        scope = scope_of_use(s, l->use - 1);
+    else
+        status = scope_of(s, &scope, &names, &nodes);
     for (size_t i = 0; i < l->d && status == CLS_OK; i++) {
         status = cls_parse(s->g, l->input[i], &scope, NULL, 1, 1, &x[i], NULL);
         x[i] = cls_sub(s->g, x[i], cls_constant(s->g, l->center[i]));
@@ -44,6 +55,18 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
     free(names);
     free(nodes);
     return status;
+}
+
+int clsi_learned_turn(clsi_learned *l, const cls_system *s, size_t *turn) {
+    const clsi_function *f = clsi_function_find(s, l->part, strlen(l->part));
+    l->use = 0;
+    if (!f) return (*turn)++ == 0;
+    while (*turn < s->n_uses)
+        if (&s->functions[s->uses[(*turn)++].function] == f) {
+            l->use = *turn;
+            return 1;
+        }
+    return 0;
 }
 
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi) {
@@ -189,9 +212,11 @@ static cls_node open_field(const clsi_learned *l, const cls_system *s, const cls
     return phi;
 }
 
-static cls_node value_of(const place *p, const clsi_learned *l, const cls_system *s) {
+static cls_node value_of(const place *p, const clsi_learned *l, const cls_system *s, size_t use) {
     cls_node x[CLSI_FIELD_MAX_INPUTS];
-    if (clsi_learned_inputs(l, s, x) != CLS_OK) return CLS_NO_NODE;
+    clsi_learned at = *l; /* borrowed */
+    at.use = use;
+    if (clsi_learned_inputs(&at, s, x) != CLS_OK) return CLS_NO_NODE;
     const double *theta = p->model->theta + l->offset;
     cls_node phi = p->open      ? open_field(l, s, x)
                    : p->written ? clsi_field_expression(l->field, s->g, x, theta)
@@ -215,15 +240,20 @@ static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_
     return have == wanted ? NULL : "it has too few or too many fields";
 }
 
+static int is_function(const cls_system *s, const clsi_learned *l) {
+    return clsi_function_find(s, l->part, strlen(l->part)) != NULL;
+}
+
 static cls_node put_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     place *p = context;
     size_t n = clsi_field_count(kind, s->n, p->first->field->spec);
     if ((p->wrong = what_is_wrong(p, s, kind))) return cls_constant(s->g, 0);
     if (kind == CLSI_PART_FORMULA)
-        return cls_add(s->g, clsi_learned_trunk(p->first, s), value_of(p, p->first, s));
-    if (kind != CLSI_PART_FRICTION) return value_of(p, p->first, s);
+        return cls_add(s->g, clsi_learned_trunk(p->first, s), value_of(p, p->first, s, 0));
+    if (kind != CLSI_PART_FRICTION)
+        return value_of(p, p->first, s, is_function(s, p->first) ? j + 1 : 0);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
-    for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s);
+    for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s, 0);
     if (values) force = clsi_part_force(s, p->first->form, p->first->floor, n, values, j);
     free(values);
     return force;

@@ -14,6 +14,9 @@ typedef enum clsi_friction_form { CLSI_ROTATION, CLSI_MATRIX, CLSI_CHOLESKY } cl
  * over the system's variables ("x", "v.x^2", "log(T1)"). */
 typedef struct clsi_learned {
     char *part;
+    /* of a function of the file: 1 + the place in the system's uses that inputs are for; 0: not at
+     * any. Its inputs are written over its arguments. Not in the file of a model. */
+    size_t use;
     size_t slot; /* a friction of n > 1 momenta has n diagonal and n(n-1)/2 other fields */
     clsi_friction_form form;
     clsi_field *field;
@@ -57,6 +60,9 @@ struct cls_model {
 
 /* The scaled inputs of a learned part as nodes of a system's graph (d of them). */
 cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x);
+/* The places of a part in a system one after the other, from *turn = 0 on: sets l->use. 0: there are
+ * no more. A part that is no function has one. */
+int clsi_learned_turn(clsi_learned *l, const cls_system *s, size_t *turn);
 /* phi made into the part's value: scale, and positive where asked. */
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
 /* sum_i T_i (log T_i - 1), times `trunk`. */

@@ -17,27 +17,31 @@ struct cls_range {
     double *low, *high, *value, *work;
 };
 
+static void add_input(cls_range *r, cls_node *x, const clsi_learned *l, size_t k, cls_node own) {
+    int skip = !clsi_has_range(l, k);
+    for (size_t j = 0; j < r->n && !skip; j++)
+        skip = x[j] == own && r->low[j] == l->low[k] && r->high[j] == l->high[k];
+    if (skip) return;
+    x[r->n] = own;
+    r->part[r->n] = l->part;
+    r->input[r->n] = l->input[k];
+    r->low[r->n] = l->low[k];
+    r->high[r->n++] = l->high[k];
+}
+
 /* Every input once, as an expression of the state. */
 static cls_status make_inputs(const cls_model *m, cls_range *r, cls_node *x, cls_error *error) {
     const cls_system *s = m->system;
     for (size_t i = 0; i < m->n_learned; i++) {
         clsi_learned l = m->learned[i];
-        cls_node own[CLSI_FIELD_MAX_INPUTS];
         for (size_t k = 0; k < l.d; k++) {
             l.center[k] = 0;
             l.half[k] = 1;
         }
-        if (clsi_learned_inputs(&l, s, own) != CLS_OK) return clsi_no_memory(error);
-        for (size_t k = 0; k < l.d; k++) {
-            int skip = !clsi_has_range(&l, k);
-            for (size_t j = 0; j < r->n && !skip; j++)
-                skip = x[j] == own[k] && r->low[j] == l.low[k] && r->high[j] == l.high[k];
-            if (skip) continue;
-            x[r->n] = own[k];
-            r->part[r->n] = l.part;
-            r->input[r->n] = m->learned[i].input[k];
-            r->low[r->n] = l.low[k];
-            r->high[r->n++] = l.high[k];
+        for (size_t turn = 0; clsi_learned_turn(&l, s, &turn);) {
+            cls_node own[CLSI_FIELD_MAX_INPUTS];
+            if (clsi_learned_inputs(&l, s, own) != CLS_OK) return clsi_no_memory(error);
+            for (size_t k = 0; k < l.d; k++) add_input(r, x, &l, k, own[k]);
         }
     }
     const clsi_form *f = s->form;
@@ -51,7 +55,10 @@ cls_status cls_range_create(const cls_model *m, cls_range **out, cls_error *erro
     NEED(error, m);
     size_t most = 0;
     *out = NULL;
-    for (size_t i = 0; i < m->n_learned; i++) most += m->learned[i].d;
+    for (size_t i = 0; i < m->n_learned; i++) {
+        clsi_learned l = m->learned[i];
+        for (size_t turn = 0; clsi_learned_turn(&l, m->system, &turn);) most += l.d;
+    }
     cls_range *r = clsi_calloc(1, sizeof *r);
     cls_node *x = clsi_calloc(most, sizeof *x);
     if (r) {

@@ -117,8 +117,8 @@ static void solve_columns(size_t nz, const double *M, const size_t *pivot, const
 
 static void answer_block(const question *q, scratch *s, size_t first) {
     size_t nz = q->f->nz, n = q->n - first < CLSI_LANES ? q->n - first : CLSI_LANES;
-    const double *z[CLSI_LANES];
-    double t[CLSI_LANES];
+    const double *z[CLSI_LANES] = {0};
+    double t[CLSI_LANES] = {0};
     for (size_t i = 0; i < n; i++) {
         z[i] = q->states + (first + i) * q->stride;
         t[i] = q->t ? q->t[first + i] : 0;
@@ -161,6 +161,41 @@ cls_status cls_flow_rates(const cls_flow *flow, size_t n, size_t stride, const d
         scratch_clear(&s);
     }
     return status ? clsi_no_memory(error) : CLS_OK;
+}
+
+struct cls_flow_work {
+    scratch scratch;
+};
+
+cls_status cls_flow_work_create(const cls_flow *flow, cls_flow_work **out, cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, flow);
+    cls_flow_work *w = clsi_calloc(1, sizeof *w);
+    if (!w) return clsi_no_memory(error);
+    cls_status status = scratch_create(flow, &w->scratch, error);
+    *out = w;
+    if (status) cls_flow_work_free(out);
+    return status;
+}
+
+void cls_flow_work_free(cls_flow_work **work) {
+    if (!work || !*work) return;
+    scratch_clear(&(*work)->scratch);
+    free(*work);
+    *work = NULL;
+}
+
+cls_status cls_flow_rates_in(const cls_flow *flow, cls_flow_work *work, size_t n, size_t stride,
+                             const double *states, const double *t, double *rates, double *jacobian,
+                             cls_error *error) {
+    NEED(error, flow && work && (states || !n));
+    question q = {flow, n, stride, states, t, rates, jacobian};
+    if (jacobian && flow->nz > 64)
+        return clsi_fail(error, CLS_USAGE, "a Jacobian of %zu variables is not made dense",
+                         flow->nz);
+    for (size_t first = 0; first < n; first += CLSI_LANES) answer_block(&q, &work->scratch, first);
+    return CLS_OK;
 }
 
 /* ---- energy and entropy ---- */

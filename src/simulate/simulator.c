@@ -251,8 +251,9 @@ int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
     return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
 }
 
-int clsi_simulator_falls_unsolved(const cls_simulator *sim) {
-    return step_falls_by_round_off(sim);
+int clsi_simulator_falls_unsolved(cls_simulator *sim) {
+    double fall = sim->highest - sim->monitor_out[CLSI_MONITOR_ENTROPY];
+    return clsi_simulator_falls_below(sim, sim->highest) && fall <= step_unsolved(sim);
 }
 
 int clsi_simulator_has_lost(cls_simulator *sim) {

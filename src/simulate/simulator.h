@@ -70,8 +70,9 @@ void clsi_simulator_measure(cls_simulator *sim);
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
 /* After measuring: whether the energy is lost, of the energies here and at the start only (not those
  * between, which nobody sees). */
-/* The entropy of the last step fell by no more than what the step is solved to. */
-int clsi_simulator_falls_unsolved(const cls_simulator *sim);
+/* The entropy is below its highest by more than the judge allows, and by no more than what a step is
+ * solved to: not what the formulas say. */
+int clsi_simulator_falls_unsolved(cls_simulator *sim);
 int clsi_simulator_has_lost(cls_simulator *sim);
 /* After measuring: the energy that is missing goes to the next step; or a runaway. */
 clsi_trouble clsi_simulator_balance(cls_simulator *sim);

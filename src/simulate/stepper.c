@@ -184,6 +184,20 @@ static cls_status power_of(const cls_system *s, cls_node *out) {
     return status;
 }
 
+/* Where the entropy is a formula of internal energies x: the mean of (dS/dx)/(dE/dx), which is 1/T. */
+static cls_node coldness(const cls_system *s) {
+    cls_graph *g = s->g;
+    cls_node sum = cls_constant(g, 0);
+    size_t count = 0;
+    for (size_t j = 0; j < s->n; j++) {
+        cls_node slope = s->entropy_slope[s->nq + j];
+        if (cls_is_constant(g, slope, 0)) continue;
+        sum = cls_add(g, sum, cls_div(g, slope, s->form->v[j]));
+        count++;
+    }
+    return count ? cls_div(g, sum, cls_constant(g, (double)count)) : sum;
+}
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
@@ -197,6 +211,7 @@ static cls_status compile_monitor(compiler *c) {
         beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
     c->outputs[CLSI_MONITOR_ENERGY] =
         clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
+    if (s->has_entropy) beta = coldness(s);
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
     c->outputs[CLSI_MONITOR_SIZE] = size;

@@ -266,10 +266,10 @@ static cls_status read_names(clsi_reader *r, clsi_cursor *c, const char *word, c
 
 /* States without a coordinate: how they are written, and what their effort is called. */
 static const struct {
-    const char *word, *effort, *efforts, *prefix;
-} roles[] = {[CLSI_MOTION] = {"`momentum`", "velocity", "velocities", "v."},
-             [CLSI_MOLE] = {"`mole`", "potential", "chemical potentials", "mu."},
-             [CLSI_INTERNAL] = {"`internal`", "force", "thermodynamic forces", "f."}};
+    const char *word, *many, *effort, *efforts, *prefix;
+} roles[] = {[CLSI_MOTION] = {"`momentum`", "momenta", "velocity", "velocities", "v."},
+             [CLSI_MOLE] = {"`mole`", "amounts", "potential", "chemical potentials", "mu."},
+             [CLSI_INTERNAL] = {"`internal`", "variables", "force", "forces", "f."}};
 
 /* momentum mu1, mu2 [unit] with velocity Omega1, Omega2 */
 static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_role role, clsi_cursor **names,
@@ -291,8 +291,8 @@ static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_role role, cl
         status = read_names(r, &c, roles[role].effort, velocities, &n_v);
         v = *velocities;
         if (status == CLS_OK && n_v != n)
-            status = clsi_at(r, v[0].at, "%zu %s for %zu names: each needs its own", n_v,
-                             roles[role].efforts, n);
+            status = clsi_at(r, v[0].at, "%zu %s for %zu %s: each needs its own", n_v,
+                             roles[role].efforts, n, roles[role].many);
     }
     if (status == CLS_OK) status = clsi_expect_end(r, &c);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
@@ -549,11 +549,10 @@ static cls_status read_inputs(clsi_reader *r, clsi_cursor *c, size_t where, size
     return CLS_OK;
 }
 
-cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_expression *e) {
+/* Takes the name. */
+static cls_status keep_let(clsi_reader *r, char *name, const clsi_expression *e) {
     cls_system *s = r->s;
     size_t k = s->n_lets;
-    if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
-    char *name = clsi_strndup(r->clean + where, length);
     if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||
         !clsi_grow(&r->let_symbol, &r->let_symbol_capacity, k + 1, sizeof(cls_node)) ||
         !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node))) {
@@ -564,20 +563,44 @@ cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_
     r->let_symbol[k] = cls_symbol(s->g, name);
     r->let_raw[k] = e->raw;
     s->n_lets++;
-    return clsi_declare(r, name, length, CLSI_LET, k, r->let_symbol[k], where);
+    return CLS_OK;
 }
 
-typedef enum let_kind { LET, PART, COEFFICIENT, COUPLING } let_kind;
+cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_expression *e) {
+    size_t k = r->s->n_lets;
+    if (k == MAX_LETS) return clsi_at(r, where, "more than %d lets", (int)MAX_LETS);
+    cls_status status = keep_let(r, clsi_strndup(r->clean + where, length), e);
+    if (status != CLS_OK) return status;
+    return clsi_declare(r, r->clean + where, length, CLSI_LET, k, r->let_symbol[k], where);
+}
+
+cls_status clsi_add_use_let(clsi_reader *r, const char *name, size_t where,
+                            const clsi_expression *e) {
+    size_t k = r->s->n_lets;
+    cls_status status = keep_let(r, clsi_strdup(name), e);
+    if (status != CLS_OK) return status;
+    return clsi_insert_name(r, name, strlen(name), CLSI_LET, k, r->let_symbol[k], where);
+}
+
+typedef enum let_kind { LET, PART, COEFFICIENT, COUPLING, FUNCTION } let_kind;
 
 static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     cls_system *s = r->s;
-    static const char *const words[] = {"`let`", "`part`", "`coefficient`", "`coupling`"};
+    static const char *const words[] = {"`let`", "`part`", "`coefficient`", "`coupling`",
+                                        "`function`"};
     size_t length, where;
     int is_part = kind != LET;
     cls_status status = expected_name(r, &c, words[kind], &length);
     if (status != CLS_OK) return status;
     where = c.at;
     c.at += length;
+    clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT
+                        : kind == COUPLING  ? CLSI_PART_COUPLING
+                                            : CLSI_PART_LET;
+    if (is_part && clsi_accept(r, &c, "(")) return clsi_read_function(r, c, where, length, as);
+    if (kind == FUNCTION)
+        return clsi_at(r, c.at, "a function has arguments: write `function %.*s(d) = ...`",
+                       (int)length, r->clean + where);
     if (is_part && clsi_accept_word(r, &c, "of")) status = read_inputs(r, &c, where, length);
     if (status == CLS_OK) status = clsi_expect(r, &c, "=", "the name");
     /* what stands for an unknown part: one, which is nothing as a term of an energy and leaves a
@@ -593,9 +616,6 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
     if (status != CLS_OK) return status;
     const char *name = r->clean + where;
     clsi_replacement *other = is_part ? clsi_replacement_of(r, name, length) : NULL;
-    clsi_part_kind as = kind == COEFFICIENT ? CLSI_PART_HEAT
-                        : kind == COUPLING  ? CLSI_PART_COUPLING
-                                            : CLSI_PART_LET;
     if (other) clsi_mark_learned(r, e.raw);
     if (other) e.written = e.raw = other->node(other->context, s, as, 0);
     status = clsi_add_let(r, where, length, &e);
@@ -604,6 +624,10 @@ static cls_status read_let(clsi_reader *r, clsi_cursor c, let_kind kind) {
 
 cls_status clsi_read_let(clsi_reader *r, clsi_cursor c) {
     return read_let(r, c, LET);
+}
+
+cls_status clsi_read_function_line(clsi_reader *r, clsi_cursor c) {
+    return read_let(r, c, FUNCTION);
 }
 
 cls_status clsi_read_part(clsi_reader *r, clsi_cursor c) {

@@ -83,7 +83,12 @@ typedef struct clsi_reader {
         parts_capacity, unknown_capacity, unknown_field_capacity, unknown_of_capacity,
         unknown_positive_capacity, invariants_capacity, raw_invariants_capacity, outputs_capacity,
         raw_outputs_capacity, anchors_capacity, units_capacity, part_inputs_capacity,
-        input_capacity, u_capacity, formula_capacity, reservoir_capacity, labels_capacity;
+        input_capacity, u_capacity, formula_capacity, reservoir_capacity, labels_capacity,
+        functions_capacity, uses_capacity;
+    clsi_function *defining;   /* whose formula is being read: its arguments are names, */
+    const cls_node *arguments; /* for these; NULL: it is being declared */
+    size_t n_calls;
+    size_t reading;        /* where the expression being read begins */
     size_t n_bodies, body; /* rigid bodies, and the first momentum of the last one */
     clsi_rate *rates;
     size_t n_rates, rates_capacity;
@@ -123,6 +128,19 @@ const clsi_reader *clsi_origin_of(const clsi_reader *r, size_t *where, char note
 /* Turns a text of components into a flat one (a text without them stays as it is). */
 cls_status clsi_read_ports(clsi_reader *r, const clsi_loader *loader);
 
+/* ---- functions.c ---- */
+/* What cls_parse is given: a const scope, behind which names may be made. */
+typedef struct clsi_reader_scope {
+    clsi_reader *r;
+} clsi_reader_scope;
+size_t clsi_scope_arity(const void *scope, const char *name, size_t length);
+cls_node clsi_scope_call(const void *scope, const char *name, size_t length, const cls_node *args);
+/* `(` and what follows the name of a function, at the cursor behind the `(`. */
+cls_status clsi_read_function(clsi_reader *r, clsi_cursor c, size_t where, size_t length,
+                              clsi_part_kind kind);
+/* Unknown functions must be used somewhere. */
+cls_status clsi_check_functions(clsi_reader *r);
+
 /* ---- source.c ---- */
 /* Fills the error with file:line:column, the sentence, the source line and a caret. */
 cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) CLS_PRINTF(3, 4);
@@ -142,6 +160,8 @@ const char *clsi_found(const clsi_reader *r, clsi_cursor *c, char out[48]);
 /* Offset of the next comma outside brackets, or the end. */
 size_t clsi_item_end(const clsi_reader *r, const clsi_cursor *c);
 cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_expression *out);
+/* `raw` and `bound` from `written`. */
+cls_status clsi_expand(clsi_reader *r, clsi_expression *e);
 /* An expression of numbers and parameters only, as a finite number. */
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
                             double *out);
@@ -149,10 +169,13 @@ cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char
 size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char *name);
 
 /* ---- names.c ---- */
+/* Any name, which nobody has. */
+cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                            size_t index, cls_node node, size_t where);
 cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
                         size_t index, cls_node node, size_t where);
-/* For cls_scope: the node of a name, CLS_NO_NODE when there is none. */
-cls_node clsi_scope_find(const void *reader, const char *name, size_t length);
+/* For cls_scope, of a clsi_reader_scope: the node of a name, CLS_NO_NODE when there is none. */
+cls_node clsi_scope_find(const void *scope, const char *name, size_t length);
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds);
 int clsi_names_function(const char *word);
 /* The nearest name of these kinds as " (did you mean `x`?)", or "". */
@@ -214,6 +237,7 @@ cls_status clsi_read_entropies(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_temperatures(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_parameters(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_let(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_function_line(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_part(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coefficient(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coupling(clsi_reader *r, clsi_cursor c);
@@ -269,6 +293,9 @@ cls_status clsi_set_reservoir(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_source(clsi_reader *r, clsi_cursor c);
 /* A let of this name and value (declare.c). */
 cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_expression *e);
+/* The same with a name that no statement can give it: `V(y - x)`. */
+cls_status clsi_add_use_let(clsi_reader *r, const char *name, size_t where,
+                            const clsi_expression *e);
 /* The unit behind a `[`, and the `]`; the text is the caller's. */
 cls_status clsi_read_unit(clsi_reader *r, clsi_cursor *c, char **unit);
 

@@ -2,6 +2,7 @@
  *
  * Lookup is by hashing: arrays bring names by the hundred thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
  * a velocity into a hamiltonian. */
+#include "expr/vocabulary.h"
 #include "system/language.h"
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +80,12 @@ static int grow_table(clsi_reader *r) {
     return 1;
 }
 
-cls_node clsi_scope_find(const void *reader, const char *name, size_t length) {
-    const clsi_name *n = clsi_lookup(reader, name, length, ~CLSI_LABEL);
+cls_node clsi_scope_find(const void *scope, const char *name, size_t length) {
+    const clsi_reader *r = ((const clsi_reader_scope *)scope)->r;
+    for (size_t i = 0; r->defining && i < r->defining->n; i++)
+        if (clsi_word_is(r->defining->argument[i], name, length))
+            return r->arguments ? r->arguments[i] : r->defining->symbol[i];
+    const clsi_name *n = clsi_lookup(r, name, length, ~CLSI_LABEL);
     return n ? n->node : CLS_NO_NODE;
 }
 
@@ -107,7 +112,11 @@ cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_ki
     if (length > 63)
         return clsi_at(r, where, "this name has %zu letters, at most 63 are allowed", length);
     cls_status status = check_free(r, name, length, kind, where);
-    if (status != CLS_OK) return status;
+    return status == CLS_OK ? clsi_insert_name(r, name, length, kind, index, node, where) : status;
+}
+
+cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                            size_t index, cls_node node, size_t where) {
     if (!grow_table(r) ||
         !clsi_grow(&r->names, &r->names_capacity, r->n_names + 1, sizeof *r->names) ||
         !clsi_grow(&r->scope_names, &r->scope_names_capacity, r->n_scope + 1,

@@ -37,6 +37,7 @@ static const keyword keywords[] = {
     {"reservoir", NULL, DECLARE, clsi_read_reservoir, clsi_set_reservoir},
     {"let", NULL, LET, clsi_read_let, NULL},
     {"part", NULL, LET, clsi_read_part, NULL},
+    {"function", NULL, LET, clsi_read_function_line, NULL},
     {"total", "entropy", LET, clsi_read_total_entropy, NULL},
     {"coefficient", NULL, LET, clsi_read_coefficient, NULL},
     {"coupling", NULL, LET, clsi_read_coupling, NULL},
@@ -94,17 +95,18 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
     const char *near = cls_nearest_word(word, N_KEYWORDS, words);
     if (near)
         return clsi_at(r, where, "no statement begins with `%s`: did you mean `%s`?", word, near);
-    return clsi_at(r, where,
-                   "no statement begins with `%s`: expected coordinate, position, momentum, "
-                   "mole, internal, entropy, temperature, parameter, let, part, lagrangian, "
-                   "hamiltonian, thermal "
-                   "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
-                   "attitude, poisson, algebra, friction, heat "
-                   "exchange, heat source, diffusion, reaction, matter source, reservoir, input, "
-                   "external, invariant, output, "
-                   "start, step, until, anchor, data, ode, or storage, resistive and the other "
-                   "components",
-                   word);
+    return clsi_at(
+        r, where,
+        "no statement begins with `%s`: expected coordinate, position, momentum, "
+        "mole, internal, entropy, temperature, parameter, let, part, function, lagrangian, "
+        "hamiltonian, thermal "
+        "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
+        "attitude, poisson, algebra, friction, heat "
+        "exchange, heat source, diffusion, reaction, matter source, reservoir, input, "
+        "external, invariant, output, "
+        "start, step, until, anchor, data, ode, or storage, resistive and the other "
+        "components",
+        word);
 }
 
 static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
@@ -282,6 +284,7 @@ static cls_status read_all(clsi_reader *r, statement **list) {
     if (status == CLS_OK) status = read_pass(r, *list, n, LET);
     if (status == CLS_OK) status = read_pass(r, *list, n, PHYSICS);
     if (status == CLS_OK) status = clsi_read_rates(r);
+    if (status == CLS_OK) status = clsi_check_functions(r);
     if (status == CLS_OK && !r->has_formula)
         status = clsi_at(r, r->length,
                          "no formula: write a lagrangian, a hamiltonian or a thermal "

@@ -127,14 +127,26 @@ static void put_friction(page *p) {
         }
 }
 
+/* V, or V(d) of a function. */
+static const char *name_of(const cls_system *s, size_t i, char out[256]) {
+    const clsi_function *f = clsi_function_find(s, s->unknown[i], strlen(s->unknown[i]));
+    size_t used = (size_t)snprintf(out, 256, "%.60s", s->unknown[i]);
+    for (size_t k = 0; f && k < f->n && used < 180; k++)
+        used += (size_t)snprintf(out + used, 256 - used, "%s%.60s%s", k ? ", " : "(",
+                                 f->argument[k], k + 1 == f->n ? ")" : "");
+    return out;
+}
+
 static void put_unknowns(page *p) {
     const cls_system *s = p->s;
     if (s->n_unknown) clsi_text_append(&p->text, "\n  unknown parts\n");
-    for (size_t i = 0; i < s->n_unknown; i++)
-        clsi_text_printf(&p->text, "    %-11s = unknown%s%s%s%s%s\n", s->unknown[i],
+    for (size_t i = 0; i < s->n_unknown; i++) {
+        char name[256];
+        clsi_text_printf(&p->text, "    %-11s = unknown%s%s%s%s%s\n", name_of(s, i, name),
                          s->unknown_positive[i] ? " positive" : "", s->unknown_field[i] ? " " : "",
                          s->unknown_field[i] ? s->unknown_field[i] : "",
                          s->unknown_of[i] ? " of " : "", s->unknown_of[i] ? s->unknown_of[i] : "");
+    }
 }
 
 static void put_heat(page *p) {
@@ -285,8 +297,13 @@ static void put_formula(page *p) {
     if (s->formula_name) clsi_text_printf(&p->text, "%s = ", s->formula_name);
     if (!s->ode) put_node(p, s->written);
     clsi_text_append(&p->text, "\n");
-    for (size_t i = 0; i < s->n_lets; i++) {
-        clsi_text_printf(&p->text, "    %s %s = ", i ? "     " : "where", s->lets[i].name);
+    for (size_t i = 0, use = 0, shown = 0; i < s->n_lets; i++) {
+        if (use < s->n_uses &&
+            s->uses[use].let == i) { /* a function is told once, where it is unknown */
+            const clsi_function *f = &s->functions[s->uses[use++].function];
+            if (!f->other) continue;
+        }
+        clsi_text_printf(&p->text, "    %s %s = ", shown++ ? "     " : "where", s->lets[i].name);
         if (is_unknown(s, s->lets[i].name))
             clsi_text_append(&p->text, "unknown");
         else

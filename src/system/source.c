@@ -242,7 +242,7 @@ static cls_status put_in(clsi_reader *r, cls_node a, clsi_kind kind, const cls_n
     return status;
 }
 
-static cls_status expand(clsi_reader *r, clsi_expression *e) {
+cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
     cls_system *s = r->s;
     cls_error inner = {0};
     e->raw = e->bound = CLS_NO_NODE;
@@ -274,11 +274,19 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
     if (!text) return clsi_no_memory(r->error);
     for (char *c = text; *c; c++)
         if (*c == '\n') *c = ' ';
-    cls_scope scope = {r->n_scope, r->scope_names, r->scope_nodes, clsi_scope_find, r};
+    const clsi_reader_scope owner = {r};
+    cls_scope scope = {.n = r->n_scope,
+                       .names = r->scope_names,
+                       .nodes = r->scope_nodes,
+                       .find = clsi_scope_find,
+                       .arity = clsi_scope_arity,
+                       .call = clsi_scope_call,
+                       .context = &owner};
     cls_error inner = {0};
+    r->reading = begin;
     cls_status status = cls_parse(r->s->g, text, &scope, NULL, 1, 1, &e->written, &inner);
     free(text);
-    return status == CLS_OK ? expand(r, e) : point_at_parse_error(r, e, &inner);
+    return status == CLS_OK ? clsi_expand(r, e) : point_at_parse_error(r, e, &inner);
 }
 
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,

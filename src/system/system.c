@@ -69,6 +69,14 @@ void cls_system_free(cls_system **system) {
     free_strings(s->parts, s->n_parts);
     for (size_t i = 0; i < s->n_labels; i++) free(s->labels[i].name);
     free(s->labels);
+    for (size_t i = 0; i < s->n_functions; i++) {
+        clsi_function *f = &s->functions[i];
+        for (size_t k = 0; k < f->n; k++) free(f->argument[k]);
+        free(f->name);
+    }
+    free(s->functions);
+    for (size_t i = 0; i < s->n_uses; i++) free(s->uses[i].args);
+    free(s->uses);
     free_strings(s->unknown, s->n_unknown);
     free_strings(s->unknown_field, s->n_unknown);
     free_strings(s->unknown_of, s->n_unknown);

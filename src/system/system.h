@@ -86,6 +86,31 @@ typedef struct clsi_tag {
     const char *what;
 } clsi_tag;
 
+/* `function V(d) = ...` (functions.c). `other`, `defining` and the like are the reader's. */
+enum { CLSI_MOST_ARGUMENTS = 16 };
+struct clsi_replacement;
+typedef struct clsi_function {
+    char *name;
+    int kind; /* clsi_part_kind */
+    int unknown;
+    int deep; /* its formula uses one that is unknown or learned */
+    size_t n;
+    char *argument[CLSI_MOST_ARGUMENTS];
+    cls_node symbol[CLSI_MOST_ARGUMENTS];
+    size_t begin, end; /* its formula in the text */
+    cls_node body;     /* as written, over the arguments; CLS_NO_NODE: unknown */
+    cls_node stand_in; /* of an unknown one, until it is learned */
+    struct clsi_replacement *other;
+    size_t where;
+} clsi_function;
+
+/* A place where a function that is unknown or learned is used, with other arguments than at the
+ * places before. The order is that of the text. */
+typedef struct clsi_use {
+    size_t function, let; /* which; the let that stands there */
+    cls_node *args;       /* over the system's variables, parameters put in */
+} clsi_use;
+
 /* What a part is a function of, where the file says so: "v.x; log(T)". */
 typedef struct clsi_part_inputs {
     char *part, *list;
@@ -113,6 +138,9 @@ struct cls_system {
     cls_node *q, *v, *p, *S, *T, t; /* symbols: (nq), (n), (n), (m), (m) */
     clsi_named *lets;               /* raw definitions, for printing */
     char **parts;                   /* names that --unknown can take */
+    size_t n_functions, n_uses;
+    clsi_function *functions;
+    clsi_use *uses;
     size_t n_labels;
     clsi_tag *labels;     /* names that it cannot take */
     size_t n_unknown;     /* parts that the file calls unknown (and nothing has replaced) */
@@ -265,11 +293,15 @@ typedef enum clsi_part_kind {
 
 typedef struct clsi_replacement {
     const char *part;
-    /* The node that stands in the part's place, over the symbols of s; j only for frictions. */
+    /* The node that stands in the part's place, over the symbols of s; j: for frictions the
+     * momentum, for functions the place in s->uses. */
     cls_node (*node)(void *context, const cls_system *s, clsi_part_kind kind, size_t j);
     void *context;
     int used; /* set when the part was found */
 } clsi_replacement;
+
+/* The function of this name, or NULL. */
+const clsi_function *clsi_function_find(const cls_system *s, const char *name, size_t length);
 
 /* Learned components that a file uses: the statement that declares the component in the file at
  * `path`, under this name. The text is the caller's. */

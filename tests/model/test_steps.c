@@ -55,6 +55,15 @@ static void test_rates(void **state) {
                 assert_true(fabs(jacobian[(i * NZ + k) * NZ + j] - (up[k] - low[k]) / 2e-6) < 1e-7);
         }
     }
+    double few[N * NZ], same[N * NZ * NZ];
+    cls_flow_work *work = NULL;
+    assert_int_equal(cls_flow_work_create(flow, &work, NULL), CLS_OK);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(cls_flow_rates_in(flow, work, N, NZ, z, NULL, few, same, NULL), CLS_OK);
+    assert_memory_equal(few, rates, sizeof few);
+    assert_memory_equal(same, jacobian, sizeof same);
+    cls_flow_work_free(&work);
+    cls_flow_work_free(&work);
     cls_flow_free(&flow);
     cls_system_free(&s);
 }

@@ -133,7 +133,7 @@ static void wrong_statements_are_refused_where_they_stand(void **unused) {
         {"coordinate x\nentropy S\nhamiltonian p.x^2 + exp(S)\ndiffusion x <-> x on T: 1\n",
          "declare it with `mole N`"},
         {"mole A, B with potential m\nentropy S\nhamiltonian A^2 + B^2 + exp(S)\n",
-         "1 chemical potentials for 2 names"}};
+         "1 chemical potentials for 2 amounts"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         cls_error error = {0};
         cls_system *s = NULL;

@@ -1,0 +1,121 @@
+"""Files of arrays: NPZ, HDF5 and MAT through the Python packages that know them, by the rules of docs/format.md (the wheel's own library
+brings none of these formats; CSV and NPY it reads itself)."""
+import os
+import re
+import tempfile
+import zipfile
+
+import numpy as np
+
+from ._errors import DataError, FileError, UsageError
+
+KINDS = ((b"PK\x03\x04", "npz"), (b"\x89HDF\r\n\x1a\n", "hdf5"), (b"MATLAB 5.0", "mat"))
+
+
+def kind_of(path):
+    """Which of them a file is by its first bytes; None: the library reads it."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(520)
+    except OSError:
+        return None  # the library says what is wrong
+    if head[:10] == b"MATLAB 7.3" or head[512:520] == KINDS[1][0]:
+        return "hdf5"
+    return next((kind for magic, kind in KINDS if head.startswith(magic)), None)
+
+
+def _need(module, what):
+    try:
+        return __import__(module, fromlist=["_"])
+    except ImportError:
+        raise UsageError(f"{what} needs the package {module.split('.')[0]}: pip install {module.split('.')[0]}; or give the columns to clausius.data") from None
+
+
+def _numbers(x):
+    return getattr(x, "dtype", None) is not None and x.dtype.kind in "fiub" and x.ndim
+
+
+def _load(path, kind):
+    if kind == "npz":
+        with np.load(path, allow_pickle=False) as file:
+            return {n: file[n] for n in file.files}
+    if kind == "mat":
+        found = _need("scipy.io", f"{path}: reading MAT")
+        return {n: x for n, x in found.loadmat(path).items() if not n.startswith("__")}
+    out = {}
+    with _need("h5py", f"{path}: reading HDF5").File(path, "r") as file:
+        matlab = b"MATLAB" in open(path, "rb").read(512)
+        file.visititems(lambda name, x: out.__setitem__(name, x[()].T if matlab else x[()]) if hasattr(x, "dtype") and x.dtype.kind in "fiub" else None)
+    return out
+
+
+def columns_of(path, kind, array=None):
+    """{name: numbers} of a file, and what should be told."""
+    try:
+        found = {n: np.asarray(x, float).squeeze() for n, x in _load(path, kind).items() if _numbers(x)}
+    except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise FileError(f"{path}: cannot be read as {kind.upper()}: {error}") from None
+    match = re.fullmatch(r"\s*([^(]+?)\s*(?:\(([^)]*)\))?\s*", array) if array else None
+    name, axes = (match[1], match[2]) if match else (array, None)
+    chosen = {n: x for n, x in found.items() if not name or n == name or n.startswith(name + "/")}
+    if axes:
+        return _apart(path, name, chosen.get(name), [a.strip() for a in axes.split(",")]), []
+    rows = max((len(np.atleast_1d(x)) for x in chosen.values() if x.ndim <= 2), default=0)
+    out, remarks = {}, []
+    for n, x in chosen.items():
+        short = n[len(name) + 1:] if name and n != name else n
+        if x.ndim <= 1 and np.size(x) == rows:
+            out[short] = np.atleast_1d(x)
+        elif x.ndim == 2 and len(x) == rows:
+            out.update({f"{short}{k + 1}": x[:, k] for k in range(x.shape[1])})
+        else:
+            remarks.append(f'the array "{n}" is left out: it has not the {rows} rows of the others' + ('; array="NAME(trajectory, column, time)" takes it apart' if x.ndim == 3 else ""))
+    if not out:
+        raise DataError(f"{path}: no array that could be columns{' under ' + name if name else ''}; it has: {', '.join(found) or 'none'}")
+    return out, remarks
+
+
+def _apart(path, name, x, axes):
+    if x is None or x.ndim != 3 or sorted(axes) != ["column", "time", "trajectory"]:
+        raise UsageError(f"{path}: array: expected {name}(trajectory, column, time), the axes in the order of the file, for an array of three axes")
+    x = np.transpose(x, [axes.index(a) for a in ("trajectory", "column", "time")])
+    out = {"trajectory": np.repeat(np.arange(len(x), dtype=float), x.shape[2])}
+    return {**out, **{f"{name}{k + 1}": x[:, k].ravel() for k in range(x.shape[1])}}
+
+
+def write(path, table):
+    """A table as .csv (by the library), .npz or .h5; the file is complete or not there."""
+    path = os.fspath(path)
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (".npz", ".h5", ".hdf5"):
+        return table.write(path)
+    columns = {n: np.asarray(table.column(n)) for n in table.names}
+    module = None if ending == ".npz" else _need("h5py", f"{path}: writing HDF5")
+    try:
+        handle, part = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".clausius-", suffix=ending)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror}") from None
+    os.close(handle)
+    try:
+        if module:
+            with module.File(part, "w") as file:
+                for n, x in columns.items():
+                    file[n] = x
+                file.attrs.update(table.notes)
+        else:
+            np.savez(part, **columns)
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.chmod(part, 0o666 & ~_umask())
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def _umask():
+    old = os.umask(0)
+    os.umask(old)
+    return old
