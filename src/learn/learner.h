@@ -33,7 +33,9 @@ typedef struct clsi_learner {
     cls_learn_info *info;
     double started;
     int no_memory;  /* in a rollout, whose answer is a number */
-    double pressed; /* seconds: when somebody was found to wait for the end; 0: nobody is */
+    uint64_t trial; /* at most so many iterations, to compare schemes (schemes.c); 0: no trial */
+    int own_iterations; /* o->max_iterations was chosen here, not by the caller */
+    double pressed;     /* seconds: when somebody was found to wait for the end; 0: nobody is */
     int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     json_t *split;              /* where rows were kept back, for the record; NULL: nowhere */

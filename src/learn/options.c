@@ -59,9 +59,10 @@ static const cls_option table[] = {
      "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", CLS_OPTION_UINT64, AT(max_windows), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
      ANY_OPTIMIZER, "at most so many windows of the data, spread evenly; else chosen"},
-    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
-     ANY_OPTIMIZER, "at most so many iterations; else what is usual for the optimizer"},
-    {"restarts", CLS_OPTION_SIZE, AT(restarts), 1, 1, 1e6, NULL, "N", ANY_LOSS, ITERATIVE,
+    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, "N", ANY_LOSS, ITERATIVE,
+     "at most so many iterations; else what is usual for the optimizer"},
+    {"restarts", CLS_OPTION_SIZE, AT(restarts), 1, 1, 1e6, NULL, "N",
+     ANY_LOSS & ~(unsigned)CLS_OPTION_RECORDING, ITERATIVE,
      "begin so often from new parameters and keep the best; else 1"},
     {"patience", CLS_OPTION_UINT64, AT(patience), 100, 1, 0x1p53, NULL, "N", ANY_LOSS, ITERATIVE,
      "stop after so many reports without better validation; else 100"},
@@ -124,18 +125,26 @@ static const struct {
     } while (0)
 
 cls_status clsi_options_mean(const clsi_learner *w, const char *optimizer, cls_error *error) {
-    unsigned loss = 0, by = 0;
+    unsigned loss = 0, first = 0;
     const char *name = w->taken ? w->taken : w->o->loss ? w->o->loss : "residual";
     char text[96] = "";
     for (size_t k = 0; k < sizeof losses / sizeof *losses; k++)
         if (strcmp(losses[k].name, name) == 0) loss = losses[k].bit;
     for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k++)
-        if (strcmp(optimizers[k].name, optimizer) == 0) by = optimizers[k].bit;
-    /* the fits after that of the residual choose these two themselves */
-    if (loss != CLS_OPTION_RESIDUAL) by |= CLS_OPTION_LM | CLS_OPTION_LBFGS;
+        if (strcmp(optimizers[k].name, optimizer) == 0) first = optimizers[k].bit;
+    if (w->o->n_horizons && loss != CLS_OPTION_RECORDING)
+        return clsi_fail(error, CLS_USAGE,
+                         "--horizon means nothing for the loss %s (it is for multiple-shooting): "
+                         "leave it out",
+                         name);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const cls_option *row = &table[i];
         if (!clsi_option_given(row, w->o)) continue;
+        if (row->offset == AT(max_iterations) && w->own_iterations) continue;
+        /* the fits after that of the residual choose these two themselves; they do not restart */
+        unsigned by = first;
+        if (loss != CLS_OPTION_RESIDUAL && row->offset != AT(restarts))
+            by |= CLS_OPTION_LM | CLS_OPTION_LBFGS;
         if (!(row->losses & loss)) {
             NAMES(losses, row->losses, text);
             return clsi_fail(error, CLS_USAGE,

@@ -106,9 +106,9 @@ static trial attempt(const clsi_learner *w, const clsi_rule *rule, size_t n_tabl
                         .set = w->set,
                         .info = &info,
                         .started = w->started,
+                        .trial = SMALL,
                         .error = &error};
     o.scheme = NULL;
-    o.max_iterations = SMALL;
     cls_status status = clsi_points_create_wide(w->system, n_tables, tables, names, rule,
                                                 o.validate, WINDOWS, 2, 0, &own.points, &error);
     if (status == CLS_OK) status = clsi_learner_choose(&own);

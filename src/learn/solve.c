@@ -715,7 +715,10 @@ cls_status clsi_learner_solve(clsi_learner *w) {
     cls_status meant = clsi_options_mean(w, name, w->error);
     if (meant != CLS_OK) return meant;
     snprintf(w->info->optimizer, sizeof w->info->optimizer, "%s", name);
-    if (!linear && w->o->max_iterations == 0) w->o->max_iterations = usual_iterations(name);
+    if (!linear && (w->trial || w->o->max_iterations == 0)) {
+        w->o->max_iterations = w->trial ? w->trial : usual_iterations(name);
+        w->own_iterations = 1;
+    }
     w->info->normalised = w->residual->homogeneous && !clsi_anchors_set_scale(w->anchors);
     size_t n = w->points->n_training;
     if (w->info->normalised && !moves(w))

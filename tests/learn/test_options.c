@@ -60,10 +60,12 @@ static void what_means_nothing_is_refused(void **unused) {
     base.unknown = F1;
     base.n_unknown = 1;
     assert_int_equal(learn_with(&base, &error), CLS_OK);
-    cls_learn_options bad[9];
-    const char *const names[9] = {"substeps", "rate",      "batch",    "decay",   "constant-rate",
-                                  "last",     "last-rate", "restarts", "patience"};
-    for (int i = 0; i < 9; i++) bad[i] = base;
+    enum { N = 11 };
+    cls_learn_options bad[N];
+    const char *const names[N] = {"substeps",      "rate",   "batch",     "decay",
+                                  "constant-rate", "last",   "last-rate", "restarts",
+                                  "patience",      "epochs", "horizon"};
+    for (int i = 0; i < N; i++) bad[i] = base;
     bad[0].substeps = 7;
     bad[1].rate = 5;
     bad[2].batch = 3;
@@ -73,7 +75,10 @@ static void what_means_nothing_is_refused(void **unused) {
     bad[6].last_rate = 1e-3;
     bad[7].restarts = 3;
     bad[8].patience = 7;
-    for (int i = 0; i < 9; i++) {
+    bad[9].max_iterations = 4;
+    bad[10].n_horizons = 1;
+    bad[10].horizon[0] = 1;
+    for (int i = 0; i < N; i++) {
         char flag[32];
         snprintf(flag, sizeof flag, "--%s means nothing", names[i]);
         assert_int_equal(learn_with(&bad[i], &error), CLS_USAGE);
@@ -83,6 +88,10 @@ static void what_means_nothing_is_refused(void **unused) {
     base.last = 1;
     assert_int_equal(learn_with(&base, &error), CLS_USAGE);
     assert_non_null(strstr(error.message, "--last means nothing for the loss shooting"));
+    base.last = 0;
+    base.restarts = 3; /* of one linear solve, which shooting goes on from */
+    assert_int_equal(learn_with(&base, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "--restarts means nothing"));
 }
 
 static void ranges_are_checked(void **unused) {

@@ -548,8 +548,10 @@ static cls_learn_info teach(pupil *u) {
     o.n_unknown = 1;
     o.optimizer = u->optimizer;
     o.field = strcmp(u->optimizer, "linear") ? "network(5, 5)" : "chebyshev(6)";
-    o.max_iterations = strcmp(u->optimizer, "adam") ? 25 : 100;
-    o.restarts = strcmp(u->optimizer, "linear") ? 2 : 1;
+    if (strcmp(u->optimizer, "linear")) { /* which neither iterates nor restarts */
+        o.max_iterations = strcmp(u->optimizer, "adam") ? 25 : 100;
+        o.restarts = 2;
+    }
     o.progress = look;
     o.context = u;
     o.checkpoint = u->checkpoint;
