@@ -59,7 +59,8 @@ static const cls_option table[] = {
      "the fraction of trajectories kept to validate; else 0.1"},
     {"max-windows", CLS_OPTION_UINT64, AT(max_windows), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
      ANY_OPTIMIZER, "at most so many windows of the data, spread evenly; else chosen"},
-    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, "N", ANY_LOSS, ITERATIVE,
+    {"epochs", CLS_OPTION_UINT64, AT(max_iterations), 0, 1, 0x1p53, NULL, "N", ANY_LOSS,
+     ANY_OPTIMIZER, /* a bound, which one solve respects */
      "at most so many iterations; else what is usual for the optimizer"},
     {"restarts", CLS_OPTION_SIZE, AT(restarts), 1, 1, 1e6, NULL, "N",
      ANY_LOSS & ~(unsigned)CLS_OPTION_RECORDING, ITERATIVE,

@@ -60,11 +60,10 @@ static void what_means_nothing_is_refused(void **unused) {
     base.unknown = F1;
     base.n_unknown = 1;
     assert_int_equal(learn_with(&base, &error), CLS_OK);
-    enum { N = 11 };
+    enum { N = 10 };
     cls_learn_options bad[N];
-    const char *const names[N] = {"substeps",      "rate",   "batch",     "decay",
-                                  "constant-rate", "last",   "last-rate", "restarts",
-                                  "patience",      "epochs", "horizon"};
+    const char *const names[N] = {"substeps", "rate",      "batch",    "decay",    "constant-rate",
+                                  "last",     "last-rate", "restarts", "patience", "horizon"};
     for (int i = 0; i < N; i++) bad[i] = base;
     bad[0].substeps = 7;
     bad[1].rate = 5;
@@ -75,9 +74,8 @@ static void what_means_nothing_is_refused(void **unused) {
     bad[6].last_rate = 1e-3;
     bad[7].restarts = 3;
     bad[8].patience = 7;
-    bad[9].max_iterations = 4;
-    bad[10].n_horizons = 1;
-    bad[10].horizon[0] = 1;
+    bad[9].n_horizons = 1;
+    bad[9].horizon[0] = 1;
     for (int i = 0; i < N; i++) {
         char flag[32];
         snprintf(flag, sizeof flag, "--%s means nothing", names[i]);
