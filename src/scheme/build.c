@@ -154,7 +154,8 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     pt->rate_S = clsi_nodes(st, m);
     clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t, clsi_inputs(st, c)};
     clsi_flows flows = clsi_flows_at(st, &here);
-    (void)clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p);
+    if (clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p) != CLS_OK)
+        st->exhausted = 1;
     for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
     for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
     memcpy(pt->account, flows.account, sizeof pt->account);

@@ -91,7 +91,8 @@ static void carry(clsi_step *st, const clsi_point *start, const clsi_point *next
     cls_node *rate = clsi_nodes(st, st->nq), *unused = clsi_nodes(st, st->n);
     cls_node *flat = clsi_nodes(st, st->nq);
     for (size_t i = 0; i < st->nq; i++) flat[i] = cls_constant(g, 0);
-    (void)clsi_brackets_at(st->s, &st->s->bound, &middle, flat, rate, unused);
+    if (clsi_brackets_at(st->s, &st->s->bound, &middle, flat, rate, unused) != CLS_OK)
+        st->exhausted = 1;
     for (size_t i = 0; i < st->nq; i++)
         clsi_equation(st,
                       cls_sub(g, cls_sub(g, next->q[i], start->q[i]), cls_mul(g, st->h, rate[i])));

@@ -121,8 +121,9 @@ static void projected_brackets(clsi_step *st, const clsi_place *middle, const gr
     cls_node share = cls_neg(g, cls_div(g, power, norm));
     clsi_place at = *middle;
     at.v = clsi_axpy(st, n, star->v, share, D + nq);
-    (void)clsi_brackets_at(st->s, &st->s->bound, &at, clsi_axpy(st, nq, star->Hq, share, D), rate_q,
-                           against);
+    const cls_node *slope = clsi_axpy(st, nq, star->Hq, share, D);
+    if (clsi_brackets_at(st->s, &st->s->bound, &at, slope, rate_q, against) != CLS_OK)
+        st->exhausted = 1;
     cls_node made = cls_sub(g, clsi_dot(st, nq, D, rate_q), clsi_dot(st, n, D + nq, against));
     made = cls_div(g, made, norm);
     for (size_t j = 0; j < n; j++) against[j] = cls_add(g, against[j], cls_mul(g, made, D[nq + j]));
@@ -177,8 +178,8 @@ static void write_step(clsi_step *st, int settles) {
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
         projected_brackets(st, &middle, &star, D, rate_q, against, flows.own);
-    else
-        (void)clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against);
+    else if (clsi_brackets_at(st->s, &st->s->bound, &middle, star.Hq, rate_q, against) != CLS_OK)
+        st->exhausted = 1;
     for (size_t j = 0; j < nq; j++) {
         clsi_equation(st, cls_sub(g, st->change[j], cls_mul(g, st->h, rate_q[j])));
     }

@@ -101,6 +101,9 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
     const cls_node *v = at->v ? at->v : s->v, *T = at->T ? at->T : s->T;
     pieces p;
     lay_out(s, room, &p, out);
+    out->escaped = cls_constant(g, 0);
+    out->crossing =
+        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T};
     cls_status status = put_in(s, at, dS, &p, out);
     if (status != CLS_OK) return status;
     const clsi_sparse *friction = &s->bound.friction, *conductance = &s->bound.conductance;
@@ -118,11 +121,8 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
             out->heat[i] = cls_add(g, out->heat[i], cls_mul(g, out->kappa[e], drop));
         }
     }
-    out->escaped = cls_constant(g, 0);
     for (size_t k = 0; k < nr; k++)
         out->escaped = cls_sub(g, out->escaped, power(g, friction, m + k, p.friction, v));
-    out->crossing =
-        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T};
     clsi_flows_cross(s, out);
     for (size_t i = 0; i < m; i++) out->heat[i] = cls_add(g, out->heat[i], out->outside[i]);
     return CLS_OK;
