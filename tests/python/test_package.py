@@ -177,6 +177,7 @@ import clausius as cl
 piston = cl.system("adiabatic-piston")
 data = piston.simulate(starts=[{"x": 0.1 * k} for k in range(8)], steps=40)
 begin = []
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is begun without it
 def alarm():
     time.sleep(1.5)
     begin.append(time.monotonic())

@@ -241,6 +241,7 @@ import os, signal, threading, time
 import clausius as cl
 piston = cl.system("adiabatic-piston")
 begin = []
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is begun without it
 def alarm():
     time.sleep(1)
     begin.append(time.monotonic())
