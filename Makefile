@@ -13,7 +13,7 @@ CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 # `make sanitize CLANG=1` in a fresh folder makes that build by clang.
 CLANG    ?=
 
-.PHONY: all help deps sanitize tsan coverage valgrind wheel check check-deps check-long fuzz demo bench install format clean
+.PHONY: all help deps sanitize tsan coverage wheel check check-deps check-long fuzz demo bench install format clean
 .DEFAULT_GOAL := all
 
 help:      ## this list
@@ -44,10 +44,6 @@ coverage: deps  ## build/coverage: the lines and branches that the tests run, fo
 	@CLAUSIUS=$(abspath $(BUILD))/coverage/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) $(RUN_TESTS) --limit 1200 --match '$(MATCH)' \
 	    unit=$(BUILD)/coverage/tests cli=tests/cli
 	@tools/coverage $(BUILD)/coverage
-
-valgrind: all  ## memcheck over the rooms that read what others wrote, in the release build
-	@tools/install-deps valgrind
-	@$(RUN_TESTS) --limit 3600 --match '$(or $(MATCH),base_|expr_test_(parse|print|graph)|data_|system_test_(language|hostile|start)|model_)' valgrind=$(BUILD)/tests
 
 wheel: deps  ## build/wheel: the Python package, self-contained, judged by auditwheel and abi3audit
 	@tools/python-wheel $(BUILD)

@@ -13,7 +13,7 @@
 #include "system/language.h"
 #include <string.h>
 
-/* [NAME] in front of an item that `follows` recognises by what comes behind its first word. */
+/* [NAME] in front of an amount: a word that names nothing yet. */
 static size_t leading_name(const clsi_reader *r, clsi_cursor *c, size_t *where) {
     clsi_cursor ahead = *c;
     size_t length = clsi_word_length(r, &ahead, 0);
