@@ -229,33 +229,40 @@ typedef struct room {
     double *tail;  /* separators and border, as in sparse_lu.c ... */
     double *one;   /* (n) ... a row of them, */
     double *y;     /* (n) and a solution */
-    double *end;
 } room;
 
 static size_t columns_of(const clsi_segments *s) {
     return s->slots + 2 * s->wide + s->full;
 }
 
-static room room_of(const clsi_sparse_lu *lu, double *work) {
+/* In the order of `room`. */
+static void sizes_of(const clsi_sparse_lu *lu, size_t size[static 9]) {
     const clsi_segments *s = lu->segments;
-    size_t columns = columns_of(s) * LANES, walls = s->wide * (2 * s->wide + s->full) * LANES;
-    size_t over = (uintptr_t)work % 64 / sizeof *work;
-    room r = {.value = over ? work + LANES - over : work};
-    r.row = r.value + s->first[s->slots + 2 * s->wide] * LANES;
-    r.x = r.row + columns;
-    r.carry = r.x + columns;
-    r.left = r.carry + walls;
-    r.entry = r.left + walls;
-    r.tail = r.entry + lu->n_entries + 2;
-    r.one = r.tail + (lu->first[lu->n] - lu->first[s->inside]);
-    r.y = r.one + lu->n;
-    r.end = r.y + lu->n;
+    size_t walls = s->wide * (2 * s->wide + s->full) * LANES;
+    size[0] = s->first[s->slots + 2 * s->wide] * LANES;
+    size[1] = size[2] = columns_of(s) * LANES;
+    size[3] = size[4] = walls;
+    size[5] = lu->n_entries + 2;
+    size[6] = lu->first[lu->n] - lu->first[s->inside];
+    size[7] = size[8] = lu->n;
+}
+
+static room room_of(const clsi_sparse_lu *lu, double *work) {
+    size_t size[9], over = (uintptr_t)work % 64 / sizeof *work;
+    room r;
+    double **const parts[] = {&r.value, &r.row,  &r.x,   &r.carry, &r.left,
+                              &r.entry, &r.tail, &r.one, &r.y};
+    sizes_of(lu, size);
+    if (over) work += LANES - over;
+    for (size_t k = 0; k < 9; work += size[k], k++) *parts[k] = work;
     return r;
 }
 
 size_t clsi_segments_size(const clsi_sparse_lu *lu) {
-    static double nowhere[1];
-    return (size_t)(room_of(lu, nowhere).end - nowhere) + LANES;
+    size_t size[9], sum = LANES;
+    sizes_of(lu, size);
+    for (size_t k = 0; k < 9; k++) sum += size[k];
+    return sum;
 }
 
 INLINE vector at(const double *p, size_t k) {
