@@ -146,17 +146,32 @@ static cls_status measure_held(const cls_system *s, const clsi_states *st, clsi_
     return status;
 }
 
-/* What the outside adds to a quantity, and to the size of its terms: its entropy, and the energy
- * that came in. */
+/* Accounts are written in doubles, too: work and heat that pass through a system for long are much
+ * larger than what stays in it. */
+static double rounding_of_accounts(const clsi_states *st, clsi_quantity_kind kind, size_t k) {
+    double sum = 0;
+    for (int a = 0; a < CLSI_ACCOUNTS; a++) {
+        int belongs = kind == CLSI_OF_ENTROPY ? a == CLSI_OUTSIDE : a != CLSI_OUTSIDE;
+        if (belongs && st->account[a]) sum += fabs(st->account[a][k]);
+    }
+    return isfinite(sum) ? DBL_EPSILON * sum : 0;
+}
+
+/* What the outside adds to a quantity, to the size of its terms and to their rounding: its entropy,
+ * and the energy that came in. */
 static void add_outside(const clsi_states *st, clsi_quantity *x) {
     const double *more = x->kind == CLSI_OF_ENTROPY  ? st->account[CLSI_OUTSIDE]
                          : x->kind == CLSI_OF_ENERGY ? st->received
                                                      : NULL;
-    for (size_t part = 0; more && part < st->parts; part++)
+    for (size_t part = 0; more && part < st->parts; part++) {
+        double rounding = 0;
         for (size_t k = st->first[part]; k < st->first[part + 1]; k++) {
+            rounding = fmax(rounding, rounding_of_accounts(st, x->kind, k));
             if (x->kind == CLSI_OF_ENTROPY) x->value[k] += more[k];
             if (isfinite(more[k])) x->scale[part] = fmax(x->scale[part], fabs(more[k]));
         }
+        x->rounded[part] += rounding;
+    }
 }
 
 static void put(clsi_quantity **end, clsi_quantity_kind kind, size_t index, cls_node node,

@@ -65,7 +65,7 @@ static cls_status compile_residual(compiler *c) {
     if (status != CLS_OK) return cls_graph_status(st->g, c->error);
     if (2 * rows.n < k * k) {
         sp->n_jacobian = rows.n;
-        status = clsi_sparse_lu_create(k, rows.start, rows.column, &sp->lu, c->error);
+        status = clsi_sparse_lu_create_fast(k, rows.start, rows.column, &sp->lu, c->error);
         if (status == CLS_OK) status = compile_rows(c, rows.node);
         if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
     } else {
