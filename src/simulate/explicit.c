@@ -149,8 +149,7 @@ static cls_status eliminate(elimination *e, clsi_step *st) {
     free(y);
     if (status != CLS_OK) return status;
     if (!transpose(e)) return CLS_MEMORY;
-    for (size_t k = 0; k < e->M.n; k++)
-        e->M.node[k] = clsi_simplify_written(e->g, e->M.node[k]);
+    for (size_t k = 0; k < e->M.n; k++) e->M.node[k] = clsi_simplify_written(e->g, e->M.node[k]);
     while (e->left) {
         if (e->n_next)
             one_alone(e);
