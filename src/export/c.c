@@ -121,8 +121,8 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *open = e->open.sp ? e->open.sp : sp;
     size_t entries = at_least(at_least(sp->n_jacobian, open->n_jacobian), 4), one = at_least(k, 2);
     size_t positive = at_least(open->n_positive, sp->n_positive), factors = 0;
-    if (sp->lu) factors = clsi_sparse_lu_size(sp->lu);
-    if (open->lu) factors = at_least(factors, clsi_sparse_lu_size(open->lu));
+    if (sp->lu) factors = sp->lu->first[k] + 2 * k; /* in rows, not in lanes */
+    if (open->lu) factors = at_least(factors, open->lu->first[k] + 2 * k);
     clsi_text_printf(out,
                      "/* Scratch of Newton's method. */\ntypedef struct %s_newton {\n"
                      "    double in[%zu], out[%zu], trial_out[%zu], lu[%zu];\n"
