@@ -1,6 +1,7 @@
 /* The step of a scheme, compiled: residual with exact Jacobian, next state, guards, monitors. */
 #include "simulate/stepper.h"
 #include "base/base.h"
+#include "expr/fields.h"
 #include "expr/graph.h"
 #include "expr/program.h"
 #include "system/sparse_lu.h"
@@ -207,6 +208,7 @@ static cls_status compile_monitor(compiler *c) {
     for (size_t i = 0; i < s->m && !s->has_entropy; i++)
         size = cls_add(g, size, absolute(g, f->S[i]));
     if (s->has_entropy) size = size_of(g, f->entropy);
+    size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
     for (size_t i = 0; i < s->m; i++)
         beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
     c->outputs[CLSI_MONITOR_ENERGY] =
