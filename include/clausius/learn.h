@@ -183,7 +183,7 @@ typedef struct cls_learn_info {
      * the error of steps as long as the data are apart, not of the model; 0 parts: it is not */
     double rollout_fine;
     size_t rollout_parts;
-    size_t restart;  /* iterative: the one that was kept */
+    size_t restart; /* iterative: the one that was kept */
     /* iterative: how the last restart ended: "converged", "iterations" (the most allowed), "no
      * descent", "patience" (ended_early), "stopped" */
     char ended[16];
