@@ -368,7 +368,7 @@ static cls_status describe_model(const clsi_qp *q, const cls_system *system,
     m->provenance = provenance(q, n_tables, names);
     m->set_names = clsi_calloc(n_set, sizeof *m->set_names);
     m->set_values = clsi_calloc(n_set, sizeof *m->set_values);
-    m->start = clsi_calloc(nz + 1, sizeof *m->start);
+    m->start = clsi_calloc(cls_system_state_count(system) + 1, sizeof *m->start);
     if (!m->name || !m->text || !m->provenance || !m->set_names || !m->set_values || !m->start)
         return clsi_no_memory(q->error);
     for (; m->n_set < n_set; m->n_set++) {
