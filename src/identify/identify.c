@@ -131,9 +131,16 @@ static cls_status order_parts(clsi_qp *q, clsi_terms *terms) {
     return CLS_OK;
 }
 
-/* Forces on momenta would stand in the reversible equations with velocities that are not known. */
+/* Forces on momenta would stand in the reversible equations with velocities that are not known; heat from
+ * outside stands in none of them. */
 static cls_status check_forces(const clsi_qp *q) {
     const cls_system *s = q->s;
+    if (s->has_heat)
+        return clsi_fail(
+            q->error, CLS_USAGE,
+            "'%s' has reservoirs or heat sources: qp finds energies and heat exchanges of what is "
+            "closed; use another optimizer",
+            s->name);
     int forced = s->has_work || s->has_entropy;
     for (size_t e = 0; e < s->bound.friction.n; e++)
         forced |= !cls_is_constant(s->g, s->bound.friction.entries[e].node, 0);
