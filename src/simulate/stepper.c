@@ -1,6 +1,7 @@
 /* The step of a scheme, compiled: residual with exact Jacobian, next state, guards, monitors. */
 #include "simulate/stepper.h"
 #include "base/base.h"
+#include "expr/fields.h"
 #include "expr/graph.h"
 #include "expr/program.h"
 #include "system/sparse_lu.h"
@@ -226,6 +227,7 @@ static cls_status compile_monitor(compiler *c) {
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);
+    size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
     c->outputs[CLSI_MONITOR_ENERGY] =
         clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
     if (s->has_entropy) beta = coldness(s);
