@@ -32,7 +32,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
         define(out, "CLSI_POSITIVE", "nw", sp->n_positive);
     define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
     define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
-    clsi_text_append(out, "#define CLSI_FINITE(n, x) newton_finite(n, x)\n"
+    clsi_text_append(out, "#define CLSI_FINITE(x, first, n) newton_finite(x, first, n)\n"
                           "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n");
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));

@@ -46,8 +46,8 @@
 enum { CLSI_FEW = 16 };
 double clsi_wide_size(size_t n, const double *d, const double *scale);
 int clsi_wide_finite(size_t n, const double *x);
-#define CLSI_FINITE(n, x)                                                                          \
-    ((n) > CLSI_FEW ? clsi_wide_finite((size_t)(n), x) : newton_finite((int)(n), x))
+#define CLSI_FINITE(x, first, n)                                                                   \
+    ((n) > CLSI_FEW ? clsi_wide_finite((size_t)(n), (x) + (first)) : newton_finite(x, first, n))
 #define CLSI_SIZE(nw, d)                                                                           \
     (CLSI_MEASURED(nw) > CLSI_FEW ? clsi_wide_size((size_t)CLSI_MEASURED(nw), d, (nw)->scale)      \
                                   : newton_size(nw, d))
