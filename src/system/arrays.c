@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40 };
+/* More elements than a table may have columns (CLSI_MAX_COLUMNS) are nobody's system. */
+enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40, MAX_ELEMENTS = 4000000 };
 
 /* ---- writing with a map ---- */
 
@@ -423,6 +424,12 @@ static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, 
                 clsi_array_at(a, place[k].at, turn, "the range is empty: it goes from %ld to %ld",
                               out->low[k], out->high[k]);
     }
+    double count = 1;
+    for (size_t k = 0; k < out->n && status == CLS_OK; k++)
+        count *= (double)out->high[k] - (double)out->low[k] + 1;
+    if (count > MAX_ELEMENTS)
+        return clsi_array_at(a, at, turn, "%.0f elements, at most %d are allowed", count,
+                             (int)MAX_ELEMENTS);
     return status;
 }
 
