@@ -11,6 +11,7 @@ from . import _core
 from ._audit import Audit
 from ._data import Data, data as as_data
 from ._errors import DataError, UsageError
+from ._explain import Invariants
 from ._options import checked, describe
 from ._progress import Walking
 from ._run import Run, Runs, compared
@@ -392,6 +393,21 @@ class Dynamics(Facts):
             if verdict.laws[-1].passed:
                 break
         return verdict
+
+    def invariants(self, states=None, *, seed=1):
+        """Laws that nobody declared, found numerically: invariants, symmetries, Casimir functions, gauge directions; prints as `clausius show --invariants`.
+
+        They are looked for at `states` (rows, state variables), by default around the default motion (inside the range of the data for a model).
+
+        >>> import clausius as cl
+        >>> [law.formula for law in cl.system("two-body").invariants() if law.kind == "linear"]
+        ['p.x1 + p.x2', 'p.y1 + p.y2']
+        """
+        if states is not None:
+            states = np.ascontiguousarray(states, float)
+            if states.ndim != 2 or states.shape[1] != len(self.states):
+                raise UsageError(f"states are (rows, {len(self.states)}): {', '.join(self.states)}; got shape {states.shape}")
+        return Invariants(*self._invariants(states, seed))
 
     # ---- leaving ----
 

@@ -274,3 +274,47 @@ def test_threads_share_a_system(piston):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not wrong
+
+
+def show(*words):
+    return subprocess.run([os.environ["CLAUSIUS"], "show", *map(str, words)], capture_output=True, text=True, check=True).stdout
+
+
+def test_laws_that_nobody_declared(program, small, tmp_path):
+    """`show --invariants`: what it prints, and each law as an object."""
+    found = cl.system("two-body").invariants()
+    assert str(found) == show("two-body", "--invariants") and found.states > 100
+    assert {law.formula for law in found if law.kind == "linear"} == {"p.x1 + p.x2", "p.y1 + p.y2"} and all(law.exact for law in found)
+    states = np.random.default_rng(1).normal(size=(300, 8))
+    assert any(law.formula == "p.x1 + p.x2" for law in cl.system("two-body").invariants(states))
+    with pytest.raises(cl.UsageError, match="states are"):
+        cl.system("two-body").invariants(np.zeros((3, 2)))
+    small.save("m.safetensors")
+    assert str(small.invariants()) == show("m.safetensors", "--invariants") and any(law.kind == "gauge" and not law.open for law in small.invariants())
+
+
+def test_short_formulas(program, piston, truth, tmp_path):
+    """`show --formulas`: the terms, the file, the constants from data; the numbers and bytes of the program."""
+    model = cl.learn(piston, truth, unknown="F1", field="terms(1; v.x^2; v.x^2*T1^2; T2)", validate=0)
+    model.save("m.safetensors")
+    found = model.formulas()
+    assert str(found) == show("m.safetensors", "--formulas", "-o", "there.clausius") and not found.refitted
+    found.save("here.clausius")
+    assert (tmp_path / "here.clausius").read_bytes() == (tmp_path / "there.clausius").read_bytes()
+    assert found[0].part == "F1" and found[0].error < 0.05 and found[0].terms[0].value.error >= 0 and found[0].steps[-1].terms == 1
+    assert found.system().simulate(steps=20).audit()
+    truth.save("motions.csv")
+    again = model.formulas(truth)
+    assert again.refitted and str(again) == show("m.safetensors", "--formulas", "--data", "motions.csv")
+    assert len(model.formulas(terms=1)[0].terms) == 1
+    with pytest.raises(cl.UsageError, match="whole number"):
+        model.formulas(terms=-1)
+
+
+@pytest.mark.parametrize("name", ["membrane", "adiabatic-reactor", "isothermal-reactor", "viscoelastic-bar", "fuel-cell"])
+def test_matter(name):
+    """Amounts of substances are states like others."""
+    system = cl.system(name)
+    run = system.simulate(steps=200)
+    assert run.audit() and np.isfinite(system.rates(run.states)).all()
+    assert "reaction" in system.text or "diffusion" in system.text or "internal" in system.text
