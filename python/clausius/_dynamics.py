@@ -3,7 +3,6 @@ import html
 import json
 import os
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,13 +34,22 @@ class Facts:
             raise AttributeError(f"{type(self).__name__} has no attribute '{name}'") from None
 
 
-class Shot(NamedTuple):
-    """A loss and its gradients."""
+class Shot(tuple):
+    """loss, grad = shot: the mean square error and its gradient in theta; besides, shot.grad_starts, the gradient in shot.starts."""
 
-    loss: float
-    grad: np.ndarray
-    grad_starts: np.ndarray
-    starts: np.ndarray
+    def __new__(cls, loss, grad, grad_starts, starts):
+        self = super().__new__(cls, (loss, grad))
+        self.grad_starts, self.starts = grad_starts, starts
+        return self
+
+    def __getnewargs__(self):
+        return (*self, self.grad_starts, self.starts)
+
+    loss = property(lambda self: self[0], doc="The mean square error.")
+    grad = property(lambda self: self[1], doc="Its gradient in theta.")
+
+    def __repr__(self):
+        return f"Shot(loss={self.loss!r}, grad={self.grad!r})"
 
 
 class Dynamics(Facts):
@@ -240,7 +248,7 @@ class Dynamics(Facts):
     def shoot(self, data, theta=None, starts=None, *, substeps=1, scheme=None, scale=None):
         """Simulates along measured trajectories: the mean square error and its gradients, exact by the discrete adjoint.
 
-        Returns a Shot: loss, grad (in theta), grad_starts, starts. Errors count in units of `scale`, by default the standard deviation of
+        Returns a Shot: `loss, grad = model.shoot(data)`, with grad_starts and starts besides. Errors count in units of `scale`, by default the standard deviation of
         each variable in the data. `starts` (trajectories, variables) are the first rows unless given; numbers that are NaN, and variables
         that are no column, were not measured.
         """

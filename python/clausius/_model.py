@@ -108,6 +108,16 @@ class Model(Dynamics, _core.Dynamics):
             out.setdefault(part, {})[term] = Coefficient(value, np.nan if errors is None or len(errors) != len(terms) else errors[k])
         return out
 
+    @property
+    def functions(self):
+        """{part: {input: (at, value, error)}}: each learned function along each of its inputs, the others at the middle of the data, with standard errors;
+        inf where the data cannot tell it. Empty where no errors were computed (networks, bases of very many terms)."""
+        out = {}
+        for f in self.provenance.get("functions", ()):
+            name = f["part"] + (f"[{f['slot']}]" if f["slot"] else "")
+            out.setdefault(name, {})[f["input"]] = tuple(np.array([_number(x) for x in f[k]]) for k in ("at", "value", "error"))
+        return out
+
     def standard_errors(self, data, groups=10, **options):
         """Standard errors of the coefficients by the delete-a-group jackknife: learned again `groups` times, each time without a share of the
         trajectories (of one long trajectory: without a piece of it), with the options given to `learn`. Kept in `coefficients`."""
@@ -201,6 +211,11 @@ class Model(Dynamics, _core.Dynamics):
     def save(self, path):
         """A .safetensors file, the same to the byte as the program writes."""
         self._write(os.fspath(path))
+
+    @staticmethod
+    def load(path, set=None):
+        """`clausius.load`."""
+        return load(path, set)
 
     def extract(self, component, path):
         """A learned component alone in a file, for `use "FILE" as NAME`."""

@@ -42,7 +42,7 @@ def test_recordings(recording, program, tmp_path):
     found = model.coefficients["parameters"]
     assert abs(found["k"] - 2) < 4 * found["k"].error < 0.1 and abs(found["c"] - 0.1) < 4 * found["c"].error < 0.02
     twin = pickle.loads(pickle.dumps(model))
-    assert twin.coefficients["parameters"]["k"].error == found["k"].error and cl.load("here.safetensors").coefficients == model.coefficients
+    assert twin.coefficients["parameters"]["k"].error == found["k"].error and cl.Model.load("here.safetensors").coefficients == model.coefficients
     report = model.info["report"]
     assert report["better"] is True and report["channels"][0]["run"] < 0.02 and len(report["channels"][0]["ahead"]) == 2
     assert "±" in str(model) and "rows kept back" in str(model) and report["horizons"] == (1.0, 2.0)
@@ -74,6 +74,8 @@ def test_coefficients(piston, truth):
     assert errors.shape == (3,) and (errors > 0).all() and (errors < 0.1).all() and model.coefficients["F1"]["1"].error == errors[0]
     names = cl.learn(piston, truth, unknown="F1", field="chebyshev(1)", validate=0).coefficients["F1"]
     assert "1" in names and "T1(v.x*v.x)" in names
+    at, value, error = next(iter(model.functions["F1"].values()))
+    assert at.shape == value.shape == error.shape and (np.diff(at) > 0).all() and (error[np.isfinite(error)] >= 0).all()
 
 
 def test_null_directions(piston):
