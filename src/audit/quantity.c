@@ -11,6 +11,7 @@
  * bound, or at an angle of many turns that is more than the round-off of the terms. Two rows are
  * compared: eps max sum |z_i dQ/dz_i|. Cost: every term and every slope once for every row. */
 #include "audit/quantity.h"
+#include "expr/fields.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -95,23 +96,29 @@ static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quant
     return status;
 }
 
-/* The largest sum |z_i dQ/dz_i| on each trajectory, times epsilon. */
+/* Of the terms inside of learned functions, as of an entropy's own (CLSI_LAST_PLACES of step.inc). */
+#define LAST_PLACES 9
+
+/* The largest sum |z_i dQ/dz_i| on each trajectory, and of the terms inside of learned functions, times
+ * epsilon. */
 static cls_status measure_rounding(const cls_system *s, const clsi_states *st, clsi_quantity *x,
                                    cls_error *error) {
     size_t nz = s->form->nz, rows = st->rows;
-    cls_node *slope = clsi_calloc(nz, sizeof *slope);
-    double *all = clsi_calloc(nz * rows, sizeof *all);
+    cls_node *slope = clsi_calloc(nz + 1, sizeof *slope);
+    double *all = clsi_calloc((nz + 1) * rows, sizeof *all);
     cls_program *program = NULL;
     cls_status status = slope && all ? CLS_OK : clsi_no_memory(error);
     if (!status && cls_jacobian(s->g, 1, &x->node, nz, s->form->z, slope))
         status = cls_graph_status(s->g, error);
-    if (!status) status = clsi_audit_program(s, nz, slope, &program, error);
+    if (!status) slope[nz] = clsi_terms_in_fields(s->g, x->node);
+    if (!status) status = clsi_audit_program(s, nz + 1, slope, &program, error);
     if (!status && cls_program_run_many(program, rows, rows, st->z, all))
         status = clsi_no_memory(error);
     for (size_t part = 0; part < st->parts && !status; part++)
         for (size_t k = st->first[part]; k < st->first[part + 1]; k++) {
             double sum = 0;
             for (size_t i = 0; i < nz; i++) sum += fabs(st->z[i * rows + k] * all[i * rows + k]);
+            sum += LAST_PLACES * all[nz * rows + k];
             if (isfinite(sum)) x->rounded[part] = fmax(x->rounded[part], DBL_EPSILON * sum);
         }
     cls_program_free(&program);

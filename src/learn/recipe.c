@@ -17,7 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORTEST = 8, ITERATIONS = 20, LAST_ITERATIONS = 30, DECADES = 6, DECADE_ITERATIONS = 8 };
+enum {
+    SHORTEST = 8,
+    ITERATIONS = 20,
+    LAST_ITERATIONS = 30,
+    PATIENCE = 200, /* at the very end: valleys of hidden starts are narrow and curved */
+    DECADES = 6,
+    DECADE_ITERATIONS = 8
+};
 static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
 static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
 
@@ -68,10 +75,37 @@ static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
         clsi_arrow_minimize(&a, iterations, enough, k->r->theta, k->m->x, &info, k->error);
     k->r->iterations += info.iterations;
     k->r->loss = info.final;
+    k->r->ended = info.reason;
     return status;
 }
 
 /* ---- windows that cannot be used as they are ---- */
+
+/* What a component of a start may differ by: no more than the first row would show as the spread of a
+ * column. A temperature of 300 K in data that span 3 K differs by 3 K. */
+static double difference_of(const clsi_multiple *m, size_t e, const double *x, const double *J) {
+    double size = fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
+    for (size_t c = 0; c < m->ny; c++) {
+        double slope = fabs(J[c * (m->n_theta + m->nz) + m->n_theta + e]);
+        if (slope > 0) size = fmin(size, m->data->channel[c].std / slope);
+    }
+    return size;
+}
+
+/* Rows of a window before the first that such a difference moves by a hundred spreads; J (rows, ny, all). */
+static size_t sensible_rows(const clsi_multiple *m, const clsi_piece *p, const double *x,
+                            const double *J) {
+    size_t all = m->n_theta + m->nz, good = p->n;
+    for (size_t e = 0; e < m->nz; e++) {
+        double size = difference_of(m, e, x, J);
+        for (size_t i = 0; i < good; i++)
+            for (size_t c = 0; c < m->ny; c++) {
+                double moved = fabs(J[(i * m->ny + c) * all + m->n_theta + e]) * size;
+                if (moved > CHAOS * m->data->channel[c].std && !m->data->channel[c].still) good = i;
+            }
+    }
+    return good;
+}
 
 /* Shortens windows that cannot be simulated to their end, or whose end depends on their start too
  * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. */
@@ -89,13 +123,7 @@ static int cut_long(recipe_work *k, const double *theta) {
         const clsi_signal *u = clsi_signal_of(m->data, p->segment);
         size_t good = p->n;
         if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, J, NULL)) {
-            for (size_t i = 0; i < p->n && good == p->n; i++)
-                for (size_t c = 0; c < m->ny; c++)
-                    for (size_t e = 0; e < m->nz; e++) {
-                        double slope = J[(i * m->ny + c) * all + m->n_theta + e];
-                        double size = fabs(slope) * fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
-                        if (size > CHAOS * m->data->channel[c].std) good = i;
-                    }
+            good = sensible_rows(m, p, x, J);
         } else {
             while (good > 3 &&
                    !clsi_track_run(m->track[0], theta, u, x, good, t, m->y_scratch, NULL, NULL))
@@ -324,7 +352,13 @@ static cls_status cook(recipe_work *k) {
     if (status == CLS_OK) status = inflate(k);
     if (status == CLS_OK) status = run_stage(k, k->r->window, 0);
     if (status == CLS_OK) status = inflate(k);
-    if (status == CLS_OK) status = minimize(k, 2 * LAST_ITERATIONS, LAST_ENOUGH);
+    if (status == CLS_OK) status = minimize(k, PATIENCE, LAST_ENOUGH);
+    if (status == CLS_OK && strcmp(k->r->ended, "iterations") == 0)
+        clsi_text_printf(
+            &k->r->notes,
+            "the search was still getting better after %d iterations: values may be off by "
+            "more than their errors say\n",
+            PATIENCE);
     return status;
 }
 
