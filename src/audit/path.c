@@ -86,7 +86,9 @@ static cls_status judge_energy(const judged *j, cls_error *error) {
     const clsi_states *st = j->st;
     drift d = drift_of(st, first_of(j, CLSI_OF_ENERGY), st->received, j->a->options.energy_limit);
     const char *after = !st->received             ? ""
-                        : !st->account[CLSI_HEAT] ? " (after the work of external forces)"
+                        : !st->account[CLSI_HEAT] ? j->s->varies
+                                                        ? " (after the work from outside)"
+                                                        : " (after the work of external forces)"
                         : !st->account[CLSI_WORK] ? " (after the heat from outside)"
                                                   : " (after the work and heat from outside)";
     return drift_law(j, "energy", NULL, &d, after, error);
@@ -151,8 +153,11 @@ static cls_status judge_account(const judged *j, const clsi_quantity *power, cls
     return clsi_law_add(j->a, name, NULL, !d.bad && d.worst <= limit, d.worst, limit, error,
                         "the column %s differs from the trapezoidal integral of %s by at most "
                         "%.3g of %.6g, worst at %s; %zu rows not finite",
-                        name, rate[power->index], d.worst, d.scale,
-                        clsi_states_where(j->st, d.at).text, d.bad);
+                        name,
+                        power->index == CLSI_WORK && j->s->varies
+                            ? "force times velocity and of dE/dt"
+                            : rate[power->index],
+                        d.worst, d.scale, clsi_states_where(j->st, d.at).text, d.bad);
 }
 
 static cls_status judge_work(const judged *j, cls_error *error) {

@@ -162,6 +162,18 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     return pt;
 }
 
+void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node *rate) {
+    size_t nq = st->nq, n = st->n, m = st->m;
+    memcpy(y, pt->q, nq * sizeof *y);
+    memcpy(y + nq, pt->p, n * sizeof *y);
+    memcpy(y + nq + n, pt->S, m * sizeof *y);
+    memcpy(rate, pt->rate_q, nq * sizeof *y);
+    memcpy(rate + nq, pt->rate_p, n * sizeof *y);
+    memcpy(rate + nq + n, pt->rate_S, m * sizeof *y);
+    for (size_t i = 0; i < st->nz && st->s->varies; i++)
+        rate[i] = cls_sub(st->g, rate[i], cls_derivative(st->g, y[i], st->t));
+}
+
 clsi_point *clsi_point_start(clsi_step *st) {
     return clsi_point_of_state(st, st->z0, 0);
 }

@@ -74,6 +74,7 @@ typedef struct clsi_scheme {
      */
     const double *estimate;
     int carries; /* uses `defect` */
+    int varies;  /* for energies that contain t, too */
 } clsi_scheme;
 
 const clsi_scheme *clsi_scheme_find(const char *name);
@@ -119,6 +120,8 @@ cls_node *clsi_inputs(clsi_step *st, double c);
 
 /* The point with native state z at time t + c h. */
 clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c);
+/* y = (q, p, S) there, and what dy/dz z' must be (nz each): the rates without dy/dt at fixed z. */
+void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node *rate);
 /* The point at the start of the step: z0, t. */
 clsi_point *clsi_point_start(clsi_step *st);
 /* The point with given y = (q, p, S): for PHASE that is the state itself; otherwise z is unknown

@@ -74,6 +74,11 @@ cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_
                          "differential equations, which has none; take rk4, implicit-midpoint, "
                          "euler, implicit-euler, rk2 or bdf",
                          scheme->info.name, s->name);
+    if (s->varies && !scheme->varies && scheme->build)
+        return clsi_fail(error, CLS_USAGE,
+                         "the energy of '%s' contains t, and %s is a scheme for energies that do "
+                         "not; take discrete-gradient, implicit-midpoint, rk4 or bdf",
+                         s->name, scheme->info.name);
     return scheme->applies ? scheme->applies(s, error) : CLS_OK;
 }
 

@@ -95,14 +95,9 @@ static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
     cls_node *y = clsi_calloc(2 * nz + 1 + r->nu, sizeof *y), *inputs = y ? y + nz : NULL;
     cls_status status = CLS_MEMORY;
     if (nodes && slopes && y) {
-        memcpy(nodes, pt->rate_q, st->nq * sizeof *nodes);
-        memcpy(nodes + st->nq, pt->rate_p, st->n * sizeof *nodes);
-        memcpy(nodes + st->nq + st->n, pt->rate_S, st->m * sizeof *nodes);
+        clsi_point_rates(st, pt, y, nodes);
         for (size_t k = 0; k < r->n_accounts; k++)
             nodes[nz + k] = pt->account[clsi_account_at(r->s, k)];
-        memcpy(y, pt->q, st->nq * sizeof *y);
-        memcpy(y + st->nq, pt->p, st->n * sizeof *y);
-        memcpy(y + st->nq + st->n, pt->S, st->m * sizeof *y);
         memcpy(inputs, st->z0, nz * sizeof *y);
         inputs[nz] = st->t;
         for (size_t k = 0; k < r->nu; k++) inputs[nz + 1 + k] = st->u0[k];
@@ -162,7 +157,8 @@ cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options
     r->n_state = r->nz + r->n_accounts;
     r->identity = s->form->kind == CLSI_FORM_PHASE;
     r->tolerance = options->reference_tolerance;
-    static const clsi_scheme nothing = {.info = {.name = "bdf"}, .build = build_nothing};
+    static const clsi_scheme nothing = {
+        .info = {.name = "bdf"}, .build = build_nothing, .varies = 1};
     clsi_step *st;
     cls_status status = clsi_step_create(s, &nothing, &st, error);
     if (status == CLS_OK) status = compile(r, st, error);

@@ -235,8 +235,8 @@ void cls_simulator_free(cls_simulator **simulator) {
 #include "simulate/newton.inc"
 #include "simulate/step.inc"
 
-void clsi_simulator_measure(cls_simulator *sim) {
-    step_measure(sim);
+void clsi_simulator_measure(cls_simulator *sim, double ahead) {
+    step_measure(sim, ahead);
 }
 
 /* Whether the entropy lies below `highest` by more than the rounding of its terms and of the two
@@ -445,7 +445,7 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         }
         sim->steps++;
         if (!sp->options.monitor) continue;
-        if (!sp->scheme->carries) clsi_simulator_measure(sim);
+        if (!sp->scheme->carries) clsi_simulator_measure(sim, 0);
         monitor(sim);
     }
     return CLS_OK;

@@ -37,7 +37,8 @@ struct cls_simulator {
     double h;                   /* the present step: options.h, or shorter (cls_simulator_go) */
     uint64_t first;             /* the time is t0 + (steps - first) h */
     double t0, defect, step_entropy, energy_scale;
-    double highest;            /* the highest entropy since the start */
+    double ahead;   /* within a step: how much later than the time the state is that is measured */
+    double highest; /* the highest entropy since the start */
     double largest_size;       /* and the largest size of its terms */
     double scale[CLSI_SCALES]; /* the largest where they were looked at since the start */
     uint64_t steps;
@@ -64,8 +65,9 @@ cls_status clsi_simulator_attach(clsi_stepper *stepper, cls_simulator **out, cls
 /* One solve of h from time t, without halving. warm: the unknowns hold a prediction. The state
  * moves only when all went well. */
 clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm);
-/* Energy, entropy and invariants here; step_entropy is the difference to the last call. */
-void clsi_simulator_measure(cls_simulator *sim);
+/* Energy, entropy and invariants here, `ahead` of the simulator's time; step_entropy is the difference
+ * to the last call. */
+void clsi_simulator_measure(cls_simulator *sim, double ahead);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
 /* After measuring: whether the energy is lost, of the energies here and at the start only (not those

@@ -8,7 +8,7 @@
  * A heat exchange or a friction may name a reservoir where it would name a temperature. With the
  * external forces F, work W, heat Q received and R the entropy that the outside has gained:
  *
- *   W' = F.v        Q' = sum P_i + sum bath_ir (T_r - T_i) + sum F_r.v
+ *   W' = F.v + dE/dt (of an energy that contains t)        Q' = sum P_i + sum bath_ir (T_r - T_i) + sum F_r.v
  *   R' = -sum bath_ir (T_r - T_i)/T_r - sum F_r.v/T_r + sum max(-P_i, 0)/T_i
  *
  * so that E - W - Q is constant, and the entropy of system and outside never falls: a source that
@@ -238,6 +238,7 @@ void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *
     for (int k = 0; k < CLSI_ACCOUNTS; k++) rates[k] = cls_constant(g, 0);
     for (size_t j = 0; j < n; j++)
         rates[CLSI_WORK] = cls_add(g, rates[CLSI_WORK], cls_mul(g, at->force[j], at->v[j]));
+    rates[CLSI_WORK] = cls_add(g, rates[CLSI_WORK], at->varying);
     for (size_t i = 0; i < m; i++) {
         if (cls_is_constant(g, at->source[i], 0)) continue;
         cls_node taken = cls_div(g, negative_part(g, at->source[i]), at->T[i]);

@@ -102,9 +102,11 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
     pieces p;
     lay_out(s, room, &p, out);
     out->escaped = cls_constant(g, 0);
-    out->crossing =
-        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T};
+    out->crossing = (clsi_crossing){
+        p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T, cls_constant(g, 0)};
     cls_status status = put_in(s, at, dS, &p, out);
+    if (status == CLS_OK && s->varies && s->form)
+        status = clsi_place_at(s, at, 1, &s->form->energy_t, &out->crossing.varying);
     if (status != CLS_OK) return status;
     const clsi_sparse *friction = &s->bound.friction, *conductance = &s->bound.conductance;
     for (size_t j = 0; j < n; j++)

@@ -231,6 +231,7 @@ static void put_laws(page *p) {
         clsi_text_printf(&p->text, "\n  laws\n    energy      %s\n",
                          s->has_work && s->has_heat
                              ? "constant but for the work and the heat from outside"
+                         : s->varies   ? "constant but for the work that changes its parameters"
                          : s->has_work ? "constant but for the work of the external forces"
                          : s->has_heat ? "constant but for the heat from outside"
                                        : "constant");

@@ -166,7 +166,9 @@ struct cls_system {
     cls_node *dS;             /* (n + m) symbols for its gradient in p and S, in operator_* */
     cls_node *entropy_slope;  /* (nq + n + m) its gradient, bound; the same again raw */
     int ode;      /* no structure at all: rates are forces, the hamiltonian is zero (ode.c) */
-    int has_work; /* external forces without potential: the state carries `work` */
+    int has_work; /* external forces without potential, or an energy that contains t: the state
+                     carries `work` */
+    int varies;   /* the energy contains t: what changes it from outside is work */
     int has_heat; /* heat sources or reservoirs: the state carries `heat` and `entropy.outside` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
      */
@@ -204,6 +206,7 @@ typedef struct clsi_form {
     cls_node energy;     /* total energy with the external potential, over z */
     cls_node entropy;    /* sum of S */
     cls_node *energy_q;  /* (nq) dE/dq at fixed p, S:  H_q = -L_q = -G_q, over z */
+    cls_node energy_t;   /* dE/dt at fixed q, p, S, over z and t; constant 0 as a rule */
     /* The generating function with the external potential inside, over the native symbols:
      * H(q,p,S) for PHASE, L(q,v,S) for VELOCITY, G(q,v,T) for THERMAL. */
     cls_node generator;
@@ -228,7 +231,7 @@ cls_status clsi_sparse_place(const cls_system *s, const clsi_place *at, const cl
 
 /* What crossed the boundary so far; the state carries these behind z, in this order. */
 typedef enum clsi_account {
-    CLSI_WORK,   /* of the external forces without potential */
+    CLSI_WORK,   /* of the external forces without potential, and of an energy that contains t */
     CLSI_HEAT,   /* from heat sources and reservoirs */
     CLSI_OUTSIDE /* entropy that the outside has gained */
 } clsi_account;
@@ -246,6 +249,7 @@ double clsi_outside(const cls_system *s, const double *state);
 typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
     const cls_node *conducts; /* (m) temperatures between which heat is conducted: T as a rule */
+    cls_node varying;         /* dE/dt of an energy that contains t; else 0 */
 } clsi_crossing;
 void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
 /* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
