@@ -164,7 +164,8 @@ static cls_status judge_work(const judged *j, cls_error *error) {
     const clsi_quantity *power = NULL;
     cls_status status = CLS_OK;
     while (!status && (power = clsi_quantity_next(j->list, j->n, CLSI_OF_POWER, power)))
-        status = judge_account(j, power, error);
+        if (power->index == CLSI_WORK || !cls_system_is_noisy(j->s)) /* noise has no rate */
+            status = judge_account(j, power, error);
     return status;
 }
 
@@ -193,6 +194,7 @@ static falls falls_of(const clsi_states *st, const clsi_quantity *x, double limi
 static cls_status judge_entropy(const judged *j, cls_error *error) {
     const clsi_quantity *x = first_of(j, CLSI_OF_ENTROPY);
     if (!x) return CLS_OK;
+    if (cls_system_is_noisy(j->s)) return clsi_audit_noise(j->a, j->s, j->st, x, error);
     falls f = falls_of(j->st, x, j->a->options.entropy_limit);
     if (f.bad)
         return clsi_law_add(j->a, "entropy", NULL, 0, f.least, f.limit, error,

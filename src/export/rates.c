@@ -177,7 +177,7 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
 
 cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) {
     static const clsi_scheme nothing = {
-        .info = {.name = "rates"}, .build = build_nothing, .varies = 1};
+        .info = {.name = "rates"}, .build = build_nothing, .varies = 1, .drift = 1};
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;

@@ -93,7 +93,9 @@ cls_node clsi_dot(clsi_step *st, size_t n, const cls_node *a, const cls_node *b)
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     cls_node *room = clsi_nodes(st, clsi_flows_size(st->s));
     clsi_flows flows;
-    if (clsi_flows_of(st->s, at, st->dS, room, &flows) != CLS_OK) st->exhausted = 1;
+    clsi_place here = *at;
+    here.quiet = st->quiet;
+    if (clsi_flows_of(st->s, &here, st->dS, room, &flows) != CLS_OK) st->exhausted = 1;
     return flows;
 }
 
@@ -355,6 +357,7 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
     st->composed = scheme->n_composition > 0;
+    st->quiet = scheme->noise;
     status = build(st, scheme, between, error);
     if (status == CLS_OK)
         *out = st;

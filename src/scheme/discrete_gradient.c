@@ -231,6 +231,10 @@ static void build(clsi_step *st) {
     write_step(st, 1);
 }
 
+void clsi_build_discrete_gradient(clsi_step *st) {
+    write_step(st, 1);
+}
+
 /* As the literature has it: temperatures that conduction equalises within a step swing about each
  * other. Data of others are such steps (`clausius reproduce spnn-pendulum`). */
 static void build_as_published(clsi_step *st) {

@@ -35,7 +35,7 @@ static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
 
 cls_status clsi_defects_create(const cls_system *s, clsi_motion_defects *m, cls_error *error) {
     static const clsi_scheme nothing = {
-        .info = {.name = "rates"}, .build = build_nothing, .varies = 1};
+        .info = {.name = "rates"}, .build = build_nothing, .varies = 1, .drift = 1};
     clsi_step *st = NULL;
     size_t nz = s->form->nz;
     m->z = clsi_calloc(3 * nz, sizeof *m->z);

@@ -158,7 +158,7 @@ cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options
     r->identity = s->form->kind == CLSI_FORM_PHASE;
     r->tolerance = options->reference_tolerance;
     static const clsi_scheme nothing = {
-        .info = {.name = "bdf"}, .build = build_nothing, .varies = 1};
+        .info = {.name = "bdf"}, .build = build_nothing, .varies = 1, .drift = 1};
     clsi_step *st;
     cls_status status = clsi_step_create(s, &nothing, &st, error);
     if (status == CLS_OK) status = compile(r, st, error);

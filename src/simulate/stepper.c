@@ -382,6 +382,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
+    if (status == CLS_OK && sp->scheme->noise && !n_free) status = clsi_bath_create(sp, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;
@@ -403,6 +404,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->scale);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);
+    clsi_bath_free(&sp->bath);
     free(sp->guarded);
     free(sp->of_state);
     clsi_system_view_free(&sp->view);

@@ -155,6 +155,7 @@ struct cls_system {
     cls_node *u;              /* (nu) symbols */
     cls_node *input_formula;  /* (nu) over t, bound; CLS_NO_NODE: its values come from data */
     char **reservoir;         /* (nr) names */
+    double *boltzmann;        /* (nr) kB where frictions on it come with thermal noise; NAN: none */
     struct clsi_ports *ports; /* the components it was made from, or NULL */
     size_t n_anchors;
     clsi_anchor *anchors;
@@ -221,6 +222,7 @@ typedef struct clsi_place {
     const cls_node *q, *v, *p, *S, *T; /* (nq), (n), (n), (m), (m) */
     cls_node t;
     const cls_node *u; /* (nu) */
+    int quiet;         /* of flows: frictions that come with noise are left out */
 } clsi_place;
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
@@ -273,6 +275,8 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
                          cls_node *room, clsi_flows *out);
 /* outside[] and account[] once more, after a change of the temperatures that conduct. */
 void clsi_flows_cross(const cls_system *s, clsi_flows *flows);
+/* Frictions on reservoir k come with thermal noise. */
+int clsi_has_noise(const cls_system *s, size_t k);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
 
