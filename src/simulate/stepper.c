@@ -370,6 +370,11 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
     cls_status status = clsi_parameters_known(s, error);
     if (status == CLS_OK) status = cls_scheme_applies(name, s, error);
+    if (status == CLS_OK && clsi_scheme_find(name)->noise && (open || n_free))
+        status = clsi_fail(error, CLS_USAGE,
+                           "steps with thermal noise have no derivatives here; a Boltzmann "
+                           "constant of 0 leaves the noise of '%s' out",
+                           s->name);
     if (status != CLS_OK) return status;
     clsi_stepper *sp = clsi_calloc(1, sizeof *sp);
     if (!sp) return clsi_no_memory(error);
