@@ -1,7 +1,7 @@
 /* Thermal noise and energies that contain t. Energy minus heat and work is constant to round-off; motions
  * have the distribution of Maxwell and Boltzmann at any step that can be solved; bits are a function of
  * seed and member; what would have another distribution is refused. */
-#include "../allocations.h"
+#include "tests/allocations.h"
 #include "motion.h"
 #include <stdio.h>
 #include <stdlib.h>
