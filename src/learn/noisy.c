@@ -642,7 +642,8 @@ static cls_status finish(noisy *k) {
     info->rank = w->unknowns->n_theta + k->Q - info->nullity;
     info->kkt = 0;
     strcpy(info->optimizer, "lm");
-    strcpy(info->ended, "converged");
+    snprintf(info->ended, sizeof info->ended, "%s",
+             k->recipe.ended ? k->recipe.ended : "converged");
     k->report->window = k->recipe.window;
     k->report->notes = k->recipe.notes.length ? clsi_text_take(&k->recipe.notes) : clsi_strdup("");
     return k->report->notes ? CLS_OK : clsi_no_memory(w->error);
