@@ -17,12 +17,14 @@ typedef enum clsi_code {
     CLSI_MUL,
     CLSI_DIV,
     CLSI_NEG,
-    CLSI_SQUARE,   /* a*a */
-    CLSI_POWI,     /* a^power by repeated multiplication: clsi_powi(a, power) */
-    CLSI_POW,      /* pow(a, b) */
-    CLSI_CALL,     /* clsi_function_value: function of a */
-    CLSI_QUOTIENT, /* clsi_quotient_value(function, i, j, a, b, exponent) */
-    CLSI_FIELD     /* clsi_run_take: a number out of the state of a field's point */
+    CLSI_SQUARE,        /* a*a */
+    CLSI_POWI,          /* a^power by repeated multiplication: clsi_powi(a, power) */
+    CLSI_POW,           /* clsi_pow(a, b) */
+    CLSI_CALL,          /* clsi_function_value: function of a */
+    CLSI_QUOTIENT,      /* clsi_quotient_value(function, i, j, a, b, exponent) */
+    CLSI_QUOTIENT_FROM, /* the same with v, the function at a (from.c) */
+    CLSI_POW_FROM,      /* pow(a, b) from v = a^(b+1), or with i from v = a^-b */
+    CLSI_FIELD          /* clsi_run_take: a number out of the state of a field's point */
 } clsi_code;
 
 /* Passes that are run before a number is taken: calls first .. first + n. */
@@ -44,6 +46,7 @@ typedef struct clsi_instruction {
     int16_t power; /* POWI */
     uint8_t jump;  /* for the evaluator: code, or the pair of codes that begins here */
     uint32_t a, b; /* registers */
+    uint32_t v;    /* a register: QUOTIENT_FROM, POW_FROM */
     union {
         double exponent;             /* QUOTIENT of CLS_FN_POWER */
         const clsi_field_take *take; /* FIELD */
@@ -192,6 +195,9 @@ void clsi_program_drop_fields(cls_program *p);
 double clsi_run_take(const clsi_field_take *take, double *work);
 void clsi_run_early_calls(const cls_program *p, double *work);
 
+/* Quotients and powers that can be had from values that are computed before them take those. */
+cls_status clsi_program_use_values(cls_program *p, cls_error *error);
+
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
 void clsi_plan_free(clsi_plan **plan);
@@ -218,6 +224,12 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end);
 void clsi_find_pairs(clsi_instruction *code, size_t n);
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b);
+double clsi_from_instruction(const clsi_instruction *in, double a, double b, double v);
+/* As clsi_run_each, for what elementary.c has in vectors; else 0. */
+int clsi_run_elementary(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                        const double *b, double *r);
+void clsi_run_from(const clsi_instruction *in, size_t n, const double *a, const double *b,
+                   const double *v, double *r);
 /* 1 when b is not used. */
 int clsi_is_unary(const clsi_instruction *in);
 

@@ -36,6 +36,8 @@ static void run_rows(const clsi_instruction *in, size_t n_code, size_t n_constan
         case CLSI_DIV: ROW(a[s] / b[s]);
         case CLSI_NEG: ROW(-a[s]);
         case CLSI_SQUARE: ROW(a[s] * a[s]);
+        case CLSI_QUOTIENT_FROM:
+        case CLSI_POW_FROM: clsi_run_from(in, n, a, b, work + (size_t)in->v * row, r); break;
         default: run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r); break;
         }
     }
