@@ -170,7 +170,7 @@ static void each_log_quotient(const clsi_instruction *in, size_t n, const double
          clsi_k_quotient_value(CLSI_K_LOG, in->i, in->j, a[s], b[s], 0));
 }
 
-/* ---- quotients and powers from values ---- */
+/* ---- quotients of exp ---- */
 
 INLINE vector sum15(const double *c, vector x) {
     vector x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
@@ -180,6 +180,27 @@ INLINE vector sum15(const double *c, vector x) {
         ((c[8] + c[9] * x) + (c[10] + c[11] * x) * x2) + ((c[12] + c[13] * x) + c[14] * x2) * x4;
     return low + high * x8;
 }
+
+/* From the lower end, or from that which is there twice. */
+INLINE vector exp_quotient(int once, vector x, vector other, bits *off) {
+    vector d = other - x;
+    bits swap = (bits)d >> 63;
+    if (once) x = pick(swap, other, x), d = (vector)size_of(d);
+    vector rest = sum15(clsi_k_exp_terms, d), e = exp_parts(x, splat(0));
+    *off = beyond(x, 700) | beyond(d, 0.5);
+    return once ? e * (1 + d * rest) : e * rest;
+}
+
+CLONES
+static void each_exp_quotient(const clsi_instruction *in, size_t n, const double *a,
+                              const double *b, double *r) {
+    const double *x = in->j == 2 ? b : a, *other = in->j == 2 ? a : b;
+    int once = in->i + in->j == 2;
+    EACH(store(r + i, exp_quotient(once, load(x + i), load(other + i), &off)),
+         clsi_k_quotient_value(CLSI_K_EXP, in->i, in->j, a[s], b[s], 0));
+}
+
+/* ---- quotients and powers from values ---- */
 
 INLINE vector exp_from(int i, int j, vector a, vector b, vector v, bits *off) {
     vector d = b - a, rest = sum15(clsi_k_exp_terms, d), one = 1 + d * rest;
@@ -239,9 +260,12 @@ int clsi_run_elementary(const clsi_instruction *in, const clsi_vector_op *op, co
         each_pow(n, a, b, op->step_b, r);
     else if (in->code == CLSI_POWI && in->power > 0)
         each_powi(n, a, in->power, r);
-    else if (in->code == CLSI_QUOTIENT && in->function == CLS_FN_LOG && in->i + in->j <= 3 &&
-             op->step_b)
+    else if (in->code != CLSI_QUOTIENT || in->i + in->j > 3 || !op->step_b)
+        return 0;
+    else if (in->function == CLS_FN_LOG)
         each_log_quotient(in, n, a, b, r);
+    else if (in->function == CLS_FN_EXP)
+        each_exp_quotient(in, n, a, b, r);
     else
         return 0;
     return 1;

@@ -198,7 +198,10 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
                            "fields with known weights run beside parameters only as formulas "
                            "(clsi_field_expression): lanes have no kernels for them");
     if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
-    if (status == CLS_OK && !p->plan) status = clsi_program_use_values(p, error);
+    if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
+        status = clsi_program_use_values(p, error);
+    if (status == CLS_OK && !p->plan && !p->n_takes && p->n_instructions <= CLSI_SLOTS_MOST)
+        status = clsi_program_find_slots(p, error);
     return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
 }
 
@@ -264,6 +267,8 @@ void cls_program_free(cls_program **program) {
     free(p->direct);
     free(p->node);
     free(p->outputs);
+    free(p->slotted);
+    free(p->slot_outputs);
     clsi_plan_free(&p->plan);
     clsi_program_drop_fields(p);
     free(p);

@@ -47,6 +47,7 @@ typedef struct clsi_instruction {
     uint8_t jump;  /* for the evaluator: code, or the pair of codes that begins here */
     uint32_t a, b; /* registers */
     uint32_t v;    /* a register: QUOTIENT_FROM, POW_FROM */
+    uint32_t r;    /* of `slotted`: where the result goes */
     union {
         double exponent;             /* QUOTIENT of CLS_FN_POWER */
         const clsi_field_take *take; /* FIELD */
@@ -123,6 +124,11 @@ struct cls_program {
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
     clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
+    /* Without a plan, for lanes: the code with registers used again when nobody reads them any more
+     * (slots.c); NULL for very long programs. */
+    size_t n_slots;
+    clsi_instruction *slotted;
+    uint32_t *slot_outputs;
     size_t n_fields, n_calls, n_takes, n_field_inputs; /* field_calls.c; then there is no plan */
     clsi_graph_field **fields;
     clsi_field_call *calls;
@@ -134,7 +140,7 @@ struct cls_program {
 };
 
 /* Like cls_program_create, for a program that is run again and again with the first n_early_inputs
- * inputs unchanged, and of which often only the first n_first_outputs outputs are wanted: what
+ * inputs unchanged (there may be none), and of which often only the first n_first_outputs outputs are wanted: what
  * depends on the early inputs alone is computed by clsi_program_early, the first outputs by
  * clsi_program_first, then, if wanted, the others by clsi_program_rest. clsi_program_late does both
  * of these, cls_program_run all three. */
@@ -197,6 +203,8 @@ void clsi_run_early_calls(const cls_program *p, double *work);
 
 /* Quotients and powers that can be had from values that are computed before them take those. */
 cls_status clsi_program_use_values(cls_program *p, cls_error *error);
+enum { CLSI_SLOTS_MOST = 100000 }; /* instructions: rows of more are beyond all caches anyway */
+cls_status clsi_program_find_slots(cls_program *p, cls_error *error);
 
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);

@@ -303,7 +303,8 @@ INLINE void back(int k, const double *restrict lu, const flag *restrict pivot, d
 /* ---- the prediction ---- */
 
 /* step_predict for those with three solutions or more; the others are off. Unknowns go to u. */
-INLINE void predict(int k, double *const *h, const flag *length, flag *off, double *u) {
+CLONES
+static void predict(int k, double *const *h, const flag *length, flag *off, double *u) {
     flag smooth[L];
     for (int l = 0; l < L; l++) smooth[l] = length[l] == CLSI_HISTORY, off[l] |= length[l] < 3;
     for (int i = 0; i < k; i++)
@@ -326,7 +327,8 @@ INLINE void predict(int k, double *const *h, const flag *length, flag *off, doub
 /* ---- Newton's method ---- */
 
 /* newton_least */
-INLINE void find_least(const clsi_pack *p, const double *in, double h, double *least) {
+CLONES
+static void find_least(const clsi_pack *p, const double *in, double h, double *least) {
     const clsi_stepper *sp = p->sp;
     double tolerance = sp->options.tolerance, ulp = 0.5 * DBL_EPSILON / (fabs(h) * tolerance),
            rest[L];
@@ -349,7 +351,8 @@ INLINE void find_least(const clsi_pack *p, const double *in, double h, double *l
 }
 
 /* newton_evaluate: off where the domain is left or something is not finite, unless done. */
-INLINE void check_rows(const clsi_pack *p, flag *off) {
+CLONES
+static void check_rows(const clsi_pack *p, flag *off) {
     const clsi_stepper *sp = p->sp;
     int k = p->k, all = k + (int)sp->n_positive;
     for (int i = 0; i < all; i++) {
@@ -406,10 +409,9 @@ INLINE void find_last(const double *size, const double *before, double tolerance
     }
 }
 
-CLONES
-static void update(clsi_pack *p, double *u) {
+INLINE void update_of(int k, clsi_pack *p, double *u) {
     const clsi_stepper *sp = p->sp;
-    int k = p->k, first = k + (int)sp->n_positive;
+    int first = k + (int)sp->n_positive;
     flag bad[L], last[L];
     for (int l = 0; l < L; l++) bad[l] = 0;
     for (int i = 0; i < k * k; i++) {
@@ -439,6 +441,18 @@ static void update(clsi_pack *p, double *u) {
             u[i * L + l] = p->done[l] | p->off[l] ? x : x - p->d[i * L + l];
         }
     for (int l = 0; l < L; l++) p->done[l] |= last[l];
+}
+
+/* Few unknowns are written out. */
+CLONES
+static void update(clsi_pack *p, double *u) {
+    switch (p->k) {
+    case 1: update_of(1, p, u); break;
+    case 2: update_of(2, p, u); break;
+    case 3: update_of(3, p, u); break;
+    case 4: update_of(4, p, u); break;
+    default: update_of(p->k, p, u);
+    }
 }
 
 /* After a full update that was not the last: the simplified update must be shorter. */
