@@ -73,8 +73,7 @@ static void look(worst *w, double x, double y, double got, long double want) {
 }
 
 static void check(const char *name, const worst *w, double most) {
-    if (!(w->ulps <= most))
-        fail_msg("%s(%.17g, %.17g): %.3f ulp", name, w->x, w->y, w->ulps);
+    if (!(w->ulps <= most)) fail_msg("%s(%.17g, %.17g): %.3f ulp", name, w->x, w->y, w->ulps);
 }
 
 static void test_errors(void **unused) {
@@ -109,11 +108,41 @@ static void test_errors_of_powers(void **unused) {
     check("pow", &w, 1.25);
 }
 
-static const double special[] = {0,      -0.0,   1,      -1,     0.5,     -0.5,     2,      -2,
-                                 3,      -3,     1e-310, -1e-310, 5e-324, -5e-324,  1e300,  -1e300,
-                                 1e-300, 709.78, 709.79, -745.13, -745.14, 0.3333,  -37,    53,
-                                 1024,   -1075,  0x1p53, 0x1p53 + 2, 9007199254740991.0, DBL_MAX,
-                                 -DBL_MAX, DBL_MIN, INFINITY, -INFINITY, NAN};
+static const double special[] = {0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 0.5,
+                                 -0.5,
+                                 2,
+                                 -2,
+                                 3,
+                                 -3,
+                                 1e-310,
+                                 -1e-310,
+                                 5e-324,
+                                 -5e-324,
+                                 1e300,
+                                 -1e300,
+                                 1e-300,
+                                 709.78,
+                                 709.79,
+                                 -745.13,
+                                 -745.14,
+                                 0.3333,
+                                 -37,
+                                 53,
+                                 1024,
+                                 -1075,
+                                 0x1p53,
+                                 0x1p53 + 2,
+                                 9007199254740991.0,
+                                 DBL_MAX,
+                                 -DBL_MAX,
+                                 DBL_MIN,
+                                 INFINITY,
+                                 -INFINITY,
+                                 NAN};
 enum { SPECIAL = sizeof special / sizeof *special };
 
 static void check_special(const char *name, double x, double y, double got, double want) {
@@ -141,7 +170,9 @@ static void test_special_values(void **unused) {
 static void fill_ends(size_t n, double *a, double *b) {
     for (size_t i = 0; i < n; i++) {
         uint64_t kind = next_bits() % 40;
-        a[i] = kind < 4 ? special[next_bits() % SPECIAL] : kind < 8 ? any_positive() : uniform(0.2, 4);
+        a[i] = kind < 4   ? special[next_bits() % SPECIAL]
+               : kind < 8 ? any_positive()
+                          : uniform(0.2, 4);
         b[i] = kind < 2    ? special[next_bits() % SPECIAL]
                : kind < 20 ? a[i] * (1 + 0.3 * small())
                : kind < 22 ? a[i]
@@ -164,7 +195,8 @@ static size_t make_nodes(cls_graph *g, cls_node a, cls_node b, cls_node *out) {
         out[n++] = cls_pow(g, a, cls_constant(g, exponents[c] - 1));
         out[n++] = cls_pow(g, a, cls_constant(g, -exponents[c]));
         for (int k = 0; k < 3; k++)
-            out[n++] = cls_quotient(g, CLS_FN_POWER, orders[k][0], orders[k][1], a, b, exponents[c]);
+            out[n++] =
+                cls_quotient(g, CLS_FN_POWER, orders[k][0], orders[k][1], a, b, exponents[c]);
     }
     for (int k = 0; k < 3; k++) {
         out[n++] = cls_quotient(g, CLS_FN_EXP, orders[k][0], orders[k][1], a, b, 0);
