@@ -98,6 +98,16 @@ cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_erro
 
 cls_status cli_fail(cls_error *error, cls_status status, const char *format, ...) CLS_PRINTF(3, 4);
 cls_status cli_no_memory(cls_error *error);
+
+/* output.c: a file that appears complete or not at all; "-" is standard output. `keep`: an existing one is
+ * kept, and refused. Closed with another status than CLS_OK, nothing is left; that status is returned. */
+typedef struct cli_output {
+    FILE *stream;
+    char *path, *temporary;
+    int keep;
+} cli_output;
+cls_status cli_output_open(cli_output *o, const char *path, int keep, cls_error *error);
+cls_status cli_output_close(cli_output *o, cls_status status, cls_error *error);
 /* Puts "prefix: " in front of the message; returns error->status. */
 cls_status cli_prefix(cls_error *error, const char *format, ...) CLS_PRINTF(2, 3);
 /* A notice on stderr: "clausius: ...". Not for failures. */

@@ -79,8 +79,11 @@ static void print_scores(const cls_learn_report *r) {
             fputc('\n', stderr);
         }
     }
-    fputs(r->better ? "  verdict     better than the trivial models\n"
-                    : "  verdict     BAD: a trivial model predicts as well\n",
+    fputs(r->better > 0 ? "  verdict     better than the trivial models\n"
+          : r->better == 0
+              ? "  verdict     BAD: a trivial model predicts as well\n"
+              : "  verdict     none: the last value predicts the rows kept back to their "
+                "noise; `--test FILE` with a motion would tell\n",
           stderr);
 }
 
@@ -92,6 +95,12 @@ static void print_notes(const char *notes) {
     }
 }
 
+static int has_scores(const cls_learn_report *r) {
+    for (size_t c = 0; c < r->n_channels; c++)
+        if (r->channels[c].test_rows) return 1;
+    return 0;
+}
+
 void cli_report_print(const cls_learn_report *r) {
     fprintf(stderr, "  loss        %s\n", r->choice);
     if (r->n_parameters) fputs("  parameters  with standard errors\n", stderr);
@@ -101,7 +110,7 @@ void cli_report_print(const cls_learn_report *r) {
     for (size_t c = 0; c < r->n_channels && r->channels[c].rows; c++)
         fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,
                 r->channels[c].fitted, r->channels[c].rows, r->channels[c].noise);
-    if (r->better >= 0) print_scores(r);
+    if (has_scores(r)) print_scores(r);
     print_notes(r->notes);
 }
 

@@ -103,26 +103,14 @@ static cls_status copy_rows(const part *p, FILE *to, const char *output, cls_err
     return status;
 }
 
-/* Complete or not there. */
 static cls_status write_all(size_t n, const part *list, const char *output, cls_error *error) {
-    char *name = calloc(strlen(output) + 40, 1);
-    if (!name) return cli_no_memory(error);
-    sprintf(name, "%s.tmp-%ld", output, (long)getpid());
-    int standard = !strcmp(output, "-");
-    FILE *to = standard ? stdout : fopen(name, "wbx");
-    cls_status status = CLS_OK;
-    if (!to || fputs(list[0].head, to) < 0)
-        status = cli_fail(error, CLS_IO, "%s: cannot write: %s", output, strerror(errno));
-    for (size_t k = 0; !status && k < n; k++) status = copy_rows(&list[k], to, output, error);
-    if (!status && (fflush(to) || (!standard && fsync(fileno(to)))))
-        status = cli_fail(error, CLS_IO, "%s: cannot write: %s", output, strerror(errno));
-    if (to && !standard && fclose(to) && !status)
-        status = cli_fail(error, CLS_IO, "%s: cannot write: %s", output, strerror(errno));
-    if (!status && !standard && rename(name, output))
-        status = cli_fail(error, CLS_IO, "%s: cannot write: %s", output, strerror(errno));
-    if (status && to && !standard) unlink(name);
-    free(name);
-    return status;
+    cli_output file;
+    cls_status status = cli_output_open(&file, output, 0, error);
+    if (status) return status;
+    fputs(list[0].head, file.stream);
+    for (size_t k = 0; !status && k < n; k++)
+        status = copy_rows(&list[k], file.stream, output, error);
+    return cli_output_close(&file, status, error);
 }
 
 static cls_status merge_rows(const cli_arguments *a, cls_error *error) {

@@ -53,27 +53,18 @@ static int mine_of_shard(void *context, const char *what, size_t part, size_t n)
     return cls_team_owns(p->shard.i, p->shard.n, part, n);
 }
 
-/* Complete or not there: a temporary name beside it, then a rename. */
 static cls_status write_part(const cli_parts *p, json_t *head, size_t bytes, const void *data,
                              cls_error *error) {
-    char *text = json_dumps(head, JSON_COMPACT), *name = calloc(strlen(p->path) + 40, 1);
-    if (!text || !name) {
-        free(text);
-        free(name);
-        return cli_no_memory(error);
+    char *text = json_dumps(head, JSON_COMPACT);
+    cli_output file;
+    cls_status status = text ? cli_output_open(&file, p->path, 0, error) : cli_no_memory(error);
+    if (!status) {
+        fprintf(file.stream, "%s%s\n", MAGIC, text);
+        fwrite(data, 1, bytes, file.stream);
+        status = cli_output_close(&file, CLS_OK, error);
     }
-    sprintf(name, "%s.tmp-%ld", p->path, (long)getpid());
-    FILE *to = fopen(name, "wbx");
-    int good = to && fputs(MAGIC, to) >= 0 && fprintf(to, "%s\n", text) > 0 &&
-               fwrite(data, 1, bytes, to) == bytes && fflush(to) == 0 && fsync(fileno(to)) == 0;
-    if (to && fclose(to) != 0) good = 0;
-    if (good && rename(name, p->path) != 0) good = 0;
-    int reason = errno;
-    if (!good && to) unlink(name);
     free(text);
-    free(name);
-    if (good) return CLS_OK;
-    return cli_fail(error, CLS_IO, "%s: cannot write: %s", p->path, strerror(reason));
+    return status;
 }
 
 static cls_status share_of_shard(void *context, const char *what, const char *identity, size_t n,

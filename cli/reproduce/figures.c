@@ -236,16 +236,10 @@ static cls_status page(FILE *to, const char *folder, const json_t *items, cls_er
 }
 
 cls_status cli_write_index(const char *folder, const json_t *items, cls_error *error) {
-    char path[1024], temporary[1024];
+    char path[1024];
+    cli_output file;
     snprintf(path, sizeof path, "%.900s/index.html", folder);
-    snprintf(temporary, sizeof temporary, "%.900s/.index-%ld", folder, (long)getpid());
-    FILE *to = fopen(temporary, "wx");
-    if (!to) return cli_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
-    cls_status status = page(to, folder, items, error);
-    int bad = fflush(to) || ferror(to) || fsync(fileno(to));
-    bad |= fclose(to) != 0;
-    if (!status && (bad || rename(temporary, path)))
-        status = cli_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
-    if (status) unlink(temporary);
-    return status;
+    cls_status status = cli_output_open(&file, path, 0, error);
+    if (status) return status;
+    return cli_output_close(&file, page(file.stream, folder, items, error), error);
 }

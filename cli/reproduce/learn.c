@@ -47,7 +47,7 @@ typedef struct learning {
 
 static int progress(void *context, const cls_learn_progress *p) {
     learning *l = context;
-    if (p->total > 0 && l->progress.total != (double)p->total) {
+    if (!l->progress.label || (p->total > 0 && l->progress.total != (double)p->total)) {
         cli_progress_end(&l->progress);
         cli_progress_begin(&l->progress, "learn", p->phase, (double)p->total, l->quiet);
     }

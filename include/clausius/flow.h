@@ -38,12 +38,9 @@ CLS_API cls_status cls_flow_rates_in(const cls_flow *flow, cls_flow_work *work, 
 CLS_API cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride,
                                  const double *states, const double *t, int threads, double *energy,
                                  double *entropy, cls_error *error);
-/* The same for one state, without allocating: `work` has cls_flow_work_size numbers and was filled
- * by cls_flow_prepare. laws: energy, entropy. */
-CLS_API size_t cls_flow_work_size(const cls_flow *flow);
-CLS_API void cls_flow_prepare(const cls_flow *flow, double *work);
-CLS_API void cls_flow_laws_one(const cls_flow *flow, double *work, double t, const double *state,
-                               double laws[2]);
+CLS_API cls_status cls_flow_laws_in(const cls_flow *flow, cls_flow_work *work, size_t n,
+                                    size_t stride, const double *states, const double *t,
+                                    double *energy, double *entropy, cls_error *error);
 
 #ifdef __cplusplus
 }

@@ -158,7 +158,9 @@ typedef struct cls_learn_report {
     double time_scale;
     size_t n_functions;
     cls_learned_function *functions;
-    int better; /* 1: better than the trivial models in every channel, 0: not, -1: no test */
+    /* 1: better than the trivial models in every channel where something had to be predicted, 0: not,
+     * -1: no test, or nothing happens in the rows kept back that the last value does not predict */
+    int better;
 } cls_learn_report;
 CLS_API void cls_learn_report_free(cls_learn_report **report);
 

@@ -11,6 +11,8 @@ True
 """
 import logging as _logging
 
+from . import _waiting  # noqa: F401  (first: it loads the library)
+
 from ._audit import Audit, Law
 from ._core import template as new
 from ._core import version as __version__

@@ -121,9 +121,8 @@ typedef struct core_dynamics {
     char **set_formulas; /* of inputs; NULL where it is a number */
     /* Compiling a scheme writes to the system's graph: one thread at a time holds this. */
     pthread_mutex_t making;
-    cls_flow *flow; /* NULL until it is asked for */
-    double *work;   /* for few states, used with the interpreter's lock held */
-    cls_flow_work *rates;
+    cls_flow *flow;     /* NULL until it is asked for */
+    cls_flow_work *few; /* for few states, used with the interpreter's lock held */
     core_steps *steps;
 } core_dynamics;
 void core_dynamics_lock(core_dynamics *self);

@@ -10,17 +10,12 @@ static int make_flow(core_dynamics *self) {
     cls_error error = {0};
     if (self->flow) return 1;
     core_dynamics_lock(self);
-    if (!self->flow && !cls_flow_create(self->system, &self->flow, &error)) {
-        self->work = calloc(cls_flow_work_size(self->flow), sizeof *self->work);
-        if (self->work) cls_flow_prepare(self->flow, self->work);
-        if (cls_flow_work_create(self->flow, &self->rates, &error)) cls_flow_free(&self->flow);
-    }
+    if (!self->flow && !cls_flow_create(self->system, &self->flow, &error) &&
+        cls_flow_work_create(self->flow, &self->few, &error))
+        cls_flow_free(&self->flow);
     core_dynamics_unlock(self);
-    if (!self->flow)
-        core_fail(&error);
-    else if (!self->work)
-        PyErr_NoMemory();
-    return self->flow && self->work;
+    if (!self->flow) core_fail(&error);
+    return self->flow != NULL;
 }
 
 /* The steps of a scheme; those of the last scheme are kept. */
@@ -58,10 +53,8 @@ static const cls_steps *make_steps(core_dynamics *self, PyObject *name) {
 }
 
 void core_evaluate_clear(core_dynamics *self) {
-    cls_flow_work_free(&self->rates);
+    cls_flow_work_free(&self->few);
     cls_flow_free(&self->flow);
-    free(self->work);
-    self->work = NULL;
     while (self->steps) {
         core_steps *next = self->steps->next;
         cls_steps_free(&self->steps->steps);
@@ -143,6 +136,9 @@ static void answer(core_work *w) {
     if (q->few && (q->rates || q->jacobian))
         q->status = cls_flow_rates_in(q->flow, q->few, q->states.n, q->states.stride,
                                       q->states.array.data, q->t, q->rates, q->jacobian, &q->error);
+    else if (q->few)
+        q->status = cls_flow_laws_in(q->flow, q->few, q->states.n, q->states.stride,
+                                     q->states.array.data, q->t, q->energy, q->entropy, &q->error);
     else if (q->rates || q->jacobian)
         q->status = cls_flow_rates(q->flow, q->states.n, q->states.stride, q->states.array.data,
                                    q->t, 0, q->rates, q->jacobian, &q->error);
@@ -182,7 +178,7 @@ static PyObject *ask(PyObject *o, PyObject *const *args, Py_ssize_t n, enum want
     if (out) {
         q.work = (core_work){.run = answer, .job = &q};
         if (q.states.n < 64) {
-            q.few = self->rates;
+            q.few = self->few;
             answer(&q.work);
         } else
             core_work_do(&q.work);
@@ -201,14 +197,17 @@ static PyObject *ask(PyObject *o, PyObject *const *args, Py_ssize_t n, enum want
 static PyObject *law(PyObject *o, PyObject *const *args, Py_ssize_t n, int which) {
     core_dynamics *self = (core_dynamics *)o;
     core_array a;
-    double laws[2];
-    if (n == 1 && self->flow && self->work && cls_system_formalism(self->system) != CLS_ODE) {
+    if (n == 1 && self->flow && cls_system_formalism(self->system) != CLS_ODE) {
         if (!core_array_take(args[0], &a)) return NULL;
         if (a.view.ndim == 1 && ((size_t)a.n == cls_flow_count(self->flow) ||
                                  (size_t)a.n == cls_system_state_count(self->system))) {
-            cls_flow_laws_one(self->flow, self->work, 0, a.data, laws);
+            double value = 0;
+            cls_error error = {0};
+            cls_status status =
+                cls_flow_laws_in(self->flow, self->few, 1, (size_t)a.n, a.data, NULL,
+                                 which ? NULL : &value, which ? &value : NULL, &error);
             core_array_release(&a);
-            return PyFloat_FromDouble(laws[which]);
+            return status ? core_fail(&error) : PyFloat_FromDouble(value);
         }
         core_array_release(&a);
     }

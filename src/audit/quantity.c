@@ -11,6 +11,7 @@
  * bound, or at an angle of many turns that is more than the round-off of the terms. Two rows are
  * compared: eps max sum |z_i dQ/dz_i|. Cost: every term and every slope once for every row. */
 #include "audit/quantity.h"
+#include "expr/fields.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -95,23 +96,29 @@ static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quant
     return status;
 }
 
-/* The largest sum |z_i dQ/dz_i| on each trajectory, times epsilon. */
+/* Of the terms inside of learned functions, as of an entropy's own (CLSI_LAST_PLACES of step.inc). */
+#define LAST_PLACES 9
+
+/* The largest sum |z_i dQ/dz_i| on each trajectory, and of the terms inside of learned functions, times
+ * epsilon. */
 static cls_status measure_rounding(const cls_system *s, const clsi_states *st, clsi_quantity *x,
                                    cls_error *error) {
     size_t nz = s->form->nz, rows = st->rows;
-    cls_node *slope = clsi_calloc(nz, sizeof *slope);
-    double *all = clsi_calloc(nz * rows, sizeof *all);
+    cls_node *slope = clsi_calloc(nz + 1, sizeof *slope);
+    double *all = clsi_calloc((nz + 1) * rows, sizeof *all);
     cls_program *program = NULL;
     cls_status status = slope && all ? CLS_OK : clsi_no_memory(error);
     if (!status && cls_jacobian(s->g, 1, &x->node, nz, s->form->z, slope))
         status = cls_graph_status(s->g, error);
-    if (!status) status = clsi_audit_program(s, nz, slope, &program, error);
+    if (!status) slope[nz] = clsi_terms_in_fields(s->g, x->node);
+    if (!status) status = clsi_audit_program(s, nz + 1, slope, &program, error);
     if (!status && cls_program_run_many(program, rows, rows, st->z, all))
         status = clsi_no_memory(error);
     for (size_t part = 0; part < st->parts && !status; part++)
         for (size_t k = st->first[part]; k < st->first[part + 1]; k++) {
             double sum = 0;
             for (size_t i = 0; i < nz; i++) sum += fabs(st->z[i * rows + k] * all[i * rows + k]);
+            sum += LAST_PLACES * all[nz * rows + k];
             if (isfinite(sum)) x->rounded[part] = fmax(x->rounded[part], DBL_EPSILON * sum);
         }
     cls_program_free(&program);
@@ -146,17 +153,32 @@ static cls_status measure_held(const cls_system *s, const clsi_states *st, clsi_
     return status;
 }
 
-/* What the outside adds to a quantity, and to the size of its terms: its entropy, and the energy
- * that came in. */
+/* Accounts are written in doubles, too: work and heat that pass through a system for long are much
+ * larger than what stays in it. */
+static double rounding_of_accounts(const clsi_states *st, clsi_quantity_kind kind, size_t k) {
+    double sum = 0;
+    for (int a = 0; a < CLSI_ACCOUNTS; a++) {
+        int belongs = kind == CLSI_OF_ENTROPY ? a == CLSI_OUTSIDE : a != CLSI_OUTSIDE;
+        if (belongs && st->account[a]) sum += fabs(st->account[a][k]);
+    }
+    return isfinite(sum) ? DBL_EPSILON * sum : 0;
+}
+
+/* What the outside adds to a quantity, to the size of its terms and to their rounding: its entropy,
+ * and the energy that came in. */
 static void add_outside(const clsi_states *st, clsi_quantity *x) {
     const double *more = x->kind == CLSI_OF_ENTROPY  ? st->account[CLSI_OUTSIDE]
                          : x->kind == CLSI_OF_ENERGY ? st->received
                                                      : NULL;
-    for (size_t part = 0; more && part < st->parts; part++)
+    for (size_t part = 0; more && part < st->parts; part++) {
+        double rounding = 0;
         for (size_t k = st->first[part]; k < st->first[part + 1]; k++) {
+            rounding = fmax(rounding, rounding_of_accounts(st, x->kind, k));
             if (x->kind == CLSI_OF_ENTROPY) x->value[k] += more[k];
             if (isfinite(more[k])) x->scale[part] = fmax(x->scale[part], fabs(more[k]));
         }
+        x->rounded[part] += rounding;
+    }
 }
 
 static void put(clsi_quantity **end, clsi_quantity_kind kind, size_t index, cls_node node,

@@ -37,7 +37,7 @@ cls_status clsi_read_file(const char *path, size_t limit, char **data, size_t *l
     FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (!in) return clsi_cannot_open(path, errno, error);
     clsi_text text = {0};
-    char block[65536];
+    char block[8192];
     size_t got;
     while ((got = fread(block, 1, sizeof block, in)) > 0 && text.length + got <= limit)
         clsi_text_append_n(&text, block, got);

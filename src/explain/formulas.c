@@ -430,8 +430,8 @@ static cls_status select_terms(part *p, clsi_choice *choice, size_t *lengths, cl
     return status;
 }
 
-static cls_status distil_part(distil *w, part *p, cls_formula *f, double *floor, cls_error *error) {
-    clsi_choice choice[CLSI_POOL];
+static cls_status distil_with(clsi_choice *choice, distil *w, part *p, cls_formula *f,
+                              double *floor, cls_error *error) {
     size_t lengths = 0, length;
     cls_status status = part_value(w, p, error);
     if (status == CLS_OK) {
@@ -461,6 +461,13 @@ static cls_status distil_part(distil *w, part *p, cls_formula *f, double *floor,
         *floor = 1e-3 * sqrt(size / (double)p->rows);
         f->form = "positive";
     }
+    return status;
+}
+
+static cls_status distil_part(distil *w, part *p, cls_formula *f, double *floor, cls_error *error) {
+    clsi_choice *choice = clsi_calloc(CLSI_POOL, sizeof *choice);
+    cls_status status = choice ? distil_with(choice, w, p, f, floor, error) : clsi_no_memory(error);
+    free(choice);
     return status;
 }
 

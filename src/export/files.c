@@ -4,6 +4,7 @@
  * byte of the last one is on the disk. A directory that was made for them goes when that fails. */
 #include "export/export.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +63,18 @@ static cls_status write_all(const clsi_outputs *o, const char *directory, clsi_f
     return status;
 }
 
+/* A folder that was made has a name that must survive a loss of power, too. */
+static void sync_parent(const char *directory) {
+    clsi_text path = {0};
+    clsi_text_printf(&path, "%s/..", directory);
+    char *whole = clsi_text_take(&path);
+    int fd = whole ? open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(whole);
+    if (fd < 0) return;
+    (void)!fsync(fd);
+    close(fd);
+}
+
 cls_status clsi_outputs_write(const clsi_outputs *o, const char *directory, cls_export_info *info,
                               cls_error *error) {
     int failed = o->failed;
@@ -78,6 +91,7 @@ cls_status clsi_outputs_write(const clsi_outputs *o, const char *directory, cls_
     }
     cls_status status = write_all(o, directory, files, error);
     if (status != CLS_OK && made) rmdir(directory);
+    if (status == CLS_OK && made) sync_parent(directory);
     for (size_t k = 0; k < o->n && status == CLS_OK; k++) {
         info->files++;
         info->bytes += o->list[k].text.length;

@@ -5,6 +5,7 @@
  * is equal is one node. */
 #include "expr/fields.h"
 #include "expr/graph.h"
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,4 +284,39 @@ void clsi_field_discrete_slopes(cls_graph *g, cls_node a, const cls_node *u, con
                          ? no_memory(g)
                          : between(g, v.which, CLSI_PASS_PAIR, at_u, at_w, i, 0);
     }
+}
+
+/* ---- rounding ---- */
+
+static cls_node terms_of(cls_graph *g, size_t n, const cls_node *nodes, const cls_node *slopes) {
+    cls_node sum = cls_constant(g, 0);
+    for (size_t k = 0; k < n; k++) {
+        clsi_field_view v = clsi_view_field(g, nodes[k]);
+        double size = v.field->kind->terms(v.field, v.order ? v.index[0] : -1);
+        if (isnan(size)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+        cls_node by = cls_mul(g, cls_constant(g, size), slopes[k]);
+        sum = cls_add(g, sum, cls_apply(g, CLS_FN_SQRT, cls_mul(g, by, by)));
+    }
+    return sum;
+}
+
+cls_node clsi_terms_in_fields(cls_graph *g, cls_node a) {
+    clsi_cone cone;
+    if (a >= g->n) return CLS_NO_NODE;
+    if (!g->n_fields) return cls_constant(g, 0);
+    if (!clsi_cone_create(g, 1, &a, &cone)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    size_t n = 0;
+    for (size_t k = 0; k < cone.n; k++) {
+        if (cls_node_op(g, cone.node[k]) != CLS_OP_FIELD) continue;
+        clsi_field_pass pass = clsi_view_field(g, cone.node[k]).pass;
+        if (pass == CLSI_PASS_VALUE || pass == CLSI_PASS_GRADIENT) cone.node[n++] = cone.node[k];
+    }
+    cls_node *slopes = clsi_calloc(n + 1, sizeof *slopes), sum = CLS_NO_NODE;
+    if (!slopes)
+        sum = clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    else if (clsi_slopes_between(g, a, n, cone.node, slopes) == CLS_OK)
+        sum = terms_of(g, n, cone.node, slopes);
+    free(slopes);
+    clsi_cone_free(&cone);
+    return sum;
 }

@@ -53,6 +53,9 @@ typedef struct clsi_graph_field_kind {
                 double *u, double *w);
     /* about how many scalar instructions a pass is worth */
     size_t (*cost)(const clsi_graph_field *f, clsi_field_pass pass);
+    /* phi (component < 0) or dphi/dx_component: about the size of the numbers whose rounding it has,
+     * the root of the sum of the squares of its paths, which may be much larger than the result */
+    double (*terms)(const clsi_graph_field *f, int component);
     cls_node (*expand)(const clsi_graph_field *f, cls_graph *g, const cls_node *x);
     int (*equal)(const clsi_graph_field *f, const clsi_graph_field *other);
     void (*clear)(clsi_graph_field *f); /* frees data */
@@ -77,6 +80,9 @@ struct clsi_graph_field {
  * is used again. */
 cls_node clsi_graph_apply(cls_graph *g, const clsi_graph_field_kind *kind, size_t d, void *data,
                           const cls_node *x);
+/* The sum of |da/dn| times the size of the terms of n over the values and gradients n of fields in a:
+ * what `a` is rounded by inside its fields, in units of the last place. */
+cls_node clsi_terms_in_fields(cls_graph *g, cls_node a);
 void clsi_graph_field_keep(clsi_graph_field *f);
 void clsi_graph_field_release(clsi_graph_field **f);
 

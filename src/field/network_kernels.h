@@ -1,5 +1,5 @@
 /* The inner loops of the network field, in one table per instruction set (network_body.h), and the
- * description of a network that network.c and the naive version share. */
+ * description of a network, which the naive version of the tests shares. */
 #ifndef CLSI_NETWORK_KERNELS_H
 #define CLSI_NETWORK_KERNELS_H
 
@@ -152,11 +152,5 @@ cls_function clsi_network_function(clsi_activation activation);
 
 /* network_pairs.c */
 extern const clsi_field_pairs clsi_network_pairs;
-
-/* One sample by plain loops and libm, no blocks, no vectors: what the fast passes are tested
- * against. value (1), gradient (d), row (n_parameters) += alpha dvalue/dtheta +
- * sum_j beta_j dgradient_j/dtheta; any of the outputs may be NULL. */
-void clsi_network_naive(const clsi_field *f, const double *theta, const double *x, double alpha,
-                        const double *beta, double *value, double *gradient, double *row);
 
 #endif

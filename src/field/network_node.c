@@ -172,6 +172,32 @@ static size_t cost(const clsi_graph_field *f, clsi_field_pass pass) {
     return columns * data->n / 4;
 }
 
+/* Activations and their slopes are about 1 at most. */
+static double terms(const clsi_graph_field *f, int component) {
+    const node_data *data = f->data;
+    const clsi_network *net = data->field->data;
+    size_t widest = f->d, last = net->n_layers - 1;
+    for (size_t l = 0; l < net->n_layers; l++)
+        widest = net->layer[l].in > widest ? net->layer[l].in : widest;
+    double *paths = clsi_calloc(2 * widest, sizeof *paths), *before = paths + widest, sum = 0;
+    if (!paths) return NAN;
+    paths[0] = 1;
+    for (size_t l = last + 1; l-- > 0;) {
+        const clsi_network_shape *w = &net->layer[l];
+        const double *W = data->theta + w->weight;
+        for (size_t b = 0; b < w->in; b++) {
+            before[b] = 0;
+            for (size_t a = 0; a < w->out; a++)
+                before[b] += paths[a] * W[a * w->in + b] * W[a * w->in + b];
+            sum += before[b];
+        }
+        memcpy(paths, before, w->in * sizeof *paths);
+    }
+    double result = 2 * sqrt(component < 0 ? sum : paths[component]);
+    free(paths);
+    return result;
+}
+
 static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *x) {
     const node_data *data = f->data;
     cls_node *theta = clsi_calloc(data->n, sizeof *theta), phi = CLS_NO_NODE;
@@ -207,6 +233,7 @@ const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .size = size,
                                                       .run = run,
                                                       .cost = cost,
+                                                      .terms = terms,
                                                       .expand = expand,
                                                       .equal = equal,
                                                       .clear = clear,

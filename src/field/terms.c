@@ -4,23 +4,34 @@
  *
  * For knowledge of the kind "the friction is a constant plus something quadratic in v": few
  * parameters, each with a meaning, and the residual stays linear in them. The expressions are
- * compiled together with their first and second derivatives, so rows are exact. Costs one program
- * run per sample (about 10 ns per operation). Terms that depend on each other are not refused: the
+ * compiled with their first and second derivatives, so rows are exact. Costs one program
+ * run per term and sample (about 10 ns per operation). Terms that depend on each other are not refused: the
  * solver reports the directions that nothing sees. */
 #include "base/base.h"
 #include "field/linear_pairs.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Small enough for a program's work and results to stand on the stack. */
-enum { MAX_TERMS = 100, MAX_WORK = 8000, MAX_FIRST = MAX_TERMS * (1 + CLSI_FIELD_MAX_INPUTS) };
+/* Small enough for the work and the results of one term's program to stand on a stack of 64 kB, where nothing
+ * can fail. */
+enum {
+    MAX_TERMS = 100,
+    MAX_WORK = 1000,
+    MAX_FIRST = 1 + CLSI_FIELD_MAX_INPUTS,
+    MAX_SECOND = CLSI_FIELD_MAX_INPUTS * (CLSI_FIELD_MAX_INPUTS + 1) / 2
+};
+
+/* Of one term. */
+typedef struct programs {
+    cls_program *first;  /* x -> value, slopes (d) */
+    cls_program *pair;   /* u (d), w (d) -> discrete gradient (d) */
+    cls_program *second; /* x -> second derivatives in (i <= j): [pair(i, j)] */
+} programs;
 
 typedef struct terms {
     size_t n, d;
     char **text, **name; /* (n) formulas, (d) inputs */
-    cls_program *first;  /* x -> values (n), slopes (n, d) */
-    cls_program *pair;   /* u (d), w (d) -> discrete gradients (n, d) */
-    cls_program *second; /* x -> second derivatives of term k in (i <= j): [pair(i, j)*n + k] */
+    programs *list;      /* (n) */
 } terms;
 
 static const terms *of(const clsi_field *f) {
@@ -37,11 +48,14 @@ static void clear(clsi_field *f) {
     terms *t = f->data;
     for (size_t k = 0; t->text && k < t->n; k++) free(t->text[k]);
     for (size_t i = 0; t->name && i < t->d; i++) free(t->name[i]);
+    for (size_t k = 0; t->list && k < t->n; k++) {
+        cls_program_free(&t->list[k].first);
+        cls_program_free(&t->list[k].pair);
+        cls_program_free(&t->list[k].second);
+    }
     free(t->text);
     free(t->name);
-    cls_program_free(&t->first);
-    cls_program_free(&t->pair);
-    cls_program_free(&t->second);
+    free(t->list);
 }
 
 /* "a; b; c" into t->text; line breaks become blanks. */
@@ -84,55 +98,59 @@ static cls_status parse(const terms *t, cls_graph *g, const cls_node *x, cls_nod
     return CLS_OK;
 }
 
-static cls_status compile_in(cls_graph *g, terms *t, cls_node *all, cls_error *error) {
-    size_t n = t->n, d = t->d;
-    cls_node x[CLSI_FIELD_MAX_INPUTS], *slope = all + n, *second = slope + n * d;
-    for (size_t i = 0; i < d; i++) x[i] = cls_symbol(g, t->name[i]);
-    cls_status status = parse(t, g, x, all, error);
-    if (status == CLS_OK) status = cls_jacobian(g, n, all, d, x, slope);
+static cls_status check_size(const terms *t, size_t k, const cls_program *p, cls_error *error) {
+    if (cls_program_work_size(p) <= MAX_WORK) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE, "terms(...), term %zu `%.100s`: the formula is too long",
+                     k + 1, t->text[k]);
+}
+
+static cls_status compile_point(cls_graph *g, const terms *t, size_t k, cls_node term,
+                                const cls_node *x, cls_error *error) {
+    size_t d = t->d;
+    programs *p = &t->list[k];
+    cls_node first[MAX_FIRST] = {term}, second[MAX_SECOND];
+    cls_status status = cls_jacobian(g, 1, &term, d, x, first + 1);
     for (size_t i = 0; i < d && status == CLS_OK; i++)
-        for (size_t j = 0; j <= i; j++)
-            for (size_t k = 0; k < n; k++)
-                second[pair(i, j) * n + k] = cls_derivative(g, slope[k * d + j], x[i]);
+        for (size_t j = 0; j <= i; j++) second[pair(i, j)] = cls_derivative(g, first[1 + j], x[i]);
     if (status == CLS_OK) status = cls_graph_status(g, error);
-    if (status == CLS_OK) status = cls_program_create(g, d, x, n + n * d, all, &t->first, error);
+    if (status == CLS_OK) status = cls_program_create(g, d, x, 1 + d, first, &p->first, error);
     if (status == CLS_OK)
-        status = cls_program_create(g, d, x, pair(d - 1, d - 1) * n + n, second, &t->second, error);
-    if (status == CLS_OK &&
-        (cls_program_work_size(t->first) > MAX_WORK || cls_program_work_size(t->second) > MAX_WORK))
-        status = clsi_fail(error, CLS_USAGE, "terms(...): the formulas are too long");
+        status = cls_program_create(g, d, x, d * (d + 1) / 2, second, &p->second, error);
+    if (status == CLS_OK) status = check_size(t, k, p->first, error);
+    if (status == CLS_OK) status = check_size(t, k, p->second, error);
     return status;
 }
 
-/* Formulas over u and w: the terms' discrete gradients. */
-static cls_status compile_pairs(cls_graph *g, terms *t, const cls_node *terms_, cls_error *error) {
-    size_t n = t->n, d = t->d;
-    cls_node x[CLSI_FIELD_MAX_INPUTS], ends[2 * CLSI_FIELD_MAX_INPUTS];
-    cls_node *out = clsi_calloc(n * d, sizeof *out);
-    cls_status status = out ? CLS_OK : clsi_no_memory(error);
-    for (size_t i = 0; i < d; i++) {
-        x[i] = cls_symbol(g, t->name[i]);
-        ends[i] = cls_fresh_symbol(g, "u");
-        ends[d + i] = cls_fresh_symbol(g, "w");
-    }
-    for (size_t k = 0; k < n && status == CLS_OK; k++)
-        status = cls_discrete_gradient(g, terms_[k], d, x, ends, ends + d, out + k * d);
-    if (status == CLS_OK) status = cls_program_create(g, 2 * d, ends, n * d, out, &t->pair, error);
-    free(out);
+/* A formula over u and w: the term's discrete gradient. */
+static cls_status compile_pair(cls_graph *g, const terms *t, size_t k, cls_node term,
+                               const cls_node *x, const cls_node *ends, cls_error *error) {
+    size_t d = t->d;
+    programs *p = &t->list[k];
+    cls_node out[CLSI_FIELD_MAX_INPUTS];
+    cls_status status = cls_discrete_gradient(g, term, d, x, ends, ends + d, out);
+    if (status == CLS_OK) status = cls_program_create(g, 2 * d, ends, d, out, &p->pair, error);
+    if (status == CLS_OK) status = check_size(t, k, p->pair, error);
     return status;
 }
 
 static cls_status compile(terms *t, cls_error *error) {
     cls_graph *g = NULL;
-    size_t pairs = t->d * (t->d + 1) / 2;
-    cls_node *all = clsi_calloc(t->n * (1 + t->d + pairs), sizeof *all);
-    cls_status status = all ? cls_graph_create(NULL, &g, error) : clsi_no_memory(error);
-    if (status == CLS_OK) status = compile_in(g, t, all, error);
-    if (status == CLS_OK) status = compile_pairs(g, t, all, error);
-    if (status == CLS_OK && cls_program_work_size(t->pair) > MAX_WORK)
-        status = clsi_fail(error, CLS_USAGE, "terms(...): the formulas are too long");
+    size_t d = t->d;
+    cls_node term[MAX_TERMS], x[CLSI_FIELD_MAX_INPUTS], ends[2 * CLSI_FIELD_MAX_INPUTS];
+    t->list = clsi_calloc(t->n, sizeof *t->list);
+    cls_status status = t->list ? cls_graph_create(NULL, &g, error) : clsi_no_memory(error);
+    if (status != CLS_OK) return status;
+    for (size_t i = 0; i < d; i++) {
+        x[i] = cls_symbol(g, t->name[i]);
+        ends[i] = cls_fresh_symbol(g, "u");
+        ends[d + i] = cls_fresh_symbol(g, "w");
+    }
+    status = parse(t, g, x, term, error);
+    for (size_t k = 0; k < t->n && status == CLS_OK; k++) {
+        status = compile_point(g, t, k, term[k], x, error);
+        if (status == CLS_OK) status = compile_pair(g, t, k, term[k], x, ends, error);
+    }
     cls_graph_free(&g);
-    free(all);
     return status;
 }
 
@@ -159,16 +177,16 @@ static void evaluate(const clsi_field *f, const double *theta, size_t n, const d
     (void)scratch;
     const terms *t = of(f);
     double work[MAX_WORK], out[MAX_FIRST];
-    cls_program_prepare(t->first, work);
-    for (size_t s = 0; s < n; s++) {
-        double sum = 0, slope[CLSI_FIELD_MAX_INPUTS] = {0};
-        cls_program_run(t->first, work, x + s * f->d, out);
-        for (size_t k = 0; k < t->n; k++) {
-            sum += theta[k] * out[k];
-            for (size_t i = 0; i < f->d; i++) slope[i] += theta[k] * out[t->n + k * f->d + i];
+    if (value) memset(value, 0, n * sizeof *value);
+    if (gradient) memset(gradient, 0, n * f->d * sizeof *gradient);
+    for (size_t k = 0; k < t->n; k++) {
+        cls_program_prepare(t->list[k].first, work);
+        for (size_t s = 0; s < n; s++) {
+            cls_program_run(t->list[k].first, work, x + s * f->d, out);
+            if (value) value[s] += theta[k] * out[0];
+            for (size_t i = 0; gradient && i < f->d; i++)
+                gradient[s * f->d + i] += theta[k] * out[1 + i];
         }
-        if (value) value[s] = sum;
-        if (gradient) memcpy(gradient + s * f->d, slope, f->d * sizeof *slope);
     }
 }
 
@@ -177,13 +195,13 @@ static void rows(const clsi_field *f, const double *theta, size_t n, const doubl
     (void)theta, (void)scratch;
     const terms *t = of(f);
     double work[MAX_WORK], out[MAX_FIRST];
-    cls_program_prepare(t->first, work);
-    for (size_t s = 0; s < n; s++) {
-        cls_program_run(t->first, work, x + s * f->d, out);
-        for (size_t k = 0; k < t->n; k++) {
-            double sum = a && a[s] != 0 ? a[s] * out[k] : 0; /* 0 times inf is 0 here */
+    for (size_t k = 0; k < t->n; k++) {
+        cls_program_prepare(t->list[k].first, work);
+        for (size_t s = 0; s < n; s++) {
+            cls_program_run(t->list[k].first, work, x + s * f->d, out);
+            double sum = a && a[s] != 0 ? a[s] * out[0] : 0; /* 0 times inf is 0 here */
             for (size_t i = 0; b && i < f->d; i++)
-                if (b[s * f->d + i] != 0) sum += b[s * f->d + i] * out[t->n + k * f->d + i];
+                if (b[s * f->d + i] != 0) sum += b[s * f->d + i] * out[1 + i];
             to[s * stride + k] += sum;
         }
     }
@@ -194,12 +212,13 @@ static void second_rows(const clsi_field *f, const double *theta, size_t n, cons
                         double *scratch) {
     (void)theta, (void)scratch;
     const terms *t = of(f);
-    enum { MAX_SECOND = MAX_TERMS * CLSI_FIELD_MAX_INPUTS * (CLSI_FIELD_MAX_INPUTS + 1) / 2 };
     double work[MAX_WORK], out[MAX_SECOND];
-    cls_program_prepare(t->second, work);
-    for (size_t s = 0; s < n; s++) {
-        cls_program_run(t->second, work, x + s * f->d, out);
-        for (size_t k = 0; k < t->n; k++) to[s * stride + k] += c[s] * out[pair(i, j) * t->n + k];
+    for (size_t k = 0; k < t->n; k++) {
+        cls_program_prepare(t->list[k].second, work);
+        for (size_t s = 0; s < n; s++) {
+            cls_program_run(t->list[k].second, work, x + s * f->d, out);
+            to[s * stride + k] += c[s] * out[pair(i, j)];
+        }
     }
 }
 
@@ -219,11 +238,12 @@ static void discrete_row(const clsi_field *f, const double *u, const double *w, 
     double work[MAX_WORK], out[MAX_FIRST], ends[2 * CLSI_FIELD_MAX_INPUTS];
     memcpy(ends, u, f->d * sizeof *ends);
     memcpy(ends + f->d, w, f->d * sizeof *ends);
-    cls_program_prepare(t->pair, work);
-    cls_program_run(t->pair, work, ends, out);
-    for (size_t k = 0; k < t->n; k++)
+    for (size_t k = 0; k < t->n; k++) {
+        cls_program_prepare(t->list[k].pair, work);
+        cls_program_run(t->list[k].pair, work, ends, out);
         for (size_t i = 0; i < f->d; i++)
-            if (b[i] != 0) row[k] += b[i] * out[k * f->d + i];
+            if (b[i] != 0) row[k] += b[i] * out[i];
+    }
 }
 
 CLSI_LINEAR_PAIRS_OPEN(discrete_row)

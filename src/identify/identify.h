@@ -17,7 +17,7 @@
 
 /* ---- window.c ---- */
 
-enum { CLSI_WINDOW = 41 }; /* points, at most */
+enum { CLSI_WINDOW = 41, CLSI_WINDOW_DEGREE = 10 }; /* points and degree of rates, at most */
 
 /* On n points at times t: w and c (n) with  sum c_i y(t_i) = sum w_i y'(t_i)  for polynomials y up
  * to `degree`, sum w = 1. weak: w is a bump that vanishes outside, else it is 1 at the middle. */

@@ -15,9 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct polynomials {
-    double p[CLSI_WINDOW][CLSI_WINDOW], dp[CLSI_WINDOW][CLSI_WINDOW];
-} polynomials;
+typedef double points[CLSI_WINDOW];
 
 static double dot(size_t n, const double *a, const double *b) {
     double sum = 0;
@@ -25,28 +23,21 @@ static double dot(size_t n, const double *a, const double *b) {
     return sum;
 }
 
-/* p_k, k <= degree < n, orthonormal on the points s in [-1, 1], and their derivatives there: each
- * is s times the one before, made orthogonal to all before, twice. */
-static void orthonormal(size_t n, const double *s, size_t degree, polynomials *out) {
+/* p_k, k <= degree < n, orthonormal on the points s in [-1, 1], and their derivatives there (NULL: not
+ * wanted): each is s times the one before, made orthogonal to all before, twice. */
+static void orthonormal(size_t n, const double *s, size_t degree, points *p, points *dp) {
     for (size_t k = 0; k <= degree; k++) {
-        double *p = out->p[k], *dp = out->dp[k];
-        for (size_t i = 0; i < n; i++) {
-            p[i] = k ? s[i] * out->p[k - 1][i] : 1;
-            dp[i] = k ? out->p[k - 1][i] + s[i] * out->dp[k - 1][i] : 0;
-        }
+        for (size_t i = 0; i < n; i++) p[k][i] = k ? s[i] * p[k - 1][i] : 1;
+        for (size_t i = 0; dp && i < n; i++) dp[k][i] = k ? p[k - 1][i] + s[i] * dp[k - 1][i] : 0;
         for (int pass = 0; pass < 2; pass++)
             for (size_t j = 0; j < k; j++) {
-                double t = dot(n, p, out->p[j]);
-                for (size_t i = 0; i < n; i++) {
-                    p[i] -= t * out->p[j][i];
-                    dp[i] -= t * out->dp[j][i];
-                }
+                double t = dot(n, p[k], p[j]);
+                for (size_t i = 0; i < n; i++) p[k][i] -= t * p[j][i];
+                for (size_t i = 0; dp && i < n; i++) dp[k][i] -= t * dp[j][i];
             }
-        double length = sqrt(dot(n, p, p));
-        for (size_t i = 0; i < n; i++) {
-            p[i] /= length;
-            dp[i] /= length;
-        }
+        double length = sqrt(dot(n, p[k], p[k]));
+        for (size_t i = 0; i < n; i++) p[k][i] /= length;
+        for (size_t i = 0; dp && i < n; i++) dp[k][i] /= length;
     }
 }
 
@@ -76,27 +67,25 @@ static void bump(size_t n, const double *s, double *w, double *c) {
 }
 
 void clsi_window_rates(size_t n, const double *t, size_t degree, int weak, double *w, double *c) {
-    double s[CLSI_WINDOW], slope;
-    polynomials q;
-    slope = scaled(n, t, s);
+    points s, p[CLSI_WINDOW_DEGREE + 1], dp[CLSI_WINDOW_DEGREE + 1];
+    double slope = scaled(n, t, s);
     memset(w, 0, n * sizeof *w);
     memset(c, 0, n * sizeof *c);
     if (weak)
         bump(n, s, w, c);
     else
         w[n / 2] = 1;
-    orthonormal(n, s, degree, &q);
+    orthonormal(n, s, degree, p, dp);
     for (size_t k = 0; k <= degree; k++) {
-        double missing = dot(n, w, q.dp[k]) - dot(n, c, q.p[k]);
-        for (size_t i = 0; i < n; i++) c[i] += missing * q.p[k][i];
+        double missing = dot(n, w, dp[k]) - dot(n, c, p[k]);
+        for (size_t i = 0; i < n; i++) c[i] += missing * p[k][i];
     }
     for (size_t i = 0; i < n; i++) c[i] *= slope;
 }
 
 void clsi_window_noise(size_t n, const double *t, double *c) {
-    double s[CLSI_WINDOW];
-    polynomials q;
+    points s, p[CLSI_WINDOW];
     scaled(n, t, s);
-    orthonormal(n, s, n - 1, &q);
-    memcpy(c, q.p[n - 1], n * sizeof *c);
+    orthonormal(n, s, n - 1, p, NULL);
+    memcpy(c, p[n - 1], n * sizeof *c);
 }

@@ -128,7 +128,7 @@ cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covarianc
         const clsi_unknown *u = &us->list[i];
         double middle[CLSI_FIELD_MAX_INPUTS];
         size_t at = u->learned.offset, first = report->n_functions;
-        if (!u->learned.field->kind->linear || !u->x) continue;
+        if (!u->learned.field->kind->linear || !u->x || u->again) continue; /* a function once */
         status = find_middle(u, w->points->n_data, middle, error);
         for (size_t k = 0; k < u->learned.d && status == CLS_OK; k++)
             status = add_curve(u, k, middle, w->theta + at, n, covariance + at * n + at,

@@ -73,11 +73,13 @@ static void plain_row(const clsi_batch *b, const clsi_unknown *u, size_t w, size
                          b->scratch);
 }
 
-enum { MOST_ROWS = 8 * POINTS }; /* of a clsi_batch */
+enum { MOST_ROWS = 4 * POINTS }; /* of a clsi_batch */
 
 typedef struct row_list {
-    size_t n, w[MOST_ROWS], e[MOST_ROWS];
-    double *J; /* (n, n_theta) */
+    size_t n;
+    uint32_t e[MOST_ROWS]; /* their equations */
+    uint16_t w[MOST_ROWS]; /* and windows in the batch */
+    double *J;             /* (n, n_theta) */
 } row_list;
 
 /* The directions of row i at the window's points, when no other row has them. */
@@ -168,8 +170,8 @@ static size_t take_rows(clsi_batch *b, size_t first, const size_t *list, size_t 
             base = window * E;
             if (!clsi_batch_add(b, window)) break;
         }
-        m->w[m->n] = b->n - 1;
-        m->e[m->n] = row - base;
+        m->w[m->n] = (uint16_t)(b->n - 1);
+        m->e[m->n] = (uint32_t)(row - base);
     }
     return at;
 }

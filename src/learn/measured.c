@@ -257,7 +257,8 @@ static void fill_info(const measured *w, int nullity, cls_learn_info *info) {
     info->nullity = (size_t)nullity;
     info->condition = NAN;
     strcpy(info->optimizer, "lm");
-    strcpy(info->ended, "converged");
+    snprintf(info->ended, sizeof info->ended, "%s",
+             w->recipe.ended ? w->recipe.ended : "converged");
 }
 
 static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,

@@ -116,6 +116,20 @@ static cls_status complete_start(const cls_system *s, const known_start *k, doub
     return cls_system_start(s, &given, z, error);
 }
 
+/* Noise takes an amount that is nearly used up below zero: it begins a little inside of its domain. */
+static double possible(const clsi_multiple *m, size_t c, double y) {
+    const clsi_channel *ch = &m->data->channel[c];
+    double little = fmax(fmax(ch->noise, 1e-4 * ch->std), 1e-12) / 10;
+    for (size_t e = 0; e < m->nz; e++)
+        if (strcmp(cls_node_name(m->system->g, m->system->form->z[e]), ch->name) == 0)
+            return fmin(fmax(y, m->x_low[e] + little), m->x_high[e] - little);
+    return y;
+}
+
+/* A hidden state begins so much of its prior away from the ends of its domain: a substance that the file's
+ * start has none of is there later on, and steps from nearly zero are stiff. */
+static const double OFF = 0.01;
+
 /* What the columns say alone. */
 static cls_status plain_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
                               cls_error *error) {
@@ -127,13 +141,17 @@ static cls_status plain_start(const clsi_multiple *m, size_t segment, size_t i, 
         double y = m->data->y[i * m->ny + c];
         if (!can_start(m->system, m->data, name)) continue;
         if (clsi_local_parabola(m->data, g, c, i, 2, &p)) y = p.value;
-        if (isfinite(y)) add_known(&k, name, y);
+        if (isfinite(y)) add_known(&k, name, possible(m, c, y));
     }
     add_slopes(m, g, i, &k);
     add_temperatures(m, i, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
     if (status == CLS_OK) memcpy(z, state, m->nz * sizeof *z);
+    for (size_t e = 0; e < m->nz && status == CLS_OK; e++)
+        if (m->hidden[e]) /* the prior is zero before there is one */
+            z[e] =
+                fmin(fmax(z[e], m->x_low[e] + OFF * m->prior[e]), m->x_high[e] - OFF * m->prior[e]);
     free(state);
     return status;
 }
@@ -204,8 +222,23 @@ static int is_seen(const clsi_multiple *m, size_t e) {
            (has_channel(d, s->temperature[i].name) || has_channel(d, s->entropy[i].name));
 }
 
+static int is_amount(const cls_system *s, size_t e) {
+    return e >= s->nq && e < s->nq + s->n && s->momentum[e - s->nq].role == CLSI_MOLE;
+}
+
+/* How much there is of substances: the largest amount that was measured, or that the start has. */
+static double amounts_of(const clsi_multiple *m, const double *z) {
+    const cls_system *s = m->system;
+    double most = 0;
+    for (size_t e = 0; e < m->nz; e++)
+        if (is_amount(s, e))
+            most = fmax(most, fmax(z[e], spread_of(m->data, cls_node_name(s->g, s->form->z[e]))));
+    return most;
+}
+
 static void set_priors(clsi_multiple *m, const double *z) {
     const cls_system *s = m->system;
+    double amounts = amounts_of(m, z);
     double temperature = 0;
     for (size_t c = 0; c < s->m; c++)
         temperature = fmax(temperature, spread_of(m->data, s->temperature[c].name));
@@ -216,7 +249,8 @@ static void set_priors(clsi_multiple *m, const double *z) {
         int moving = e >= s->nq && j < s->paired;
         int seen = is_seen(m, e);
         m->hidden[e] = (unsigned char)!seen;
-        double size = fmax(fabs(z[e]), 1);
+        int matter = is_amount(s, e);
+        double size = matter ? amounts : fmax(fabs(z[e]), 1);
         if (moving && spread_of(m->data, s->coordinate[j].name) > 0)
             size =
                 fmax(size, 6.3 * spread_of(m->data, s->coordinate[j].name) / m->data->time_scale);
@@ -224,6 +258,7 @@ static void set_priors(clsi_multiple *m, const double *z) {
         m->prior[e] = seen                         ? 1e3 * fmax(own, size)
                       : thermal && temperature > 0 ? temperature
                       : thermal                    ? 0.1 * size
+                      : matter                     ? size
                                                    : 10 * size;
     }
 }
@@ -273,6 +308,20 @@ static int state_at(clsi_multiple *m, const double *theta, size_t i, double *z) 
     return 0;
 }
 
+/* A prior that followed what the equations imply at theta would follow theta: half the rate with twice the
+ * substance, stage after stage. Amounts are held by what is known without theta. */
+static cls_status center_amounts(const clsi_multiple *m, const clsi_piece *p, double *guess,
+                                 cls_error *error) {
+    if (!m->implied || clsi_motion_count(m->system) == m->system->n) return CLS_OK;
+    double *plain = clsi_calloc(m->nz + 1, sizeof *plain);
+    cls_status status =
+        plain ? plain_start(m, p->segment, p->first, plain, error) : clsi_no_memory(error);
+    for (size_t e = 0; e < m->nz && status == CLS_OK; e++)
+        if (m->hidden[e] && is_amount(m->system, e)) guess[e] = plain[e];
+    free(plain);
+    return status;
+}
+
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta,
                               cls_error *error) {
     size_t n = make_pieces(m, rows, NULL), nz = m->nz;
@@ -285,6 +334,7 @@ cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta
         status =
             clsi_multiple_start(m, theta, piece[w].segment, piece[w].first, guess + w * nz, error);
         if (!known && status == CLS_OK) memcpy(x + w * nz, guess + w * nz, nz * sizeof *x);
+        if (status == CLS_OK) status = center_amounts(m, &piece[w], guess + w * nz, error);
     }
     if (status != CLS_OK) {
         free(piece);
@@ -375,6 +425,8 @@ void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
                         .group = group_size(m),
                         .low = m->low,
                         .high = m->high,
+                        .x_low = m->x_low,
+                        .x_high = m->x_high,
                         .huber = huber,
                         .stop = problem_stop};
 }
@@ -463,7 +515,13 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
                          .ny = data->ny,
                          .low = low,
                          .high = high};
-    m->prior = clsi_calloc(m->nz + 1, sizeof *m->prior);
+    m->prior = clsi_calloc(3 * m->nz + 1, sizeof *m->prior);
+    m->x_low = m->prior ? m->prior + m->nz : NULL;
+    m->x_high = m->prior ? m->x_low + m->nz : NULL;
+    for (size_t e = 0; e < m->nz && m->prior; e++) {
+        m->x_low[e] = clsi_state_variable(system, e)->low;
+        m->x_high[e] = clsi_state_variable(system, e)->high;
+    }
     m->sigma = clsi_calloc(m->ny, sizeof *m->sigma);
     m->cut = clsi_calloc(data->n, 1);
     m->hidden = clsi_calloc(m->nz + 1, 1);

@@ -29,14 +29,15 @@ typedef struct clsi_multiple {
     clsi_track **track; /* one for each thread */
     size_t n_pieces;
     clsi_piece *piece;
-    double *x;             /* (n_pieces, nz) starts */
-    double *x_guess;       /* (n_pieces, nz) centers of their priors */
-    double *prior;         /* (nz) standard deviations */
-    unsigned char *hidden; /* (nz) 1: no column says it, not even by its slope */
-    clsi_hidden *implied;  /* what the equations say about these; NULL: there are none */
-    double *sigma;         /* (ny) */
-    const double *counts;  /* (rows) how often a row counts; NULL: once */
-    unsigned char *cut;    /* (rows) 1: explained by no model, left out */
+    double *x;              /* (n_pieces, nz) starts */
+    double *x_guess;        /* (n_pieces, nz) centers of their priors */
+    double *prior;          /* (nz) standard deviations */
+    double *x_low, *x_high; /* (nz) domains of the states, open */
+    unsigned char *hidden;  /* (nz) 1: no column says it, not even by its slope */
+    clsi_hidden *implied;   /* what the equations say about these; NULL: there are none */
+    double *sigma;          /* (ny) */
+    const double *counts;   /* (rows) how often a row counts; NULL: once */
+    unsigned char *cut;     /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *context);
     void *stop_owner;
@@ -78,6 +79,7 @@ typedef struct clsi_recipe {
     clsi_text notes;           /* lines for the report */
     size_t iterations, stages, window; /* rows of the last windows */
     double loss;
+    const char *ended; /* how the last search did: a reason of clsi_arrow_info */
     double *inflation; /* (ny) of the variance, by the residuals' autocorrelation */
 } clsi_recipe;
 cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);

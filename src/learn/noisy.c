@@ -468,20 +468,22 @@ static cls_status inform(noisy *k, double *S, double *g) {
 
 static cls_status choose(noisy *k, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
-    double *S = clsi_calloc(P * P + 2 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
+    double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
+    double *price = found + P;
     unsigned char *keep = clsi_calloc(P + 1, 1);
     cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
+        clsi_terms_prices(k->all, rows, price);
         clsi_terms_choice c = {.P = P,
                                .S = S,
                                .g = g,
                                .theta = k->full,
                                .part = k->part,
                                .locked = k->locked,
-                               .penalty = log((double)rows) + log((double)k->P)};
+                               .price = price};
         status = clsi_terms_choose(&c, keep, found, &moves, k->w->error);
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;
@@ -640,7 +642,8 @@ static cls_status finish(noisy *k) {
     info->rank = w->unknowns->n_theta + k->Q - info->nullity;
     info->kkt = 0;
     strcpy(info->optimizer, "lm");
-    strcpy(info->ended, "converged");
+    snprintf(info->ended, sizeof info->ended, "%s",
+             k->recipe.ended ? k->recipe.ended : "converged");
     k->report->window = k->recipe.window;
     k->report->notes = k->recipe.notes.length ? clsi_text_take(&k->recipe.notes) : clsi_strdup("");
     return k->report->notes ? CLS_OK : clsi_no_memory(w->error);

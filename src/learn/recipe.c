@@ -17,7 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORTEST = 8, ITERATIONS = 20, LAST_ITERATIONS = 30, DECADES = 6, DECADE_ITERATIONS = 8 };
+enum {
+    SHORTEST = 8,
+    ITERATIONS = 20,
+    LAST_ITERATIONS = 30,
+    PATIENCE = 200, /* at the very end: valleys of hidden starts are narrow and curved */
+    DECADES = 6,
+    DECADE_ITERATIONS = 8
+};
 static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
 static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
 
@@ -68,6 +75,7 @@ static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
         clsi_arrow_minimize(&a, iterations, enough, k->r->theta, k->m->x, &info, k->error);
     k->r->iterations += info.iterations;
     k->r->loss = info.final;
+    k->r->ended = info.reason;
     return status;
 }
 
@@ -94,7 +102,8 @@ static int cut_long(recipe_work *k, const double *theta) {
                     for (size_t e = 0; e < m->nz; e++) {
                         double slope = J[(i * m->ny + c) * all + m->n_theta + e];
                         double size = fabs(slope) * fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
-                        if (size > CHAOS * m->data->channel[c].std) good = i;
+                        if (size > CHAOS * m->data->channel[c].std && !m->data->channel[c].still)
+                            good = i;
                     }
         } else {
             while (good > 3 &&
@@ -324,7 +333,13 @@ static cls_status cook(recipe_work *k) {
     if (status == CLS_OK) status = inflate(k);
     if (status == CLS_OK) status = run_stage(k, k->r->window, 0);
     if (status == CLS_OK) status = inflate(k);
-    if (status == CLS_OK) status = minimize(k, 2 * LAST_ITERATIONS, LAST_ENOUGH);
+    if (status == CLS_OK) status = minimize(k, PATIENCE, LAST_ENOUGH);
+    if (status == CLS_OK && strcmp(k->r->ended, "iterations") == 0)
+        clsi_text_printf(
+            &k->r->notes,
+            "the search was still getting better after %d iterations: values may be off by "
+            "more than their errors say\n",
+            PATIENCE);
     return status;
 }
 

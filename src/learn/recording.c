@@ -312,6 +312,8 @@ size_t clsi_local_half(const clsi_recording *r) {
     return rows < 2 ? 2 : rows > 200 ? 200 : (size_t)rows;
 }
 
+static const double ROUNDING = 1e-9, NOTHING = 1e-13;
+
 static void measure_spread(const clsi_recording *r, clsi_channel *ch, size_t c, double *list) {
     double mean = 0, sum = 0;
     size_t n = 0, distinct = 1;
@@ -320,6 +322,11 @@ static void measure_spread(const clsi_recording *r, clsi_channel *ch, size_t c, 
     for (size_t i = 0; i < n; i++) mean += list[i] / (double)n;
     for (size_t i = 0; i < n; i++) sum += (list[i] - mean) * (list[i] - mean);
     ch->std = n ? sqrt(sum / (double)n) : 0;
+    ch->still = ch->std <= ROUNDING * fabs(mean) || ch->std < NOTHING;
+    /* Rounding is neither a spread nor an accuracy: a hundredth of the value and a hundredth of that
+     * are. What is always zero tells nothing. */
+    if (ch->still && fabs(mean) > NOTHING) ch->std = 0.01 * fabs(mean);
+    ch->floor = ch->std < NOTHING ? INFINITY : (ch->still ? 1e-2 : 1e-4) * ch->std;
     if (ch->angle) ch->std = fmin(ch->std, TURN / sqrt(12)); /* no angle is further off than that */
     median(n, list);
     double step = INFINITY;
@@ -341,7 +348,7 @@ static void measure_noise(const clsi_recording *r, clsi_channel *ch, size_t c, d
         for (size_t i = r->segment[s].first + 2; i + 2 < r->segment[s].end; i++)
             if (clsi_local_parabola(r, &r->segment[s], c, i, 2, &p)) list[n++] = p.variance;
     ch->noise = sqrt(median(n, list) / log(2));
-    ch->floor = fmax(ch->quantum / sqrt(12), 1e-4 * ch->std);
+    ch->floor = fmax(ch->quantum / sqrt(12), ch->floor);
 }
 
 static double time_scale_of(const clsi_recording *r, size_t c) {
@@ -373,7 +380,7 @@ static cls_status describe(clsi_recording *r, cls_error *error) {
     for (size_t c = 0; c < r->ny; c++) {
         measure_spread(r, &r->channel[c], c, list);
         measure_noise(r, &r->channel[c], c, list);
-        double own = time_scale_of(r, c);
+        double own = r->channel[c].still ? 0 : time_scale_of(r, c);
         if (own > 0) least = fmin(least, own);
     }
     r->time_scale = isfinite(least) ? least : 20 * r->interval;

@@ -15,6 +15,7 @@ typedef struct clsi_channel {
     double noise;     /* root mean square of what no parabola through five rows explains */
     double floor;     /* no residual is counted as more accurate than this */
     int angle;        /* differences are modulo 2 pi */
+    int still;        /* one value, but for rounding: a conserved quantity, a setting */
 } clsi_channel;
 
 /* Rows [first, end) of one trajectory without a large gap; the first `train` of them are to learn

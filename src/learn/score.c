@@ -160,7 +160,22 @@ static int free_run(clsi_multiple *m, const double *theta, const passage *p, err
 typedef struct arx {
     size_t ny, n; /* n = ny ARX + nu + 1 coefficients for each channel */
     double *a;    /* (ny, n) */
+    double *mean; /* (ny) of the rows learned from; values are differences from them */
 } arx;
+
+/* Over the rows that were learned from; zero of none. */
+static double mean_of(const clsi_recording *d, size_t c) {
+    double sum = 0, count = 0;
+    for (size_t s = 0; s < d->n_segments; s++) {
+        const clsi_segment *g = &d->segment[s];
+        for (size_t i = g->first; i < g->first + g->train; i++) {
+            double y = d->y[i * d->ny + c];
+            sum += isfinite(y) ? y : 0;
+            count += isfinite(y) != 0;
+        }
+    }
+    return count > 0 ? sum / count : 0;
+}
 
 static int usable(const clsi_recording *d, size_t i) {
     for (size_t k = 0; k <= ARX; k++)
@@ -169,9 +184,10 @@ static int usable(const clsi_recording *d, size_t i) {
     return i > 0;
 }
 
-static void arx_row(const clsi_recording *d, size_t i, const double *y, double *row) {
+static void arx_row(const clsi_recording *d, const arx *x, size_t i, const double *y, double *row) {
     for (size_t k = 1; k <= ARX; k++)
-        for (size_t c = 0; c < d->ny; c++) row[(k - 1) * d->ny + c] = *(y - k * d->ny + c);
+        for (size_t c = 0; c < d->ny; c++)
+            row[(k - 1) * d->ny + c] = *(y - k * d->ny + c) - x->mean[c];
     for (size_t k = 0; k < d->nu; k++) {
         double u = d->u[(i - 1) * d->nu + k];
         row[ARX * d->ny + k] = isfinite(u) ? u : 0;
@@ -182,18 +198,21 @@ static void arx_row(const clsi_recording *d, size_t i, const double *y, double *
 static int fit_arx(const clsi_recording *d, arx *x) {
     size_t ny = d->ny, n = x->n = ny * ARX + d->nu + 1;
     x->ny = ny;
-    x->a = clsi_calloc(ny * n + n * n * 2 + n * ny + n, sizeof *x->a);
+    x->a = clsi_calloc(ny * n + n * n * 2 + n * ny + n + ny, sizeof *x->a);
     if (!x->a) return 0;
     double *S = x->a + ny * n, *C = S + n * n, *b = C + n * n, *row = b + n * ny;
+    x->mean = row + n;
+    for (size_t c = 0; c < ny; c++) x->mean[c] = mean_of(d, c);
     unsigned char *hidden = clsi_calloc(n, 1);
     for (size_t s = 0; s < d->n_segments && hidden; s++) {
         const clsi_segment *g = &d->segment[s];
         for (size_t i = g->first + ARX; i < g->first + g->train; i++) {
             if (!usable(d, i)) continue;
-            arx_row(d, i, d->y + i * ny, row);
+            arx_row(d, x, i, d->y + i * ny, row);
             for (size_t p = 0; p < n; p++) {
                 for (size_t q = 0; q < n; q++) S[p * n + q] += row[p] * row[q];
-                for (size_t c = 0; c < ny; c++) b[c * n + p] += row[p] * d->y[i * ny + c];
+                for (size_t c = 0; c < ny; c++)
+                    b[c * n + p] += row[p] * (d->y[i * ny + c] - x->mean[c]);
             }
         }
     }
@@ -214,13 +233,11 @@ static void run_arx(const clsi_recording *d, const arx *x, size_t at, size_t end
         memcpy(scratch + k * ny, d->y + (at - ARX + 1 + k) * ny, ny * sizeof *scratch);
     for (size_t i = at + 1; i < end; i++) {
         double *y = scratch + (i - at + ARX - 1) * ny;
-        arx_row(d, i, y, row);
+        arx_row(d, x, i, y, row);
         for (size_t c = 0; c < ny; c++) {
             double sum = 0, limit = 100 * d->channel[c].std;
             for (size_t p = 0; p < x->n; p++) sum += x->a[c * x->n + p] * row[p];
-            y[c] = sum > limit    ? limit
-                   : sum < -limit ? -limit
-                                  : sum; /* unstable ones stay finite */
+            y[c] = x->mean[c] + fmin(fmax(sum, -limit), limit); /* unstable ones stay finite */
             double measured = d->y[i * ny + c];
             if (isfinite(measured))
                 add_error(&sums[c], clsi_difference(&d->channel[c], y[c], measured));
@@ -241,19 +258,10 @@ static void run_persistence(const clsi_recording *d, size_t at, size_t end, erro
 /* The mean of what was learned from, over rows [at, end). */
 static void run_mean(const clsi_recording *d, size_t at, size_t end, error_sum *sums) {
     for (size_t c = 0; c < d->ny; c++) {
-        double sum = 0, count = 0;
-        for (size_t s = 0; s < d->n_segments; s++) {
-            const clsi_segment *g = &d->segment[s];
-            for (size_t i = g->first; i < g->first + g->train; i++) {
-                double y = d->y[i * d->ny + c];
-                sum += isfinite(y) ? y : 0;
-                count += isfinite(y) != 0;
-            }
-        }
-        for (size_t i = at; i < end && count > 0; i++)
+        double mean = mean_of(d, c);
+        for (size_t i = at; i < end; i++)
             if (isfinite(d->y[i * d->ny + c]))
-                add_error(&sums[c],
-                          clsi_difference(&d->channel[c], sum / count, d->y[i * d->ny + c]));
+                add_error(&sums[c], clsi_difference(&d->channel[c], mean, d->y[i * d->ny + c]));
     }
 }
 
@@ -432,29 +440,48 @@ static cls_status compare_predictions(clsi_multiple *m, const double *theta, con
 /* Better than every trivial model where it was compared: in the free run, or where that is beyond
  * anybody, at some horizon. */
 static const double MARGIN = 0.95; /* less is luck */
+static const double EXACT = 1.5;   /* times the noise: its estimate is good to a third */
+static const double LUCK = 2.5;    /* times the noise: what one noisy last value may be off by */
 
-/* Nobody has to beat a linear model where both are exact: below the noise, or a thousandth of what
+/* Nobody has to beat a linear model where both are exact: at the noise, or at a thousandth of what
  * the last value is off by. */
-static int loses(double run, double linear, double persistence, double noise) {
-    return run >= linear && run > fmax(noise, 1e-3 * persistence);
+static int loses(double run, double other, double persistence, double noise) {
+    return run >= other && run > fmax(EXACT * noise, 1e-3 * persistence);
 }
 
-static int is_better(const cls_learn_report *report) {
-    int better = 1, any = 0;
+/* Nothing happens that would have to be predicted: the last value, or the mean, is off by noise alone, and
+ * so is the model. Conserved quantities are so, and whatever has come to rest. */
+static int is_quiet(double run, double trivial, double accuracy, double fitted) {
+    return trivial <= LUCK * accuracy && run <= LUCK * fmax(accuracy, fitted);
+}
+
+typedef enum opinion { QUIET, BAD, GOOD } opinion;
+
+/* noise: of the column, or the accuracy that it is taken for where all its values are equal */
+static opinion opinion_of(const cls_learn_report *report, size_t c, double noise) {
+    const cls_learned_channel *ch = &report->channels[c];
+    double trivial = fmin(ch->run_persistence, ch->run_mean);
+    int run = ch->run < MARGIN * trivial &&
+              !loses(ch->run, ch->run_arx, ch->run_persistence, noise) &&
+              !loses(MARGIN * ch->run, ch->run_before, ch->run_persistence, noise);
+    int ahead = 0;
+    for (size_t h = 0; h < report->n_horizons; h++)
+        ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
+                 !loses(ch->ahead[h], ch->ahead_arx[h], ch->ahead_persistence[h], noise);
+    if (is_quiet(ch->run, trivial, noise, ch->fitted)) return QUIET;
+    return run || ahead ? GOOD : BAD;
+}
+
+static int is_better(const clsi_multiple *m, const cls_learn_report *report) {
+    int bad = 0, good = 0;
     for (size_t c = 0; c < report->n_channels; c++) {
-        const cls_learned_channel *ch = &report->channels[c];
-        if (!ch->test_rows) continue;
-        any = 1;
-        int run = ch->run < MARGIN * fmin(ch->run_persistence, ch->run_mean) &&
-                  !loses(ch->run, ch->run_arx, ch->run_persistence, ch->noise) &&
-                  !loses(ch->run, ch->run_before, ch->run_persistence, ch->noise);
-        int ahead = 0;
-        for (size_t h = 0; h < report->n_horizons; h++)
-            ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
-                     !loses(ch->ahead[h], ch->ahead_arx[h], ch->ahead_persistence[h], ch->noise);
-        better &= run || ahead;
+        const clsi_channel *ch = &m->data->channel[c];
+        double noise = ch->still ? fmax(ch->noise, ch->floor) : ch->noise;
+        opinion o = report->channels[c].test_rows ? opinion_of(report, c, noise) : QUIET;
+        bad |= o == BAD;
+        good |= o == GOOD;
     }
-    return any ? better : -1;
+    return bad ? 0 : good ? 1 : -1;
 }
 
 cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
@@ -475,7 +502,7 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
     fitted_errors(m, theta, report, scratch);
     compare_runs(m, theta, before, &x, scratch, sums, report);
     cls_status status = compare_predictions(m, theta, &x, scratch, sums, report, notes, error);
-    report->better = is_better(report);
+    report->better = is_better(m, report);
     free(x.a);
     free(scratch);
     free(sums);

@@ -4,11 +4,13 @@
  * yet included: L(t) = t.S t/2 - b.t + const, b = S theta - g. Its least value over a set M of terms
  * is -b_M.S_MM^-1 b_M/2, so that one evaluation of S and g over the whole dictionary tells what each
  * term would gain and what each is worth, without a fit for any of them. Bayes' criterion: a term
- * stays when it lowers the sum of squares (in units of the noise) by more than log N; the largest of
- * P chances is taken, which costs log P more. The sums over sets are made by the sweep operator, one
+ * stays when it lowers the sum of squares (in units of the noise) by more than log N, and by what it
+ * costs to name it: twice the log of the number of terms up to its degree, so that of two terms that
+ * explain the same the simpler one is taken. The sums over sets are made by the sweep operator, one
  * pivot for each move.
  *
- * It is a search by single moves, not over all sets; that costs (moves + terms) P^2. */
+ * It is a search by single moves and by exchanges of one for another, not over all sets; that costs
+ * (moves + exchanges) P^2, a number of exchanges being that of the terms there are. */
 #include "learn/terms.h"
 #include "base/base.h"
 #include <math.h>
@@ -110,19 +112,35 @@ cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_err
     return status;
 }
 
+/* Of term k of a polynomial basis; two powers of even inputs count as one. */
+static int degree_of(const clsi_learned *l, size_t k) {
+    const unsigned char *powers = clsi_field_powers(l->field, k);
+    int all = 0, even = 0;
+    for (size_t j = 0; powers && j < l->d; j++) {
+        all += powers[j];
+        if (j >= l->field->even_first && j - l->field->even_first < l->field->even_count)
+            even += powers[j];
+    }
+    return all - even / 2;
+}
+
 void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep) {
     for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
         const clsi_learned *l = &us->list[i].learned;
         int most = clsi_is_energy(&us->list[i]) ? energy : other, chosen = clsi_terms_free(us, i);
-        for (size_t k = 0; k < l->field->n_parameters; k++) {
-            const unsigned char *powers = chosen ? clsi_field_powers(l->field, k) : NULL;
-            int all = 0, even = 0;
-            for (size_t j = 0; powers && j < l->d; j++) {
-                all += powers[j];
-                if (j >= l->field->even_first && j - l->field->even_first < l->field->even_count)
-                    even += powers[j];
-            }
-            keep[l->offset + k] = all - even / 2 <= most;
+        for (size_t k = 0; k < l->field->n_parameters; k++)
+            keep[l->offset + k] = !chosen || degree_of(l, k) <= most;
+    }
+}
+
+void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price) {
+    for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
+        const clsi_learned *l = &us->list[i].learned;
+        size_t n = l->field->n_parameters;
+        for (size_t k = 0; k < n; k++) {
+            size_t simpler = 0;
+            for (size_t j = 0; j < n; j++) simpler += degree_of(l, j) <= degree_of(l, k);
+            price[l->offset + k] = log((double)rows) + 2 * log((double)simpler);
         }
     }
 }
@@ -146,14 +164,54 @@ static void sweep(size_t n, double *M, size_t k) {
 
 /* What is left of a term beside the others, in units of itself; less is a copy of them. */
 static const double COPY = 1e-7;
+static const double LITTLE = 1e-6; /* an exchange that pays less is rounding: it would be undone */
 
 /* What it pays to turn term k over; the sums of squares are twice L. */
 static double gain_of(const clsi_terms_choice *c, const double *M, const unsigned char *keep,
-                      size_t k, const size_t *kept) {
+                      size_t k) {
     size_t n = c->P + 1;
     double own = M[k * n + k], b = M[k * n + c->P];
-    if (keep[k]) return c->locked[k] || kept[c->part[k]] < 2 ? -INFINITY : c->penalty - b * b / own;
-    return own > COPY ? b * b / own - c->penalty : -INFINITY;
+    if (keep[k]) return c->price[k] - b * b / own;
+    return own > COPY ? b * b / own - c->price[k] : -INFINITY;
+}
+
+/* A term that may go: alone, or for another one of its part. */
+static int may_go(const clsi_terms_choice *c, const unsigned char *keep, const size_t *kept,
+                  size_t k, int exchanged) {
+    return keep[k] && !c->locked[k] && kept[c->part[k]] > (exchanged ? 0 : 1);
+}
+
+/* The move that pays most: which[0] is turned over, and which[1] with it (P: it is alone). 0: none pays. */
+static int best_move(const clsi_terms_choice *c, double *M, unsigned char *keep, const size_t *kept,
+                     size_t *which) {
+    size_t P = c->P, n = P + 1;
+    double best = 0;
+    which[0] = which[1] = P;
+    for (size_t k = 0; k < P; k++) {
+        double gain = gain_of(c, M, keep, k);
+        if (!(gain > best) || (keep[k] && !may_go(c, keep, kept, k, 0))) continue;
+        best = gain;
+        which[0] = k;
+    }
+    if (which[0] < P) return 1;
+    best = LITTLE;
+    for (size_t k = 0; k < P; k++) {
+        if (!may_go(c, keep, kept, k, 1)) continue;
+        double without = gain_of(c, M, keep, k);
+        sweep(n, M, k);
+        keep[k] = 0;
+        for (size_t j = 0; j < P; j++) {
+            int alone = kept[c->part[k]] < 2 && c->part[j] != c->part[k];
+            double gain = keep[j] || j == k || alone ? 0 : without + gain_of(c, M, keep, j);
+            if (!(gain > best)) continue;
+            best = gain;
+            which[0] = k;
+            which[1] = j;
+        }
+        sweep(n, M, k);
+        keep[k] = 1;
+    }
+    return which[0] < P;
 }
 
 static void make_matrix(const clsi_terms_choice *c, double *M, double *scale) {
@@ -191,20 +249,14 @@ cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, do
         swept[k] = 1;
         sweep(n, M, k);
     }
-    for (; *moves < 4 * P; ++*moves) {
-        double best = 0;
-        size_t which = P;
-        for (size_t k = 0; k < P; k++) {
-            double gain = gain_of(c, M, keep, k, kept);
-            if (!(gain > best)) continue;
-            best = gain;
-            which = k;
+    size_t which[2];
+    for (; *moves < 4 * P && best_move(c, M, keep, kept, which); ++*moves)
+        for (size_t i = 0; i < 2 && which[i] < P; i++) {
+            size_t k = which[i];
+            kept[c->part[k]] += keep[k] ? (size_t)-1 : 1;
+            swept[k] = keep[k] = !keep[k];
+            sweep(n, M, k);
         }
-        if (which == P) break;
-        kept[c->part[which]] += keep[which] ? (size_t)-1 : 1;
-        swept[which] = keep[which] = !keep[which];
-        sweep(n, M, which);
-    }
     for (size_t k = 0; k < P; k++)
         found[k] = swept[k] ? M[k * n + P] * scale[k] : keep[k] ? c->theta[k] : 0;
     free(M);

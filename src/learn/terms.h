@@ -18,6 +18,10 @@ cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_err
 /* A first choice: terms up to these total degrees, of energies and of other parts. */
 void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep);
 
+/* What each of the parameters has to explain among so many rows: log rows, and what it costs to name
+ * it, 2 log of the number of terms of its part up to its degree. */
+void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price);
+
 /* What a fit says about terms, by its quadratic model about theta (P; zero for terms that are not
  * in it): information S (P, P), gradient g (P). */
 typedef struct clsi_terms_choice {
@@ -25,9 +29,9 @@ typedef struct clsi_terms_choice {
     const double *S, *g, *theta;
     const size_t *part;          /* (P) number of the part; each keeps one term at least */
     const unsigned char *locked; /* (P) 1: stays, whatever it explains */
-    double penalty;              /* a term has to lower the sum of squares by more */
+    const double *price;         /* (P) a term has to lower the sum of squares by more */
 } clsi_terms_choice;
-/* Terms are added and dropped one at a time, the best move first, until none pays. keep: where to
+/* Terms are added and dropped one at a time, the best move first; where none pays, one for another. keep: where to
  * begin, then the result; found (P): the minimum of the quadratic model there. Moves made. */
 cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
                              size_t *moves, cls_error *error);

@@ -70,8 +70,9 @@ static int is_constant(const clsi_learned *l) {
 }
 
 static cls_status check_inputs(const clsi_component *c, const clsi_learned *l, cls_error *error) {
-    int same = l->d == c->n_inputs;
-    for (size_t i = 0; same && i < l->d; i++) same = strcmp(l->input[i], c->flat_input[i]) == 0;
+    int same = l->d == c->n_inputs; /* a shared one is learned over the names of its arguments */
+    for (size_t i = 0; same && i < l->d && c->definition == SIZE_MAX; i++)
+        same = strcmp(l->input[i], c->flat_input[i]) == 0;
     if (same || is_constant(l)) return CLS_OK;
     return clsi_fail(error, CLS_USAGE,
                      "'%s' was learned as a function of more than its own ports (%s, ...), so it "

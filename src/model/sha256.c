@@ -60,7 +60,7 @@ cls_status clsi_sha256_file(const char *path, char hex[65], cls_error *error) {
     if (!in) return clsi_cannot_open(path, errno, error);
     SHA2_CTX context;
     SHA256Init(&context);
-    uint8_t block[65536];
+    uint8_t block[8192];
     size_t got;
     while ((got = fread(block, 1, sizeof block, in)) > 0) SHA256Update(&context, block, got);
     int failed = ferror(in), reason = errno;

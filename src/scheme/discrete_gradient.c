@@ -142,7 +142,8 @@ static void exact_heat(clsi_step *st, const clsi_flows *flows, const clsi_place 
     cls_node brought = clsi_dot(st, st->n, flows->operator_force, middle->v), sum = flows->escaped;
     for (size_t i = 0; i < st->m; i++) sum = cls_add(g, sum, flows->own[i]);
     cls_node inside = cls_mul(g, st->h, cls_sub(g, sum, brought));
-    cls_node heat = cls_sub(g, clsi_dot(st, st->m, middle->T, dS), cls_add(g, inside, st->defect));
+    if (st->m) inside = cls_add(g, inside, st->defect); /* without heat it scales the forces */
+    cls_node heat = cls_sub(g, clsi_dot(st, st->m, middle->T, dS), inside);
     cls_node more = cls_div(g, cls_sub(g, heat, st->gain[CLSI_HEAT]), flows->reservoir[0]);
     st->gain[CLSI_OUTSIDE] = cls_sub(g, st->gain[CLSI_OUTSIDE], more);
     st->gain[CLSI_HEAT] = heat;

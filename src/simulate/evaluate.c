@@ -1,9 +1,13 @@
-/* Rates, Jacobians, energies and entropies of many states: blocks of lanes, shared out to threads.
+/* Rates, Jacobians, energies and entropies of many states: blocks of states in columns, shared out
+ * to threads.
  *
- * f = M^-1 F and f_z = -M^-1 D_z of flow.h, in blocks of sixteen; energy and entropy by one program
- * over columns. A state never looks at its neighbours, so that no number depends on the blocks. */
+ * Rates are formulas of the state where the equations of motion can be solved for them (explicit.c),
+ * and their Jacobian the derivative of these; elsewhere f = M^-1 F and f_z = -M^-1 D_z of flow.h
+ * with M factored state by state. A state never looks at its neighbours, so that no number depends
+ * on the blocks or on the threads. */
 #include "base/base.h"
 #include "base/misuse.h"
+#include "expr/graph.h"
 #include "simulate/flow.h"
 #include "system/dense.h"
 #include "system/system.h"
@@ -13,24 +17,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RATES, JACOBIAN, ENERGY, ENTROPY, PROGRAMS };
+enum { BLOCK = 64, DENSE = 64 }; /* states of a block; variables of a Jacobian at most */
+
 struct cls_flow {
     const cls_system *system; /* the view */
     cls_system *view;
     size_t nz;
-    clsi_flow *flow;
-    cls_program *laws; /* t, z -> energy, entropy; NULL for plain equations */
+    cls_program *own[PROGRAMS]; /* z, t -> what it says; NULL: see `flow`, or there is none */
+    size_t *entry;              /* of a Jacobian by formulas: where its numbers go */
+    clsi_flow *flow;            /* M is factored; NULL: formulas */
 };
 
-enum { COLUMN_BLOCK = 1024 };
+/* ---- compiled ---- */
+
+static cls_status compile(const cls_flow *f, const cls_node *inputs, size_t n,
+                          const cls_node *outputs, cls_program **out, cls_error *error) {
+    return cls_program_create(f->system->g, f->nz + 1, inputs, n, outputs, out, error);
+}
+
+static cls_status compile_jacobian(cls_flow *f, const cls_node *inputs, const cls_node *rate,
+                                   cls_error *error) {
+    cls_graph *g = f->system->g;
+    clsi_rows rows = {0};
+    cls_status status = clsi_sparse_jacobian(g, f->nz, rate, f->nz, inputs, &rows);
+    if (status != CLS_OK) return cls_graph_status(g, error);
+    f->entry = clsi_calloc(rows.n + 1, sizeof *f->entry);
+    for (size_t i = 0; i < f->nz && f->entry; i++)
+        for (size_t k = rows.start[i]; k < rows.start[i + 1]; k++)
+            f->entry[k] = i * f->nz + rows.column[k];
+    status = f->entry ? compile(f, inputs, rows.n, rows.node, &f->own[JACOBIAN], error)
+                      : clsi_no_memory(error);
+    clsi_rows_clear(&rows);
+    return status;
+}
+
+static cls_status compile_rates(cls_flow *f, cls_error *error) {
+    cls_node *inputs = clsi_calloc(2 * f->nz + 1, sizeof *inputs), *rate = inputs + f->nz + 1;
+    int found = 0;
+    if (!inputs) return clsi_no_memory(error);
+    cls_status status = clsi_explicit_rates(f->system, inputs, &inputs[f->nz], rate, &found, error);
+    if (status == CLS_OK && !found)
+        status = clsi_flow_create(f->system, 0, NULL, &f->flow, error);
+    else if (status == CLS_OK)
+        status = compile(f, inputs, f->nz, rate, &f->own[RATES], error);
+    if (status == CLS_OK && found && f->nz <= DENSE)
+        status = compile_jacobian(f, inputs, rate, error);
+    free(inputs);
+    return status;
+}
 
 static cls_status compile_laws(cls_flow *f, cls_error *error) {
     const cls_system *s = f->system;
     cls_node *inputs = clsi_calloc(f->nz + 1, sizeof *inputs);
-    cls_node outputs[2] = {s->form->energy, s->form->entropy};
     if (!inputs) return clsi_no_memory(error);
-    inputs[0] = s->t;
-    memcpy(inputs + 1, s->form->z, f->nz * sizeof *inputs);
-    cls_status status = cls_program_create(s->g, f->nz + 1, inputs, 2, outputs, &f->laws, error);
+    memcpy(inputs, s->form->z, f->nz * sizeof *inputs);
+    inputs[f->nz] = s->t;
+    cls_status status = compile(f, inputs, 1, &s->form->energy, &f->own[ENERGY], error);
+    if (status == CLS_OK)
+        status = compile(f, inputs, 1, &s->form->entropy, &f->own[ENTROPY], error);
     free(inputs);
     return status;
 }
@@ -44,7 +89,7 @@ cls_status cls_flow_create(const cls_system *system, cls_flow **out, cls_error *
     f->nz = system->form->nz;
     cls_status status = clsi_system_view(system, &f->view, error);
     f->system = f->view;
-    if (!status) status = clsi_flow_create(f->view, 0, NULL, &f->flow, error);
+    if (!status) status = compile_rates(f, error);
     if (!status && !system->ode) status = compile_laws(f, error);
     if (status) cls_flow_free(out);
     return status;
@@ -55,7 +100,8 @@ void cls_flow_free(cls_flow **flow) {
     cls_flow *f = *flow;
     if (!f) return;
     clsi_flow_free(&f->flow);
-    cls_program_free(&f->laws);
+    for (int i = 0; i < PROGRAMS; i++) cls_program_free(&f->own[i]);
+    free(f->entry);
     clsi_system_view_free(&f->view);
     free(f);
     *flow = NULL;
@@ -66,122 +112,244 @@ size_t cls_flow_count(const cls_flow *flow) {
     return flow->nz;
 }
 
-/* ---- rates ---- */
+/* ---- a block of states ---- */
 
 typedef struct question {
     const cls_flow *f;
     size_t n, stride;
     const double *states, *t;
-    double *rates, *jacobian;
+    double *to[PROGRAMS]; /* NULL: not wanted */
 } question;
 
-/* What one thread needs besides: (CLSI_LANES) rates, factors, slopes, pivots. */
-typedef struct scratch {
-    clsi_current *current;
+/* What one thread needs besides. */
+typedef struct cls_flow_work {
+    double *in, *out;        /* columns of BLOCK: z, t, z'; results */
+    double *room[PROGRAMS];  /* of the programs; where M is factored the first two are flow's */
+    double *alone[PROGRAMS]; /* the same for one state, NULL: there is none of that kind */
+    double *x, *y;           /* its inputs and results */
+    double *M, *column;      /* (BLOCK, nz, nz), (nz) */
+    size_t *pivot;           /* (BLOCK, nz) */
     double *block;
-    double *rate[CLSI_LANES], *M[CLSI_LANES], *slope[CLSI_LANES];
-    size_t *pivots, *pivot[CLSI_LANES];
 } scratch;
 
-static cls_status scratch_create(const cls_flow *f, scratch *s, cls_error *error) {
-    size_t nz = f->nz, each = nz + 2 * nz * nz;
-    *s = (scratch){.block = clsi_calloc(CLSI_LANES * each, sizeof(double)),
-                   .pivots = clsi_calloc(CLSI_LANES * nz, sizeof(size_t))};
-    if (!s->block || !s->pivots) return clsi_no_memory(error);
-    for (size_t i = 0; i < CLSI_LANES; i++) {
-        s->rate[i] = s->block + i * each;
-        s->M[i] = s->rate[i] + nz;
-        s->slope[i] = s->M[i] + nz * nz;
-        s->pivot[i] = s->pivots + i * nz;
-    }
-    return clsi_current_create(f->flow, &s->current, error);
+static const cls_program *program(const cls_flow *f, int which) {
+    if (!f->flow || which > JACOBIAN) return f->own[which];
+    return which == RATES ? f->flow->value : f->flow->slopes;
+}
+
+static int wanted(const question *q, int which) {
+    /* z' is an input of the slopes */
+    return q->to[which] || (which == RATES && q->f->flow && q->to[JACOBIAN]);
 }
 
 static void scratch_clear(scratch *s) {
-    clsi_current_free(&s->current);
     free(s->block);
-    free(s->pivots);
+    free(s->pivot);
+}
+
+/* Everything begins on a cache line. */
+typedef struct layout {
+    double *base; /* NULL: only counted */
+    size_t size;
+} layout;
+
+static double *carve(layout *l, size_t n) {
+    double *here = l->base ? l->base + l->size : NULL;
+    l->size += (n + 7) / 8 * 8;
+    return here;
+}
+
+static size_t lay_out(const question *q, int alone, scratch *s, double *base) {
+    const cls_flow *f = q->f;
+    layout l = {base, 0};
+    size_t nz = f->nz, outputs = 0;
+    for (int i = 0; i < PROGRAMS; i++) {
+        const cls_program *p = wanted(q, i) ? program(f, i) : NULL;
+        if (!p) continue;
+        s->room[i] = carve(&l, clsi_many_size(p, BLOCK));
+        s->alone[i] = alone ? carve(&l, cls_program_work_size(p)) : NULL;
+        if (p->n_outputs > outputs) outputs = p->n_outputs;
+    }
+    s->in = carve(&l, (2 * nz + 1) * BLOCK);
+    s->out = carve(&l, outputs * BLOCK);
+    s->x = carve(&l, 2 * nz + 1);
+    s->y = carve(&l, outputs);
+    s->column = carve(&l, nz);
+    s->M = carve(&l, f->flow ? BLOCK * nz * nz : 0);
+    return l.size;
+}
+
+/* For all that the question asks; of `to` only whether it is there. */
+static cls_status scratch_create(const question *q, int alone, scratch *s, cls_error *error) {
+    *s = (scratch){0};
+    size_t size = lay_out(q, alone, s, NULL);
+    s->pivot = clsi_calloc(BLOCK * q->f->nz + 1, sizeof *s->pivot);
+    s->block = clsi_calloc(size + 8, sizeof *s->block);
+    if (!s->pivot || !s->block) {
+        scratch_clear(s);
+        return clsi_no_memory(error);
+    }
+    lay_out(q, alone, s, clsi_on_cache_line(s->block));
+    for (int i = 0; i < PROGRAMS; i++) {
+        if (s->room[i]) clsi_many_prepare(program(q->f, i), BLOCK, s->room[i]);
+        if (s->alone[i]) cls_program_prepare(program(q->f, i), s->alone[i]);
+    }
+    return CLS_OK;
+}
+
+static void run(const cls_flow *f, scratch *s, int which, size_t n) {
+    const cls_program *p = program(f, which);
+    if (n == 1 && s->alone[which]) {
+        for (size_t k = 0; k < p->n_inputs; k++) s->x[k] = s->in[k * BLOCK];
+        cls_program_run(p, s->alone[which], s->x, s->y);
+        for (size_t k = 0; k < p->n_outputs; k++) s->out[k * BLOCK] = s->y[k];
+    } else {
+        clsi_many_run(p, BLOCK, s->room[which], n, BLOCK, s->in, s->out);
+    }
+}
+
+/* ---- M factored ---- */
+
+/* z' of state i from -F and M in the columns, into the inputs of the slopes. */
+static void solve(const cls_flow *f, scratch *s, size_t i) {
+    size_t nz = f->nz, *pivot = s->pivot + i * nz;
+    double *M = s->M + i * nz * nz;
+    for (size_t k = 0; k < nz; k++) s->column[k] = -s->out[k * BLOCK + i];
+    for (size_t k = 0; k < nz * nz; k++) M[k] = s->out[(nz + k) * BLOCK + i];
+    int lost = clsi_lu_factor(nz, M, pivot) != 0;
+    if (!lost) clsi_lu_solve(nz, M, pivot, s->column);
+    for (size_t k = 0; k < nz; k++)
+        s->in[(nz + 1 + k) * BLOCK + i] = lost ? (double)NAN : s->column[k];
 }
 
 /* Column by column of f_z = -M^-1 D_z. */
-static void solve_columns(size_t nz, const double *M, const size_t *pivot, const double *slope,
-                          double *out) {
-    double column[64], *x = nz <= 64 ? column : NULL;
+static void solve_columns(const cls_flow *f, scratch *s, size_t i, double *out) {
+    size_t nz = f->nz;
+    int lost = isnan(s->in[(nz + 1) * BLOCK + i]);
     for (size_t j = 0; j < nz; j++) {
-        if (!x) return;
-        for (size_t k = 0; k < nz; k++) x[k] = -slope[k * nz + j];
-        clsi_lu_solve(nz, M, pivot, x);
-        for (size_t k = 0; k < nz; k++) out[k * nz + j] = x[k];
+        for (size_t k = 0; k < nz; k++) s->column[k] = -s->out[(k * nz + j) * BLOCK + i];
+        if (!lost) clsi_lu_solve(nz, s->M + i * nz * nz, s->pivot + i * nz, s->column);
+        for (size_t k = 0; k < nz; k++) out[k * nz + j] = lost ? (double)NAN : s->column[k];
     }
+}
+
+/* Columns of n states as rows of `width`. */
+static void give(size_t n, size_t width, const double *columns, double *rows) {
+    for (size_t k = 0; k < width; k++)
+        for (size_t i = 0; i < n; i++) rows[i * width + k] = columns[k * BLOCK + i];
+}
+
+static void by_factors(const question *q, scratch *s, size_t first, size_t n) {
+    const cls_flow *f = q->f;
+    size_t nz = f->nz;
+    run(f, s, RATES, n);
+    for (size_t i = 0; i < n; i++) solve(f, s, i);
+    if (q->to[RATES]) give(n, nz, s->in + (nz + 1) * BLOCK, q->to[RATES] + first * nz);
+    if (!q->to[JACOBIAN]) return;
+    run(f, s, JACOBIAN, n);
+    for (size_t i = 0; i < n; i++) solve_columns(f, s, i, q->to[JACOBIAN] + (first + i) * nz * nz);
+}
+
+/* ---- formulas ---- */
+
+static void by_formulas(const question *q, scratch *s, size_t first, size_t n) {
+    const cls_flow *f = q->f;
+    size_t nz = f->nz;
+    if (q->to[RATES]) {
+        run(f, s, RATES, n);
+        give(n, nz, s->out, q->to[RATES] + first * nz);
+    }
+    if (!q->to[JACOBIAN]) return;
+    double *to = q->to[JACOBIAN] + first * nz * nz;
+    run(f, s, JACOBIAN, n);
+    memset(to, 0, n * nz * nz * sizeof *to);
+    for (size_t k = 0; k < f->own[JACOBIAN]->n_outputs; k++)
+        for (size_t i = 0; i < n; i++) to[i * nz * nz + f->entry[k]] = s->out[k * BLOCK + i];
 }
 
 static void answer_block(const question *q, scratch *s, size_t first) {
-    size_t nz = q->f->nz, n = q->n - first < CLSI_LANES ? q->n - first : CLSI_LANES;
-    const double *z[CLSI_LANES] = {0};
-    double t[CLSI_LANES] = {0};
-    for (size_t i = 0; i < n; i++) {
-        z[i] = q->states + (first + i) * q->stride;
-        t[i] = q->t ? q->t[first + i] : 0;
+    size_t nz = q->f->nz, n = q->n - first < BLOCK ? q->n - first : BLOCK;
+    const double *z = q->states + first * q->stride;
+    for (size_t k = 0; k < nz; k++)
+        for (size_t i = 0; i < n; i++) s->in[k * BLOCK + i] = z[i * q->stride + k];
+    for (size_t i = 0; i < n; i++) s->in[nz * BLOCK + i] = q->t ? q->t[first + i] : 0;
+    if (q->to[RATES] || q->to[JACOBIAN]) (q->f->flow ? by_factors : by_formulas)(q, s, first, n);
+    for (int which = ENERGY; which <= ENTROPY; which++) {
+        if (!q->to[which]) continue;
+        run(q->f, s, which, n);
+        memcpy(q->to[which] + first, s->out, n * sizeof(double));
     }
-    clsi_current_rates(s->current, n, z, t, s->rate, s->M, s->pivot);
-    for (size_t i = 0; q->rates && i < n; i++)
-        memcpy(q->rates + (first + i) * nz, s->rate[i], nz * sizeof(double));
-    if (!q->jacobian) return;
-    clsi_current_slopes(s->current, n, z, t, (const double *const *)s->rate, s->slope);
-    for (size_t i = 0; i < n; i++)
-        solve_columns(nz, s->M[i], s->pivot[i], s->slope[i], q->jacobian + (first + i) * nz * nz);
 }
 
-static int thread_count(int threads, size_t n) {
+/* ---- many ---- */
+
+static cls_status check(const question *q, cls_error *error) {
+    if (q->to[JACOBIAN] && q->f->nz > DENSE)
+        return clsi_fail(error, CLS_USAGE, "a Jacobian of %zu variables is not made dense",
+                         q->f->nz);
+    if ((q->to[ENERGY] || q->to[ENTROPY]) && q->f->system->ode)
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' are plain differential equations: they have neither energy nor "
+                         "entropy",
+                         q->f->system->name);
+    return CLS_OK;
+}
+
+static cls_status answer(const question *q, int threads, cls_error *error) {
+    cls_status status = check(q, error);
+    if (status) return status;
     if (threads <= 0) threads = omp_get_max_threads();
-    return n < 256 ? 1 : threads; /* a thread costs more than so few */
+    if (q->n < 16 * BLOCK) threads = 1; /* a thread costs more than so few */
+#pragma omp parallel num_threads(threads)
+    {
+        scratch s;
+        cls_error mine = {0};
+        cls_status made = scratch_create(q, 0, &s, &mine);
+        if (made)
+#pragma omp critical(clsi_evaluate)
+            status = made;
+#pragma omp for schedule(dynamic, 16)
+        for (size_t first = 0; first < q->n; first += BLOCK)
+            if (!made) answer_block(q, &s, first);
+        if (!made) scratch_clear(&s);
+    }
+    return status ? clsi_no_memory(error) : CLS_OK;
 }
 
 cls_status cls_flow_rates(const cls_flow *flow, size_t n, size_t stride, const double *states,
                           const double *t, int threads, double *rates, double *jacobian,
                           cls_error *error) {
-    NEED(error, flow);
-    question q = {flow, n, stride, states, t, rates, jacobian};
-    cls_status status = CLS_OK;
-    if (jacobian && flow->nz > 64)
-        return clsi_fail(error, CLS_USAGE, "a Jacobian of %zu variables is not made dense",
-                         flow->nz);
-    threads = thread_count(threads, n);
-#pragma omp parallel num_threads(threads)
-    {
-        scratch s;
-        cls_error mine = {0};
-        cls_status made = scratch_create(flow, &s, &mine);
-        if (made)
-#pragma omp critical(clsi_evaluate)
-            status = made;
-#pragma omp for schedule(dynamic, 64)
-        for (size_t first = 0; first < n; first += CLSI_LANES)
-            if (!made) answer_block(&q, &s, first);
-        scratch_clear(&s);
-    }
-    return status ? clsi_no_memory(error) : CLS_OK;
+    NEED(error, flow && (states || !n));
+    question q = {flow, n, stride, states, t, {[RATES] = rates, [JACOBIAN] = jacobian}};
+    return answer(&q, threads, error);
 }
 
-struct cls_flow_work {
-    scratch scratch;
-};
+cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride, const double *states,
+                         const double *t, int threads, double *energy, double *entropy,
+                         cls_error *error) {
+    NEED(error, flow && (states || !n));
+    question q = {flow, n, stride, states, t, {[ENERGY] = energy, [ENTROPY] = entropy}};
+    return answer(&q, threads, error);
+}
+
+/* ---- few, in memory that is kept ---- */
 
 cls_status cls_flow_work_create(const cls_flow *flow, cls_flow_work **out, cls_error *error) {
     NEED(error, out);
     *out = NULL;
     NEED(error, flow);
-    cls_flow_work *w = clsi_calloc(1, sizeof *w);
+    double any;
+    question all = {.f = flow, .to = {&any, flow->nz <= DENSE ? &any : NULL, &any, &any}};
+    cls_flow_work *w = *out = clsi_calloc(1, sizeof *w);
     if (!w) return clsi_no_memory(error);
-    cls_status status = scratch_create(flow, &w->scratch, error);
-    *out = w;
-    if (status) cls_flow_work_free(out);
+    cls_status status = scratch_create(&all, 1, w, error);
+    if (status) free(w), *out = NULL;
     return status;
 }
 
 void cls_flow_work_free(cls_flow_work **work) {
     if (!work || !*work) return;
-    scratch_clear(&(*work)->scratch);
+    scratch_clear(*work);
     free(*work);
     *work = NULL;
 }
@@ -190,77 +358,18 @@ cls_status cls_flow_rates_in(const cls_flow *flow, cls_flow_work *work, size_t n
                              const double *states, const double *t, double *rates, double *jacobian,
                              cls_error *error) {
     NEED(error, flow && work && (states || !n));
-    question q = {flow, n, stride, states, t, rates, jacobian};
-    if (jacobian && flow->nz > 64)
-        return clsi_fail(error, CLS_USAGE, "a Jacobian of %zu variables is not made dense",
-                         flow->nz);
-    for (size_t first = 0; first < n; first += CLSI_LANES) answer_block(&q, &work->scratch, first);
-    return CLS_OK;
-}
-
-/* ---- energy and entropy ---- */
-
-static cls_status laws_block(const cls_flow *f, size_t n, size_t stride, const double *states,
-                             const double *t, double *block, double *energy, double *entropy) {
-    double *in = block, *out = block + (f->nz + 1) * COLUMN_BLOCK;
-    for (size_t i = 0; i < n; i++) in[i] = t ? t[i] : 0;
-    for (size_t k = 0; k < f->nz; k++)
-        for (size_t i = 0; i < n; i++) in[(k + 1) * COLUMN_BLOCK + i] = states[i * stride + k];
-    cls_status status = cls_program_run_many(f->laws, n, COLUMN_BLOCK, in, out);
-    if (energy) memcpy(energy, out, n * sizeof *energy);
-    if (entropy) memcpy(entropy, out + COLUMN_BLOCK, n * sizeof *entropy);
+    question q = {flow, n, stride, states, t, {[RATES] = rates, [JACOBIAN] = jacobian}};
+    cls_status status = check(&q, error);
+    for (size_t first = 0; !status && first < n; first += BLOCK) answer_block(&q, work, first);
     return status;
 }
 
-cls_status cls_flow_laws(const cls_flow *flow, size_t n, size_t stride, const double *states,
-                         const double *t, int threads, double *energy, double *entropy,
-                         cls_error *error) {
-    NEED(error, flow);
-    cls_status status = CLS_OK;
-    if (!flow->laws)
-        return clsi_fail(error, CLS_USAGE,
-                         "'%s' are plain differential equations: they have neither energy nor "
-                         "entropy",
-                         flow->system->name);
-    threads = thread_count(threads, n / 8);
-#pragma omp parallel num_threads(threads)
-    {
-        double *block = clsi_calloc((flow->nz + 3) * COLUMN_BLOCK, sizeof *block);
-#pragma omp for schedule(dynamic)
-        for (size_t first = 0; first < n; first += COLUMN_BLOCK) {
-            size_t here = n - first < COLUMN_BLOCK ? n - first : COLUMN_BLOCK;
-            cls_status made =
-                block ? laws_block(flow, here, stride, states + first * stride,
-                                   t ? t + first : NULL, block, energy ? energy + first : NULL,
-                                   entropy ? entropy + first : NULL)
-                      : CLS_MEMORY;
-            if (made)
-#pragma omp critical(clsi_evaluate)
-                status = made;
-        }
-        free(block);
-    }
-    return status ? clsi_no_memory(error) : CLS_OK;
-}
-
-size_t cls_flow_work_size(const cls_flow *flow) {
-    if (!flow) return 0;
-    return flow->laws ? cls_program_work_size(flow->laws) + flow->nz + 1 : 1;
-}
-
-void cls_flow_prepare(const cls_flow *flow, double *work) {
-    if (!flow) return;
-    if (!work) return;
-    if (flow->laws) cls_program_prepare(flow->laws, work + flow->nz + 1);
-}
-
-void cls_flow_laws_one(const cls_flow *flow, double *work, double t, const double *state,
-                       double laws[2]) {
-    if (!flow) return;
-    if (!work || !state || !laws) return;
-    laws[0] = laws[1] = NAN;
-    if (!flow->laws) return;
-    work[0] = t;
-    memcpy(work + 1, state, flow->nz * sizeof *work);
-    cls_program_run(flow->laws, work + flow->nz + 1, work, laws);
+cls_status cls_flow_laws_in(const cls_flow *flow, cls_flow_work *work, size_t n, size_t stride,
+                            const double *states, const double *t, double *energy, double *entropy,
+                            cls_error *error) {
+    NEED(error, flow && work && (states || !n));
+    question q = {flow, n, stride, states, t, {[ENERGY] = energy, [ENTROPY] = entropy}};
+    cls_status status = check(&q, error);
+    for (size_t first = 0; !status && first < n; first += BLOCK) answer_block(&q, work, first);
+    return status;
 }

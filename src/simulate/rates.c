@@ -14,6 +14,8 @@ static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
 }
 
+const clsi_scheme clsi_no_scheme = {.info = {.name = "rates"}, .build = build_nothing};
+
 /* The defects (nz) over z, t and the symbols `dot`. */
 static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
     cls_graph *g = st->g;
@@ -39,14 +41,13 @@ static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
 }
 
 cls_status clsi_defects_create(const cls_system *s, clsi_motion_defects *m, cls_error *error) {
-    static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
     clsi_step *st = NULL;
     size_t nz = s->form->nz;
     m->z = clsi_calloc(3 * nz, sizeof *m->z);
     if (!m->z) return clsi_no_memory(error);
     m->dot = m->z + nz;
     m->defect = m->dot + nz;
-    cls_status status = clsi_step_create(s, &nothing, &st, error);
+    cls_status status = clsi_step_create(s, &clsi_no_scheme, &st, error);
     if (status == CLS_OK) {
         memcpy(m->z, st->z0, nz * sizeof *m->z);
         m->t = st->t;

@@ -1,6 +1,7 @@
 /* The step of a scheme, compiled: residual with exact Jacobian, next state, guards, monitors. */
 #include "simulate/stepper.h"
 #include "base/base.h"
+#include "expr/fields.h"
 #include "expr/graph.h"
 #include "expr/program.h"
 #include "system/sparse_lu.h"
@@ -65,7 +66,7 @@ static cls_status compile_residual(compiler *c) {
     if (status != CLS_OK) return cls_graph_status(st->g, c->error);
     if (2 * rows.n < k * k) {
         sp->n_jacobian = rows.n;
-        status = clsi_sparse_lu_create(k, rows.start, rows.column, &sp->lu, c->error);
+        status = clsi_sparse_lu_create_fast(k, rows.start, rows.column, &sp->lu, c->error);
         if (status == CLS_OK) status = compile_rows(c, rows.node);
         if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
     } else {
@@ -207,6 +208,7 @@ static cls_status compile_monitor(compiler *c) {
     for (size_t i = 0; i < s->m && !s->has_entropy; i++)
         size = cls_add(g, size, absolute(g, f->S[i]));
     if (s->has_entropy) size = size_of(g, f->entropy);
+    size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
     for (size_t i = 0; i < s->m; i++)
         beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
     c->outputs[CLSI_MONITOR_ENERGY] =

@@ -6,7 +6,7 @@
  *
  * (Schur complement). Memory and time are linear in the number of windows. Bounds: a component of
  * theta that stands at its bound and is pushed outwards is left out of the step; a step is cut off
- * at the bounds. Windows are evaluated side by side, in groups that do not depend on the number of
+ * at the bounds. Those of x are open: they are approached, never reached. Windows are evaluated side by side, in groups that do not depend on the number of
  * threads, and sums over theta are added in shards of neighbouring groups, then in order: neither does
  * the result. */
 #include "solve/arrow.h"
@@ -26,7 +26,8 @@ typedef struct arrow_work {
     double *B0, *D0, *h0;    /* the same before they are eliminated */
     double *S, *s, *step;    /* (P, P), (P), (P) */
     double *trial, *trial_x; /* (P), (W, X) */
-    double *cost;            /* (W) */
+    double *held; /* (W, X) how far components at an end of their interval go; NAN: free */
+    double *cost; /* (W) */
     double *block;
 } arrow_work;
 
@@ -46,7 +47,8 @@ static cls_status open_work(const clsi_arrow *a, arrow_work *k, cls_error *error
         size_t rows = a->rows(a->context, w);
         if (rows > k->most) k->most = rows;
     }
-    size_t size = k->shards * (P * P + P) + W * (2 * (P * X + X * X + X) + X + 1) + P * P + 3 * P;
+    size_t size =
+        k->shards * (P * P + P) + W * (2 * (P * X + X * X + X) + 2 * X + 1) + P * P + 3 * P;
     if (!(k->block = clsi_calloc(size + 1, sizeof(double)))) return clsi_no_memory(error);
     double *at = k->block;
     k->A = carve(&at, k->shards * P * P);
@@ -58,6 +60,8 @@ static cls_status open_work(const clsi_arrow *a, arrow_work *k, cls_error *error
     k->D0 = carve(&at, W * X * X);
     k->h0 = carve(&at, W * X);
     k->trial_x = carve(&at, W * X);
+    k->held = carve(&at, W * X);
+    for (size_t i = 0; i < W * X; i++) k->held[i] = NAN;
     k->cost = carve(&at, W);
     k->S = carve(&at, P * P);
     k->s = carve(&at, P);
@@ -206,6 +210,28 @@ static void damp(size_t n, double lambda, double *A) {
     for (size_t i = 0; i < n; i++) A[i * n + i] *= 1 + lambda;
 }
 
+/* Components of window w whose step is known are no unknowns: what they do to the others is. */
+static void hold(arrow_work *k, size_t w) {
+    size_t P = k->P, X = k->X;
+    double *D = k->D + w * X * X, *B = k->B + w * P * X, *h = k->h + w * X;
+    for (size_t e = 0; e < X; e++) {
+        double d = k->held[w * X + e];
+        if (isnan(d)) continue;
+        for (size_t i = 0; i < X; i++) {
+            double *other = &D[(i > e ? i : e) * X + (i > e ? e : i)];
+            h[i] += *other * d;
+            *other = i == e;
+        }
+        h[e] = 0;
+        for (size_t i = 0; i < P; i++) {
+            k->s[i] += B[i * X + e] * d;
+            B[i * X + e] = 0;
+        }
+    }
+    for (size_t e = 0; e < X; e++)
+        if (!isnan(k->held[w * X + e])) h[e] = 0;
+}
+
 /* S and s of all windows: rows of B are replaced by B L^-T, h by L^-1 h, D by its factor L. */
 static void eliminate(arrow_work *k, double lambda) {
     size_t P = k->P, X = k->X;
@@ -225,6 +251,7 @@ static void eliminate(arrow_work *k, double lambda) {
     for (size_t w = 0; w < k->W && X; w++) {
         double *D = k->D + w * X * X, *B = k->B + w * P * X, *h = k->h + w * X;
         damp(X, lambda, D);
+        hold(k, w);
         factor(X, D);
         forward(X, D, h);
         for (size_t i = 0; i < P; i++) forward(X, D, B + i * X);
@@ -256,17 +283,45 @@ static void solve_theta(arrow_work *k, const double *theta) {
     }
 }
 
-static void solve_windows(arrow_work *k, const double *x) {
-    size_t P = k->P, X = k->X;
+/* Component e of an x that goes from x to `next`, kept off the ends of its interval. */
+static double inside(const clsi_arrow *a, size_t e, double x, double next) {
+    const double REACH = 0.9;
+    if (a->x_low) next = fmax(next, x - REACH * (x - a->x_low[e]));
+    if (a->x_high) next = fmin(next, x + REACH * (a->x_high[e] - x));
+    return next;
+}
+
+/* The number of components that would have left their intervals; they are held from now on. */
+static size_t solve_windows(arrow_work *k, const double *x) {
+    size_t P = k->P, X = k->X, left = 0;
     for (size_t w = 0; w < k->W; w++) {
-        double *h = k->h + w * X;
+        double *h = k->h + w * X, *held = k->held + w * X;
         const double *B = k->B + w * P * X;
         for (size_t e = 0; e < X; e++) {
             h[e] = -h[e];
             for (size_t i = 0; i < P; i++) h[e] -= B[i * X + e] * k->step[i];
         }
         backward(X, k->D + w * X * X, h);
-        for (size_t e = 0; e < X; e++) k->trial_x[w * X + e] = x[w * X + e] + h[e];
+        for (size_t e = 0; e < X; e++) {
+            double from = x[w * X + e], to = from + (isnan(held[e]) ? h[e] : held[e]);
+            double next = k->trial_x[w * X + e] = inside(k->a, e, from, to);
+            if (!isnan(held[e]) || next == to) continue;
+            held[e] = next - from;
+            left++;
+        }
+    }
+    return left;
+}
+
+/* The step from theta and x. Amounts and temperatures are positive: where the step of one would take it
+ * over zero it goes nearly there, and the others take theirs knowing that. */
+static void solve_step(arrow_work *k, double lambda, const double *theta, const double *x) {
+    enum { ROUNDS = 4 };
+    for (size_t i = 0; i < k->W * k->X; i++) k->held[i] = NAN;
+    for (int round = 0; round < ROUNDS; round++) {
+        eliminate(k, lambda);
+        solve_theta(k, theta);
+        if (!solve_windows(k, x)) return;
     }
 }
 
@@ -291,9 +346,7 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
         int tries = 0;
         evaluate(&k, theta, x, 1);
         for (; tries < 12; tries++) {
-            eliminate(&k, lambda);
-            solve_theta(&k, theta);
-            solve_windows(&k, x);
+            solve_step(&k, lambda, theta, x);
             next = evaluate(&k, k.trial, k.trial_x, 0);
             if (next < cost) break;
             lambda = fmax(lambda * 8, 1e-6);
@@ -353,7 +406,7 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
     for (size_t w = 0; w < k.W && status == CLS_OK && (out->Q || out->tell); w++) {
         size_t rows = a->rows(a->context, w);
         if (!run_windows(&k, w, 1, theta, x, &r, &J)) continue;
-        project_rows(&k, w, rows - X, J);
+        project_rows(&k, w, rows, J);
         for (size_t i = 0; i + X < rows; i++) {
             size_t b = out->block ? out->block(context, w, i) : 0;
             r[i] *= row_weight(a, r[i], 0);

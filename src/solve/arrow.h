@@ -24,8 +24,11 @@ typedef struct clsi_arrow {
      * one by one. What a window gets may depend on the group it is in by rounding only. */
     int (*windows)(void *context, size_t w, size_t n, const double *theta, const double *x,
                    double *const *r, double *const *J);
-    size_t group;               /* 0: 1 */
-    const double *low, *high;   /* (n_theta) */
+    size_t group;             /* 0: 1 */
+    const double *low, *high; /* (n_theta) */
+    /* (n_x) open intervals that each x_w stays in: a step goes nine tenths of the way to an end at
+     * most. NULL: anything. */
+    const double *x_low, *x_high;
     double huber;               /* INFINITY: squares everywhere */
     int (*stop)(void *context); /* called once an iteration; non-zero ends it. NULL: never */
 } clsi_arrow;
@@ -52,7 +55,8 @@ typedef struct clsi_arrow_scores {
     double *S, *Q; /* Q NULL: not wanted */
     double *g;     /* (n_theta) the gradient with the x_w eliminated; NULL: not wanted */
     /* Told of each window: its rows without priors, n of them, x_w eliminated: J (n, width), of which
-     * the first n_theta are meant, and weight times r. NULL: not wanted. */
+     * the first n_theta are meant, and weight times r; the n_x rows of J behind them are the priors'.
+     * NULL: not wanted. */
     void (*tell)(void *context, size_t w, size_t n, size_t width, const double *J, const double *r);
 } clsi_arrow_scores;
 cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, const double *x,

@@ -28,15 +28,22 @@ const clsi_optimizer *clsi_optimizer_find(const char *name) {
 
 /* ---- loss ---- */
 
-enum { BLOCK = 1024 }; /* a fixed number of rows, summed in order */
+enum {
+    BLOCK = 1024,
+    AT_ONCE = 512
+}; /* a fixed number of rows, summed in order; as many on the stack */
 
 /* |r|^2 of one block; INFINITY where it has none. */
 static double block_loss(clsi_problem *p, const double *theta, size_t first) {
-    double r[BLOCK], part = 0;
-    size_t rows[BLOCK] = {0}, count = p->n_rows - first < BLOCK ? p->n_rows - first : BLOCK;
-    for (size_t k = 0; k < count; k++) rows[k] = first + k;
-    if (p->residual(p, theta, count, rows, r) != CLS_OK) return INFINITY;
-    for (size_t k = 0; k < count; k++) part += r[k] * r[k];
+    double r[AT_ONCE], part = 0;
+    size_t rows[AT_ONCE] = {0}, end = p->n_rows - first < BLOCK ? p->n_rows : first + BLOCK;
+    while (first < end) {
+        size_t count = end - first < AT_ONCE ? end - first : AT_ONCE;
+        for (size_t k = 0; k < count; k++) rows[k] = first + k;
+        if (p->residual(p, theta, count, rows, r) != CLS_OK) return INFINITY;
+        for (size_t k = 0; k < count; k++) part += r[k] * r[k];
+        first += count;
+    }
     return part;
 }
 

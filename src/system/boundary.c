@@ -218,8 +218,14 @@ const char *clsi_account_name(clsi_account a) {
 
 double clsi_received(const cls_system *s, const double *state) {
     const double *account = state + s->form->nz;
-    double work = s->has_work ? account[0] : 0;
-    return s->has_heat ? work + account[s->has_work ? 1 : 0] : work;
+    const double *owed = account + s->form->nz + clsi_account_count(s);
+    size_t n = (s->has_work ? 1 : 0) + (s->has_heat ? 1 : 0);
+    double sum = 0, more = 0;
+    for (size_t k = 0; k < n; k++) {
+        sum += account[k];
+        more += owed[k];
+    }
+    return sum + more;
 }
 
 double clsi_outside(const cls_system *s, const double *state) {

@@ -41,7 +41,7 @@ cls_status clsi_check_kind(clsi_reader *r, clsi_cursor c) {
     c.at += length;
     size_t name = clsi_word_length(r, &c, 0);
     c.at += name;
-    if (!name || !clsi_accept(r, &c, "(")) return CLS_OK;
+    if (!name || !clsi_accept(r, &c, "(") || strcmp(word, "function") == 0) return CLS_OK;
     for (size_t i = 0; i < N_KINDS; i++) words[i] = kinds[i].word;
     const char *near = cls_nearest_word(word, N_KINDS, words);
     c.at = begin;
@@ -245,27 +245,57 @@ cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title) {
     return CLS_OK;
 }
 
-cls_status clsi_read_component(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
-                               clsi_component_kind kind, clsi_span whole, char *used) {
-    clsi_reader *r = p->sources[source];
+/* A component of this name inside of the scope. */
+static cls_status add_component(clsi_ports *p, size_t scope, char *local, clsi_span title,
+                                const clsi_component *like) {
+    clsi_reader *r = clsi_source_of(p, title);
     if (p->n_components == MAX_COMPONENTS)
-        return clsi_at(r, c.at, "more than %d components", (int)MAX_COMPONENTS);
+        return clsi_at(r, title.begin, "more than %d components", (int)MAX_COMPONENTS);
     if (!clsi_grow(&p->components, &p->components_capacity, p->n_components + 1,
                    sizeof *p->components))
         return clsi_no_memory(p->error);
     clsi_component *x = &p->components[p->n_components];
-    *x = (clsi_component){.kind = kind, .scope = scope, .whole = whole, .used = used};
-    cls_status status =
-        clsi_port_word(p, source, &c, "the kind of the component", &x->local, &x->title);
+    *x = *like;
+    x->local = local;
+    x->title = title;
+    x->name = clsi_keep_printf(p, "%s%s", p->scopes[scope].prefix, local);
+    if (!x->name) return clsi_at(r, title.begin, "this name is too long");
+    cls_status status = clsi_name_is_free(p, x->name, title);
+    if (status == CLS_OK) p->n_components++;
+    return status;
+}
+
+static cls_status read_ports(clsi_ports *p, clsi_component *x, size_t source, clsi_cursor *c) {
+    cls_status status = clsi_list_ports(p, source, c, &x->port, &x->n_ports);
+    if (x->kind == CLSI_ENVIRONMENT && x->n_ports) x->port[0].thermal = 1;
+    return status;
+}
+
+cls_status clsi_read_component(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
+                               clsi_component_kind kind, clsi_span whole, char *used) {
+    clsi_component like = {
+        .kind = kind, .scope = scope, .whole = whole, .used = used, .definition = SIZE_MAX};
+    char *local = NULL;
+    clsi_span title = {0};
+    cls_status status = clsi_port_word(p, source, &c, "the kind of the component", &local, &title);
+    if (status == CLS_OK) status = add_component(p, scope, local, title, &like);
     if (status != CLS_OK) return status;
-    x->name = clsi_keep_printf(p, "%s%s", p->scopes[scope].prefix, x->local);
-    if (!x->name) return clsi_at(r, x->title.begin, "this name is too long");
-    status = clsi_name_is_free(p, x->name, x->title);
-    if (status != CLS_OK) return status;
-    p->n_components++;
-    status = clsi_list_ports(p, source, &c, &x->port, &x->n_ports);
-    if (kind == CLSI_ENVIRONMENT && x->n_ports) x->port[0].thermal = 1;
-    if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the ports");
+    clsi_component *x = &p->components[p->n_components - 1];
+    status = read_ports(p, x, source, &c);
+    if (status == CLS_OK) status = clsi_expect(p->sources[source], &c, ":", "the ports");
     x->body = clsi_span_of(source, c.at, c.end);
+    return status == CLS_OK ? check_shape(p, x) : status;
+}
+
+cls_status clsi_use_component(clsi_ports *p, size_t scope, size_t definition, char *local,
+                              clsi_span title, clsi_span whole) {
+    const clsi_definition *d = &p->definitions[definition];
+    clsi_component like = {.kind = d->kind, .whole = whole, .body = d->body};
+    like.definition = definition; /* its formula knows the names of the file, scope 0 */
+    cls_status status = add_component(p, scope, local, title, &like);
+    if (status != CLS_OK) return status;
+    clsi_component *x = &p->components[p->n_components - 1];
+    clsi_cursor ports = {d->ports.begin, d->ports.end};
+    status = read_ports(p, x, d->ports.source, &ports);
     return status == CLS_OK ? check_shape(p, x) : status;
 }

@@ -113,6 +113,36 @@ static cls_status read_quoted(clsi_ports *p, size_t source, clsi_cursor *c, cons
 static cls_status elaborate(clsi_ports *p, size_t scope, clsi_span text, size_t base);
 static cls_status keep_statement(clsi_ports *p, size_t scope, clsi_span span);
 
+/* { statements } */
+static cls_status read_composite(clsi_ports *p, size_t source, clsi_cursor *c, clsi_definition *d) {
+    clsi_reader *r = p->sources[source];
+    cls_status status = clsi_expect(r, c, "{", "the component's name and ports");
+    if (status != CLS_OK) return status;
+    size_t last = closing(r, c->at - 1, c->end);
+    if (!last) return clsi_at(r, d->title.begin, "component `%s` has no closing `}`", d->name);
+    d->body = clsi_span_of(source, c->at, last - 1);
+    c->at = last;
+    return clsi_expect_end(r, c);
+}
+
+/* KIND FORMULA: one component, whose instances share what is unknown of it. */
+static cls_status read_single(clsi_ports *p, size_t source, clsi_cursor *c, clsi_definition *d) {
+    clsi_reader *r = p->sources[source];
+    char found[48];
+    d->single = 1;
+    if (!clsi_accept_kind(r, c, &d->kind))
+        return clsi_at(r, c->at,
+                       "expected the kind of component `%s` after `:`, found %s: write `component "
+                       "%s(q): storage unknown`, or several components between `{` and `}`",
+                       d->name, clsi_found(r, c, found), d->name);
+    if (d->ports.begin == d->ports.end)
+        return clsi_at(r, d->title.begin,
+                       "component `%s` has no ports: write `component %s(q): ...`", d->name,
+                       d->name);
+    d->body = clsi_span_of(source, c->at, c->end);
+    return CLS_OK;
+}
+
 static cls_status read_definition(clsi_ports *p, size_t source, clsi_cursor c) {
     clsi_reader *r = p->sources[source];
     clsi_definition d = {0};
@@ -128,13 +158,8 @@ static cls_status read_definition(clsi_ports *p, size_t source, clsi_cursor c) {
         c.at = (size_t)(end - r->clean) + 1;
     }
     d.ports = clsi_span_of(source, first, c.at);
-    status = clsi_expect(r, &c, "{", "the component's name and ports");
-    if (status != CLS_OK) return status;
-    size_t last = closing(r, c.at - 1, c.end);
-    if (!last) return clsi_at(r, d.title.begin, "component `%s` has no closing `}`", d.name);
-    d.body = clsi_span_of(source, c.at, last - 1);
-    c.at = last;
-    status = clsi_expect_end(r, &c);
+    status = clsi_accept(r, &c, ":") ? read_single(p, source, &c, &d)
+                                     : read_composite(p, source, &c, &d);
     if (status != CLS_OK) return status;
     if (!clsi_grow(&p->definitions, &p->definitions_capacity, p->n_definitions + 1, sizeof d))
         return clsi_no_memory(p->error);
@@ -228,7 +253,7 @@ static size_t base_of(const clsi_reader *r, clsi_span text) {
 
 /* use NAME as INSTANCE [: m = 1, c = 2] */
 static cls_status use_composite(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
-                                const char *name, clsi_span named) {
+                                const char *name, clsi_span named, clsi_span whole) {
     char *local = NULL, *prefix;
     clsi_span title = {0};
     clsi_reader *r = p->sources[source];
@@ -237,6 +262,16 @@ static cls_status use_composite(clsi_ports *p, size_t scope, size_t source, clsi
                               : no_definition(p, name, named);
     if (status != CLS_OK) return status;
     clsi_definition d = *found; /* the list may move */
+    if (d.single) {
+        clsi_cursor set = c;
+        if (clsi_accept(r, &set, ":"))
+            return clsi_at(r, c.at, "component `%s` is one component and has no parameters to set",
+                           d.name);
+        status = clsi_expect_end(r, &c);
+        return status == CLS_OK ? clsi_use_component(p, scope, (size_t)(found - p->definitions),
+                                                     local, title, whole)
+                                : status;
+    }
     if (!(prefix = clsi_keep_printf(p, "%s%s_", p->scopes[scope].prefix, local)))
         return clsi_at(r, title.begin, "this name is too long");
     char *flat = clsi_keep(p, prefix, strlen(prefix) - 1);
@@ -326,7 +361,7 @@ static cls_status read_use(clsi_ports *p, size_t scope, size_t source, clsi_curs
                          clsi_found(r, &c, found));
     if (status != CLS_OK) return status;
     return quoted ? use_learned(p, scope, source, c, name, begin, whole)
-                  : use_composite(p, scope, source, c, name, where);
+                  : use_composite(p, scope, source, c, name, where, whole);
 }
 
 /* ---- names of a composite ---- */

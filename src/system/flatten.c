@@ -388,6 +388,27 @@ static void put_energy(clsi_ports *p, const clsi_component *c) {
         clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, end, c->body.end});
 }
 
+static cls_status given_inputs(clsi_ports *p, clsi_component *c, size_t at);
+
+/* part NAME = LAW(states), one function for all of its kind. */
+static cls_status put_shared_storage(clsi_ports *p, clsi_component *c) {
+    const clsi_reader *r = clsi_source_of(p, c->body);
+    size_t of = clsi_find_plain_word(r, c->body.begin, c->body.end, "of");
+    char name[128];
+    cls_status status = of < c->body.end ? given_inputs(p, c, of + 2) : CLS_OK;
+    for (size_t k = 0; k < c->n_ports && of == c->body.end && status == CLS_OK; k++) {
+        state_text(p, c->first_state + k, name);
+        status = keep_input(p, c, c->port[k].name, clsi_keep(p, name, strlen(name)));
+    }
+    clsi_span law = {c->body.source, c->body.begin, of};
+    if (status != CLS_OK) return status;
+    clsi_declare_shared(p, c, "function", "", law);
+    clsi_put(p, c->title, "part %s = ", c->name);
+    clsi_put_shared(p, c, "");
+    clsi_put(p, c->title, "\n");
+    return CLS_OK;
+}
+
 static cls_status put_storage(clsi_ports *p, clsi_component *c) {
     clsi_reader *r = clsi_source_of(p, c->body);
     clsi_cursor body = {c->body.begin, c->body.end};
@@ -395,6 +416,8 @@ static cls_status put_storage(clsi_ports *p, clsi_component *c) {
     if (c->bath) {
         clsi_put(p, c->title, "reservoir %s = ", p->stores[c->first_state].temperature);
         clsi_put_span(p, c, c->scope, c->body);
+    } else if (c->kind == CLSI_STORAGE && clsi_is_shared(p, c)) {
+        return put_shared_storage(p, c);
     } else if (c->kind == CLSI_STORAGE) {
         clsi_put(p, c->title, "part %s", c->name);
         cls_status status = put_storage_inputs(p, c);
@@ -503,6 +526,17 @@ static cls_status put_brackets(clsi_ports *p) {
 
 /* ---- resistive components ---- */
 
+/* Does the port hang at an environment: here, and in every other component with the same law? */
+static int is_constant(const clsi_ports *p, const clsi_component *c, size_t k) {
+    for (size_t i = 0; i < p->n_components; i++) {
+        const clsi_component *o = &p->components[i];
+        if (o != c && !(clsi_is_shared(p, c) && o->definition == c->definition)) continue;
+        const clsi_store *s = &p->stores[p->joints[o->port[k].node].state];
+        if (!s->thermal || p->components[s->component].kind != CLSI_ENVIRONMENT) return 0;
+    }
+    return 1;
+}
+
 /* Efforts of the component's own ports; the temperature of an environment does not change. */
 static cls_status default_inputs(clsi_ports *p, clsi_component *c) {
     cls_status status = CLS_OK;
@@ -511,8 +545,7 @@ static cls_status default_inputs(clsi_ports *p, clsi_component *c) {
             const clsi_joint *j = &p->joints[c->port[k].node];
             const clsi_store *s = &p->stores[j->state];
             char effort[512];
-            if (!all && s->thermal && p->components[s->component].kind == CLSI_ENVIRONMENT)
-                continue;
+            if (!all && is_constant(p, c, k)) continue;
             clsi_effort_text(p, c->port[k].node, effort);
             const char *form = s->thermal ? "log(%s%s)" : "%s%s";
             status = keep_input(p, c, clsi_keep_printf(p, form, "e.", c->port[k].name),
@@ -552,12 +585,16 @@ static cls_status find_inputs(clsi_ports *p, clsi_component *c) {
 
 /* coefficient NAME of INPUTS = FORMULA */
 static void put_coefficient(clsi_ports *p, const clsi_component *c, const clsi_term *t,
-                            const char *name) {
+                            const char *name, const char *number) {
+    int shared = t->unknown && clsi_is_shared(p, c);
+    if (shared) clsi_declare_shared(p, c, "coefficient", number, t->coefficient);
     clsi_put(p, c->title, "coefficient %s", name);
     for (size_t i = 0; i < c->n_inputs; i++)
         clsi_put(p, c->title, "%s%s", i ? ", " : " of ", c->flat_input[i]);
     clsi_put(p, c->title, " = ");
-    if (t->unknown) { /* the words of a field are not names */
+    if (shared) {
+        clsi_put_shared(p, c, number);
+    } else if (t->unknown) { /* the words of a field are not names */
         const clsi_reader *r = clsi_source_of(p, t->coefficient);
         clsi_put(p, t->coefficient, "%.*s", (int)(t->coefficient.end - t->coefficient.begin),
                  r->clean + t->coefficient.begin);
@@ -617,7 +654,7 @@ static cls_status put_terms(clsi_ports *p, clsi_component *c) {
         char name[128], number[24] = "";
         if (n > 1) snprintf(number, sizeof number, "%zu", i + 1);
         snprintf(name, sizeof name, "%.100s%s", c->name, number);
-        put_coefficient(p, c, &terms[i], name);
+        put_coefficient(p, c, &terms[i], name, number);
         if (terms[i].heat != SIZE_MAX) {
             put_friction(p, c, &terms[i], name);
             continue;
@@ -634,7 +671,13 @@ static cls_status put_terms(clsi_ports *p, clsi_component *c) {
 static cls_status put_resistive(clsi_ports *p, clsi_component *c) {
     cls_status status = find_inputs(p, c);
     if (status != CLS_OK) return status;
-    return clsi_is_matrix(p, c) ? clsi_put_matrix(p, c) : put_terms(p, c);
+    if (!clsi_is_matrix(p, c)) return put_terms(p, c);
+    return clsi_is_shared(p, c)
+               ? clsi_at(clsi_source_of(p, c->body), c->body.begin,
+                         "the unknown matrix of `%s` cannot be shared: write `resistive %s(...): "
+                         "matrix unknown` at each place",
+                         p->definitions[c->definition].name, c->local)
+               : clsi_put_matrix(p, c);
 }
 
 static void put_external(clsi_ports *p, const clsi_component *c) {

@@ -324,10 +324,11 @@ static cls_status parts_of_terms(clsi_ports *p, const clsi_component *c, size_t 
     clsi_term *terms = clsi_calloc(CLSI_MAX_TERMS, sizeof *terms);
     cls_status status = terms ? clsi_read_terms(p, c, terms, n) : clsi_no_memory(p->error);
     for (size_t k = 0; k < *n && status == CLS_OK; k++) {
+        const char *name = terms[k].unknown ? clsi_law_name(p, c) : c->name;
         if (*n > 1)
-            snprintf(list[k], 160, "%.120s%zu", c->name, k + 1);
+            snprintf(list[k], 160, "%.120s%zu", name, k + 1);
         else
-            snprintf(list[k], 160, "%.120s", c->name);
+            snprintf(list[k], 160, "%.120s", name);
         if (k) clsi_text_append(out, "; ");
         declare_term(p, c, &terms[k], out);
     }
@@ -356,7 +357,7 @@ cls_status clsi_component_parts(clsi_ports *p, const clsi_component *c, size_t *
     *list = clsi_calloc(MAX_ROWS * (MAX_ROWS + 1) / 2, sizeof **list);
     if (!*list) return clsi_no_memory(p->error);
     if (c->kind == CLSI_STORAGE) {
-        snprintf((*list)[(*n)++], 160, "%.120s", c->name);
+        snprintf((*list)[(*n)++], 160, "%.120s", clsi_law_name(p, c));
         clsi_text_append(&out, "unknown");
     } else {
         status = (clsi_is_matrix(p, c) ? parts_of_matrix : parts_of_terms)(p, c, n, *list, &out);

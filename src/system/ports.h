@@ -4,6 +4,7 @@
  *   elaborate.c   statements of the file and of what it includes -> components, ports, junctions
  *   connect.c     junctions from `connect`; what does not fit, what stays open
  *   wiring.c      which state gives each junction its effort; every mistake of wiring
+ *   shared.c      one unknown law in many components
  *   flatten.c     the flat text (coordinates, entropies, brackets, one hamiltonian, frictions,
  *                 heat) with a map from its letters back to the files they come from
  *
@@ -53,7 +54,9 @@ typedef struct clsi_component {
     char **input; /* (n_inputs) of what is learned, over the component's own ports; resistive */
     char **flat_input; /* the same over the variables of the system */
     size_t n_inputs;
-    int bath; /* an environment whose temperature changes: a reservoir, no state */
+    size_t
+        definition; /* of `component NAME(...): KIND unknown`, which its instances share; SIZE_MAX */
+    int bath;       /* an environment whose temperature changes: a reservoir, no state */
 } clsi_component;
 
 /* What a junction is after wiring. */
@@ -90,6 +93,8 @@ typedef struct clsi_scope_names {
 typedef struct clsi_definition {
     char *name;
     clsi_span title, ports, body;
+    int single; /* `component NAME(...): KIND ...`: one component of this kind */
+    clsi_component_kind kind;
 } clsi_definition;
 
 typedef struct clsi_connection {
@@ -189,6 +194,9 @@ cls_status clsi_list_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_po
 /* What stands behind the kind; `used`: the file of a learned component, or NULL. */
 cls_status clsi_read_component(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
                                clsi_component_kind kind, clsi_span whole, char *used);
+/* The same for `use NAME as LOCAL` of a definition that is one component. */
+cls_status clsi_use_component(clsi_ports *p, size_t scope, size_t definition, char *local,
+                              clsi_span title, clsi_span whole);
 size_t clsi_node_root(const clsi_ports *p, size_t node);
 /* Number of the port with this name, or SIZE_MAX. */
 size_t clsi_port_find(const clsi_component *c, const char *name, size_t length);
@@ -226,6 +234,17 @@ void clsi_put(clsi_ports *p, clsi_span at, const char *format, ...) CLS_PRINTF(3
 void clsi_put_span(clsi_ports *p, const clsi_component *c, size_t scope, clsi_span s);
 void clsi_effort_text(const clsi_ports *p, size_t joint, char out[512]);
 const char *clsi_force_text(const clsi_ports *p, size_t state);
+
+/* ---- shared.c ---- */
+/* Is its law that of a definition whose instances share what is learned? */
+int clsi_is_shared(const clsi_ports *p, const clsi_component *c);
+/* `NAME(inputs)` in the place of what is unknown, NAME that of the definition (and the number of a
+ * term); the function itself is declared where it is used first, behind `word`: its body stands at `law`. */
+void clsi_declare_shared(clsi_ports *p, const clsi_component *c, const char *word,
+                         const char *number, clsi_span law);
+void clsi_put_shared(clsi_ports *p, const clsi_component *c, const char *number);
+/* The name of what is learned of it: that of its definition, or its own. */
+const char *clsi_law_name(const clsi_ports *p, const clsi_component *c);
 
 /* ---- matrix.c ---- */
 /* Does a resistive component relate all its ports by a matrix? */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACK_WORK = 4096, STACK_INPUTS = 256 };
+enum { STACK_WORK = 1024, STACK_INPUTS = 256 };
 
 typedef struct columns {
     char **names;

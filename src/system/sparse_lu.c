@@ -10,16 +10,14 @@
  * an update that does not contract, and the step is halved. */
 #include "system/sparse_lu.h"
 #include "base/base.h"
+#include "system/segments.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- lists of neighbours ---- */
 
-typedef struct list {
-    uint32_t *at;
-    size_t n, room;
-} list;
+typedef clsi_neighbours list;
 
 typedef struct graph {
     size_t n, n_full;
@@ -134,6 +132,27 @@ static int eliminate(graph *g, uint32_t *order) {
     return 1;
 }
 
+/* In an order that is given (the border left out). */
+static int follow(graph *g, const uint32_t *order) {
+    for (size_t i = 0; i < g->n - g->n_full; i++) {
+        const list *near = &g->near[order[i]];
+        g->state[order[i]] = DONE;
+        for (size_t k = 0; k < near->n; k++)
+            if (!join(g, near->at[k], order[i])) return 0;
+    }
+    return 1;
+}
+
+/* Operations of the elimination of the rows at `place` and behind, when the lists are those of U. */
+static double cost(const graph *g, const uint32_t *order, size_t begin, size_t end) {
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) {
+        double d = (double)(g->near[order[i]].n + g->n_full);
+        sum += d * (d + 1);
+    }
+    return sum;
+}
+
 /* ---- rows of L and U ---- */
 
 /* Lists of rows: near[] has U without the border; L is its transpose. */
@@ -190,36 +209,88 @@ static int lay_entries(clsi_sparse_lu *lu, const size_t *start, const uint32_t *
     return 1;
 }
 
-cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *column,
-                                 clsi_sparse_lu **out, cls_error *error) {
+static int open_graph(graph *g, size_t n, const size_t *start, const uint32_t *column) {
+    *g = (graph){.n = n};
+    g->near = clsi_calloc(n, sizeof *g->near);
+    g->state = clsi_calloc(n, 1);
+    g->head = clsi_calloc(3 * n, sizeof *g->head);
+    if (!g->near || !g->state || !g->head) return 0;
+    g->next = g->head + n;
+    g->previous = g->next + n;
+    return find_neighbours(g, start, column);
+}
+
+static void close_graph(graph *g) {
+    for (size_t i = 0; i < g->n && g->near; i++) free(g->near[i].at);
+    free(g->merged.at);
+    free(g->near);
+    free(g->state);
+    free(g->head);
+    *g = (graph){0};
+}
+
+/* The order of the cuts in place of the one that is there, if it is done faster: of eight lanes that are
+ * not alike two may be wasted, and walls are done one by one. */
+static int choose_cuts(graph *g, clsi_sparse_lu *lu, const size_t *start, const uint32_t *column,
+                       clsi_cuts *cuts) {
+    graph other;
+    int good = open_graph(&other, g->n, start, column);
+    unsigned char *border = other.state;
+    good = good && clsi_cuts_find(g->n, other.near, border, cuts);
+    if (good && cuts->order) {
+        good = follow(&other, cuts->order);
+        size_t apart = cuts->inside + cuts->apart;
+        double lanes = cost(&other, cuts->order, 0, cuts->inside) / 4 +
+                       cost(&other, cuts->order, cuts->inside, apart);
+        if (good && lanes < cost(g, lu->order, 0, apart)) {
+            graph kept = *g;
+            *g = other;
+            other = kept;
+            memcpy(lu->order, cuts->order, apart * sizeof *lu->order);
+        } else {
+            clsi_cuts_clear(cuts);
+        }
+    }
+    close_graph(&other);
+    return good;
+}
+
+static cls_status create(size_t n, const size_t *start, const uint32_t *column, int fast,
+                         clsi_sparse_lu **out, cls_error *error) {
     clsi_sparse_lu *lu = *out = clsi_calloc(1, sizeof *lu);
-    graph g = {.n = n};
-    g.near = clsi_calloc(n, sizeof *g.near);
-    g.state = clsi_calloc(n, 1);
-    g.head = clsi_calloc(3 * n, sizeof *g.head);
-    int good = lu && g.near && g.state && g.head;
+    graph g = {0};
+    clsi_cuts cuts = {0};
+    int good = lu && open_graph(&g, n, start, column);
     if (good) {
-        g.next = g.head + n;
-        g.previous = g.next + n;
         lu->n = n;
         lu->order = clsi_calloc(n, sizeof *lu->order);
         lu->place = clsi_calloc(n, sizeof *lu->place);
-        good = lu->order && lu->place && find_neighbours(&g, start, column) &&
-               eliminate(&g, lu->order) && lay_rows(&g, lu) && lay_entries(lu, start, column);
+        good = lu->order && lu->place && eliminate(&g, lu->order) &&
+               (!fast || choose_cuts(&g, lu, start, column, &cuts)) && lay_rows(&g, lu) &&
+               lay_entries(lu, start, column) &&
+               (!cuts.order || clsi_segments_create(lu, &cuts, &lu->segments));
     }
-    for (size_t i = 0; i < n && g.near; i++) free(g.near[i].at);
-    free(g.merged.at);
-    free(g.near);
-    free(g.state);
-    free(g.head);
+    close_graph(&g);
+    clsi_cuts_clear(&cuts);
     if (good) return CLS_OK;
     clsi_sparse_lu_free(out);
     return clsi_no_memory(error);
 }
 
+cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *column,
+                                 clsi_sparse_lu **out, cls_error *error) {
+    return create(n, start, column, 0, out, error);
+}
+
+cls_status clsi_sparse_lu_create_fast(size_t n, const size_t *start, const uint32_t *column,
+                                      clsi_sparse_lu **out, cls_error *error) {
+    return create(n, start, column, 1, out, error);
+}
+
 void clsi_sparse_lu_free(clsi_sparse_lu **lu) {
     clsi_sparse_lu *x = *lu;
     if (!x) return;
+    clsi_segments_free(&x->segments);
     void *const lists[] = {x->order,  x->place, x->first, x->diagonal, x->column, x->target,
                            x->source, x->from,  x};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
@@ -230,10 +301,12 @@ void clsi_sparse_lu_free(clsi_sparse_lu **lu) {
 
 /* Values of L and U in the order of `column` (the diagonal inverted), then a row, then b. */
 size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu) {
-    return lu->first[lu->n] + 2 * lu->n;
+    size_t plain = lu->first[lu->n] + 2 * lu->n, lanes = lu->segments ? clsi_segments_size(lu) : 0;
+    return lanes > plain ? lanes : plain;
 }
 
 size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
+    if (lu->segments) return clsi_segments_factor(lu, a, work);
     double *row = work + lu->first[lu->n];
     const uint32_t *column = lu->column;
     for (size_t i = 0; i < lu->n; i++) {
@@ -256,6 +329,10 @@ size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *
 }
 
 void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+    if (lu->segments) {
+        clsi_segments_solve(lu, work, b);
+        return;
+    }
     double *x = work + lu->first[lu->n] + lu->n;
     const uint32_t *column = lu->column;
     for (size_t i = 0; i < lu->n; i++) {

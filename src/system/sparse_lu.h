@@ -18,12 +18,18 @@ typedef struct clsi_sparse_lu {
     uint32_t *target;    /* (n_entries) where an entry of the matrix goes: a place's column */
     uint32_t *source;    /* (n_entries) entries of the matrix, sorted by the place of their row */
     size_t *from;        /* (n + 1) of `source` */
+    struct clsi_segments *segments; /* how it is done in lanes, or NULL */
 } clsi_sparse_lu;
 
 /* The pattern (n, n) by rows: columns [start[i], start[i + 1]) of row i. The diagonal is taken as
  * pivots, in an order that keeps the fill small (minimum degree). */
 cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *column,
                                  clsi_sparse_lu **out, cls_error *error);
+/* The same for one that is factorised often: where the pattern is long and narrow (a chain, a ring) in
+ * an order that lets eight of its rows be eliminated at a time (segments.c). `work` is then laid out
+ * otherwise; the bits are those of the loops over `order`. */
+cls_status clsi_sparse_lu_create_fast(size_t n, const size_t *start, const uint32_t *column,
+                                      clsi_sparse_lu **out, cls_error *error);
 void clsi_sparse_lu_free(clsi_sparse_lu **lu);
 size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu); /* doubles of work */
 /* `a` are the entries in the order of the pattern. Nonzero: the place + 1 where there is no pivot. */

@@ -160,9 +160,11 @@ static cls_status check_inside(const clsi_variable *v, double value, cls_error *
 
 static cls_status check_domains(const cls_system *s, const double *slots, cls_error *error) {
     cls_status status = CLS_OK;
-    const double *S = slots + s->nq + 2 * s->n, *T = S + s->m;
+    const double *p = slots + s->nq + s->n, *S = p + s->n, *T = S + s->m;
     for (size_t i = 0; i < s->nq && status == CLS_OK; i++)
         status = check_inside(&s->coordinate[i], slots[i], error);
+    for (size_t i = 0; i < s->n && status == CLS_OK; i++)
+        if (!isnan(p[i])) status = check_inside(&s->momentum[i], p[i], error);
     for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
         if (!isnan(S[i])) status = check_inside(&s->entropy[i], S[i], error);
         if (status == CLS_OK && !isnan(T[i]))

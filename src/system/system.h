@@ -237,7 +237,9 @@ size_t clsi_account_count(const cls_system *s);
 /* Account number k of the state (k < clsi_account_count), and its name. */
 clsi_account clsi_account_at(const cls_system *s, size_t k);
 const char *clsi_account_name(clsi_account a);
-/* Energy that came in, and entropy that the outside gained, of a state. */
+/* Energy that came in, and entropy that the outside gained, of a state that is followed by what its
+ * sums still owe (simulator.h): work and heat of opposite sign may be much larger than what
+ * they leave. */
 double clsi_received(const cls_system *s, const double *state);
 double clsi_outside(const cls_system *s, const double *state);
 /* Rates of all CLSI_ACCOUNTS accounts at a place where forces, frictions (those of the system's

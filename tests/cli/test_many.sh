@@ -20,6 +20,28 @@ test_shards_of_an_ensemble_merge_to_the_bytes_of_one_run() {
     expect_same "$out" one.csv
 }
 
+# As every other output: a link stays a link, a device a device.
+test_merge_keeps_links_and_devices() {
+    ensemble --shard 0/1 -o p0.csv || fail "shard"
+    ln -s target.csv link.csv
+    run "$CLAUSIUS" merge p0.csv -o link.csv # to nowhere yet
+    expect_ok
+    [[ -L link.csv ]] || fail "the link was replaced"
+    expect_file target.csv
+    cp target.csv first.csv
+    run "$CLAUSIUS" merge p0.csv -o link.csv # to a file
+    expect_ok
+    [[ -L link.csv && ! -L target.csv ]] || fail "the link was replaced"
+    expect_same first.csv target.csv
+    mkfifo pipe
+    cat pipe >through.csv &
+    run "$CLAUSIUS" merge p0.csv -o pipe
+    expect_ok
+    wait
+    [[ -p pipe ]] || fail "the pipe was replaced"
+    expect_same first.csv through.csv
+}
+
 test_a_shard_has_its_own_trajectories_only() {
     run ensemble --shard 1/2 -o b.csv
     expect_ok

@@ -29,12 +29,23 @@ test_without_item_lists() {
     expect_ok
     for item in dtel-table-2 dtel-table-3 dtel-table-4 dtel-forced dtel-noether \
         vnots-piston-a vnots-piston-b vnots-piston-c vnots-body-a vnots-body-b vnots-body-c \
-        gfinn-gas spnn-pendulum; do
+        gfinn-gas spnn-pendulum dgnet-noise dgnet-real dgnet-2body; do
         expect_stdout "^$item +[a-z]"
     done
     run "$CLAUSIUS" reproduce --json
     expect_ok
     expect_json 'len(d["items"]) >= 9 and all(i["name"] and i["doc"] for i in d["items"])'
+}
+
+# The real pendulum by its form; the model with as little as DGNet's takes longer.
+test_real_pendulum() {
+    run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce dgnet-real --quick
+    expect_exit 5
+    expect_stderr 'set CLAUSIUS_DATA to a folder with schmidt-lipson/real_pend_h_1.txt'
+    [[ -r ${CLAUSIUS_DATA:-/nowhere}/schmidt-lipson/real_pend_h_1.txt ]] || skip "no published data: CLAUSIUS_DATA is not set"
+    run "$CLAUSIUS" reproduce dgnet-real --quick --json
+    expect_ok
+    expect_json 'd["passed"] and len(d["cells"]) == 3'
 }
 
 test_gas_containers() {

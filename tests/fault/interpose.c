@@ -6,7 +6,10 @@
  * nothing left in the folder and no memory left allocated by the program itself; or success with the
  * same bytes in the same files and on standard output. Everything else is printed and makes exit 1.
  *
- *   FAULT_KIND   own (allocations by the program), libs (by the libraries), write, short, sync, rename
+ *   FAULT_KIND   own (allocations by the program), libs (by the libraries), write, short, sync, rename;
+ *                order: nothing fails, but a loss of power at any time, with writes in any order between
+ *                two syncs, would leave whole files only: a file has the bytes of its last sync when it
+ *                gets its name and at the end, and every folder was synced after its last new name
  *   FAULT_STEP   every how many (1); FAULT_FROM, FAULT_TO  the first and the last
  *   FAULT_REST   1: all calls from the N-th on fail, not only that one
  *   FAULT_DIR    an existing folder to work in
@@ -42,8 +45,9 @@ void *__libc_realloc(void *p, size_t n);
 void *__libc_memalign(size_t alignment, size_t n);
 void __libc_free(void *p);
 
-enum { OWN = 1, LIBS, WRITE, SHORT, SYNC, RENAME };
-static const char *const kinds[] = {"", "own", "libs", "write", "short", "sync", "rename", NULL};
+enum { OWN = 1, LIBS, WRITE, SHORT, SYNC, RENAME, ORDER };
+static const char *const kinds[] = {"",     "own",    "libs",  "write", "short",
+                                    "sync", "rename", "order", NULL};
 
 /* What a child tells. */
 static struct told {
@@ -52,6 +56,8 @@ static struct told {
     int failed; /* whether a call was made to fail */
     void *trace[24];
     int depth;
+    long findings; /* order */
+    char found[600];
 } * told;
 
 static int kind, active, rest, tracing;
@@ -195,12 +201,73 @@ int fileno(FILE *stream) {
     return real(stream);
 }
 
+/* ---- order: what is on the disk for certain ---- */
+
+enum { INODES = 256 };
+static struct inode {
+    dev_t device;
+    ino_t number;
+    uint64_t
+        hash; /* of a file, as it was synced; of a folder: 1, names were added since its last sync */
+} inodes[INODES];
+static size_t n_inodes;
+
+static struct inode *inode_of(const struct stat *st) {
+    for (size_t i = 0; i < n_inodes; i++)
+        if (inodes[i].device == st->st_dev && inodes[i].number == st->st_ino) return &inodes[i];
+    if (n_inodes == INODES) _exit(98);
+    inodes[n_inodes] = (struct inode){st->st_dev, st->st_ino, 0};
+    return &inodes[n_inodes++];
+}
+
+static uint64_t hash_of(const char *path) {
+    FILE *f = fopen(path, "rb");
+    uint64_t h = 1469598103934665603u;
+    for (int c = 0; f && (c = getc(f)) != EOF;) h = (h ^ (uint64_t)c) * 1099511628211u;
+    if (f) fclose(f);
+    return f ? h : 0;
+}
+
+static void find(const char *what, const char *name) {
+    if (!told->findings++) snprintf(told->found, sizeof told->found, "%s: %s", name, what);
+}
+
+static void note_sync(int fd) {
+    struct stat st;
+    char path[40];
+    if (kind != ORDER || !active || fstat(fd, &st) != 0) return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    inode_of(&st)->hash = S_ISREG(st.st_mode) ? hash_of(path) : 0;
+}
+
+static void note_name(const char *path) {
+    char folder[4200];
+    struct stat st;
+    if (kind != ORDER || !active) return;
+    told->calls++;
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && inode_of(&st)->hash != hash_of(path))
+        find("has its name before its bytes are synced", path);
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    snprintf(slash ? slash + 1 : folder, 2, ".");
+    if (stat(folder, &st) == 0) inode_of(&st)->hash = 1;
+}
+
+static int look_at(const char *path, const struct stat *st, int type, struct FTW *walk) {
+    (void)type, (void)walk;
+    uint64_t hash = inode_of(st)->hash;
+    if (S_ISDIR(st->st_mode) && hash) find("has names that were not synced", path);
+    if (S_ISREG(st->st_mode) && hash != hash_of(path)) find("has bytes that were not synced", path);
+    return 0;
+}
+
 int fsync(int fd) {
     struct stat st;
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
     /* that of a directory is a courtesy which not every file system knows */
     if (kind == SYNC && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fails())
         return errno = EIO, -1;
+    note_sync(fd);
     return real(fd);
 }
 
@@ -208,14 +275,34 @@ int rename(const char *from, const char *to) {
     int (*real)(const char *, const char *) =
         (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
     if (kind == RENAME && fails()) return errno = EACCES, -1;
-    return real(from, to);
+    int bad = real(from, to);
+    if (!bad) note_name(to);
+    return bad;
+}
+
+int link(const char *from, const char *to) {
+    int (*real)(const char *, const char *) =
+        (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link");
+    if (kind == RENAME && fails()) return errno = EACCES, -1;
+    int bad = real(from, to);
+    if (!bad) note_name(to);
+    return bad;
 }
 
 int linkat(int a, const char *from, int b, const char *to, int flags) {
     int (*real)(int, const char *, int, const char *, int) =
         (int (*)(int, const char *, int, const char *, int))dlsym(RTLD_NEXT, "linkat");
     if (kind == RENAME && fails()) return errno = EACCES, -1;
-    return real(a, from, b, to, flags);
+    int bad = real(a, from, b, to, flags);
+    if (!bad) note_name(to);
+    return bad;
+}
+
+int mkdir(const char *path, mode_t mode) {
+    int (*real)(const char *, mode_t) = (int (*)(const char *, mode_t))dlsym(RTLD_NEXT, "mkdir");
+    int bad = real(path, mode);
+    if (!bad) note_name(path);
+    return bad;
 }
 
 /* ---- the children ---- */
@@ -260,6 +347,7 @@ static int run(main_function *real, int argc, char **argv, char **envp, const ch
         active = 1;
         int code = real(argc, argv, envp);
         active = 0;
+        if (kind == ORDER) nftw(".", look_at, 16, FTW_PHYS);
         long live = told->live;
         told->live = -1;
         fflush(NULL); /* as exit would */
@@ -416,6 +504,12 @@ static int every(int argc, char **argv, char **envp) {
         WEXITSTATUS(status) != setting("FAULT_CODE", 0)) {
         printf("without a failure: status %d\n", status);
         return 1;
+    }
+    if (kind == ORDER) {
+        if (told->findings) printf("%s\n", told->found);
+        printf("0 failed of %ld calls, %ld findings\n", told->calls, told->findings);
+        fflush(stdout);
+        return told->findings != 0;
     }
     long calls = told->calls, baseline = told->live, findings = 0, failed = 0;
     long step = setting("FAULT_STEP", 1), last = setting("FAULT_TO", calls), shown = 0;

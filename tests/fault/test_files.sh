@@ -3,48 +3,91 @@
 # a file. Either it ends with 5 and leaves nothing behind, or it ends well with the same bytes.
 . "$(dirname "$0")/lib.sh"
 
+# ordered ARGUMENTS...: no loss of power, whenever it comes, leaves half a file under a name. The interposer
+# watches that bytes are synced before they get their name, and folders after.
+ordered() {
+    inputs
+    [[ -f $FAULT ]] || skip "the interposer was not built (build/tests/fault)"
+    run env OMP_NUM_THREADS=1 FAULT_KIND=order FAULT_DIR="$PWD" LD_PRELOAD="$FAULT" "$CLAUSIUS" "$@"
+    expect_ok
+    expect_stdout '^0 failed of [1-9][0-9]* calls, 0 findings$'
+}
+
 while read -r name arguments; do
+    [[ $arguments == *" -o "* || $name == new ]] || continue
+    eval "test_order_${name//-/_}() { inputs; ordered $arguments; }"
     [[ $arguments == *" -o "* && $name != export-c ]] || continue
     for kind in write short sync rename; do
         eval "test_${kind}_${name//-/_}() { inputs; every $kind $arguments; }"
     done
 done < <(commands)
 
-# What is under a name is whole, whenever the power fails: the bytes are synced before they get the
-# name, the folder after.
-test_order_of_sync_and_rename() {
-    command -v strace >/dev/null || skip "strace is not here"
-    run strace -f -o calls "$CLAUSIUS" simulate pendulum --steps 3 -o out.csv --quiet
-    [[ $code == 0 ]] || skip "strace may not trace here"
-    local order
-    order=$(grep -oE '\b(fsync|linkat|rename)\(' calls | tr -d '(' | paste -sd' ')
-    [[ $order =~ ^fsync\ (linkat\ )?rename\ fsync$ ]] || fail "calls in the order: $order"
+test_order_of_shards() {
+    inputs
+    local many=(simulate pendulum --samples 4 --sample "q~U(-1,1)" --steps 3 --quiet) i
+    ordered "${many[@]}" --shard 0/2 -o 0.csv
+    for i in 0 1; do "$CLAUSIUS" "${many[@]}" --shard $i/2 -o $i.csv; done
+    ordered merge "$PWD/0.csv" "$PWD/1.csv" -o whole.csv
+    local learn=(learn adiabatic-piston "$INPUTS/data.csv" --unknown F1 --field "chebyshev(1)" --quiet)
+    ordered "${learn[@]}" --shard 0/2 -o 0.part
 }
 
-# Killed at any time, a training leaves the last whole checkpoint, and goes on to the same model.
-test_killed_training_goes_on() {
+test_order_of_exports() {
     inputs
-    local common=(learn adiabatic-piston "$INPUTS/data.csv" --unknown F1 --field "network(4)" --optimizer lbfgs --epochs 40 --quiet)
+    ordered export c adiabatic-piston -o piston --quiet
+    ordered export js pendulum -o out.mjs --quiet
+    ordered report "$INPUTS/model.safetensors" --data "$INPUTS/piston.csv" -o out.html
+}
+
+# Until the training of this process has written a checkpoint, or has ended.
+await_checkpoint() {
+    while kill -0 "$1" 2>/dev/null && [[ ! killed.safetensors.checkpoint -nt begun ]]; do sleep 0.01; done
+}
+
+# killed OPTIMIZER EPOCHS: a training with a checkpoint every second (in the short run: every millisecond) is
+# killed again and again and goes on. It comes to the model of the uninterrupted one, byte for byte.
+killed() {
+    inputs
+    local k child status kills=0 went_on=0 models=0 times=4 epochs=$(($2 / 50)) every=0.001 longest=100
+    [[ -z ${CLAUSIUS_LONG-} ]] || times=250 epochs=$2 every=1 longest=2500
+    local common=(learn adiabatic-piston "$INPUTS/data.csv" --unknown F1 --field "network(8)" --optimizer "$1" --epochs "$epochs"
+        --patience 1000000000 --quiet)
     run "$CLAUSIUS" "${common[@]}" -o whole.safetensors
     expect_ok
-    local k kills=0 went_on=0 times=6
-    [[ -z ${CLAUSIUS_LONG-} ]] || times=1000
-    for ((k = 0; k < ${KILLS:-$times}; k++)); do
-        "$CLAUSIUS" "${common[@]}" --resume -o killed.safetensors 2>/dev/null &
-        sleep "0.$((k * 7 % 10))5"
-        kill -9 $! 2>/dev/null && kills=$((kills + 1))
-        wait $! 2>/dev/null || true
-        ls ./*.tmp-* >/dev/null 2>&1 && fail "a temporary file was left behind"
+    common+=(--resume --checkpoint-every "$every" -o killed.safetensors)
+    for ((k = 1; kills < ${KILLS:-$times}; k++)); do
+        ((k < 100 * ${KILLS:-$times})) || fail "it ends before it is killed"
         [[ ! -e killed.safetensors.checkpoint ]] || went_on=$((went_on + 1))
-        [[ ! -e killed.safetensors ]] && continue # whole: with its name it is the model, at any time
+        touch begun
+        "$CLAUSIUS" "${common[@]}" 2>said &
+        child=$!
+        ((k % 2)) && await_checkpoint "$child"
+        sleep "$((k * 7919 % longest))e-3"
+        kill -9 "$child" 2>/dev/null || true
+        status=0
+        wait "$child" 2>/dev/null || status=$?
+        case $status in
+        137) kills=$((kills + 1)) ;;
+        0) ;;
+        *) fail "it did not go on: $(cat said)" ;;
+        esac
+        ls ./*.tmp-* >/dev/null 2>&1 && fail "a temporary file was left behind"
+        [[ -e killed.safetensors ]] || continue # with its name it is the model, at any time
         expect_same whole.safetensors killed.safetensors
+        models=$((models + 1))
         rm killed.safetensors
     done
-    run "$CLAUSIUS" "${common[@]}" --resume -o killed.safetensors
+    run "$CLAUSIUS" "${common[@]}"
     expect_ok
     expect_same whole.safetensors killed.safetensors
-    echo "# $kills kills, $went_on of them left a checkpoint to go on from" >&3
+    echo "# $1: $kills kills, $went_on times it went on from a checkpoint, $((models + 1)) models, all with the same bytes" >&3
+    expect test "$went_on" -gt 0
 }
+
+test_killed_lbfgs_goes_on() { killed lbfgs 200000; }
+test_killed_adam_goes_on() { killed adam 200000; }
+test_killed_spring_goes_on() { killed spring 60000; }
+test_killed_lm_goes_on() { killed lm 40000; }
 
 # One bit of a model, of a checkpoint: told, or without any effect.
 test_flipped_bits_are_told() {

@@ -9,6 +9,7 @@
 
 #include "field/network_kernels.h"
 #include "tests/field/field_setup.h"
+#include "tests/field/network_naive.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,7 @@ static void check_evaluate(setup *t) {
     double *value = numbers(t->n), *gradient = numbers(t->n * d), *alone = numbers(t->n * d);
     double *want = numbers(t->n), *want_gradient = numbers(t->n * d);
     for (size_t s = 0; s < t->n; s++)
-        clsi_network_naive(t->f, t->theta, t->x + s * d, 0, NULL, want + s, want_gradient + s * d,
-                           NULL);
+        network_naive(t->f, t->theta, t->x + s * d, 0, NULL, want + s, want_gradient + s * d, NULL);
     t->f->kind->evaluate(t->f, t->theta, t->n, t->x, value, gradient, t->scratch);
     assert_near(t->n, value, want, 1e-12);
     assert_near(t->n * d, gradient, want_gradient, 1e-12);
@@ -117,8 +117,8 @@ static void check_derivatives(setup *t, const double *a, const double *b) {
         double *row = rows + s * stride;
         for (size_t k = p; k < stride; k++) assert_true(row[k] == 0.5);
         for (size_t k = 0; k < p; k++) want[k] = 0.5;
-        clsi_network_naive(t->f, t->theta, t->x + s * d, a ? a[s] : 0, b ? b + s * d : NULL, NULL,
-                           NULL, want);
+        network_naive(t->f, t->theta, t->x + s * d, a ? a[s] : 0, b ? b + s * d : NULL, NULL, NULL,
+                      want);
         assert_near(p, row, want, 1e-12);
         for (size_t k = 0; k < p; k++) sum[k] += row[k] - 0.5;
     }

@@ -428,6 +428,31 @@ static void emitted_c_has_the_same_bits(void **state) {
     close_setup(&o);
 }
 
+/* Two ways to compute a gradient differ by no more than what terms_in_fields says of its rounding, and
+ * it does not say much more: the sums inside are much larger than the result. */
+static void rounding_is_that_of_the_paths(void **state) {
+    (void)state;
+    for (size_t c = 0; c < CASES; c++) {
+        setup t = open_setup(c);
+        cls_node phi = node_at(&t, t.in), psi = formula_at(&t, t.in), out[3 * MOST];
+        double in[2 * MOST], x[3 * MOST], worst = 0;
+        for (size_t i = 0; i < t.d; i++) {
+            out[i] = cls_mul(t.g, t.in[0], cls_derivative(t.g, phi, t.in[i]));
+            out[t.d + i] = cls_mul(t.g, t.in[0], cls_derivative(t.g, psi, t.in[i]));
+            out[2 * t.d + i] = clsi_terms_in_fields(t.g, out[i]);
+        }
+        assert_true(cls_node_value(t.g, clsi_terms_in_fields(t.g, t.in[0])) == 0);
+        for (int sample = 0; sample < 200; sample++) {
+            inputs(&t, sample, in);
+            evaluate(&t, 3 * t.d, out, in, x);
+            for (size_t i = 0; i < t.d; i++)
+                worst = fmax(worst, fabs(x[i] - x[t.d + i]) / (2e-15 * x[2 * t.d + i]));
+        }
+        if (!(worst <= 1) || !(worst >= 0.002)) fail_msg("%s: %g", cases[c].spec, worst);
+        close_setup(&t);
+    }
+}
+
 /* A program lives longer than its graph. */
 static void programs_own_their_fields(void **state) {
     (void)state;
@@ -461,6 +486,7 @@ int main(void) {
         cmocka_unit_test(stages_and_samples_give_the_same_bits),
         cmocka_unit_test(kernels_have_the_bits_of_plain_loops),
         cmocka_unit_test(emitted_c_has_the_same_bits),
+        cmocka_unit_test(rounding_is_that_of_the_paths),
         cmocka_unit_test(programs_own_their_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static cls_table *one_run(const cls_system *s, const char *scheme, uint64_t step
 }
 
 /* Largest distance of the states of two systems on equal schemes. */
-static double distance(const cls_system *a, const cls_system *b, uint64_t steps) {
+static inline double distance(const cls_system *a, const cls_system *b, uint64_t steps) {
     cls_table *x = one_run(a, "implicit-midpoint", steps, 0.1);
     cls_table *y = one_run(b, "implicit-midpoint", steps, 0.1);
     double most = 0;

@@ -161,9 +161,68 @@ static void symmetries_hold_by_form(void **unused) {
     cls_system_free(&s);
 }
 
+/* The same by components: two springs of one kind between three dampers of another, one of which hangs
+ * at a composite. */
+static const char masses[] =
+    "use spring as wall\nuse spring as middle\nstorage one(p1): p1^2/2\n"
+    "component heavy(p, entropy s) {\n  storage two(p2): p2^2/4\n  use damper as inner\n"
+    "  connect two.p2, inner.p, p\n  connect inner.s, s\n}\nuse heavy as end\n"
+    "storage body(entropy s): exp(s)\nuse damper as d1\n"
+    "junction link(q1, q2, p1, p2): {q1, p1} = 1, {q2, p2} = 1, {q2, p1} = -1\n"
+    "connect wall.q, link.q1\nconnect middle.q, link.q2\nconnect one.p1, link.p1, d1.p\n"
+    "connect end.p, link.p2\nconnect body.s, d1.s, end.s\n"
+    "start wall_q = 0.6, middle_q = -0.3, p1 = 0, end_p2 = 0.2, s = 0\nstep 0.02\n";
+
+static void components_share_their_law(void **unused) {
+    (void)unused;
+    char text[2048];
+    snprintf(text, sizeof text,
+             "component spring(q): storage q^2/2 + q^4/4\n"
+             "component damper(p, entropy s): resistive 0.1 + 0.2*e.p^2\n%s",
+             masses);
+    cls_system *truth = parse(text);
+    snprintf(text, sizeof text,
+             "component spring(q): storage unknown chebyshev(4)\n"
+             "component damper(p, entropy s): resistive unknown chebyshev(2) of e.p\n%s",
+             masses);
+    cls_system *open = parse(text);
+    static const range plane[] = {{"wall_q", -1, 1},
+                                  {"p.wall_q", -1, 1},
+                                  {"middle_q", -1, 1},
+                                  {"end_p2", -1, 1},
+                                  {"s", -0.5, 0.5}};
+    cls_table *t = make_data(truth, 5, plane, 12, 20, 0.02, 3);
+    cls_learn_info info;
+    cls_error e;
+    cls_model *m;
+    const char *name = "made here";
+    cls_learn_options o = cls_learn_defaults();
+    o.want_report = 1;
+    if (cls_learn(open, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &e))
+        fail_msg("%s", e.message);
+    assert_int_equal(m->n_learned, 2);
+    assert_int_equal(m->n_theta, 4 + 3);
+    assert_int_equal(info.nullity, 0);
+    assert_int_equal(info.report->n_functions, 2); /* each once, however many instances there are */
+    cls_learn_report_free(&info.report);
+    double off = rollout(truth, m, 0.005, 400);
+    if (!(off < 2e-5)) fail_msg("off by %g", off);
+    /* each instance is a component that can move */
+    static const char *const parts[] = {"wall", "middle", "end_inner"};
+    for (size_t i = 0; i < 3; i++) {
+        if (cls_model_extract(m, parts[i], "shared.safetensors", &e)) fail_msg("%s", e.message);
+        remove("shared.safetensors");
+    }
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&open);
+    cls_system_free(&truth);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(places_share_parameters),
                                        cmocka_unit_test(derivatives_are_sums_over_places),
-                                       cmocka_unit_test(symmetries_hold_by_form)};
+                                       cmocka_unit_test(symmetries_hold_by_form),
+                                       cmocka_unit_test(components_share_their_law)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

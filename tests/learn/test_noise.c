@@ -145,6 +145,55 @@ static double least(const double *S, const double *b, unsigned set) { /* of t.S 
     return value;
 }
 
+/* A term that is nearly the copy of a simpler one, beside which neither pays: only an exchange leads
+ * to the simpler one. */
+static void of_equal_terms_the_simpler_is_taken(void **unused) {
+    (void)unused;
+    enum { N = 3 };
+    cls_random random;
+    cls_random_seed(&random, 4);
+    double S[N * N] = {0}, b[N] = {0}, g[N], theta[N] = {0}, found[N];
+    for (size_t i = 0; i < 200; i++) { /* y is of term 1; term 2 is nearly the same */
+        double row[N] = {cls_random_normal(&random), cls_random_normal(&random), 0};
+        row[2] = row[1] + 0.05 * cls_random_normal(&random);
+        double y = row[0] + row[1] + cls_random_normal(&random);
+        for (size_t k = 0; k < N; k++) {
+            b[k] += row[k] * y;
+            for (size_t j = 0; j < N; j++) S[k * N + j] += row[k] * row[j];
+        }
+    }
+    for (size_t k = 0; k < N; k++) g[k] = -b[k];
+    const size_t part[N] = {0};
+    const unsigned char locked[N] = {0};
+    const double price[N] = {5, 7, 8};
+    unsigned char keep[N] = {1, 0, 1};
+    size_t moves;
+    clsi_terms_choice c = {N, S, g, theta, part, locked, price};
+    assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
+    assert_true(keep[0] && keep[1] && !keep[2]);
+    assert_int_equal(moves, 1);
+}
+
+static void terms_cost_what_it_takes_to_name_them(void **unused) {
+    (void)unused;
+    cls_error e;
+    clsi_field *f;
+    const char *const inputs[] = {"a", "b"};
+    if (clsi_field_create(2, "chebyshev(4)", inputs, &f, &e)) fail_msg("%s", e.message);
+    clsi_unknown part = {.learned = {.field = f, .d = 2}};
+    clsi_unknowns us = {.n = 1, .list = &part};
+    double price[64];
+    clsi_terms_prices(&us, 100, price);
+    for (size_t k = 0; k < f->n_parameters; k++) {
+        const unsigned char *powers = clsi_field_powers(f, k);
+        int degree =
+            powers[0] + powers[1]; /* d (d + 3)/2 terms up to a degree, the constant left out */
+        double simpler = degree * (degree + 3) / 2.0;
+        assert_true(fabs(price[k] - log(100) - 2 * log(simpler)) < 1e-12);
+    }
+    clsi_field_free(&f);
+}
+
 static void single_moves_find_the_best_set(void **unused) {
     (void)unused;
     cls_random random;
@@ -163,7 +212,8 @@ static void single_moves_find_the_best_set(void **unused) {
                 for (size_t j = 0; j < P; j++) S[k * P + j] += rows[i][k] * rows[i][j];
             }
         }
-        clsi_terms_choice c = {P, S, g, theta, part, locked, 8};
+        const double price[P] = {8, 8, 8, 8, 8, 8};
+        clsi_terms_choice c = {P, S, g, theta, part, locked, price};
         assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
         double best = INFINITY, ours = INFINITY;
         for (unsigned set = 1; set < 1 << P; set++) {
@@ -171,7 +221,7 @@ static void single_moves_find_the_best_set(void **unused) {
             double bic = 2 * least(S, b, set);
             unsigned same = 1;
             for (size_t k = 0; k < P; k++) {
-                bic += set >> k & 1 ? c.penalty : 0;
+                bic += set >> k & 1 ? price[k] : 0;
                 same &= (set >> k & 1) == keep[k];
             }
             best = fmin(best, bic);
@@ -209,6 +259,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_terms_of_a_basis),
         cmocka_unit_test(single_moves_find_the_best_set),
+        cmocka_unit_test(of_equal_terms_the_simpler_is_taken),
+        cmocka_unit_test(terms_cost_what_it_takes_to_name_them),
         cmocka_unit_test(terms_fall_as_noise_rises),
         cmocka_unit_test(the_choice_is_by_noise_and_can_be_overruled),
         cmocka_unit_test(wild_rows_do_not_matter_much),

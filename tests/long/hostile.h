@@ -91,6 +91,14 @@ static const char *const hostile[] = {
     "friction on Tr: y <- -f*v.y\nheat exchange T1 <-> T2: k\nheat exchange T2 <-> T3: k*T2\n"
     "heat exchange T3 <-> Tr: ka\nheat source on T2: P*sin(7*t)\n"
     "start x = 0, y = 3, v.x = 0.5, v.y = -0.3, T1 = 1, T2 = 1.3, T3 = 0.8\nstep 0.02\n",
+
+    "system \"two pendulums driven in a room\"\n"
+    "parameter I = 0.08, k = 1.4, f = 0.5, a = 3, w = 4.2, c = 0.3, T0 = 293\n"
+    "input u = a*sin(w*t)\ncoordinate x, y\nreservoir Tr = T0\nreservoir Ts = 0.01*T0\n"
+    "lagrangian I*v.x^2/2 + v.y^2/20 + k*cos(x) + cos(y) + c*cos(x - y)\n"
+    "friction on Tr: x <- -f*v.x\nfriction on Ts: x <- -0.1*f*(v.x - v.y), y <- -0.1*f*(v.y - "
+    "v.x)\n"
+    "external force: x <- u\nstart x = 0.5, v.x = 0, y = 0.1, v.y = 0\nstep 0.01\n",
 };
 enum { N_HOSTILE = sizeof hostile / sizeof *hostile };
 

@@ -68,6 +68,49 @@ static void test_rates(void **state) {
     cls_system_free(&s);
 }
 
+/* Velocities that a mass matrix couples: two are solved by formulas, three by factors, state by
+ * state; without an inverse there is no number. */
+static void test_coupled(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "coordinate a\ncoordinate b\n"
+        "lagrangian L = v.a^2 + v.a*v.b/2 + v.b^2 + (v.a^2 + v.b^2)^2/8 + cos(a) + cos(a - b)\n"
+        "start a = 1, b = 0.3, v.a = 0.2, v.b = -0.4\n",
+        "coordinate a\ncoordinate b\ncoordinate c\n"
+        "lagrangian L = v.a^2 + v.a*v.b/2 + v.b^2 + v.b*v.c*cos(a) + 2*v.c^2"
+        " + (v.a^2 + v.b^2 + v.c^2)^2/8 + cos(a - b) + cos(b - c)\n"
+        "start a = 1, b = 0.3, c = -0.5, v.a = 0.2, v.b = -0.4, v.c = 0.1\n",
+        "coordinate a\ncoordinate b\ncoordinate c\n"
+        "lagrangian L = (v.a + v.b)^2 + (v.b + v.c)^2 + (v.a + v.b)^4 + a*b*c\n"
+        "start a = 1, b = 0.3, c = -0.5, v.a = 0.75, v.b = -0.25, v.c = 0.5\n",
+    };
+    for (size_t k = 0; k < 3; k++) {
+        cls_system *s = NULL;
+        cls_flow *flow = NULL;
+        double z[6] = {1, 0.3, 0.2, -0.4}, f[6], J[36];
+        const double other[6] = {1, 0.3, -0.5, 0.75, -0.25, 0.5};
+        if (k) memcpy(z, other, sizeof z);
+        assert_int_equal(cls_system_parse(text[k], "coupled", NULL, &s, NULL), CLS_OK);
+        assert_int_equal(cls_flow_create(s, &flow, NULL), CLS_OK);
+        size_t nz = cls_flow_count(flow);
+        assert_int_equal(nz, k ? 6 : 4);
+        assert_int_equal(cls_flow_rates(flow, 1, nz, z, NULL, 1, f, J, NULL), CLS_OK);
+        for (size_t j = 0; j < nz; j++) {
+            double up[6], low[6], at[6];
+            if (k == 2) assert_false(isfinite(f[j]) || isfinite(J[j]));
+            memcpy(at, z, sizeof at);
+            at[j] += 1e-6;
+            (void)cls_flow_rates(flow, 1, nz, at, NULL, 1, up, NULL, NULL);
+            at[j] -= 2e-6;
+            (void)cls_flow_rates(flow, 1, nz, at, NULL, 1, low, NULL, NULL);
+            for (size_t i = 0; i < nz && k < 2; i++)
+                assert_true(fabs(J[i * nz + j] - (up[i] - low[i]) / 2e-6) < 1e-7);
+        }
+        cls_flow_free(&flow);
+        cls_system_free(&s);
+    }
+}
+
 static double dot(size_t n, const double *a, const double *b) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
@@ -169,6 +212,7 @@ static void test_shoot(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_coupled),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_shoot),
     };

@@ -38,3 +38,9 @@ def truth(piston):
 @pytest.fixture(scope="session")
 def model(piston, truth):
     return cl.learn(piston, truth, unknown="F1, F2", seed=7)
+
+
+@pytest.fixture(scope="session")
+def small(piston, truth):
+    """A model of few parameters: pages and exports of it are soon made."""
+    return cl.learn(piston, truth, unknown="F1", field="chebyshev(2)", validate=0)

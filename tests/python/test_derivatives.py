@@ -13,18 +13,50 @@ def slopes(function, x, eps=1e-6):
     return np.array([(function(x + eps * e) - function(x - eps * e)) / (2 * eps) for e in np.eye(len(x))])
 
 
-@pytest.mark.parametrize("name", ["adiabatic-piston", "pendulum", "rigid-body", "heat-reservoirs", "van-der-waals-forced", "two-body"])
-def test_rates_are_the_limit_of_steps(name):
-    system = cl.system(name)
-    z = system.start()
+TWO_COUPLED = """coordinate a
+coordinate b
+lagrangian L = v.a^2 + v.a*v.b/2 + v.b^2 + (v.a^2 + v.b^2)^2/8 + cos(a) + cos(a - b)
+start a = 1, b = 0.3, v.a = 0.2, v.b = -0.4
+"""
+THREE_COUPLED = """coordinate a
+coordinate b
+coordinate c
+lagrangian L = v.a^2 + v.a*v.b/2 + v.b^2 + v.b*v.c*cos(a) + 2*v.c^2 + (v.a^2 + v.b^2 + v.c^2)^2/8 + cos(a - b) + cos(b - c)
+start a = 1, b = 0.3, c = -0.5, v.a = 0.2, v.b = -0.4, v.c = 0.1
+"""
+
+
+@pytest.mark.parametrize("text", [n for n in cl.systems() if len(cl.system(n).variables) <= 64] + [TWO_COUPLED, THREE_COUPLED], ids=lambda text: text if "\n" not in text else f"{text.count(chr(10)) - 2}-coupled")
+def test_rates_are_the_limit_of_steps(text):
+    """Of every built-in system; rates are formulas, or a mass matrix is factored (rigid-body, three coupled velocities)."""
+    system = cl.system(text)
     n = len(system.variables)
+    z = system.simulate(steps=3, h=0.01).states[-1]  # no zeros
     f = system.rates(z)
     assert f.shape == (n,)
-    path = system.simulate(start=z, steps=2, h=1e-5, scheme="bdf").states[:, :n]
-    assert np.allclose((-1.5 * path[0] + 2 * path[1] - 0.5 * path[2]) / 1e-5, f, rtol=1e-6, atol=1e-6)
     J = system.jacobian(z)
-    for k in range(n):
-        assert np.allclose(J[k], slopes(lambda x: system.rates(x)[k], z)[:n], rtol=1e-5, atol=1e-7)
+    h = 1e-5 / max(1, abs(J).max() / 10)  # of stiff systems
+    path = system.simulate(start=z, steps=2, h=h, scheme="bdf").states[:, :n]
+    assert np.allclose((-1.5 * path[0] + 2 * path[1] - 0.5 * path[2]) / h, f, rtol=1e-6, atol=1e-6 * (1 + abs(f).max()))
+    ways = np.eye(len(z))[:n]
+    differences = np.stack([(system.rates(z + 1e-6 * e) - system.rates(z - 1e-6 * e)) / 2e-6 for e in ways], 1)
+    assert np.allclose(J, differences, rtol=1e-5, atol=1e-7 * (1 + abs(J).max()))
+    many = np.tile(z, (1100, 1)) * np.linspace(0.99, 1.01, 1100)[:, None]
+    assert np.array_equal(system.rates(many)[77], system.rates(many[77]), equal_nan=True)  # blocks and threads do not show
+    assert np.array_equal(system.jacobian(many)[1033], system.jacobian(many[1033]), equal_nan=True)
+
+
+def test_rates_of_networks(piston, truth):
+    model = cl.learn(piston, truth, unknown="F1", field="network(6,6)", epochs=3)
+    states = model.simulate(steps=80, h=0.02).states
+    f = model.rates(states)
+    assert np.isfinite(f).all()
+    ahead = model.step(states, h=1e-6)
+    assert np.allclose((ahead - states) / 1e-6, f, rtol=1e-4, atol=1e-5)
+    J, k = model.jacobian(states), 40
+    for row in range(4):
+        assert np.allclose(J[k, row], slopes(lambda x: model.rates(x)[row], states[k]), rtol=1e-5, atol=1e-6)
+    assert np.isfinite(model.energy(states)).all() and np.isfinite(model.entropy(states)).all()
 
 
 def test_many_states_have_the_bits_of_one(piston):

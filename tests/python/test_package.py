@@ -280,19 +280,19 @@ def test_inputs():
         swing.simulate(steps=1, inputs={"w": (t, t)})
 
 
-def test_leaving(model, truth, tmp_path):
-    found = model.export_c(tmp_path / "c")
+def test_leaving(small, truth, tmp_path):
+    found = small.export_c(tmp_path / "c")
     assert found["files"] == len(list((tmp_path / "c").iterdir())) and found["scheme"] == "discrete-gradient"
-    model.export_js(tmp_path / "m.mjs")
-    fmu = model.export_fmu(tmp_path / "m.fmu", fmi=3, parameters="none")
+    small.export_js(tmp_path / "m.mjs")
+    fmu = small.export_fmu(tmp_path / "m.fmu", fmi=3, parameters="none")
     import zipfile
     assert "sources/buildDescription.xml" in zipfile.ZipFile(tmp_path / "m.fmu").namelist() and fmu["files"] >= 6
     with pytest.raises(ValueError, match="fmi is 2 or 3"):
-        model.export_fmu(tmp_path / "n.fmu", fmi=4)
+        small.export_fmu(tmp_path / "n.fmu", fmi=4)
     with pytest.raises(cl.UsageError, match="no platform"):
-        model.export_fmu(tmp_path / "n.fmu", platforms=["amiga"])
+        small.export_fmu(tmp_path / "n.fmu", platforms=["amiga"])
     assert not (tmp_path / "n.fmu").exists()
-    model.report(tmp_path / "page.html", truth)
+    small.report(tmp_path / "page.html", truth)
     assert "<html" in (tmp_path / "page.html").read_text()[:500]
 
 
@@ -306,3 +306,14 @@ def test_stubs_are_those_of_the_tables():
     kept = pathlib.Path(cl.__file__).with_name("__init__.pyi").read_text()
     ast.parse(kept)
     assert kept == _stubs.text() and "epochs: int = 0" in kept
+
+
+def test_the_environment_is_left_as_it_was():
+    import os
+    import subprocess
+    import sys
+
+    code = "import os; before = dict(os.environ); import clausius; assert dict(os.environ) == before"
+    clean = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+    for more in ({}, {"OMP_WAIT_POLICY": "active"}):
+        subprocess.run([sys.executable, "-c", code], env={**clean, **more}, check=True)

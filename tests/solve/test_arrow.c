@@ -94,6 +94,31 @@ static void test_bounds_hold(void **state) {
     assert_true(fabs(theta[0] - (2 - 0.75 * ts / tt)) < 1e-5);
 }
 
+/* x_w = w > 0 but for the first window, whose minimum lies outside: it goes to the end, never over it, and
+ * the others and theta are what they are with x_0 = 0. */
+static void test_open_intervals_are_not_left(void **state) {
+    (void)state;
+    line l = {0};
+    clsi_arrow a = problem(&l);
+    for (size_t i = 0; i < ROWS; i++) l.y[0][i] -= 1;
+    const double low[] = {0}, high[] = {INFINITY};
+    clsi_arrow_info info;
+    double theta[2] = {0}, x[WINDOWS] = {3, 3, 3, 3, 3, 3};
+    a.x_low = low;
+    a.x_high = high;
+    assert_int_equal(clsi_arrow_minimize(&a, 100, 1e-14, theta, x, &info, NULL), CLS_OK);
+    assert_true(x[0] > 0 && x[0] < 1e-4);
+    /* the rest of the gradient of theta: window 0 is off by one everywhere that theta does not explain */
+    double g[2] = {0};
+    for (size_t w = 0; w < WINDOWS; w++)
+        for (size_t i = 0; i < ROWS; i++) {
+            double r = theta[0] * at(i) + theta[1] * at(i) * at(i) + x[w] - l.y[w][i];
+            g[0] += r * at(i);
+            g[1] += r * at(i) * at(i);
+        }
+    assert_true(fabs(g[0]) < 1e-3 && fabs(g[1]) < 1e-3);
+}
+
 static void test_an_outlier_pulls_little(void **state) {
     (void)state;
     double error[2];
@@ -142,9 +167,11 @@ static void test_eigenvalues(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear_problem_is_solved), cmocka_unit_test(test_bounds_hold),
-        cmocka_unit_test(test_an_outlier_pulls_little),
-        cmocka_unit_test(test_twins_are_not_identifiable), cmocka_unit_test(test_eigenvalues)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear_problem_is_solved),
+                                       cmocka_unit_test(test_bounds_hold),
+                                       cmocka_unit_test(test_open_intervals_are_not_left),
+                                       cmocka_unit_test(test_an_outlier_pulls_little),
+                                       cmocka_unit_test(test_twins_are_not_identifiable),
+                                       cmocka_unit_test(test_eigenvalues)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

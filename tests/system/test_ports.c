@@ -26,6 +26,15 @@ static const struct {
     int line, column; /* 0: not checked */
     const char *says;
 } mistakes[] = {
+    /* components that are one component */
+    {WHOLE "component kind(a): storge a^2", 6, 20, "expected the kind of component `kind`"},
+    {WHOLE "component kind: storage unknown", 6, 11, "component `kind` has no ports"},
+    {WHOLE "component kind(a): storage a^2\nuse kind as one: k = 1", 7, 16,
+     "has no parameters to set"},
+    {MASS LINK JOIN_P AIR "component kind(q): storage q^2\nuse kind as spring\n" JOIN_Q
+                          "component d(p, entropy s): resistive matrix unknown\n"
+                          "use d as one\nconnect mass.p, one.p\nconnect air.s, one.s",
+     8, 37, "the unknown matrix of `d` cannot be shared"},
     /* open ports */
     {SPRING MASS LINK JOIN_P, 1, 16, "the port `spring.q` is open"},
     {WHOLE "resistive damper(p, entropy s): 1\n" AIR "connect air.s, damper.s", 6, 18,

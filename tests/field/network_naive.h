@@ -1,6 +1,9 @@
 /* The network of one sample by plain loops and libm: the definition, neuron by neuron, that the
  * blocked passes of network.c are tested against. It shares nothing with them but the shape.
  * It costs as many operations and about twenty times the time. */
+#ifndef CLAUSIUS_TESTS_NETWORK_NAIVE_H
+#define CLAUSIUS_TESTS_NETWORK_NAIVE_H
+
 #include "field/network_kernels.h"
 #include <math.h>
 #include <string.h>
@@ -74,8 +77,10 @@ static void backward(const clsi_network *net, const double *theta, size_t l, sam
     }
 }
 
-void clsi_network_naive(const clsi_field *f, const double *theta, const double *x, double alpha,
-                        const double *beta, double *value, double *gradient, double *row) {
+/* value (1), gradient (d), row (n_parameters) += alpha dvalue/dtheta + sum_j beta_j dgradient_j/dtheta; any
+ * of the outputs may be NULL. */
+static void network_naive(const clsi_field *f, const double *theta, const double *x, double alpha,
+                          const double *beta, double *value, double *gradient, double *row) {
     const clsi_network *net = f->data;
     size_t top = net->n_layers;
     sample q;
@@ -89,3 +94,5 @@ void clsi_network_naive(const clsi_field *f, const double *theta, const double *
     if (value) *value = q.a[top][0];
     if (gradient) memcpy(gradient, q.g[0], f->d * sizeof *x);
 }
+
+#endif

@@ -1,0 +1,526 @@
+/* Elimination of a long matrix in the lanes of vectors.
+ *
+ * Problem: the rows of a chain are eliminated one after the other, each waiting for the one before,
+ * and a processor that can do eight things at once does one. Cut into eight segments by separators
+ * (cuts.c) it has eight rows that do not wait for each other; of equal cells these even have equal
+ * patterns. So rows of eight segments are one row of vectors, with the union of their patterns
+ * (what a lane does not have is zero), without looking up anything for each lane but the entries of
+ * the matrix. The rows of separators are reduced by the segment before them in all lanes at once,
+ * then by the segment behind; what is left of them, at most seven separators and the border, is
+ * eliminated entry by entry.
+ *
+ * Every number is computed by the operations of sparse_lu.c in the order of the cuts, in the same
+ * order (zeros of the union add nothing): the bits are those, and exported C has the loops of one
+ * lane. Costs twice the operations of the best order, an eighth of the time each. */
+#include "system/segments.h"
+#include "base/base.h"
+#include "base/vectors.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LANES = CLSI_SEGMENTS };
+_Static_assert((int)LANES == (int)CLSI_VECTOR, "a segment is a lane");
+
+/* ---- tables ---- */
+
+typedef struct entry {
+    uint32_t column, lane, source;
+} entry;
+
+typedef struct tables {
+    const clsi_sparse_lu *lu;
+    clsi_segments *s;
+    uint32_t *who;    /* (slots, LANES) places */
+    uint32_t *behind; /* (apart) separator row * LANES + lane it is behind */
+    uint32_t *columns;
+    entry *entries;
+    size_t n_columns, columns_room, n_entries, entries_room; /* of the row being made */
+    size_t column_room, target_room, source_room;            /* of the tables */
+    int failed;
+} tables;
+
+/* What a lane calls a place. */
+static uint32_t column_in(const tables *t, size_t lane, size_t place) {
+    const clsi_segments *s = t->s;
+    if (place < s->inside) return s->slot[place] / LANES;
+    if (place >= s->inside + s->apart)
+        return (uint32_t)(s->slots + 2 * s->wide + (place - s->inside - s->apart));
+    uint32_t b = t->behind[place - s->inside];
+    return (uint32_t)(s->slots + b / LANES + (b % LANES == lane ? s->wide : 0));
+}
+
+static void add_column(tables *t, uint32_t column) {
+    if (!clsi_grow(&t->columns, &t->columns_room, t->n_columns + 1, sizeof *t->columns))
+        t->failed = 1;
+    else
+        t->columns[t->n_columns++] = column;
+}
+
+static void add_entry(tables *t, uint32_t column, size_t lane, uint32_t source) {
+    if (!clsi_grow(&t->entries, &t->entries_room, t->n_entries + 1, sizeof *t->entries))
+        t->failed = 1;
+    else
+        t->entries[t->n_entries++] = (entry){column, (uint32_t)lane, source};
+}
+
+static int by_column(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The row that was collected goes to the tables. */
+static void close_row(tables *t, size_t row) {
+    clsi_segments *s = t->s;
+    size_t at = s->first[row], to = s->from[row];
+    if (t->n_columns) qsort(t->columns, t->n_columns, sizeof *t->columns, by_column);
+    if (t->n_entries) qsort(t->entries, t->n_entries, sizeof *t->entries, by_column);
+    if (!clsi_grow(&s->column, &t->column_room, at + t->n_columns, sizeof *s->column) ||
+        !clsi_grow(&s->target, &t->target_room, to + t->n_entries, sizeof *s->target) ||
+        !clsi_grow(&s->source, &t->source_room, (to + t->n_entries) * LANES, sizeof *s->source)) {
+        t->failed = 1;
+        return;
+    }
+    s->diagonal[row] = CLSI_NOTHING;
+    for (size_t k = 0; k < t->n_columns; k++) {
+        if (k && t->columns[k] == t->columns[k - 1]) continue;
+        if (t->columns[k] == row) s->diagonal[row] = at;
+        s->column[at++] = t->columns[k];
+    }
+    if (row >= s->slots) s->diagonal[row] = at;
+    for (size_t k = 0; k < t->n_entries; k++) {
+        const entry *e = &t->entries[k];
+        if (!k || e->column != e[-1].column) {
+            s->target[to] = e->column;
+            for (size_t lane = 0; lane < LANES; lane++)
+                s->source[to * LANES + lane] = (uint32_t)t->lu->n_entries;
+            to++;
+        }
+        s->source[(to - 1) * LANES + e->lane] = e->source;
+    }
+    s->first[row + 1] = at;
+    s->from[row + 1] = to;
+    t->n_columns = t->n_entries = 0;
+}
+
+/* Rows of the inside; a slot that nobody has is 1 x = 0. */
+static void lay_inside(tables *t) {
+    const clsi_sparse_lu *lu = t->lu;
+    for (size_t slot = 0; slot < t->s->slots && !t->failed; slot++) {
+        add_column(t, (uint32_t)slot);
+        for (size_t lane = 0; lane < LANES; lane++) {
+            size_t p = t->who[slot * LANES + lane];
+            if (p == CLSI_NOTHING) add_entry(t, (uint32_t)slot, lane, (uint32_t)lu->n_entries + 1);
+            if (p == CLSI_NOTHING) continue;
+            for (size_t k = lu->first[p]; k < lu->first[p + 1]; k++)
+                add_column(t, column_in(t, lane, lu->column[k]));
+            for (size_t k = lu->from[p]; k < lu->from[p + 1]; k++)
+                add_entry(t, column_in(t, lane, lu->target[k]), lane, lu->source[k]);
+        }
+        close_row(t, slot);
+    }
+}
+
+/* Row i of all separators, as the segments before them see it (then entries outside of the inside are
+ * theirs), or those behind them. */
+static void lay_wall(tables *t, size_t i, int before) {
+    const clsi_sparse_lu *lu = t->lu;
+    const clsi_segments *s = t->s;
+    for (size_t lane = before; lane < LANES; lane++) {
+        size_t p = s->wall[i * LANES + lane - (size_t)before];
+        if (p == CLSI_NOTHING) continue;
+        for (size_t k = lu->first[p]; k < lu->first[p + 1] && lu->column[k] < s->inside; k++)
+            if (s->slot[lu->column[k]] % LANES == lane)
+                add_column(t, column_in(t, lane, lu->column[k]));
+        for (size_t k = lu->from[p]; k < lu->from[p + 1]; k++) {
+            size_t c = lu->target[k];
+            if (c < s->inside ? s->slot[c] % LANES == lane : !before)
+                add_entry(t, column_in(t, lane, c), lane, lu->source[k]);
+        }
+    }
+    close_row(t, s->slots + i + (before ? s->wide : 0));
+}
+
+/* For rows of the border: where the entries of one matrix are in the lanes. */
+static int lay_positions(tables *t) {
+    const clsi_sparse_lu *lu = t->lu;
+    clsi_segments *s = t->s;
+    s->at = clsi_calloc(lu->first[s->inside], sizeof *s->at);
+    for (size_t p = 0; p < s->inside && s->at; p++) {
+        size_t lane = s->slot[p] % LANES, at = s->first[s->slot[p] / LANES];
+        for (size_t k = lu->first[p]; k < lu->first[p + 1]; k++) {
+            uint32_t wanted = column_in(t, lane, lu->column[k]);
+            while (s->column[at] != wanted) at++;
+            s->at[k] = (uint32_t)(at * LANES + lane);
+        }
+    }
+    return s->at != NULL;
+}
+
+static int lay_all(tables *t) {
+    clsi_segments *s = t->s;
+    size_t rows = s->slots + 2 * s->wide;
+    t->who = clsi_calloc(s->slots * LANES, sizeof *t->who);
+    t->behind = clsi_calloc(s->apart, sizeof *t->behind);
+    s->first = clsi_calloc(rows + 1, sizeof *s->first);
+    s->diagonal = clsi_calloc(rows, sizeof *s->diagonal);
+    s->from = clsi_calloc(rows + 1, sizeof *s->from);
+    s->split = clsi_calloc(s->apart, sizeof *s->split);
+    s->unknown = clsi_calloc(s->slots * LANES, sizeof *s->unknown);
+    if (!t->who || !t->behind || !s->first || !s->diagonal || !s->from || !s->split || !s->unknown)
+        return 0;
+    for (size_t k = 0; k < s->slots * LANES; k++) t->who[k] = s->unknown[k] = CLSI_NOTHING;
+    for (size_t p = 0; p < s->inside; p++) {
+        t->who[s->slot[p]] = (uint32_t)p;
+        s->unknown[s->slot[p]] = t->lu->order[p];
+    }
+    for (size_t k = 0; k < s->wide * LANES; k++)
+        if (s->wall[k] != CLSI_NOTHING) t->behind[s->wall[k] - s->inside] = (uint32_t)k;
+    for (size_t i = 0; i < s->apart; i++) {
+        size_t k = t->lu->first[s->inside + i];
+        while (t->lu->column[k] < s->inside) k++;
+        s->split[i] = k;
+    }
+    lay_inside(t);
+    for (int before = 0; before < 2; before++)
+        for (size_t i = 0; i < s->wide && !t->failed; i++) lay_wall(t, i, before);
+    return !t->failed && (!s->full || lay_positions(t));
+}
+
+int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segments **out) {
+    clsi_segments *s = *out = clsi_calloc(1, sizeof *s);
+    tables t = {.lu = lu, .s = s};
+    if (!s) return 0;
+    *s = (clsi_segments){.slots = cuts->slots,
+                         .wide = cuts->wide,
+                         .full = lu->n - cuts->inside - cuts->apart,
+                         .inside = cuts->inside,
+                         .apart = cuts->apart,
+                         .slot = cuts->slot,
+                         .wall = cuts->wall};
+    cuts->slot = cuts->wall = NULL;
+    int good = lay_all(&t);
+    free(t.who);
+    free(t.behind);
+    free(t.columns);
+    free(t.entries);
+    if (!good) clsi_segments_free(out);
+    return good;
+}
+
+void clsi_segments_free(clsi_segments **segments) {
+    clsi_segments *s = *segments;
+    if (!s) return;
+    void *const lists[] = {s->slot,   s->wall,   s->first, s->diagonal, s->column,  s->from,
+                           s->target, s->source, s->at,    s->split,    s->unknown, s};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
+    *segments = NULL;
+}
+
+/* ---- numbers ---- */
+
+typedef struct room {
+    double *value; /* L and U of the lanes, inverse pivots on the diagonal */
+    double *row;   /* (columns, LANES) the row that is being eliminated */
+    double *x;     /* (columns, LANES) */
+    double
+        *carry; /* (wide, 2 wide + full, LANES) separators as the segments before them leave them */
+    double *left;  /* (the same) ... and those behind them */
+    double *entry; /* the matrix, zero and one */
+    double *tail;  /* separators and border, as in sparse_lu.c ... */
+    double *one;   /* (n) ... a row of them, */
+    double *y;     /* (n) and a solution */
+} room;
+
+static size_t columns_of(const clsi_segments *s) {
+    return s->slots + 2 * s->wide + s->full;
+}
+
+/* In the order of `room`. */
+static void sizes_of(const clsi_sparse_lu *lu, size_t size[static 9]) {
+    const clsi_segments *s = lu->segments;
+    size_t walls = s->wide * (2 * s->wide + s->full) * LANES;
+    size[0] = s->first[s->slots + 2 * s->wide] * LANES;
+    size[1] = size[2] = columns_of(s) * LANES;
+    size[3] = size[4] = walls;
+    size[5] = lu->n_entries + 2;
+    size[6] = lu->first[lu->n] - lu->first[s->inside];
+    size[7] = size[8] = lu->n;
+}
+
+static room room_of(const clsi_sparse_lu *lu, double *work) {
+    size_t size[9], over = (uintptr_t)work % 64 / sizeof *work;
+    room r;
+    double **const parts[] = {&r.value, &r.row,  &r.x,   &r.carry, &r.left,
+                              &r.entry, &r.tail, &r.one, &r.y};
+    sizes_of(lu, size);
+    if (over) work += LANES - over;
+    for (size_t k = 0; k < 9; work += size[k], k++) *parts[k] = work;
+    return r;
+}
+
+size_t clsi_segments_size(const clsi_sparse_lu *lu) {
+    size_t size[9], sum = LANES;
+    sizes_of(lu, size);
+    for (size_t k = 0; k < 9; k++) sum += size[k];
+    return sum;
+}
+
+INLINE vector at(const double *p, size_t k) {
+    return load(p + k * LANES);
+}
+
+INLINE void put(double *p, size_t k, vector v) {
+    store(p + k * LANES, v);
+}
+
+/* The tables by value: a store through a vector may be to anywhere, for what the compiler knows. */
+typedef struct view {
+    const size_t *first, *diagonal, *from;
+    const uint32_t *column, *target, *source;
+    double *value, *row;
+    const double *entry;
+} view;
+
+INLINE view view_of(const clsi_segments *s, const room *r) {
+    return (view){s->first,  s->diagonal, s->from, s->column, s->target,
+                  s->source, r->value,    r->row,  r->entry};
+}
+
+/* A row: what the matrix has there, and zero where it has nothing. */
+INLINE void begin_row(view w, size_t i) {
+    const vector zero = {0};
+    for (size_t k = w.first[i], end = w.first[i + 1]; k < end; k++) put(w.row, w.column[k], zero);
+    for (size_t k = w.from[i], end = w.from[i + 1]; k < end; k++) {
+        const uint32_t *f = w.source + k * LANES;
+        const double *a = w.entry;
+        vector v = {a[f[0]], a[f[1]], a[f[2]], a[f[3]], a[f[4]], a[f[5]], a[f[6]], a[f[7]]};
+        put(w.row, w.target[k], v);
+    }
+}
+
+/* Where a lane has neither factor nor entry the union may reach columns that the row has not: what
+ * happens to them there is zero, and nobody reads it. */
+INLINE void reduce_row(view w, size_t i) {
+    for (size_t k = w.first[i], last = w.diagonal[i]; k < last; k++) {
+        size_t above = w.column[k], j = w.diagonal[above], end = w.first[above + 1];
+        vector factor = at(w.row, above) * at(w.value, j);
+        put(w.value, k, factor);
+        for (j++; j < end; j++) {
+            size_t c = w.column[j];
+            put(w.row, c, at(w.row, c) - factor * at(w.value, j));
+        }
+    }
+}
+
+/* 1 when all pivots of all lanes are numbers and not zero. */
+CLONES
+static int factor_inside(const clsi_segments *s, const room *r) {
+    bits fine = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const vector zero = {0};
+    const view w = view_of(s, r);
+    for (size_t i = 0, n = s->slots; i < n; i++) {
+        begin_row(w, i);
+        reduce_row(w, i);
+        vector pivot = at(w.row, i);
+        fine &= (pivot != zero) & (pivot - pivot == zero);
+        size_t k = w.diagonal[i], end = w.first[i + 1];
+        put(w.value, k, 1 / pivot);
+        for (k++; k < end; k++) put(w.value, k, at(w.row, w.column[k]));
+    }
+    for (int lane = 0; lane < LANES; lane++)
+        if (!fine[lane]) return 0;
+    return 1;
+}
+
+/* Separators: by the segment before each, then, one lane further, by the one behind it. */
+CLONES
+static void factor_walls(const clsi_segments *s, const room *r) {
+    size_t slots = s->slots, wide = s->wide, n = 2 * wide + s->full;
+    const vector zero = {0};
+    const view w = view_of(s, r);
+    for (size_t i = 0; i < wide; i++) {
+        for (size_t j = 0; j < n; j++) put(w.row, slots + j, zero);
+        begin_row(w, slots + i);
+        reduce_row(w, slots + i);
+        for (size_t j = 0; j < n; j++) put(r->carry, i * n + j, at(w.row, slots + j));
+    }
+    for (size_t i = 0; i < wide; i++) {
+        for (size_t j = 0; j < n; j++) {
+            vector v = zero;
+            size_t of = j < wide ? j + wide : j; /* itself, nothing of the next one, the border */
+            const double *from = r->carry + (i * n + of) * LANES;
+            for (int lane = 1; lane < LANES && (j < wide || j >= 2 * wide); lane++)
+                v[lane] = from[lane - 1];
+            put(w.row, slots + j, v);
+        }
+        begin_row(w, slots + wide + i);
+        reduce_row(w, slots + wide + i);
+        for (size_t j = 0; j < n; j++) put(r->left, i * n + j, at(w.row, slots + j));
+    }
+}
+
+/* What the segments left of a row of a separator, to r->one. */
+static void gather_wall(const clsi_sparse_lu *lu, size_t i, size_t lane, const room *r) {
+    const clsi_segments *s = lu->segments;
+    size_t n = 2 * s->wide + s->full, place = s->wall[i * LANES + lane];
+    for (size_t k = s->split[place - s->inside]; k < lu->first[place + 1]; k++)
+        r->one[lu->column[k]] = 0;
+    for (size_t j = 0; j < s->wide; j++) {
+        uint32_t before = lane ? s->wall[j * LANES + lane - 1] : CLSI_NOTHING;
+        uint32_t same = s->wall[j * LANES + lane];
+        uint32_t next = lane + 1 < LANES ? s->wall[j * LANES + lane + 1] : CLSI_NOTHING;
+        if (before != CLSI_NOTHING) r->one[before] = r->carry[(i * n + j) * LANES + lane];
+        if (same != CLSI_NOTHING) r->one[same] = r->left[(i * n + j) * LANES + lane + 1];
+        if (next != CLSI_NOTHING) r->one[next] = r->left[(i * n + s->wide + j) * LANES + lane + 1];
+    }
+    for (size_t j = 0; j < s->full; j++)
+        r->one[s->inside + s->apart + j] = r->left[(i * n + 2 * s->wide + j) * LANES + lane + 1];
+}
+
+/* An entry of L and U of one matrix. */
+static double value_at(const clsi_sparse_lu *lu, const room *r, size_t k) {
+    size_t inside = lu->first[lu->segments->inside];
+    return k < inside ? r->value[lu->segments->at[k]] : r->tail[k - inside];
+}
+
+/* Row `place` of the separators or the border from entry k on. */
+static int finish_row(const clsi_sparse_lu *lu, size_t place, size_t k, const room *r) {
+    double *tail = r->tail - lu->first[lu->segments->inside];
+    for (; k < lu->diagonal[place]; k++) {
+        size_t above = lu->column[k], j = lu->diagonal[above];
+        double factor = r->one[above] * value_at(lu, r, j);
+        tail[k] = factor;
+        for (j++; j < lu->first[above + 1]; j++)
+            r->one[lu->column[j]] -= factor * value_at(lu, r, j);
+    }
+    double pivot = r->one[place];
+    if (!(fabs(pivot) > 0 && isfinite(pivot))) return 0;
+    tail[k] = 1 / pivot;
+    for (k++; k < lu->first[place + 1]; k++) tail[k] = r->one[lu->column[k]];
+    return 1;
+}
+
+static size_t factor_apart(const clsi_sparse_lu *lu, const room *r) {
+    const clsi_segments *s = lu->segments;
+    for (size_t lane = 0; lane + 1 < LANES; lane++)
+        for (size_t i = 0; i < s->wide; i++) {
+            size_t place = s->wall[i * LANES + lane];
+            if (place == CLSI_NOTHING) continue;
+            gather_wall(lu, i, lane, r);
+            if (!finish_row(lu, place, s->split[place - s->inside], r)) return place + 1;
+        }
+    for (size_t place = s->inside + s->apart; place < lu->n; place++) {
+        for (size_t k = lu->first[place]; k < lu->first[place + 1]; k++) r->one[lu->column[k]] = 0;
+        for (size_t k = lu->from[place]; k < lu->from[place + 1]; k++)
+            r->one[lu->target[k]] = r->entry[lu->source[k]];
+        if (!finish_row(lu, place, lu->first[place], r)) return place + 1;
+    }
+    return 0;
+}
+
+size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
+    const clsi_segments *s = lu->segments;
+    room r = room_of(lu, work);
+    memcpy(r.entry, a, lu->n_entries * sizeof *a);
+    r.entry[lu->n_entries] = 0;
+    r.entry[lu->n_entries + 1] = 1;
+    if (factor_inside(s, &r)) {
+        factor_walls(s, &r);
+        return factor_apart(lu, &r);
+    }
+    for (size_t p = 0; p < s->inside; p++) {
+        double inverse = r.value[s->diagonal[s->slot[p] / LANES] * LANES + s->slot[p] % LANES];
+        if (!(fabs(inverse) > 0 && isfinite(inverse))) return p + 1;
+    }
+    return 1;
+}
+
+/* ---- solutions ---- */
+
+/* sum - (L or U of a row) x */
+INLINE vector minus(view w, size_t k, size_t end, const double *x, vector sum) {
+    for (; k < end; k++) sum -= at(w.value, k) * at(x, w.column[k]);
+    return sum;
+}
+
+CLONES
+static void forward_inside(const clsi_segments *s, const double *b, const room *r) {
+    const view w = view_of(s, r);
+    const uint32_t *unknown = s->unknown;
+    size_t slots = s->slots, wide = s->wide;
+    double *x = r->x;
+    for (size_t i = 0; i < slots; i++, unknown += LANES) {
+        vector sum;
+        for (int lane = 0; lane < LANES; lane++)
+            sum[lane] = unknown[lane] == CLSI_NOTHING ? 0 : b[unknown[lane]];
+        put(x, i, minus(w, w.first[i], w.diagonal[i], x, sum));
+    }
+    for (size_t i = 0; i < wide; i++)
+        put(r->carry, i, minus(w, w.first[slots + i], w.diagonal[slots + i], x, at(r->carry, i)));
+    for (size_t i = 0, row = slots + wide; i < wide; i++, row++) {
+        vector sum = {0};
+        for (int lane = 1; lane < LANES; lane++) sum[lane] = r->carry[i * LANES + (size_t)lane - 1];
+        put(r->left, i, minus(w, w.first[row], w.diagonal[row], x, sum));
+    }
+}
+
+CLONES
+static void back_inside(const clsi_segments *s, const room *r, double *b) {
+    const view w = view_of(s, r);
+    double *x = r->x;
+    for (size_t i = s->slots; i-- > 0;) {
+        size_t k = w.diagonal[i];
+        vector sum = minus(w, k + 1, w.first[i + 1], x, at(x, i)) * at(w.value, k);
+        put(x, i, sum);
+        const uint32_t *unknown = s->unknown + i * LANES;
+        for (int lane = 0; lane < LANES; lane++)
+            if (unknown[lane] != CLSI_NOTHING) b[unknown[lane]] = sum[lane];
+    }
+}
+
+/* Separators and border, in between. */
+static void solve_apart(const clsi_sparse_lu *lu, const room *r, double *b) {
+    const clsi_segments *s = lu->segments;
+    const double *tail = r->tail - lu->first[s->inside];
+    for (size_t place = s->inside; place < lu->n; place++) {
+        int wall = place < s->inside + s->apart;
+        double sum = wall ? r->y[place] : b[lu->order[place]];
+        size_t k = wall ? s->split[place - s->inside] : lu->first[place];
+        for (; k < lu->diagonal[place]; k++) {
+            size_t c = lu->column[k];
+            sum -= tail[k] * (c < s->inside ? r->x[s->slot[c]] : r->y[c]);
+        }
+        r->y[place] = sum;
+    }
+    for (size_t place = lu->n; place-- > s->inside;) {
+        double sum = r->y[place];
+        for (size_t k = lu->diagonal[place] + 1; k < lu->first[place + 1]; k++)
+            sum -= tail[k] * r->y[lu->column[k]];
+        r->y[place] = sum * tail[lu->diagonal[place]];
+        b[lu->order[place]] = r->y[place];
+    }
+}
+
+void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+    const clsi_segments *s = lu->segments;
+    room r = room_of(lu, work);
+    for (size_t k = 0; k < s->wide * LANES; k++)
+        r.carry[k] = s->wall[k] == CLSI_NOTHING ? 0 : b[lu->order[s->wall[k]]];
+    forward_inside(s, b, &r);
+    for (size_t i = 0; i < s->wide; i++)
+        for (size_t lane = 0; lane + 1 < LANES; lane++)
+            if (s->wall[i * LANES + lane] != CLSI_NOTHING)
+                r.y[s->wall[i * LANES + lane]] = r.left[i * LANES + lane + 1];
+    solve_apart(lu, &r, b);
+    for (size_t i = 0; i < s->wide; i++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            uint32_t behind = s->wall[i * LANES + lane];
+            uint32_t before = lane ? s->wall[i * LANES + lane - 1] : CLSI_NOTHING;
+            r.x[(s->slots + i) * LANES + lane] = before == CLSI_NOTHING ? 0 : r.y[before];
+            r.x[(s->slots + s->wide + i) * LANES + lane] = behind == CLSI_NOTHING ? 0 : r.y[behind];
+        }
+    for (size_t j = 0; j < s->full; j++)
+        for (size_t lane = 0; lane < LANES; lane++)
+            r.x[(s->slots + 2 * s->wide + j) * LANES + lane] = r.y[s->inside + s->apart + j];
+    back_inside(s, &r, b);
+}

@@ -1,0 +1,61 @@
+/* Eight segments of a long matrix, eliminated side by side in the lanes of vectors. */
+#ifndef CLSI_SEGMENTS_H
+#define CLSI_SEGMENTS_H
+
+#include "system/sparse_lu.h"
+
+enum { CLSI_SEGMENTS = 8 };
+
+typedef struct clsi_segments {
+    size_t slots;   /* rows of a segment, short ones padded */
+    size_t wide;    /* rows of a separator, narrow ones padded */
+    size_t full;    /* rows of the border */
+    size_t inside;  /* places of all segments together ... */
+    size_t apart;   /* ... and of the separators behind them; the border is last */
+    uint32_t *slot; /* (inside) slot * CLSI_SEGMENTS + lane of a place */
+    uint32_t *
+        wall; /* (wide, CLSI_SEGMENTS) place of the separator behind each segment, or CLSI_NOTHING */
+    /* Rows of all lanes: `slots` of the inside, then `wide` of the separator behind a segment, then
+     * `wide` of the one before it. Columns: slots, separator before, separator behind, border. */
+    size_t *first, *diagonal; /* (rows + 1), (rows): as in clsi_sparse_lu; only L of separators */
+    uint32_t *column;
+    size_t *from;      /* (rows + 1) entries of the matrix: */
+    uint32_t *target;  /* column ... */
+    uint32_t *source;  /* (LANES each) ... and which entry; n_entries: zero, n_entries + 1: one */
+    uint32_t *unknown; /* (slots, LANES) or CLSI_NOTHING */
+    uint32_t *at;      /* with a border: where an entry of L and U of the inside is, in lanes */
+    size_t *split;     /* (apart) in rows of separators the first entry behind the inside */
+} clsi_segments;
+
+#define CLSI_NOTHING UINT32_MAX
+
+/* ---- cuts.c ---- */
+
+typedef struct clsi_neighbours {
+    uint32_t *at;
+    size_t n, room;
+} clsi_neighbours;
+
+/* The order of elimination: segment after segment, the separators, (the border). */
+typedef struct clsi_cuts {
+    size_t slots, wide, inside, apart; /* as in clsi_segments */
+    uint32_t *order;                   /* (n) NULL: there are no cuts */
+    uint32_t *slot, *wall;             /* as in clsi_segments */
+} clsi_cuts;
+
+/* Neighbours of each of n nodes, those of the border left out. 0: no memory. */
+int clsi_cuts_find(size_t n, const clsi_neighbours *near, const unsigned char *border,
+                   clsi_cuts *cuts);
+void clsi_cuts_clear(clsi_cuts *cuts);
+
+/* ---- segments.c ---- */
+
+/* Tables of lanes from those of a matrix in the order of the cuts, which are taken. 0: no memory. */
+int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segments **out);
+void clsi_segments_free(clsi_segments **s);
+
+size_t clsi_segments_size(const clsi_sparse_lu *lu); /* doubles of work */
+size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work);
+void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b);
+
+#endif

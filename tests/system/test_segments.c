@@ -1,0 +1,174 @@
+/* Long matrices in lanes: the bits of the loops over one matrix, and solutions, whatever the pattern;
+ * what is not long is left alone. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/base.h"
+#include "system/segments.h"
+#include <clausius/random.h>
+
+enum { MOST = 1400, ROW = 12 };
+
+typedef struct matrix {
+    size_t n, start[MOST + 1];
+    uint32_t column[MOST * (ROW + 4)];
+    double value[MOST * (ROW + 4)];
+} matrix;
+
+/* Cells of two unknowns: i touches what is at most two away. */
+static int cells(size_t n, size_t i, size_t j) {
+    size_t d = i > j ? i - j : j - i;
+    (void)n;
+    return d <= 1 || (d == 2 && i % 3);
+}
+static int ring(size_t n, size_t i, size_t j) {
+    size_t d = i > j ? i - j : j - i;
+    return d <= 1 || d + 1 == n;
+}
+/* Neighbours now near, now far: levels are not alike. */
+static int uneven(size_t n, size_t i, size_t j) {
+    size_t d = i > j ? i - j : j - i, k = i < j ? i : j;
+    (void)n;
+    return d <= 1 || (d <= 5 && k % 7 == 2) || (d == 3 && k % 11 < 4);
+}
+/* Three chains that do not touch. */
+static int apart(size_t n, size_t i, size_t j) {
+    return i / (n / 3 + 1) == j / (n / 3 + 1) && cells(n, i, j);
+}
+/* What all depend on is a border. */
+static int bordered(size_t n, size_t i, size_t j) {
+    return cells(n, i, j) || i == n / 2 || j == n / 2 || i == 3 || j == 3;
+}
+/* Only one half of the pattern is there. */
+static int lower(size_t n, size_t i, size_t j) {
+    (void)n;
+    return j <= i && i - j <= 3;
+}
+
+/* The numbers of unknowns are mixed, as far as `mixed` says. */
+static void fill(matrix *m, size_t n, int mixed, cls_random *random,
+                 int (*wanted)(size_t n, size_t i, size_t j)) {
+    size_t at = 0, *name = calloc(n, sizeof *name);
+    m->n = n;
+    for (size_t i = 0; i < n; i++) name[i] = i;
+    for (size_t i = n; mixed && i-- > 1;) {
+        size_t j = (size_t)(cls_random_uniform(random) * (double)(i + 1)), kept = name[i];
+        name[i] = name[j], name[j] = kept;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0.1;
+        size_t diagonal = 0;
+        m->start[i] = at;
+        for (size_t j = 0; j < n; j++) {
+            if (i != j && !wanted(n, name[i], name[j])) continue;
+            assert_true(at < MOST * (ROW + 4));
+            m->column[at] = (uint32_t)j;
+            m->value[at] = cls_random_uniform(random) - 0.5;
+            if (i == j) diagonal = at;
+            sum += fabs(m->value[at++]);
+        }
+        m->value[diagonal] = sum;
+    }
+    m->start[n] = at;
+    free(name);
+}
+
+static void check(const matrix *m, clsi_sparse_lu *lu, cls_random *random) {
+    static double b[MOST], x[MOST], y[MOST];
+    clsi_sparse_lu plain = *lu;
+    double *work = calloc(clsi_sparse_lu_size(lu), sizeof *work);
+    plain.segments = NULL;
+    for (size_t i = 0; i < m->n; i++) b[i] = x[i] = y[i] = cls_random_uniform(random);
+    for (int twice = 0; twice < 2; twice++)
+        assert_int_equal(clsi_sparse_lu_factor(lu, m->value, work), 0);
+    clsi_sparse_lu_solve(lu, work, x);
+    assert_int_equal(clsi_sparse_lu_factor(&plain, m->value, work), 0);
+    clsi_sparse_lu_solve(&plain, work, y);
+    for (size_t i = 0; i < m->n; i++) {
+        double sum = -b[i];
+        for (size_t k = m->start[i]; k < m->start[i + 1]; k++) sum += m->value[k] * x[m->column[k]];
+        assert_true(fabs(sum) <= 1e-11 * (1 + fabs(b[i])));
+        if (memcmp(&x[i], &y[i], sizeof x[i]) != 0)
+            fail_msg("n = %zu: unknown %zu is %.17g in lanes, %.17g alone", m->n, i, x[i], y[i]);
+    }
+    free(work);
+}
+
+static void the_bits_of_one_lane(void **unused) {
+    (void)unused;
+    int (*const patterns[])(size_t, size_t, size_t) = {cells, ring, uneven, apart, bordered, lower};
+    const size_t sizes[] = {97, 200, 401, 1203};
+    static matrix m;
+    size_t in_lanes = 0, count = sizeof patterns / sizeof *patterns;
+    cls_random random;
+    cls_random_seed(&random, 11);
+    for (size_t p = 0; p < count; p++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int mixed = 0; mixed < 2; mixed++) {
+                clsi_sparse_lu *lu = NULL;
+                fill(&m, sizes[s], mixed, &random, patterns[p]);
+                assert_int_equal(clsi_sparse_lu_create_fast(m.n, m.start, m.column, &lu, NULL),
+                                 CLS_OK);
+                if (lu->segments) check(&m, lu, &random), in_lanes++;
+                if (sizes[s] > 400) assert_non_null(lu->segments);
+                if (p == 4 && sizes[s] > 1000) assert_int_equal(lu->segments->full, 2);
+                clsi_sparse_lu_free(&lu);
+            }
+    assert_true(in_lanes >= 4 * count);
+}
+
+static int grid(size_t n, size_t i, size_t j) {
+    size_t d = i > j ? i - j : j - i;
+    (void)n;
+    return d <= 1 || d == 30;
+}
+
+static void a_grid_is_left_alone(void **unused) {
+    (void)unused;
+    static matrix m;
+    clsi_sparse_lu *lu = NULL;
+    cls_random random;
+    cls_random_seed(&random, 2);
+    fill(&m, 900, 0, &random, grid);
+    assert_int_equal(clsi_sparse_lu_create_fast(m.n, m.start, m.column, &lu, NULL), CLS_OK);
+    assert_null(lu->segments);
+    clsi_sparse_lu_free(&lu);
+}
+
+/* Of any segment, of a separator, of the border. */
+static void a_missing_pivot_is_told(void **unused) {
+    (void)unused;
+    static matrix m;
+    clsi_sparse_lu *lu = NULL;
+    cls_random random;
+    cls_random_seed(&random, 3);
+    fill(&m, 1203, 0, &random, bordered);
+    assert_int_equal(clsi_sparse_lu_create_fast(m.n, m.start, m.column, &lu, NULL), CLS_OK);
+    assert_non_null(lu->segments);
+    double *work = calloc(clsi_sparse_lu_size(lu), sizeof *work);
+    const size_t places[] = {0, 500, lu->segments->inside + 3, m.n - 1};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+        for (int nan = 0; nan < 2; nan++) {
+            size_t row = lu->order[places[p]];
+            static double broken[MOST * (ROW + 4)];
+            memcpy(broken, m.value, m.start[m.n] * sizeof *broken);
+            for (size_t k = m.start[row]; k < m.start[row + 1]; k++) broken[k] = nan ? NAN : 0;
+            assert_int_equal(clsi_sparse_lu_factor(lu, broken, work), places[p] + 1);
+        }
+    free(work);
+    clsi_sparse_lu_free(&lu);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bits_of_one_lane),
+        cmocka_unit_test(a_grid_is_left_alone),
+        cmocka_unit_test(a_missing_pivot_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
