@@ -26,6 +26,7 @@ foreach(file IN LISTS builtin_files)
 endforeach()
 # The texts that exported C is made of: those that the library compiles too, and its own.
 embed_text(export clsi_dense_text src/system/dense.inc)
+embed_text(export clsi_sparse_lu_text src/system/sparse_lu.inc)
 embed_text(export clsi_newton_text src/simulate/newton.inc)
 embed_text(export clsi_step_text src/simulate/step.inc)
 embed_text(export clsi_export_model_text src/export/templates/model.c.in)

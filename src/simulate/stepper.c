@@ -320,29 +320,19 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
                              clsi_step **step, cls_error *error);
 
 /* On a view of the system, which the stepper keeps. */
-static cls_status create_viewed(const cls_system *s, const cls_simulate_options *options, int dense,
-                                clsi_stepper **out, cls_error *error) {
+cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error) {
     clsi_step *st = NULL;
     cls_system *view;
     *out = NULL;
     cls_status status = clsi_system_view(s, &view, error);
-    if (status == CLS_OK) status = create_any(view, options, 0, dense, 0, NULL, out, &st, error);
+    if (status == CLS_OK) status = create_any(view, options, 0, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     if (status == CLS_OK)
         (*out)->view = view;
     else
         clsi_system_view_free(&view);
     return status;
-}
-
-cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
-                               clsi_stepper **out, cls_error *error) {
-    return create_viewed(s, options, 0, out, error);
-}
-
-cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
-                                     clsi_stepper **out, cls_error *error) {
-    return create_viewed(s, options, 1, out, error);
 }
 
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
@@ -355,7 +345,7 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 0, 1, n_free, symbols, out, &st, error);
+    cls_status status = create_any(s, options, 0, 0, n_free, symbols, out, &st, error);
     clsi_step_free(&st);
     return status;
 }

@@ -45,9 +45,6 @@ enum {
     CLSI_MONITOR_INVARIANTS
 };
 
-/* For those who want J whole: exported C. */
-cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
-                                     clsi_stepper **out, cls_error *error);
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error);
 /* The same for a system with free symbols, whose step is given to the caller for derivatives. Such

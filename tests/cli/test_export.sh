@@ -125,6 +125,17 @@ test_names_are_mapped() {
     expect_in_file 'SWING_COLUMN_v_q.*/\* v\.q \*/' p/swing.h
 }
 
+# A system may be called like a name inside: its struct would hide there.
+test_names_inside_stay_free() {
+    local n
+    for n in chain above lambda received x3 motion step; do
+        "$CLAUSIUS" show ideal-gas-piston --source >"$n.clausius"
+        "$CLAUSIUS" export c "$n.clausius" -o p --quiet || fail "export $n"
+        gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -fsyntax-only p/*.c 2>said || fail "$n: $(head -3 said)"
+        rm -r p
+    done
+}
+
 test_what_cannot_be_exported_is_refused() {
     run "$CLAUSIUS" export c pendulum -o p --scheme bdf
     expect_exit 2
