@@ -227,9 +227,7 @@ static cls_status build(const cls_system *s, const clsi_physics *physics, clsi_f
     cls_status status = f->kind == CLSI_FORM_PHASE      ? build_phase(s, physics, f)
                         : f->kind == CLSI_FORM_VELOCITY ? build_velocity(s, physics, f)
                                                         : build_thermal(s, physics, f);
-    f->entropy = cls_constant(s->g, 0);
-    for (size_t i = 0; i < s->m; i++) f->entropy = cls_add(s->g, f->entropy, f->S[i]);
-    if (s->has_entropy) f->entropy = physics->entropy;
+    f->entropy = s->has_entropy ? physics->entropy : clsi_sum(s->g, s->m, f->S);
     return status == CLS_OK ? cls_graph_status(s->g, NULL) : status;
 }
 
