@@ -162,6 +162,13 @@ static void append_interfaces(clsi_text *out, const clsi_fmu *f) {
                          cs ? " canHandleVariableCommunicationStepSize=\"true\"" : "");
 }
 
+/* Names like S[1][2], of grids, are no structured names (these have S[1,2]); columns keep theirs. */
+static const char *naming(const clsi_export *e) {
+    for (size_t k = 0; k < e->n_columns; k++)
+        if (strstr(e->columns[k].name, "][")) return "flat";
+    return "structured";
+}
+
 void clsi_fmu_describe(const clsi_fmu *f, clsi_text *out) {
     int three = f->version == 3;
     clsi_text_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription");
@@ -171,7 +178,7 @@ void clsi_fmu_describe(const clsi_fmu *f, clsi_text *out) {
     attribute(out, "description", cls_system_title(f->e->s));
     clsi_text_printf(out, " generationTool=\"clausius %s\"", cls_version());
     if (!three) clsi_text_append(out, " numberOfEventIndicators=\"0\"");
-    attribute(out, "variableNamingConvention", "structured");
+    attribute(out, "variableNamingConvention", naming(f->e));
     clsi_text_append(out, ">\n");
     append_interfaces(out, f);
     append_units(out, f);

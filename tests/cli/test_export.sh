@@ -129,6 +129,17 @@ test_names_are_mapped() {
     expect_in_file 'SWING_COLUMN_v_q.*/\* v\.q \*/' p/swing.h
 }
 
+# S[1][2] is no structured name of FMI: grids say so.
+test_names_of_grids_are_flat() {
+    run "$CLAUSIUS" export fmu heat-plate --set "N=2" -o g.fmu --quiet
+    expect_ok
+    unzip -p g.fmu modelDescription.xml >g.xml
+    expect_in_file 'variableNamingConvention="flat"' g.xml
+    run "$CLAUSIUS" export fmu pendulum -o p.fmu --quiet
+    unzip -p p.fmu modelDescription.xml >p.xml
+    expect_in_file 'variableNamingConvention="structured"' p.xml
+}
+
 # A system may be called like a name inside: its struct would hide there.
 test_names_inside_stay_free() {
     local n
