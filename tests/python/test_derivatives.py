@@ -70,6 +70,9 @@ def test_many_states_have_the_bits_of_one(piston):
     assert piston.jacobian(states[:5]).shape == (5, 4, 4)
     with pytest.raises(cl.UsageError, match="4 numbers"):
         piston.rates(np.zeros(3))
+    with pytest.raises(cl.UsageError, match="complex"):
+        piston.rates(states[:2].astype(complex))
+    assert piston.rates(states[:0]).shape == (0, 4)
 
 
 def test_plain_equations():
