@@ -85,6 +85,13 @@ def test_plain_equations():
     assert "energy" not in circle.simulate(steps=3)
 
 
+def test_inputs_matter():
+    text = "coordinate q\ninput u\nlagrangian v.q^2/2 - q^2/2\nexternal force drive: q <- u\nstart q = 1, v.q = 0\n"
+    with pytest.raises(cl.UsageError, match="input 'u'"):
+        cl.system(text).rates(np.array([1.0, 0.0]))
+    assert cl.system(text, set={"u": "2*t"}).rates(np.array([1.0, 0.0]), 1.5).tolist() == [0.0, 2.0]
+
+
 def test_time_matters():
     system = cl.system("van-der-waals-forced")
     z = system.start()
