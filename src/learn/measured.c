@@ -316,8 +316,8 @@ static cls_status run_noisy(measured *w, size_t n_tables, const cls_table *const
                                  .nullity = (size_t)nullity,
                                  .condition = NAN,
                                  .rollout = NAN};
-        strcpy(info->optimizer, w->optimizer);
-        strcpy(info->ended, fit.converged ? "converged" : "iterations");
+        snprintf(info->optimizer, sizeof info->optimizer, "%s", w->optimizer);
+        snprintf(info->ended, sizeof info->ended, "%s", fit.converged ? "converged" : "iterations");
     }
     clsi_points_free(&points);
     free(theta);
