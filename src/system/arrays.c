@@ -239,7 +239,8 @@ static cls_status expand_formula(clsi_loops *a, clsi_cursor c, size_t turn) {
     return status;
 }
 
-/* The sum over [low, high] as a balanced tree. */
+/* The sum over [low, high] in pairs, pairs of pairs and so on, as far as there are any: equal
+ * operations for neighbours. */
 static cls_status expand_pairs(clsi_loops *a, const loop *l, size_t n, clsi_cursor c, size_t turn,
                                long low, long high);
 
@@ -264,7 +265,9 @@ static cls_status expand_pairs(clsi_loops *a, const loop *l, size_t n, clsi_curs
         cls_status status = clsi_add_turn(a, turn, l->name, low, 0, &inner);
         return status == CLS_OK ? expand_sum(a, l + 1, n - 1, c, inner) : status;
     }
-    long middle = low + (high - low) / 2;
+    long half = 1;
+    while (2 * half <= high - low) half *= 2;
+    long middle = low + half - 1;
     put(a, c.at, turn, "(");
     cls_status status = expand_pairs(a, l, n, c, turn, low, middle);
     put(a, c.at, turn, " + ");
