@@ -248,6 +248,7 @@ static void provenance(page *p, const clsi_subject *s) {
     if (!s->given->model) return;
     heading(p, s);
     clsi_made(&p->t, s->given->model);
+    clsi_training_curve(&p->t, s->given->model);
 }
 
 static void data_section(page *p) {
@@ -404,7 +405,6 @@ static cls_status body(page *p, cls_error *error) {
         put(p, "</pre>\n");
     }
     clsi_text_printf(&p->t, "<p>clausius %s.</p>\n", cls_version());
-    clsi_training_curve(&p->t, p->o);
     for (size_t i = 0; i < p->n; i++) provenance(p, &p->subjects[i]);
     source(p);
     close_section(p);
@@ -487,7 +487,10 @@ static void subject_json(page *p, const clsi_subject *s) {
     if (s->given->model) clsi_learned_json(&p->t, s->given->model);
     put(p, "], \"parameters\": [");
     if (s->given->model) clsi_found_json(&p->t, s->given->model);
-    put(p, "]");
+    put(p, "], \"functions\": ");
+    clsi_found_record(&p->t, s->given->model, "functions");
+    put(p, ", \"training\": ");
+    clsi_found_record(&p->t, s->given->model, "curve");
     if (s->simulated) {
         put(p, ", \"energy\": {\"max_error\": ");
         clsi_json_number(&p->t, s->laws.energy_max_error);
