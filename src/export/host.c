@@ -155,7 +155,7 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    int nz = CLSI_STATES(&sim->newton);\n"
         "    for (int i = 0; i < nz; i++) in[i] = sim->state[i];\n"
         "    in[nz] = clsi_received(sim);\n"
-        "    in[nz + 1] = CLSI_TIME(sim);\n"
+        "    in[nz + 1] = CLSI_TIME(sim) + sim->ahead;\n"
         "    for (int k = 0; k < CLSI_INPUTS(sim); k++) in[nz + 2 + k] = sim->input[k];\n"
         "    double *last = in + nz + 2 + CLSI_INPUTS(sim);\n"
         "    clsi_put_parameters(sim, last);\n"

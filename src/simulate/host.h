@@ -110,7 +110,7 @@ static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, doubl
     double *in = sim->row_in;
     for (size_t i = 0; i < sp->nz; i++) in[i] = sim->state[i];
     in[sp->nz] = clsi_received(sp->s, sim->state);
-    in[sp->nz + 1] = cls_simulator_time(sim);
+    in[sp->nz + 1] = cls_simulator_time(sim) + sim->ahead;
     if (sim->signal) clsi_signal_at(sim->signal, in[sp->nz + 1], in + sp->nz + 2);
     cls_program_run(p, work, in, out);
 }

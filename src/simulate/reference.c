@@ -166,14 +166,9 @@ static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
     cls_node *block = clsi_calloc(all + 2 * nz + 1 + r->nu, sizeof *block);
     if (!block) return clsi_no_memory(error);
     parts p = {block, block + all, block + all + nz, all, nz + 1 + r->nu};
-    memcpy(p.rate, pt->rate_q, st->nq * sizeof *block);
-    memcpy(p.rate + st->nq, pt->rate_p, st->n * sizeof *block);
-    memcpy(p.rate + st->nq + st->n, pt->rate_S, st->m * sizeof *block);
+    clsi_point_rates(st, pt, p.y, p.rate);
     for (size_t k = 0; k < r->n_accounts; k++)
         p.rate[nz + k] = pt->account[clsi_account_at(r->s, k)];
-    memcpy(p.y, pt->q, st->nq * sizeof *block);
-    memcpy(p.y + st->nq, pt->p, st->n * sizeof *block);
-    memcpy(p.y + st->nq + st->n, pt->S, st->m * sizeof *block);
     memcpy(p.inputs, st->z0, nz * sizeof *block);
     p.inputs[nz] = st->t;
     for (size_t k = 0; k < r->nu; k++) p.inputs[nz + 1 + k] = st->u0[k];
@@ -231,7 +226,8 @@ cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options
     r->identity = s->form->kind == CLSI_FORM_PHASE;
     r->many = r->nz > CLSI_MANY_UNKNOWNS;
     r->tolerance = options->reference_tolerance;
-    static const clsi_scheme nothing = {.info = {.name = "bdf"}, .build = build_nothing};
+    static const clsi_scheme nothing = {
+        .info = {.name = "bdf"}, .build = build_nothing, .varies = 1, .drift = 1};
     clsi_step *st;
     cls_status status = clsi_step_create(s, &nothing, &st, error);
     if (status == CLS_OK) status = compile(r, st, error);

@@ -240,9 +240,10 @@ static cls_status compile_monitor(compiler *c) {
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return cls_graph_status(g, c->error);
     }
-    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs,
-                                           CLSI_MONITOR_INVARIANTS + s->n_invariants, c->outputs,
-                                           &sp->monitor, c->error);
+    size_t n_out = CLSI_MONITOR_INVARIANTS + s->n_invariants;
+    cls_status status =
+        clsi_program_create_staged(g, 0, sp->nz + 2 + sp->nu + sp->n_free, c->inputs, n_out, n_out,
+                                   c->outputs, &sp->monitor, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
     return status;
 }
@@ -379,6 +380,11 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
     cls_status status = clsi_parameters_known(s, error);
     if (status == CLS_OK) status = cls_scheme_applies(name, s, error);
+    if (status == CLS_OK && clsi_scheme_find(name)->noise && (open || n_free))
+        status = clsi_fail(error, CLS_USAGE,
+                           "steps with thermal noise have no derivatives here; a Boltzmann "
+                           "constant of 0 leaves the noise of '%s' out",
+                           s->name);
     if (status != CLS_OK) return status;
     clsi_stepper *sp = clsi_calloc(1, sizeof *sp);
     if (!sp) return clsi_no_memory(error);
@@ -391,6 +397,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
+    if (status == CLS_OK && sp->scheme->noise && !n_free) status = clsi_bath_create(sp, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;
@@ -412,6 +419,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->scale);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);
+    clsi_bath_free(&sp->bath);
     free(sp->guarded);
     free(sp->of_state);
     clsi_system_view_free(&sp->view);
