@@ -26,7 +26,9 @@ test_js_follows_the_library() {
     local s n=0
     for s in $("$CLAUSIUS" systems | cut -d' ' -f1); do
         n=$((n + 1))
-        "$CLAUSIUS" export js "$s" -o m.mjs --quiet || fail "export js $s"
+        run "$CLAUSIUS" export js "$s" -o m.mjs --quiet
+        grep -q 'has thermal noise' "$err" && continue
+        expect_ok
         "$CLAUSIUS" simulate "$s" --steps 200 --quiet -o rows.csv || fail "simulate $s"
         run node "$SOURCE/tests/export/check.mjs" m.mjs rows.csv
         expect_ok

@@ -7,6 +7,8 @@ test_every_system_in_both_versions() {
     local python s v n=0
     python=$("$SOURCE/tools/fmpy-env" "${CLAUSIUS_BUILD:-/tmp}/fmpy") || skip "FMPy cannot be installed"
     for s in $("$CLAUSIUS" systems | cut -d' ' -f1); do
+        run "$CLAUSIUS" export js "$s" -o m.mjs --quiet
+        grep -q 'has thermal noise' "$err" && continue
         "$CLAUSIUS" simulate "$s" --steps 100 --quiet -o rows.csv || fail "simulate $s"
         "$CLAUSIUS" simulate "$s" --steps 100 --scheme bdf --quiet -o bdf.csv || fail "bdf $s"
         for v in 2 3; do
