@@ -305,6 +305,14 @@ test_equal_times_are_refused_or_averaged() {
     run "$CLAUSIUS" learn oscillator.clausius twice.csv --average -o m.safetensors
     expect_ok
     expect_stderr '1 rows .* averaged'
+    # the same for functions, whatever the loss is
+    grep -v '^#' clean.csv | awk 'NR == 50 { print } { print }' >twice.csv
+    run "$CLAUSIUS" learn oscillator.clausius twice.csv --unknown F --set "k=4, c=0.2, gain=1" -o m.safetensors
+    expect_exit 3
+    expect_stderr 'rows 49 and 50 have the same time.*--average'
+    run "$CLAUSIUS" learn oscillator.clausius twice.csv --unknown F --set "k=4, c=0.2, gain=1" --average -o m.safetensors
+    expect_ok
+    expect_stderr '1 rows .* averaged'
 }
 
 # three gases, of which some quantities are measured and others are not
