@@ -38,6 +38,8 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define_either(out, "CLSI_POSITIVE", sp->n_positive, open->n_positive);
     define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
     define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
+    clsi_text_append(out, "#define CLSI_FINITE(x, first, n) newton_finite(x, first, n)\n"
+                          "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n");
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
@@ -153,7 +155,7 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    int nz = CLSI_STATES(&sim->newton);\n"
         "    for (int i = 0; i < nz; i++) in[i] = sim->state[i];\n"
         "    in[nz] = clsi_received(sim);\n"
-        "    in[nz + 1] = CLSI_TIME(sim);\n"
+        "    in[nz + 1] = CLSI_TIME(sim) + sim->ahead;\n"
         "    for (int k = 0; k < CLSI_INPUTS(sim); k++) in[nz + 2 + k] = sim->input[k];\n"
         "    double *last = in + nz + 2 + CLSI_INPUTS(sim);\n"
         "    clsi_put_parameters(sim, last);\n"

@@ -144,8 +144,8 @@ static void mark_plan(const cls_program *p, size_t first, unsigned char *direct)
         if (op->kind == CLSI_VECTOR_SCALARS)
             mark_code(p, first, plan->code + op->first, op->n, direct);
         if (op->kind != CLSI_VECTOR_EACH) continue;
-        mark_direct(p, first, op->a, op->step_a ? op->n : 1, direct);
-        mark_direct(p, first, op->b, op->step_b ? op->n : 1, direct);
+        mark_direct(p, first, op->a, (op->n - 1) * op->step_a + 1, direct);
+        mark_direct(p, first, op->b, (op->n - 1) * op->step_b + 1, direct);
     }
     for (size_t k = 0; k < plan->n_operands; k++)
         mark_direct(p, first, plan->operands[k], 1, direct);

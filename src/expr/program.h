@@ -74,7 +74,7 @@ typedef enum clsi_vector_start {
 
 typedef struct clsi_vector_op {
     uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
-    uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
+    uint8_t step_a, step_b; /* EACH: 1, 0 when all take the same operand, 2 for every second */
     uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES ... */
     uint32_t rows;          /* ... and so many of them are wanted */
     uint32_t a, b;          /* EACH: first operands */

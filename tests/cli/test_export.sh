@@ -109,6 +109,10 @@ test_show_reads_back() {
         expect_stdout 'Scheme `discrete-gradient`'
     done
     expect_stdout 'sources/buildDescription.xml'
+    mkdir pendulum # a folder of one's own does not hide the system
+    run "$CLAUSIUS" show pendulum
+    expect_ok
+    expect_stdout '^pendulum: plane pendulum'
     mkdir empty
     run "$CLAUSIUS" show empty
     expect_exit 4

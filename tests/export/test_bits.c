@@ -29,7 +29,8 @@ static void every_system(void **unused) {
     (void)unused;
     assert_true(cls_builtin_count() >= 14);
     for (size_t k = 0; k < cls_builtin_count(); k += THINNED(1, 4))
-        same_bits(cls_builtin_name(k), STEPS);
+        if (strcmp(cls_builtin_name(k), "brownian-particle") != 0) /* refused, see below */
+            same_bits(cls_builtin_name(k), STEPS);
 }
 
 /* Sparse equations: a chain, and rows that touch all of it. The long test has the others. */
@@ -56,7 +57,8 @@ static void every_scheme(void **unused) {
     size_t done = 0;
     for (size_t k = 0; k < cls_scheme_count(); k += THINNED(1, 4)) {
         const char *scheme = cls_scheme_at(k)->name;
-        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme)) continue;
+        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme) || !strcmp(scheme, "langevin"))
+            continue;
         cls_system *s = system_for(scheme);
         exported x;
         exported_open(&x, s, NULL, scheme, FAST);
@@ -122,6 +124,12 @@ static void refusals(void **unused) {
     cls_system *s;
     exported x;
     double row[32], kept[32];
+    cls_error error = {0};
+    assert_int_equal(cls_system_load("brownian-particle", NULL, &s, NULL), CLS_OK);
+    assert_int_equal(cls_export("c", s, NULL, NULL, "/tmp/clausius-noise", NULL, &error),
+                     CLS_USAGE);
+    assert_non_null(strstr(error.message, "thermal noise"));
+    cls_system_free(&s);
     assert_int_equal(cls_system_load("adiabatic-piston", NULL, &s, NULL), CLS_OK);
     exported_open(&x, s, NULL, NULL, FAST);
     assert_int_not_equal(x.start(x.motion, 0, (double[]){0, 0, 1, NAN}), 0);
