@@ -418,6 +418,7 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     clsi_learner_forget(&w);
     clsi_points_free(&w.points);
     json_decref(w.split);
+    json_decref(w.spread);
     clsi_open_clear(&open);
     return status;
 }

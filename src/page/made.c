@@ -7,7 +7,7 @@
 
 /* Keys that the page tells elsewhere, or that are tables for machines. */
 static int is_elsewhere(const char *key) {
-    static const char *const keys[] = {"parameters", "covariance", "ensemble",
+    static const char *const keys[] = {"parameters", "covariance", "ensemble", "spread",
                                        "channels",   "split",      "data"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (!strcmp(key, keys[k])) return 1;
