@@ -73,8 +73,13 @@ static cls_status check_name(const char *name, cls_error *error) {
 
 /* ---- what is needed ---- */
 
+static int takes_value(const clsi_instruction *in) {
+    return in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM;
+}
+
 static int is_opaque(const clsi_instruction *in) {
-    return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT;
+    return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
+           takes_value(in);
 }
 
 /* The registers that n passes from `first` on read. */
@@ -94,6 +99,7 @@ static void mark_instruction(const cls_program *p, size_t k, unsigned char *need
     }
     need[in->a] |= how;
     if (!clsi_is_unary(in)) need[in->b] |= how;
+    if (takes_value(in)) need[in->v] |= how;
 }
 
 static void mark(const piece *e) {
@@ -133,6 +139,7 @@ static void count_uses(const piece *e, unsigned char *uses) {
         size_t from = is_opaque(in) ? p->n_constants : 0;
         if (in->a >= from) use(uses, in->a, in->code == CLSI_SQUARE ? 2 : 1);
         if (!clsi_is_unary(in) && in->b >= from) use(uses, in->b, 1);
+        if (takes_value(in)) use(uses, in->v, 1);
     }
     if (e->early) use_calls(p, p->early_calls, p->n_early_calls, uses);
     for (size_t k = e->first_output; k < e->last_output; k++) use(uses, p->outputs[k], 1);
@@ -170,6 +177,7 @@ static void choose_inline(const piece *e) {
         if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
         if (in->code != CLSI_FIELD) operations += size[in->a];
         if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
+        if (takes_value(in)) operations += size[in->v];
         if (operations <= OPERATIONS) size[k] = (unsigned char)operations;
     }
 }
@@ -177,8 +185,7 @@ static void choose_inline(const piece *e) {
 static int needs_kernels(const cls_program *p) {
     if (p->n_takes) return 1;
     for (size_t k = 0; k < p->n_instructions; k++) {
-        uint8_t code = p->code[k].code;
-        if (code == CLSI_CALL || code == CLSI_POWI || code == CLSI_QUOTIENT) return 1;
+        if (is_opaque(&p->code[k]) || p->code[k].code == CLSI_POWI) return 1;
     }
     return 0;
 }
@@ -298,7 +305,9 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_instructions; k++) {
             const clsi_instruction *in = &programs[i]->code[k];
-            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT) use->function[in->function] = 1;
+            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
+                in->code == CLSI_QUOTIENT_FROM)
+                use->function[in->function] = 1;
         }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
@@ -374,40 +383,55 @@ static void append_function(clsi_text *out, int function) {
 
 /* Functions that <math.h> does not have, or not to the bit. */
 static int is_own(cls_function f) {
-    return f == CLS_FN_TANH || f == CLS_FN_SOFTPLUS || f == CLS_FN_SIGMOID;
+    return f == CLS_FN_TANH || f == CLS_FN_SOFTPLUS || f == CLS_FN_SIGMOID || f == CLS_FN_EXP ||
+           f == CLS_FN_EXPM1 || f == CLS_FN_LOG || f == CLS_FN_LOG1P;
 }
 
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_expression(clsi_text *out, const piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
     static const char *const between[] = {
-        [CLSI_ADD] = " + ",  [CLSI_SUB] = " - ", [CLSI_MUL] = "*",      [CLSI_DIV] = "/",
-        [CLSI_SQUARE] = "*", [CLSI_POW] = ", ",  [CLSI_QUOTIENT] = ", "};
+        [CLSI_ADD] = " + ",     [CLSI_SUB] = " - ",          [CLSI_MUL] = "*",
+        [CLSI_DIV] = "/",       [CLSI_SQUARE] = "*",         [CLSI_POW] = ", ",
+        [CLSI_QUOTIENT] = ", ", [CLSI_QUOTIENT_FROM] = ", ", [CLSI_POW_FROM] = ", "};
     switch (in->code) {
     case CLSI_FIELD: clsi_text_printf(out, "room[%zu]", in->take->at); return;
     case CLSI_NEG: clsi_text_append(out, "-"); break;
     case CLSI_POWI: clsi_text_append(out, "clsi_k_powi("); break;
-    case CLSI_POW: clsi_text_append(out, "pow("); break;
+    case CLSI_POW: clsi_text_append(out, "clsi_k_pow("); break;
+    case CLSI_POW_FROM: clsi_text_printf(out, "clsi_k_pow_from(%d, ", in->i); break;
     case CLSI_CALL: /* as clsi_k_function_value does */
         clsi_text_printf(out, "%s%s(", is_own(in->function) ? "clsi_k_" : "",
                          cls_function_name(in->function));
         break;
     case CLSI_QUOTIENT:
-        clsi_text_append(out, "clsi_k_quotient_value(");
+    case CLSI_QUOTIENT_FROM:
+        clsi_text_append(out, in->code == CLSI_QUOTIENT ? "clsi_k_quotient_value("
+                                                        : "clsi_k_quotient_from(");
         append_function(out, in->function);
         clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
         break;
     }
     append_operand(out, e, in, in->a, in->code == CLSI_NEG);
+    if (in->code == CLSI_POW_FROM) { /* the base, its power, the exponent */
+        clsi_text_append(out, ", ");
+        append_operand(out, e, in, in->v, 1);
+    }
     if (between[in->code]) {
         clsi_text_append(out, between[in->code]);
         append_operand(out, e, in, in->code == CLSI_SQUARE ? in->a : in->b, 1);
     }
+    if (in->code == CLSI_QUOTIENT_FROM) {
+        clsi_text_append(out, ", ");
+        append_operand(out, e, in, in->v, 1);
+    }
     switch (in->code) {
     case CLSI_POWI: clsi_text_printf(out, ", %d)", (int)in->power); break;
     case CLSI_POW:
+    case CLSI_POW_FROM:
     case CLSI_CALL: clsi_text_append(out, ")"); break;
     case CLSI_QUOTIENT:
+    case CLSI_QUOTIENT_FROM:
         if (in->function == CLS_FN_POWER)
             clsi_text_printf(out, ", e%zu)", k);
         else
@@ -438,7 +462,8 @@ static void append_constants(clsi_text *out, const piece *e) {
     }
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
-        if (in->code != CLSI_QUOTIENT || in->function != CLS_FN_POWER) continue;
+        if (in->code != CLSI_QUOTIENT && in->code != CLSI_QUOTIENT_FROM) continue;
+        if (in->function != CLS_FN_POWER) continue;
         clsi_text_printf(out, "  static const volatile double e%zu = ", k);
         append_literal(out, in->exponent);
         clsi_text_append(out, ";\n");

@@ -534,7 +534,7 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
     if (c == 0.5) return cls_apply(g, CLS_FN_SQRT, a);
     if (x.op == CLS_OP_CONSTANT)
         return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(x.value, (int)c)
-                                                              : pow(x.value, c));
+                                                              : clsi_pow(x.value, c));
     if (x.op == CLS_OP_NEG && is_integer(c)) {
         cls_node positive = pow_constant(g, x.arg[0], c);
         return fmod(c, 2) == 0 ? positive : cls_neg(g, positive);

@@ -8,6 +8,7 @@
 #include "expr/program.h"
 #include <math.h>
 
+#include "expr/elementary.inc"
 #include "expr/kernels.inc"
 
 _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are those of a vector");
@@ -89,6 +90,7 @@ INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work
 
 INLINE void one_by_one(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
                        const double *b, double *r) {
+    if (clsi_run_elementary(in, op, a, b, r)) return;
     for (size_t i = 0; i < op->n; i++)
         r[i] = clsi_slow_instruction(in, a[i * op->step_a], b[i * op->step_b]);
 }

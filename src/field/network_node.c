@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/elementary.inc"
 #include "expr/kernels.inc"
 
 #define clsi_k_function_value clsi_function_value

@@ -240,9 +240,10 @@ static cls_status compile_monitor(compiler *c) {
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return cls_graph_status(g, c->error);
     }
-    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs,
-                                           CLSI_MONITOR_INVARIANTS + s->n_invariants, c->outputs,
-                                           &sp->monitor, c->error);
+    size_t n_out = CLSI_MONITOR_INVARIANTS + s->n_invariants;
+    cls_status status =
+        clsi_program_create_staged(g, 0, sp->nz + 2 + sp->nu + sp->n_free, c->inputs, n_out, n_out,
+                                   c->outputs, &sp->monitor, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
     return status;
 }
