@@ -13,7 +13,7 @@ CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 # `make sanitize CLANG=1` in a fresh folder makes that build by clang.
 CLANG    ?=
 
-.PHONY: all help deps sanitize tsan coverage wheel check check-deps check-long fuzz demo bench install format clean
+.PHONY: all help deps sanitize tsan valgrind coverage wheel check check-deps check-long fuzz demo bench install format clean
 .DEFAULT_GOAL := all
 
 help:      ## this list
@@ -37,6 +37,10 @@ tsan: deps  ## build/tsan: ThreadSanitizer (clang), over everything that has thr
 	@$(call cmake_make,$(BUILD)/tsan)
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp OMP_NUM_THREADS=3 tools/run-tests -j 1 --limit 3600 --match '$(or $(MATCH),threads|pack|stream|shooting|train|lsq|kernels|node|noise|qp|identify)' tsan=$(BUILD)/tsan/tests
 
+valgrind: all  ## some of the tests under valgrind
+	@tools/install-deps valgrind
+	@tools/run-tests --limit 3600 valgrind=tools/valgrind
+
 coverage: deps  ## build/coverage: the lines and branches that the tests run, for every room
 	@cmake -S . -B $(BUILD)/coverage -DCLAUSIUS_COVERAGE=ON >/dev/null
 	@$(call cmake_make,$(BUILD)/coverage)
@@ -51,7 +55,7 @@ wheel: deps  ## build/wheel: the Python package, self-contained, judged by audit
 check: check-deps all sanitize  ## all fast tests, in the release and the sanitizer build; ends with `N passed, N failed`
 	@tools/python-wheel $(BUILD) >/dev/null 2>&1 || true # compiled here, where no time limit holds; tests/python says what is wrong
 	@CLAUSIUS=$(abspath $(BUILD))/clausius CLAUSIUS_BUILD=$(abspath $(BUILD)) \
-	    $(RUN_TESTS) --match '$(MATCH)' $(CHECKS) check=tools/check-symbols \
+	    $(RUN_TESTS) --match '$(MATCH)' $(CHECKS) check=tools/check-symbols check=tools/check-clang \
 	    tools=tests/tools unit=$(BUILD)/tests sanitize=$(BUILD)/sanitize/tests \
 	    cli=tests/cli fault=tests/fault $(addprefix guide=,$(wildcard tests/guide)) python=tests/python
 

@@ -50,7 +50,7 @@ def spent(work, rounds=5):
 
 
 def table(title):
-    print(f"\n| {title} | processor | wall | million a second of processor | clausius is faster by |\n|---|---|---|---|---|", flush=True)
+    print(f"\n| {title} | processor | wall | million a second of processor | time over the first row |\n|---|---|---|---|---|", flush=True)
 
 
 def line(name, seconds, wall, count, own, share=1):

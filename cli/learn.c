@@ -480,26 +480,11 @@ static cls_status finish_literal(const learning *l, cls_error *error) {
     return CLS_OK;
 }
 
-/* The page, with the training curve of the log: iterations of all restarts one after the other. */
 static cls_status write_report(learning *l, const cls_model *model, cls_error *error) {
     cls_report_subject subject = {
         .name = l->model, .system = cls_model_system(model), .model = model};
-    cls_report_options o = cls_report_defaults();
-    size_t rows = l->log ? cls_table_rows(l->log) : 0;
-    double *iterations = calloc(2 * rows + 1, sizeof *iterations), *loss = iterations + rows;
-    if (!iterations) return cli_fail(error, CLS_MEMORY, "no memory for the training curve");
-    for (size_t k = 0; k < rows; k++) {
-        if (cls_table_column(l->log, 0)[k] != phase_of("iterate")) continue;
-        iterations[o.n_curve] = (double)o.n_curve + 1;
-        loss[o.n_curve++] = cls_table_column(l->log, 3)[k];
-    }
-    o.iterations = iterations;
-    o.loss = loss;
-    cls_status status =
-        cls_report_write(1, &subject, l->n_tables, (const cls_table *const *)l->tables,
-                         l->a->words + 1, &o, cli_value(l->a, "report"), error);
-    free(iterations);
-    return status;
+    return cls_report_write(1, &subject, l->n_tables, (const cls_table *const *)l->tables,
+                            l->a->words + 1, NULL, cli_value(l->a, "report"), error);
 }
 
 static cls_status finish(learning *l, const cls_model *model, cls_error *error) {

@@ -1,5 +1,5 @@
-/* Counts what the program allocates, where that can be done: not under AddressSanitizer, which
- * brings its own malloc. Include once, in the file with main. */
+/* Counts what the program allocates, where that can be done: not under the sanitizers, which
+ * bring their own malloc. Include once, in the file with main. */
 #ifndef CLAUSIUS_TESTS_ALLOCATIONS_H
 #define CLAUSIUS_TESTS_ALLOCATIONS_H
 
@@ -7,7 +7,7 @@
 
 static size_t allocations;
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 1
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);

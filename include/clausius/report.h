@@ -28,10 +28,6 @@ typedef struct cls_report_options {
     const char *title;   /* NULL: made from the subjects */
     const char *command; /* how the page was made; NULL: left out */
     int script;          /* 1: the first subject can be tried in the page, if it can be exported */
-    /* how learning went, for those who watched it: loss and validation loss (NAN: none) after so many
-     * iterations */
-    size_t n_curve;
-    const double *iterations, *loss, *validation;
 } cls_report_options;
 CLS_API cls_report_options cls_report_defaults(void);
 

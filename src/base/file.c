@@ -175,7 +175,11 @@ cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error) {
 }
 
 cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
-    int bad = ferror(f->stream), reason = EIO; /* an earlier error's own number is gone */
+    int bad = ferror(f->stream), reason = EIO;
+    if (bad && f->stream != stdout) { /* the error's own number is gone: it comes again */
+        clearerr(f->stream);
+        if (fputc('\n', f->stream) == EOF || fflush(f->stream) != 0) reason = errno;
+    }
     if (!bad && fflush(f->stream) != 0) bad = 1, reason = errno;
     if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = 1, reason = errno;
     if (!bad && f->nameless && !give_name(f, fileno(f->stream))) bad = 1, reason = errno;

@@ -20,12 +20,15 @@ typedef struct settings {
     size_t n;
     const char **names;
     double *values;
+    int no_memory; /* a trial that failed for this says nothing about the parameter */
 } settings;
 
-static cls_status read_again(const clsi_export *e, const settings *set, size_t n_free,
-                             char *const *names, cls_system **out, cls_error *error) {
+static cls_status read_again(const clsi_export *e, settings *set, size_t n_free, char *const *names,
+                             cls_system **out) {
     cls_assignments given = {set->n, set->names, set->values, NULL};
-    return clsi_system_settable(e->s, e->model, &given, n_free, names, out, error);
+    cls_status status = clsi_system_settable(e->s, e->model, &given, n_free, names, out, NULL);
+    set->no_memory |= status == CLS_MEMORY;
+    return status;
 }
 
 /* One parameter after the other, in the order of the file: a value that follows from another one is
@@ -34,7 +37,7 @@ static int find_settings(const clsi_export *e, settings *set) {
     const cls_system *s = e->s;
     for (size_t k = 0; k < s->n_parameters; k++) {
         cls_system *again;
-        if (read_again(e, set, 0, NULL, &again, NULL) != CLS_OK) return 0;
+        if (read_again(e, set, 0, NULL, &again) != CLS_OK) return 0;
         int same = again->n_parameters == s->n_parameters && again->nu == s->nu;
         for (size_t u = 0; u < s->nu && same; u++)
             same = (again->input_formula[u] == CLS_NO_NODE) == (s->input_formula[u] == CLS_NO_NODE);
@@ -73,7 +76,7 @@ static int moves_numbers(const clsi_export *e, settings *set, size_t k, unsigned
     set->names[n] = s->parameter[k].name;
     set->values[n] = value + 0.0009765625 * (fabs(value) + 0.0009765625);
     set->n++;
-    cls_status status = read_again(e, set, 0, NULL, &other, NULL);
+    cls_status status = read_again(e, set, 0, NULL, &other);
     set->n = n;
     if (status != CLS_OK) return 1;
     int moves = !same_bounds(s->nq, s->coordinate, other->coordinate) || other->step != s->step ||
@@ -103,16 +106,17 @@ static void close_open(clsi_export *e) {
 }
 
 /* The step with the first n of the parameters as symbols; CLS_OK only if it has the same shape. */
-static cls_status try_open(clsi_export *e, const settings *set, size_t n, char *const *names) {
+static cls_status try_open(clsi_export *e, settings *set, size_t n, char *const *names) {
     cls_node *symbols = clsi_calloc(n, sizeof *symbols);
     cls_status status = symbols ? CLS_OK : CLS_MEMORY;
-    if (status == CLS_OK) status = read_again(e, set, n, names, &e->open_system, NULL);
+    if (status == CLS_OK) status = read_again(e, set, n, names, &e->open_system);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         symbols[k] = cls_symbol(e->open_system->g, names[k]);
     if (status == CLS_OK)
         status = clsi_stepper_create_settable(e->open_system, &e->base.sp->options, n, symbols,
                                               &e->open.sp, NULL);
     if (status == CLS_OK && !same_shape(e->base.sp, e->open.sp)) status = CLS_SYSTEM;
+    set->no_memory |= status == CLS_MEMORY;
     if (status != CLS_OK) close_open(e);
     e->open.s = e->open_system;
     free(symbols);
@@ -120,7 +124,7 @@ static cls_status try_open(clsi_export *e, const settings *set, size_t n, char *
 }
 
 /* Those that stay: all, else those that can alone, else none. */
-static size_t choose(clsi_export *e, const settings *set, size_t n, char **names) {
+static size_t choose(clsi_export *e, settings *set, size_t n, char **names) {
     size_t kept = 0;
     if (!n || try_open(e, set, n, names) == CLS_OK) return n;
     for (size_t k = 0; k < n; k++) {
@@ -174,6 +178,7 @@ static cls_status find(clsi_export *e, settings *set, char **names, unsigned cha
             names[n++] = s->parameter[k].name;
         }
     n = choose(e, set, n, names);
+    if (set->no_memory) return clsi_no_memory(error);
     cls_status status = check_wanted(e, n, names, error);
     return status == CLS_OK ? keep_chosen(e, n, names, error) : status;
 }
@@ -184,7 +189,7 @@ void clsi_parameter_nodes(const clsi_export *e, const cls_system *s, cls_node *n
 
 cls_status clsi_export_parameters(clsi_export *e, cls_error *error) {
     size_t n = e->s->n_parameters + 1;
-    settings set = {0, clsi_calloc(n, sizeof(char *)), clsi_calloc(n, sizeof(double))};
+    settings set = {0, clsi_calloc(n, sizeof(char *)), clsi_calloc(n, sizeof(double)), 0};
     char **names = clsi_calloc(n, sizeof *names);
     unsigned char *follows = clsi_calloc(n, 1);
     cls_status status = CLS_OK;

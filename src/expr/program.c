@@ -93,12 +93,18 @@ static cls_status number(const cls_graph *g, const unsigned char *reach, const u
     return CLS_OK;
 }
 
-/* Two neighbours out of +, -, * share one jump; a pair does not reach over the end of a range. */
+/* Two neighbours out of +, -, * share one jump; a pair does not reach over the end of a range. A
+ * square root is one operation of the processor: it has a jump of its own. */
+enum { PAIRS = CLSI_FIELD + 1, ROOT = PAIRS + 9 };
+
 void clsi_find_pairs(clsi_instruction *code, size_t n) {
-    for (size_t k = 0; k < n; k++) code[k].jump = code[k].code;
+    for (size_t k = 0; k < n; k++) {
+        int root = code[k].code == CLSI_CALL && code[k].function == CLS_FN_SQRT;
+        code[k].jump = root ? ROOT : code[k].code;
+    }
     for (size_t k = 0; k + 1 < n; k++) {
         if (code[k].code > CLSI_MUL || code[k + 1].code > CLSI_MUL) continue;
-        code[k].jump = (uint8_t)(CLSI_FIELD + 1 + 3 * code[k].code + code[k + 1].code);
+        code[k].jump = (uint8_t)(PAIRS + 3 * code[k].code + code[k + 1].code);
         k++;
     }
 }
@@ -357,7 +363,7 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
     static const void *const to[] = {
         &&add,     &&sub,     &&mul,     &&divide,  &&negate,  &&square,  &&slow,    &&power,
         &&slow,    &&slow,    &&from,    &&from,    &&field,   &&add_add, &&add_sub, &&add_mul,
-        &&sub_add, &&sub_sub, &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
+        &&sub_add, &&sub_sub, &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul, &&root};
 #define A work[in->a]
 #define B work[in->b]
 #define NEXT                                                                                       \
@@ -377,6 +383,7 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
     DO(square, A * A);
     DO(power, clsi_pow(A, B));
     DO(slow, clsi_slow_instruction(in, A, B));
+    DO(root, sqrt(A));
     DO(from, clsi_from_instruction(in, A, B, work[in->v]));
     DO(field, clsi_run_take(in->take, work));
     DO_BOTH(add_add, +, +);

@@ -58,8 +58,10 @@ cls_status clsi_learner_shoot(clsi_learner *w) {
                                    .checkpoint = o->checkpoint,
                                    .identity = what,
                                    .checkpoint_every = o->checkpoint_every,
+                                   .keep = clsi_learner_keep_curve,
                                    .resume = o->resume,
                                    .team = o->team}};
+    clsi_loss_curve_clear(&w->curve);
     uint64_t before = w->info->iterations;
     status = clsi_shoot_fit(&job, w->theta, &found, w->error);
     clsi_points_free(&states);
@@ -125,6 +127,7 @@ static int progress_of_derivative(void *context, const clsi_training_progress *p
 static void keep_begin(void *context, clsi_archive *a) {
     clsi_learner *w = ((derivation *)context)->w;
     clsi_archive_doubles(a, CLSI_BEGIN + w->unknowns->n_theta, w->begin);
+    clsi_loss_curve_keep(&w->curve, a);
 }
 
 static cls_status set_derivative_problem(derivation *d, clsi_problem *inner, clsi_problem *out) {
@@ -169,6 +172,7 @@ static cls_status train_derivative(derivation *d, const char *what, double *thet
                        .resume = o->resume,
                        .team = o->team};
     w->info->loss_initial = rms(d->trained, w->theta);
+    clsi_loss_curve_clear(&w->curve);
     status = clsi_train(&t, theta, &found, w->error);
     if (status != CLS_OK) return status;
     if (d->conditions) clsi_conditions_project(d->conditions, theta);

@@ -64,6 +64,7 @@ static char *provenance(const clsi_learner *w, size_t n_tables, const char *cons
     if (isfinite(f->loss_validation))
         clsi_json_put(&all, "validation_loss", json_real(f->loss_validation));
     if (f->report) clsi_report_record(f->report, &all);
+    clsi_loss_curve_record(&w->curve, &all);
     if (w->split) clsi_json_put(&all, "split", json_incref(w->split));
     if (w->spread) clsi_json_put(&all, "spread", json_incref(w->spread));
     int no_memory = 0;

@@ -13,6 +13,16 @@
 #include "solve/train.h"
 #include <jansson.h>
 
+/* What the loss was after so many iterations, thinned (curve.c). */
+enum { CLSI_LOSS_POINTS = 64 };
+typedef struct clsi_loss_curve {
+    size_t n;
+    uint64_t seen, stride;
+    int open; /* the last one stands behind the n that are kept */
+    double at[CLSI_LOSS_POINTS], loss[CLSI_LOSS_POINTS];
+    double validation[CLSI_LOSS_POINTS]; /* -1: none */
+} clsi_loss_curve;
+
 typedef struct clsi_learner {
     cls_learn_options *o; /* a copy */
     const cls_system *system;
@@ -38,10 +48,18 @@ typedef struct clsi_learner {
     double pressed;     /* seconds: when somebody was found to wait for the end; 0: nobody is */
     int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
+    clsi_loss_curve curve;      /* of the last iterations */
     json_t *spread; /* covariance of coefficients, then of parameters; NULL: not known */
     json_t *split;  /* where rows were kept back, for the record; NULL: nowhere */
     cls_error *error;
 } clsi_learner;
+
+/* ---- curve.c ---- */
+void clsi_loss_curve_clear(clsi_loss_curve *c);
+void clsi_loss_curve_add(clsi_loss_curve *c, double iteration, double loss, double validation);
+void clsi_loss_curve_keep(clsi_loss_curve *c, struct clsi_archive *a);
+void clsi_learner_keep_curve(void *learner, struct clsi_archive *a);
+void clsi_loss_curve_record(const clsi_loss_curve *c, json_t **to);
 
 /* The head of the checkpoints of fits that go on from the fit of the residual: what it was told to
  * have done, and its parameters behind that. Resumed, it is not made again. */

@@ -136,6 +136,7 @@ static void keep(void *context, clsi_archive *a) {
     clsi_archive_doubles(a, s->j->unknowns->n_theta, s->from);
     clsi_archive_doubles(a, 1, &s->loss);
     clsi_archive_size(a, SIZE_MAX >> 12, &s->flat);
+    if (s->j->training.keep) s->j->training.keep(s->j->training.context, a);
 }
 
 static int report_progress(void *context, const clsi_training_progress *p) {

@@ -419,6 +419,7 @@ int clsi_learner_progress(void *context, const clsi_training_progress *p) {
                                .seconds = clsi_now() - w->started,
                                .validation = p->validation,
                                .restart = p->restart};
+    clsi_loss_curve_add(&w->curve, (double)told.done, told.loss, told.validation);
     if (w->o->progress && w->o->progress(w->o->context, &told))
         w->info->stopped = 1;
     else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)
@@ -657,8 +658,10 @@ static cls_status solve_iterative(clsi_learner *w, const clsi_optimizer *optimiz
                        .checkpoint = o->checkpoint,
                        .identity = what,
                        .checkpoint_every = o->checkpoint_every,
+                       .keep = clsi_learner_keep_curve,
                        .resume = o->resume,
                        .team = team};
+    clsi_loss_curve_clear(&w->curve);
     cls_status status = train_or_resume(w, &t);
     free(what);
     return status;

@@ -120,6 +120,32 @@ static void curve(const view *v, const clsi_series *s) {
     clsi_text_append(v->t, "\"/>");
 }
 
+/* Where both ends are known; it ends at the edge of the picture. */
+static void band(const view *v, const clsi_series *s) {
+    for (size_t k = 0, end; s->low && k < s->n; k = end + 1) {
+        for (end = k; end < s->n && isfinite(s->low[end]) && isfinite(s->high[end]);) end++;
+        if (end < k + 2) continue;
+        clsi_text_append(v->t, "<path class=\"band\" d=\"");
+        for (size_t i = k; i < end; i++)
+            clsi_text_printf(v->t, "%c%.1f %.1f", i > k ? 'L' : 'M', px(v, s->x[i]),
+                             py(v, fmin(s->high[i], v->y1)));
+        for (size_t i = end; i-- > k;)
+            clsi_text_printf(v->t, "L%.1f %.1f", px(v, s->x[i]), py(v, fmax(s->low[i], v->y0)));
+        clsi_text_append(v->t, "Z\"/>");
+    }
+}
+
+/* The band counts as far as the curve stays visible. */
+static void extend_to_bands(view *v) {
+    double room = 2 * (v->y1 - v->y0), low = v->y0 - room, high = v->y1 + room;
+    if (!(room > 0)) low = -DBL_MAX, high = DBL_MAX;
+    for (size_t i = 0; i < v->c->n; i++)
+        for (size_t k = 0; v->c->series[i].low && k < v->c->series[i].n; k++) {
+            extend(&v->y0, &v->y1, fmax(v->c->series[i].low[k], low));
+            extend(&v->y0, &v->y1, fmin(v->c->series[i].high[k], high));
+        }
+}
+
 /* Where the data are: marks on the axis, evenly picked. */
 static void rug(const view *v) {
     size_t n = v->c->n_rug, step = n > MOST_RUG ? (n + MOST_RUG - 1) / MOST_RUG : 1;
@@ -158,10 +184,20 @@ static void table(const clsi_chart *c, clsi_text *t) {
         clsi_html(t, c->x_label, CLSI_HTML_NAME);
         clsi_text_append(t, "</th><th scope=\"col\" class=\"n\">");
         clsi_html(t, c->y_label, CLSI_HTML_NAME);
-        clsi_text_append(t, "</th></tr></thead><tbody>");
-        for (size_t k = 0; k < s->n; k += step)
-            clsi_text_printf(t, "<tr><td class=\"n\">%.6g</td><td class=\"n\">%.6g</td></tr>",
-                             s->x[k], s->y[k]);
+        clsi_text_append(t, s->low
+                                ? "</th><th scope=\"col\" class=\"n\">from</th><th scope=\"col\" "
+                                  "class=\"n\">to</th></tr></thead><tbody>"
+                                : "</th></tr></thead><tbody>");
+        for (size_t k = 0; k < s->n; k += step) {
+            clsi_text_printf(t, "<tr><td class=\"n\">%.6g</td><td class=\"n\">%.6g", s->x[k],
+                             s->y[k]);
+            if (s->low && isfinite(s->low[k]))
+                clsi_text_printf(t, "</td><td class=\"n\">%.6g</td><td class=\"n\">%.6g", s->low[k],
+                                 s->high[k]);
+            else if (s->low)
+                clsi_text_append(t, "</td><td colspan=\"2\">unknown");
+            clsi_text_append(t, "</td></tr>");
+        }
         clsi_text_append(t, "</tbody></table>");
     }
     clsi_text_append(t, "</div></details>");
@@ -177,6 +213,7 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
             extend(&v.y0, &v.y1, c->series[i].y[k]);
         }
     }
+    extend_to_bands(&v);
     if (!(v.x0 < v.x1)) widen(&v.x0, &v.x1);
     widen(&v.y0, &v.y1);
     clsi_text_printf(t, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
@@ -191,6 +228,7 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     shade(&v);
     axes(&v);
     rug(&v);
+    for (size_t i = 0; i < c->n; i++) band(&v, &c->series[i]);
     for (size_t i = 0; i < c->n; i++) curve(&v, &c->series[i]);
     clsi_text_append(t, "</svg><figcaption><strong>");
     clsi_html(t, c->title, CLSI_HTML_NAME);

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a normal distribution, on both sides of it 5 %. */
-#define NINETY 1.6448536269514722
-
 enum { MOST_PARAMETERS = 200, BAR = 150 };
 
 typedef struct parameter {
@@ -47,15 +44,16 @@ static parameter read_parameter(const cls_model *m, const json_t *one) {
  * every row: a bar that is as wide as the parameter is unsure. */
 static void interval_bar(clsi_text *t, const parameter *p) {
     double half =
-        isfinite(p->error) && p->value != 0 ? NINETY * p->error / fabs(p->value) : INFINITY;
+        isfinite(p->error) && p->value != 0 ? CLSI_NINETY * p->error / fabs(p->value) : INFINITY;
     double wide = fmin(half, 1) * (BAR / 2 - 8);
     clsi_text_printf(t,
                      "<svg class=\"bar\" viewBox=\"0 0 %d 16\" role=\"img\"><title>90 %% interval, "
-                     "of the value</title><path class=\"axis\" d=\"M4 8H%d\"/><path class=\"l %s\" "
+                     "of the value</title><desc>%s %.3g times the value on either side</desc><path "
+                     "class=\"axis\" d=\"M4 8H%d\"/><path class=\"l %s\" "
                      "d=\"M%.1f 8H%.1f\"/><circle class=\"p f0\" cx=\"%d\" cy=\"8\" r=\"3.5\"/>"
                      "</svg>",
-                     BAR, BAR - 4, half <= 1 ? "s0 thick" : "s4 thick", BAR / 2 - wide,
-                     BAR / 2 + wide, BAR / 2);
+                     BAR, half <= 1 ? "it reaches" : "it ends here, and reaches", half, BAR - 4,
+                     half <= 1 ? "s0 thick" : "s4 thick", BAR / 2 - wide, BAR / 2 + wide, BAR / 2);
 }
 
 static void parameter_row(clsi_text *t, const parameter *p, int bounded) {
@@ -69,8 +67,8 @@ static void parameter_row(clsi_text *t, const parameter *p, int bounded) {
         clsi_text_printf(t,
                          "</td><td class=\"n\">%.2g</td><td class=\"n\">%.5g to %.5g</td><td "
                          "class=\"n\">%.2g&#8239;%%</td>",
-                         p->error, p->value - NINETY * p->error, p->value + NINETY * p->error,
-                         100 * p->error / fabs(p->value));
+                         p->error, p->value - CLSI_NINETY * p->error,
+                         p->value + CLSI_NINETY * p->error, 100 * p->error / fabs(p->value));
     }
     clsi_text_append(t, "<td>");
     interval_bar(t, p);
@@ -222,46 +220,72 @@ void clsi_found_json(clsi_text *t, const cls_model *m) {
         clsi_text_append(t, ", \"error\": ");
         clsi_json_number(t, p.error);
         clsi_text_append(t, ", \"low\": ");
-        clsi_json_number(t, p.value - NINETY * p.error);
+        clsi_json_number(t, p.value - CLSI_NINETY * p.error);
         clsi_text_append(t, ", \"high\": ");
-        clsi_json_number(t, p.value + NINETY * p.error);
+        clsi_json_number(t, p.value + CLSI_NINETY * p.error);
         clsi_text_append(t, "}");
     }
     json_decref(provenance);
 }
 
+void clsi_found_record(clsi_text *t, const cls_model *m, const char *key) {
+    json_t *provenance = provenance_of(t, m);
+    const json_t *value = json_object_get(provenance, key);
+    char *text = value ? clsi_json_text(value, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    if (value && !text) t->failed = 1;
+    clsi_text_append(t, text ? text : "null");
+    free(text);
+    json_decref(provenance);
+}
+
 /* ---- how learning went ---- */
 
-void clsi_training_curve(clsi_text *t, const cls_report_options *o) {
-    size_t n = o->size >= sizeof *o && o->iterations && o->loss ? o->n_curve : 0, validated = 0,
-           seen = 0;
-    if (n < 2) return;
-    double *y = clsi_calloc(2 * n, sizeof *y), *v = y + n;
-    if (!y) {
-        t->failed = 1;
-        return;
+/* Numbers of a list, others NAN; the caller's. */
+static double *numbers_of(const json_t *list, size_t n) {
+    double *x = clsi_calloc(n + 1, sizeof *x);
+    for (size_t k = 0; x && k < n; k++) {
+        const json_t *one = json_array_get(list, k);
+        x[k] = json_is_number(one) ? json_number_value(one) : NAN;
     }
-    for (size_t k = 0; k < n; k++) {
-        double validation = o->validation ? o->validation[k] : NAN;
-        y[k] = o->loss[k] > 0 ? log10(o->loss[k]) : NAN;
-        v[k] = validation > 0 ? log10(validation) : NAN;
-        validated += isfinite(v[k]) != 0;
-        seen += isfinite(y[k]) != 0;
-    }
-    clsi_series s[] = {{"on the data it learns from", CLSI_LINE, n, o->iterations, y, 0},
-                       {"on the data for validation", CLSI_LINE, n, o->iterations, v, 1}};
+    return x;
+}
+
+static void draw_curve(clsi_text *t, const json_t *curve) {
+    size_t n = json_array_size(json_object_get(curve, "iteration"));
+    const json_t *lists[] = {json_object_get(curve, "loss"), json_object_get(curve, "validation")};
+    double *x = numbers_of(json_object_get(curve, "iteration"), n);
+    double *y[] = {numbers_of(lists[0], n), numbers_of(lists[1], n)};
+    clsi_series s[] = {{"on the data it learns from", CLSI_LINE, n, x, y[0], 0, NULL, NULL},
+                       {"on the data for validation", CLSI_LINE, n, x, y[1], 1, NULL, NULL}};
     clsi_chart c = {.title = "Training curve",
                     .x_label = "iterations",
                     .y_label = "logarithm (base 10) of the loss",
                     .note = "Upwards: the logarithm (base 10) of the loss",
-                    .n = validated ? 2 : 1,
+                    .n = json_array_size(lists[1]) ? 2 : 1,
                     .series = s,
                     .shade_from = NAN,
                     .shade_to = NAN};
-    if (seen > 1) {
+    if (!x || !y[0] || !y[1]) t->failed = 1;
+    for (size_t k = 0; k < n && !t->failed; k++)
+        for (int i = 0; i < 2; i++) y[i][k] = y[i][k] > 0 ? log10(y[i][k]) : NAN;
+    if (!t->failed) {
         clsi_text_append(t, "<div class=\"grid\">\n");
         clsi_chart_write(t, &c);
         clsi_text_append(t, "</div>\n");
     }
-    free(y);
+    free(x);
+    free(y[0]);
+    free(y[1]);
+}
+
+void clsi_training_curve(clsi_text *t, const cls_model *m) {
+    json_t *provenance = provenance_of(t, m);
+    const json_t *curve = json_object_get(provenance, "curve");
+    const char *optimizer = json_string_value(json_object_get(provenance, "optimizer"));
+    if (json_array_size(json_object_get(curve, "iteration")) > 1)
+        draw_curve(t, curve);
+    else if (optimizer && (!strcmp(optimizer, "linear") || !strcmp(optimizer, "qp")))
+        clsi_text_append(t, "<p class=\"soft\">It was solved for at once, not by iterations: there "
+                            "is no training curve.</p>\n");
+    json_decref(provenance);
 }

@@ -1,6 +1,7 @@
 /* Learned functions over the range of the data: one input varies, the others stay in the middle of
  * what was seen; of two inputs a map as well. Outside of the range the ground is shaded; marks show
  * where the free runs over the data were. */
+#include "model/json.h"
 #include "model/model.h"
 #include "page/page.h"
 #include <math.h>
@@ -86,14 +87,53 @@ static size_t values_of(const seen *w, const clsi_learned *l, size_t k, size_t m
 
 /* ---- figures ---- */
 
+/* What the model's record says of this part over this input; NULL: nothing. */
+static const json_t *record_of(const json_t *functions, const clsi_learned *l, size_t k) {
+    size_t i;
+    json_t *one;
+    json_array_foreach(functions, i, one) {
+        const char *part = json_string_value(json_object_get(one, "part"));
+        const char *input = json_string_value(json_object_get(one, "input"));
+        if (part && input && !strcmp(part, l->part) && !strcmp(input, l->input[k]) &&
+            json_integer_value(json_object_get(one, "slot")) == (json_int_t)l->slot)
+            return one;
+    }
+    return NULL;
+}
+
+/* The standard error at x between two places of the record; NAN: unknown. */
+static double error_at(const json_t *record, double x) {
+    const json_t *at = json_object_get(record, "at"), *errors = json_object_get(record, "error");
+    for (size_t i = 0; i + 1 < json_array_size(at); i++) {
+        double a = json_number_value(json_array_get(at, i)),
+               b = json_number_value(json_array_get(at, i + 1)), part = (x - a) / (b - a);
+        const json_t *left = json_array_get(errors, i), *right = json_array_get(errors, i + 1);
+        if (!(x >= a && x <= b && b > a)) continue;
+        if (!json_is_number(left) || !json_is_number(right)) return NAN;
+        return (1 - part) * json_number_value(left) + part * json_number_value(right);
+    }
+    return NAN;
+}
+
+static void tell_band(clsi_text *note, const clsi_learned *l, const json_t *record) {
+    clsi_text_append(note, ". Band: 90 % interval");
+    if (json_is_true(json_object_get(record, "relative")))
+        clsi_text_append(note, " of differences from the value in the middle");
+    if (l->d > 1) clsi_text_append(note, ", as wide as at the medians of the other inputs");
+}
+
 static void curve(clsi_text *t, const clsi_learned *l, const double *theta, size_t k, const seen *w,
-                  double *scratch) {
-    double x[POINTS], y[POINTS], point[CLSI_FIELD_MAX_INPUTS], rug[MOST_DENSITY],
-        width = l->high[k] - l->low[k];
+                  const json_t *record, double *scratch) {
+    double x[POINTS], y[POINTS], low[POINTS], high[POINTS], point[CLSI_FIELD_MAX_INPUTS],
+        rug[MOST_DENSITY], width = l->high[k] - l->low[k];
+    int known = 0;
     middle(l, point);
     for (int i = 0; i < POINTS; i++) {
         point[k] = x[i] = l->low[k] - 0.15 * width + 1.3 * width * i / (POINTS - 1);
         y[i] = value_of(l, theta, point, scratch);
+        double half = CLSI_NINETY * error_at(record, x[i]);
+        low[i] = y[i] - half, high[i] = y[i] + half;
+        known |= isfinite(half);
     }
     clsi_text title = {0}, note = {0};
     name_of(&title, l);
@@ -102,7 +142,8 @@ static void curve(clsi_text *t, const clsi_learned *l, const double *theta, size
     clsi_text_append(&note, "Shaded: no data there");
     if (n) clsi_text_append(&note, ". Marks on the axis: where the runs over the data were");
     if (l->d > 1) clsi_text_append(&note, ". Other inputs are in the middle of their range");
-    clsi_series s = {l->part, CLSI_LINE, POINTS, x, y, 0};
+    if (known) tell_band(&note, l, record);
+    clsi_series s = {l->part, CLSI_LINE, POINTS, x, y, 0, known ? low : NULL, known ? high : NULL};
     clsi_chart c = {.title = title.data ? title.data : l->part,
                     .x_label = l->input[k],
                     .y_label = l->part,
@@ -153,8 +194,12 @@ static void surface(clsi_text *t, const clsi_learned *l, const double *theta, co
 void clsi_learned_figures(clsi_text *t, const clsi_subject *s) {
     const cls_model *m = s->given->model;
     seen w = {0};
+    int no_memory = 0;
     if (!m->n_learned) return;
     look(s, &w);
+    json_t *provenance = m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
+    const json_t *functions = json_object_get(provenance, "functions");
+    if (no_memory) t->failed = 1;
     clsi_text_append(t, "<div class=\"grid\">\n");
     for (size_t i = 0; i < m->n_learned; i++) {
         const clsi_learned *l = &m->learned[i];
@@ -164,11 +209,12 @@ void clsi_learned_figures(clsi_text *t, const clsi_subject *s) {
             break;
         }
         for (size_t k = 0; k < l->d; k++)
-            if (is_known(l, k)) curve(t, l, m->theta, k, &w, scratch);
+            if (is_known(l, k)) curve(t, l, m->theta, k, &w, record_of(functions, l, k), scratch);
         if (l->d == 2 && is_known(l, 0) && is_known(l, 1)) surface(t, l, m->theta, &w, scratch);
         free(scratch);
     }
     clsi_text_append(t, "</div>\n");
+    json_decref(provenance);
     cls_range_free(&w.range);
     free(w.rows);
 }

@@ -45,7 +45,8 @@ typedef struct clsi_series {
     clsi_mark mark;
     size_t n;
     const double *x, *y;
-    int style; /* 0 .. 5: colour and dashes */
+    int style;                /* 0 .. 5: colour and dashes */
+    const double *low, *high; /* a band about the line, NAN: none there; NULL: no band */
 } clsi_series;
 typedef struct clsi_chart {
     const char *title, *x_label, *y_label, *note; /* note NULL: none */
@@ -161,13 +162,18 @@ void clsi_sankey(clsi_text *t, double work, double heat, double stored, double l
 
 /* ---- found.c ---- */
 
+/* Of a normal distribution, on both sides of it 5 %. */
+#define CLSI_NINETY 1.6448536269514722
+
 /* A table of the parameters that were learned, nothing where there are none. */
 void clsi_found_parameters(clsi_text *t, const clsi_subject *s);
 /* What the data cannot tell, as a list; nothing where nothing is known of it. */
 void clsi_found_doubts(clsi_text *t, const clsi_subject *s);
 void clsi_found_json(clsi_text *t, const cls_model *m);
-/* The loss while it was learned; nothing where nobody kept it. */
-void clsi_training_curve(clsi_text *t, const cls_report_options *o);
+/* What the provenance has under this key, as JSON; null: nothing. */
+void clsi_found_record(clsi_text *t, const cls_model *m, const char *key);
+/* The loss while it was learned, or that there were no iterations. */
+void clsi_training_curve(clsi_text *t, const cls_model *m);
 
 /* ---- learned.c ---- */
 

@@ -144,9 +144,15 @@ static void laws(page *p, const clsi_subject *s) {
 
 /* ---- what was found, the system ---- */
 
+/* What cannot be shown is left out, but a page without it for lack of memory is no page. */
+static int is_there(page *p, cls_status status) {
+    if (status == CLS_MEMORY) p->t.failed = 1;
+    return status == CLS_OK;
+}
+
 static void equations(page *p, const cls_system *s) {
     char *latex = NULL;
-    if (cls_system_show(s, CLS_SHOW_EQUATIONS | CLS_SHOW_LATEX, &latex, NULL)) return;
+    if (!is_there(p, cls_system_show(s, CLS_SHOW_EQUATIONS | CLS_SHOW_LATEX, &latex, NULL))) return;
     size_t long_ones = 0;
     for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
@@ -198,7 +204,8 @@ static void bond_graph(page *p, const cls_system *s) {
     size_t length;
     if (!mkdtemp(folder)) return;
     snprintf(path, sizeof path, "%s/bonds.svg", folder);
-    if (!cls_bond_graph(s, path, NULL) && !clsi_read_file(path, 1 << 20, &svg, &length, NULL)) {
+    if (is_there(p, cls_bond_graph(s, path, NULL)) &&
+        is_there(p, clsi_read_file(path, 1 << 20, &svg, &length, NULL))) {
         const char *at = strstr(svg, "<svg");
         if (at) {
             put(p, "<h3>Bond graph</h3><figure role=\"img\" aria-label=\"bond graph of the "
@@ -218,7 +225,7 @@ static void system_section(page *p) {
         if (!s->system) continue;
         char *summary = NULL;
         heading(p, s);
-        if (!cls_system_show(s->system, CLS_SHOW_SUMMARY, &summary, NULL)) {
+        if (is_there(p, cls_system_show(s->system, CLS_SHOW_SUMMARY, &summary, NULL))) {
             put(p, "<pre tabindex=\"0\">");
             clsi_html(&p->t, summary, 20000);
             put(p, "</pre>\n");
@@ -241,6 +248,7 @@ static void provenance(page *p, const clsi_subject *s) {
     if (!s->given->model) return;
     heading(p, s);
     clsi_made(&p->t, s->given->model);
+    clsi_training_curve(&p->t, s->given->model);
 }
 
 static void data_section(page *p) {
@@ -397,7 +405,6 @@ static cls_status body(page *p, cls_error *error) {
         put(p, "</pre>\n");
     }
     clsi_text_printf(&p->t, "<p>clausius %s.</p>\n", cls_version());
-    clsi_training_curve(&p->t, p->o);
     for (size_t i = 0; i < p->n; i++) provenance(p, &p->subjects[i]);
     source(p);
     close_section(p);
@@ -480,7 +487,10 @@ static void subject_json(page *p, const clsi_subject *s) {
     if (s->given->model) clsi_learned_json(&p->t, s->given->model);
     put(p, "], \"parameters\": [");
     if (s->given->model) clsi_found_json(&p->t, s->given->model);
-    put(p, "]");
+    put(p, "], \"functions\": ");
+    clsi_found_record(&p->t, s->given->model, "functions");
+    put(p, ", \"training\": ");
+    clsi_found_record(&p->t, s->given->model, "curve");
     if (s->simulated) {
         put(p, ", \"energy\": {\"max_error\": ");
         clsi_json_number(&p->t, s->laws.energy_max_error);

@@ -13,16 +13,17 @@ extern const char clsi_page_try[], clsi_page_sketch[];
 enum { MOST_SCRIPT = 300000 };
 
 /* The module's text with its exports made local and nothing that could end a script element. */
-static int script_of(const clsi_subject *s, const char *parameters, char **out) {
+static int script_of(clsi_text *t, const clsi_subject *s, const char *parameters, char **out) {
     cls_export_options o = cls_export_defaults();
     clsi_export *e = NULL;
     clsi_text text = {0};
     o.start = s->given->start;
     o.parameters = parameters;
-    int made = !clsi_export_create(s->system, s->given->model, &o, &e, NULL) &&
-               !clsi_export_module(e, &text, NULL) && text.length < MOST_SCRIPT;
+    cls_status status = clsi_export_create(s->system, s->given->model, &o, &e, NULL);
+    if (!status) status = clsi_export_module(e, &text, NULL);
+    if (status == CLS_MEMORY || text.failed) t->failed = 1; /* no page, rather than one without */
     clsi_export_free(&e);
-    *out = made ? clsi_text_take(&text) : NULL;
+    *out = !status && text.length < MOST_SCRIPT ? clsi_text_take(&text) : NULL;
     clsi_text_clear(&text);
     if (!*out) return 0;
     for (char *at = *out; (at = strstr(at, "export ")) != NULL; at += 7)
@@ -83,7 +84,7 @@ static void picture(clsi_text *t, const cls_system *s) {
 void clsi_try_it(clsi_text *t, const clsi_subject *s) {
     char *script;
     if (!s->system || s->given->trajectory) return;
-    if (!(script_of(s, NULL, &script) || script_of(s, "none", &script))) {
+    if (!(script_of(t, s, NULL, &script) || script_of(t, s, "none", &script))) {
         free(script);
         return;
     }

@@ -227,8 +227,9 @@ static cls_status put_in(clsi_reader *r, cls_node a, clsi_kind kind, const cls_n
                          cls_node *out) {
     cls_graph *g = r->s->g;
     size_t n = cls_symbols_of(g, 1, &a, 0, NULL), used = 0;
-    cls_node *from = clsi_calloc(2 * n, sizeof *from), *to = from + n;
+    cls_node *from = clsi_calloc(2 * n, sizeof *from);
     if (!from) return CLS_MEMORY;
+    cls_node *to = from + n;
     cls_symbols_of(g, 1, &a, n, to);
     for (size_t i = 0; i < n; i++) {
         const char *word = cls_node_name(g, to[i]);
@@ -254,7 +255,8 @@ cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
             status =
                 cls_substitute(s->g, 1, &e->bound, 1, &s->u[i], &s->input_formula[i], &e->bound);
     if (status == CLS_OK && e->bound != CLS_NO_NODE) return CLS_OK;
-    if (cls_graph_status(s->g, &inner) == CLS_MEMORY) return clsi_no_memory(r->error);
+    if (status == CLS_MEMORY || cls_graph_status(s->g, &inner) == CLS_MEMORY)
+        return clsi_no_memory(r->error);
     return clsi_at(r, e->begin, "this expression is too large: %s", inner.message);
 }
 

@@ -161,6 +161,9 @@ test_places_that_cannot_be_written_stay_clean() {
     run "$CLAUSIUS" export c pendulum -o no/such/place
     expect_exit 5
     expect_stderr 'no/such/place: cannot write'
+    run "$CLAUSIUS" export js pendulum -o /dev/full
+    expect_exit 5
+    expect_stderr '/dev/full: cannot write: No space left on device; nothing was left behind'
     : >file
     run "$CLAUSIUS" export c pendulum -o file
     expect_exit 5

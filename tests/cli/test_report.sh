@@ -65,6 +65,54 @@ EOF
     expect_in_file 'test: not learned from' page.html
 }
 
+# The model carries its training curve: the page of `learn` is the page of `report`.
+test_training_curve() {
+    "$CLAUSIUS" simulate pendulum --samples 4 --sample "q~U(-1,1), v.q~U(-1,1)" --seed 1 --h 0.05 --steps 40 --quiet -o swing.csv
+    run "$CLAUSIUS" learn pendulum swing.csv --unknown V --field "network(6)" --optimizer adam --epochs 400 --threads 1 --quiet -o m.safetensors --report learned.html
+    expect_ok
+    run "$CLAUSIUS" report m.safetensors --data swing.csv -o page.html
+    expect_same learned.html page.html
+    expect_in_file 'Training curve</strong>: on the data it learns from' page.html
+    expect_in_file 'role="img"><title>Training curve</title><desc>' page.html
+    run "$CLAUSIUS" report m.safetensors --json
+    expect_json 'len(d["subjects"][0]["training"]["loss"]) == len(d["subjects"][0]["training"]["iteration"]) > 3'
+    expect_json '(lambda x: all(a < b for a, b in zip(x, x[1:])) and len(x) <= 64)(d["subjects"][0]["training"]["iteration"])'
+    run "$CLAUSIUS" show m.safetensors
+    expect_no_stdout '"iteration"'
+}
+
+# A learned function has the band that its errors say.
+test_functions_have_bands() {
+    cat >damped.clausius <<'EOF'
+system "a damped spring"
+coordinate q
+temperature T
+thermal lagrangian v.q^2/2 - q^2/2 + T*(log(T) - 1)
+friction F on T: q <- -0.1*v.q
+start q = 1, v.q = 0, T = 1
+step 0.02
+until 10
+EOF
+    "$CLAUSIUS" simulate damped.clausius --scheme bdf --quiet -o all.csv
+    python3 - >noisy.csv <<'EOF'
+import random
+random.seed(2)
+lines = [l.strip().split(",") for l in open("all.csv") if not l.startswith("#")]
+at = [lines[0].index(c) for c in ("time", "q", "v.q", "T")]
+print("time,q,v.q,T")
+for r in lines[1:]: print(r[at[0]] + "," + ",".join(f"{float(r[k]) + 1e-3*random.gauss(0, 1):.7f}" for k in at[1:]))
+EOF
+    run "$CLAUSIUS" learn damped.clausius noisy.csv --unknown F -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" report m.safetensors --data noisy.csv -o page.html
+    expect_ok
+    expect_in_file 'F as a function of' page.html
+    expect_in_file 'Band: 90 % interval' page.html
+    expect_in_file '<th scope="col" class="n">from</th><th scope="col" class="n">to</th>' page.html
+    run "$CLAUSIUS" report m.safetensors --json
+    expect_json 'any(f["part"] == "F" and f["error"][0] > 0 for f in d["subjects"][0]["functions"])'
+}
+
 test_report_of_a_file() {
     printf 'time,a<b>\n0,1\n1,2\n2,4\n' >x.csv
     run "$CLAUSIUS" report x.csv -o x.html

@@ -37,7 +37,7 @@ every() {
     local setting=(FAULT_MAY="$may" $font OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAULT_KIND="$kind" FAULT_DIR="$PWD" LD_PRELOAD="$FAULT")
     calls=$(env FAULT_FROM=1 FAULT_TO=0 "${setting[@]}" "$CLAUSIUS" "$@" | sed -nE 's/.* of ([0-9]+) calls.*/\1/p')
     [[ -n $calls ]] || fail "clausius $* fails without a failure"
-    [[ -n ${CLAUSIUS_LONG-} ]] || step=$((calls / ${STEP_LIMIT:-60} + 1))
+    [[ -n ${CLAUSIUS_LONG-} && -z ${STEP_LIMIT-} ]] || step=$((calls / ${STEP_LIMIT:-60} + 1))
     RUN_LIMIT=7200 run env FAULT_STEP=$step "${setting[@]}" "$CLAUSIUS" "$@"
     ((step == 1)) || echo "# $kind: every $step-th of $calls calls failed: clausius $*" >&3
     [[ $code == 0 ]] || fail "clausius $*: $(tail -n 25 "$out")"
@@ -76,6 +76,7 @@ convert data convert $INPUTS/piston.csv -o out.csv --map "x=x [mm]"
 learn learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" -o out.safetensors --quiet
 svg plot $INPUTS/piston.csv -o out.svg
 png plot $INPUTS/piston.csv -o out.png
+export-js export js pendulum -o out.mjs --quiet
 LIST
     [[ -z ${CLAUSIUS_LONG-} ]] || cat <<'LIST'
 network learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)" --epochs 3 -o out.safetensors --quiet
@@ -83,6 +84,5 @@ lbfgs learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)
 shooting learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" --loss shooting --epochs 2 -o out.safetensors --quiet
 report report $INPUTS/model.safetensors --data $INPUTS/piston.csv -o out.html
 export-c export c adiabatic-piston -o piston --quiet
-export-js export js pendulum -o out.mjs --quiet
 LIST
 }

@@ -35,7 +35,6 @@ test_order_of_shards() {
 test_order_of_exports() {
     inputs
     ordered export c adiabatic-piston -o piston --quiet
-    ordered export js pendulum -o out.mjs --quiet
     ordered report "$INPUTS/model.safetensors" --data "$INPUTS/piston.csv" -o out.html
 }
 

@@ -59,7 +59,7 @@ static double learned_from(uint64_t seed, const char *text, const char *field, s
     o.n_unknown = 1;
     o.field = field;
     o.seed = seed;
-    o.max_iterations = strstr(field, "rotation") ? 50 : 1000; /* networks */
+    o.max_iterations = THINNED(strstr(field, "rotation") ? 50 : 1000, 2); /* networks */
     if (cls_learn(s, NULL, 1, (const cls_table *const *)&t, &name, &o, &m, &info, &error))
         fail_msg("%s", error.message);
     assert_string_equal(info.optimizer, strncmp(field, "network", 7) ? "linear" : "spring");
@@ -116,14 +116,13 @@ static void assert_learned_by_network(uint64_t seed, const char *text, const cha
     double off, mean = learned_from(seed, text, field, &fields, &off);
     print_message("%s, seed %d: mean error %.2e, F is off by %.2e\n", field, (int)seed, mean, off);
     assert_int_equal(fields, n_fields);
-    assert_true(mean <= 1e-4);
-    assert_true(off <= 1e-3);
+    assert_true(SANITIZED || mean <= 1e-4);
+    assert_true(SANITIZED || off <= 1e-3);
 }
 
 static void networks_learn_it_from_any_start(void **unused) {
     (void)unused;
-    SKIP_IF_SANITIZED();
-    for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t seed = 1; seed <= THINNED(3, 1); seed++)
         assert_learned_by_network(seed, charged, "network(8, gyroscopic)", 4);
     assert_learned_by_network(1, body, "network(8, gyroscopic)", 9);
 }
@@ -131,7 +130,6 @@ static void networks_learn_it_from_any_start(void **unused) {
 /* The paper's form is there when asked for; with few iterations it is not near, but dissipates. */
 static void rotations_dissipate(void **unused) {
     (void)unused;
-    SKIP_IF_SANITIZED();
     size_t fields;
     print_message("rotation: mean error %.2e\n", learned(body, "network(4, rotation)", &fields));
     assert_int_equal(fields, 6);

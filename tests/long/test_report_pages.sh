@@ -6,7 +6,7 @@
 check() {
     local python
     python=$("$SOURCE/tools/page-env" "${CLAUSIUS_BUILD:-/tmp}/page-env") || skip "html5lib and axe-core cannot be installed"
-    RUN_LIMIT=600 run "$python" "$SOURCE/tests/page/check_page.py" "$@"
+    RUN_LIMIT=1800 run "$python" "$SOURCE/tests/page/check_page.py" "$@"
     expect_ok
 }
 
@@ -47,6 +47,47 @@ test_in_chromium_with_axe() {
     "$CLAUSIUS" learn pendulum swing.csv --unknown V -o swing.safetensors || fail learn
     "$CLAUSIUS" report swing.safetensors --data swing.csv -o swing.html 2>/dev/null || fail report
     check --axe piston.html swing.html
+}
+
+# A recording of others, its columns under the names given; 1: it is not there.
+recording() { # FILE NAMES OUT
+    [[ -r ${CLAUSIUS_DATA:-/nowhere}/$1 ]] || return 1
+    awk -v names="$2" 'BEGIN { n = split(names, a, ","); print names } /^%/ || NF < 2 { next }
+        { line = $2; for (i = 3; i <= n + 1; i++) line = line "," $i; print line }' "$CLAUSIUS_DATA/$1" >"$3"
+}
+
+real_model() { # NAME COORDINATE POTENTIAL FRICTION RECORDING
+    recording "$5" "time,$2" "$1.csv" || return 1
+    cat >"$1.clausius" <<S
+system "a recording: $1"
+coordinate  $2
+temperature T [K]
+parameter   k = unknown in (0, 1000), offset = unknown near 0
+parameter   c = unknown near 0.01 in (0, inf), mu = unknown near 0.01 in (0, inf)
+thermal lagrangian v.$2^2/2 $3 + 1e6*T*(log(T) - 1)
+friction F on T: $2 <- -c*v.$2 - mu*tanh(v.$2/$4)
+start $2 = 1, v.$2 = 0, T = 300
+S
+    "$CLAUSIUS" learn "$1.clausius" "$1.csv" --test 0.3 --quiet -o "$1.safetensors"
+    "$CLAUSIUS" report "$1.safetensors" --data "$1.csv" -o "$1.html" 2>/dev/null
+}
+
+# Every kind of field, formulas, ports; two recordings of others where they are; a known system.
+test_ten_models_with_axe() {
+    . "$SOURCE/tests/export/models.sh"
+    local m n=0
+    for m in $export_models; do
+        make_model "$m" 2>/dev/null
+        "$CLAUSIUS" report "$m.safetensors" $([[ $m == tanh ]] && echo --data piston.csv) -o "$m.html" 2>/dev/null || fail "report $m"
+    done
+    expect_in_file 'Training curve' tanh.html
+    "$CLAUSIUS" report thermal-oscillator -o oscillator.html 2>/dev/null || fail report
+    "$CLAUSIUS" report adiabatic-piston tanh.safetensors --data piston.csv -o both.html 2>/dev/null || fail report
+    real_model pendulum phi "+ k*cos(phi - offset)" 0.02 schmidt-lipson/real_pend_h_1.txt || echo "# no recordings: CLAUSIUS_DATA is not set"
+    real_model glider x "- k*(x - offset)^2/2" 5 schmidt-lipson/real_linear_h_1.txt || true
+    for m in *.html; do n=$((n + 1)); done
+    expect test $n -ge 10
+    check --axe ./*.html
 }
 
 run_tests

@@ -221,6 +221,7 @@ def test_fork_after_use(piston, truth):
         child = os.fork()
     if child == 0:
         same = (piston.simulate(starts=starts, steps=5, threads=2).values == want).all()
+        same &= bool(np.isfinite(piston.rates(np.tile(starts, (40, 1)))).all() and piston.report()["subjects"])
         os._exit(0 if same and len(cl.learn(piston, truth, unknown="F1", threads=2).theta) else 1)
     for _ in range(300):
         gone, status = os.waitpid(child, os.WNOHANG)
