@@ -66,13 +66,13 @@ class Absent:
 
 # ---- what has to be there: our programs, the peers ----
 
-def compile_c(name, *extra, flags=("-O3",), library=True):
+def compile_c(name, *extra, flags=("-O3",), library=True, after=()):
     """bench/NAME.c with the library, to BUILD/bench/NAME."""
     packages = subprocess.run(["pkg-config", "--libs", "cairo", "jansson"], capture_output=True, text=True).stdout.split()
     sundials = ["-lsundials_cvode", "-lsundials_nvecserial"]
     ours = [BUILD / "libclausius.a", *sundials, "-llapacke", *packages, "-lmd", "-fopenmp"] if library else sundials
     OUT.mkdir(parents=True, exist_ok=True)
-    run_compiler(*flags, HERE / f"{name}.c", *extra, *ours, "-lm", "-o", OUT / name)
+    run_compiler(*flags, HERE / f"{name}.c", *extra, *ours, *after, "-lm", "-o", OUT / name)
     return OUT / name
 
 

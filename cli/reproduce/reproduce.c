@@ -11,13 +11,13 @@
 #include <string.h>
 
 static const cli_item *const items[] = {
-    &cli_dtel_table_2,  &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
-    &cli_dtel_noether,  &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
-    &cli_ephs_6_4,      &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
-    &cli_ephs_7_5,      &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
-    &cli_vnots_body_a,  &cli_vnots_body_b,   &cli_vnots_body_c,   &cli_dtlm_noise,
-    &cli_gfinn_gas,     &cli_dgnet_noise,    &cli_dgnet_real,     &cli_dgnet_bodies,
-    &cli_spnn_pendulum,
+    &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
+    &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
+    &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
+    &cli_ephs_7_5,     &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
+    &cli_vnots_body_a, &cli_vnots_body_b,   &cli_vnots_body_c,   &cli_dtlm_noise,
+    &cli_gfinn_gas,    &cli_dgnet_noise,    &cli_dgnet_real,     &cli_dgnet_bodies,
+    &cli_dgnet_kdv,    &cli_dgnet_ch,       &cli_spnn_pendulum,
 };
 enum { n_items = sizeof items / sizeof *items };
 

@@ -61,7 +61,8 @@ extern const cli_item cli_qp_pendulum;
 extern const cli_item cli_gfinn_gas, cli_spnn_pendulum;
 extern const cli_item cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4, cli_ephs_7_5;
 extern const cli_item cli_dtlm_table_2, cli_dtlm_table_3, cli_dtlm_noise;
-extern const cli_item cli_dgnet_noise, cli_dgnet_real, cli_dgnet_bodies;
+extern const cli_item cli_dgnet_noise, cli_dgnet_real, cli_dgnet_bodies, cli_dgnet_kdv,
+    cli_dgnet_ch;
 extern const cli_item cli_vnots_piston_a, cli_vnots_piston_b, cli_vnots_piston_c;
 extern const cli_item cli_vnots_body_a, cli_vnots_body_b, cli_vnots_body_c;
 

@@ -70,4 +70,6 @@ def contiguous(array, dtype=numpy.float64):
     """Any array, also of other packages (DLPack), as C-contiguous numbers; a copy only where it must be."""
     if not isinstance(array, numpy.ndarray) and hasattr(array, "__dlpack__"):
         array = numpy.from_dlpack(array)
+    if numpy.iscomplexobj(array):
+        raise UsageError("numbers are real, got complex ones")
     return numpy.ascontiguousarray(array, dtype)

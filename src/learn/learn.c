@@ -355,6 +355,12 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
         set = &kept;
     }
     int open_parameters = !o.given && clsi_has_open_parameters(system, &o);
+    if (cls_system_is_noisy(system) && (o.given || clsi_has_open_parts(system, &o)))
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' has thermal noise: its parts are not learned as functions; write "
+                         "the friction with unknown parameters, `parameter g = unknown near 0.5` "
+                         "and `friction on Tr: x <- -(g + k*x^2)*v.x`",
+                         system->name);
     if (open_parameters && !clsi_has_open_parts(system, &o)) {
         info->rollout = NAN;
         double started = clsi_now();

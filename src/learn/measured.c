@@ -4,6 +4,7 @@
  * the model needs to know nothing more. */
 #include "learn/measured.h"
 #include "base/base.h"
+#include "learn/fluctuation.h"
 #include "learn/multiple.h"
 #include "model/model.h"
 #include "model/json.h"
@@ -28,7 +29,8 @@ typedef struct measured {
     clsi_multiple *multiple;
     clsi_recipe recipe;
     cls_learn_report *report;
-    double until; /* when the time limit is over; 0: never */
+    const char *loss, *optimizer; /* for the record */
+    double until;                 /* when the time limit is over; 0: never */
     cls_error *error;
 } measured;
 
@@ -160,10 +162,11 @@ static cls_status report_parameters(measured *w, int nullity) {
         if (!r->parameters[i].name) return clsi_no_memory(w->error);
     }
     int hidden = 0;
-    for (size_t e = 0; e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
-    cls_status status = nullity > 0 || hidden ? clsi_advise(w->multiple, w->theta, w->name, nullity,
-                                                            &w->recipe.notes, w->error)
-                                              : CLS_OK;
+    for (size_t e = 0; w->multiple && e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
+    cls_status status =
+        w->multiple && (nullity > 0 || hidden)
+            ? clsi_advise(w->multiple, w->theta, w->name, nullity, &w->recipe.notes, w->error)
+            : CLS_OK;
     if (status != CLS_OK) return status;
     if (w->data->repeated)
         clsi_text_printf(&w->recipe.notes,
@@ -192,9 +195,8 @@ json_t *clsi_json_matrix(size_t n, size_t m, const double *A) {
 }
 
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
-    json_t *all =
-        json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names), "version",
-                  cls_version(), "optimizer", "lm", "loss", "multiple-shooting");
+    json_t *all = json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names),
+                            "version", cls_version(), "optimizer", w->optimizer, "loss", w->loss);
     clsi_report_record(w->report, &all);
     clsi_json_put(&all, "split", clsi_recording_split(w->data));
     clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
@@ -261,17 +263,82 @@ static void fill_info(const measured *w, int nullity, cls_learn_info *info) {
              w->recipe.ended ? w->recipe.ended : "converged");
 }
 
+/* ---- motions with thermal noise ---- */
+
+/* A sentence for the report, and what the reader should know of the fit. */
+static char *explain_noise(measured *w, const clsi_fluctuation *fit) {
+    clsi_text t = {0};
+    clsi_text_printf(&t,
+                     "likelihood of %zu changes of momenta, because frictions come with thermal "
+                     "noise; rows every %.3g",
+                     fit->rows, w->data->interval);
+    if (fit->fastest > 0.3)
+        clsi_text_printf(&w->recipe.notes,
+                         "rows are %.2g of the time in which friction stops a motion apart: the "
+                         "estimate is good to %.1g of itself; measure more often\n",
+                         fit->fastest, fit->fastest * fit->fastest / 12);
+    if (!fit->converged)
+        clsi_text_append(&w->recipe.notes, "the search for the values did not come to its end\n");
+    return clsi_text_take(&t);
+}
+
+static cls_status run_noisy(measured *w, size_t n_tables, const cls_table *const *tables,
+                            const char *const *names, cls_model **out, cls_learn_info *info) {
+    clsi_points *points = NULL;
+    clsi_fluctuation fit = {0};
+    cls_node *theta = clsi_calloc(w->P + 1, sizeof *theta);
+    cls_status status = theta ? open_system(w, theta) : clsi_no_memory(w->error);
+    int nullity = 0;
+    w->loss = "likelihood";
+    w->optimizer = "bhhh";
+    if (status == CLS_OK)
+        status =
+            clsi_points_create(w->system, n_tables, tables, names, &clsi_rule_midpoint, 0,
+                               w->o->max_windows ? w->o->max_windows : 1000000, &points, w->error);
+    if (status == CLS_OK)
+        status = clsi_fluctuation_fit(w->open, points, w->P, theta, w->low, w->high, w->theta,
+                                      w->doubt, w->covariance, &fit, w->error);
+    for (size_t i = 0; i < w->P; i++) nullity += !isfinite(w->doubt[i]);
+    if (status == CLS_OK)
+        status =
+            clsi_report_create(w->data, w->o, w->P, explain_noise(w, &fit), &w->report, w->error);
+    if (status == CLS_OK) status = report_parameters(w, nullity);
+    if (status == CLS_OK) status = make_model(w, n_tables, names, out);
+    if (status == CLS_OK) {
+        *info = (cls_learn_info){.parameters = w->P,
+                                 .samples = fit.rows,
+                                 .windows = fit.rows,
+                                 .loss_initial = NAN,
+                                 .loss_final = fit.cost,
+                                 .loss_validation = NAN,
+                                 .iterations = fit.iterations,
+                                 .rank = w->P - (size_t)nullity,
+                                 .nullity = (size_t)nullity,
+                                 .condition = NAN,
+                                 .rollout = NAN};
+        snprintf(info->optimizer, sizeof info->optimizer, "%s", w->optimizer);
+        snprintf(info->ended, sizeof info->ended, "%s", fit.converged ? "converged" : "iterations");
+    }
+    clsi_points_free(&points);
+    free(theta);
+    return status;
+}
+
 static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,
                       const char *const *names, cls_model **out, cls_learn_info *info) {
     int nullity = 0;
     double test = w->o->test;
     size_t rows = 0;
     for (size_t i = 0; i < n_tables; i++) rows += cls_table_rows(tables[i]);
-    if (test < 0) test = rows >= 200 ? 0.2 : 0;
+    int noisy = cls_system_is_noisy(w->system);
+    if (test < 0) test = rows >= 200 && !noisy ? 0.2 : 0;
+    w->loss = "multiple-shooting";
+    w->optimizer = "lm";
     cls_status status = list_parameters(w);
     if (status == CLS_OK)
         status = clsi_recording_create(w->system, n_tables, tables, names, test, w->o->average,
                                        w->o->hold, w->o->n_test, &w->data, w->error);
+    if (status == CLS_OK && noisy) return run_noisy(w, n_tables, tables, names, out, info);
     if (status == CLS_OK) status = prepare(w);
     if (status == CLS_OK) status = begin_report(w);
     w->recipe.m = w->multiple;

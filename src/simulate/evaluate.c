@@ -80,14 +80,28 @@ static cls_status compile_laws(cls_flow *f, cls_error *error) {
     return status;
 }
 
+/* Rates at a state need the inputs there. */
+static cls_status check_inputs(const cls_system *s, cls_error *error) {
+    for (size_t i = 0; i < s->nu; i++)
+        if (s->input_formula[i] == CLS_NO_NODE)
+            return clsi_fail(
+                error, CLS_USAGE,
+                "rates of '%s' need its input '%s', which has no value here: set it to "
+                "a number or a formula of t",
+                s->name, s->input[i].name);
+    return CLS_OK;
+}
+
 cls_status cls_flow_create(const cls_system *system, cls_flow **out, cls_error *error) {
     NEED(error, out);
     *out = NULL;
     NEED(error, system);
+    cls_status status = check_inputs(system, error);
+    if (status) return status;
     cls_flow *f = *out = clsi_calloc(1, sizeof *f);
     if (!f) return clsi_no_memory(error);
     f->nz = system->form->nz;
-    cls_status status = clsi_system_view(system, &f->view, error);
+    status = clsi_system_view(system, &f->view, error);
     f->system = f->view;
     if (!status) status = compile_rates(f, error);
     if (!status && !system->ode) status = compile_laws(f, error);

@@ -177,21 +177,25 @@ cls_status clsi_read_heat_place(clsi_reader *r, clsi_cursor *c, const char *afte
     return clsi_read_entropy(r, c, after, index);
 }
 
+cls_status clsi_read_on(clsi_reader *r, clsi_cursor *c, const char *expected, size_t *where,
+                        size_t *length) {
+    clsi_skip_space(r, c);
+    *where = c->at;
+    *length = 0;
+    if (clsi_accept_word(r, c, "on")) return CLS_OK;
+    *length = clsi_word_length(r, c, 0);
+    c->at += *length;
+    return clsi_accept_word(r, c, "on") ? CLS_OK : clsi_at(r, c->at, "expected %s", expected);
+}
+
 /* heat source [NAME] on T: formula */
 cls_status clsi_read_source(clsi_reader *r, clsi_cursor c) {
     cls_system *s = r->s;
-    size_t i, where, length = 0;
-    clsi_skip_space(r, &c);
-    where = c.at;
-    if (!clsi_accept_word(r, &c, "on")) {
-        length = clsi_word_length(r, &c, 0);
-        c.at += length;
-        if (!clsi_accept_word(r, &c, "on"))
-            return clsi_at(r, c.at,
-                           "expected `on` and the temperature that is heated: `heat source heater "
-                           "on T: ...`");
-    }
-    cls_status status = clsi_read_entropy(r, &c, "`on`", &i);
+    size_t i, where, length;
+    cls_status status = clsi_read_on(
+        r, &c, "`on` and the temperature that is heated: `heat source heater on T: ...`", &where,
+        &length);
+    if (status == CLS_OK) status = clsi_read_entropy(r, &c, "`on`", &i);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the temperature");
     if (status == CLS_OK) status = clsi_name_label(r, where, length, "a heat source");
     clsi_expression e;

@@ -40,6 +40,7 @@
     X("heat-rod", heat_rod, "a rod that conducts heat")                                            \
     X("heat-plate", heat_plate, "a plate that conducts heat, cooled along one edge")               \
     X("elastic-string", elastic_string, "a string that warms up as it swings")                     \
+    X("elastic-beam", elastic_beam, "a beam that warms up as it swings")                           \
     X("fput", fput, "the lattice of Fermi, Pasta, Ulam and Tsingou")                               \
     X("kdv", kdv, "solitons of Korteweg and de Vries")                                             \
     X("burgers", burgers, "a wave that steepens and warms (Burgers)")                              \

@@ -39,7 +39,7 @@ void clsi_put(clsi_ports *p, clsi_span at, const char *format, ...) {
     clsi_text_append(&p->flat, text);
 }
 
-static const char *state_text(const clsi_ports *p, size_t state, char out[128]) {
+const char *clsi_state_text(const clsi_ports *p, size_t state, char out[128]) {
     const clsi_store *s = &p->stores[state];
     if (s->partner != SIZE_MAX && !s->position)
         snprintf(out, 128, "p.%s", p->stores[s->partner].name);
@@ -100,9 +100,12 @@ static const char *component_text(clsi_ports *p, const clsi_component *c, const 
     size_t port = clsi_port_find(c, word + 2 * effort, length - 2 * (size_t)effort);
     if (port == SIZE_MAX) return NULL;
     const clsi_joint *j = &p->joints[c->port[port].node];
-    if (c->kind == CLSI_STORAGE || !effort)
-        snprintf(out, 512, "%s",
-                 state_text(p, c->kind == CLSI_STORAGE ? c->first_state + port : j->state, name));
+    if (c->kind == CLSI_STORAGE && p->stores[c->first_state + port].share)
+        snprintf(out, 512, "%s", p->stores[c->first_state + port].share);
+    else if (c->kind == CLSI_STORAGE || !effort)
+        snprintf(
+            out, 512, "%s",
+            clsi_state_text(p, c->kind == CLSI_STORAGE ? c->first_state + port : j->state, name));
     else
         clsi_effort_text(p, c->port[port].node, out);
     return out;
@@ -335,7 +338,7 @@ static int is_bath(const clsi_ports *p, const clsi_store *s) {
 
 static void put_state(clsi_ports *p, const clsi_store *s) {
     const clsi_port *port = &p->components[s->component].port[s->port];
-    if (is_bath(p, s)) return;
+    if (is_bath(p, s) || s->master != SIZE_MAX) return;
     if (s->partner != SIZE_MAX && !s->position) return; /* declared with its position */
     clsi_put(p, port->where, "%s %s",
              s->thermal    ? "entropy"
@@ -365,7 +368,7 @@ static cls_status put_storage_inputs(clsi_ports *p, clsi_component *c) {
     char name[128];
     cls_status status = CLS_OK;
     for (size_t k = 0; k < c->n_ports && status == CLS_OK; k++) {
-        state_text(p, c->first_state + k, name);
+        clsi_state_text(p, c->first_state + k, name);
         clsi_put(p, c->title, "%s%s", k ? ", " : " of ", name);
         status = keep_input(p, c, c->port[k].name, clsi_keep(p, name, strlen(name)));
     }
@@ -397,7 +400,7 @@ static cls_status put_shared_storage(clsi_ports *p, clsi_component *c) {
     char name[128];
     cls_status status = of < c->body.end ? given_inputs(p, c, of + 2) : CLS_OK;
     for (size_t k = 0; k < c->n_ports && of == c->body.end && status == CLS_OK; k++) {
-        state_text(p, c->first_state + k, name);
+        clsi_state_text(p, c->first_state + k, name);
         status = keep_input(p, c, c->port[k].name, clsi_keep(p, name, strlen(name)));
     }
     clsi_span law = {c->body.source, c->body.begin, of};
@@ -428,7 +431,7 @@ static cls_status put_storage(clsi_ports *p, clsi_component *c) {
         size_t end = clsi_item_end(r, &body);
         clsi_put(p, c->title, "let %s = (", c->name);
         clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, c->body.begin, end});
-        clsi_put(p, c->title, ")*%s", state_text(p, c->first_state, name));
+        clsi_put(p, c->title, ")*%s", clsi_state_text(p, c->first_state, name));
         body.at = end;
         int pressure = clsi_accept(r, &body, ",");
         if (pressure != (c->n_ports == 2))
@@ -439,17 +442,26 @@ static cls_status put_storage(clsi_ports *p, clsi_component *c) {
         if (pressure) {
             clsi_put(p, c->title, " - (");
             clsi_put_span(p, c, c->scope, (clsi_span){c->body.source, body.at, c->body.end});
-            clsi_put(p, c->title, ")*%s", state_text(p, c->first_state + 1, name));
+            clsi_put(p, c->title, ")*%s", clsi_state_text(p, c->first_state + 1, name));
         }
     }
     clsi_put(p, c->title, "\n");
     return CLS_OK;
 }
 
+static void put_ratio(clsi_ports *p, const clsi_component *c) {
+    clsi_put(p, c->title, "let %s = ", c->name);
+    clsi_put_span(p, c, c->scope, c->body);
+    clsi_put(p, c->title, "\n");
+}
+
 static cls_status put_states(clsi_ports *p) {
     size_t first = SIZE_MAX;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < p->n_stores; i++) put_state(p, &p->stores[i]);
+    for (size_t i = 0; i < p->n_components; i++)
+        if (p->components[i].kind == CLSI_TRANSFORMER) put_ratio(p, &p->components[i]);
+    status = clsi_put_dependent(p);
     for (size_t i = 0; i < p->n_components && status == CLS_OK; i++)
         if (p->components[i].kind == CLSI_STORAGE || p->components[i].kind == CLSI_ENVIRONMENT) {
             if (first == SIZE_MAX && !p->components[i].bath) first = i;
@@ -468,12 +480,6 @@ static cls_status put_states(clsi_ports *p) {
 }
 
 /* ---- transformers and brackets ---- */
-
-static void put_ratio(clsi_ports *p, const clsi_component *c) {
-    clsi_put(p, c->title, "let %s = ", c->name);
-    clsi_put_span(p, c, c->scope, c->body);
-    clsi_put(p, c->title, "\n");
-}
 
 static void put_factor(clsi_ports *p, clsi_span at, const clsi_joint *j) {
     if (j->factor) clsi_put(p, at, "*%s", j->factor);
@@ -497,8 +503,8 @@ static void put_bracket(clsi_ports *p, const clsi_bracket *list, size_t n, size_
         const clsi_component *c = &p->components[list[i].component];
         unit = unit && i == first;
         if (!seen++ && !unit)
-            clsi_put(p, where, "poisson {%s, %s} = ", state_text(p, x, one),
-                     state_text(p, y, other));
+            clsi_put(p, where, "poisson {%s, %s} = ", clsi_state_text(p, x, one),
+                     clsi_state_text(p, y, other));
         if (unit) continue;
         clsi_put(p, list[i].formula, a == x ? " + (" : " - (");
         clsi_put_span(p, c, c->scope, list[i].formula);
@@ -515,7 +521,6 @@ static cls_status put_brackets(clsi_ports *p) {
     cls_status status = CLS_OK;
     for (size_t i = 0; i < p->n_components && status == CLS_OK; i++) {
         const clsi_component *c = &p->components[i];
-        if (c->kind == CLSI_TRANSFORMER) put_ratio(p, c);
         if (c->kind == CLSI_GYRATOR || c->kind == CLSI_JUNCTION)
             status = clsi_read_brackets(p, i, &list, &n, &capacity);
     }
@@ -716,7 +721,7 @@ static void put_exergy(clsi_ports *p) {
         char name[128];
         clsi_put(p, air->title, " - (");
         clsi_put_span(p, air, air->scope, (clsi_span){air->body.source, end + 1, air->body.end});
-        clsi_put(p, air->title, ")*%s", state_text(p, air->first_state + 1, name));
+        clsi_put(p, air->title, ")*%s", clsi_state_text(p, air->first_state + 1, name));
     }
     clsi_put(p, air->title, "\n");
 }

@@ -227,17 +227,10 @@ cls_status clsi_read_reaction(clsi_reader *r, clsi_cursor c) {
 
 cls_status clsi_read_matter_source(clsi_reader *r, clsi_cursor c) {
     cls_system *s = r->s;
-    size_t j = 0, where, length = 0;
-    clsi_skip_space(r, &c);
-    where = c.at;
-    if (!clsi_accept_word(r, &c, "on")) {
-        length = clsi_word_length(r, &c, 0);
-        c.at += length;
-        if (!clsi_accept_word(r, &c, "on"))
-            return clsi_at(r, c.at,
-                           "expected `on` and what is fed: `matter source feed on N: 0.1`");
-    }
-    cls_status status = read_mole(r, &c, "`on`", &j);
+    size_t j = 0, where, length;
+    cls_status status = clsi_read_on(r, &c, "`on` and what is fed: `matter source feed on N: 0.1`",
+                                     &where, &length);
+    if (status == CLS_OK) status = read_mole(r, &c, "`on`", &j);
     if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the amount");
     if (status == CLS_OK) status = clsi_name_label(r, where, length, "a matter source");
     clsi_expression e;

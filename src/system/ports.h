@@ -77,6 +77,10 @@ typedef struct clsi_store {
     size_t partner; /* canonical pair: the position's momentum and the momentum's position */
     int position;   /* 1: the position of a pair, 0: its momentum or a plain state */
     int pulled;     /* friction, an external port or a formula uses its effort */
+    /* Dependent storages (dependent.c): the state that it shares, SIZE_MAX: its own; its effort is
+     * ratio (NULL: 1) times that one's; the let that is its part of the state, NULL: all of it. */
+    size_t master;
+    char *ratio, *share;
 } clsi_store;
 
 /* A name that means something else in the flat text: parameters and lets of a composite. */
@@ -171,6 +175,11 @@ cls_status clsi_ports_flatten(clsi_ports *p);
 /* The text with everything it includes in its place. */
 cls_status clsi_ports_expand(clsi_ports *p, char **out);
 void clsi_ports_free(clsi_ports **p);
+
+/* The lets of storages that have one state together (dependent.c). */
+cls_status clsi_put_dependent(clsi_ports *p);
+/* How the flat text calls a state. */
+const char *clsi_state_text(const clsi_ports *p, size_t state, char out[128]);
 
 /* ---- shared by these files ---- */
 clsi_reader *clsi_source_of(const clsi_ports *p, clsi_span at);

@@ -64,7 +64,7 @@ static cls_status find_stores(clsi_ports *p) {
         if (c->kind != CLSI_STORAGE && c->kind != CLSI_ENVIRONMENT) continue;
         for (size_t k = 0; k < c->n_ports; k++) {
             clsi_store *s = &p->stores[p->n_stores++];
-            *s = (clsi_store){.component = i, .port = k, .partner = SIZE_MAX};
+            *s = (clsi_store){.component = i, .port = k, .partner = SIZE_MAX, .master = SIZE_MAX};
             s->thermal = c->port[k].thermal;
             cls_status status = name_store(p, s);
             if (status != CLS_OK) return status;
@@ -118,11 +118,63 @@ static cls_status two_sources(clsi_ports *p, const clsi_store *a, size_t compone
                    first->name, first->port[a->port].name, second->name, second->port[port].name);
 }
 
+/* Two storages may have one state together (dependent.c); environments and entropies may not. */
+static int can_merge(const clsi_ports *p, size_t a, size_t b) {
+    const clsi_store *x = &p->stores[a], *y = &p->stores[b];
+    return p->components[x->component].kind == CLSI_STORAGE && !x->thermal &&
+           p->components[y->component].kind == CLSI_STORAGE && !y->thermal;
+}
+
+/* Does a ratio use a state, or an effort? */
+static int is_modulated(const clsi_ports *p, const clsi_component *c) {
+    const clsi_reader *r = clsi_source_of(p, c->body);
+    clsi_cursor at = {c->body.begin, c->body.end};
+    while (!clsi_at_end(r, &at)) {
+        size_t n = clsi_word_length(r, &at, 1);
+        const char *word = r->clean + at.at;
+        if (n > 2 && word[0] == 'e' && word[1] == '.') return 1;
+        if (n && clsi_port_find(c, word, n) != SIZE_MAX) return 1;
+        for (size_t i = 0; n && i < p->n_stores; i++)
+            if (strlen(p->stores[i].name) == n && memcmp(p->stores[i].name, word, n) == 0) return 1;
+        at.at += n ? n : 1;
+    }
+    return 0;
+}
+
+/* A transformer between two known efforts, e_b = n e_a: the state behind b becomes that behind a. */
+static cls_status merge(clsi_ports *p, const clsi_component *c, size_t a, size_t b) {
+    const clsi_joint *A = &p->joints[c->port[0].node], *B = &p->joints[c->port[1].node];
+    char *ratio = clsi_keep_printf(p, "%s%s%s%s%s%s", c->name, A->factor ? "*" : "",
+                                   A->factor ? A->factor : "", B->factor ? "/(" : "",
+                                   B->factor ? B->factor : "", B->factor ? ")" : "");
+    if (!ratio) return clsi_no_memory(p->error);
+    for (size_t i = 0; i < p->n_stores; i++) {
+        clsi_store *s = &p->stores[i];
+        if (i != b && s->master != b) continue;
+        s->ratio = s->ratio ? clsi_keep_printf(p, "%s*%s", s->ratio, ratio) : ratio;
+        s->master = a;
+        if (!s->ratio) return clsi_no_memory(p->error);
+    }
+    for (size_t k = 0; k < p->n_joints; k++) {
+        clsi_joint *j = &p->joints[k];
+        if (j->state != b) continue;
+        j->factor = j->factor ? clsi_keep_printf(p, "%s*%s", j->factor, ratio) : ratio;
+        j->state = a;
+        j->label = j->factor ? clsi_keep_printf(p, "%s*%s", j->factor, p->stores[a].name) : NULL;
+        if (!j->label) return clsi_no_memory(p->error);
+    }
+    return CLS_OK;
+}
+
 static cls_status place_stores(clsi_ports *p) {
     for (size_t s = 0; s < p->n_stores; s++) {
         clsi_store *x = &p->stores[s];
         const clsi_port *port = &p->components[x->component].port[x->port];
         clsi_joint *j = &p->joints[port->node];
+        if (j->state != SIZE_MAX && can_merge(p, j->state, s)) {
+            x->master = j->state;
+            continue;
+        }
         if (j->state != SIZE_MAX)
             return two_sources(p, &p->stores[j->state], x->component, x->port);
         j->state = s;
@@ -158,14 +210,16 @@ static cls_status follow_transformers(clsi_ports *p) {
             if (c->kind != CLSI_TRANSFORMER || done[i]) continue;
             size_t a = p->joints[c->port[0].node].state, b = p->joints[c->port[1].node].state;
             if (a == SIZE_MAX && b == SIZE_MAX) continue;
-            if (a != SIZE_MAX && b != SIZE_MAX)
+            if (a != SIZE_MAX && b != SIZE_MAX && a != b && can_merge(p, a, b) &&
+                !is_modulated(p, c))
+                status = merge(p, c, a, b);
+            else if (a != SIZE_MAX && b != SIZE_MAX)
                 status = clsi_at(
                     clsi_source_of(p, c->title), c->title.begin,
                     "both sides of the transformer have an effort already, from `%s` and from `%s` "
-                    "(`%s.%s`, `%s.%s`): dependent storages; make them one storage, as an inertia "
-                    "behind a "
-                    "gear of ratio n counts n^2 times, or put a spring (a storage with a gyrator) "
-                    "between them",
+                    "(`%s.%s`, `%s.%s`): dependent storages, which are made one where the ratio is "
+                    "constant and no entropy is among them; else put a spring (a storage with a "
+                    "gyrator) between them",
                     p->stores[a].name, p->stores[b].name, c->name, c->port[0].name, c->name,
                     c->port[1].name);
             else

@@ -10,7 +10,7 @@ holds() { # SYSTEM-OR-MODEL
     expect_ok
     run "$CLAUSIUS" audit run.csv --limit-energy 1e-13
     expect_ok
-    grep -E '^ok +(energy|entropy)' "$out" | sed "s/^/# $1 /"
+    grep -E '^ok +(energy|entropy|invariant)' "$out" | sed "s/^/# $1 /"
 }
 
 test_adiabatic_piston() { holds adiabatic-piston; }

@@ -26,17 +26,12 @@ static const struct smaller {
     const char *system, *names[2];
     double values[2];
     size_t n;
-} smaller[] = {{"heat-rod", {"N"}, {8}, 1},
-               {"heat-plate", {"N"}, {3}, 1},
-               {"elastic-string", {"N"}, {6}, 1},
-               {"fput", {"N"}, {8}, 1},
-               {"kdv", {"N"}, {12}, 1},
-               {"burgers", {"N"}, {8}, 1},
-               {"cahn-hilliard", {"N"}, {12}, 1},
-               {"allen-cahn", {"N"}, {12}, 1},
-               {"building", {"N", "M"}, {5, 5}, 2},
-               {"battery-pack", {"N"}, {8}, 1},
-               {"viscoelastic-bar", {"N"}, {4}, 1},
+} smaller[] = {{"heat-rod", {"N"}, {8}, 1},       {"heat-plate", {"N"}, {3}, 1},
+               {"elastic-string", {"N"}, {6}, 1}, {"elastic-beam", {"N"}, {6}, 1},
+               {"fput", {"N"}, {8}, 1},           {"kdv", {"N"}, {12}, 1},
+               {"burgers", {"N"}, {8}, 1},        {"cahn-hilliard", {"N"}, {12}, 1},
+               {"allen-cahn", {"N"}, {12}, 1},    {"building", {"N", "M"}, {5, 5}, 2},
+               {"battery-pack", {"N"}, {8}, 1},   {"viscoelastic-bar", {"N"}, {4}, 1},
                {"fuel-cell", {"N"}, {2}, 1}};
 
 /* Seen by all processes. */

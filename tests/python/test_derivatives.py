@@ -26,7 +26,7 @@ start a = 1, b = 0.3, c = -0.5, v.a = 0.2, v.b = -0.4, v.c = 0.1
 """
 
 
-@pytest.mark.parametrize("text", [n for n in cl.systems() if len(cl.system(n).variables) <= 64] + [TWO_COUPLED, THREE_COUPLED], ids=lambda text: text if "\n" not in text else f"{text.count(chr(10)) - 2}-coupled")
+@pytest.mark.parametrize("text", [n for n in cl.systems() if len(cl.system(n).variables) <= 64 and cl.system(n).scheme != "langevin"] + [TWO_COUPLED, THREE_COUPLED], ids=lambda text: text if "\n" not in text else f"{text.count(chr(10)) - 2}-coupled")
 def test_rates_are_the_limit_of_steps(text):
     """Of every built-in system; rates are formulas, or a mass matrix is factored (rigid-body, three coupled velocities)."""
     system = cl.system(text)
@@ -70,6 +70,9 @@ def test_many_states_have_the_bits_of_one(piston):
     assert piston.jacobian(states[:5]).shape == (5, 4, 4)
     with pytest.raises(cl.UsageError, match="4 numbers"):
         piston.rates(np.zeros(3))
+    with pytest.raises(cl.UsageError, match="complex"):
+        piston.rates(states[:2].astype(complex))
+    assert piston.rates(states[:0]).shape == (0, 4)
 
 
 def test_plain_equations():
@@ -80,6 +83,13 @@ def test_plain_equations():
     with pytest.raises(cl.UsageError, match="neither energy nor entropy"):
         circle.energy(np.array([1.0, 0.5]))
     assert "energy" not in circle.simulate(steps=3)
+
+
+def test_inputs_matter():
+    text = "coordinate q\ninput u\nlagrangian v.q^2/2 - q^2/2\nexternal force drive: q <- u\nstart q = 1, v.q = 0\n"
+    with pytest.raises(cl.UsageError, match="input 'u'"):
+        cl.system(text).rates(np.array([1.0, 0.0]))
+    assert cl.system(text, set={"u": "2*t"}).rates(np.array([1.0, 0.0]), 1.5).tolist() == [0.0, 2.0]
 
 
 def test_time_matters():

@@ -142,8 +142,76 @@ static void the_motor_keeps_its_books(void **unused) {
     cls_system_free(&s);
 }
 
+/* ---- dependent storages ---- */
+
+#define AXLE                                                                                       \
+    "storage spring(q): q^2/2 + q^4/4\nstorage casing(entropy s): exp(s)\ngyrator link(q, p): 1\n" \
+    "connect spring.q, link.q\nconnect casing.s, bearing.s\n"
+/* A wheel behind a gear of ratio 3 with its bearing, and a second mass that moves with the first. */
+#define GEARED                                                                                     \
+    AXLE "parameter J = 0.5, n = 3\nstorage mass(p): p^2/2\nstorage load(x): x^2/(2*0.25)\n"       \
+         "storage wheel(l): l^2/(2*J)\ntransformer gear(a, b): n\n"                                \
+         "resistive bearing(l, entropy s): 0.1\nconnect mass.p, load.x, link.p, gear.a\n"          \
+         "connect wheel.l, gear.b, bearing.l\nstart q = 1, p = 0.3, s = 0\n"
+/* The same with the inertia that the gear makes of it. */
+#define BY_HAND                                                                                    \
+    AXLE "storage mass(p): p^2/(2*(1 + 0.25 + 9*0.5))\nresistive bearing(p, entropy s): 9*0.1\n"   \
+         "connect mass.p, link.p, bearing.p\nstart q = 1, p = 0.3, s = 0\n"
+
+static void dependent_storages_are_one(void **unused) {
+    (void)unused;
+    cls_system *a = parse(GEARED), *b = parse(BY_HAND);
+    cls_simulator *x = begin(a, "discrete-gradient", 0.05),
+                  *y = begin(b, "discrete-gradient", 0.05);
+    advance(x, MANY(4000));
+    advance(y, MANY(4000));
+    const double *z = cls_simulator_state(x), *w = cls_simulator_state(y);
+    assert_int_equal(cls_system_state_count(a), 3);
+    for (size_t k = 0; k < 3; k++)
+        if (!(fabs(z[k] - w[k]) <= 1e-9)) fail_msg("state %zu: %.15g and %.15g", k, z[k], w[k]);
+    cls_simulate_info info = cls_simulator_info(x);
+    assert_true(info.energy_max_error <= 1e-14 * (1 + info.energy_initial));
+    assert_int_equal(info.entropy_falls, 0);
+    cls_simulator_free(&x);
+    cls_simulator_free(&y);
+    cls_system_free(&a);
+    cls_system_free(&b);
+}
+
+/* Inertia that depends on the place, and energies with a linear term: the share of each is what its own
+ * effort says. */
+static void shares_have_one_effort(void **unused) {
+    (void)unused;
+    cls_system *s = parse("storage spring(q): q^2/2\nstorage mass(p): p^2/2 - 0.3*p\n"
+                          "storage arm(y): (2 + sin(q))*y^2/2 + 0.1*y\ngyrator link(q, p): 1\n"
+                          "connect spring.q, link.q\nconnect mass.p, link.p, arm.y\n"
+                          "output one = p_own - 0.3\noutput other = (2 + sin(q))*y + 0.1\n"
+                          "output sum = p_own + y\nstart q = 1, p = 0.3\n");
+    cls_simulator *sim = begin(s, "discrete-gradient", 0.05);
+    for (int k = 0; k < 20; k++) {
+        double row[16], one = NAN, other = NAN, sum = NAN, v = NAN, p = NAN;
+        advance(sim, 10);
+        assert_int_equal(cls_simulator_row(sim, row, NULL), CLS_OK);
+        for (size_t c = 0; c < cls_system_column_count(s); c++) {
+            const char *name = cls_system_column(s, c);
+            if (!strcmp(name, "one")) one = row[c];
+            if (!strcmp(name, "other")) other = row[c];
+            if (!strcmp(name, "sum")) sum = row[c];
+            if (!strcmp(name, "v.q")) v = row[c];
+            if (!strcmp(name, "p.q")) p = row[c];
+        }
+        if (!(fabs(one - v) <= 1e-14 && fabs(other - v) <= 1e-14 && fabs(sum - p) <= 1e-14))
+            fail_msg("efforts %g, %g, %g; shares %g of %g", one, other, v, sum, p);
+    }
+    assert_true(cls_simulator_info(sim).energy_max_error <= 1e-14);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dependent_storages_are_one),
+        cmocka_unit_test(shares_have_one_effort),
         cmocka_unit_test(midpoint_gives_the_published_states),
         cmocka_unit_test(entropy_rises_to_the_published_end),
         cmocka_unit_test(reservoirs_meet_at_the_common_temperature),

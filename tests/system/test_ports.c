@@ -40,14 +40,20 @@ static const struct {
     {WHOLE "resistive damper(p, entropy s): 1\n" AIR "connect air.s, damper.s", 6, 18,
      "`damper.p` is open"},
     /* two storages on one port, directly and through a transformer */
-    {SPRING "storage other(x): x^2\ngyrator g(a, b): 1\n" MASS
+    {SPRING "storage other(x): x^4\ngyrator g(a, b): 1\n" MASS
             "connect spring.q, other.x, g.a\nconnect mass.p, g.b",
      2, 15,
-     "`spring.q` and `other.x` both set the effort of one junction, so that neither is free "
-     "(dependent storages): make them one storage"},
-    {MASS "storage wheel(l): l^2\ntransformer gear(a, b): 2\nconnect mass.p, gear.a\n"
+     "`spring.q` and `other.x` have one effort (dependent storages), and the energy of `other` is "
+     "not a formula that is quadratic in `x`"},
+    {MASS "storage wheel(l): l^4\ntransformer gear(a, b): 2\nconnect mass.p, gear.a\n"
+          "connect wheel.l, gear.b",
+     2, 15, "the energy of `wheel` is not a formula that is quadratic in `l`"},
+    {MASS "storage wheel(l): l^2\ntransformer gear(a, b): 2 + a\nconnect mass.p, gear.a\n"
           "connect wheel.l, gear.b",
      3, 13, "both sides of the transformer"},
+    {"storage one(entropy s): exp(s)\nstorage two(entropy r with temperature Tr): exp(r)\n"
+     "connect one.s, two.r",
+     2, 21, "both set the effort of one junction"},
     /* algebraic loops */
     {WHOLE AIR "resistive r(a, entropy s): 1\ntransformer t(a, b): 2\n"
                "transformer u(a, b): 2\nconnect r.a, t.a, u.a\nconnect t.b, u.b\n"

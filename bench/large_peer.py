@@ -1,0 +1,64 @@
+"""The chain of bench/large.c by SciPy (BDF and Radau with the sparsity of the Jacobian, DOP853) and by JAX (classical Runge-Kutta,
+compiled), 1,000 masses up to t = 10: seconds of processor time and the largest error against FILE.
+
+Usage: large_peer.py FILE
+"""
+import sys
+import time
+
+import numpy
+from scipy.integrate import solve_ivp
+from scipy.sparse import bmat, diags
+
+N, C, KAPPA = 1000, 0.1, 0.2
+EXACT = numpy.fromfile(sys.argv[1])
+START = numpy.concatenate([numpy.sin(numpy.pi * numpy.arange(1, N + 1) / 8), numpy.zeros(2 * N)])
+
+
+def rates(t, z, np=numpy):
+    u, v, s = z[:N], z[N:2 * N], z[2 * N:]
+    d = np.diff(np.concatenate([np.zeros(1), u, np.zeros(1)]))
+    f, T = d + d * d * d, np.exp(s)
+    q = KAPPA * np.concatenate([np.zeros(1), np.diff(T), np.zeros(1)])
+    return np.concatenate([v, f[1:] - f[:-1] - C * v, (C * v * v + q[1:] - q[:-1]) / T])
+
+
+def show(name, setting, seconds, z):
+    print(f"{name:<22} {setting:>9} {seconds:10.6f} {numpy.abs(z - EXACT).max():10.3e}", flush=True)
+
+
+ONE, THREE = diags([1.0], [0], shape=(N, N)), diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(N, N))
+PATTERN = bmat([[None, ONE, None], [THREE, ONE, None], [None, ONE, THREE]]).tocsr()
+for method, tolerances in (("BDF", (1e-5, 1e-7)), ("Radau", (1e-4, 1e-6)), ("DOP853", (1e-4, 1e-7))):
+    for tolerance in tolerances:
+        sparse = {} if method == "DOP853" else {"jac_sparsity": PATTERN}
+        begin = time.process_time()
+        found = solve_ivp(rates, (0, 10), START, method=method, rtol=tolerance, atol=tolerance, **sparse)
+        show("SciPy " + method, f"{tolerance:g}", time.process_time() - begin, found.y[:, -1])
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError:
+    sys.exit(0)
+jax.config.update("jax_enable_x64", True)
+
+
+def runge_kutta(z, h, n):
+    def step(z, _):
+        a = rates(0, z, jnp)
+        b = rates(0, z + h / 2 * a, jnp)
+        c = rates(0, z + h / 2 * b, jnp)
+        return z + h / 6 * (a + 2 * b + 2 * c + rates(0, z + h * c, jnp)), None
+    return jax.lax.scan(step, z, None, length=n)[0]
+
+
+compiled = jax.jit(runge_kutta, static_argnums=2)
+for n in (30, 100, 200):
+    compiled(START, 10 / n, n).block_until_ready()
+    best = float("inf")
+    for _ in range(3):
+        begin = time.process_time()
+        found = compiled(START, 10 / n, n).block_until_ready()
+        best = min(best, time.process_time() - begin)
+    show("JAX rk4", f"{10 / n:.4g}", best, numpy.asarray(found))
