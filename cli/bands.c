@@ -57,12 +57,13 @@ static cls_status walk(bands *b, const cli_motion *motion, cls_error *error) {
 
 /* "k=4.01, c=0.2" of a member, behind what the user sets. */
 static char *member_text(const cli_job *job, uint64_t number, cls_error *error) {
-    size_t n = cls_model_doubt_count(job->motion.model), size = 0;
+    const cls_model *model = job->motion.model;
+    size_t n = cls_model_can_vary(model) ? 0 : cls_model_doubt_count(model), size = 0;
     const char *given = cli_value(job->a, "set"), **names = calloc(n + 1, sizeof *names);
     double *values = calloc(n + 1, sizeof *values);
     char *text = NULL;
     FILE *out = names && values ? open_memstream(&text, &size) : NULL;
-    if (out && !cls_model_member(job->motion.model, number, names, values, error)) {
+    if (out && (!n || !cls_model_member(model, number, names, values, error))) {
         if (given && *given) fputs(given, out);
         for (size_t i = 0; i < n; i++) {
             int own = 0;
@@ -77,6 +78,16 @@ static char *member_text(const cli_job *job, uint64_t number, cls_error *error) 
     return text;
 }
 
+/* Functions of the model become others that the data allow. */
+static cls_status vary(cli_motion *motion, uint64_t number, cls_error *error) {
+    cls_starter_free(&motion->starter);
+    cls_status status = cls_model_vary(motion->model, number, error);
+    motion->system = cls_model_system(motion->model);
+    if (!status)
+        status = cls_starter_create(motion->system, motion->model, &motion->starter, error);
+    return status;
+}
+
 /* The motion of one member; one that cannot be simulated is left out. */
 static cls_status run_member(bands *b, uint64_t number, cls_error *error) {
     const cli_arguments *a = b->job->a;
@@ -85,6 +96,7 @@ static cls_status run_member(bands *b, uint64_t number, cls_error *error) {
     if (!set) return cli_no_memory(error);
     cls_status status = cli_motion_open(a->words[0], set, &motion, error);
     motion.reading = a;
+    if (!status && cls_model_can_vary(motion.model)) status = vary(&motion, number, error);
     if (!status && cli_given(a, "from"))
         status = cli_motion_from(&motion, cli_value(a, "from"), cli_value(a, "row"), NULL, error);
     else if (!status)
@@ -163,11 +175,13 @@ static cls_status write_bands(bands *b, cls_error *error) {
 
 cls_status cli_bands(const cli_job *job, cls_error *error) {
     bands b = {.job = job, .columns = cls_system_column_count(job->motion.system)};
-    if (!job->motion.model || !cls_model_doubt_count(job->motion.model))
+    const cls_model *model = job->motion.model;
+    if (!model || !(cls_model_doubt_count(model) || cls_model_can_vary(model)))
         return cli_fail(
             error, CLS_USAGE,
-            "--bands needs a model whose parameters were learned with errors; %s is none: "
-            "learn `parameter k = unknown` from a recording",
+            "--bands needs a model whose parameters or functions were learned with errors; %s "
+            "is none: learn `parameter k = unknown` from a recording, or functions by "
+            "`--loss multiple-shooting`",
             job->a->words[0]);
     size_t learned = cls_model_member_count(job->motion.model);
     b.members = learned ? learned : DRAWS;
@@ -185,7 +199,9 @@ cls_status cli_bands(const cli_job *job, cls_error *error) {
     if (!status && !job->quiet)
         fprintf(stderr, "%s: 90 %% bands of %zu motions, %s\n", job->a->words[0], b.runs,
                 learned ? "the ensemble that was learned"
-                        : "drawn from the parameters' covariance");
+                : cls_model_can_vary(model)
+                    ? "drawn from the covariance of functions and parameters"
+                    : "drawn from the parameters' covariance");
     free(b.own);
     free(b.many);
     return status;

@@ -39,6 +39,11 @@ CLS_API size_t cls_model_doubt_count(const cls_model *m);
 CLS_API size_t cls_model_member_count(const cls_model *m);
 CLS_API cls_status cls_model_member(const cls_model *m, uint64_t number, const char **names,
                                     double *values, cls_error *error);
+/* 1: functions were learned whose coefficients have a covariance. Then cls_model_vary makes the model one
+ * that the data allow as well, a draw that depends on the number only, and its system anew; what was set
+ * (cls_model_set) stays. */
+CLS_API int cls_model_can_vary(const cls_model *m);
+CLS_API cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error);
 /* The time from which rows of the recording that it was learned from were kept back, NAN: none were, or
  * it was learned from several motions. */
 CLS_API double cls_model_test_from(const cls_model *m);

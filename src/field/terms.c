@@ -84,6 +84,20 @@ static cls_status copy_names(const clsi_field *f, terms *t, cls_error *error) {
     return CLS_OK;
 }
 
+/* What somebody meant who separates terms as arguments are, or whose data lack the momenta. */
+static const char *advice(const terms *t, const char *text) {
+    int depth = 0, momenta = 0;
+    for (const char *c = text; *c; c++) {
+        depth += (*c == '(') - (*c == ')');
+        if (*c == ',' && !depth) return "\nterms are separated by `;`, terms(1; q^2)";
+    }
+    for (size_t i = 0; i < t->d; i++) momenta |= strncmp(t->name[i], "p.", 2) == 0;
+    return strstr(text, "p.") && !momenta ? "\nmomenta are no inputs here: the data have none. "
+                                            "Write the kinetic energy as a formula and let the "
+                                            "rest be unknown, p.q^2/2 + V"
+                                          : "";
+}
+
 /* The terms as nodes over x (d). */
 static cls_status parse(const terms *t, cls_graph *g, const cls_node *x, cls_node *out,
                         cls_error *error) {
@@ -92,8 +106,8 @@ static cls_status parse(const terms *t, cls_graph *g, const cls_node *x, cls_nod
         cls_error inner = {0};
         cls_status status = cls_parse(g, t->text[k], &scope, NULL, 1, 1, &out[k], &inner);
         if (status != CLS_OK)
-            return clsi_fail(error, CLS_USAGE, "terms(...), term %zu `%s`: %.400s", k + 1,
-                             t->text[k], inner.message);
+            return clsi_fail(error, CLS_USAGE, "terms(...), term %zu `%s`: %.400s%s", k + 1,
+                             t->text[k], inner.message, advice(t, t->text[k]));
     }
     return CLS_OK;
 }

@@ -5,6 +5,7 @@
  * that what is validated was never seen; a single trajectory is used to learn from alone. */
 #include "base/base.h"
 #include "data/table.h"
+#include "learn/measured.h"
 #include "learn/stream.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,6 +53,12 @@ static cls_status check_times(const char *file, size_t rows, const double *time,
     return CLS_OK;
 }
 
+/* What was learned in pieces of a file was not looked at as a whole. */
+static cls_status check_repeated(const cls_table *t, const char *file, cls_error *error) {
+    cls_table *none = NULL;
+    return clsi_table_once(t, file, 0, &none, error);
+}
+
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
                              int partial, clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
@@ -62,6 +69,7 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     const double *number = group < 0 ? NULL : cls_table_column(t, (size_t)group);
     cls_status status = check_column(file, "time", rows, time, 0, error);
     if (status == CLS_OK) status = check_times(file, rows, time, number, error);
+    if (status == CLS_OK) status = check_repeated(t, file, error);
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
         const char *name = clsi_point_name(s, k);
         int c = cls_table_find(t, name);

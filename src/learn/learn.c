@@ -272,6 +272,43 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     return status;
 }
 
+static void say_repeated(clsi_learner *w, size_t repeated) {
+    static const char line[] = "%zu rows with a time that stood there already were averaged";
+    cls_learn_report *r = w->info->report;
+    clsi_learner_note(w, line, repeated);
+    if (!r) return; /* whoever shows it shows its notes */
+    clsi_text t = {0};
+    clsi_text_printf(&t, "%s", r->notes);
+    clsi_text_printf(&t, line, repeated);
+    clsi_text_append(&t, "\n");
+    char *notes = clsi_text_take(&t);
+    if (!notes) return;
+    free(r->notes);
+    r->notes = notes;
+}
+
+/* The same from tables in which no time stands twice. */
+static cls_status run_once(clsi_learner *w, const cls_system *system, const cls_assignments *set,
+                           size_t n_tables, const cls_table *const *tables,
+                           const char *const *names, clsi_stream *stream, cls_model **out) {
+    if (!w->o->average) return run(w, system, set, n_tables, tables, names, stream, out);
+    cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);
+    const cls_table **used = clsi_calloc(n_tables + 1, sizeof *used);
+    cls_status status = copies && used ? CLS_OK : clsi_no_memory(w->error);
+    size_t repeated = 0;
+    for (size_t i = 0; i < n_tables && status == CLS_OK; i++) {
+        status = clsi_table_once(tables[i], names[i], 1, &copies[i], w->error);
+        used[i] = copies[i] ? copies[i] : tables[i];
+        repeated += cls_table_rows(tables[i]) - cls_table_rows(used[i]);
+    }
+    if (status == CLS_OK) status = run(w, system, set, n_tables, used, names, stream, out);
+    if (status == CLS_OK && repeated) say_repeated(w, repeated);
+    for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
+    free(copies);
+    free(used);
+    return status;
+}
+
 /* The optimiser qp: cls_identify with its defaults (it has more to choose and more to report). */
 static cls_status identify(const cls_system *system, const cls_assignments *set, size_t n_tables,
                            const cls_table *const *tables, const char *const *names,
@@ -381,12 +418,13 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                       .error = error};
     int threads = omp_get_max_threads(); /* of the caller's thread, given back below */
     if (o.threads > 0) omp_set_num_threads(o.threads);
-    cls_status status = run(&w, system, set, n_tables, tables, names, stream, out);
+    cls_status status = run_once(&w, system, set, n_tables, tables, names, stream, out);
     omp_set_num_threads(threads);
     info->seconds = clsi_now() - w.started;
     clsi_learner_forget(&w);
     clsi_points_free(&w.points);
     json_decref(w.split);
+    json_decref(w.spread);
     clsi_open_clear(&open);
     return status;
 }
@@ -420,7 +458,7 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
 
 /* What is learned by other means than the residual needs all rows in memory. */
 static int needs_all(const cls_system *system, const cls_learn_options *o) {
-    return (!o->given && clsi_has_open_parameters(system, o)) ||
+    return o->average || (!o->given && clsi_has_open_parameters(system, o)) ||
            (o->optimizer && strcmp(o->optimizer, "qp") == 0) ||
            (o->loss && strcmp(o->loss, "residual") != 0);
 }

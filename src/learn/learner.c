@@ -66,6 +66,7 @@ static char *provenance(const clsi_learner *w, size_t n_tables, const char *cons
     if (f->report) clsi_report_record(f->report, &all);
     clsi_loss_curve_record(&w->curve, &all);
     if (w->split) clsi_json_put(&all, "split", json_incref(w->split));
+    if (w->spread) clsi_json_put(&all, "spread", json_incref(w->spread));
     int no_memory = 0;
     json_t *given = w->o->given && w->o->given->provenance
                         ? clsi_json_read(w->o->given->provenance, &no_memory)

@@ -49,7 +49,8 @@ typedef struct clsi_learner {
     int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     clsi_loss_curve curve;      /* of the last iterations */
-    json_t *split;              /* where rows were kept back, for the record; NULL: nowhere */
+    json_t *spread; /* covariance of coefficients, then of parameters; NULL: not known */
+    json_t *split;  /* where rows were kept back, for the record; NULL: nowhere */
     cls_error *error;
 } clsi_learner;
 

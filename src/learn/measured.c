@@ -184,8 +184,7 @@ static json_t *number(double x) {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* (n, m) as rows */
-static json_t *matrix(size_t n, size_t m, const double *A) {
+json_t *clsi_json_matrix(size_t n, size_t m, const double *A) {
     json_t *rows = json_array();
     for (size_t i = 0; i < n; i++) {
         json_t *row = json_array();
@@ -200,8 +199,9 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
                             "version", cls_version(), "optimizer", w->optimizer, "loss", w->loss);
     clsi_report_record(w->report, &all);
     clsi_json_put(&all, "split", clsi_recording_split(w->data));
-    clsi_json_put(&all, "covariance", matrix(w->P, w->P, w->covariance));
-    if (w->o->ensemble) clsi_json_put(&all, "ensemble", matrix(w->o->ensemble, w->P, w->members));
+    clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
+    if (w->o->ensemble)
+        clsi_json_put(&all, "ensemble", clsi_json_matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;

@@ -45,6 +45,10 @@ const char *clsi_measured_steps(const cls_system *open, const clsi_recording *da
 /* ---- complete.c ---- */
 
 /* Do the tables lack a state, have they a temperature or an entropy? */
+/* A copy in *out in which rows of equal times of a trajectory are their mean, NULL where there are none;
+ * without `average` they are refused. */
+cls_status clsi_table_once(const cls_table *t, const char *file, int average, cls_table **out,
+                           cls_error *error);
 int clsi_lacks_states(const cls_system *s, size_t n_tables, const cls_table *const *tables);
 int clsi_has_heat_column(const cls_system *s, size_t n_tables, const cls_table *const *tables);
 /* States of the points that were not observed, from what the equations imply. */

@@ -105,6 +105,8 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
                               size_t n_parameters, char *choice, cls_learn_report **out,
                               cls_error *error);
 
+/* (n, m) as rows of an array, null where it is not finite. */
+json_t *clsi_json_matrix(size_t n, size_t m, const double *A);
 void clsi_function_clear(cls_learned_function *f);
 /* For each trajectory the time of the first row that was kept back; null: none was. A new object. */
 json_t *clsi_recording_split(const clsi_recording *r);

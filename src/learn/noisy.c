@@ -32,6 +32,7 @@ enum {
     MOST_HALVES = 10,
     MOST_TERMS = 150,
     MOST_LOCKED = 40,
+    MOST_SPREAD = 64, /* coefficients whose covariance goes into the model */
     ROUNDS = 6,
     ENERGY_DEGREE = 2,
     OTHER_DEGREE = 1
@@ -708,6 +709,9 @@ static cls_status doubt(noisy *k) {
     if (status == CLS_OK)
         status = clsi_learner_bands(k->w, n, covariance, errors, k->report, k->w->error);
     k->unseen = unseen;
+    /* a scale that is divided out afterwards would have to be divided out of it as well */
+    if (status == CLS_OK && n <= MOST_SPREAD && !k->w->info->normalised)
+        k->w->spread = clsi_json_matrix(n, n, covariance);
     free(errors);
     return status;
 }

@@ -44,8 +44,8 @@ static const cls_option table[] = {
      CLS_OPTION_RESIDUAL | CLS_OPTION_RECORDING, ANY_OPTIMIZER,
      "share of the rows kept back to be predicted; else, of recordings, 0.2 where there are 200 "
      "rows"},
-    {"average", CLS_OPTION_FLAG, AT(average), 0, 0, 1, NULL, NULL, CLS_OPTION_RECORDING,
-     ANY_OPTIMIZER, "recordings: rows of equal times are averaged, not refused"},
+    {"average", CLS_OPTION_FLAG, AT(average), 0, 0, 1, NULL, NULL, ANY_LOSS, ANY_OPTIMIZER,
+     "rows of equal times are averaged, not refused"},
     {"ensemble", CLS_OPTION_SIZE, AT(ensemble), 0, 2, 10000, NULL, "N", CLS_OPTION_RECORDING,
      ANY_OPTIMIZER,
      "recordings: fit N times more, to blocks of the rows drawn anew (bootstrap); simulate --bands "

@@ -332,8 +332,8 @@ static void tell_functions(const json_t *list, clsi_text *t) {
 
 /* Told above, or too long to be read. */
 static int is_told(const char *key) {
-    static const char *const keys[] = {"parameters", "functions", "covariance", "ensemble",
-                                       "curve"};
+    static const char *const keys[] = {"parameters", "functions", "covariance",
+                                       "ensemble",   "curve",     "spread"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0) return 1;
     return 0;

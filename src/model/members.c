@@ -1,7 +1,8 @@
 /* Parameter values that the data allow as well as those of the model: the members of an ensemble that
  * was learned with it, else draws from the covariance of its parameters. Both stand in the provenance:
  * parameters (name, value, error), covariance (rows of their seen directions), ensemble (rows of
- * values). */
+ * values). Of functions that were learned by simulations: spread, the covariance of their coefficients
+ * and of the parameters behind them. */
 #include "base/misuse.h"
 #include "base/base.h"
 #include "model/model.h"
@@ -114,6 +115,58 @@ cls_status cls_model_member(const cls_model *m, uint64_t number, const char **na
                       m->name);
     }
     if (status == CLS_OK) keep_inside(m->system, n, names, values);
+    json_decref(p);
+    return status;
+}
+
+/* ---- functions ---- */
+
+static size_t vary_size(const cls_model *m, const json_t *p) {
+    const json_t *spread = json_object_get(p, "spread");
+    size_t n = m->n_theta + json_array_size(json_object_get(p, "parameters"));
+    return m->n_theta && json_array_size(spread) == n ? n : 0;
+}
+
+int cls_model_can_vary(const cls_model *m) {
+    if (!m) return 0;
+    json_t *p = provenance_of(m);
+    int can = vary_size(m, p) > 0;
+    json_decref(p);
+    return can;
+}
+
+/* Coefficients first, then the parameters that were learned beside them. */
+cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error) {
+    NEED(error, m);
+    json_t *p = provenance_of(m);
+    const json_t *list = json_object_get(p, "parameters");
+    size_t n = vary_size(m, p), Q = n ? n - m->n_theta : 0;
+    double *values = clsi_calloc(n + 1, sizeof *values);
+    const char **names = clsi_calloc(Q + 1, sizeof *names);
+    cls_status status = values && names ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK && !n)
+        status = clsi_fail(error, CLS_USAGE, "%s does not say how sure its functions are", m->name);
+    if (status == CLS_OK) memcpy(values, m->theta, m->n_theta * sizeof *values);
+    for (size_t i = 0; i < Q && status == CLS_OK; i++) {
+        const json_t *one = json_array_get(list, i);
+        names[i] = own_name(m, json_string_value(json_object_get(one, "name")));
+        values[m->n_theta + i] = json_number_value(json_object_get(one, "value"));
+    }
+    if (status == CLS_OK && !draw(json_object_get(p, "spread"), n, number, values))
+        status = clsi_no_memory(error);
+    if (status == CLS_OK) {
+        memcpy(m->theta, values, m->n_theta * sizeof *values);
+        for (size_t i = 0; i < Q; i++) {
+            double *value = values + m->n_theta + i;
+            if (!names[i]) continue;
+            keep_inside(m->system, 1, &names[i], value);
+            for (size_t k = 0; k < m->n_set; k++)
+                if (m->set_names[k] == names[i]) m->set_values[k] = *value;
+        }
+        status = clsi_model_build(m, error);
+    }
+    free(values);
+    free(names);
     json_decref(p);
     return status;
 }

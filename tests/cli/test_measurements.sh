@@ -96,6 +96,41 @@ test_bands_contain_the_truth() {
 }
 
 # a pendulum that turns over, seen by a sensor that knows no turns
+test_bands_of_functions() {
+    noisy_oscillator
+    awk -F, 'BEGIN { srand(4) } /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; print "time,x,v.x,T"; n = 1; next }
+        { for (k = 0; k < 3; k++) { u[k] = -6; for (i = 0; i < 12; i++) u[k] += rand() }
+          printf "%s,%.9g,%.9g,%.9g\n", $at["time"], $at["x"] + 0.01*u[0], $at["v.x"] + 0.02*u[1], $at["T"] + 0.002*u[2] }' clean.csv >noisy.csv
+    run "$CLAUSIUS" learn oscillator.clausius noisy.csv --unknown F --set "k=4, c=0.2, gain=1" -o m.safetensors
+    expect_ok
+    expect_stderr 'multiple shooting'
+    run "$CLAUSIUS" show m.safetensors
+    expect_no_stdout 'spread'
+    run "$CLAUSIUS" simulate m.safetensors --bands --h 0.005 --every 10 --until 15 -o bands.csv
+    expect_ok
+    expect_stderr '90 % bands of 50 motions, drawn from the covariance of functions'
+    # the true motion lies between three times the bands' halves, which are narrower than the noise
+    python3 - <<'END' || fail "bands"
+import csv
+def read(f): return list(csv.DictReader(x for x in open(f) if not x.startswith("#")))
+model, truth = read("bands.csv"), read("clean.csv")
+widest = 0
+for m, t in zip(model, truth):
+    low, high, x = float(m["x.low"]), float(m["x.high"]), float(t["x"])
+    middle, half = (low + high) / 2, (high - low) / 2
+    widest = max(widest, half)
+    assert abs(x - middle) <= 3 * half + 1e-4, (m["time"], low, x, high)
+assert 1e-5 < widest < 0.02, widest
+END
+    # a solve of exact data has no such covariance, and says so
+    grep -v '^#' clean.csv >exact.csv
+    run "$CLAUSIUS" learn oscillator.clausius exact.csv --unknown F --set "k=4, c=0.2, gain=1" --loss residual -o r.safetensors
+    expect_ok
+    run "$CLAUSIUS" simulate r.safetensors --bands --until 1 -o x.csv
+    expect_exit 2
+    expect_stderr 'multiple-shooting'
+}
+
 test_angles_are_angles() {
     cat >turns.clausius <<'END'
 system "a pendulum that turns over"
@@ -293,7 +328,8 @@ test_what_was_learned_can_be_required_to_be_better() {
     awk -F, 'BEGIN { srand(5) } NR == 1 { print; next } { print $1 "," rand() }' noisy.csv >noise.csv
     run "$CLAUSIUS" learn oscillator.clausius noise.csv --require-better -o m.safetensors
     expect_exit 1
-    expect_stderr 'BAD'
+    expect_stderr 'verdict +none' # the mean is as near as the noise allows, and so is the model
+    expect_stderr 'is not better than the trivial models'
 }
 
 test_equal_times_are_refused_or_averaged() {
@@ -303,6 +339,14 @@ test_equal_times_are_refused_or_averaged() {
     expect_exit 3
     expect_stderr 'rows 49 and 50 have the same time.*--average'
     run "$CLAUSIUS" learn oscillator.clausius twice.csv --average -o m.safetensors
+    expect_ok
+    expect_stderr '1 rows .* averaged'
+    # the same for functions, whatever the loss is
+    grep -v '^#' clean.csv | awk 'NR == 50 { print } { print }' >twice.csv
+    run "$CLAUSIUS" learn oscillator.clausius twice.csv --unknown F --set "k=4, c=0.2, gain=1" -o m.safetensors
+    expect_exit 3
+    expect_stderr 'rows 49 and 50 have the same time.*--average'
+    run "$CLAUSIUS" learn oscillator.clausius twice.csv --unknown F --set "k=4, c=0.2, gain=1" --average -o m.safetensors
     expect_ok
     expect_stderr '1 rows .* averaged'
 }
