@@ -27,7 +27,9 @@ static void same_bits(const char *name) {
 
 static void every_system(void **only) {
     if (*only) same_bits(*only);
-    for (size_t k = 0; !*only && cls_builtin_name(k); k++) same_bits(cls_builtin_name(k));
+    for (size_t k = 0; !*only && cls_builtin_name(k); k++)
+        if (strcmp(cls_builtin_name(k), "brownian-particle") != 0) /* noise is not exported */
+            same_bits(cls_builtin_name(k));
 }
 
 /* An argument: this system alone. */
