@@ -35,7 +35,7 @@ tsan: deps  ## build/tsan: ThreadSanitizer (clang), over everything that has thr
 	@tools/install-deps fuzz
 	@CC=clang cmake -S . -B $(BUILD)/tsan -DCLAUSIUS_SANITIZE=thread >/dev/null
 	@$(call cmake_make,$(BUILD)/tsan)
-	@tools/run-tests -j 1 --limit 3600 --match '$(or $(MATCH),threads|pack|stream|shooting|train|lsq|kernels|node|noise|qp|identify)' tsan=$(BUILD)/tsan/tests
+	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp OMP_NUM_THREADS=3 tools/run-tests -j 1 --limit 3600 --match '$(or $(MATCH),threads|pack|stream|shooting|train|lsq|kernels|node|noise|qp|identify)' tsan=$(BUILD)/tsan/tests
 
 coverage: deps  ## build/coverage: the lines and branches that the tests run, for every room
 	@cmake -S . -B $(BUILD)/coverage -DCLAUSIUS_COVERAGE=ON >/dev/null

@@ -173,7 +173,8 @@ cls_status cli_print_json(json_t *object, cls_error *error);
 
 /* ---- long work ---- */
 
-/* From now on SIGINT and SIGTERM only set a flag (a second one ends the program). */
+/* From now on SIGINT and SIGTERM only set a flag. A second one ends the program, and so does one that no
+ * loop asks for within ten seconds. */
 void cli_catch_signals(void);
 int cli_interrupted(void);
 double cli_seconds(void); /* monotonic clock */

@@ -42,14 +42,14 @@ static cls_status read_options(ensemble *e, cls_error *error) {
     uint64_t threads = 0;
     cli_shard shard;
     cls_status status = cli_integer(a, "samples", 1, &e->samples, error);
-    if (!status) status = cli_integer(a, "seed", 0, &e->seed, error);
+    e->seed = e->job->options.seed;
     if (!status) status = cli_integer(a, "threads", 1, &threads, error);
     if (!status) status = cli_shard_read(a, &shard, error);
     if (status) return status;
     e->threads = threads < 4096 ? (int)threads : 4096;
     e->begin = job_first(e, &shard, 0);
     e->end = job_first(e, &shard, 1);
-    if (!cli_given(a, "sample"))
+    if (!cli_given(a, "sample") && !cls_system_is_noisy(e->job->motion.system))
         return cli_fail(error, CLS_USAGE,
                         "--samples needs --sample \"x~U(-1,1)\": what is random in the start?");
     if (cli_given(a, "from"))
@@ -62,7 +62,8 @@ static cls_status read_options(ensemble *e, cls_error *error) {
 
 static cls_status read_starts(ensemble *e, cls_error *error) {
     const cli_arguments *a = e->job->a;
-    cls_status status = cli_draws_parse(cli_value(a, "sample"), &e->draws, error);
+    cls_status status =
+        cli_given(a, "sample") ? cli_draws_parse(cli_value(a, "sample"), &e->draws, error) : CLS_OK;
     if (!status) status = cli_assignments_parse("--start", cli_value(a, "start"), &e->start, error);
     size_t n = e->start.list.n;
     size_t drawn = e->draws.n_given;
@@ -244,7 +245,9 @@ static void print_summary(const ensemble *e, double seconds) {
             (unsigned long long)job->steps, job->options.h);
     fprintf(stderr, "  energy     largest error between rows %.3g (relative %.3g)\n",
             e->energy_error, e->energy_relative);
-    if (cls_system_has_entropy(job->motion.system))
+    if (cls_system_is_noisy(job->motion.system))
+        fprintf(stderr, "  entropy    rises in the mean only: thermal noise\n");
+    else if (cls_system_has_entropy(job->motion.system))
         fprintf(stderr, "  entropy    %llu falls between rows, smallest change %.3g\n",
                 (unsigned long long)e->entropy_falls, e->entropy_min_step);
     if (job->output && strcmp(job->output, "-")) fprintf(stderr, "  written    %s\n", job->output);

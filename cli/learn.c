@@ -300,9 +300,19 @@ static void print_rank(const cls_learn_info *i) {
                 i->negative, i->negative == 1 ? "" : "s");
 }
 
-static void print_rollout(double error) {
-    if (isfinite(error))
-        fprintf(stderr, "  rollout     off by %.3g of the data's spread in validation\n", error);
+static void print_rollout(const cls_learn_info *i) {
+    if (i->rollout_parts)
+        fprintf(
+            stderr,
+            "  rollout     off by %.3g of the data's spread in validation, in %zu steps from row "
+            "to row;\n"
+            "              in one step %.3g, which is the error of so long a step and not of the "
+            "model:\n"
+            "              simulate it with a smaller --h, or --scheme discrete-gradient-4\n",
+            i->rollout_fine, i->rollout_parts, i->rollout);
+    else if (isfinite(i->rollout))
+        fprintf(stderr, "  rollout     off by %.3g of the data's spread in validation\n",
+                i->rollout);
     else
         fprintf(stderr, "  rollout     FAILS: the model cannot be simulated along the validation "
                         "data; more data, another field, or anchors may help\n");
@@ -401,7 +411,7 @@ static void print_summary(const learning *l) {
         print_rank(i);
     for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
         fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
-    if (!isnan(i->rollout)) print_rollout(i->rollout);
+    if (!isnan(i->rollout)) print_rollout(i);
     if (i->report) cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");

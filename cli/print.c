@@ -159,20 +159,33 @@ int cli_is_first(void) {
 
 static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
 
+enum { UNHEARD = 10 }; /* seconds, many times what any loop takes until it asks */
+
 static void on_signal(int number) {
+    interrupted = number;
+    alarm(UNHEARD);
+}
+
+/* Nobody asked: a large system is being built, and nothing is written yet. As without a handler, which is
+ * gone by now (SA_RESETHAND). */
+static void on_alarm(int number) {
     (void)number;
-    interrupted = 1;
+    raise(interrupted);
 }
 
 void cli_catch_signals(void) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction unheard = {.sa_handler = on_alarm};
     sigemptyset(&action.sa_mask);
+    sigemptyset(&unheard.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGALRM, &unheard, NULL);
 }
 
 int cli_interrupted(void) {
-    return interrupted;
+    if (interrupted) alarm(0);
+    return interrupted != 0;
 }
 
 double cli_seconds(void) {

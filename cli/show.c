@@ -168,9 +168,11 @@ static cls_status print_export(const char *path, cls_error *error) {
     return CLS_OK;
 }
 
+/* A folder that happens to have the name of a built-in system is ./NAME. */
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_motion m = {0};
-    if (cls_export_is_path(a->words[0])) return print_export(a->words[0], error);
+    if (!cli_is_system(a->words[0]) && cls_export_is_path(a->words[0]))
+        return print_export(a->words[0], error);
     const char *out = cli_value(a, "output");
     cls_status status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
     if (!status && out && !cli_given(a, "graph") && !cli_given(a, "formulas"))

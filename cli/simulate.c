@@ -87,7 +87,7 @@ static cls_status read_drive(cli_job *job, cls_error *error) {
 
 /* What can be judged without loading anything comes first: a wrong flag is told at once. */
 static cls_status check_flags(const cli_job *job, cls_error *error) {
-    static const char *const ensemble[] = {"sample", "seed", "threads", "shard"};
+    static const char *const ensemble[] = {"sample", "threads", "shard"};
     const cli_arguments *a = job->a;
     if (job->json && job->output && !strcmp(job->output, "-"))
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
@@ -96,7 +96,7 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
     if (cli_given(a, "bands") && (cli_given(a, "samples") || job->json))
         return cli_fail(error, CLS_USAGE, "--bands makes columns of one motion; leave out --%s",
                         job->json ? "json" : "samples");
-    for (size_t i = 0; i < 4 && !cli_given(a, "samples"); i++)
+    for (size_t i = 0; i < 3 && !cli_given(a, "samples"); i++)
         if (cli_given(a, ensemble[i]))
             return cli_fail(error, CLS_USAGE, "--%s needs --samples N", ensemble[i]);
     return CLS_OK;
@@ -119,6 +119,11 @@ static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *erro
     if (!job->output && !job->json) job->output = "-";
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
     job->motion.reading = a;
+    if (!status && cli_given(a, "seed") && !cli_given(a, "samples") &&
+        !cls_system_is_noisy(job->motion.system))
+        status = cli_fail(error, CLS_USAGE,
+                          "--seed needs --samples N, or a system with thermal noise: nothing "
+                          "here is random");
     if (!status && cli_given(a, "from") && !cli_given(a, "start") && !cli_given(a, "samples"))
         status = cli_motion_from(&job->motion, cli_value(a, "from"), cli_value(a, "row"), &job->row,
                                  error);
@@ -166,10 +171,9 @@ cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *c
     if (set && *set) NOTE("set", set);
     NOTE("scheme", job->options.scheme);
     NOTE("h", h);
-    if (cli_given(job->a, "samples")) {
-        NOTE("sample", cli_value(job->a, "sample"));
+    if (cli_given(job->a, "sample")) NOTE("sample", cli_value(job->a, "sample"));
+    if (cli_given(job->a, "samples") || cls_system_is_noisy(job->motion.system))
         NOTE("seed", cli_given(job->a, "seed") ? cli_value(job->a, "seed") : "0");
-    }
     if (cli_given(job->a, "samples") && cli_given(job->a, "shard")) {
         uint64_t samples = 0;
         if (!status) status = cli_integer(job->a, "samples", 1, &samples, error);
@@ -297,6 +301,8 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
                   i->h, "steps", (json_int_t)i->steps, "final", final_values(s, row), "energy",
                   energy, "entropy", entropy, "invariants", invariants(i), "newton", newton,
                   "retried_steps", (json_int_t)i->retried_steps, "seconds", seconds);
+    if (o && cls_system_is_noisy(s))
+        json_object_set_new(o, "reversals", json_integer((json_int_t)i->reversals));
     if (o && i->internal_steps)
         json_object_set_new(o, "internal",
                             json_pack("{s:I, s:I}", "steps", (json_int_t)i->internal_steps,
@@ -326,7 +332,13 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
     else
         fprintf(stderr, "  energy     %.10g, largest error %.3g (relative %.3g)\n",
                 i->energy_initial, i->energy_max_error, i->energy_relative);
-    if (cls_system_has_entropy(job->motion.system))
+    if (cls_system_is_noisy(job->motion.system))
+        fprintf(stderr,
+                "  entropy    %.10g to %.10g, rises in the mean of many motions only: thermal "
+                "noise\n  seed       %llu, %llu steps turned round\n",
+                i->entropy_initial, i->entropy_final, (unsigned long long)job->options.seed,
+                (unsigned long long)i->reversals);
+    else if (cls_system_has_entropy(job->motion.system))
         fprintf(stderr, "  entropy    %.10g to %.10g, %llu falls, smallest step %.3g\n",
                 i->entropy_initial, i->entropy_final, (unsigned long long)i->entropy_falls,
                 i->entropy_min_step);
@@ -435,7 +447,6 @@ static const cli_option options[] = {
     {"output", 'o', "FILE", "a .csv, .npz or .h5 file, complete or not there; else CSV on stdout"},
     {"samples", 0, "N", "an ensemble of N random starts, one file with a trajectory column"},
     {"sample", 0, "LIST", "what is random: \"x~U(-1,1), v.x~N(0,0.1)\" (see below)"},
-    {"seed", 0, "S", "the seed of the starts; else 0"},
     {"threads", 0, "N", "threads of an ensemble, the result does not depend on it; else all cores"},
     {"bands", 0, NULL,
      "a learned model: columns NAME.low and NAME.high, between which 90 % of the motions lie that "

@@ -1,19 +1,19 @@
 # Text that is both source and data. embed_text writes a C file that defines `const char SYMBOL[]`
-# with the contents of FILE; it is remade when FILE changes.
-function(embed_text room symbol file)
+# with the contents of the files; it is remade when they change.
+function(embed_text room symbol)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  string(REPLACE ";" "," in "${files}")
   set(out ${CMAKE_BINARY_DIR}/generated/${symbol}.c)
   add_custom_command(
     OUTPUT ${out}
-    COMMAND ${CMAKE_COMMAND} -DIN=${CMAKE_SOURCE_DIR}/${file} -DOUT=${out} -DSYMBOL=${symbol}
+    COMMAND ${CMAKE_COMMAND} "-DIN=${in}" -DOUT=${out} -DSYMBOL=${symbol}
             -P ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake
-    DEPENDS ${CMAKE_SOURCE_DIR}/${file} ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake)
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake)
   set(embedded_${room} ${embedded_${room}} ${out} PARENT_SCOPE)
 endfunction()
 
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
-if(EXISTS ${CMAKE_SOURCE_DIR}/src/expr/kernels.inc)
-  embed_text(expr clsi_kernels_text src/expr/kernels.inc)
-endif()
+embed_text(expr clsi_kernels_text src/expr/elementary.inc src/expr/kernels.inc)
 if(EXISTS ${CMAKE_SOURCE_DIR}/src/field/network_node.inc)
   embed_text(field clsi_network_node_text src/field/network_node.inc)
 endif()
@@ -26,6 +26,7 @@ foreach(file IN LISTS builtin_files)
 endforeach()
 # The texts that exported C is made of: those that the library compiles too, and its own.
 embed_text(export clsi_dense_text src/system/dense.inc)
+embed_text(export clsi_sparse_lu_text src/system/sparse_lu.inc)
 embed_text(export clsi_newton_text src/simulate/newton.inc)
 embed_text(export clsi_step_text src/simulate/step.inc)
 embed_text(export clsi_export_model_text src/export/templates/model.c.in)

@@ -179,7 +179,11 @@ typedef struct cls_learn_info {
     int stopped;     /* 1: by `progress`, 2: by the time limit; the model is the best so far */
     double rollout;  /* error of simulations against validation trajectories, in units
                       * of the spread of the data; INFINITY: they fail; NAN: not made */
-    size_t restart;  /* iterative: the one that was kept */
+    /* the same in `rollout_parts` steps from row to row, where it is less than half of it: the rest is
+     * the error of steps as long as the data are apart, not of the model; 0 parts: it is not */
+    double rollout_fine;
+    size_t rollout_parts;
+    size_t restart; /* iterative: the one that was kept */
     /* iterative: how the last restart ended: "converged", "iterations" (the most allowed), "no
      * descent", "patience" (ended_early), "stopped" */
     char ended[16];

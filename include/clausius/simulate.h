@@ -36,7 +36,9 @@ typedef struct cls_simulate_options {
      * with CLS_INTERRUPTED. NULL: never. */
     int (*stop)(void *context);
     void *context;
-    uint64_t first_member; /* ensembles: the number that messages give the first one; 0 */
+    uint64_t
+        first_member; /* ensembles: the number of the first one, in messages and for noise; 0 */
+    uint64_t seed;    /* of thermal noise: the same seed and member, the same motion; 0 */
 } cls_simulate_options;
 
 CLS_API cls_simulate_options cls_simulate_defaults(void);
@@ -67,6 +69,7 @@ typedef struct cls_simulate_info {
     size_t alternating;    /* the state's number in it */
     double alternation;    /* by how much it last went */
     int alternates;        /* it still does */
+    uint64_t reversals; /* langevin: steps that were turned round to keep volumes in phase space */
 } cls_simulate_info;
 
 /* The system must outlive the simulator. */

@@ -60,6 +60,8 @@ CLS_API size_t cls_system_coordinate_count(const cls_system *s);           /* al
 CLS_API int cls_system_coordinate_is_angle(const cls_system *s, size_t i); /* modulo 2 pi */
 CLS_API size_t cls_system_momentum_count(const cls_system *s); /* of momenta and velocities */
 CLS_API size_t cls_system_entropy_count(const cls_system *s);
+/* Frictions come with thermal noise: motions are random, see cls_simulate_options.seed. */
+CLS_API int cls_system_is_noisy(const cls_system *s);
 CLS_API int cls_system_has_entropy(const cls_system *s); /* entropies, or a total entropy */
 CLS_API size_t cls_system_parameter_count(const cls_system *s);
 CLS_API const char *cls_system_parameter_name(const cls_system *s, size_t i);

@@ -20,12 +20,13 @@ from ._data import Check, Data, data, read
 from ._dynamics import System, schemes, system, systems
 from ._errors import (CheckError, DataError, DataWarning, Error, FileError, Interrupted, LearnWarning, NoMemoryError, NumericError, OutsideWarning,
                       SystemTextError, UsageError)
+from ._explain import Formula, Formulas, Found, Invariants
 from ._learner import Learner
 from ._model import Coefficient, Model, learn, load
 from ._run import Run, Runs
 
 _logging.getLogger("clausius").addHandler(_logging.NullHandler())
 
-__all__ = ["Audit", "Check", "CheckError", "Coefficient", "Data", "DataError", "DataWarning", "Error", "FileError", "Interrupted", "Law", "LearnWarning", "Learner", "Model", "NoMemoryError",
+__all__ = ["Audit", "Check", "CheckError", "Coefficient", "Data", "DataError", "DataWarning", "Error", "FileError", "Formula", "Formulas", "Found", "Interrupted", "Invariants", "Law", "LearnWarning", "Learner", "Model", "NoMemoryError",
            "NumericError", "OutsideWarning", "Run", "Runs", "System", "SystemTextError", "UsageError", "data", "learn", "load", "new", "read",
            "schemes", "system", "systems"]

@@ -3,7 +3,6 @@ import html
 import json
 import os
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from . import _core
 from ._audit import Audit
 from ._data import Data, data as as_data
 from ._errors import DataError, UsageError
+from ._explain import Invariants
 from ._options import checked, describe
 from ._progress import Walking
 from ._run import Run, Runs, compared
@@ -34,13 +34,22 @@ class Facts:
             raise AttributeError(f"{type(self).__name__} has no attribute '{name}'") from None
 
 
-class Shot(NamedTuple):
-    """A loss and its gradients."""
+class Shot(tuple):
+    """loss, grad = shot: the mean square error and its gradient in theta; besides, shot.grad_starts, the gradient in shot.starts."""
 
-    loss: float
-    grad: np.ndarray
-    grad_starts: np.ndarray
-    starts: np.ndarray
+    def __new__(cls, loss, grad, grad_starts, starts):
+        self = super().__new__(cls, (loss, grad))
+        self.grad_starts, self.starts = grad_starts, starts
+        return self
+
+    def __getnewargs__(self):
+        return (*self, self.grad_starts, self.starts)
+
+    loss = property(lambda self: self[0], doc="The mean square error.")
+    grad = property(lambda self: self[1], doc="Its gradient in theta.")
+
+    def __repr__(self):
+        return f"Shot(loss={self.loss!r}, grad={self.grad!r})"
 
 
 class Dynamics(Facts):
@@ -239,7 +248,7 @@ class Dynamics(Facts):
     def shoot(self, data, theta=None, starts=None, *, substeps=1, scheme=None, scale=None):
         """Simulates along measured trajectories: the mean square error and its gradients, exact by the discrete adjoint.
 
-        Returns a Shot: loss, grad (in theta), grad_starts, starts. Errors count in units of `scale`, by default the standard deviation of
+        Returns a Shot: `loss, grad = model.shoot(data)`, with grad_starts and starts besides. Errors count in units of `scale`, by default the standard deviation of
         each variable in the data. `starts` (trajectories, variables) are the first rows unless given; numbers that are NaN, and variables
         that are no column, were not measured.
         """
@@ -392,6 +401,21 @@ class Dynamics(Facts):
             if verdict.laws[-1].passed:
                 break
         return verdict
+
+    def invariants(self, states=None, *, seed=1):
+        """Laws that nobody declared, found numerically: invariants, symmetries, Casimir functions, gauge directions; prints as `clausius show --invariants`.
+
+        They are looked for at `states` (rows, state variables), by default around the default motion (inside the range of the data for a model).
+
+        >>> import clausius as cl
+        >>> [law.formula for law in cl.system("two-body").invariants() if law.kind == "linear"]
+        ['p.x1 + p.x2', 'p.y1 + p.y2']
+        """
+        if states is not None:
+            states = np.ascontiguousarray(states, float)
+            if states.ndim != 2 or states.shape[1] != len(self.states):
+                raise UsageError(f"states are (rows, {len(self.states)}): {', '.join(self.states)}; got shape {states.shape}")
+        return Invariants(*self._invariants(states, seed))
 
     # ---- leaving ----
 

@@ -11,6 +11,7 @@ from . import _core
 from ._data import Data, _dropped, data as as_data
 from ._dynamics import Dynamics, _system_again, system as as_system
 from ._errors import CheckError, DataError, Interrupted, LearnWarning, NumericError, OutsideWarning, UsageError
+from ._explain import Formulas
 from ._options import checked, describe
 from ._progress import Learning
 from ._run import Run
@@ -107,6 +108,16 @@ class Model(Dynamics, _core.Dynamics):
             out.setdefault(part, {})[term] = Coefficient(value, np.nan if errors is None or len(errors) != len(terms) else errors[k])
         return out
 
+    @property
+    def functions(self):
+        """{part: {input: (at, value, error)}}: each learned function along each of its inputs, the others at the middle of the data, with standard errors;
+        inf where the data cannot tell it. Empty where no errors were computed (networks, bases of very many terms)."""
+        out = {}
+        for f in self.provenance.get("functions", ()):
+            name = f["part"] + (f"[{f['slot']}]" if f["slot"] else "")
+            out.setdefault(name, {})[f["input"]] = tuple(np.array([_number(x) for x in f[k]]) for k in ("at", "value", "error"))
+        return out
+
     def standard_errors(self, data, groups=10, **options):
         """Standard errors of the coefficients by the delete-a-group jackknife: learned again `groups` times, each time without a share of the
         trajectories (of one long trajectory: without a piece of it), with the options given to `learn`. Kept in `coefficients`."""
@@ -126,7 +137,7 @@ class Model(Dynamics, _core.Dynamics):
     @property
     def null_space(self):
         """How many combinations of parameters the data could not tell; `null_directions` are such combinations."""
-        return self.info.get("null_space", self.provenance.get("unseen", 0))
+        return self.info["null_space"] if "null_space" in self.info else self.provenance.get("null_space", 0)
 
     def null_directions(self, data, rtol=1e-10, rows=200):
         """Directions of `theta` (k, parameters) that no step along the data feels: orthonormal, from the exact derivatives of the steps at `rows` of the
@@ -186,9 +197,25 @@ class Model(Dynamics, _core.Dynamics):
                 columns += [_quantile(many[:, k], 0.05), _quantile(many[:, k], 0.95)]
         return Run(names, np.array(columns), self, run.info, run.notes)
 
+    def formulas(self, data=None, *, terms=0, tolerance=0.0, seed=1):
+        """Short formulas for what was learned, with the price of each term; prints as `clausius show --formulas`.
+
+        With `data` the constants are fitted to the motions again, with standard errors. `terms` is how many a part may have (0: as many as pay); a shorter
+        formula is taken when its error is below `tolerance` (0: 1e-3). `formulas().system()` is the system with the formulas in it, `save` writes its file.
+        """
+        data = Data((), ()) if data is None else data if isinstance(data, Data) else as_data(data)
+        if int(terms) != terms or terms < 0 or not tolerance >= 0:
+            raise UsageError(f"terms is a whole number and tolerance a number, neither below zero; got {terms} and {tolerance}")
+        return Formulas(*self._formulas(data.tables, data.names, int(terms), tolerance, seed))
+
     def save(self, path):
         """A .safetensors file, the same to the byte as the program writes."""
         self._write(os.fspath(path))
+
+    @staticmethod
+    def load(path, set=None):
+        """`clausius.load`."""
+        return load(path, set)
 
     def extract(self, component, path):
         """A learned component alone in a file, for `use "FILE" as NAME`."""

@@ -144,6 +144,8 @@ PyObject *core_ensemble(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_audit(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *core_export(PyObject *self, PyObject *args);
 PyObject *core_report(PyObject *self, PyObject *args);
+PyObject *core_invariants(PyObject *self, PyObject *args);
+PyObject *core_formulas(PyObject *self, PyObject *args);
 PyObject *core_learn(PyObject *type, PyObject *const *args, Py_ssize_t n);
 
 #endif

@@ -33,6 +33,12 @@ PyObject *core_export(PyObject *o, PyObject *args) {
 /* ---- the page ---- */
 
 typedef struct page {
+    core_work work;
+    const char *path; /* NULL: its numbers as JSON */
+    cls_report_options options;
+    char *json;
+    cls_status status;
+    cls_error error;
     size_t n, n_data;
     cls_report_subject *subjects;
     core_dynamics **owners;
@@ -101,30 +107,32 @@ static void page_free(page *p) {
     Py_XDECREF(p->owner);
 }
 
+static void write_page(core_work *w) {
+    page *p = w->job;
+    p->status = p->path ? cls_report_write(p->n, p->subjects, p->n_data, p->data, p->names,
+                                           &p->options, p->path, &p->error)
+                        : cls_report_json(p->n, p->subjects, p->n_data, p->data, p->names,
+                                          &p->options, &p->json, &p->error);
+}
+
 /* (subjects, path or None, tables, names, title or None): without a path its numbers as JSON */
 PyObject *core_report(PyObject *self, PyObject *args) {
-    cls_report_options options = cls_report_defaults();
-    page p = {0};
-    cls_error error = {0};
-    const char *path;
-    char *json = NULL;
+    page p = {.options = cls_report_defaults()};
     PyObject *subjects, *tables, *names, *out = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!zO!Oz", &PyTuple_Type, &subjects, &path, &PyTuple_Type, &tables,
-                          &names, &options.title))
+    if (!PyArg_ParseTuple(args, "O!zO!Oz", &PyTuple_Type, &subjects, &p.path, &PyTuple_Type,
+                          &tables, &names, &p.options.title))
         return NULL;
     if (take_subjects(&p, subjects) && take_data(&p, tables, names)) {
+        p.work = (core_work){.run = write_page, .job = &p};
         for (core_dynamics *at = NULL; (at = next_owner(&p, at));) core_dynamics_lock(at);
-        cls_status status = path ? cls_report_write(p.n, p.subjects, p.n_data, p.data, p.names,
-                                                    &options, path, &error)
-                                 : cls_report_json(p.n, p.subjects, p.n_data, p.data, p.names,
-                                                   &options, &json, &error);
+        core_work_do(&p.work);
         for (core_dynamics *at = NULL; (at = next_owner(&p, at));) core_dynamics_unlock(at);
-        if (status)
-            core_fail(&error);
+        if (p.status)
+            core_fail(&p.error);
         else
-            out = json ? PyUnicode_FromString(json) : Py_NewRef(Py_None);
-        cls_text_free(&json);
+            out = p.json ? PyUnicode_FromString(p.json) : Py_NewRef(Py_None);
+        cls_text_free(&p.json);
     }
     page_free(&p);
     return out;

@@ -55,8 +55,8 @@ cls_status clsi_law_add(cls_audit *a, const char *kind, const char *subject, int
     if (!clsi_grow(&a->laws, &a->capacity, a->n + 1, sizeof *a->laws)) return clsi_no_memory(error);
     cls_law *law = &a->laws[a->n++];
     *law = (cls_law){.passed = passed, .value = readable(value), .limit = readable(limit)};
-    law->finding =
-        !strcmp(kind, "momentum at rest") || !strcmp(kind, "convexity") || !strcmp(kind, "laws");
+    law->finding = !strcmp(kind, "momentum at rest") || !strcmp(kind, "convexity") ||
+                   !strcmp(kind, "laws") || !strcmp(kind, "entropy in the mean");
     snprintf(law->name, sizeof law->name, "%s%s%s", kind, subject ? " " : "",
              subject ? subject : "");
     va_list args;

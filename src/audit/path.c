@@ -86,7 +86,9 @@ static cls_status judge_energy(const judged *j, cls_error *error) {
     const clsi_states *st = j->st;
     drift d = drift_of(st, first_of(j, CLSI_OF_ENERGY), st->received, j->a->options.energy_limit);
     const char *after = !st->received             ? ""
-                        : !st->account[CLSI_HEAT] ? " (after the work of external forces)"
+                        : !st->account[CLSI_HEAT] ? j->s->varies
+                                                        ? " (after the work from outside)"
+                                                        : " (after the work of external forces)"
                         : !st->account[CLSI_WORK] ? " (after the heat from outside)"
                                                   : " (after the work and heat from outside)";
     return drift_law(j, "energy", NULL, &d, after, error);
@@ -151,15 +153,19 @@ static cls_status judge_account(const judged *j, const clsi_quantity *power, cls
     return clsi_law_add(j->a, name, NULL, !d.bad && d.worst <= limit, d.worst, limit, error,
                         "the column %s differs from the trapezoidal integral of %s by at most "
                         "%.3g of %.6g, worst at %s; %zu rows not finite",
-                        name, rate[power->index], d.worst, d.scale,
-                        clsi_states_where(j->st, d.at).text, d.bad);
+                        name,
+                        power->index == CLSI_WORK && j->s->varies
+                            ? "force times velocity and of dE/dt"
+                            : rate[power->index],
+                        d.worst, d.scale, clsi_states_where(j->st, d.at).text, d.bad);
 }
 
 static cls_status judge_work(const judged *j, cls_error *error) {
     const clsi_quantity *power = NULL;
     cls_status status = CLS_OK;
     while (!status && (power = clsi_quantity_next(j->list, j->n, CLSI_OF_POWER, power)))
-        status = judge_account(j, power, error);
+        if (power->index == CLSI_WORK || !cls_system_is_noisy(j->s)) /* noise has no rate */
+            status = judge_account(j, power, error);
     return status;
 }
 
@@ -188,6 +194,7 @@ static falls falls_of(const clsi_states *st, const clsi_quantity *x, double limi
 static cls_status judge_entropy(const judged *j, cls_error *error) {
     const clsi_quantity *x = first_of(j, CLSI_OF_ENTROPY);
     if (!x) return CLS_OK;
+    if (cls_system_is_noisy(j->s)) return clsi_audit_noise(j->a, j->s, j->st, x, error);
     falls f = falls_of(j->st, x, j->a->options.entropy_limit);
     if (f.bad)
         return clsi_law_add(j->a, "entropy", NULL, 0, f.least, f.limit, error,

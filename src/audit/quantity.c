@@ -192,7 +192,8 @@ static void put(clsi_quantity **end, clsi_quantity_kind kind, size_t index, cls_
 static void put_powers(const cls_system *s, clsi_quantity **end) {
     cls_node rates[CLSI_ACCOUNTS];
     const clsi_physics *b = &s->bound;
-    const clsi_crossing at = {b->force, NULL, b->source, b->bath, b->reservoir, s->v, s->T, s->T};
+    const clsi_crossing at = {b->force, NULL, b->source, b->bath,          b->reservoir,
+                              s->v,     s->T, s->T,      s->form->energy_t};
     clsi_account_rates(s, &at, rates);
     for (size_t k = 0; k < clsi_account_count(s); k++) {
         clsi_account a = clsi_account_at(s, k);

@@ -35,4 +35,8 @@ void clsi_quantities_free(clsi_quantity **list, size_t n);
 const clsi_quantity *clsi_quantity_next(const clsi_quantity *list, size_t n,
                                         clsi_quantity_kind kind, const clsi_quantity *from);
 
+/* What is judged instead of the second law where frictions come with thermal noise (noise.c). */
+cls_status clsi_audit_noise(cls_audit *a, const cls_system *s, const clsi_states *st,
+                            const clsi_quantity *entropy, cls_error *error);
+
 #endif

@@ -87,6 +87,14 @@ void clsi_zip_add(clsi_zip *z, const char *name, size_t n_head, const void *head
                   const void *data);
 int clsi_zip_end(clsi_zip *z); /* zero: no memory. Frees what it holds */
 
+/* ---- random.c ---- */
+
+/* Normal number `index` of the place (stream, at): a function of its arguments (Philox 4x32-10,
+ * Salmon et al. 2011, then Box and Muller), so that it does not matter who asks and when. */
+double clsi_random_normal_at(uint64_t seed, uint64_t stream, uint64_t at, uint32_t index);
+/* Uniform in (0, 1) of the same place. */
+double clsi_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t at, uint32_t index);
+
 /* ---- clock.c ---- */
 
 double

@@ -1,4 +1,5 @@
 /* xoshiro256** (Blackman, Vigna) seeded by splitmix64: the same sequence on every machine. */
+#include "base/base.h"
 #include <clausius/random.h>
 #include <math.h>
 
@@ -38,4 +39,39 @@ double cls_random_normal(cls_random *r) {
     if (!r) return NAN;
     double radius = sqrt(-2 * log(1 - cls_random_uniform(r)));
     return radius * cos(2 * 3.14159265358979323846 * cls_random_uniform(r));
+}
+
+/* Philox 4x32-10: ten rounds of two multiplications; the counter is (at, stream, index), the key the
+ * seed. Streams beyond 32 bits go into the key. */
+static void philox(uint64_t seed, uint64_t stream, uint64_t at, uint32_t index, uint32_t out[4]) {
+    uint32_t c[4] = {(uint32_t)at, (uint32_t)(at >> 32), (uint32_t)stream, index};
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32) ^ (uint32_t)(stream >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53u * c[0], b = (uint64_t)0xCD9E8D57u * c[2];
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b,
+                            (uint32_t)(a >> 32) ^ c[3] ^ k1, (uint32_t)a};
+        for (int i = 0; i < 4; i++) c[i] = next[i];
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    for (int i = 0; i < 4; i++) out[i] = c[i];
+}
+
+/* In (0, 1), 52 bits. */
+static double open_unit(uint32_t high, uint32_t low) {
+    uint64_t bits = ((uint64_t)high << 32 | low) >> 12;
+    return ((double)bits + 0.5) * 0x1p-52;
+}
+
+double clsi_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t at, uint32_t index) {
+    uint32_t x[4];
+    philox(seed, stream, at, index, x);
+    return open_unit(x[0], x[1]);
+}
+
+double clsi_random_normal_at(uint64_t seed, uint64_t stream, uint64_t at, uint32_t index) {
+    uint32_t x[4];
+    philox(seed, stream, at, index, x);
+    return sqrt(-2 * log(open_unit(x[0], x[1]))) *
+           cos(2 * 3.14159265358979323846 * open_unit(x[2], x[3]));
 }

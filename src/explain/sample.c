@@ -77,7 +77,8 @@ static cls_status fill_outputs(clsi_samples *a, const clsi_point *pt, cls_node *
 }
 
 static cls_status compile(clsi_samples *a, cls_error *error) {
-    static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
+    static const clsi_scheme nothing = {
+        .info = {.name = "rates"}, .build = build_nothing, .varies = 1, .drift = 1};
     const cls_system *s = a->s;
     clsi_step *st = NULL;
     cls_node *out = clsi_calloc(a->width, sizeof *out);

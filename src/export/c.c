@@ -8,6 +8,7 @@
 #include "expr/program.h"
 #include "export/export.h"
 #include "export/trim.h"
+#include "system/sparse_lu.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ static double cost_of(const cls_program *p, int stage) {
 static void append_cost(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     double k = (double)sp->n_unknowns, solve = k > 1 ? 2 * k * k * k / 3 + 2 * k * k : 2;
+    if (sp->lu) solve = clsi_sparse_cost(sp->lu);
     double residual = cost_of(sp->residual, CLSI_STAGE_FIRST),
            slopes = cost_of(sp->residual, CLSI_STAGE_REST);
     double all = residual + slopes + solve;
@@ -116,9 +118,11 @@ static void append_about(clsi_text *out, const clsi_export *e) {
 static void append_struct(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     size_t k = sp->n_unknowns, stages = at_least(sp->scheme->n_composition, 1);
-    size_t square = at_least(k * k, 4), one = at_least(k, 2);
-    size_t positive =
-        e->open.sp ? at_least(e->open.sp->n_positive, sp->n_positive) : sp->n_positive;
+    const clsi_stepper *open = e->open.sp ? e->open.sp : sp;
+    size_t entries = at_least(at_least(sp->n_jacobian, open->n_jacobian), 4), one = at_least(k, 2);
+    size_t positive = at_least(open->n_positive, sp->n_positive), factors = 0;
+    if (sp->lu) factors = sp->lu->first[k] + 2 * k; /* in rows, not in lanes */
+    if (open->lu) factors = at_least(factors, open->lu->first[k] + 2 * k);
     clsi_text_printf(out,
                      "/* Scratch of Newton's method. */\ntypedef struct %s_newton {\n"
                      "    double in[%zu], out[%zu], trial_out[%zu], lu[%zu];\n"
@@ -127,10 +131,12 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      "    size_t pivot[%zu];\n    uint64_t iterations;\n"
                      "    int last_iterations, max_iterations, careful;\n"
                      "    int changed; /* a parameter has another value than it was written with "
-                     "*/\n} %s_newton;\n\n",
-                     e->prefix, sp->n_base + one, square + one + positive, square + one + positive,
-                     square, one, one, one, one, one, at_least(sp->n_guarded, 1),
-                     at_least(e->n_kept, 1), at_least(e->n_guard_kept, 1), one, e->prefix);
+                     "*/\n",
+                     e->prefix, sp->n_base + one, entries + one + positive, one + positive, entries,
+                     one, one, one, one, one, at_least(sp->n_guarded, 1), at_least(e->n_kept, 1),
+                     at_least(e->n_guard_kept, 1), one);
+    if (factors) clsi_text_printf(out, "    double work_lu[%zu];\n", factors);
+    clsi_text_printf(out, "} %s_newton;\n\n", e->prefix);
     clsi_text_printf(out,
                      "typedef struct %s_info {\n    uint64_t retried_steps; /* had to be halved "
                      "*/\n    int deepest_halving;\n} %s_info;\n\n",
@@ -141,7 +147,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale, scale[%d];\n"
+        "    double defect, step_entropy, energy_scale, ahead, scale[%d];\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
         "    int history_length[%zu], single; /* the last step was one solve */\n"
@@ -555,8 +561,8 @@ static cls_status append_programs(clsi_text *kernels, clsi_text *out, clsi_expor
 
 static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
-    " * comments: kernels.inc, dense.inc, network_node.inc, newton.inc, step.inc in its sources.\n"
-    " * Here is what this model calls of them. */\n"
+    " * comments: kernels.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
+    " * newton.inc, step.inc in its sources. Here is what this model calls of them. */\n"
     "#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
     "#include <string.h>\n\n"
     "/* A library for any Linux of its kind: the versions of these functions that\n"

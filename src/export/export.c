@@ -100,7 +100,12 @@ static cls_status compile(clsi_export *e, cls_error *error) {
     o.scheme = e->options.scheme ? e->options.scheme : cls_scheme_default(e->s);
     o.h = e->options.h > 0 ? e->options.h : cls_system_default_step(e->s);
     cls_status status = check_scheme(e->s, o.scheme, error);
-    if (status == CLS_OK) status = clsi_stepper_create_dense(e->s, &o, &e->base.sp, error);
+    if (status == CLS_OK) status = clsi_stepper_create(e->s, &o, &e->base.sp, error);
+    if (status == CLS_OK && e->base.sp->bath)
+        status = clsi_fail(error, CLS_USAGE,
+                           "'%s' has thermal noise, and exported steps have no random numbers: a "
+                           "Boltzmann constant of 0 leaves the noise out",
+                           e->s->name);
     e->base.s = e->s;
     e->sp = e->base.sp;
     return status;

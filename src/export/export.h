@@ -141,6 +141,10 @@ int clsi_export_fields_agree(const clsi_export *e);
 cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error);
 /* ---- host.c: what newton.inc and step.inc ask for, as macros ---- */
 void clsi_append_host(clsi_text *out, const clsi_export *e);
+/* ---- sparse.c: the equations of a step with many unknowns ---- */
+struct clsi_sparse_lu;
+void clsi_append_sparse(clsi_text *out, const clsi_export *e);
+double clsi_sparse_cost(const struct clsi_sparse_lu *lu); /* operations of factors and a solution */
 /* ---- card.c: what is in it, for a person ---- */
 cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *error);
 
@@ -152,8 +156,8 @@ typedef struct clsi_target {
 extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 
 /* Texts (embedded by CMake). */
-extern const char clsi_dense_text[], clsi_newton_text[], clsi_step_text[], clsi_export_model_text[],
-    clsi_export_main_text[], clsi_export_prelude_text[], clsi_export_fmu_text[],
-    clsi_export_fmi2_text[], clsi_export_fmi3_text[];
+extern const char clsi_dense_text[], clsi_sparse_lu_text[], clsi_newton_text[], clsi_step_text[],
+    clsi_export_model_text[], clsi_export_main_text[], clsi_export_prelude_text[],
+    clsi_export_fmu_text[], clsi_export_fmi2_text[], clsi_export_fmi3_text[];
 
 #endif

@@ -9,6 +9,14 @@ static void define(clsi_text *out, const char *macro, const char *argument, size
     clsi_text_printf(out, "#define %s(%s) ((void)(%s), %zu)\n", macro, argument, argument, value);
 }
 
+/* A number that another value of a parameter may change. */
+static void define_either(clsi_text *out, const char *macro, size_t given, size_t open) {
+    if (given == open)
+        define(out, macro, "nw", given);
+    else
+        clsi_text_printf(out, "#define %s(nw) ((nw)->changed ? %zu : %zu)\n", macro, open, given);
+}
+
 void clsi_append_number(clsi_text *out, double value) {
     if (isnan(value))
         clsi_text_append(out, "NAN");
@@ -20,25 +28,23 @@ void clsi_append_number(clsi_text *out, double value) {
 
 static void append_sizes(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
+    const clsi_stepper *open = e->open.sp ? e->open.sp : sp;
     const clsi_newton nw = {.sp = sp};
     define(out, "CLSI_UNKNOWNS", "nw", sp->n_unknowns);
     define(out, "CLSI_MEASURED", "nw", sp->n_unknowns - sp->n_lifted);
     define(out, "CLSI_STATES", "nw", sp->nz);
     define(out, "CLSI_BASE", "nw", sp->n_base);
-    if (e->open.sp) /* a temperature that is a parameter is a positive quantity more */
-        clsi_text_printf(out, "#define CLSI_POSITIVE(nw) ((nw)->changed ? %zu : %zu)\n",
-                         e->open.sp->n_positive, sp->n_positive);
-    else
-        define(out, "CLSI_POSITIVE", "nw", sp->n_positive);
+    /* a temperature that is a parameter is a positive quantity more */
+    define_either(out, "CLSI_POSITIVE", sp->n_positive, open->n_positive);
     define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
     define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
+    clsi_text_append(out, "#define CLSI_FINITE(x, first, n) newton_finite(x, first, n)\n"
+                          "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n");
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
-    define(out, "CLSI_SPARSE", "nw", 0);
-    define(out, "CLSI_ENTRIES", "nw", 0);
-    define(out, "CLSI_SPARSE_FACTOR", "nw", 1);
-    clsi_text_append(out, "#define CLSI_SPARSE_SOLVE(nw, b) ((void)(nw), (void)(b))\n");
+    define_either(out, "CLSI_SPARSE", sp->lu != NULL, open->lu != NULL);
+    define_either(out, "CLSI_ENTRIES", sp->n_jacobian, open->n_jacobian);
     define(out, "CLSI_STATE_COUNT", "sim", e->n_state);
     define(out, "CLSI_HAS_WORK", "sim", sp->s->has_work != 0);
     define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);
@@ -149,7 +155,7 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    int nz = CLSI_STATES(&sim->newton);\n"
         "    for (int i = 0; i < nz; i++) in[i] = sim->state[i];\n"
         "    in[nz] = clsi_received(sim);\n"
-        "    in[nz + 1] = CLSI_TIME(sim);\n"
+        "    in[nz + 1] = CLSI_TIME(sim) + sim->ahead;\n"
         "    for (int k = 0; k < CLSI_INPUTS(sim); k++) in[nz + 2 + k] = sim->input[k];\n"
         "    double *last = in + nz + 2 + CLSI_INPUTS(sim);\n"
         "    clsi_put_parameters(sim, last);\n"
@@ -203,6 +209,7 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
                      CLSI_SCALES);
     append_sizes(out, e);
     append_tables(out, e);
+    clsi_append_sparse(out, e);
     append_runs(out, e);
     append_functions(out, e);
 }

@@ -1,6 +1,8 @@
 /* Names of physics as identifiers: v.x becomes v_x, p.theta' p_theta_, a name that C has taken gets
  * a _ at its end, and two that would be the same get numbers. The header keeps the map. */
 #include "export/export.h"
+#include "expr/kernels.h"
+#include "field/network_node.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -53,18 +55,37 @@ char *clsi_identifier(const char *name, size_t n, const clsi_label *others) {
     }
 }
 
-/* Names that the exported functions have inside: a type of this name would be hidden there. */
-static const char *const local[] = {
-    "time",  "state", "row",    "rate",   "slope",  "value", "values",  "columns", "status",
-    "steps", "sim",   "newton", "status", "in",     "out",   "keep",    "changed", "column",
-    "slot",  "want",  "guess",  "last",   "before", "from",  "given",   "unknown", "fraction",
-    "next",  "now",   "worst",  "scale",  "sum",    "pivot", "trouble", "retried", "single",
-    "point", "own",   "shape",  "pass",   "beta",   "size",  "first",   "second",  "function"};
+/* Is `word` a word of this C, outside of comments? */
+static int is_in(const char *text, const char *word) {
+    size_t n = strlen(word);
+    for (const char *s = text; *s;) {
+        const char *from = s;
+        if (s[0] == '/' && s[1] == '*') {
+            const char *end = strstr(s, "*/");
+            s = end ? end + 2 : s + strlen(s);
+        } else if (isalnum((unsigned char)*s) || *s == '_') {
+            while (isalnum((unsigned char)*s) || *s == '_') s++;
+            if ((size_t)(s - from) == n && !memcmp(from, word, n)) return 1;
+        } else {
+            s++;
+        }
+    }
+    return 0;
+}
 
+/* Names that the exported functions have inside: a type of this name would be hidden there. */
 int clsi_is_local(const char *word) {
-    for (size_t k = 0; k < sizeof local / sizeof *local; k++)
-        if (!strcmp(word, local[k])) return 1;
-    return strlen(word) < 2;
+    const char *const texts[] = {
+        clsi_kernels_text,    clsi_network_node_text, clsi_dense_text,        clsi_sparse_lu_text,
+        clsi_newton_text,     clsi_step_text,         clsi_export_model_text, clsi_export_main_text,
+        clsi_export_fmu_text, clsi_export_fmi2_text,  clsi_export_fmi3_text};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        if (is_in(texts[k], word)) return 1;
+    static const char *const written[] = {"point", "keep", "room", "received", "outside"};
+    for (size_t k = 0; k < sizeof written / sizeof *written; k++)
+        if (!strcmp(word, written[k])) return 1;
+    /* x1, r2, ... of programs */
+    return strspn(word + 1, "0123456789") == strlen(word + 1);
 }
 
 cls_status clsi_check_prefix(const char *prefix, cls_error *error) {

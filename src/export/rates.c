@@ -45,18 +45,13 @@ static void find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate
 static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, cls_node *room,
                                 cls_error *error) {
     cls_graph *g = st->g;
-    size_t nz = st->nz, nq = st->nq, n = st->n, m = st->m, accounts = e->n_state - nz;
+    size_t nz = st->nz, accounts = e->n_state - nz;
     size_t nu = e->sp->nu, np = e->n_parameters;
     cls_node *y = room, *in = y + nz, *rate = in + 2 * nz + 1 + nu + np;
     cls_node *M = rate + nz + accounts, *defect = M + nz * nz, *by = defect + nz + accounts;
     cls_node *slope = by + nz + nu + np + 1;
     clsi_point *pt = clsi_point_start(st);
-    memcpy(y, pt->q, nq * sizeof *y);
-    memcpy(y + nq, pt->p, n * sizeof *y);
-    memcpy(y + nq + n, pt->S, m * sizeof *y);
-    memcpy(rate, pt->rate_q, nq * sizeof *y);
-    memcpy(rate + nq, pt->rate_p, n * sizeof *y);
-    memcpy(rate + nq + n, pt->rate_S, m * sizeof *y);
+    clsi_point_rates(st, pt, y, rate);
     for (size_t k = 0; k < accounts; k++) rate[nz + k] = pt->account[clsi_account_at(v->s, k)];
     memcpy(in, st->z0, nz * sizeof *y);
     in[nz] = st->t;
@@ -181,7 +176,8 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
 }
 
 cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) {
-    static const clsi_scheme nothing = {.info = {.name = "rates"}, .build = build_nothing};
+    static const clsi_scheme nothing = {
+        .info = {.name = "rates"}, .build = build_nothing, .varies = 1, .drift = 1};
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;

@@ -253,9 +253,10 @@ static void put_name(clsi_text *out, token t) {
 }
 
 static int is_type(const translator *tr, token t) {
-    static const char *const words[] = {"double", "float",  "int",    "unsigned", "long",
-                                        "size_t", "void",   "char",   "uint64_t", "const",
-                                        "static", "inline", "struct", "volatile", "extern"};
+    static const char *const words[] = {"double",   "float",    "int",    "unsigned", "long",
+                                        "size_t",   "void",     "char",   "uint64_t", "const",
+                                        "uint16_t", "uint32_t", "static", "inline",   "struct",
+                                        "volatile", "extern"};
     if (t.kind != 'i') return 0;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (is(t, words[k])) return 1;
@@ -365,9 +366,12 @@ static void put_pointer(translator *tr, size_t from, size_t to) {
 static void put_list(translator *tr, size_t brace, int whole_numbers, int texts) {
     size_t end = closing(tr, brace);
     if (is(at(tr, end - 1), ",")) end--;
-    clsi_text_append(tr->out, texts ? "[" : whole_numbers ? "Int32Array.of(" : "Float64Array.of(");
+    /* not Int32Array.of: calls have at most 65535 arguments */
+    clsi_text_append(tr->out, texts           ? "["
+                              : whole_numbers ? "new Int32Array(["
+                                              : "new Float64Array([");
     put_range(tr, brace + 1, end);
-    clsi_text_append(tr->out, texts ? "]" : ")");
+    clsi_text_append(tr->out, texts ? "]" : "])");
 }
 
 /* `type name, *name = ..., name[n];` beginning at k; returns the place behind the ; (or of the
@@ -376,7 +380,8 @@ static size_t put_declaration(translator *tr, size_t k) {
     clsi_text *out = tr->out;
     int whole = 0, texts = 0;
     for (; is_type(tr, at(tr, k)); k++) {
-        whole |= is(at(tr, k), "int") || is(at(tr, k), "size_t") || is(at(tr, k), "unsigned");
+        whole |= is(at(tr, k), "int") || is(at(tr, k), "size_t") || is(at(tr, k), "unsigned") ||
+                 is(at(tr, k), "uint16_t") || is(at(tr, k), "uint32_t");
         texts |= is(at(tr, k), "char");
     }
     clsi_text_append(out, "let ");

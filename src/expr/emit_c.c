@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USED = 1, OPAQUE = 2 }; /* what a register is needed for */
+enum { USED = 1, OPAQUE = 2, NAMED = 4 }; /* what a register is needed for */
 
 /* A piece of a program as one function: instructions first .. last, outputs of a range. */
 typedef struct piece {
@@ -73,8 +73,13 @@ static cls_status check_name(const char *name, cls_error *error) {
 
 /* ---- what is needed ---- */
 
+static int takes_value(const clsi_instruction *in) {
+    return in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM;
+}
+
 static int is_opaque(const clsi_instruction *in) {
-    return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT;
+    return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
+           takes_value(in);
 }
 
 /* The registers that n passes from `first` on read. */
@@ -94,6 +99,7 @@ static void mark_instruction(const cls_program *p, size_t k, unsigned char *need
     }
     need[in->a] |= how;
     if (!clsi_is_unary(in)) need[in->b] |= how;
+    if (takes_value(in)) need[in->v] |= how;
 }
 
 static void mark(const piece *e) {
@@ -129,11 +135,28 @@ static void count_uses(const piece *e, unsigned char *uses) {
             use_calls(p, in->take->first, in->take->n, uses);
             continue;
         }
-        use(uses, in->a, in->code == CLSI_SQUARE ? 2 : 1);
-        if (!clsi_is_unary(in)) use(uses, in->b, 1);
+        /* constants of functions have other names (append_constants) */
+        size_t from = is_opaque(in) ? p->n_constants : 0;
+        if (in->a >= from) use(uses, in->a, in->code == CLSI_SQUARE ? 2 : 1);
+        if (!clsi_is_unary(in) && in->b >= from) use(uses, in->b, 1);
+        if (takes_value(in)) use(uses, in->v, 1);
     }
     if (e->early) use_calls(p, p->early_calls, p->n_early_calls, uses);
     for (size_t k = e->first_output; k < e->last_output; k++) use(uses, p->outputs[k], 1);
+}
+
+/* Numbers of few figures are exact as decimals, and read better: 0.5, 12, not 0x1p-1. */
+static int is_short(double value) {
+    double scaled = fabs(value) * 1024;
+    return scaled < 1024 * 1000 && scaled == floor(scaled) && (value != 0 || !signbit(value));
+}
+
+/* A long number that is used more than once gets a name. */
+static void choose_names(const piece *e) {
+    const cls_program *p = e->p;
+    for (size_t k = 0; k < p->n_constants; k++)
+        if (e->size[k] > 1 && isfinite(p->constants[k]) && !is_short(p->constants[k]))
+            e->need[k] |= NAMED;
 }
 
 /* A result that is used once stands where it is used: half of the text is names otherwise. The
@@ -144,6 +167,7 @@ static void choose_inline(const piece *e) {
     unsigned char *size = e->size;
     memset(size, 0, base + p->n_instructions);
     count_uses(e, size);
+    choose_names(e);
     for (size_t k = 0; k < base + p->n_instructions; k++) {
         int once = size[k] == 1;
         size[k] = 0;
@@ -153,6 +177,7 @@ static void choose_inline(const piece *e) {
         if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
         if (in->code != CLSI_FIELD) operations += size[in->a];
         if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
+        if (takes_value(in)) operations += size[in->v];
         if (operations <= OPERATIONS) size[k] = (unsigned char)operations;
     }
 }
@@ -160,8 +185,7 @@ static void choose_inline(const piece *e) {
 static int needs_kernels(const cls_program *p) {
     if (p->n_takes) return 1;
     for (size_t k = 0; k < p->n_instructions; k++) {
-        uint8_t code = p->code[k].code;
-        if (code == CLSI_CALL || code == CLSI_POWI || code == CLSI_QUOTIENT) return 1;
+        if (is_opaque(&p->code[k]) || p->code[k].code == CLSI_POWI) return 1;
     }
     return 0;
 }
@@ -173,6 +197,9 @@ static void append_literal(clsi_text *out, double value) {
         clsi_text_append(out, "NAN");
     else if (isinf(value))
         clsi_text_append(out, value < 0 ? "(-INFINITY)" : "INFINITY");
+    else if (is_short(value))
+        clsi_text_printf(out, value < 0 ? "(%.10g%s)" : "%.10g%s", value,
+                         value == floor(value) ? ".0" : "");
     else
         clsi_text_printf(out, signbit(value) ? "(%a)" : "%a", value);
 }
@@ -188,8 +215,8 @@ static void append_register(clsi_text *out, const piece *e, uint32_t reg, int op
         clsi_text_printf(out, "r%zu", reg - p->n_constants - p->n_inputs);
     else if (reg >= p->n_constants)
         clsi_text_printf(out, "x%zu", reg - p->n_constants);
-    else if (opaque)
-        clsi_text_printf(out, "k%u", (unsigned)reg);
+    else if (opaque || e->need[reg] & NAMED)
+        clsi_text_printf(out, "%c%u", opaque ? 'k' : 'c', (unsigned)reg);
     else
         append_literal(out, p->constants[reg]);
 }
@@ -203,17 +230,15 @@ static void append_calls(clsi_text *out, const piece *e, size_t first, size_t n)
         unsigned field = (unsigned)c->field;
         if (c->pass == CLSI_PASS_VALUE) {
             for (size_t i = 0; i < p->fields[field]->d; i++) {
-                clsi_text_append(out, i ? ", " : "    {\n        const double point[] = {");
+                clsi_text_append(out, i ? ", " : "  {\n    const double point[] = {");
                 append_register(out, e, p->field_inputs[c->x + i], 0);
             }
-            clsi_text_printf(out, "};\n        clsi_field%u_at(point, room + %zu);\n    }\n", field,
+            clsi_text_printf(out, "};\n    clsi_field%u_at(point, room + %zu);\n  }\n", field,
                              c->own);
         } else if (c->pass < CLSI_PASS_PAIR) {
-            clsi_text_printf(out, "    clsi_field%u_pass(%d, room + %zu);\n", field, c->pass,
-                             c->own);
+            clsi_text_printf(out, "  clsi_field%u_pass(%d, room + %zu);\n", field, c->pass, c->own);
         } else {
-            clsi_text_printf(out,
-                             "    clsi_field%u_pair(%d, room + %zu, room + %zu, room + %zu);\n",
+            clsi_text_printf(out, "  clsi_field%u_pair(%d, room + %zu, room + %zu, room + %zu);\n",
                              field, c->pass, c->own, c->u, c->w);
         }
     }
@@ -223,11 +248,11 @@ static void append_calls(clsi_text *out, const piece *e, size_t first, size_t n)
 static void append_field_calls(clsi_text *out, const char *call, const char *name) {
     clsi_text_printf(out,
                      "CLSI_KERNEL void %s_at(const double *x, double *own) {\n"
-                     "    %s(%s_shape, %s, %d, x, own, own, own);\n}\n\n"
+                     "  %s(%s_shape, %s, %d, x, own, own, own);\n}\n\n"
                      "CLSI_KERNEL void %s_pass(int pass, double *own) {\n"
-                     "    %s(%s_shape, %s, pass, own, own, own, own);\n}\n\n"
+                     "  %s(%s_shape, %s, pass, own, own, own, own);\n}\n\n"
                      "CLSI_KERNEL void %s_pair(int pass, double *own, double *u, double *w) {\n"
-                     "    %s(%s_shape, %s, pass, own, own, u, w);\n}\n\n",
+                     "  %s(%s_shape, %s, pass, own, own, u, w);\n}\n\n",
                      name, call, name, name, (int)CLSI_PASS_VALUE, name, call, name, name, name,
                      call, name, name);
 }
@@ -280,7 +305,9 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_instructions; k++) {
             const clsi_instruction *in = &programs[i]->code[k];
-            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT) use->function[in->function] = 1;
+            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
+                in->code == CLSI_QUOTIENT_FROM)
+                use->function[in->function] = 1;
         }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
@@ -308,11 +335,11 @@ typedef struct declaration {
 static void declare(declaration *d, char letter, size_t k) {
     if (!d->line) {
         d->line = d->out->length + 1;
-        clsi_text_append(d->out, "    const double ");
-    } else if (d->out->length + 1 - d->line > 72) {
+        clsi_text_append(d->out, "  const double ");
+    } else if (d->out->length + 1 - d->line > 88) {
         clsi_text_append(d->out, ",\n");
         d->line = d->out->length + 1;
-        clsi_text_append(d->out, "        ");
+        clsi_text_append(d->out, "    ");
     } else {
         clsi_text_append(d->out, ", ");
     }
@@ -356,40 +383,55 @@ static void append_function(clsi_text *out, int function) {
 
 /* Functions that <math.h> does not have, or not to the bit. */
 static int is_own(cls_function f) {
-    return f == CLS_FN_TANH || f == CLS_FN_SOFTPLUS || f == CLS_FN_SIGMOID;
+    return f == CLS_FN_TANH || f == CLS_FN_SOFTPLUS || f == CLS_FN_SIGMOID || f == CLS_FN_EXP ||
+           f == CLS_FN_EXPM1 || f == CLS_FN_LOG || f == CLS_FN_LOG1P;
 }
 
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_expression(clsi_text *out, const piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
     static const char *const between[] = {
-        [CLSI_ADD] = " + ",    [CLSI_SUB] = " - ", [CLSI_MUL] = " * ",    [CLSI_DIV] = " / ",
-        [CLSI_SQUARE] = " * ", [CLSI_POW] = ", ",  [CLSI_QUOTIENT] = ", "};
+        [CLSI_ADD] = " + ",     [CLSI_SUB] = " - ",          [CLSI_MUL] = "*",
+        [CLSI_DIV] = "/",       [CLSI_SQUARE] = "*",         [CLSI_POW] = ", ",
+        [CLSI_QUOTIENT] = ", ", [CLSI_QUOTIENT_FROM] = ", ", [CLSI_POW_FROM] = ", "};
     switch (in->code) {
     case CLSI_FIELD: clsi_text_printf(out, "room[%zu]", in->take->at); return;
     case CLSI_NEG: clsi_text_append(out, "-"); break;
     case CLSI_POWI: clsi_text_append(out, "clsi_k_powi("); break;
-    case CLSI_POW: clsi_text_append(out, "pow("); break;
+    case CLSI_POW: clsi_text_append(out, "clsi_k_pow("); break;
+    case CLSI_POW_FROM: clsi_text_printf(out, "clsi_k_pow_from(%d, ", in->i); break;
     case CLSI_CALL: /* as clsi_k_function_value does */
         clsi_text_printf(out, "%s%s(", is_own(in->function) ? "clsi_k_" : "",
                          cls_function_name(in->function));
         break;
     case CLSI_QUOTIENT:
-        clsi_text_append(out, "clsi_k_quotient_value(");
+    case CLSI_QUOTIENT_FROM:
+        clsi_text_append(out, in->code == CLSI_QUOTIENT ? "clsi_k_quotient_value("
+                                                        : "clsi_k_quotient_from(");
         append_function(out, in->function);
         clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
         break;
     }
     append_operand(out, e, in, in->a, in->code == CLSI_NEG);
+    if (in->code == CLSI_POW_FROM) { /* the base, its power, the exponent */
+        clsi_text_append(out, ", ");
+        append_operand(out, e, in, in->v, 1);
+    }
     if (between[in->code]) {
         clsi_text_append(out, between[in->code]);
         append_operand(out, e, in, in->code == CLSI_SQUARE ? in->a : in->b, 1);
     }
+    if (in->code == CLSI_QUOTIENT_FROM) {
+        clsi_text_append(out, ", ");
+        append_operand(out, e, in, in->v, 1);
+    }
     switch (in->code) {
     case CLSI_POWI: clsi_text_printf(out, ", %d)", (int)in->power); break;
     case CLSI_POW:
+    case CLSI_POW_FROM:
     case CLSI_CALL: clsi_text_append(out, ")"); break;
     case CLSI_QUOTIENT:
+    case CLSI_QUOTIENT_FROM:
         if (in->function == CLS_FN_POWER)
             clsi_text_printf(out, ", e%zu)", k);
         else
@@ -414,14 +456,15 @@ static void append_constants(clsi_text *out, const piece *e) {
     const cls_program *p = e->p;
     for (size_t k = 0; k < p->n_constants; k++) {
         if (!(e->need[k] & OPAQUE)) continue;
-        clsi_text_printf(out, "    static const volatile double k%zu = ", k);
+        clsi_text_printf(out, "  static const volatile double k%zu = ", k);
         append_literal(out, p->constants[k]);
         clsi_text_append(out, ";\n");
     }
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
-        if (in->code != CLSI_QUOTIENT || in->function != CLS_FN_POWER) continue;
-        clsi_text_printf(out, "    static const volatile double e%zu = ", k);
+        if (in->code != CLSI_QUOTIENT && in->code != CLSI_QUOTIENT_FROM) continue;
+        if (in->function != CLS_FN_POWER) continue;
+        clsi_text_printf(out, "  static const volatile double e%zu = ", k);
         append_literal(out, in->exponent);
         clsi_text_append(out, ";\n");
     }
@@ -455,7 +498,12 @@ static void append_reads(declaration *d, const piece *e) {
         declare(d, 'x', k);
         clsi_text_printf(d->out, "in[%zu]", k);
     }
-    if (!d->line) clsi_text_append(d->out, "    (void)in;\n");
+    if (!d->line) clsi_text_append(d->out, "  (void)in;\n");
+    for (size_t k = 0; k < p->n_constants; k++) {
+        if (!(e->need[k] & NAMED)) continue;
+        declare(d, 'c', k);
+        clsi_text_printf(d->out, "%a", p->constants[k]);
+    }
     for (size_t k = 0; e->slot && k < e->first; k++) {
         if (!e->need[base + k]) continue;
         declare(d, 'r', k);
@@ -474,11 +522,11 @@ static void append_outputs(clsi_text *out, const piece *e) {
     size_t zeros = 0;
     for (size_t k = e->first_output; k < e->last_output; k++) zeros += (size_t)is_zero(p, k);
     if (zeros > 3)
-        clsi_text_printf(out, "    for (int i = %zu; i < %zu; i++) out[i] = 0;\n", e->first_output,
+        clsi_text_printf(out, "  for (int i = %zu; i < %zu; i++) out[i] = 0;\n", e->first_output,
                          e->last_output);
     for (size_t k = e->first_output; k < e->last_output; k++) {
         if (zeros > 3 && is_zero(p, k)) continue;
-        clsi_text_printf(out, "    out[%zu] = ", k);
+        clsi_text_printf(out, "  out[%zu] = ", k);
         append_register(out, e, p->outputs[k], 0);
         clsi_text_append(out, ";\n");
     }
@@ -489,7 +537,7 @@ static void append_piece(clsi_text *out, const piece *e) {
     mark(e);
     choose_inline(e);
     if (p->n_takes && e->slot)
-        clsi_text_printf(out, "    double *room = keep + %zu;\n    (void)room;\n", e->n_slots);
+        clsi_text_printf(out, "  double *room = keep + %zu;\n  (void)room;\n", e->n_slots);
     append_constants(out, e);
     declaration d = {out, 0};
     append_reads(&d, e);
@@ -503,7 +551,7 @@ static void append_piece(clsi_text *out, const piece *e) {
     declared(&d);
     for (size_t k = e->first; e->slot && k < e->last; k++)
         if (e->slot[k] != UINT32_MAX)
-            clsi_text_printf(out, "    keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+            clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
     append_outputs(out, e);
     clsi_text_append(out, "}\n");
 }
@@ -512,8 +560,8 @@ static void append_body(clsi_text *out, const char *name, const piece *e) {
     /* a prototype first: no warning about a missing one, and a line to copy into a header */
     clsi_text_printf(out, "void %s(const double *in, double *out);\n\n", name);
     clsi_text_printf(out, "void %s(const double *in, double *out) {\n", name);
-    if (!e->p->n_outputs) clsi_text_append(out, "    (void)out;\n");
-    if (e->p->n_takes) clsi_text_printf(out, "    double room[%zu];\n", e->p->n_state);
+    if (!e->p->n_outputs) clsi_text_append(out, "  (void)out;\n");
+    if (e->p->n_takes) clsi_text_printf(out, "  double room[%zu];\n", e->p->n_state);
     append_piece(out, e);
 }
 
@@ -545,8 +593,8 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, cl
     piece e = whole(p);
     if (!e.need) return clsi_no_memory(error);
     clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
-    clsi_text_append(out, p->n_takes ? "" : "    (void)room;\n");
-    if (!p->n_outputs) clsi_text_append(out, "    (void)out;\n");
+    clsi_text_append(out, p->n_takes ? "" : "  (void)room;\n");
+    if (!p->n_outputs) clsi_text_append(out, "  (void)out;\n");
     append_piece(out, &e);
     free(e.need);
     return out->failed ? clsi_no_memory(error) : CLS_OK;
@@ -594,7 +642,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi
         if (s == CLSI_STAGE_REST) e.last_output = p->n_outputs;
         clsi_text_printf(out, "static void %s_%s(const double *in, double *keep, double *out) {\n",
                          name, stages[s]);
-        clsi_text_append(out, "    (void)keep;\n    (void)out;\n");
+        clsi_text_append(out, "  (void)keep;\n  (void)out;\n");
         append_piece(out, &e);
         clsi_text_append(out, "\n");
     }

@@ -26,6 +26,27 @@ static uint64_t hash_node(const clsi_node *node) {
     return h;
 }
 
+/* Where a node is looked for: first NEAR places that follow from the numbers of its arguments, then
+ * anywhere. What is built together stands together, so that a graph of millions of nodes is built
+ * out of the cache; and no pattern of arguments makes more than NEAR places busy. */
+enum { NEAR = 16 };
+
+typedef struct search {
+    size_t near, far, tries;
+} search;
+
+static search search_for(const clsi_node *node) {
+    uint64_t h = hash_node(node);
+    if (node->op == CLS_OP_CONSTANT || node->op == CLS_OP_SYMBOL) return (search){h, h, 0};
+    size_t b = node->arg[1] == CLS_NO_NODE ? 0 : node->arg[1];
+    return (search){4 * (node->arg[0] + b) + (h >> 58), h, 0};
+}
+
+static size_t next_slot(search *s) {
+    size_t k = s->tries++;
+    return k < NEAR ? s->near + k : s->far + (k - NEAR);
+}
+
 /* The key is compared as bytes: 0.0 and -0.0 differ, a NaN equals itself. clsi_node has no padding
  * (4 bytes, 3 words, 1 double). */
 _Static_assert(sizeof(clsi_node) == 24, "clsi_node is hashed as bytes");
@@ -122,8 +143,9 @@ static int grow_table(cls_graph *g) {
     uint32_t *table = clsi_calloc(size, sizeof *table);
     if (!table) return 0;
     for (size_t k = 0; k < g->n; k++) {
-        size_t slot = hash_node(&g->nodes[k]) & (size - 1);
-        while (table[slot]) slot = (slot + 1) & (size - 1);
+        search at = search_for(&g->nodes[k]);
+        size_t slot = next_slot(&at) & (size - 1);
+        while (table[slot]) slot = next_slot(&at) & (size - 1);
         table[slot] = (uint32_t)k + 1;
     }
     free(g->table);
@@ -133,11 +155,11 @@ static int grow_table(cls_graph *g) {
 }
 
 cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
-    size_t mask = g->table_size - 1, slot = hash_node(key) & mask;
-    while (g->table[slot]) {
+    search at = search_for(key);
+    size_t mask = g->table_size - 1, slot = next_slot(&at) & mask;
+    for (; g->table[slot]; slot = next_slot(&at) & mask) {
         uint32_t found = g->table[slot] - 1;
         if (memcmp(&g->nodes[found], key, sizeof *key) == 0) return found;
-        slot = (slot + 1) & mask;
     }
     if (g->error.status != CLS_OK) return CLS_NO_NODE;
     if (g->n >= g->limits.max_nodes) {
@@ -160,6 +182,21 @@ cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
 static cls_node make(cls_graph *g, cls_op op, cls_node a, cls_node b) {
     clsi_node key = {.op = (uint8_t)op, .arg = {a, b, CLS_NO_NODE}};
     return clsi_intern(g, &key);
+}
+
+static cls_node sum_of_pairs(cls_graph *g, size_t n, const cls_node *terms) {
+    size_t half = 1;
+    if (n == 1) return terms[0];
+    while (2 * half < n) half *= 2;
+    cls_node left = sum_of_pairs(g, half, terms);
+    return cls_add(g, left, sum_of_pairs(g, n - half, terms + half));
+}
+
+cls_node clsi_sum(cls_graph *g, size_t n, const cls_node *terms) {
+    cls_node sum = cls_constant(g, 0);
+    if (n > CLSI_MANY_TERMS) return sum_of_pairs(g, n, terms);
+    for (size_t i = 0; i < n; i++) sum = cls_add(g, sum, terms[i]);
+    return sum;
 }
 
 /* ---- looking ---- */
@@ -497,7 +534,7 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
     if (c == 0.5) return cls_apply(g, CLS_FN_SQRT, a);
     if (x.op == CLS_OP_CONSTANT)
         return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(x.value, (int)c)
-                                                              : pow(x.value, c));
+                                                              : clsi_pow(x.value, c));
     if (x.op == CLS_OP_NEG && is_integer(c)) {
         cls_node positive = pow_constant(g, x.arg[0], c);
         return fmod(c, 2) == 0 ? positive : cls_neg(g, positive);

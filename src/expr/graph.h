@@ -63,6 +63,10 @@ cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
  * go unnoticed. What is built on a graph may ignore the status of single transformations, because
  * cls_graph_status at the end has it. */
 cls_status clsi_graph_no_memory(const cls_graph *g);
+/* t_1 + t_2 + ..., from left to right; of more than CLSI_MANY_TERMS in pairs, so that round-off and
+ * depth grow like log n. */
+enum { CLSI_MANY_TERMS = 48 };
+cls_node clsi_sum(cls_graph *g, size_t n, const cls_node *terms);
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
 /* The nodes that some are made of, ascending, found at the cost of their number (cone.c). */

@@ -4,6 +4,7 @@
 
 #include <clausius/graph.h>
 
+#include "expr/elementary.inc"
 #include "expr/kernels.inc"
 
 /* kernels.inc knows no header of ours, so its numbers are checked here. */
@@ -22,4 +23,17 @@ double clsi_powi(double x, int n) {
 
 double clsi_quotient_value(int function, int i, int j, double a, double b, double exponent) {
     return clsi_k_quotient_value(function, i, j, a, b, exponent);
+}
+
+double clsi_pow(double x, double y) {
+    return clsi_k_pow(x, y);
+}
+
+double clsi_quotient_from(int function, int i, int j, double a, double b, double v,
+                          double exponent) {
+    return clsi_k_quotient_from(function, i, j, a, b, v, exponent);
+}
+
+double clsi_pow_from(int inverse, double x, double v, double c) {
+    return clsi_k_pow_from(inverse, x, v, c);
 }

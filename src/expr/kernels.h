@@ -7,10 +7,16 @@
 double clsi_function_value(int function, double x);
 /* x^n by repeated multiplication, n any int. */
 double clsi_powi(double x, int n);
+double clsi_pow(double x, double y);
 /* f[a x i, b x j]: see CLS_OP_QUOTIENT; exponent only for CLS_FN_POWER. */
 double clsi_quotient_value(int function, int i, int j, double a, double b, double exponent);
+/* The same of exp and powers, i + j <= 3, with v = f(a). */
+double clsi_quotient_from(int function, int i, int j, double a, double b, double v,
+                          double exponent);
+/* x^c from v = x^(c+1), or (inverse) from v = x^-c. */
+double clsi_pow_from(int inverse, double x, double v, double c);
 
-/* The text of kernels.inc (embedded by CMake). */
+/* The text of elementary.inc and kernels.inc (embedded by CMake). */
 extern const char clsi_kernels_text[];
 
 #endif

@@ -10,10 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MIN_PRODUCTS = 24, /* of a matrix; smaller ones are spelled out */
-    MIN_RUN = 4        /* neighbours that are worth an operation of their own */
-};
+enum { MIN_RUN = 4 }; /* neighbours that are worth an operation of their own */
 
 /* ---- registers and operations ---- */
 
@@ -135,11 +132,11 @@ static pair pair_of(clsi_planner *s, uint32_t k, int by_second) {
     return (pair){blocks, by_second ? b : a, by_second ? a : b, k};
 }
 
-/* How operands go on from one to the next: 0 the same, 1 neighbours, 2 neither. Constants are
- * copied to where they are wanted. */
+/* How operands go on from one to the next: 0 the same, 1 neighbours, 2 every second one (sums in
+ * pairs), 3 none of these. Constants are copied to where they are wanted. */
 static unsigned step_of(uint32_t from, uint32_t to) {
     if (from & CLSI_IN_CONSTANTS) return 1;
-    return to - from < 2 ? to - from : 2;
+    return to - from < 3 ? to - from : 3;
 }
 
 typedef struct run {
@@ -150,12 +147,13 @@ typedef struct run {
 /* The longest run that begins at order[0]. */
 static run run_at(clsi_planner *s, size_t n, const uint32_t *order) {
     clsi_instruction one = moved(s, order[0]);
+    unsigned far = one.code <= CLSI_DIV ? 3 : 2; /* functions want neighbours */
     run r = {1, 1, 1};
     for (; r.n < n; r.n++) {
         clsi_instruction next = moved(s, order[r.n]);
         unsigned a = step_of(one.a, next.a), b = clsi_is_unary(&one) ? 1 : step_of(one.b, next.b);
         if (r.n == 1) r.step_a = (uint8_t)a, r.step_b = (uint8_t)b;
-        if (a == 2 || b == 2 || a != r.step_a || b != r.step_b || !(a | b)) break;
+        if (a >= far || b >= far || a != r.step_a || b != r.step_b || !(a | b)) break;
         one = next;
     }
     if (r.n == 1) r.step_a = r.step_b = 1;
@@ -401,7 +399,7 @@ static void add_sums(clsi_planner *s, size_t n, clsi_item *items) {
             if (flip && s->other.flip && flip != s->other.flip) break;
             if (s->other.flip) flip = s->other.flip;
         }
-        if (count * s->one.n >= MIN_PRODUCTS) {
+        if (count * s->one.n >= CLSI_MIN_PRODUCTS) {
             order_rows(s, count, items + i);
             add_matrix(s, count, items + i, flip);
         } else

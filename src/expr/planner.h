@@ -9,6 +9,8 @@
 /* While planning, a register of the plan is a place in the constants or else in the values. */
 #define CLSI_IN_CONSTANTS 0x80000000u
 
+enum { CLSI_MIN_PRODUCTS = 24 }; /* of a matrix; smaller ones are spelled out */
+
 /* ADD or SUB that adds a product to a sum: value = rest_sign * rest + sign * product. */
 typedef struct clsi_link {
     uint32_t product, rest; /* registers; product CLSI_NOWHERE: not a link */

@@ -144,8 +144,8 @@ static void mark_plan(const cls_program *p, size_t first, unsigned char *direct)
         if (op->kind == CLSI_VECTOR_SCALARS)
             mark_code(p, first, plan->code + op->first, op->n, direct);
         if (op->kind != CLSI_VECTOR_EACH) continue;
-        mark_direct(p, first, op->a, op->step_a ? op->n : 1, direct);
-        mark_direct(p, first, op->b, op->step_b ? op->n : 1, direct);
+        mark_direct(p, first, op->a, (op->n - 1) * op->step_a + 1, direct);
+        mark_direct(p, first, op->b, (op->n - 1) * op->step_b + 1, direct);
     }
     for (size_t k = 0; k < plan->n_operands; k++)
         mark_direct(p, first, plan->operands[k], 1, direct);
@@ -198,6 +198,10 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
                            "fields with known weights run beside parameters only as formulas "
                            "(clsi_field_expression): lanes have no kernels for them");
     if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
+    if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
+        status = clsi_program_use_values(p, error);
+    if (status == CLS_OK && !p->plan && !p->n_takes && p->n_instructions <= CLSI_SLOTS_MOST)
+        status = clsi_program_find_slots(p, error);
     return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
 }
 
@@ -263,6 +267,8 @@ void cls_program_free(cls_program **program) {
     free(p->direct);
     free(p->node);
     free(p->outputs);
+    free(p->slotted);
+    free(p->slot_outputs);
     clsi_plan_free(&p->plan);
     clsi_program_drop_fields(p);
     free(p);
@@ -332,10 +338,15 @@ void clsi_program_set(const cls_program *p, double *work, const double *paramete
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
     switch ((clsi_code)in->code) {
     case CLSI_POWI: return clsi_powi(a, in->power);
-    case CLSI_POW: return pow(a, b);
+    case CLSI_POW: return clsi_pow(a, b);
     case CLSI_CALL: return clsi_function_value(in->function, a);
     default: return clsi_quotient_value(in->function, in->i, in->j, a, b, in->exponent);
     }
+}
+
+double clsi_from_instruction(const clsi_instruction *in, double a, double b, double v) {
+    if (in->code == CLSI_POW_FROM) return clsi_pow_from(in->i, a, v, b);
+    return clsi_quotient_from(in->function, in->i, in->j, a, b, v, in->exponent);
 }
 
 /* Labels as values (GCC, Clang): against a switch in a loop the processor sees many jumps, each
@@ -343,10 +354,10 @@ double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
  */
 void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end) {
-    static const void *const to[] = {&&add,     &&sub,     &&mul,     &&divide,  &&negate,
-                                     &&square,  &&slow,    &&power,   &&slow,    &&slow,
-                                     &&field,   &&add_add, &&add_sub, &&add_mul, &&sub_add,
-                                     &&sub_sub, &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
+    static const void *const to[] = {
+        &&add,     &&sub,     &&mul,     &&divide,  &&negate,  &&square,  &&slow,    &&power,
+        &&slow,    &&slow,    &&from,    &&from,    &&field,   &&add_add, &&add_sub, &&add_mul,
+        &&sub_add, &&sub_sub, &&sub_mul, &&mul_add, &&mul_sub, &&mul_mul};
 #define A work[in->a]
 #define B work[in->b]
 #define NEXT                                                                                       \
@@ -364,8 +375,9 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
     DO(divide, A / B);
     DO(negate, -A);
     DO(square, A * A);
-    DO(power, pow(A, B));
+    DO(power, clsi_pow(A, B));
     DO(slow, clsi_slow_instruction(in, A, B));
+    DO(from, clsi_from_instruction(in, A, B, work[in->v]));
     DO(field, clsi_run_take(in->take, work));
     DO_BOTH(add_add, +, +);
     DO_BOTH(add_sub, +, -);

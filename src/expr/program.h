@@ -17,12 +17,14 @@ typedef enum clsi_code {
     CLSI_MUL,
     CLSI_DIV,
     CLSI_NEG,
-    CLSI_SQUARE,   /* a*a */
-    CLSI_POWI,     /* a^power by repeated multiplication: clsi_powi(a, power) */
-    CLSI_POW,      /* pow(a, b) */
-    CLSI_CALL,     /* clsi_function_value: function of a */
-    CLSI_QUOTIENT, /* clsi_quotient_value(function, i, j, a, b, exponent) */
-    CLSI_FIELD     /* clsi_run_take: a number out of the state of a field's point */
+    CLSI_SQUARE,        /* a*a */
+    CLSI_POWI,          /* a^power by repeated multiplication: clsi_powi(a, power) */
+    CLSI_POW,           /* clsi_pow(a, b) */
+    CLSI_CALL,          /* clsi_function_value: function of a */
+    CLSI_QUOTIENT,      /* clsi_quotient_value(function, i, j, a, b, exponent) */
+    CLSI_QUOTIENT_FROM, /* the same with v, the function at a (from.c) */
+    CLSI_POW_FROM,      /* pow(a, b) from v = a^(b+1), or with i from v = a^-b */
+    CLSI_FIELD          /* clsi_run_take: a number out of the state of a field's point */
 } clsi_code;
 
 /* Passes that are run before a number is taken: calls first .. first + n. */
@@ -44,6 +46,8 @@ typedef struct clsi_instruction {
     int16_t power; /* POWI */
     uint8_t jump;  /* for the evaluator: code, or the pair of codes that begins here */
     uint32_t a, b; /* registers */
+    uint32_t v;    /* a register: QUOTIENT_FROM, POW_FROM */
+    uint32_t r;    /* of `slotted`: where the result goes */
     union {
         double exponent;             /* QUOTIENT of CLS_FN_POWER */
         const clsi_field_take *take; /* FIELD */
@@ -74,7 +78,7 @@ typedef enum clsi_vector_start {
 
 typedef struct clsi_vector_op {
     uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
-    uint8_t step_a, step_b; /* EACH: 1, or 0 when all take the same operand */
+    uint8_t step_a, step_b; /* EACH: 1, 0 when all take the same operand, 2 for every second */
     uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES ... */
     uint32_t rows;          /* ... and so many of them are wanted */
     uint32_t a, b;          /* EACH: first operands */
@@ -120,6 +124,11 @@ struct cls_program {
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
     clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
+    /* Without a plan, for lanes: the code with registers used again when nobody reads them any more
+     * (slots.c); NULL for very long programs. */
+    size_t n_slots;
+    clsi_instruction *slotted;
+    uint32_t *slot_outputs;
     size_t n_fields, n_calls, n_takes, n_field_inputs; /* field_calls.c; then there is no plan */
     clsi_graph_field **fields;
     clsi_field_call *calls;
@@ -131,7 +140,7 @@ struct cls_program {
 };
 
 /* Like cls_program_create, for a program that is run again and again with the first n_early_inputs
- * inputs unchanged, and of which often only the first n_first_outputs outputs are wanted: what
+ * inputs unchanged (there may be none), and of which often only the first n_first_outputs outputs are wanted: what
  * depends on the early inputs alone is computed by clsi_program_early, the first outputs by
  * clsi_program_first, then, if wanted, the others by clsi_program_rest. clsi_program_late does both
  * of these, cls_program_run all three. */
@@ -192,6 +201,11 @@ void clsi_program_drop_fields(cls_program *p);
 double clsi_run_take(const clsi_field_take *take, double *work);
 void clsi_run_early_calls(const cls_program *p, double *work);
 
+/* Quotients and powers that can be had from values that are computed before them take those. */
+cls_status clsi_program_use_values(cls_program *p, cls_error *error);
+enum { CLSI_SLOTS_MOST = 100000 }; /* instructions: rows of more are beyond all caches anyway */
+cls_status clsi_program_find_slots(cls_program *p, cls_error *error);
+
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
 void clsi_plan_free(clsi_plan **plan);
@@ -218,6 +232,12 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
                       const clsi_instruction *end);
 void clsi_find_pairs(clsi_instruction *code, size_t n);
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b);
+double clsi_from_instruction(const clsi_instruction *in, double a, double b, double v);
+/* As clsi_run_each, for what elementary.c has in vectors; else 0. */
+int clsi_run_elementary(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
+                        const double *b, double *r);
+void clsi_run_from(const clsi_instruction *in, size_t n, const double *a, const double *b,
+                   const double *v, double *r);
 /* 1 when b is not used. */
 int clsi_is_unary(const clsi_instruction *in);
 

@@ -36,6 +36,8 @@ static void run_rows(const clsi_instruction *in, size_t n_code, size_t n_constan
         case CLSI_DIV: ROW(a[s] / b[s]);
         case CLSI_NEG: ROW(-a[s]);
         case CLSI_SQUARE: ROW(a[s] * a[s]);
+        case CLSI_QUOTIENT_FROM:
+        case CLSI_POW_FROM: clsi_run_from(in, n, a, b, work + (size_t)in->v * row, r); break;
         default: run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r); break;
         }
     }
@@ -221,13 +223,74 @@ double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row) 
 
 _Static_assert(CLSI_LANES == 2 * SHORT, "tiles have two vectors a row");
 
+/* Rows of CLSI_LANES numbers; pairs of instructions share a jump (clsi_find_pairs). */
+#define ONE(op)                                                                                    \
+    do {                                                                                           \
+        const double *a = work + (size_t)in->a * CLSI_LANES,                                       \
+                     *b = work + (size_t)in->b * CLSI_LANES;                                       \
+        double *r = work + (size_t)in->r * CLSI_LANES;                                             \
+        UNROLL for (int v = 0; v < vectors; v++) {                                                 \
+            vector x = load(a + v * SHORT), y = load(b + v * SHORT);                               \
+            (void)y;                                                                               \
+            store(r + v * SHORT, op);                                                              \
+        }                                                                                          \
+    } while (0)
+#define PAIR(first, second)                                                                        \
+    ONE(first);                                                                                    \
+    in++;                                                                                          \
+    ONE(second);                                                                                   \
+    break
+enum { PAIRS = CLSI_FIELD + 1 };
+
+INLINE void run_slots(int vectors, const clsi_instruction *in, const clsi_instruction *end,
+                      size_t n_constants, double *work) {
+    for (; in < end; in++) {
+        switch (in->jump) {
+        case CLSI_ADD: ONE(x + y); break;
+        case CLSI_SUB: ONE(x - y); break;
+        case CLSI_MUL: ONE(x * y); break;
+        case CLSI_DIV: ONE(x / y); break;
+        case CLSI_NEG: ONE(-x); break;
+        case CLSI_SQUARE: ONE(x * x); break;
+        case PAIRS + 0: PAIR(x + y, x + y);
+        case PAIRS + 1: PAIR(x + y, x - y);
+        case PAIRS + 2: PAIR(x + y, x * y);
+        case PAIRS + 3: PAIR(x - y, x + y);
+        case PAIRS + 4: PAIR(x - y, x - y);
+        case PAIRS + 5: PAIR(x - y, x * y);
+        case PAIRS + 6: PAIR(x * y, x + y);
+        case PAIRS + 7: PAIR(x * y, x - y);
+        case PAIRS + 8: PAIR(x * y, x * y);
+        default: {
+            const double *a = work + (size_t)in->a * CLSI_LANES;
+            const double *b = work + (size_t)in->b * CLSI_LANES;
+            double *r = work + (size_t)in->r * CLSI_LANES;
+            size_t n = (size_t)vectors * SHORT;
+            if (in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM)
+                clsi_run_from(in, n, a, b, work + (size_t)in->v * CLSI_LANES, r);
+            else
+                run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r);
+        }
+        }
+    }
+}
+
+CLONES
+static void run_lane_code(const clsi_instruction *in, const clsi_instruction *end, size_t n,
+                          size_t n_constants, double *work) {
+    if (n <= SHORT)
+        run_slots(1, in, end, n_constants, work);
+    else
+        run_slots(CLSI_LANES / SHORT, in, end, n_constants, work);
+}
+
 static size_t constants_of(const cls_program *p) {
     return p->plan ? p->plan->n_constants : p->n_constants;
 }
 
 size_t clsi_lanes_size(const cls_program *p) {
     size_t plain = p->n_constants + p->n_inputs + p->n_instructions;
-    if (!p->plan) return plain * CLSI_LANES + SHORT;
+    if (!p->plan) return (p->slotted ? p->n_slots : plain) * CLSI_LANES + SHORT;
     size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
     return p->plan->n_registers * CLSI_LANES + own + SHORT;
 }
@@ -262,9 +325,12 @@ double *clsi_lanes_input(const cls_program *p, double *work, size_t k) {
     return clsi_on_cache_line(work) + (constants_of(p) + k) * CLSI_LANES;
 }
 
+static const uint32_t *outputs_of(const cls_program *p) {
+    return p->plan ? p->plan->outputs : p->slotted ? p->slot_outputs : p->outputs;
+}
+
 const double *clsi_lanes_output(const cls_program *p, double *work, size_t k) {
-    const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
-    return clsi_on_cache_line(work) + (size_t)outputs[k] * CLSI_LANES;
+    return clsi_on_cache_line(work) + (size_t)outputs_of(p)[k] * CLSI_LANES;
 }
 
 /* ---- sums over lanes ---- */
@@ -314,8 +380,7 @@ static void add_lanes(const uint32_t *outputs, size_t n_outputs, size_t n, const
 }
 
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums) {
-    add_lanes(p->plan ? p->plan->outputs : p->outputs, p->n_outputs, n, clsi_on_cache_line(work),
-              sums);
+    add_lanes(outputs_of(p), p->n_outputs, n, clsi_on_cache_line(work), sums);
 }
 
 /* ---- runs ---- */
@@ -327,9 +392,11 @@ static void run_lanes(const cls_program *p, size_t n, double *work, int first, i
     if (p->plan)
         run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin,
                     end);
-    else
+    else if (!p->slotted)
         clsi_run_rows(p->code + begin, end - begin, p->n_constants, (n + SHORT - 1) / SHORT * SHORT,
                       CLSI_LANES, work, work + (p->n_constants + p->n_inputs + begin) * CLSI_LANES);
+    else
+        run_lane_code(p->slotted + begin, p->slotted + end, n, p->n_constants, work);
 }
 
 void clsi_lanes_early(const cls_program *p, size_t n, double *work) {

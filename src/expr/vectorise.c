@@ -27,6 +27,11 @@ enum {
     MIN_TERMS = 3 /* of a sum that is looked at as one */
 };
 
+static uint64_t mix(uint64_t h, uint64_t x) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
 /* ---- sums ---- */
 
 uint32_t clsi_plan_parameter(const clsi_planner *s, uint32_t reg) {
@@ -137,6 +142,45 @@ int clsi_is_sum(const clsi_planner *s, size_t k) {
     return s->links[k].product != CLSI_NOWHERE;
 }
 
+/* Equal for sums of the same operands. */
+static uint64_t key_of_sum(clsi_planner *s, size_t k) {
+    uint64_t h = 1;
+    clsi_read_sum(s, k, &s->one);
+    for (size_t t = 0; t < s->one.n; t++) h = mix(h, s->one.x[t]);
+    return mix(h, s->one.kind);
+}
+
+/* A sum and those that it absorbed are plain instructions again. */
+static void dissolve(clsi_planner *s, size_t k) {
+    for (;;) {
+        uint32_t rest = s->links[k].rest;
+        s->links[k].product = CLSI_NOWHERE;
+        if (rest < s->base || !s->absorbed[rest - s->base]) return;
+        k = rest - s->base;
+        s->absorbed[k] = 0;
+    }
+}
+
+static int compare_by_key(const void *left, const void *right) {
+    const clsi_item *a = left, *b = right;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+/* Sums of the cells of an array: each has operands of its own, so that there is no matrix, but equal
+ * instructions of equal cells are neighbours. */
+static void dissolve_lonely(clsi_planner *s) {
+    size_t n = 0;
+    for (size_t k = 0; k < s->p->n_instructions; k++)
+        if (clsi_is_sum(s, k) && !s->absorbed[k])
+            s->items[n++] = (clsi_item){.key = key_of_sum(s, k), .k = (uint32_t)k};
+    if (n) qsort(s->items, n, sizeof *s->items, compare_by_key);
+    for (size_t i = 0, count; i < n; i += count) {
+        for (count = 1; i + count < n && s->items[i + count].key == s->items[i].key;) count++;
+        if (count * s->length[s->items[i].k] >= CLSI_MIN_PRODUCTS) continue;
+        for (size_t t = 0; t < count; t++) dissolve(s, s->items[i + t].k);
+    }
+}
+
 /* ---- items and levels ---- */
 
 static void count_use(clsi_planner *s, size_t k, uint32_t reg) {
@@ -180,20 +224,11 @@ static uint32_t operands_of(clsi_planner *s, size_t k) {
     return level;
 }
 
-static uint64_t mix(uint64_t h, uint64_t x) {
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
-}
-
 static uint64_t key_of(clsi_planner *s, size_t k) {
     const clsi_instruction *in = &s->p->code[k];
     size_t constants = s->p->n_constants;
     uint64_t h = 1, exponent, code = in->code;
-    if (clsi_is_sum(s, k)) {
-        clsi_read_sum(s, k, &s->one);
-        for (size_t t = 0; t < s->one.n; t++) h = mix(h, s->one.x[t]);
-        return mix(h, s->one.kind);
-    }
+    if (clsi_is_sum(s, k)) return key_of_sum(s, k);
     memcpy(&exponent, &in->exponent, sizeof exponent);
     if (s->adds[k]) code = CLSI_ADD;
     h = mix(h, code | in->function << 8 | in->i << 16 | (uint64_t)in->j << 24);
@@ -345,6 +380,7 @@ cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *er
         s.failed = !open_sums(&s);
     }
     if (!s.failed) {
+        dissolve_lonely(&s);
         find_items(&s);
         clsi_plan_write(&s);
         align_coefficients(&s);

@@ -8,6 +8,7 @@
 #include "expr/program.h"
 #include <math.h>
 
+#include "expr/elementary.inc"
 #include "expr/kernels.inc"
 
 _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are those of a vector");
@@ -77,7 +78,9 @@ INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work
     } while (0)
 #define BOTH(op)                                                                                   \
     do {                                                                                           \
-        if (op_a && op_b)                                                                          \
+        if ((op_a | op_b) > 1)                                                                     \
+            for (size_t i = 0; i < n; i++) r[i] = a[i * op_a] op b[i * op_b];                      \
+        else if (op_a && op_b)                                                                     \
             LOOP(load(a + i) op load(b + i), a[i] op b[i]);                                        \
         else if (op_a)                                                                             \
             LOOP(load(a + i) op splat(*b), a[i] op *b);                                            \
@@ -87,8 +90,9 @@ INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work
 
 INLINE void one_by_one(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
                        const double *b, double *r) {
+    if (clsi_run_elementary(in, op, a, b, r)) return;
     for (size_t i = 0; i < op->n; i++)
-        r[i] = clsi_slow_instruction(in, a[op->step_a ? i : 0], b[op->step_b ? i : 0]);
+        r[i] = clsi_slow_instruction(in, a[i * op->step_a], b[i * op->step_b]);
 }
 
 /* ---- tanh: the kernels of kernels.inc, operation by operation ---- */
@@ -159,7 +163,7 @@ INLINE void quotient(const clsi_vector_op *op, const clsi_instruction *in, const
 INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
                  const double *b, double *r) {
     size_t n = op->n;
-    int op_a = op->step_a, op_b = op->step_b;
+    size_t op_a = op->step_a, op_b = op->step_b;
     switch ((clsi_code)in->code) {
     case CLSI_ADD: BOTH(+); break;
     case CLSI_SUB: BOTH(-); break;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/elementary.inc"
 #include "expr/kernels.inc"
 
 #define clsi_k_function_value clsi_function_value
@@ -22,8 +23,6 @@ _Static_assert((int)CLSI_N_LAYERS == (int)CLSI_FIELD_MAX_LAYERS, "layers");
 _Static_assert((int)CLSI_N_THIRD == (int)CLSI_PASS_THIRD, "passes");
 _Static_assert((int)CLSI_N_PAIR_W == (int)CLSI_PASS_PAIR_W, "passes");
 _Static_assert(CLSI_N_PAD(1) == (int)CLSI_NETWORK_LANES, "padding");
-
-extern const char clsi_network_node_text[];
 
 _Static_assert((int)CLSI_NODE_FORWARD == (int)CLSI_N_SHAPE, "shape");
 

@@ -16,5 +16,6 @@ cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node 
 void clsi_network_node_plain(const clsi_graph_field *f, clsi_field_pass pass, const double *x,
                              double *own, double *u, double *w);
 extern const clsi_graph_field_kind clsi_network_node_kind;
+extern const char clsi_network_node_text[]; /* network_node.inc, for exported C */
 
 #endif

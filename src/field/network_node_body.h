@@ -7,6 +7,7 @@
  * reads memory in one stream. */
 #include "expr/kernels.h"
 
+#include "expr/elementary.inc"
 #include "expr/kernels.inc"
 
 enum { NODE_VECTORS = 4, NODE_PANEL = NODE_VECTORS * V, NODE_COLUMNS = V == 8 ? 4 : 2 };

@@ -131,9 +131,16 @@ static cls_status order_parts(clsi_qp *q, clsi_terms *terms) {
     return CLS_OK;
 }
 
-/* Forces on momenta would stand in the reversible equations with velocities that are not known. */
+/* Forces on momenta would stand in the reversible equations with velocities that are not known; heat from
+ * outside stands in none of them. */
 static cls_status check_forces(const clsi_qp *q) {
     const cls_system *s = q->s;
+    if (s->has_heat)
+        return clsi_fail(
+            q->error, CLS_USAGE,
+            "'%s' has reservoirs or heat sources: qp finds energies and heat exchanges of what is "
+            "closed; use another optimizer",
+            s->name);
     int forced = s->has_work || s->has_entropy;
     for (size_t e = 0; e < s->bound.friction.n; e++)
         forced |= !cls_is_constant(s->g, s->bound.friction.entries[e].node, 0);
@@ -368,7 +375,7 @@ static cls_status describe_model(const clsi_qp *q, const cls_system *system,
     m->provenance = provenance(q, n_tables, names);
     m->set_names = clsi_calloc(n_set, sizeof *m->set_names);
     m->set_values = clsi_calloc(n_set, sizeof *m->set_values);
-    m->start = clsi_calloc(nz + 1, sizeof *m->start);
+    m->start = clsi_calloc(cls_system_state_count(system) + 1, sizeof *m->start);
     if (!m->name || !m->text || !m->provenance || !m->set_names || !m->set_values || !m->start)
         return clsi_no_memory(q->error);
     for (; m->n_set < n_set; m->n_set++) {

@@ -159,6 +159,23 @@ static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *c
     return !only || clsi_has_heat_column(s, n_tables, tables);
 }
 
+/* How much of the rollout is the error of steps as long as the data are apart. Where rows are steps of a
+ * scheme, or positions are all there is, steps cannot be split. */
+static void split_steps(clsi_learner *w, const cls_system *s) {
+    enum { MOST_PARTS = 16 };
+    double all = w->info->rollout, least = all;
+    if (!(all > 0) || w->points->intervals || w->points->rule.scheme) return;
+    for (size_t parts = 4; parts <= MOST_PARTS; parts *= 4) {
+        double fine = clsi_learner_tell_all(
+            w, clsi_learner_is_first(w) ? clsi_rollout(w->points, s, parts, clsi_learner_hurry, w)
+                                        : 0);
+        if (fine == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
+        if (!(fine >= 0 && fine < 0.5 * least)) return;
+        w->info->rollout_fine = least = fine;
+        w->info->rollout_parts = parts;
+    }
+}
+
 static cls_status run(clsi_learner *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
                       clsi_stream *stream, cls_model **out) {
@@ -243,10 +260,11 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         w->points->n_windows > w->points->n_training)
         w->info->rollout = clsi_learner_tell_all(
             w, clsi_learner_is_first(w)
-                   ? clsi_rollout(w->points, (*out)->system, clsi_learner_hurry, w)
+                   ? clsi_rollout(w->points, (*out)->system, 1, clsi_learner_hurry, w)
                    : 0);
     if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
+    if (status == CLS_OK && !recorded && !w->no_memory) split_steps(w, (*out)->system);
     if (status == CLS_OK && w->no_memory) {
         cls_model_free(out);
         status = clsi_no_memory(w->error);

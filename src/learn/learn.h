@@ -369,12 +369,12 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 /* ---- rollout.c: simulations against data ---- */
 
 /* Root mean square difference between simulations of the system from the starts of some
- * trajectories kept for validation and those trajectories, each state divided by its spread in the
+ * trajectories kept for validation, in `parts` steps from row to row, and those trajectories, each state divided by its spread in the
  * data. INFINITY when a simulation fails; NAN when there is nothing to compare with; -1 when
  * `hurry` (may be NULL), which is asked before each step, broke it off; -2 without memory. */
 #define CLSI_ROLLOUT_NO_MEMORY (-2.0)
-double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *context),
-                    void *context);
+double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts,
+                    int (*hurry)(void *context), void *context);
 
 /* ---- balances.c: entropies where their temperature is hidden ---- */
 

@@ -81,6 +81,32 @@ static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
 
 /* ---- windows that cannot be used as they are ---- */
 
+/* What a component of a start may differ by: no more than the first row would show as the spread of a
+ * column. A temperature of 300 K in data that span 3 K differs by 3 K. */
+static double difference_of(const clsi_multiple *m, size_t e, const double *x, const double *J) {
+    double size = fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
+    for (size_t c = 0; c < m->ny; c++) {
+        double slope = fabs(J[c * (m->n_theta + m->nz) + m->n_theta + e]);
+        if (slope > 0) size = fmin(size, m->data->channel[c].std / slope);
+    }
+    return size;
+}
+
+/* Rows of a window before the first that such a difference moves by a hundred spreads; J (rows, ny, all). */
+static size_t sensible_rows(const clsi_multiple *m, const clsi_piece *p, const double *x,
+                            const double *J) {
+    size_t all = m->n_theta + m->nz, good = p->n;
+    for (size_t e = 0; e < m->nz; e++) {
+        double size = difference_of(m, e, x, J);
+        for (size_t i = 0; i < good; i++)
+            for (size_t c = 0; c < m->ny; c++) {
+                double moved = fabs(J[(i * m->ny + c) * all + m->n_theta + e]) * size;
+                if (moved > CHAOS * m->data->channel[c].std && !m->data->channel[c].still) good = i;
+            }
+    }
+    return good;
+}
+
 /* Shortens windows that cannot be simulated to their end, or whose end depends on their start too
  * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. */
 static int cut_long(recipe_work *k, const double *theta) {
@@ -97,14 +123,7 @@ static int cut_long(recipe_work *k, const double *theta) {
         const clsi_signal *u = clsi_signal_of(m->data, p->segment);
         size_t good = p->n;
         if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, J, NULL)) {
-            for (size_t i = 0; i < p->n && good == p->n; i++)
-                for (size_t c = 0; c < m->ny; c++)
-                    for (size_t e = 0; e < m->nz; e++) {
-                        double slope = J[(i * m->ny + c) * all + m->n_theta + e];
-                        double size = fabs(slope) * fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
-                        if (size > CHAOS * m->data->channel[c].std && !m->data->channel[c].still)
-                            good = i;
-                    }
+            good = sensible_rows(m, p, x, J);
         } else {
             while (good > 3 &&
                    !clsi_track_run(m->track[0], theta, u, x, good, t, m->y_scratch, NULL, NULL))

@@ -5,7 +5,8 @@
  * the default scheme (that of the rule, where rows are its steps) with the step of the data show
  * both. The error is
  *     sqrt(mean ((z - z_data) / spread)^2),   spread_k: root mean square of z_k about its mean.
- * It contains the error of the scheme, the same for all candidates: compare it, do not quote it. A
+ * It contains the error of the scheme, the same for all candidates; `parts` steps between two rows tell
+ * how much that is. A
  * trajectory is followed while the spacing of its times is the first one; where that is one step
  * and positions are all there is, nothing can be said and NAN is. */
 #include "base/base.h"
@@ -33,7 +34,8 @@ typedef struct comparison {
     cls_simulator *simulator; /* with the step h */
     const char *scheme;       /* NULL: the default */
     double h, *spread, *state;
-    double sum; /* of the squares of all differences, */
+    size_t parts; /* steps between two rows */
+    double sum;   /* of the squares of all differences, */
     size_t count;
     int (*hurry)(void *context); /* or NULL */
     void *context;
@@ -41,7 +43,7 @@ typedef struct comparison {
 
 static cls_status advance(comparison *c) {
     if (c->hurry && c->hurry(c->context)) return CLS_INTERRUPTED;
-    return cls_simulator_advance(c->simulator, 1, NULL);
+    return cls_simulator_advance(c->simulator, c->parts, NULL);
 }
 
 static double conclude(const comparison *c, cls_status status) {
@@ -106,7 +108,7 @@ static cls_status observe(comparison *c) {
 /* One trajectory. */
 static cls_status follow(comparison *c, size_t begin, size_t end) {
     const clsi_points *p = c->p;
-    cls_status status = prepare(c, p->time[begin + 1] - p->time[begin]);
+    cls_status status = prepare(c, (p->time[begin + 1] - p->time[begin]) / (double)c->parts);
     end = equal_steps(p, begin, end);
     if (status == CLS_OK) status = state_at(c, begin);
     if (status == CLS_OK)
@@ -170,8 +172,12 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
                                    int (*hurry)(void *context), void *context) {
     const clsi_intervals *all = p->intervals;
     size_t n = p->n_held < MOST ? p->n_held : MOST;
-    comparison c = {
-        .p = p, .s = s, .scheme = p->rule.positions->rollout, .hurry = hurry, .context = context};
+    comparison c = {.p = p,
+                    .s = s,
+                    .scheme = p->rule.positions->rollout,
+                    .parts = 1,
+                    .hurry = hurry,
+                    .context = context};
     c.spread = clsi_calloc(2 * all->dimension + cls_system_state_count(s) + 1, sizeof(double));
     if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
     c.state = c.spread + 2 * all->dimension;
@@ -186,13 +192,14 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
     return conclude(&c, status);
 }
 
-double clsi_rollout(const clsi_points *p, const cls_system *s, int (*hurry)(void *context),
-                    void *context) {
+double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts,
+                    int (*hurry)(void *context), void *context) {
     if (p->intervals) return rollout_of_positions(p, s, hurry, context);
     size_t n = p->n_held < MOST ? p->n_held : MOST;
     comparison c = {.p = p,
                     .s = s,
                     .scheme = p->rule.scheme ? p->rule.scheme->info.name : NULL,
+                    .parts = parts,
                     .spread = clsi_calloc(p->nz + cls_system_state_count(s) + 1, sizeof(double)),
                     .hurry = hurry,
                     .context = context};

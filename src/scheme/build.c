@@ -93,7 +93,9 @@ cls_node clsi_dot(clsi_step *st, size_t n, const cls_node *a, const cls_node *b)
 clsi_flows clsi_flows_at(clsi_step *st, const clsi_place *at) {
     cls_node *room = clsi_nodes(st, clsi_flows_size(st->s));
     clsi_flows flows;
-    if (clsi_flows_of(st->s, at, st->dS, room, &flows) != CLS_OK) st->exhausted = 1;
+    clsi_place here = *at;
+    here.quiet = st->quiet;
+    if (clsi_flows_of(st->s, &here, st->dS, room, &flows) != CLS_OK) st->exhausted = 1;
     return flows;
 }
 
@@ -160,6 +162,18 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
     memcpy(pt->account, flows.account, sizeof pt->account);
     return pt;
+}
+
+void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node *rate) {
+    size_t nq = st->nq, n = st->n, m = st->m;
+    memcpy(y, pt->q, nq * sizeof *y);
+    memcpy(y + nq, pt->p, n * sizeof *y);
+    memcpy(y + nq + n, pt->S, m * sizeof *y);
+    memcpy(rate, pt->rate_q, nq * sizeof *y);
+    memcpy(rate + nq, pt->rate_p, n * sizeof *y);
+    memcpy(rate + nq + n, pt->rate_S, m * sizeof *y);
+    for (size_t i = 0; i < st->nz && st->s->varies; i++)
+        rate[i] = cls_sub(st->g, rate[i], cls_derivative(st->g, y[i], st->t));
 }
 
 clsi_point *clsi_point_start(clsi_step *st) {
@@ -343,6 +357,7 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
     st->composed = scheme->n_composition > 0;
+    st->quiet = scheme->noise;
     status = build(st, scheme, between, error);
     if (status == CLS_OK)
         *out = st;

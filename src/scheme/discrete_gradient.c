@@ -25,6 +25,9 @@
  *       subtracted as it stands, R has no cancellation: its round-off is eps |p| |dv|, not eps |E|,
  *       so that nothing has to be switched off near equilibrium.
  *
+ * Where the energy contains t, g* has a component in t as well, E1 - E0 = g*.(y1 - y0) + g_t* h, and
+ * h g_t* is work: what changes the parameters of the energy does it.
+ *
  * `defect` is the energy that round-off of earlier steps has lost; it is given to the heat balances
  * in equal parts, so that errors do not add up (the step's balance is written against the initial
  * energy). Without heat it is a number e, and forces with a potential are scaled by 1 + e: that changes
@@ -35,12 +38,27 @@
 
 typedef struct gradient {
     cls_node *Hq, *v, *T; /* g* */
+    cls_node t;           /* of an energy that contains t */
 } gradient;
 
+/* Between both ends; of a formula that contains t also in t, one component more. */
+static cls_node *slopes_between(clsi_step *st, const clsi_point *next) {
+    size_t nz = st->nz, n = nz + (st->s->varies ? 1 : 0);
+    cls_node *x = clsi_nodes(st, n), *to = clsi_nodes(st, n), *out = clsi_nodes(st, nz + 1);
+    memcpy(x, st->z0, nz * sizeof *x);
+    memcpy(to, next->z, nz * sizeof *to);
+    out[nz] = cls_constant(st->g, 0);
+    if (n > nz) {
+        x[nz] = st->t;
+        to[nz] = clsi_time(st, 1);
+    }
+    (void)cls_discrete_gradient(st->g, st->f->generator, n, x, to, x, out);
+    return out;
+}
+
 static gradient of_hamiltonian(clsi_step *st, const clsi_point *next) {
-    cls_node *out = clsi_nodes(st, st->nz);
-    (void)cls_discrete_gradient(st->g, st->f->generator, st->nz, st->z0, next->z, st->z0, out);
-    return (gradient){out, out + st->nq, out + st->nq + st->n};
+    cls_node *out = slopes_between(st, next);
+    return (gradient){out, out + st->nq, out + st->nq + st->n, out[st->nz]};
 }
 
 /* sum over k of (mean of y_k - slope_k) (z1_k - z0_k): the pieces of R. */
@@ -74,6 +92,7 @@ static void correct(clsi_step *st, cls_node R, const cls_node *dy, const cls_nod
 static cls_node *energy_gradient(clsi_step *st, const clsi_point *pt) {
     cls_node *out = clsi_nodes(st, st->nz);
     (void)cls_substitute(st->g, st->nq, st->f->energy_q, st->nz, st->f->z, pt->z, out);
+    if (pt->t != st->t) (void)cls_substitute(st->g, st->nq, out, 1, &st->t, &pt->t, out);
     memcpy(out + st->nq, pt->v, st->n * sizeof *out);
     memcpy(out + st->nq + st->n, pt->T, st->m * sizeof *out);
     return out;
@@ -83,9 +102,8 @@ static gradient in_observables(clsi_step *st, const clsi_point *start, const cls
     cls_graph *g = st->g;
     size_t nq = st->nq, n = st->n, m = st->m;
     int thermal = st->f->kind == CLSI_FORM_THERMAL;
-    cls_node *slope = clsi_nodes(st, st->nz), *star = clsi_nodes(st, st->nz);
+    cls_node *slope = slopes_between(st, next), *star = clsi_nodes(st, st->nz);
     cls_node *dy = clsi_nodes(st, st->nz);
-    (void)cls_discrete_gradient(g, st->f->generator, st->nz, st->z0, next->z, st->z0, slope);
     cls_node *v = clsi_mean(st, n, start->v, next->v), *T = clsi_mean(st, m, start->T, next->T);
     cls_node R = remainder_of(st, n, start->p, next->p, slope + nq, start->v, next->v);
     if (thermal)
@@ -104,7 +122,7 @@ static gradient in_observables(clsi_step *st, const clsi_point *start, const cls
         dy[nq + n + i] = cls_sub(g, next->S[i], start->S[i]);
     }
     correct(st, R, dy, energy_gradient(st, start), energy_gradient(st, next), star);
-    return (gradient){star, star + nq, star + nq + n};
+    return (gradient){star, star + nq, star + nq + n, cls_neg(g, slope[st->nz])};
 }
 
 /* L dE with L made degenerate for the discrete gradient D of the entropy (nz), where it is so only
@@ -138,7 +156,8 @@ static void projected_brackets(clsi_step *st, const clsi_place *middle, const gr
 static void exact_heat(clsi_step *st, const clsi_flows *flows, const clsi_place *middle,
                        const cls_node *dS) {
     cls_graph *g = st->g;
-    if (!st->s->nr || st->s->coupled) return;
+    /* without entropies there is nothing to compute it from, and the defect is no energy */
+    if (!st->s->nr || !st->m || st->s->coupled) return;
     cls_node brought = clsi_dot(st, st->n, flows->operator_force, middle->v), sum = flows->escaped;
     for (size_t i = 0; i < st->m; i++) sum = cls_add(g, sum, flows->own[i]);
     cls_node inside = cls_mul(g, st->h, cls_sub(g, sum, brought));
@@ -175,6 +194,10 @@ static void write_step(clsi_step *st, int settles) {
     for (size_t i = 0; i < m; i++)
         dS[i] = thermal ? cls_sub(g, next->S[i], start->S[i]) : st->change[nq + n + i];
     if (settles) clsi_damp_exchange(st, start, &middle, dS, share, &flows);
+    if (st->s->varies) {
+        flows.crossing.varying = star.t;
+        clsi_flows_cross(st->s, &flows);
+    }
     cls_node scaled = cls_add(g, cls_constant(g, 1), st->defect); /* where there is no heat */
     cls_node *rate_q = clsi_nodes(st, nq), *against = clsi_nodes(st, n);
     if (st->s->coupled)
@@ -209,6 +232,10 @@ static void build(clsi_step *st) {
     write_step(st, 1);
 }
 
+void clsi_build_discrete_gradient(clsi_step *st) {
+    write_step(st, 1);
+}
+
 /* As the literature has it: temperatures that conduction equalises within a step swing about each
  * other. Data of others are such steps (`clausius reproduce spnn-pendulum`). */
 static void build_as_published(clsi_step *st) {
@@ -220,7 +247,8 @@ const clsi_scheme clsi_scheme_discrete_gradient = {
              "energy, entropy >= 0, symmetries",
              "Gonzalez 1996; Itoh, Abe 1988; papers 002 (end), 004 (ADD)"},
     .build = build,
-    .carries = 1};
+    .carries = 1,
+    .varies = 1};
 
 /* eem: the same step under the name of its literature, where the energy is a function of the state:
  * (y1 - y0)/h = L DE + M DS with DE by the graph's discrete derivative, M built from the discrete
@@ -239,7 +267,8 @@ const clsi_scheme clsi_scheme_eem = {
              "energy, entropy >= 0, symmetries", "Romero 2009; QP; ADD of Deep DTLM"},
     .applies = needs_phase,
     .build = build_as_published,
-    .carries = 1};
+    .carries = 1,
+    .varies = 1};
 
 /* Order 4 by Suzuki's composition of the symmetric scheme: five steps of c h with c = 1/(4 -
  * 4^1/3), the middle one backwards. Energy stays exact; entropy falls inside the middle step by
@@ -255,7 +284,8 @@ const clsi_scheme clsi_scheme_discrete_gradient_4 = {
     .build = build,
     .composition = suzuki,
     .n_composition = 5,
-    .carries = 1};
+    .carries = 1,
+    .varies = 1};
 
 /* Order 6: the nine stages of Kahan and Li 1997 (s9odr6a; Hairer, Lubich, Wanner, Geometric
  * Numerical Integration, V.3.11). All intermediate times lie within the step. */
@@ -296,4 +326,5 @@ const clsi_scheme clsi_scheme_discrete_gradient_adaptive = {
     .composition = kahan_li,
     .n_composition = 9,
     .estimate = kahan_li_estimate,
-    .carries = 1};
+    .carries = 1,
+    .varies = 1};

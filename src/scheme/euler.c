@@ -24,8 +24,10 @@ static void build_implicit(clsi_step *st) {
 
 const clsi_scheme clsi_scheme_euler = {
     .info = {"euler", "explicit Euler", 1, 0, "entropy >= 0", "Euler 1768"},
-    .build = build_explicit};
+    .build = build_explicit,
+    .varies = 1};
 
 const clsi_scheme clsi_scheme_implicit_euler = {
     .info = {"implicit-euler", "implicit Euler", 1, 1, "entropy >= 0", "textbook"},
-    .build = build_implicit};
+    .build = build_implicit,
+    .varies = 1};

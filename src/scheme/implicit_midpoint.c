@@ -20,4 +20,5 @@ static void build(clsi_step *st) {
 const clsi_scheme clsi_scheme_implicit_midpoint = {.info = {"implicit-midpoint",
                                                             "implicit midpoint rule", 2, 1,
                                                             "entropy >= 0, symmetries", "textbook"},
-                                                   .build = build};
+                                                   .build = build,
+                                                   .varies = 1};

@@ -88,13 +88,16 @@ static void build_rk4(clsi_step *st) {
 
 const clsi_scheme clsi_scheme_rk2 = {
     .info = {"rk2", "explicit midpoint rule", 2, 0, "entropy >= 0", "Runge 1895"},
-    .build = build_rk2};
+    .build = build_rk2,
+    .varies = 1};
 
 const clsi_scheme clsi_scheme_rk3 = {.info = {"rk3",
                                               "Runge-Kutta method of order 3 by Shu and Osher", 3,
                                               0, "entropy >= 0", "Shu, Osher 1988"},
-                                     .build = build_rk3};
+                                     .build = build_rk3,
+                                     .varies = 1};
 
 const clsi_scheme clsi_scheme_rk4 = {
     .info = {"rk4", "the classical Runge-Kutta method", 4, 0, "entropy >= 0", "Kutta 1901"},
-    .build = build_rk4};
+    .build = build_rk4,
+    .varies = 1};

@@ -54,6 +54,7 @@ typedef struct clsi_step {
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
     int composed;       /* stages of the scheme go to and fro */
+    int quiet;          /* frictions that come with noise are left out: langevin's own step */
     int exhausted;      /* the slab or the unknowns ran out: an error of clsi_step_create */
     /* Between two given states (between.c), else NULL: the unknowns are those that z0 and z1 do not
      * give, and what z1 has to satisfy are rows. */
@@ -74,6 +75,9 @@ typedef struct clsi_scheme {
      */
     const double *estimate;
     int carries; /* uses `defect` */
+    int varies;  /* for energies that contain t, too */
+    int noise;   /* of systems with thermal noise; the frictions that it belongs to are left out */
+    int drift;   /* of no motion: rates and what else has no noise */
 } clsi_scheme;
 
 const clsi_scheme *clsi_scheme_find(const char *name);
@@ -90,6 +94,27 @@ void clsi_step_free(clsi_step **step);
  * of an unknown function). The states of a lagrangian are (q, v, S) here whatever its form. */
 cls_status clsi_step_between(const cls_system *s, const clsi_scheme *scheme, size_t n_theta,
                              const cls_node *theta, clsi_step **out, cls_error *error);
+/* The step of discrete-gradient, for schemes around it. */
+void clsi_build_discrete_gradient(clsi_step *step);
+
+/* Thermal noise (langevin.c). At fixed positions momenta p that frictions F = -Gamma v with noise
+ * act on move by
+ *     dp = -Gamma v dt + sqrt(2 kB T Gamma) dW,    v = E_p affine in p,
+ * for each reservoir. All over z, t and inputs. */
+typedef struct clsi_noise {
+    size_t n, n_baths;      /* momenta; reservoirs with noise */
+    size_t *momentum;       /* (n) which */
+    cls_node *inverse_mass; /* (n, n) E_pp, then v (n), then Gamma (n, n) and T of each reservoir */
+    size_t n_nodes;
+    double *boltzmann; /* (n_baths) */
+    int reversible;    /* without these frictions the motion is reversible: E is even in p, and
+                          nothing else dissipates, drives or depends on time */
+} clsi_noise;
+/* Fails with a sentence where the noise would not be that of Maxwell and Boltzmann: friction that is
+ * not linear and symmetric in v, energies that are not quadratic in p. Builds on the graph of s. */
+cls_status clsi_noise_create(const cls_system *s, clsi_noise **out, cls_error *error);
+void clsi_noise_free(clsi_noise **noise);
+
 /* The first half of clsi_step_create: allocated and built, nothing eliminated. */
 cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between,
                            clsi_step **out, cls_error *error);
@@ -119,6 +144,8 @@ cls_node *clsi_inputs(clsi_step *st, double c);
 
 /* The point with native state z at time t + c h. */
 clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c);
+/* y = (q, p, S) there, and what dy/dz z' must be (nz each): the rates without dy/dt at fixed z. */
+void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node *rate);
 /* The point at the start of the step: z0, t. */
 clsi_point *clsi_point_start(clsi_step *st);
 /* The point with given y = (q, p, S): for PHASE that is the state itself; otherwise z is unknown

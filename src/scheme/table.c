@@ -8,6 +8,7 @@
     X(discrete_gradient)                                                                           \
     X(discrete_gradient_4)                                                                         \
     X(discrete_gradient_adaptive)                                                                  \
+    X(langevin)                                                                                    \
     X(eem)                                                                                         \
     X(dtel)                                                                                        \
     X(vnots)                                                                                       \
@@ -74,6 +75,16 @@ cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_
                          "differential equations, which has none; take rk4, implicit-midpoint, "
                          "euler, implicit-euler, rk2 or bdf",
                          scheme->info.name, s->name);
+    if (s->varies && !scheme->varies && scheme->build)
+        return clsi_fail(error, CLS_USAGE,
+                         "the energy of '%s' contains t, and %s is a scheme for energies that do "
+                         "not; take discrete-gradient, implicit-midpoint, rk4 or bdf",
+                         s->name, scheme->info.name);
+    if (cls_system_is_noisy(s) && !scheme->noise && !scheme->drift)
+        return clsi_fail(error, CLS_USAGE,
+                         "frictions of '%s' come with thermal noise, which only the scheme "
+                         "langevin makes, not %s; a Boltzmann constant of 0 leaves the noise out",
+                         s->name, scheme->info.name);
     return scheme->applies ? scheme->applies(s, error) : CLS_OK;
 }
 
@@ -92,5 +103,6 @@ cls_status cls_scheme_applies(const char *name, const cls_system *s, cls_error *
 const char *cls_scheme_default(const cls_system *s) {
     if (!s) return NULL;
     if (s->ode) return clsi_scheme_implicit_midpoint.info.name;
-    return clsi_scheme_discrete_gradient.info.name;
+    return cls_system_is_noisy(s) ? clsi_scheme_langevin.info.name
+                                  : clsi_scheme_discrete_gradient.info.name;
 }

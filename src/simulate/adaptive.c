@@ -203,7 +203,7 @@ static int entropy_falls(cls_simulator *sim, double before) {
 /* The plain step of h, in which nothing goes backwards. */
 static clsi_trouble plain_step(cls_simulator *sim, double h) {
     clsi_trouble trouble = clsi_simulator_solve(sim, now(sim), h, 0, 0);
-    if (trouble == CLSI_FINE) clsi_simulator_measure(sim);
+    if (trouble == CLSI_FINE) clsi_simulator_measure(sim, sim->adaptive.inner + h);
     return trouble;
 }
 
@@ -227,7 +227,7 @@ static int attempt(cls_simulator *sim, double h, int shrunk) {
         a->reason = CLSI_INACCURATE;
         return reject(sim, h * fmax(0.2, 0.9 * pow(error, -1.0 / 7))), 0;
     }
-    clsi_simulator_measure(sim);
+    clsi_simulator_measure(sim, sim->adaptive.inner + h);
     if (!a->lets_fall && entropy_falls(sim, before)) {
         a->reason = CLSI_FALLING;
         a->lets_fall = falls_by_itself(sim, h, before);

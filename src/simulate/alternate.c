@@ -5,6 +5,7 @@
  * nothing that the system does. A swing of which h is half a period looks the same. So a component
  * that turns round RUN times on end, each time by nearly as much, is told (cls_simulate_info). Costs
  * four numbers and some comparisons for each component of the state; no allocation. */
+#include "base/vectors.h"
 #include "simulate/simulator.h"
 #include <math.h>
 #include <string.h>
@@ -31,25 +32,35 @@ static size_t longest(const clsi_alternation *a, size_t nz) {
     return found;
 }
 
+/* Whether a run is long; without branches, for all components at once. */
+CLONES
+static int watch(size_t nz, const double *restrict state, const clsi_alternation *a) {
+    double *restrict before = a->before, *restrict change = a->change;
+    double *restrict largest = a->largest, *restrict turns = a->turns;
+    int found = 0;
+    for (size_t i = 0; i < nz; i++) {
+        double z = state[i], d = z - before[i], size = fabs(d), high = fabs(z);
+        high = high > largest[i] ? high : largest[i];
+        int turned = (d * change[i] < 0) & (size >= nearly * fabs(change[i])) &
+                     (size > visible * high) & (size > least);
+        double run = turned ? turns[i] + 1 : 0;
+        largest[i] = high;
+        turns[i] = run;
+        before[i] = z;
+        change[i] = d;
+        found |= run >= RUN;
+    }
+    return found;
+}
+
 void clsi_alternation_watch(cls_simulator *sim) {
-    size_t nz = sim->stepper->nz;
     clsi_alternation *a = &sim->alternation;
     cls_simulate_info *info = &sim->info;
-    double most = 0;
-    for (size_t i = 0; i < nz; i++) {
-        double z = sim->state[i], d = z - a->before[i], size = fabs(d);
-        a->largest[i] = fmax(a->largest[i], fabs(z));
-        int turned = d * a->change[i] < 0 && size >= nearly * fabs(a->change[i]) &&
-                     size > visible * a->largest[i] && size > least;
-        a->turns[i] = turned ? a->turns[i] + 1 : 0;
-        most = fmax(most, a->turns[i]);
-        a->before[i] = z;
-        a->change[i] = d;
-    }
-    info->alternates = most >= RUN;
-    if (!info->alternates || most < (double)info->alternations) return;
-    size_t found = longest(a, nz);
+    info->alternates = watch(sim->stepper->nz, sim->state, a);
+    if (!info->alternates) return;
+    size_t found = longest(a, sim->stepper->nz);
+    if (a->turns[found] < (double)info->alternations) return;
     info->alternating = found;
-    info->alternations = (uint64_t)most;
+    info->alternations = (uint64_t)a->turns[found];
     info->alternation = fabs(a->change[found]);
 }

@@ -37,6 +37,7 @@ static cls_status advance(const job *j, cls_simulator *sim, cls_error *error) {
 
 static cls_status run_member(const job *j, cls_simulator *sim, size_t member, cls_error *error) {
     double *row = j->rows + member * j->n_rows * j->columns;
+    sim->member = j->first_member + member;
     cls_status status =
         cls_simulator_start(sim, 0, j->starts + member * cls_system_state_count(j->s), error);
     if (status == CLS_OK) status = cls_simulator_row(sim, row, error);

@@ -136,15 +136,10 @@ static int choose(elimination *e) {
 
 static cls_status eliminate(elimination *e, clsi_step *st) {
     const clsi_point *pt = clsi_point_start(st);
-    size_t nz = st->nz, nq = st->nq, n = st->n, m = st->m;
+    size_t nz = st->nz;
     cls_node *y = clsi_calloc(nz, sizeof *y);
     if (!y) return CLS_MEMORY;
-    memcpy(y, pt->q, nq * sizeof *y);
-    memcpy(y + nq, pt->p, n * sizeof *y);
-    memcpy(y + nq + n, pt->S, m * sizeof *y);
-    memcpy(e->right, pt->rate_q, nq * sizeof *y);
-    memcpy(e->right + nq, pt->rate_p, n * sizeof *y);
-    memcpy(e->right + nq + n, pt->rate_S, m * sizeof *y);
+    clsi_point_rates(st, pt, y, e->right);
     cls_status status = clsi_sparse_jacobian(st->g, nz, y, nz, st->z0, &e->M);
     free(y);
     if (status != CLS_OK) return status;

@@ -42,6 +42,16 @@
 #define CLSI_RUN_RESIDUAL_REST(nw, out)                                                            \
     clsi_program_rest((nw)->sp->residual, (nw)->work_residual, out)
 
+/* Loops over more than a few numbers (wide.c). */
+enum { CLSI_FEW = 16 };
+double clsi_wide_size(size_t n, const double *d, const double *scale);
+int clsi_wide_finite(size_t n, const double *x);
+#define CLSI_FINITE(x, first, n)                                                                   \
+    ((n) > CLSI_FEW ? clsi_wide_finite((size_t)(n), (x) + (first)) : newton_finite(x, first, n))
+#define CLSI_SIZE(nw, d)                                                                           \
+    (CLSI_MEASURED(nw) > CLSI_FEW ? clsi_wide_size((size_t)CLSI_MEASURED(nw), d, (nw)->scale)      \
+                                  : newton_size(nw, d))
+
 static inline int clsi_of_state(const clsi_stepper *sp, int i) {
     size_t of = sp->of_state[i];
     return of < sp->nz ? (int)of : (int)sp->nz;
@@ -100,7 +110,7 @@ static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, doubl
     double *in = sim->row_in;
     for (size_t i = 0; i < sp->nz; i++) in[i] = sim->state[i];
     in[sp->nz] = clsi_received(sp->s, sim->state);
-    in[sp->nz + 1] = cls_simulator_time(sim);
+    in[sp->nz + 1] = cls_simulator_time(sim) + sim->ahead;
     if (sim->signal) clsi_signal_at(sim->signal, in[sp->nz + 1], in + sp->nz + 2);
     cls_program_run(p, work, in, out);
 }

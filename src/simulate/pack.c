@@ -24,6 +24,9 @@
 
 enum { L = CLSI_LANES, MOST_UNKNOWNS = 8 };
 
+/* Compilers unroll such short loops at once, and then find no vectors in them. */
+#define EACH_LANE _Pragma("GCC unroll 1") for (int l = 0; l < L; l++)
+
 /* Flags of lanes are numbers as wide as the others, so that loops over lanes are vectors. */
 typedef long long flag;
 
@@ -238,20 +241,20 @@ INLINE void factor(int k, double *restrict a, flag *restrict pivot, flag *restri
         double *diagonal = row(a, (size_t)(c * k + c));
         flag *best = pivot + c * L;
         double top[L];
-        for (int l = 0; l < L; l++) best[l] = c, top[l] = diagonal[l];
+        EACH_LANE best[l] = c, top[l] = diagonal[l];
         for (int i = c + 1; i < k; i++) {
             const double *other = row(a, (size_t)(i * k + c));
-            for (int l = 0; l < L; l++) {
+            EACH_LANE {
                 int larger = fabs(other[l]) > fabs(top[l]);
                 best[l] = larger ? i : best[l];
                 top[l] = larger ? other[l] : top[l];
             }
         }
-        for (int l = 0; l < L; l++) off[l] |= !(fabs(top[l]) > 0) | !(fabs(top[l]) <= DBL_MAX);
+        EACH_LANE off[l] |= !(fabs(top[l]) > 0) | !(fabs(top[l]) <= DBL_MAX);
         for (int i = c + 1; i < k; i++)
             for (int j = 0; j < k; j++) {
                 double *x = row(a, (size_t)(c * k + j)), *y = row(a, (size_t)(i * k + j));
-                for (int l = 0; l < L; l++) {
+                EACH_LANE {
                     double kept = x[l], other = y[l];
                     int swap = best[l] == i;
                     x[l] = swap ? other : kept;
@@ -260,11 +263,11 @@ INLINE void factor(int k, double *restrict a, flag *restrict pivot, flag *restri
             }
         for (int i = c + 1; i < k; i++) {
             double *f = row(a, (size_t)(i * k + c));
-            for (int l = 0; l < L; l++) f[l] = f[l] / diagonal[l];
+            EACH_LANE f[l] = f[l] / diagonal[l];
             for (int j = c + 1; j < k; j++) {
                 double *to = row(a, (size_t)(i * k + j));
                 const double *from = row(a, (size_t)(c * k + j));
-                for (int l = 0; l < L; l++) {
+                EACH_LANE {
                     double less = to[l] - f[l] * from[l];
                     to[l] = f[l] == 0 ? to[l] : less;
                 }
@@ -279,7 +282,7 @@ INLINE void back(int k, const double *restrict lu, const flag *restrict pivot, d
         for (int i = c + 1; i < k; i++) {
             double *x = row(b, (size_t)c), *y = row(b, (size_t)i);
             const flag *best = pivot + c * L;
-            for (int l = 0; l < L; l++) {
+            EACH_LANE {
                 double kept = x[l], other = y[l];
                 int swap = best[l] == i;
                 x[l] = swap ? other : kept;
@@ -289,33 +292,32 @@ INLINE void back(int k, const double *restrict lu, const flag *restrict pivot, d
     for (int i = 1; i < k; i++)
         for (int j = 0; j < i; j++) {
             const double *f = lu + (i * k + j) * L;
-            for (int l = 0; l < L; l++) b[i * L + l] -= f[l] * b[j * L + l];
+            EACH_LANE b[i * L + l] -= f[l] * b[j * L + l];
         }
     for (int i = k; i-- > 0;) {
         for (int j = i + 1; j < k; j++) {
             const double *f = lu + (i * k + j) * L;
-            for (int l = 0; l < L; l++) b[i * L + l] -= f[l] * b[j * L + l];
+            EACH_LANE b[i * L + l] -= f[l] * b[j * L + l];
         }
-        for (int l = 0; l < L; l++) b[i * L + l] /= lu[(i * k + i) * L + l];
+        EACH_LANE b[i * L + l] /= lu[(i * k + i) * L + l];
     }
 }
 
 /* ---- the prediction ---- */
 
 /* step_predict for those with three solutions or more; the others are off. Unknowns go to u. */
-INLINE void predict(int k, double *const *h, const flag *length, flag *off, double *u) {
+CLONES
+static void predict(int k, double *const *h, const flag *length, flag *off, double *u) {
     flag smooth[L];
-    for (int l = 0; l < L; l++) smooth[l] = length[l] == CLSI_HISTORY, off[l] |= length[l] < 3;
-    for (int i = 0; i < k; i++)
-        for (int l = 0; l < L; l++) {
+    EACH_LANE smooth[l] = length[l] == CLSI_HISTORY, off[l] |= length[l] < 3;
+    for (int i = 0; i < k; i++) EACH_LANE {
             int x = i * L + l;
             double a = h[0][x], b = h[1][x], c = h[2][x], d = h[3][x], e = h[4][x], f = h[5][x];
             double by_three = a - (3 * (b - c) + d);
             double by_five = a - (5 * (b - e) - 10 * (c - d) + f);
             smooth[l] &= fabs(by_five) <= 0.1 * fabs(by_three) + 1e-12 * fabs(a);
         }
-    for (int i = 0; i < k; i++)
-        for (int l = 0; l < L; l++) {
+    for (int i = 0; i < k; i++) EACH_LANE {
             int x = i * L + l;
             double a = h[0][x], b = h[1][x], c = h[2][x], d = h[3][x], e = h[4][x];
             double five = 5 * (a - d) - 10 * (b - c) + e, three = 3 * (a - b) + c;
@@ -326,20 +328,20 @@ INLINE void predict(int k, double *const *h, const flag *length, flag *off, doub
 /* ---- Newton's method ---- */
 
 /* newton_least */
-INLINE void find_least(const clsi_pack *p, const double *in, double h, double *least) {
+CLONES
+static void find_least(const clsi_pack *p, const double *in, double h, double *least) {
     const clsi_stepper *sp = p->sp;
     double tolerance = sp->options.tolerance, ulp = 0.5 * DBL_EPSILON / (fabs(h) * tolerance),
            rest[L];
     int first = sp->s->form->kind == CLSI_FORM_THERMAL ? (int)(sp->s->nq + sp->s->n) : p->nz;
-    for (int l = 0; l < L; l++) rest[l] = 0;
-    for (int i = 0; i < p->nz; i++)
-        for (int l = 0; l < L; l++) {
+    EACH_LANE rest[l] = 0;
+    for (int i = 0; i < p->nz; i++) EACH_LANE {
             double z = fabs(in[i * L + l]);
             rest[l] = rest[l] > z ? rest[l] : z;
         }
     for (int i = 0; i < p->k; i++) {
         int of = sp->of_state[i] < sp->nz ? (int)sp->of_state[i] : p->nz;
-        for (int l = 0; l < L; l++) {
+        EACH_LANE {
             double own = of < p->nz ? fabs(in[of * L + l]) : 0, other = 1e-3 * rest[l];
             double z = of >= p->nz ? 0 : of >= first ? 1 : own > other ? own : other;
             double x = ulp * z, low = DBL_MIN / tolerance;
@@ -349,14 +351,15 @@ INLINE void find_least(const clsi_pack *p, const double *in, double h, double *l
 }
 
 /* newton_evaluate: off where the domain is left or something is not finite, unless done. */
-INLINE void check_rows(const clsi_pack *p, flag *off) {
+CLONES
+static void check_rows(const clsi_pack *p, flag *off) {
     const clsi_stepper *sp = p->sp;
     int k = p->k, all = k + (int)sp->n_positive;
     for (int i = 0; i < all; i++) {
         const double *r = clsi_lanes_output(sp->residual, p->work_residual, (size_t)i);
         double above = i < k ? -INFINITY : 0;
-        for (int l = 0; l < L; l++)
-            off[l] |= !p->done[l] & !((fabs(r[l]) <= DBL_MAX) & (r[l] > above));
+        EACH_LANE
+        off[l] |= !p->done[l] & !((fabs(r[l]) <= DBL_MAX) & (r[l] > above));
     }
 }
 
@@ -366,7 +369,7 @@ static void check_guard(const clsi_pack *p, flag *off) {
     for (size_t i = 0; i < sp->n_guarded; i++) {
         const double *x = clsi_lanes_output(sp->guard, p->work_guard, i);
         const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[i]);
-        for (int l = 0; l < L; l++) off[l] |= !p->done[l] & !(x[l] > q->low && x[l] < q->high);
+        EACH_LANE off[l] |= !p->done[l] & !(x[l] > q->low && x[l] < q->high);
     }
 }
 
@@ -387,9 +390,8 @@ static void evaluate(clsi_pack *p) {
 
 /* newton_size of rows d; what is not finite is off. */
 INLINE void find_size(int k, const double *d, const double *scale, double *size) {
-    for (int l = 0; l < L; l++) size[l] = 0;
-    for (int i = 0; i < k; i++)
-        for (int l = 0; l < L; l++) {
+    EACH_LANE size[l] = 0;
+    for (int i = 0; i < k; i++) EACH_LANE {
             double x = fabs(d[i * L + l]) / scale[i * L + l];
             size[l] = x <= size[l] ? size[l] : x <= DBL_MAX ? x : INFINITY;
         }
@@ -397,7 +399,7 @@ INLINE void find_size(int k, const double *d, const double *scale, double *size)
 
 /* newton_is_last */
 INLINE void find_last(const double *size, const double *before, double tolerance, flag *last) {
-    for (int l = 0; l < L; l++) {
+    EACH_LANE {
         double s = size[l], b = before[l], ratio = s / b;
         ratio = ratio < 1 ? ratio : 1;
         double next = b > DBL_MAX ? s * s : s * ratio * ratio;
@@ -406,15 +408,14 @@ INLINE void find_last(const double *size, const double *before, double tolerance
     }
 }
 
-CLONES
-static void update(clsi_pack *p, double *u) {
+INLINE void update_of(int k, clsi_pack *p, double *u) {
     const clsi_stepper *sp = p->sp;
-    int k = p->k, first = k + (int)sp->n_positive;
+    int first = k + (int)sp->n_positive;
     flag bad[L], last[L];
-    for (int l = 0; l < L; l++) bad[l] = 0;
+    EACH_LANE bad[l] = 0;
     for (int i = 0; i < k * k; i++) {
         const double *J = clsi_lanes_output(sp->residual, p->work_residual, (size_t)(first + i));
-        for (int l = 0; l < L; l++) {
+        EACH_LANE {
             p->lu[i * L + l] = J[l];
             bad[l] |= !(fabs(J[l]) <= DBL_MAX);
         }
@@ -424,21 +425,31 @@ static void update(clsi_pack *p, double *u) {
         memcpy(p->d + i * L, clsi_lanes_output(sp->residual, p->work_residual, (size_t)i),
                L * sizeof(double));
     back(k, p->lu, p->pivot, p->d);
-    for (int i = 0; i < k; i++)
-        for (int l = 0; l < L; l++) {
+    for (int i = 0; i < k; i++) EACH_LANE {
             double x = fabs(u[i * L + l]), low = p->least[i * L + l];
             p->scale[i * L + l] = x > low ? x : low;
         }
     find_size(k, p->d, p->scale, p->size);
-    for (int l = 0; l < L; l++) bad[l] |= !(p->size[l] <= DBL_MAX);
+    EACH_LANE bad[l] |= !(p->size[l] <= DBL_MAX);
     find_last(p->size, p->before, sp->options.tolerance, last);
-    for (int l = 0; l < L; l++) p->off[l] |= bad[l] & !p->done[l];
-    for (int i = 0; i < k; i++)
-        for (int l = 0; l < L; l++) {
+    EACH_LANE p->off[l] |= bad[l] & !p->done[l];
+    for (int i = 0; i < k; i++) EACH_LANE {
             double x = u[i * L + l];
             u[i * L + l] = p->done[l] | p->off[l] ? x : x - p->d[i * L + l];
         }
-    for (int l = 0; l < L; l++) p->done[l] |= last[l];
+    EACH_LANE p->done[l] |= last[l];
+}
+
+/* Few unknowns are written out. */
+CLONES
+static void update(clsi_pack *p, double *u) {
+    switch (p->k) {
+    case 1: update_of(1, p, u); break;
+    case 2: update_of(2, p, u); break;
+    case 3: update_of(3, p, u); break;
+    case 4: update_of(4, p, u); break;
+    default: update_of(p->k, p, u);
+    }
 }
 
 /* After a full update that was not the last: the simplified update must be shorter. */
@@ -452,7 +463,7 @@ static void judge(clsi_pack *p) {
                L * sizeof(double));
     back(k, p->lu, p->pivot, p->trial);
     find_size(k, p->trial, p->scale, size);
-    for (int l = 0; l < L; l++) {
+    EACH_LANE {
         p->off[l] |= !p->done[l] & !(size[l] <= 0.75 * p->size[l]);
         p->before[l] = p->size[l];
     }
@@ -460,7 +471,7 @@ static void judge(clsi_pack *p) {
 
 static int is_over(const clsi_pack *p) {
     flag open = 0;
-    for (int l = 0; l < L; l++) open |= !(p->done[l] | p->off[l]);
+    EACH_LANE open |= !(p->done[l] | p->off[l]);
     return !open;
 }
 
@@ -468,7 +479,7 @@ static int is_over(const clsi_pack *p) {
 static void solve(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     double *u = unknowns(p);
-    for (int l = 0; l < L; l++) p->done[l] = 0, p->before[l] = INFINITY;
+    EACH_LANE p->done[l] = 0, p->before[l] = INFINITY;
     evaluate(p);
     for (int i = 0; i < sp->options.max_iterations && !is_over(p); i++) {
         clsi_lanes_rest(sp->residual, L, p->work_residual);
@@ -477,7 +488,7 @@ static void solve(clsi_pack *p) {
         evaluate(p);
         judge(p);
     }
-    for (int l = 0; l < L; l++) p->off[l] |= !p->done[l];
+    EACH_LANE p->off[l] |= !p->done[l];
 }
 
 /* ---- the step ---- */
@@ -486,7 +497,7 @@ static void set_inputs(clsi_pack *p, const cls_program *program, double *work, d
     double *in = clsi_lanes_input(program, work, 0);
     size_t nz = p->n;
     memcpy(in, p->state, nz * L * sizeof(double));
-    for (int l = 0; l < L; l++) {
+    EACH_LANE {
         row(in, nz)[l] = 0;
         row(in, nz + 1)[l] = t;
         row(in, nz + 2)[l] = h;
@@ -514,14 +525,13 @@ static void take_next(clsi_pack *p) {
     for (int i = 0; i < p->owed; i++) {
         const double *r = clsi_lanes_output(sp->residual, p->work_residual, (size_t)i);
         double *owes = row(p->next, n + (size_t)i);
-        for (int l = 0; l < L; l++) owes[l] = p->quiet[l] ? r[l] : 0;
+        EACH_LANE owes[l] = p->quiet[l] ? r[l] : 0;
     }
-    for (size_t i = 0; i < n; i++)
-        for (int l = 0; l < L; l++) p->off[l] |= !(fabs(row(p->next, i)[l]) <= DBL_MAX);
+    for (size_t i = 0; i < n; i++) EACH_LANE p->off[l] |= !(fabs(row(p->next, i)[l]) <= DBL_MAX);
     for (size_t g = 0; g < sp->n_guarded; g++) {
         const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[g]);
         const double *x = row(p->next, sp->guarded[g]);
-        for (int l = 0; l < L; l++) p->off[l] |= !(x[l] > q->low && x[l] < q->high);
+        EACH_LANE p->off[l] |= !(x[l] > q->low && x[l] < q->high);
     }
 }
 
@@ -547,7 +557,7 @@ static void settle(clsi_pack *p, int heats) {
         out[i] = clsi_lanes_output(sp->monitor, p->work_monitor, i);
     const double *energy = row(p->monitor, CLSI_MONITOR_ENERGY);
     const double *entropy = row(p->monitor, CLSI_MONITOR_ENTROPY);
-    for (int l = 0; l < L; l++) {
+    EACH_LANE {
         double scale = p->energy_scale[l], limit = 0.25e-13 * scale,
                beta = out[CLSI_MONITOR_BETA][l];
         double produced = out[CLSI_MONITOR_ENTROPY][l] - entropy[l],
@@ -566,12 +576,12 @@ static void settle(clsi_pack *p, int heats) {
         p->trial[l] = defect; /* k >= 1 rows are free here */
         p->size[l] = produced;
     }
-    for (int l = 0; l < L; l++) p->off[l] |= !p->now[l];
+    EACH_LANE p->off[l] |= !p->now[l];
 }
 
 /* Without heat the defect is found by its own rule, member by member. */
 static void settle_single(clsi_pack *p) {
-    for (int l = 0; l < L; l++) {
+    EACH_LANE {
         cls_simulator *sim = p->sim[l];
         if (p->off[l] || !is_under_way(p, l)) continue;
         get(p->next, 2 * p->n, l, sim->state);
@@ -589,7 +599,7 @@ static void measure(clsi_pack *p, double t) {
     const clsi_stepper *sp = p->sp;
     double *in = clsi_lanes_input(sp->monitor, p->work_monitor, 0);
     memcpy(in, p->next, p->n * L * sizeof(double));
-    for (int l = 0; l < L; l++) row(in, p->n)[l] = 0, row(in, p->n + 1)[l] = t;
+    EACH_LANE row(in, p->n)[l] = 0, row(in, p->n + 1)[l] = t;
     clsi_lanes_early(sp->monitor, L, p->work_monitor);
     clsi_lanes_late(sp->monitor, L, p->work_monitor);
     int heats = sp->scheme->carries && sp->s->m;
@@ -598,9 +608,8 @@ static void measure(clsi_pack *p, double t) {
 }
 
 INLINE void keep_rows(size_t n, const flag *off, const double *from, double *to) {
-    for (size_t i = 0; i < n; i++)
-        for (int l = 0; l < L; l++)
-            to[i * L + (size_t)l] = off[l] ? to[i * L + (size_t)l] : from[i * L + (size_t)l];
+    for (size_t i = 0; i < n; i++) EACH_LANE
+    to[i * L + (size_t)l] = off[l] ? to[i * L + (size_t)l] : from[i * L + (size_t)l];
 }
 
 /* The step of those that are not off becomes theirs. */
@@ -613,7 +622,7 @@ static void commit(clsi_pack *p, const double *u) {
     memcpy(oldest, u, k * L * sizeof(double)); /* those that are off are entered again */
     memmove(p->history + 1, p->history, (CLSI_HISTORY - 1) * sizeof *p->history);
     p->history[0] = oldest;
-    for (int l = 0; l < L; l++) p->length[l] += p->length[l] < CLSI_HISTORY;
+    EACH_LANE p->length[l] += p->length[l] < CLSI_HISTORY;
     if (!sp->scheme->carries) return;
     keep_rows(1, p->off, p->trial, p->defect);
     keep_rows(1, p->off, p->size, p->step_entropy);
@@ -630,7 +639,7 @@ static void go_alone(clsi_pack *p, int l) {
 static void step(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     double h = sp->options.h, t = (double)p->steps * h, *u = unknowns(p);
-    for (int l = 0; l < L; l++) p->off[l] = p->status[l] != CLS_OK;
+    EACH_LANE p->off[l] = p->status[l] != CLS_OK;
     set_inputs(p, sp->residual, p->work_residual, t, h);
     predict(p->k, p->history, p->length, p->off, u);
     if (sp->guard) {
@@ -647,10 +656,10 @@ static void step(clsi_pack *p) {
     if (find_quiet(p)) clsi_lanes_first(sp->residual, L, p->work_residual);
     take_next(p);
     if (sp->scheme->carries) measure(p, t);
-    for (int l = 0; l < L; l++)
-        if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
+    EACH_LANE
+    if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
     commit(p, u);
-    for (int l = 0; l < L; l++) {
+    EACH_LANE {
         if (!p->off[l] || !is_under_way(p, l)) continue;
         go_alone(p, l);
         enter(p, l, p->sim[l]);
@@ -660,6 +669,6 @@ static void step(clsi_pack *p) {
 
 void clsi_pack_advance(clsi_pack *p, uint64_t n) {
     int any = 0;
-    for (int l = 0; l < L; l++) any |= is_under_way(p, l);
+    EACH_LANE any |= is_under_way(p, l);
     for (uint64_t i = 0; i < n && any; i++) step(p);
 }

@@ -14,22 +14,18 @@ static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
 }
 
-const clsi_scheme clsi_no_scheme = {.info = {.name = "rates"}, .build = build_nothing};
+const clsi_scheme clsi_no_scheme = {
+    .info = {.name = "rates"}, .build = build_nothing, .varies = 1, .drift = 1};
 
 /* The defects (nz) over z, t and the symbols `dot`. */
 static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
     cls_graph *g = st->g;
-    size_t nz = st->nz, nq = st->nq, n = st->n, m = st->m;
+    size_t nz = st->nz;
     clsi_point *pt = clsi_point_start(st);
     cls_node *y = clsi_calloc(2 * nz + nz * nz, sizeof *y);
     if (!y) return CLS_MEMORY;
     cls_node *rate = y + nz, *slope = rate + nz;
-    memcpy(y, pt->q, nq * sizeof *y);
-    memcpy(y + nq, pt->p, n * sizeof *y);
-    memcpy(y + nq + n, pt->S, m * sizeof *y);
-    memcpy(rate, pt->rate_q, nq * sizeof *y);
-    memcpy(rate + nq, pt->rate_p, n * sizeof *y);
-    memcpy(rate + nq + n, pt->rate_S, m * sizeof *y);
+    clsi_point_rates(st, pt, y, rate);
     cls_status status = cls_jacobian(g, nz, y, nz, st->z0, slope);
     for (size_t e = 0; e < nz && status == CLS_OK; e++) {
         out[e] = cls_neg(g, rate[e]);

@@ -1,18 +1,22 @@
-/* The reference solution: SUNDIALS CVODE (BDF, dense, Newton) at tight tolerance.
+/* The reference solution: SUNDIALS CVODE (BDF, Newton) at tight tolerance.
  *
  * The variables are z, the native state, with z' = (dy/dz)^-1 y'(z); for z = y that matrix is the
- * identity and is not formed. The Jacobian of y' comes from the graph, too, where z = y. `work` is
+ * identity and is not formed. The Jacobian of y' comes from the graph, too, where z = y. Of many
+ * variables both matrices are sparse; then Newton's equations of the others are solved by GMRES. `work` is
  * integrated along. Absolute tolerances follow the size of each component at the start, and where that
  * is next to nothing the size of its motion. */
 #include "simulate/stepper.h"
 #include "base/base.h"
+#include "simulate/slopes.h"
 #include "system/dense.h"
+#include "system/equations.h"
 #include <cvode/cvode.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
+#include <sunlinsol/sunlinsol_spgmr.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 /* Smaller than this at the start, a state and its motion do not set the tolerances. */
@@ -22,11 +26,15 @@ struct clsi_reference {
     const cls_system *s;
     size_t nz, n_state;
     int identity; /* z = y */
+    int many;     /* variables: sparse matrices */
     double tolerance;
     size_t nu, n_accounts;
-    /* z, t, u -> y' (nz), rates of accounts; then dy/dz (nz, nz) unless identity */
+    /* z, t, u -> y' (nz), rates of accounts; then dy/dz unless identity: (nz, nz) or its entries */
     cls_program *rates;
-    cls_program *slope;        /* z, t, u -> d(y', accounts)/dz, for identity */
+    cls_program *slope;        /* z, t, u -> d(y', accounts)/dz, for identity: the same */
+    clsi_slopes *slopes;       /* of many, for identity */
+    clsi_equations *chart;     /* of many: dy/dz, unless identity */
+    size_t n_chart, n_slopes;  /* entries of the two */
     const clsi_signal *signal; /* NULL: the inputs have formulas */
     double begin, end;         /* between these times the inputs are linear, from u0 to u1 (nu) */
     double *u0, *u1;
@@ -54,7 +62,10 @@ static int right_hand_side(realtype t, N_Vector y, N_Vector dy, void *data) {
     put_inputs(r, t);
     cls_program_run(r->rates, r->work_rates, r->in, r->out);
     double *rate = N_VGetArrayPointer(dy);
-    if (!r->identity) {
+    if (r->chart) {
+        memcpy(r->chart->value, r->out + r->n_state, r->n_chart * sizeof(double));
+        if (!clsi_equations_solve(r->chart, r->out)) return 1;
+    } else if (!r->identity) {
         double *matrix = r->out + r->nz + r->n_accounts;
         if (clsi_lu_factor(r->nz, matrix, r->pivot)) return 1;
         clsi_lu_solve(r->nz, matrix, r->pivot, r->out);
@@ -72,6 +83,10 @@ static int jacobian(realtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data
     memcpy(r->in, N_VGetArrayPointer(y), r->nz * sizeof(double));
     put_inputs(r, t);
     cls_program_run(r->slope, r->work_slope, r->in, r->slope_out);
+    if (r->slopes) {
+        clsi_slopes_put(r->slopes, r->slope_out, J);
+        return 0;
+    }
     SUNMatZero(J);
     for (size_t i = 0; i < r->n_state; i++)
         for (size_t j = 0; j < r->nz; j++)
@@ -85,38 +100,80 @@ static void silent(int code, const char *module, const char *function, char *tex
 
 /* ---- creation ---- */
 
-/* Nodes y' (nz), rates of accounts, dy/dz (nz, nz) over z, through a step's point at the start. */
-static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
-    size_t nz = r->nz, all = r->nz + r->n_accounts;
-    cls_graph *g = st->g;
-    clsi_point *pt = clsi_point_start(st);
-    cls_node *nodes = clsi_calloc(all + nz * nz, sizeof *nodes);
-    cls_node *slopes = clsi_calloc(all * nz, sizeof *slopes);
-    cls_node *y = clsi_calloc(2 * nz + 1 + r->nu, sizeof *y), *inputs = y ? y + nz : NULL;
-    cls_status status = CLS_MEMORY;
-    if (nodes && slopes && y) {
-        memcpy(nodes, pt->rate_q, st->nq * sizeof *nodes);
-        memcpy(nodes + st->nq, pt->rate_p, st->n * sizeof *nodes);
-        memcpy(nodes + st->nq + st->n, pt->rate_S, st->m * sizeof *nodes);
-        for (size_t k = 0; k < r->n_accounts; k++)
-            nodes[nz + k] = pt->account[clsi_account_at(r->s, k)];
-        memcpy(y, pt->q, st->nq * sizeof *y);
-        memcpy(y + st->nq, pt->p, st->n * sizeof *y);
-        memcpy(y + st->nq + st->n, pt->S, st->m * sizeof *y);
-        memcpy(inputs, st->z0, nz * sizeof *y);
-        inputs[nz] = st->t;
-        for (size_t k = 0; k < r->nu; k++) inputs[nz + 1 + k] = st->u0[k];
-        status = cls_jacobian(g, nz, y, nz, st->z0, nodes + all);
-        if (status == CLS_OK) status = cls_jacobian(g, all, nodes, nz, st->z0, slopes);
-        size_t count = r->identity ? all : all + nz * nz, n_in = nz + 1 + r->nu;
-        if (status == CLS_OK)
-            status = cls_program_create(g, n_in, inputs, count, nodes, &r->rates, error);
-        if (status == CLS_OK && r->identity)
-            status = cls_program_create(g, n_in, inputs, all * nz, slopes, &r->slope, error);
-    }
+/* What is compiled: y' (nz) and rates of accounts, y, inputs of the programs. */
+typedef struct parts {
+    cls_node *rate, *y, *inputs;
+    size_t n_rates, n_inputs;
+} parts;
+
+/* Program of the first n_rates nodes of p->rate (0: none of them) and of n entries. */
+static cls_status compile_with(const parts *p, cls_graph *g, size_t n_rates, size_t n,
+                               const cls_node *entries, cls_program **out, cls_error *error) {
+    cls_node *nodes = clsi_calloc(n_rates + n, sizeof *nodes);
+    if (!nodes) return clsi_no_memory(error);
+    if (n_rates) memcpy(nodes, p->rate, n_rates * sizeof *nodes);
+    if (n) memcpy(nodes + n_rates, entries, n * sizeof *nodes);
+    cls_status status =
+        cls_program_create(g, p->n_inputs, p->inputs, n_rates + n, nodes, out, error);
     free(nodes);
+    return status;
+}
+
+static cls_status compile_few(clsi_reference *r, const parts *p, clsi_step *st, cls_error *error) {
+    size_t nz = r->nz, rows = r->identity ? p->n_rates : nz;
+    cls_node *slopes = clsi_calloc(rows * nz, sizeof *slopes);
+    if (!slopes) return clsi_no_memory(error);
+    cls_status status = cls_jacobian(st->g, rows, r->identity ? p->rate : p->y, nz, st->z0, slopes);
+    if (status != CLS_OK) status = cls_graph_status(st->g, error);
+    r->n_chart = r->identity ? 0 : nz * nz;
+    r->n_slopes = r->identity ? rows * nz : 0;
+    if (status == CLS_OK)
+        status = compile_with(p, st->g, p->n_rates, r->n_chart, slopes, &r->rates, error);
+    if (status == CLS_OK && r->identity)
+        status = compile_with(p, st->g, 0, r->n_slopes, slopes, &r->slope, error);
     free(slopes);
-    free(y);
+    return status;
+}
+
+static cls_status compile_many(clsi_reference *r, const parts *p, clsi_step *st, cls_error *error) {
+    clsi_rows rows;
+    size_t n = r->identity ? p->n_rates : r->nz;
+    cls_status status =
+        clsi_sparse_jacobian(st->g, n, r->identity ? p->rate : p->y, r->nz, st->z0, &rows);
+    if (status != CLS_OK) return cls_graph_status(st->g, error);
+    r->n_chart = r->identity ? 0 : rows.n;
+    r->n_slopes = r->identity ? rows.n : 0;
+    status = compile_with(p, st->g, p->n_rates, r->n_chart, rows.node, &r->rates, error);
+    if (status == CLS_OK && r->identity) {
+        status = compile_with(p, st->g, 0, rows.n, rows.node, &r->slope, error);
+        if (status == CLS_OK) status = clsi_slopes_create(n, &rows, &r->slopes, error);
+    } else if (status == CLS_OK) {
+        r->chart = clsi_equations_new(n);
+        for (size_t i = 0; i < n && r->chart; i++)
+            for (size_t k = rows.start[i]; k < rows.start[i + 1]; k++)
+                clsi_equations_add(r->chart, i, rows.column[k], k);
+        status = r->chart && !r->chart->failed ? clsi_equations_ready(r->chart, error)
+                                               : clsi_no_memory(error);
+    }
+    clsi_rows_clear(&rows);
+    return status;
+}
+
+/* Through a step's point at the start. */
+static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
+    size_t nz = r->nz, all = r->n_state;
+    clsi_point *pt = clsi_point_start(st);
+    cls_node *block = clsi_calloc(all + 2 * nz + 1 + r->nu, sizeof *block);
+    if (!block) return clsi_no_memory(error);
+    parts p = {block, block + all, block + all + nz, all, nz + 1 + r->nu};
+    clsi_point_rates(st, pt, p.y, p.rate);
+    for (size_t k = 0; k < r->n_accounts; k++)
+        p.rate[nz + k] = pt->account[clsi_account_at(r->s, k)];
+    memcpy(p.inputs, st->z0, nz * sizeof *block);
+    p.inputs[nz] = st->t;
+    for (size_t k = 0; k < r->nu; k++) p.inputs[nz + 1 + k] = st->u0[k];
+    cls_status status = r->many ? compile_many(r, &p, st, error) : compile_few(r, &p, st, error);
+    free(block);
     return status == CLS_MEMORY ? clsi_no_memory(error) : status;
 }
 
@@ -129,9 +186,9 @@ static cls_status allocate(clsi_reference *r, cls_error *error) {
     r->in = clsi_calloc(nz + 1 + r->nu, sizeof(double));
     r->u0 = clsi_calloc(2 * r->nu, sizeof(double));
     r->u1 = r->u0 ? r->u0 + r->nu : NULL;
-    r->out = clsi_calloc(r->n_state + nz * nz, sizeof(double));
+    r->out = clsi_calloc(r->n_state + r->n_chart, sizeof(double));
     r->work_rates = clsi_calloc(cls_program_work_size(r->rates), sizeof(double));
-    r->slope_out = clsi_calloc(r->n_state * nz, sizeof(double));
+    r->slope_out = clsi_calloc(r->n_slopes, sizeof(double));
     r->work_slope = clsi_calloc(r->slope ? cls_program_work_size(r->slope) : 1, sizeof(double));
     r->pivot = clsi_calloc(nz, sizeof *r->pivot);
     if (!r->in || !r->out || !r->u0 || !r->work_rates || !r->slope_out || !r->work_slope ||
@@ -143,10 +200,16 @@ static cls_status allocate(clsi_reference *r, cls_error *error) {
     sunindextype n = (sunindextype)r->n_state;
     r->y = N_VNew_Serial(n, r->context);
     r->absolute = N_VNew_Serial(n, r->context);
-    r->matrix = SUNDenseMatrix(n, n, r->context);
     r->cvode = CVodeCreate(CV_BDF, r->context);
-    if (!r->y || !r->absolute || !r->matrix || !r->cvode) return clsi_no_memory(error);
-    r->solver = SUNLinSol_Dense(r->y, r->matrix, r->context);
+    if (!r->y || !r->absolute || !r->cvode) return clsi_no_memory(error);
+    if (r->slopes)
+        r->matrix = clsi_slopes_matrix(r->slopes, r->context);
+    else if (!r->many)
+        r->matrix = SUNDenseMatrix(n, n, r->context);
+    if (!r->matrix && (r->slopes || !r->many)) return clsi_no_memory(error);
+    r->solver = r->slopes ? clsi_slopes_solver(r->slopes, r->context)
+                : r->many ? SUNLinSol_SPGMR(r->y, SUN_PREC_NONE, 0, r->context)
+                          : SUNLinSol_Dense(r->y, r->matrix, r->context);
     return r->solver ? CLS_OK : clsi_no_memory(error);
 }
 
@@ -161,8 +224,10 @@ cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options
     r->n_accounts = clsi_account_count(s);
     r->n_state = r->nz + r->n_accounts;
     r->identity = s->form->kind == CLSI_FORM_PHASE;
+    r->many = r->nz > CLSI_MANY_UNKNOWNS;
     r->tolerance = options->reference_tolerance;
-    static const clsi_scheme nothing = {.info = {.name = "bdf"}, .build = build_nothing};
+    static const clsi_scheme nothing = {
+        .info = {.name = "bdf"}, .build = build_nothing, .varies = 1, .drift = 1};
     clsi_step *st;
     cls_status status = clsi_step_create(s, &nothing, &st, error);
     if (status == CLS_OK) status = compile(r, st, error);
@@ -186,6 +251,8 @@ void clsi_reference_free(clsi_reference **reference) {
     if (r->context) SUNContext_Free(&r->context);
     cls_program_free(&r->rates);
     cls_program_free(&r->slope);
+    clsi_slopes_free(&r->slopes);
+    clsi_equations_free(&r->chart);
     free(r->in);
     free(r->u0);
     free(r->out);

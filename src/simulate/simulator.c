@@ -43,6 +43,8 @@ const cls_option *cls_simulate_option_table(size_t *n) {
          "dtel's first step: momentum (default) or paper (q1 = q0 + h v0)"},
         {"reference-tolerance", CLS_OPTION_REAL, AT(reference_tolerance), 1e-15, 0, 1, NULL, NULL,
          0, 0, "relative tolerance of bdf"},
+        {"seed", CLS_OPTION_UINT64, AT(seed), 0, 0, 0x1p53, NULL, "S", 0, 0,
+         "of random starts and of thermal noise; else 0"},
         {"accuracy", CLS_OPTION_REAL, AT(accuracy), 1e-9, 1e-13, 0.1, NULL, "X", 0, 0,
          "local error that an adaptive scheme allows, relative; else 1e-9"},
         {"max-internal", CLS_OPTION_UINT64, AT(max_internal), 1e6, 1, 0x1p53, NULL, NULL, 0, 0,
@@ -151,6 +153,8 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
                                     .h = sp->options.h,
                                     .n_invariants = n_invariants,
                                     .invariants = sim->invariants};
+    sim->member = sp->options.first_member;
+    if (sp->bath) return clsi_noise_room_create(sp, &sim->noise, error);
     if (sp->scheme->build) return CLS_OK;
     return clsi_reference_create(sp->s, &sp->options, &sim->reference, error);
 }
@@ -220,6 +224,7 @@ void cls_simulator_free(cls_simulator **simulator) {
     if (sim->owns_stepper) clsi_stepper_free(&sim->stepper);
     clsi_reference_free(&sim->reference);
     clsi_signal_free(&sim->signal);
+    clsi_noise_room_free(&sim->noise);
     free(sim->block);
     free(sim->history_length);
     free(sim->invariants);
@@ -235,8 +240,8 @@ void cls_simulator_free(cls_simulator **simulator) {
 #include "simulate/newton.inc"
 #include "simulate/step.inc"
 
-void clsi_simulator_measure(cls_simulator *sim) {
-    step_measure(sim);
+void clsi_simulator_measure(cls_simulator *sim, double ahead) {
+    step_measure(sim, ahead);
 }
 
 /* Whether the entropy lies below `highest` by more than the rounding of its terms and of the two
@@ -350,6 +355,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->newton.max_iterations = 0;
     watch_start(sim);
     if (sp->scheme->estimate) clsi_adaptive_start(sim);
+    if (sim->noise) clsi_langevin_start(sim);
     if (!isfinite(sim->monitor_start[CLSI_MONITOR_ENERGY]))
         return clsi_fail(error, CLS_USAGE,
                          "the energy at the start is not a finite number; choose another start");
@@ -359,7 +365,12 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
 
 /* ---- stepping ---- */
 
+clsi_trouble clsi_simulator_whole(cls_simulator *sim) {
+    return step_whole(sim);
+}
+
 static clsi_trouble whole_step(cls_simulator *sim) {
+    if (sim->noise) return clsi_langevin_step(sim);
     return sim->stepper->scheme->estimate ? clsi_adaptive_step(sim) : step_whole(sim);
 }
 
@@ -411,7 +422,7 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
         clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
                          sim->adaptive.h);
     else if (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST && trouble != CLSI_FALLING &&
-             trouble != CLSI_COLD)
+             trouble != CLSI_COLD && trouble != CLSI_DRIVEN)
         clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->h,
                          sim->stepper->options.max_halvings);
     clsi_text_printf(&text, ": take a %s, or look at the system's formulas there",
@@ -445,7 +456,7 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         }
         sim->steps++;
         if (!sp->options.monitor) continue;
-        if (!sp->scheme->carries) clsi_simulator_measure(sim);
+        if (!sp->scheme->carries) clsi_simulator_measure(sim, 0);
         monitor(sim);
     }
     return CLS_OK;

@@ -37,7 +37,10 @@ struct cls_simulator {
     double h;                   /* the present step: options.h, or shorter (cls_simulator_go) */
     uint64_t first;             /* the time is t0 + (steps - first) h */
     double t0, defect, step_entropy, energy_scale;
-    double highest;            /* the highest entropy since the start */
+    struct clsi_noise_room *noise; /* of thermal noise; NULL: none */
+    uint64_t member;               /* whose noise it is */
+    double ahead;   /* within a step: how much later than the time the state is that is measured */
+    double highest; /* the highest entropy since the start */
     double largest_size;       /* and the largest size of its terms */
     double scale[CLSI_SCALES]; /* the largest where they were looked at since the start */
     uint64_t steps;
@@ -64,8 +67,9 @@ cls_status clsi_simulator_attach(clsi_stepper *stepper, cls_simulator **out, cls
 /* One solve of h from time t, without halving. warm: the unknowns hold a prediction. The state
  * moves only when all went well. */
 clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm);
-/* Energy, entropy and invariants here; step_entropy is the difference to the last call. */
-void clsi_simulator_measure(cls_simulator *sim);
+/* Energy, entropy and invariants here, `ahead` of the simulator's time; step_entropy is the difference
+ * to the last call. */
+void clsi_simulator_measure(cls_simulator *sim, double ahead);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
 /* After measuring: whether the energy is lost, of the energies here and at the start only (not those
@@ -76,6 +80,15 @@ int clsi_simulator_falls_unsolved(cls_simulator *sim);
 int clsi_simulator_has_lost(cls_simulator *sim);
 /* After measuring: the energy that is missing goes to the next step; or a runaway. */
 clsi_trouble clsi_simulator_balance(cls_simulator *sim);
+
+/* One step by step_whole, for langevin.c. */
+clsi_trouble clsi_simulator_whole(cls_simulator *sim);
+/* Thermal noise around it (langevin.c). */
+cls_status clsi_noise_room_create(const clsi_stepper *sp, struct clsi_noise_room **out,
+                                  cls_error *error);
+void clsi_noise_room_free(struct clsi_noise_room **room);
+void clsi_langevin_start(cls_simulator *sim);
+clsi_trouble clsi_langevin_step(cls_simulator *sim);
 
 void clsi_alternation_start(cls_simulator *sim);
 void clsi_alternation_watch(cls_simulator *sim); /* after each step */

@@ -158,17 +158,32 @@ static cls_node largest_of(cls_graph *g, cls_node sum) {
     return largest;
 }
 
+/* Room for the terms of a sum; a graph that has failed when there is none. */
+static cls_node *open_terms(cls_graph *g, size_t n) {
+    cls_node *list = clsi_calloc(n, sizeof *list);
+    if (!list) clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    return list;
+}
+
+static cls_node close_terms(cls_graph *g, size_t n, cls_node *list) {
+    cls_node sum = list ? clsi_sum(g, n, list) : CLS_NO_NODE;
+    free(list);
+    return sum;
+}
+
 /* sum |z_i da/dz_i|; of many all slopes in one walk. */
 static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
-    cls_node sum = cls_constant(g, 0);
-    cls_node *slope = n > CLSI_MANY_UNKNOWNS ? clsi_calloc(n, sizeof *slope) : NULL;
-    if (slope && cls_gradient(g, a, n, z, slope) != CLS_OK) sum = CLS_NO_NODE;
-    for (size_t i = 0; i < n; i++) {
-        cls_node by = slope ? slope[i] : cls_derivative(g, a, z[i]);
-        sum = cls_add(g, sum, absolute(g, cls_mul(g, z[i], by)));
+    int many = n > CLSI_MANY_UNKNOWNS;
+    cls_node *slope = open_terms(g, n);
+    if (!slope || (many && cls_gradient(g, a, n, z, slope) != CLS_OK)) {
+        free(slope);
+        return CLS_NO_NODE;
     }
-    free(slope);
-    return sum;
+    for (size_t i = 0; i < n; i++) {
+        cls_node by = many ? slope[i] : cls_derivative(g, a, z[i]);
+        slope[i] = absolute(g, cls_mul(g, z[i], by));
+    }
+    return close_terms(g, n, slope);
 }
 
 /* v . K^T dE/dq, by which scaling the forces that have a potential changes the energy. */
@@ -204,13 +219,15 @@ static cls_status compile_monitor(compiler *c) {
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
-    cls_node received = cls_symbol(g, "received'"), beta = cls_constant(g, 0), size = beta;
-    for (size_t i = 0; i < s->m && !s->has_entropy; i++)
-        size = cls_add(g, size, absolute(g, f->S[i]));
+    cls_node received = cls_symbol(g, "received'");
+    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m);
+    for (size_t i = 0; i < s->m && sizes && betas; i++) {
+        sizes[i] = absolute(g, f->S[i]);
+        betas[i] = cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]);
+    }
+    cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);
     size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
-    for (size_t i = 0; i < s->m; i++)
-        beta = cls_add(g, beta, cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]));
     c->outputs[CLSI_MONITOR_ENERGY] =
         clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
     if (s->has_entropy) beta = coldness(s);
@@ -223,9 +240,10 @@ static cls_status compile_monitor(compiler *c) {
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return cls_graph_status(g, c->error);
     }
-    cls_status status = cls_program_create(g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs,
-                                           CLSI_MONITOR_INVARIANTS + s->n_invariants, c->outputs,
-                                           &sp->monitor, c->error);
+    size_t n_out = CLSI_MONITOR_INVARIANTS + s->n_invariants;
+    cls_status status =
+        clsi_program_create_staged(g, 0, sp->nz + 2 + sp->nu + sp->n_free, c->inputs, n_out, n_out,
+                                   c->outputs, &sp->monitor, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
     return status;
 }
@@ -319,29 +337,19 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
                              clsi_step **step, cls_error *error);
 
 /* On a view of the system, which the stepper keeps. */
-static cls_status create_viewed(const cls_system *s, const cls_simulate_options *options, int dense,
-                                clsi_stepper **out, cls_error *error) {
+cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error) {
     clsi_step *st = NULL;
     cls_system *view;
     *out = NULL;
     cls_status status = clsi_system_view(s, &view, error);
-    if (status == CLS_OK) status = create_any(view, options, 0, dense, 0, NULL, out, &st, error);
+    if (status == CLS_OK) status = create_any(view, options, 0, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     if (status == CLS_OK)
         (*out)->view = view;
     else
         clsi_system_view_free(&view);
     return status;
-}
-
-cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
-                               clsi_stepper **out, cls_error *error) {
-    return create_viewed(s, options, 0, out, error);
-}
-
-cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
-                                     clsi_stepper **out, cls_error *error) {
-    return create_viewed(s, options, 1, out, error);
 }
 
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
@@ -354,7 +362,7 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 0, 1, n_free, symbols, out, &st, error);
+    cls_status status = create_any(s, options, 0, 0, n_free, symbols, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -372,6 +380,11 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
     cls_status status = clsi_parameters_known(s, error);
     if (status == CLS_OK) status = cls_scheme_applies(name, s, error);
+    if (status == CLS_OK && clsi_scheme_find(name)->noise && (open || n_free))
+        status = clsi_fail(error, CLS_USAGE,
+                           "steps with thermal noise have no derivatives here; a Boltzmann "
+                           "constant of 0 leaves the noise of '%s' out",
+                           s->name);
     if (status != CLS_OK) return status;
     clsi_stepper *sp = clsi_calloc(1, sizeof *sp);
     if (!sp) return clsi_no_memory(error);
@@ -384,6 +397,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
+    if (status == CLS_OK && sp->scheme->noise && !n_free) status = clsi_bath_create(sp, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;
@@ -405,6 +419,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->scale);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);
+    clsi_bath_free(&sp->bath);
     free(sp->guarded);
     free(sp->of_state);
     clsi_system_view_free(&sp->view);

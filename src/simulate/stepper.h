@@ -31,6 +31,7 @@ typedef struct clsi_stepper {
     size_t n_lifted;      /* the last of the unknowns, see clsi_step */
     size_t n_jacobian;    /* entries of J in the residual program: k*k, or those of the pattern */
     struct clsi_sparse_lu *lu; /* of the pattern; NULL: J is dense */
+    struct clsi_bath *bath;    /* thermal noise; NULL: none (langevin.c) */
     int books;                 /* states are sums that keep what rounding takes (step.inc) */
     size_t work_size;          /* doubles of scratch that one motion needs for all programs */
 } clsi_stepper;
@@ -45,9 +46,6 @@ enum {
     CLSI_MONITOR_INVARIANTS
 };
 
-/* For those who want J whole: exported C. */
-cls_status clsi_stepper_create_dense(const cls_system *s, const cls_simulate_options *options,
-                                     clsi_stepper **out, cls_error *error);
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error);
 /* The same for a system with free symbols, whose step is given to the caller for derivatives. Such
@@ -83,6 +81,8 @@ enum {
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
     X(FALLING, "the entropy falls over every step down to round-off")                              \
     X(COLD, "a temperature became zero")                                                           \
+    X(DRIVEN, "a friction with thermal noise drives instead of slowing down, or a mass is not "    \
+              "positive")                                                                          \
     X(LOST, "the step cannot be solved well enough to keep the energy")                            \
     X(ENDLESS, "the accuracy asked for needs more internal steps than max_internal allows")
 
@@ -113,6 +113,10 @@ void clsi_newton_least(const clsi_stepper *sp, const double *in, double *least);
 /* Solves the step whose base inputs are in nw->in, beginning at the unknowns that are there. The
  * end of the step may lie outside the domain. */
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw);
+
+/* Thermal noise, compiled; on the stepper's own graph. */
+cls_status clsi_bath_create(clsi_stepper *sp, cls_error *error);
+void clsi_bath_free(struct clsi_bath **bath);
 
 /* Reference solution by CVODE. */
 typedef struct clsi_reference clsi_reference;

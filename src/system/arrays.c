@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40 };
+/* More elements than a table may have columns (CLSI_MAX_COLUMNS) are nobody's system. */
+enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40, MAX_ELEMENTS = 4000000 };
 
 /* ---- writing with a map ---- */
 
@@ -238,7 +239,8 @@ static cls_status expand_formula(clsi_loops *a, clsi_cursor c, size_t turn) {
     return status;
 }
 
-/* The sum over [low, high] as a balanced tree. */
+/* The sum over [low, high] in pairs, pairs of pairs and so on, as far as there are any: equal
+ * operations for neighbours. */
 static cls_status expand_pairs(clsi_loops *a, const loop *l, size_t n, clsi_cursor c, size_t turn,
                                long low, long high);
 
@@ -263,7 +265,9 @@ static cls_status expand_pairs(clsi_loops *a, const loop *l, size_t n, clsi_curs
         cls_status status = clsi_add_turn(a, turn, l->name, low, 0, &inner);
         return status == CLS_OK ? expand_sum(a, l + 1, n - 1, c, inner) : status;
     }
-    long middle = low + (high - low) / 2;
+    long half = 1;
+    while (2 * half <= high - low) half *= 2;
+    long middle = low + half - 1;
     put(a, c.at, turn, "(");
     cls_status status = expand_pairs(a, l, n, c, turn, low, middle);
     put(a, c.at, turn, " + ");
@@ -420,6 +424,12 @@ static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, 
                 clsi_array_at(a, place[k].at, turn, "the range is empty: it goes from %ld to %ld",
                               out->low[k], out->high[k]);
     }
+    double count = 1;
+    for (size_t k = 0; k < out->n && status == CLS_OK; k++)
+        count *= (double)out->high[k] - (double)out->low[k] + 1;
+    if (count > MAX_ELEMENTS)
+        return clsi_array_at(a, at, turn, "%.0f elements, at most %d are allowed", count,
+                             (int)MAX_ELEMENTS);
     return status;
 }
 

@@ -5,10 +5,12 @@
  *   reservoir Tr [K] = 293 + u      a temperature that the system cannot change
  *   heat source heater on T1: P     heat P per time into the entropy of T1
  *
+ *   thermal noise on Tr: kB         frictions on Tr come with the noise that its temperature demands
+ *
  * A heat exchange or a friction may name a reservoir where it would name a temperature. With the
  * external forces F, work W, heat Q received and R the entropy that the outside has gained:
  *
- *   W' = F.v        Q' = sum P_i + sum bath_ir (T_r - T_i) + sum F_r.v
+ *   W' = F.v + dE/dt (of an energy that contains t)        Q' = sum P_i + sum bath_ir (T_r - T_i) + sum F_r.v
  *   R' = -sum bath_ir (T_r - T_i)/T_r - sum F_r.v/T_r + sum max(-P_i, 0)/T_i
  *
  * so that E - W - Q is constant, and the entropy of system and outside never falls: a source that
@@ -201,7 +203,45 @@ cls_status clsi_read_source(clsi_reader *r, clsi_cursor c) {
     return CLS_OK;
 }
 
+/* thermal noise on Tr: kB */
+cls_status clsi_read_noise(clsi_reader *r, clsi_cursor c) {
+    cls_system *s = r->s;
+    char found[48];
+    size_t place, where = c.at;
+    double kB;
+    if (!clsi_accept_word(r, &c, "on"))
+        return clsi_at(r, c.at,
+                       "expected `thermal noise on RESERVOIR: kB`, kB the Boltzmann constant in "
+                       "the file's units, found %s",
+                       clsi_found(r, &c, found));
+    cls_status status = clsi_read_heat_place(r, &c, "`on`", &place);
+    if (status == CLS_OK && place < s->m)
+        status = clsi_at(r, where,
+                         "thermal noise comes from a reservoir, whose temperature nothing "
+                         "changes; `%s` belongs to an entropy of the system",
+                         s->temperature[place].name);
+    if (status == CLS_OK) status = clsi_expect(r, &c, ":", "the reservoir");
+    if (status == CLS_OK) status = clsi_read_number(r, c.at, c.end, "the Boltzmann constant", &kB);
+    if (status == CLS_OK && !(kB >= 0 && isfinite(kB)))
+        status = clsi_at(r, c.at, "the Boltzmann constant is %g; it must not be negative", kB);
+    if (status == CLS_OK && clsi_has_noise(s, place - s->m))
+        status = clsi_at(r, where, "a second thermal noise on `%s`", s->reservoir[place - s->m]);
+    if (status != CLS_OK) return status;
+    s->boltzmann[place - s->m] = kB;
+    return CLS_OK;
+}
+
 /* ---- accounts ---- */
+
+int clsi_has_noise(const cls_system *s, size_t k) {
+    return !isnan(s->boltzmann[k]);
+}
+
+int cls_system_is_noisy(const cls_system *s) {
+    for (size_t k = 0; s && k < s->nr; k++)
+        if (clsi_has_noise(s, k) && s->boltzmann[k] > 0) return 1;
+    return 0;
+}
 
 size_t clsi_account_count(const cls_system *s) {
     return (s->has_work ? 1 : 0) + (s->has_heat ? 2 : 0);
@@ -244,6 +284,7 @@ void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *
     for (int k = 0; k < CLSI_ACCOUNTS; k++) rates[k] = cls_constant(g, 0);
     for (size_t j = 0; j < n; j++)
         rates[CLSI_WORK] = cls_add(g, rates[CLSI_WORK], cls_mul(g, at->force[j], at->v[j]));
+    rates[CLSI_WORK] = cls_add(g, rates[CLSI_WORK], at->varying);
     for (size_t i = 0; i < m; i++) {
         if (cls_is_constant(g, at->source[i], 0)) continue;
         cls_node taken = cls_div(g, negative_part(g, at->source[i]), at->T[i]);

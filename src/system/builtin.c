@@ -31,7 +31,8 @@
       "thermoelastic double pendulum")                                                             \
     X("membrane", membrane, "two compartments and a membrane")                                     \
     X("adiabatic-reactor", adiabatic_reactor, "an insulated reactor, A + B <-> C")                 \
-    X("isothermal-reactor", isothermal_reactor, "a reactor with a jacket, A <-> B, 2 B <-> C")
+    X("isothermal-reactor", isothermal_reactor, "a reactor with a jacket, A <-> B, 2 B <-> C")     \
+    X("brownian-particle", brownian_particle, "a Brownian particle in a double well")
 
 /* Fields in space and other large systems, behind the others: they are arrays of elements, and
  * their size is a parameter. */

@@ -102,11 +102,15 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
     pieces p;
     lay_out(s, room, &p, out);
     out->escaped = cls_constant(g, 0);
-    out->crossing =
-        (clsi_crossing){p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T};
+    out->crossing = (clsi_crossing){
+        p.external, p.friction, p.source, out->bath, out->reservoir, v, T, T, cls_constant(g, 0)};
     cls_status status = put_in(s, at, dS, &p, out);
+    if (status == CLS_OK && s->varies && s->form)
+        status = clsi_place_at(s, at, 1, &s->form->energy_t, &out->crossing.varying);
     if (status != CLS_OK) return status;
     const clsi_sparse *friction = &s->bound.friction, *conductance = &s->bound.conductance;
+    for (size_t k = 0; k < nr && at->quiet; k++)
+        if (clsi_has_noise(s, k)) CLSI_EACH(friction, m + k, e) p.friction[e] = cls_constant(g, 0);
     for (size_t j = 0; j < n; j++)
         out->force[j] = cls_add(g, p.external[j], out->operator_force[j]);
     for (size_t i = 0; i < m + nr; i++) CLSI_EACH(friction, i, e) {

@@ -227,9 +227,10 @@ static cls_status build(const cls_system *s, const clsi_physics *physics, clsi_f
     cls_status status = f->kind == CLSI_FORM_PHASE      ? build_phase(s, physics, f)
                         : f->kind == CLSI_FORM_VELOCITY ? build_velocity(s, physics, f)
                                                         : build_thermal(s, physics, f);
-    f->entropy = cls_constant(s->g, 0);
-    for (size_t i = 0; i < s->m; i++) f->entropy = cls_add(s->g, f->entropy, f->S[i]);
-    if (s->has_entropy) f->entropy = physics->entropy;
+    f->energy_t = s->varies ? cls_derivative(s->g, f->generator, s->t) : cls_constant(s->g, 0);
+    if (f->kind != CLSI_FORM_PHASE && s->varies) f->energy_t = cls_neg(s->g, f->energy_t);
+    f->energy_t = shorter(s->g, f->energy_t);
+    f->entropy = s->has_entropy ? physics->entropy : clsi_sum(s->g, s->m, f->S);
     return status == CLS_OK ? cls_graph_status(s->g, NULL) : status;
 }
 

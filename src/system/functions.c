@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CALLS = 1000000 };
+enum {
+    MOST_CALLS = 100000,
+    MOST_NODES = 300000
+}; /* of all uses; that one adds: `f3(x) = f2(f2(x))` doubles */
 
 const clsi_function *clsi_function_find(const cls_system *s, const char *name, size_t length) {
     for (size_t i = 0; i < s->n_functions; i++)
@@ -81,7 +84,12 @@ static cls_node write_out(clsi_reader *r, clsi_function *f, const cls_node *args
     cls_node value = CLS_NO_NODE;
     if (r->defining && !r->arguments) r->defining->deep |= f->deep;
     if (!f->deep) {
+        size_t nodes = r->s->g->n;
         (void)cls_substitute(r->s->g, 1, &f->body, f->n, f->symbol, args, &value);
+        if (r->s->g->n - nodes > MOST_NODES)
+            return clsi_graph_fail(
+                r->s->g, CLS_SYSTEM,
+                "functions use functions too often: written out, one use is too long");
         return value;
     }
     if (r->n_calls++ > MOST_CALLS)

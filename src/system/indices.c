@@ -66,6 +66,8 @@ cls_status clsi_array_at(clsi_loops *a, size_t where, size_t turn, const char *f
 
 /* ---- turns ---- */
 
+enum { MAX_TURNS = 1 << 21 }; /* a field of 512 x 512 cells in eight loops */
+
 size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t length) {
     while (turn != SIZE_MAX) {
         const clsi_turn *t = &a->turns[turn];
@@ -78,6 +80,9 @@ size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t l
 
 cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
                          size_t *out) {
+    if (a->n_turns >= MAX_TURNS)
+        return clsi_array_at(a, name.at, parent, "written out, this is more than %d times",
+                             (int)MAX_TURNS);
     if (!clsi_grow(&a->turns, &a->turns_room, a->n_turns + 1, sizeof *a->turns))
         return clsi_no_memory(a->r->error);
     *out = a->n_turns;

@@ -291,6 +291,7 @@ cls_status clsi_read_inputs(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_reservoir(clsi_reader *r, clsi_cursor c); /* the name; formula with set_ */
 cls_status clsi_set_reservoir(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_source(clsi_reader *r, clsi_cursor c);
+cls_status clsi_read_noise(clsi_reader *r, clsi_cursor c);
 /* A let of this name and value (declare.c). */
 cls_status clsi_add_let(clsi_reader *r, size_t where, size_t length, const clsi_expression *e);
 /* The same with a name that no statement can give it: `V(y - x)`. */

@@ -187,15 +187,11 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
     if (p)
         return clsi_at(r, where, "%s is not a function of %s `%s`: use `%s`", what,
                        strchr(kind_text(n->kind), ' ') + 1, n->name, instead);
-    if (n->kind == CLSI_TIME && (kinds & CLSI_COORDINATE))
-        return clsi_at(r, where,
-                       "%s must not depend on the time t, its energy would not be kept: write an "
-                       "`external force`",
-                       what);
     if (n->kind == CLSI_INPUT && (kinds & CLSI_COORDINATE))
         return clsi_at(r, where,
-                       "%s must not depend on the input `%s`, its energy would not be kept: write "
-                       "an `external force`, a `heat source` or a `reservoir`",
+                       "%s must not depend on the input `%s`, whose values come from data: write "
+                       "an `external force`, a `heat source` or a `reservoir`, or give the input "
+                       "a formula of t",
                        what, n->name);
     if (kinds == CLSI_PARAMETER)
         return clsi_at(r, where, "%s is made of numbers and parameters, but `%s` is %s", what,

@@ -56,6 +56,7 @@ static const keyword keywords[] = {
     {"dissipation", NULL, PHYSICS, clsi_read_dissipation, NULL},
     {"heat", "exchange", PHYSICS, clsi_read_heat, NULL},
     {"heat", "source", PHYSICS, clsi_read_source, NULL},
+    {"thermal", "noise", PHYSICS, clsi_read_noise, NULL},
     {"diffusion", NULL, PHYSICS, clsi_read_diffusion, NULL},
     {"reaction", NULL, PHYSICS, clsi_read_reaction, NULL},
     {"matter", "source", PHYSICS, clsi_read_matter_source, NULL},
@@ -102,7 +103,8 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
         "hamiltonian, thermal "
         "lagrangian, energy, dissipation, friction operator, rigid body, vertical, "
         "attitude, poisson, algebra, friction, heat "
-        "exchange, heat source, diffusion, reaction, matter source, reservoir, input, "
+        "exchange, heat source, thermal noise, diffusion, reaction, matter source, reservoir, "
+        "input, "
         "external, invariant, output, "
         "start, step, until, anchor, data, ode, or storage, resistive and the other "
         "components",
@@ -112,7 +114,7 @@ static cls_status unknown_statement(clsi_reader *r, size_t where, size_t length)
 static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
     char found[48];
     size_t where = c.at, length = clsi_word_length(r, &c, 0);
-    const char *wanted = NULL;
+    char wanted[64] = "";
     if (!length)
         return clsi_at(r, where, "expected a statement, found %s", clsi_found(r, &c, found));
     for (size_t i = 0; i < N_KEYWORDS; i++) {
@@ -123,12 +125,11 @@ static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
             *out = (statement){k, rest};
             return CLS_OK;
         }
-        wanted = !wanted                               ? k->second
-                 : strcmp(k->second, "potential") == 0 ? "force` or `potential"
-                                                       : "exchange` or `source";
+        snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "%s%s",
+                 *wanted ? "` or `" : "", k->second);
         where = rest.at;
     }
-    if (!wanted) return unknown_statement(r, where, length);
+    if (!*wanted) return unknown_statement(r, where, length);
     const char *first = r->clean + c.at;
     c.at += length;
     return clsi_at(r, where, "expected `%s` after `%.*s`, found %s", wanted, (int)length, first,
@@ -210,11 +211,13 @@ static cls_status make_symbols(clsi_reader *r) {
     s->S = clsi_calloc(s->m, sizeof(cls_node));
     s->T = clsi_calloc(s->m, sizeof(cls_node));
     s->start = clsi_calloc(slots, sizeof(double));
-    if (!s->q || !s->v || !s->p || !s->S || !s->T || !s->start || !make_physics(s, &s->raw) ||
-        !make_physics(s, &s->bound))
+    s->boltzmann = clsi_calloc(s->nr, sizeof(double));
+    if (!s->boltzmann || !s->q || !s->v || !s->p || !s->S || !s->T || !s->start ||
+        !make_physics(s, &s->raw) || !make_physics(s, &s->bound))
         return clsi_no_memory(r->error);
     s->canonical = s->nq == s->paired && s->n == s->paired;
     for (size_t i = 0; i < slots; i++) s->start[i] = NAN;
+    for (size_t k = 0; k < s->nr; k++) s->boltzmann[k] = NAN;
     for (size_t i = 0; i < r->n_names; i++) {
         const clsi_name *n = &r->names[i];
         cls_node *list = n->kind == CLSI_COORDINATE    ? s->q

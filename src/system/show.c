@@ -231,10 +231,13 @@ static void put_laws(page *p) {
         clsi_text_printf(&p->text, "\n  laws\n    energy      %s\n",
                          s->has_work && s->has_heat
                              ? "constant but for the work and the heat from outside"
+                         : s->varies   ? "constant but for the work that changes its parameters"
                          : s->has_work ? "constant but for the work of the external forces"
                          : s->has_heat ? "constant but for the heat from outside"
                                        : "constant");
-    if (s->has_heat)
+    if (cls_system_is_noisy(s))
+        clsi_text_append(&p->text, "    entropy     of system and outside rises in the mean\n");
+    else if (s->has_heat)
         clsi_text_append(&p->text, "    entropy     of system and outside never falls\n");
     else if (s->m)
         clsi_text_append(&p->text, "    entropy     never falls\n");

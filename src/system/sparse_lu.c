@@ -299,52 +299,24 @@ void clsi_sparse_lu_free(clsi_sparse_lu **lu) {
 
 /* ---- numbers ---- */
 
-/* Values of L and U in the order of `column` (the diagonal inverted), then a row, then b. */
 size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu) {
     size_t plain = lu->first[lu->n] + 2 * lu->n, lanes = lu->segments ? clsi_segments_size(lu) : 0;
     return lanes > plain ? lanes : plain;
 }
 
+#define CLSI_LU_START size_t
+#define CLSI_LU_INDEX uint32_t
+#include "system/sparse_lu.inc"
+
 size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
     if (lu->segments) return clsi_segments_factor(lu, a, work);
-    double *row = work + lu->first[lu->n];
-    const uint32_t *column = lu->column;
-    for (size_t i = 0; i < lu->n; i++) {
-        size_t first = lu->first[i], diagonal = lu->diagonal[i], end = lu->first[i + 1];
-        for (size_t k = first; k < end; k++) row[column[k]] = 0;
-        for (size_t k = lu->from[i]; k < lu->from[i + 1]; k++)
-            row[lu->target[k]] = a[lu->source[k]];
-        for (size_t k = first; k < diagonal; k++) {
-            size_t above = column[k], at = lu->diagonal[above], stop = lu->first[above + 1];
-            double factor = row[above] * work[at];
-            work[k] = factor;
-            for (at++; at < stop; at++) row[column[at]] -= factor * work[at];
-        }
-        double pivot = row[i];
-        if (!(fabs(pivot) > 0 && isfinite(pivot))) return i + 1;
-        work[diagonal] = 1 / pivot;
-        for (size_t k = diagonal + 1; k < end; k++) work[k] = row[column[k]];
-    }
-    return 0;
+    return sparse_factor(lu->n, lu->first, lu->diagonal, lu->column, lu->from, lu->target,
+                         lu->source, a, work);
 }
 
 void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b) {
-    if (lu->segments) {
+    if (lu->segments)
         clsi_segments_solve(lu, work, b);
-        return;
-    }
-    double *x = work + lu->first[lu->n] + lu->n;
-    const uint32_t *column = lu->column;
-    for (size_t i = 0; i < lu->n; i++) {
-        double sum = b[lu->order[i]];
-        for (size_t k = lu->first[i]; k < lu->diagonal[i]; k++) sum -= work[k] * x[column[k]];
-        x[i] = sum;
-    }
-    for (size_t i = lu->n; i-- > 0;) {
-        double sum = x[i];
-        for (size_t k = lu->diagonal[i] + 1; k < lu->first[i + 1]; k++)
-            sum -= work[k] * x[column[k]];
-        x[i] = sum * work[lu->diagonal[i]];
-    }
-    for (size_t i = 0; i < lu->n; i++) b[lu->order[i]] = x[i];
+    else
+        sparse_solve(lu->n, lu->first, lu->diagonal, lu->column, lu->order, work, b);
 }

@@ -27,7 +27,10 @@ cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     if (s->n) memcpy(duals, f->kind == CLSI_FORM_PHASE ? f->v : f->p, s->n * sizeof *duals);
     if (s->m)
         memcpy(duals + s->n, f->kind == CLSI_FORM_THERMAL ? f->S : f->T, s->m * sizeof *duals);
-    cls_status status = clsi_sparse_jacobian(s->g, k, duals, k, f->z + s->nq, &rows);
+    cls_node zero = cls_constant(s->g, 0); /* motions begin there: masses that contain t */
+    cls_status status = CLS_OK;
+    if (s->varies) status = cls_substitute(s->g, k, duals, 1, &s->t, &zero, duals);
+    if (status == CLS_OK) status = clsi_sparse_jacobian(s->g, k, duals, k, f->z + s->nq, &rows);
     if (status == CLS_OK && (out = clsi_calloc(k + rows.n, sizeof *out))) {
         memcpy(out, duals, k * sizeof *out);
         if (rows.n) memcpy(out + k, rows.node, rows.n * sizeof *out);

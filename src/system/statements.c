@@ -228,12 +228,24 @@ static int is_hidden(const clsi_reader *r, const clsi_expression *e, size_t coun
     return 0;
 }
 
+/* An energy may contain t, by itself or through an input that has a formula: what changes it from
+ * outside is work. Of an input that comes from data nobody knows the rate. */
+static cls_status allow_energy(clsi_reader *r, const clsi_expression *e, int kinds,
+                               const char *what) {
+    cls_system *s = r->s;
+    int known = !cls_depends(s->g, e->bound, s->nu, s->u);
+    int time = CLSI_TIME | (known ? CLSI_INPUT : 0);
+    cls_status status = clsi_allow(r, e, kinds | CLSI_PARAMETER | time, what);
+    if (status == CLS_OK && cls_depends(s->g, e->bound, 1, &s->t)) s->varies = s->has_work = 1;
+    return status;
+}
+
 static cls_status read_known(clsi_reader *r, clsi_cursor c, cls_formalism formalism, int kinds,
                              const char *what, clsi_expression *e) {
     const cls_system *s = r->s;
     const cls_node *heat = formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S;
     cls_status status = clsi_read_expression(r, c.at, c.end, e);
-    if (status == CLS_OK) status = clsi_allow(r, e, kinds | CLSI_PARAMETER, what);
+    if (status == CLS_OK) status = allow_energy(r, e, kinds, what);
     if (status != CLS_OK || r->skeleton) return status;
     if (is_hidden(r, e, s->m, heat) ||
         (formalism != CLS_HAMILTONIAN && is_hidden(r, e, s->n, s->v))) {
@@ -473,8 +485,7 @@ cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c) {
     clsi_expression e;
     size_t where, length = clsi_optional_name(r, &c, &where);
     cls_status status = clsi_read_expression(r, c.at, c.end, &e);
-    if (status == CLS_OK)
-        status = clsi_allow(r, &e, CLSI_COORDINATE | CLSI_PARAMETER, "an external potential");
+    if (status == CLS_OK) status = allow_energy(r, &e, CLSI_COORDINATE, "an external potential");
     if (status == CLS_OK) status = clsi_name_label(r, where, length, "an external potential");
     if (status != CLS_OK) return status;
     add_to(s->g, &s->raw.potential, e.raw);

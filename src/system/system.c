@@ -109,6 +109,7 @@ void cls_system_free(cls_system **system) {
     free(s->dS);
     free(s->entropy_slope);
     free(s->start);
+    free(s->boltzmann);
     free(s->formula_name);
     free(s->name);
     free(s->title);

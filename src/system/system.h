@@ -155,6 +155,7 @@ struct cls_system {
     cls_node *u;              /* (nu) symbols */
     cls_node *input_formula;  /* (nu) over t, bound; CLS_NO_NODE: its values come from data */
     char **reservoir;         /* (nr) names */
+    double *boltzmann;        /* (nr) kB where frictions on it come with thermal noise; NAN: none */
     struct clsi_ports *ports; /* the components it was made from, or NULL */
     size_t n_anchors;
     clsi_anchor *anchors;
@@ -166,7 +167,9 @@ struct cls_system {
     cls_node *dS;             /* (n + m) symbols for its gradient in p and S, in operator_* */
     cls_node *entropy_slope;  /* (nq + n + m) its gradient, bound; the same again raw */
     int ode;      /* no structure at all: rates are forces, the hamiltonian is zero (ode.c) */
-    int has_work; /* external forces without potential: the state carries `work` */
+    int has_work; /* external forces without potential, or an energy that contains t: the state
+                     carries `work` */
+    int varies;   /* the energy contains t: what changes it from outside is work */
     int has_heat; /* heat sources or reservoirs: the state carries `heat` and `entropy.outside` */
     /* default start: for each q, v, p, S, T symbol in this order (nq + 2n + 2m), NAN when not given
      */
@@ -204,6 +207,7 @@ typedef struct clsi_form {
     cls_node energy;     /* total energy with the external potential, over z */
     cls_node entropy;    /* sum of S */
     cls_node *energy_q;  /* (nq) dE/dq at fixed p, S:  H_q = -L_q = -G_q, over z */
+    cls_node energy_t;   /* dE/dt at fixed q, p, S, over z and t; constant 0 as a rule */
     /* The generating function with the external potential inside, over the native symbols:
      * H(q,p,S) for PHASE, L(q,v,S) for VELOCITY, G(q,v,T) for THERMAL. */
     cls_node generator;
@@ -218,6 +222,7 @@ typedef struct clsi_place {
     const cls_node *q, *v, *p, *S, *T; /* (nq), (n), (n), (m), (m) */
     cls_node t;
     const cls_node *u; /* (nu) */
+    int quiet;         /* of flows: frictions that come with noise are left out */
 } clsi_place;
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out);
@@ -228,7 +233,7 @@ cls_status clsi_sparse_place(const cls_system *s, const clsi_place *at, const cl
 
 /* What crossed the boundary so far; the state carries these behind z, in this order. */
 typedef enum clsi_account {
-    CLSI_WORK,   /* of the external forces without potential */
+    CLSI_WORK,   /* of the external forces without potential, and of an energy that contains t */
     CLSI_HEAT,   /* from heat sources and reservoirs */
     CLSI_OUTSIDE /* entropy that the outside has gained */
 } clsi_account;
@@ -248,6 +253,7 @@ double clsi_outside(const cls_system *s, const double *state);
 typedef struct clsi_crossing {
     const cls_node *force, *friction, *source, *bath, *reservoir, *v, *T;
     const cls_node *conducts; /* (m) temperatures between which heat is conducted: T as a rule */
+    cls_node varying;         /* dE/dt of an energy that contains t; else 0 */
 } clsi_crossing;
 void clsi_account_rates(const cls_system *s, const clsi_crossing *at, cls_node *rates);
 /* The parameter of this name, or SIZE_MAX; fails with a sentence when one is unknown. */
@@ -271,6 +277,8 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
                          cls_node *room, clsi_flows *out);
 /* outside[] and account[] once more, after a change of the temperatures that conduct. */
 void clsi_flows_cross(const cls_system *s, clsi_flows *flows);
+/* Frictions on reservoir k come with thermal noise. */
+int clsi_has_noise(const cls_system *s, size_t k);
 /* Fails with a sentence when an input has neither formula nor data. */
 cls_status clsi_inputs_known(const cls_system *s, cls_error *error);
 

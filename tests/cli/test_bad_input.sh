@@ -192,4 +192,42 @@ test_hostile_lists() {
     done
 }
 
+# soon CMD...: within two seconds of processor time and 4 GB, whatever the file asks for.
+soon() { run bash -c 'ulimit -t 2 -v 4000000 && exec "$@"' - "$@"; }
+
+# Short files whose formulas grow without bound: written out, differentiated, printed, compiled, exported.
+test_short_files_are_not_expanded_for_ever() {
+    local i form
+    {
+        echo 'function f0(d) = sin(d)*cos(d)'
+        for ((i = 1; i < 40; i++)); do echo "function f$i(d) = f$((i - 1))(f$((i - 1))(d))"; done
+        printf 'coordinate x\nlagrangian v.x^2/2 - f39(x)\n'
+    } >functions.clausius
+    printf 'coordinate x[1..3000000, 1..3000000, 1..3000000]\nlagrangian v.x[1,1,1]^2/2\n' >elements.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2 - sum(i in 1..900000000: x^i)\n' >sum.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..900000000: let a[i] = x\n' >loop.clausius
+    for form in functions elements sum loop; do
+        soon "$CLAUSIUS" show $form.clausius
+        expect_exit 4
+        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements, at most|more than [0-9]+ times)"
+    done
+}
+
+test_doubling_formulas_end_soon() {
+    local form i
+    for form in 'exp(%s)/%s' 'sqrt(%s^2 + %s)' '(%s + 1)/(%s^2 + 2)' 'sin(%s)*cos(%s)'; do
+        {
+            printf 'coordinate x\ntemperature T\nlet a0 = x\n'
+            for ((i = 1; i <= 30; i++)); do printf "let a$i = $form\n" a$((i - 1)) a$((i - 1)); done
+            printf 'thermal lagrangian G = v.x^2/2 - a30 + T*(log(T) - 1)\nfriction F on T: x <- -(1 + a30^2)*v.x\n'
+            printf 'start x = 0.1, v.x = 0, T = 1\nstep 0.01\n'
+        } >doubling.clausius
+        for command in "show" "show --equations" "show --latex" "simulate --steps 2" "simulate --steps 2 --scheme bdf" "export js -o out.mjs"; do
+            read -ra words <<<"$command"
+            soon "$CLAUSIUS" "${words[@]}" doubling.clausius
+            [[ $code == [0-9] ]] || fail "$form: $command"
+        done
+    done
+}
+
 run_tests

@@ -109,6 +109,10 @@ test_show_reads_back() {
         expect_stdout 'Scheme `discrete-gradient`'
     done
     expect_stdout 'sources/buildDescription.xml'
+    mkdir pendulum # a folder of one's own does not hide the system
+    run "$CLAUSIUS" show pendulum
+    expect_ok
+    expect_stdout '^pendulum: plane pendulum'
     mkdir empty
     run "$CLAUSIUS" show empty
     expect_exit 4
@@ -123,6 +127,17 @@ test_names_are_mapped() {
     expect_ok
     expect_no_stderr
     expect_in_file 'SWING_COLUMN_v_q.*/\* v\.q \*/' p/swing.h
+}
+
+# A system may be called like a name inside: its struct would hide there.
+test_names_inside_stay_free() {
+    local n
+    for n in chain above lambda received x3 motion step; do
+        "$CLAUSIUS" show ideal-gas-piston --source >"$n.clausius"
+        "$CLAUSIUS" export c "$n.clausius" -o p --quiet || fail "export $n"
+        gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -fsyntax-only p/*.c 2>said || fail "$n: $(head -3 said)"
+        rm -r p
+    done
 }
 
 test_what_cannot_be_exported_is_refused() {

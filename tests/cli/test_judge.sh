@@ -226,4 +226,25 @@ test_stiff_accounts_are_not_called_false() {
     expect_ok
 }
 
+# The first law is kept to round-off and judged; the second is told; noise of the wrong size is found.
+test_noise_is_judged() {
+    run "$CLAUSIUS" simulate brownian-particle --seed 3 --quiet -o noise.csv
+    expect_ok
+    run "$CLAUSIUS" audit noise.csv
+    expect_ok
+    expect_stdout '^ok +energy +[0-9.]+e-1[4-6] '
+    expect_stdout '^ok +fluctuation '
+    expect_stdout '^-- +entropy in the mean .*rises in the mean only'
+    sed 's/^# system: brownian-particle/&\n# set: kB=1.3/' noise.csv >wrong.csv
+    run "$CLAUSIUS" audit wrong.csv
+    expect_exit 1
+    expect_stdout '^FAIL +fluctuation .*what friction and temperature demand'
+    run "$CLAUSIUS" simulate brownian-particle --scheme rk4
+    expect_exit 2
+    expect_stderr 'thermal noise, which only the scheme langevin makes'
+    run "$CLAUSIUS" simulate pendulum --seed 3
+    expect_exit 2
+    expect_stderr 'nothing here is random'
+}
+
 run_tests

@@ -16,6 +16,16 @@ expect_refused() { # CODE RE: a failure that says RE and leaves no file behind
     expect_no_file ./*.safetensors* ./*.log.csv*
 }
 
+# Rows far apart: what a step of that length is off by is not the model's fault, and said.
+test_the_error_of_the_step_is_told() {
+    run "$CLAUSIUS" simulate mass-spring --samples 12 --seed 1 --steps 100 --scheme bdf --quiet \
+        --sample "q~U(-1,1), p.q~U(-1,1)" -o data.csv
+    run "$CLAUSIUS" learn mass-spring data.csv --unknown V -o m.safetensors
+    expect_ok
+    expect_stderr '^  rollout +off by 0\.000[0-9]+ .* in 16 steps from row to row'
+    expect_stderr 'in one step 0\.0[0-9]+, which is the error of so long a step'
+}
+
 test_learn_show_simulate_audit() {
     observe data.csv 200
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" -o m.safetensors

@@ -79,4 +79,18 @@ test_refusals() {
     expect_no_file ./*.safetensors
 }
 
+test_heat_from_outside_is_refused() { # it was left out of the balances, and the accounts ran over the start's memory
+    printf '%s\n' 'entropy S1, S2' 'hamiltonian exp(S1) + exp(S2)' 'reservoir room = 1' 'heat exchange wire T1 <-> T2: 0.3' \
+        'heat exchange loss T2 <-> room: 0.1' 'start S1 = 1, S2 = 0' 'step 0.05' 'until 5' >open.clausius
+    "$CLAUSIUS" simulate open.clausius --quiet -o run.csv || fail "no data"
+    run "$CLAUSIUS" learn open.clausius run.csv --unknown wire --optimizer qp
+    expect_exit 2
+    expect_stderr 'has reservoirs or heat sources'
+    sed '/room/d' open.clausius >closed.clausius
+    "$CLAUSIUS" simulate closed.clausius --quiet -o run.csv || fail "no data"
+    run "$CLAUSIUS" learn closed.clausius run.csv --unknown wire --optimizer qp
+    expect_ok
+    expect_stderr 'found +wire = 0\.300'
+}
+
 run_tests

@@ -14,20 +14,30 @@ enum { STEPS = THINNED(2000, 100) };
 /* Compiles fast; the long test has -O3. */
 #define FAST "gcc -std=c99 -O0"
 
+static void same_bits(const char *name, uint64_t steps) {
+    cls_system *s;
+    cls_error error = {0};
+    exported x;
+    if (cls_system_load(name, NULL, &s, &error) != CLS_OK) fail_msg("%s", error.message);
+    exported_open(&x, s, NULL, NULL, FAST);
+    assert_int_equal(exported_compare(&x, s, NULL, steps, 1), steps);
+    exported_close(&x);
+    cls_system_free(&s);
+}
+
 static void every_system(void **unused) {
     (void)unused;
     assert_true(cls_builtin_count() >= 14);
-    for (size_t k = 0; k < cls_builtin_count(); k += THINNED(1, 4)) {
-        cls_system *s;
-        cls_error error = {0};
-        exported x;
-        if (cls_system_load(cls_builtin_name(k), NULL, &s, &error) != CLS_OK)
-            fail_msg("%s", error.message);
-        exported_open(&x, s, NULL, NULL, FAST);
-        assert_int_equal(exported_compare(&x, s, NULL, STEPS, 1), STEPS);
-        exported_close(&x);
-        cls_system_free(&s);
-    }
+    for (size_t k = 0; k < cls_builtin_count(); k += THINNED(1, 4))
+        if (strcmp(cls_builtin_name(k), "brownian-particle") != 0) /* refused, see below */
+            same_bits(cls_builtin_name(k), STEPS);
+}
+
+/* Sparse equations: a chain, and rows that touch all of it. The long test has the others. */
+static void fields_in_space(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"heat-rod", "viscoelastic-bar", "allen-cahn"};
+    for (size_t k = 0; k < THINNED(3, 1); k++) same_bits(names[k], STEPS / 10);
 }
 
 /* The first built-in system that a scheme makes sense for. */
@@ -47,7 +57,8 @@ static void every_scheme(void **unused) {
     size_t done = 0;
     for (size_t k = 0; k < cls_scheme_count(); k += THINNED(1, 4)) {
         const char *scheme = cls_scheme_at(k)->name;
-        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme)) continue;
+        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme) || !strcmp(scheme, "langevin"))
+            continue;
         cls_system *s = system_for(scheme);
         exported x;
         exported_open(&x, s, NULL, scheme, FAST);
@@ -113,6 +124,12 @@ static void refusals(void **unused) {
     cls_system *s;
     exported x;
     double row[32], kept[32];
+    cls_error error = {0};
+    assert_int_equal(cls_system_load("brownian-particle", NULL, &s, NULL), CLS_OK);
+    assert_int_equal(cls_export("c", s, NULL, NULL, "/tmp/clausius-noise", NULL, &error),
+                     CLS_USAGE);
+    assert_non_null(strstr(error.message, "thermal noise"));
+    cls_system_free(&s);
     assert_int_equal(cls_system_load("adiabatic-piston", NULL, &s, NULL), CLS_OK);
     exported_open(&x, s, NULL, NULL, FAST);
     assert_int_not_equal(x.start(x.motion, 0, (double[]){0, 0, 1, NAN}), 0);
@@ -158,9 +175,10 @@ static void copies_and_steps(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_system),      cmocka_unit_test(every_scheme),
-        cmocka_unit_test(schemes_that_stay), cmocka_unit_test(without_a_word),
-        cmocka_unit_test(refusals),          cmocka_unit_test(copies_and_steps),
+        cmocka_unit_test(every_system),     cmocka_unit_test(fields_in_space),
+        cmocka_unit_test(every_scheme),     cmocka_unit_test(schemes_that_stay),
+        cmocka_unit_test(without_a_word),   cmocka_unit_test(refusals),
+        cmocka_unit_test(copies_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static double naive(const cls_graph *g, cls_node k, const cls_node *s, const dou
         if (cls_node_op(g, cls_node_arg(g, k, 1)) == CLS_OP_CONSTANT && x[1] == floor(x[1]) &&
             fabs(x[1]) <= 64)
             return clsi_powi(x[0], (int)x[1]);
-        return pow(x[0], x[1]);
+        return clsi_pow(x[0], x[1]);
     case CLS_OP_FUNCTION: return clsi_function_value((int)cls_node_function(g, k), x[0]);
     case CLS_OP_QUOTIENT:
         cls_node_orders(g, k, &i, &j);

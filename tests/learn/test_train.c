@@ -672,10 +672,10 @@ static void rollouts_tell_right_from_wrong(void **unused) {
     assert_int_equal(points->n_held, 2);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(points->held[2 * i + 1] - points->held[2 * i], 41);
-    double right = clsi_rollout(points, s[0], NULL, NULL),
-           near = clsi_rollout(points, s[1], NULL, NULL);
+    double right = clsi_rollout(points, s[0], 1, NULL, NULL),
+           near = clsi_rollout(points, s[1], 1, NULL, NULL);
     assert_true(right < 1e-4 && near > 20 * right &&
-                clsi_rollout(points, s[2], NULL, NULL) > 5 * near);
+                clsi_rollout(points, s[2], 1, NULL, NULL) > 5 * near);
     clsi_points_free(&points);
     cls_table_free(&t);
     for (int i = 0; i < 3; i++) cls_system_free(&s[i]);

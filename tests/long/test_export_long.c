@@ -12,7 +12,7 @@ enum { STEPS = 100000 };
 
 static void every_system(void **unused) {
     (void)unused;
-    for (size_t k = 0; k < cls_builtin_count(); k++) {
+    for (size_t k = 0; cls_builtin_name(k); k++) { /* fields in space stand behind the others */
         cls_system *s;
         exported x;
         assert_int_equal(cls_system_load(cls_builtin_name(k), NULL, &s, NULL), CLS_OK);
@@ -21,6 +21,7 @@ static void every_system(void **unused) {
                       "-Wshadow -Werror");
         uint64_t made = exported_compare(&x, s, NULL, STEPS, 10);
         printf("%s: %llu steps, same bits\n", cls_system_name(s), (unsigned long long)made);
+        fflush(stdout);
         assert_int_equal(made, STEPS);
         exported_close(&x);
         cls_system_free(&s);

@@ -120,7 +120,8 @@ def test_a_step_in_parameters(model):
 
 
 def test_shooting(model, truth):
-    shot = model.shoot(truth)
+    loss, grad = shot = model.shoot(truth)
+    assert loss == shot.loss and grad is shot.grad and pickle.loads(pickle.dumps(shot)).loss == loss
     # equal to the error of a simulation along the data
     runs = model.simulate(starts=[{n: float(truth[n][i, 0]) for n in model.variables} for i in range(len(truth))], steps=40, h=0.02)
     errors = [((runs[n] - truth[n]) / truth[n].std()) ** 2 for n in model.variables]

@@ -42,7 +42,7 @@ def test_recordings(recording, program, tmp_path):
     found = model.coefficients["parameters"]
     assert abs(found["k"] - 2) < 4 * found["k"].error < 0.1 and abs(found["c"] - 0.1) < 4 * found["c"].error < 0.02
     twin = pickle.loads(pickle.dumps(model))
-    assert twin.coefficients["parameters"]["k"].error == found["k"].error and cl.load("here.safetensors").coefficients == model.coefficients
+    assert twin.coefficients["parameters"]["k"].error == found["k"].error and cl.Model.load("here.safetensors").coefficients == model.coefficients
     report = model.info["report"]
     assert report["better"] is True and report["channels"][0]["run"] < 0.02 and len(report["channels"][0]["ahead"]) == 2
     assert "±" in str(model) and "rows kept back" in str(model) and report["horizons"] == (1.0, 2.0)
@@ -74,6 +74,8 @@ def test_coefficients(piston, truth):
     assert errors.shape == (3,) and (errors > 0).all() and (errors < 0.1).all() and model.coefficients["F1"]["1"].error == errors[0]
     names = cl.learn(piston, truth, unknown="F1", field="chebyshev(1)", validate=0).coefficients["F1"]
     assert "1" in names and "T1(v.x*v.x)" in names
+    at, value, error = next(iter(model.functions["F1"].values()))
+    assert at.shape == value.shape == error.shape and (np.diff(at) > 0).all() and (error[np.isfinite(error)] >= 0).all()
 
 
 def test_null_directions(piston):
@@ -274,3 +276,47 @@ def test_threads_share_a_system(piston):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not wrong
+
+
+def show(*words):
+    return subprocess.run([os.environ["CLAUSIUS"], "show", *map(str, words)], capture_output=True, text=True, check=True).stdout
+
+
+def test_laws_that_nobody_declared(program, small, tmp_path):
+    """`show --invariants`: what it prints, and each law as an object."""
+    found = cl.system("two-body").invariants()
+    assert str(found) == show("two-body", "--invariants") and found.states > 100
+    assert {law.formula for law in found if law.kind == "linear"} == {"p.x1 + p.x2", "p.y1 + p.y2"} and all(law.exact for law in found)
+    states = np.random.default_rng(1).normal(size=(300, 8))
+    assert any(law.formula == "p.x1 + p.x2" for law in cl.system("two-body").invariants(states))
+    with pytest.raises(cl.UsageError, match="states are"):
+        cl.system("two-body").invariants(np.zeros((3, 2)))
+    small.save("m.safetensors")
+    assert str(small.invariants()) == show("m.safetensors", "--invariants") and any(law.kind == "gauge" and not law.open for law in small.invariants())
+
+
+def test_short_formulas(program, piston, truth, tmp_path):
+    """`show --formulas`: the terms, the file, the constants from data; the numbers and bytes of the program."""
+    model = cl.learn(piston, truth, unknown="F1", field="terms(1; v.x^2; v.x^2*T1^2; T2)", validate=0)
+    model.save("m.safetensors")
+    found = model.formulas()
+    assert str(found) == show("m.safetensors", "--formulas", "-o", "there.clausius") and not found.refitted
+    found.save("here.clausius")
+    assert (tmp_path / "here.clausius").read_bytes() == (tmp_path / "there.clausius").read_bytes()
+    assert found[0].part == "F1" and found[0].error < 0.05 and found[0].terms[0].value.error >= 0 and found[0].steps[-1].terms == 1
+    assert found.system().simulate(steps=20).audit()
+    truth.save("motions.csv")
+    again = model.formulas(truth)
+    assert again.refitted and str(again) == show("m.safetensors", "--formulas", "--data", "motions.csv")
+    assert len(model.formulas(terms=1)[0].terms) == 1
+    with pytest.raises(cl.UsageError, match="whole number"):
+        model.formulas(terms=-1)
+
+
+@pytest.mark.parametrize("name", ["membrane", "adiabatic-reactor", "isothermal-reactor", "viscoelastic-bar", "fuel-cell"])
+def test_matter(name):
+    """Amounts of substances are states like others."""
+    system = cl.system(name)
+    run = system.simulate(steps=200)
+    assert run.audit() and np.isfinite(system.rates(run.states)).all()
+    assert "reaction" in system.text or "diffusion" in system.text or "internal" in system.text

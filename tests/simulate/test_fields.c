@@ -18,6 +18,12 @@ static void laws_hold(const cls_system *s, uint64_t steps, double limit) {
     cls_simulator_free(&sim);
 }
 
+static double apart(size_t n, const double *a, const double *b) {
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(a[i] - b[i]));
+    return largest;
+}
+
 static void every_field_keeps_its_laws(void **unused) {
     (void)unused;
     size_t fields = 0;
@@ -40,6 +46,44 @@ static void size_is_a_parameter(void **unused) {
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         cls_system *s = load_set(large[i].name, "N", large[i].N);
         laws_hold(s, 5, 1e-12);
+        cls_system_free(&s);
+    }
+}
+
+/* A chain with a temperature for each mass, in either variables; an input's work is an account. */
+#define CHAIN                                                                                      \
+    "for i in 1..N: friction on %s[i]: u[i] <- -0.1*v.u[i]\n"                                      \
+    "for i in 1..N-1: heat exchange %s[i] <-> %s[i+1]: 0.2\n"                                      \
+    "for i in 1..N: start u[i] = sin(3*pi*i/(N+1)), v.u[i] = 0, %s[i] = %s\nstep 0.05"
+#define SPRINGS "sum(i in 0..N: (u[i+1] - u[i])^2/2 + (u[i+1] - u[i])^4/4)\n"
+
+static cls_system *chain_of(int thermal, size_t N) {
+    char text[1500];
+    const char *S = thermal ? "T" : "s";
+    int n = snprintf(
+        text, sizeof text,
+        "parameter N = %zu\ncoordinate u[1..N]\n%s %s[1..N]\nlet u[0] = 0\n"
+        "let u[N+1] = 0\n%s",
+        N, thermal ? "temperature" : "entropy", S,
+        thermal ? "thermal lagrangian sum(i in 1..N: v.u[i]^2/2 + T[i]*log(T[i])) - " SPRINGS
+                : "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + " SPRINGS);
+    snprintf(text + n, sizeof text - (size_t)n, CHAIN, S, S, S, S, thermal ? "1" : "0");
+    return parse(text);
+}
+
+/* CVODE with a sparse Jacobian, or with GMRES where the state is not the one of the equations. */
+static void reference_of_many(void **unused) {
+    (void)unused;
+    for (int thermal = 0; thermal < 2; thermal++) {
+        static double exact[500], ours[500], coarse[500];
+        cls_system *s = chain_of(thermal, 60);
+        assert_int_equal(cls_system_state_count(s), 180);
+        run(s, "bdf", 0.05, 1, exact);
+        run(s, "discrete-gradient-4", 0.02, 1, ours);
+        run(s, "discrete-gradient-4", 0.04, 1, coarse);
+        double fine = apart(180, ours, exact), order = log2(apart(180, coarse, exact) / fine);
+        if (!(fine <= 1e-8 && order > 3.8))
+            fail_msg("%d: %g apart, order %g", thermal, fine, order);
         cls_system_free(&s);
     }
 }
@@ -68,12 +112,6 @@ static void what_all_depend_on_is_a_border(void **unused) {
               "for i in 1..N: start u[i] = 1 + i/N, v.u[i] = 0\nstep 0.05");
     laws_hold(s, 200, 1e-13);
     cls_system_free(&s);
-}
-
-static double apart(size_t n, const double *a, const double *b) {
-    double largest = 0;
-    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(a[i] - b[i]));
-    return largest;
 }
 
 /* Against a method that solves nothing. */
@@ -150,6 +188,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_keeps_its_laws),
         cmocka_unit_test(size_is_a_parameter),
+        cmocka_unit_test(reference_of_many),
         cmocka_unit_test(what_all_depend_on_is_a_border),
         cmocka_unit_test(order_in_h_is_two),
         cmocka_unit_test(order_in_dx_is_two),

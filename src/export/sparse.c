@@ -1,0 +1,96 @@
+/* Linear equations of a step with few entries in a row, in exported C: the tables of the library's
+ * elimination (system/sparse_lu.c found them) and its loops (sparse_lu.inc), so that the operations,
+ * their order and the bits are the library's; a matrix of zeros is neither kept nor worked through. */
+#include "export/export.h"
+#include "system/sparse_lu.h"
+#include <string.h>
+
+static void append_indices(clsi_text *out, const char *name, const char *table, size_t n,
+                           const uint32_t *indices, const size_t *starts) {
+    size_t line = out->length;
+    clsi_text_printf(out, "static const CLSI_LU_INDEX clsi_lu_%s_%s[] = {", name, table);
+    for (size_t k = 0; k < n; k++) {
+        if (out->length - line > 90) {
+            clsi_text_append(out, "\n  ");
+            line = out->length;
+        }
+        clsi_text_printf(out, "%zu%s", starts ? starts[k] : indices[k], k + 1 < n ? "," : "};\n");
+    }
+}
+
+static void append_lu_tables(clsi_text *out, const char *name, const clsi_sparse_lu *lu) {
+    append_indices(out, name, "first", lu->n + 1, NULL, lu->first);
+    append_indices(out, name, "diagonal", lu->n, NULL, lu->diagonal);
+    append_indices(out, name, "column", lu->first[lu->n], lu->column, NULL);
+    append_indices(out, name, "from", lu->n + 1, NULL, lu->from);
+    append_indices(out, name, "target", lu->n_entries, lu->target, NULL);
+    append_indices(out, name, "source", lu->n_entries, lu->source, NULL);
+    append_indices(out, name, "order", lu->n, lu->order, NULL);
+}
+
+static void append_lu_calls(clsi_text *out, const char *name, size_t n) {
+    clsi_text_printf(
+        out,
+        "static int clsi_lu_%s_factor(clsi_newton *nw) {\n"
+        "    return sparse_factor(%zu, clsi_lu_%s_first, clsi_lu_%s_diagonal, clsi_lu_%s_column,\n"
+        "        clsi_lu_%s_from, clsi_lu_%s_target, clsi_lu_%s_source, nw->lu, nw->work_lu) != "
+        "0;\n}\n"
+        "static void clsi_lu_%s_solve(clsi_newton *nw, double *b) {\n"
+        "    sparse_solve(%zu, clsi_lu_%s_first, clsi_lu_%s_diagonal, clsi_lu_%s_column,\n"
+        "        clsi_lu_%s_order, nw->work_lu, b);\n}\n",
+        name, n, name, name, name, name, name, name, name, n, name, name, name, name);
+}
+
+static int same_lu(const clsi_sparse_lu *a, const clsi_sparse_lu *b) {
+    if (!a || !b || a->n != b->n || a->n_entries != b->n_entries) return 0;
+    size_t fill = a->first[a->n], n = a->n, entries = a->n_entries;
+    return fill == b->first[n] && !memcmp(a->first, b->first, n * sizeof *a->first) &&
+           !memcmp(a->order, b->order, n * sizeof *a->order) &&
+           !memcmp(a->from, b->from, n * sizeof *a->from) &&
+           !memcmp(a->column, b->column, fill * sizeof *a->column) &&
+           !memcmp(a->target, b->target, entries * sizeof *a->target);
+}
+
+/* Tables as narrow as they may be: a small machine has them in its flash. Those of the step whose
+ * parameters may change only where its pattern is another one. */
+void clsi_append_sparse(clsi_text *out, const clsi_export *e) {
+    const clsi_sparse_lu *given = e->sp->lu, *open = e->open.sp ? e->open.sp->lu : NULL;
+    int both = open && given && !same_lu(given, open);
+    size_t most = 0;
+    if (given) most = given->first[given->n];
+    if (open && open->first[open->n] > most) most = open->first[open->n];
+    if (!most) {
+        clsi_text_append(out, "#define CLSI_SPARSE_FACTOR(nw) ((void)(nw), 1)\n"
+                              "#define CLSI_SPARSE_SOLVE(nw, b) ((void)(nw), (void)(b))\n");
+        return;
+    }
+    clsi_text_printf(out, "\n#define CLSI_LU_INDEX %s\n#define CLSI_LU_START CLSI_LU_INDEX\n",
+                     most < 65536 ? "uint16_t" : "uint32_t");
+    clsi_text_append(out, clsi_sparse_lu_text);
+    if (given) append_lu_tables(out, "given", given);
+    if (given) append_lu_calls(out, "given", given->n);
+    if (both || !given) append_lu_tables(out, "open", open);
+    if (both || !given) append_lu_calls(out, "open", open->n);
+    const char *one = given ? "given" : "open";
+    if (both)
+        clsi_text_append(
+            out, "#define CLSI_SPARSE_FACTOR(nw) \\\n"
+                 "    ((nw)->changed ? clsi_lu_open_factor(nw) : clsi_lu_given_factor(nw))\n"
+                 "#define CLSI_SPARSE_SOLVE(nw, b) \\\n"
+                 "    ((nw)->changed ? clsi_lu_open_solve(nw, b) : clsi_lu_given_solve(nw, b))\n");
+    else
+        clsi_text_printf(out,
+                         "#define CLSI_SPARSE_FACTOR(nw) clsi_lu_%s_factor(nw)\n"
+                         "#define CLSI_SPARSE_SOLVE(nw, b) clsi_lu_%s_solve(nw, b)\n",
+                         one, one);
+}
+
+double clsi_sparse_cost(const clsi_sparse_lu *lu) {
+    double sum = 0;
+    for (size_t i = 0; i < lu->n; i++)
+        for (size_t k = lu->first[i]; k < lu->diagonal[i]; k++) {
+            size_t above = lu->column[k];
+            sum += 1 + 2 * (double)(lu->first[above + 1] - lu->diagonal[above] - 1);
+        }
+    return sum + 2 * (double)lu->first[lu->n];
+}
