@@ -167,7 +167,8 @@ static size_t entries_of_chain(int cells) {
     snprintf(text, sizeof text,
              "parameter N = %d\ncoordinate u[1..N]\nentropy s[1..N]\nfunction V(d) = d^2/2\n"
              "coefficient f(w) = 0.1 + w^2\nlet u[0] = 0\nlet u[N+1] = 0\n"
-             "hamiltonian H = sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 0..N: V(u[i+1] - u[i]))\n"
+             "hamiltonian H = sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 0..N: V(u[i+1] - "
+             "u[i]))\n"
              "for i in 1..N: friction on s[i]: u[i] <- -f(v.u[i])*v.u[i]\n"
              "for i in 1..N: start u[i] = 0.1*i, p.u[i] = 0, s[i] = 0\nstep 0.05\n",
              cells);
