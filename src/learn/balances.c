@@ -30,9 +30,12 @@ int clsi_has_hidden_temperature(const clsi_unknowns *us, const clsi_points *p) {
         const clsi_unknown *u = &us->list[k];
         if (!u->learned.field->kind->linear || u->nonlinear) return 0;
     }
-    for (size_t i = 0; i < s->m; i++)
-        if (clsi_is_hidden(us, s->S[i], NULL)) return 1;
-    return 0;
+    unsigned char *hidden = clsi_calloc(s->m + 1, 1);
+    int any = 0;
+    if (hidden && clsi_find_hidden(us, s->m, s->S, hidden, NULL) == CLS_OK)
+        any = memchr(hidden, 1, s->m) != NULL;
+    free(hidden);
+    return any;
 }
 
 cls_status clsi_entropy_rates(const clsi_points *p, const cls_system *s, double **out,

@@ -88,7 +88,8 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
     size_t more = r->heat ? r->m : 0;
-    size_t inputs = (r->points->nz + 1 + K + more + Q) * POINTS, outputs = (Q + Q * K) * POINTS;
+    size_t inputs = (r->points->nz + 1 + K + more + Q) * POINTS;
+    size_t slopes = r->slope_start[Q], outputs = (Q + (slopes > K ? slopes : K)) * POINTS;
     size_t scratch = 0, passes = 0, programs = 0;
     size_t weights = 2 * POINTS * r->points->width;
     b->most = us->n_theta > LARGE ? FEW_POINTS : POINTS;

@@ -26,13 +26,17 @@ static inline double residual_of(const clsi_batch *b, size_t w, size_t e) {
     return weight_of(b, w, e) * sum;
 }
 
-/* f times a row of derivatives in the value and d slopes; is any of them not zero? */
-static int add_slopes(double f, const double *row, size_t d, double *a, double *s) {
-    int any = row[0] != 0;
-    *a += f * row[0];
-    for (size_t j = 0; j < d; j++) {
-        s[j] += f * row[(j + 1) * POINTS];
-        any |= row[(j + 1) * POINTS] != 0;
+/* f times the derivatives of quantity q at a point in the value and in d slopes of u; is any of them not
+ * zero? */
+static int add_slopes(const clsi_batch *b, size_t q, const clsi_unknown *u, size_t point, double f,
+                      double *a, double *s) {
+    int any = 0;
+    size_t end, k = clsi_slopes_of(b->r, q, u, &end);
+    for (; k < end; k++) {
+        double slope = b->out[(b->r->n_quantities + k) * POINTS + point];
+        size_t j = b->r->slope_of[k] - u->symbol;
+        any |= slope != 0;
+        *(j ? &s[j - 1] : a) += f * slope;
     }
     return any;
 }
@@ -43,8 +47,7 @@ enum { MOST_SLOPES = CLSI_MOST_WIDTH * CLSI_FIELD_MAX_INPUTS };
  * (width) for the value, s (width, d) for the slopes. */
 static int symbol_slopes(const clsi_batch *b, const clsi_unknown *u, size_t w, size_t e, double *a,
                          double *s) {
-    size_t Q = b->r->n_quantities, K = b->r->unknowns->n_symbols, d = u->learned.d;
-    size_t n = b->r->points->width;
+    size_t d = u->learned.d, n = b->r->points->width;
     int any = 0;
     memset(a, 0, n * sizeof *a);
     memset(s, 0, n * d * sizeof *s);
@@ -54,8 +57,7 @@ static int symbol_slopes(const clsi_batch *b, const clsi_unknown *u, size_t w, s
         double c[2] = {k == 0 ? -scale : k + 1 == n ? scale : 0, -scale * weights[k]};
         for (int part = 0; part < 2; part++) {
             size_t q = part ? b->r->n_equations + e : e;
-            const double *row = b->out + (Q + q * K + u->symbol) * POINTS + b->slot[w][k];
-            if (c[part] != 0) any |= add_slopes(c[part], row, d, a + k, s + k * d);
+            if (c[part] != 0) any |= add_slopes(b, q, u, b->slot[w][k], c[part], a + k, s + k * d);
         }
     }
     return any;
@@ -121,16 +123,16 @@ static void block_rows(clsi_batch *b, const row_list *m, size_t k) {
  * walls. The round-off that is left must not be taken for data. */
 static const double CANCELLED = 1e-13;
 
-/* One row of a function that is used at the places [first, end). */
-static void shared_row(const clsi_batch *b, size_t first, size_t end, size_t w, size_t e,
-                       double *row) {
+/* One row of a function that the equation has at n_places places. */
+static void shared_row(const clsi_batch *b, size_t n_places, const uint32_t *places, size_t w,
+                       size_t e, double *row) {
     const clsi_unknown *list = b->r->unknowns->list;
-    size_t n = list[first].learned.field->n_parameters;
+    size_t n = list[places[0]].learned.field->n_parameters;
     double *one = b->part, *size = one + n;
     memset(size, 0, n * sizeof *size);
-    for (size_t k = first; k < end; k++) {
+    for (size_t k = 0; k < n_places; k++) {
         memset(one, 0, n * sizeof *one);
-        plain_row(b, &list[k], w, e, one);
+        plain_row(b, &list[places[k]], w, e, one);
         for (size_t j = 0; j < n; j++) {
             row[j] += one[j];
             size[j] += fabs(one[j]);
@@ -140,21 +142,29 @@ static void shared_row(const clsi_batch *b, size_t first, size_t end, size_t w, 
         if (fabs(row[j]) <= CANCELLED * size[j]) row[j] = 0;
 }
 
+/* A row of equation e: over the parts it contains, places of one function together. */
+static void equation_row(const clsi_batch *b, size_t w, size_t e, double *row) {
+    const clsi_unknown *list = b->r->unknowns->list;
+    const uint32_t *part = b->r->parts;
+    for (size_t k = b->r->parts_start[e], end; k < b->r->parts_start[e + 1]; k = end) {
+        const clsi_unknown *u = &list[part[k]];
+        for (end = k + 1; end < b->r->parts_start[e + 1] && list[part[end]].again &&
+                          list[part[end]].learned.offset == u->learned.offset;)
+            end++;
+        if (b->pass[part[k]] && b->theta) continue; /* block_rows */
+        if (end == k + 1)
+            plain_row(b, u, w, e, row + u->learned.offset);
+        else
+            shared_row(b, end - k, part + k, w, e, row + u->learned.offset);
+    }
+}
+
 static void jacobian_rows(clsi_batch *b, const row_list *m) {
     const clsi_unknowns *us = b->r->unknowns;
     memset(m->J, 0, m->n * us->n_theta * sizeof *m->J);
-    for (size_t k = 0, end; k < us->n; k = end) {
-        int blocks = b->pass[k] && b->theta;
-        end = blocks ? k + 1 : clsi_group_end(us, k);
-        if (blocks) block_rows(b, m, k);
-        for (size_t i = 0; i < m->n && !blocks; i++) {
-            double *row = m->J + i * us->n_theta + us->list[k].learned.offset;
-            if (end == k + 1)
-                plain_row(b, &us->list[k], m->w[i], m->e[i], row);
-            else
-                shared_row(b, k, end, m->w[i], m->e[i], row);
-        }
-    }
+    for (size_t k = 0; k < us->n; k++)
+        if (b->pass[k] && b->theta) block_rows(b, m, k);
+    for (size_t i = 0; i < m->n; i++) equation_row(b, m->w[i], m->e[i], m->J + i * us->n_theta);
 }
 
 /* The rows [at, end) of the list (NULL: of all, from `first` on) as far as they fit; returns the

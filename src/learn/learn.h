@@ -184,8 +184,14 @@ cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format,
     CLS_PRINTF(3, 4);
 /* d node / d symbol with the chain rule through the unknown parts. */
 cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
+/* In n symbols by one walk: costs what `a` and the inputs of the parts cost, not n times that. */
+cls_status clsi_total_derivatives(const clsi_unknowns *u, cls_node a, size_t n,
+                                  const cls_node *symbols, cls_node *out);
 /* Does an unknown energy depend on this variable? Then its derivative there is not known. */
 int clsi_is_hidden(const clsi_unknowns *u, cls_node variable, cls_error *error);
+/* The same for many: hidden (n). */
+cls_status clsi_find_hidden(const clsi_unknowns *u, size_t n, const cls_node *variables,
+                            unsigned char *hidden, cls_error *error);
 
 /* Inputs of a part from in (n, points), the values of z (n); then their scaling. */
 cls_status clsi_scale_late(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p, size_t n,
@@ -274,12 +280,17 @@ typedef struct clsi_residual {
     int affine;               /* in the field symbols */
     int homogeneous;          /* nothing is known: all terms contain an unknown part */
     cls_program *values;      /* z, t, field symbols -> the quantities */
-    cls_program *slopes;  /* the same -> the quantities, then their derivatives in the symbols */
-    cls_program *adjoint; /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
+    cls_program *slopes; /* the same -> the quantities, then their derivatives in the symbols, */
+    size_t *
+        slope_start; /* (n_quantities + 1) those of a quantity, of which only these are not zero: */
+    uint32_t *slope_of;          /* in which symbols, ascending */
+    cls_program *adjoint;        /* the same, c (n_quantities) -> d(c . quantities)/d symbols */
     struct clsi_step_rows *step; /* rows are the step of a scheme; NULL: weighted rates */
     int hidden;   /* a temperature follows from an unknown energy, and all fields are linear: */
     double *heat; /* then entropies have balances of heat (balances.c), with S' (m, points) */
-    unsigned char *contains;   /* (n_equations, unknowns): which parts an equation contains */
+    unsigned char *contains;   /* (n_equations, unknowns): which parts an equation contains, */
+    size_t *parts_start;       /* (n_equations + 1) and the same as lists for weighted rates, */
+    uint32_t *parts;           /* ascending */
     double *weight;            /* (n_equations, windows) */
     unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value, */
     unsigned char *valued;     /* and this one occurs as well */
@@ -302,9 +313,25 @@ void clsi_residual_free(clsi_residual **r);
 
 /* Values of the field symbols at which every part vanishes. */
 void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero);
-/* From slopes (n_quantities, n_symbols), y and the inputs: affine, homogeneous, the programs. */
+/* From y and the inputs: affine, homogeneous, the programs. */
 cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
                                  const cls_node *y, cls_error *error);
+
+/* The first derivative of quantity q in a symbol of u, at [Q + that] of what `slopes` makes; *end: the
+ * first that is in another's. */
+static inline size_t clsi_slopes_of(const clsi_residual *r, size_t q, const clsi_unknown *u,
+                                    size_t *end) {
+    size_t low = r->slope_start[q], high = r->slope_start[q + 1];
+    for (size_t last = high; low < last;) {
+        size_t middle = low + (last - low) / 2;
+        if (r->slope_of[middle] < u->symbol)
+            low = middle + 1;
+        else
+            last = middle;
+    }
+    for (*end = low; *end < high && r->slope_of[*end] <= u->symbol + u->learned.d;) ++*end;
+    return low;
+}
 
 /* ---- position_rows.c: the functions of batch.c for positions ---- */
 

@@ -100,7 +100,8 @@ static void run(block *b, which_program which, size_t n) {
 
 static cls_status allocate(const clsi_residual *r, block *b) {
     size_t n = r->unknowns->n, Q = r->n_quantities, K = r->unknowns->n_symbols;
-    size_t in = (input_count(r) + Q) * NODES, out = (Q + Q * K) * NODES, scratch = 0, passes = 0;
+    size_t slopes = r->slope_start[Q] > K ? r->slope_start[Q] : K;
+    size_t in = (input_count(r) + Q) * NODES, out = (Q + slopes) * NODES, scratch = 0, passes = 0;
     size_t d = CLSI_FIELD_MAX_INPUTS, programs = 0;
     b->most = MOST;
     for (which_program i = 0; i < PROGRAMS; i++) programs += work_size(r, i);
@@ -346,23 +347,26 @@ static double residual_of(const block *b, const row *x, weights *c) {
  * d) for the slopes. Zero when there is none. */
 static int symbol_slopes(const block *b, const row *x, size_t k, double *a, double *s) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
-    size_t K = b->r->unknowns->n_symbols, Q = b->r->n_quantities, d = u->learned.d;
-    size_t nodes = b->r->points->intervals->nodes, any = 0;
+    size_t Q = b->r->n_quantities, d = u->learned.d, nodes = b->r->points->intervals->nodes;
+    int any = 0;
     weights c;
     weigh(b, x, &c);
-    for (size_t i = 0; i < 2 * nodes; i++) {
-        size_t side = i / nodes, node = (side ? x->b : x->a) * nodes + i % nodes;
-        const double *p = b->out + (Q + x->equation * K + u->symbol) * NODES + node;
-        const double *f = p + b->r->n_equations * K * NODES;
-        double cp = c.p[side][i % nodes], cf = c.f[side][i % nodes];
-        a[i] = cp * p[0] + cf * f[0];
-        any |= a[i] != 0;
-        for (size_t j = 0; j < d; j++) {
-            s[i * d + j] = cp * p[(j + 1) * NODES] + cf * f[(j + 1) * NODES];
-            any |= s[i * d + j] != 0;
+    memset(a, 0, 2 * nodes * sizeof *a);
+    memset(s, 0, 2 * nodes * d * sizeof *s);
+    for (size_t part = 0; part < 2; part++) { /* p, then f */
+        size_t end, first = clsi_slopes_of(b->r, x->equation + part * b->r->n_equations, u, &end);
+        for (size_t i = 0; i < 2 * nodes; i++) {
+            size_t side = i / nodes, node = (side ? x->b : x->a) * nodes + i % nodes;
+            double f = (part ? c.f : c.p)[side][i % nodes];
+            for (size_t q = first; q < end; q++) {
+                size_t j = b->r->slope_of[q] - u->symbol;
+                double slope = f * b->out[(Q + q) * NODES + node];
+                any |= slope != 0;
+                *(j ? &s[i * d + j - 1] : &a[i]) += slope;
+            }
         }
     }
-    return any != 0;
+    return any;
 }
 
 static void field_row(block *b, const row *x, size_t k, double *J) {

@@ -16,6 +16,7 @@
  * a momentum row is divided by sqrt(v^2 + e^2) and an entropy row by v^2 + e^2,
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "learn/stream.h"
 #include <math.h>
 #include <stdio.h>
@@ -24,9 +25,13 @@
 
 /* ---- the quantities at a point, as nodes ---- */
 
-static cls_node total(const clsi_unknowns *us, cls_node a, cls_node symbol, double sign) {
-    cls_node d = clsi_total_derivative(us, a, symbol);
-    return sign < 0 ? cls_neg(us->s->g, d) : d;
+/* With a sign: 1 or -1. */
+static cls_status totals(const clsi_unknowns *us, cls_node a, size_t n, const cls_node *symbols,
+                         int sign, cls_node *out) {
+    cls_status status = clsi_total_derivatives(us, a, n, symbols, out);
+    for (size_t i = 0; i < n && sign < 0 && status == CLS_OK; i++)
+        out[i] = cls_neg(us->s->g, out[i]);
+    return status;
 }
 
 /* The formula without its external potential has the sign of a lagrangian. */
@@ -56,17 +61,15 @@ static cls_status quantities(const clsi_residual *r, const cls_node *S_rate, cls
     clsi_flows flows;
     cls_node *rate = y + r->n_equations;
     int positions = r->n_equations > n + m;
-    for (size_t j = 0; j < n; j++) {
-        y[j] = moving ? total(us, F, s->v[j], 1) : s->p[j];
-        v[j] = moving ? s->v[j] : total(us, F, s->p[j], 1);
-    }
-    for (size_t j = 0; j < s->nq; j++) slope[j] = total(us, F, s->q[j], moving ? -1 : 1);
-    for (size_t i = 0; i < m; i++) {
-        y[n + i] = thermal ? total(us, F, s->T[i], 1) : s->S[i];
-        T[i] = thermal ? s->T[i] : total(us, F, s->S[i], moving ? -1 : 1);
-    }
+    cls_status status = totals(us, F, n, moving ? s->v : s->p, 1, moving ? y : v);
+    if (status == CLS_OK) status = totals(us, F, s->nq, s->q, moving ? -1 : 1, slope);
+    if (status == CLS_OK)
+        status = totals(us, F, m, thermal ? s->T : s->S, moving && !thermal ? -1 : 1,
+                        thermal ? y + n : T);
+    for (size_t j = 0; j < n; j++) *(moving ? v + j : y + j) = moving ? s->v[j] : s->p[j];
+    for (size_t i = 0; i < m; i++) *(thermal ? T + i : y + n + i) = thermal ? s->T[i] : s->S[i];
     clsi_place at = {.v = v, .p = y, .S = y + n, .T = T, .t = s->t};
-    cls_status status = clsi_flows_of(s, &at, NULL, room, &flows);
+    if (status == CLS_OK) status = clsi_flows_of(s, &at, NULL, room, &flows);
     for (size_t i = 0; i < s->nq && positions; i++) y[n + m + i] = s->q[i];
     if (status == CLS_OK)
         status = clsi_brackets_at(s, &s->bound, &at, slope, positions ? rate + n + m : NULL, rate);
@@ -129,46 +132,107 @@ void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero) {
 
 /* Is nothing left of the quantities where every part vanishes? An entropy of its own (the trunk) is
  * constant along isothermal data, and so is nothing in the rows. */
-static int is_homogeneous(const clsi_residual *r, const cls_node *y, cls_node *zero) {
+static cls_status find_homogeneous(clsi_residual *r, const cls_node *y, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
+    size_t Q = r->n_quantities, K = us->n_symbols;
+    cls_node *zero = clsi_calloc(K + Q + 1, sizeof *zero), *constant = zero + K;
+    if (!zero) return clsi_no_memory(error);
     clsi_zero_parts(us, zero);
-    for (size_t i = 0; i < r->n_quantities; i++) {
+    cls_status status = cls_substitute(us->s->g, Q, y, K, us->symbols, zero, constant);
+    r->homogeneous = status == CLS_OK;
+    for (size_t i = 0; i < Q && status == CLS_OK; i++) {
         if (us->trunk > 0 && i >= r->n && i < r->n + r->m) continue;
-        cls_node constant = y[i];
-        for (size_t k = 0; k < us->n_symbols; k++)
-            (void)cls_substitute(us->s->g, 1, &constant, 1, &us->symbols[k], &zero[k], &constant);
-        if (!cls_is_constant(us->s->g, constant, 0)) return 0;
+        r->homogeneous &= cls_is_constant(us->s->g, constant[i], 0);
     }
-    return 1;
+    free(zero);
+    return status;
 }
 
-static int contains(const clsi_unknowns *us, const clsi_unknown *u, cls_node y, cls_node rate) {
-    const cls_node *own = us->symbols + u->symbol;
-    size_t n = 1 + u->learned.d;
-    return cls_depends(us->s->g, y, n, own) || cls_depends(us->s->g, rate, n, own);
+/* Which parts each equation contains: those of which a symbol is in y or in its rate. */
+static cls_status find_parts(clsi_residual *r, const cls_node *y, cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
+    size_t E = r->n_equations, n = 0, room = 0;
+    clsi_columns symbols;
+    uint32_t *part = clsi_calloc(us->n_symbols + 1, sizeof *part);
+    r->parts_start = clsi_calloc(E + 1, sizeof *r->parts_start);
+    int good = clsi_columns_create(us->s->g, us->n_symbols, us->symbols, &symbols) && part &&
+               r->parts_start;
+    for (size_t k = 0; k < us->n && good; k++)
+        for (size_t j = 0; j <= us->list[k].learned.d; j++)
+            part[us->list[k].symbol + j] = (uint32_t)k;
+    for (size_t e = 0; e < E && good; e++) {
+        const cls_node both[2] = {y[e], y[E + e]};
+        unsigned char *own = r->contains + e * us->n;
+        clsi_cone cone;
+        good = clsi_cone_create(us->s->g, 2, both, &cone);
+        for (size_t i = 0; good && i < cone.n; i++) {
+            uint32_t of = cone.node[i] < symbols.size ? symbols.of[cone.node[i]] : 0;
+            if (of) own[part[of - 1]] = 1;
+        }
+        if (good) clsi_cone_free(&cone);
+        for (size_t k = 0; k < us->n && good; k++) {
+            if (!own[k]) continue;
+            good = clsi_grow(&r->parts, &room, n + 1, sizeof *r->parts);
+            if (good) r->parts[n++] = (uint32_t)k;
+        }
+        r->parts_start[e + 1] = n;
+    }
+    free(symbols.of);
+    free(part);
+    return good ? CLS_OK : clsi_no_memory(error);
+}
+
+/* Derivatives that contain no symbol themselves. */
+static cls_status find_affine(clsi_residual *r, const clsi_rows *rows, cls_error *error) {
+    const clsi_unknowns *us = r->unknowns;
+    clsi_cone cone;
+    if (!clsi_cone_create(us->s->g, rows->n, rows->node, &cone)) return clsi_no_memory(error);
+    r->affine = 1;
+    for (size_t k = 0; k < us->n_symbols; k++) r->affine &= !clsi_cone_at(&cone, us->symbols[k]);
+    for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
+    clsi_cone_free(&cone);
+    return CLS_OK;
+}
+
+/* The derivatives of each quantity in the order of the symbols; their number is the last of slope_start. */
+static cls_status keep_slopes(clsi_residual *r, const clsi_rows *rows, cls_node *nodes,
+                              cls_error *error) {
+    size_t Q = r->n_quantities;
+    r->slope_start = clsi_calloc(Q + 1, sizeof *r->slope_start);
+    r->slope_of = clsi_calloc(rows->n + 1, sizeof *r->slope_of);
+    if (!r->slope_start || !r->slope_of) return clsi_no_memory(error);
+    memcpy(r->slope_start, rows->start, (Q + 1) * sizeof *r->slope_start);
+    for (size_t q = 0; q < Q; q++)
+        for (size_t i = rows->start[q], k; i < rows->start[q + 1]; i++) {
+            for (k = i; k > rows->start[q] && r->slope_of[k - 1] > rows->column[i]; k--) {
+                r->slope_of[k] = r->slope_of[k - 1];
+                nodes[k] = nodes[k - 1];
+            }
+            r->slope_of[k] = rows->column[i];
+            nodes[k] = rows->node[i];
+        }
+    return CLS_OK;
 }
 
 cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
                                  const cls_node *y, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
-    size_t Q = r->n_quantities, K = us->n_symbols;
+    size_t Q = r->n_quantities;
     cls_graph *g = us->s->g;
-    cls_node *all = clsi_calloc(Q + Q * K + K, sizeof *all), *slopes = all ? all + Q : NULL;
-    if (!all) return clsi_no_memory(error);
-    memcpy(all, y, Q * sizeof *all);
-    cls_status status = cls_jacobian(g, Q, y, K, us->symbols, slopes);
-    r->affine = 1;
-    for (size_t i = 0; i < Q * K && status == CLS_OK; i++)
-        if (cls_depends(g, slopes[i], K, us->symbols)) r->affine = 0;
-    for (size_t k = 0; k < us->n; k++) r->affine &= us->list[k].learned.field->kind->linear;
-    for (size_t e = 0; e < r->n_equations && status == CLS_OK; e++)
-        for (size_t k = 0; k < us->n; k++)
-            r->contains[e * us->n + k] = contains(us, &us->list[k], y[e], y[r->n_equations + e]);
-    if (status == CLS_OK) r->homogeneous = is_homogeneous(r, y, slopes + Q * K);
+    clsi_rows rows = {0};
+    cls_status status = clsi_sparse_jacobian(g, Q, y, us->n_symbols, us->symbols, &rows);
+    cls_node *all = clsi_calloc(Q + rows.n, sizeof *all);
+    if (status == CLS_OK && !all) status = clsi_no_memory(error);
+    if (status == CLS_OK) memcpy(all, y, Q * sizeof *all);
+    if (status == CLS_OK) status = keep_slopes(r, &rows, all + Q, error);
+    if (status == CLS_OK) status = find_affine(r, &rows, error);
+    if (status == CLS_OK) status = find_parts(r, y, error);
+    if (status == CLS_OK) status = find_homogeneous(r, y, error);
     if (status == CLS_OK) status = cls_program_create(g, n_inputs, inputs, Q, y, &r->values, error);
     if (status == CLS_OK)
-        status = cls_program_create(g, n_inputs, inputs, Q + Q * K, all, &r->slopes, error);
+        status = cls_program_create(g, n_inputs, inputs, Q + rows.n, all, &r->slopes, error);
     if (status == CLS_OK) status = compile_adjoint(r, n_inputs, inputs, y, error);
+    clsi_rows_clear(&rows);
     free(all);
     return status;
 }
@@ -261,9 +325,12 @@ static size_t position_equations(const clsi_points *points, const clsi_unknowns 
     const cls_system *s = us->s;
     int plain = s->formalism == CLS_HAMILTONIAN && !s->ode && !points->intervals &&
                 !points->rule.scheme; /* whose step has its own */
-    for (size_t j = 0; j < s->n && plain; j++)
-        if (clsi_is_hidden(us, s->p[j], NULL)) return s->nq;
-    return 0;
+    unsigned char *hidden = clsi_calloc(s->n + 1, 1);
+    int any = 0;
+    if (plain && hidden && clsi_find_hidden(us, s->n, s->p, hidden, NULL) == CLS_OK)
+        any = memchr(hidden, 1, s->n) != NULL;
+    free(hidden);
+    return any ? s->nq : 0;
 }
 
 cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *unknowns,
@@ -326,6 +393,10 @@ void clsi_residual_free(clsi_residual **residual) {
     free(r->paired);
     free(r->only_force);
     free(r->contains);
+    free(r->parts_start);
+    free(r->parts);
+    free(r->slope_start);
+    free(r->slope_of);
     free(r->heat);
     free(r);
     *residual = NULL;

@@ -347,23 +347,38 @@ static cls_status prefer(stage *g, room *m, const clsi_temperatures *t, size_t r
     return status;
 }
 
+/* The mean temperature that some of the rows say, or all of them with other weights. */
+static cls_status mean_of(stage *part, room *m, size_t n, const clsi_temperatures *t, size_t root,
+                          const double *theta, double *own, double *mean) {
+    size_t P = part->w->unknowns->n_theta;
+    memcpy(own, theta, P * sizeof *own);
+    cls_status status = fold_anew(part, m, own);
+    if (status == CLS_OK) status = solve(part, m->q, n, m->C, m->d, own);
+    if (status == CLS_OK) *mean = clsi_temperatures_at(t, own, root, own + P).mean;
+    return status;
+}
+
 /* The standard error of the mean temperature by the scatter between BLOCKS of the data: what rows
- * have in common (energies that drift) is not in their usual errors. */
+ * have in common (energies that drift) is not in their usual errors. What all rows have in common is not
+ * in that, either; the weights of a robust fit change its share, and so does what they change belong to
+ * the error. */
 static cls_status scatter(stage *g, room *m, size_t n, const clsi_temperatures *t, size_t root,
                           const double *theta, double *error) {
-    size_t P = g->w->unknowns->n_theta;
-    double *own = clsi_calloc(2 * P, sizeof *own), sum = 0, squares = 0;
+    double *own = clsi_calloc(2 * g->w->unknowns->n_theta, sizeof *own), sum = 0, squares = 0;
+    if (!own) return clsi_no_memory(g->w->error);
+    double now = clsi_temperatures_at(t, theta, root, own).mean, mean = now;
     stage part = *g;
-    cls_status status = own ? CLS_OK : clsi_no_memory(g->w->error);
+    cls_status status = CLS_OK;
     for (part.block = 1; part.block <= BLOCKS && status == CLS_OK; part.block++) {
-        memcpy(own, theta, P * sizeof *own);
-        status = fold_anew(&part, m, own);
-        if (status == CLS_OK) status = solve(&part, m->q, n, m->C, m->d, own);
-        double mean = clsi_temperatures_at(t, own, root, own + P).mean;
+        status = mean_of(&part, m, n, t, root, theta, own, &mean);
         sum += mean / BLOCKS;
         squares += mean * mean / BLOCKS;
     }
-    *error = sqrt(fmax(0, squares - sum * sum) / (BLOCKS - 1));
+    part.block = 0;
+    part.robust = NULL;
+    mean = now;
+    if (g->robust && status == CLS_OK) status = mean_of(&part, m, n, t, root, theta, own, &mean);
+    *error = hypot(sqrt(fmax(0, squares - sum * sum) / (BLOCKS - 1)), mean - now);
     if (status == CLS_OK) status = fold_anew(g, m, theta);
     free(own);
     return status;
@@ -393,7 +408,7 @@ static cls_status find_temperature(stage *g, room *m, size_t *n, const clsi_temp
     memcpy(theta, m->kept, P * sizeof *theta);
     g->squares = before;
     if (status == CLS_OK && isfinite(error) && !w->draft) {
-        double between;
+        double between = 0;
         status = scatter(g, m, *n, t, root, theta, &between);
         error = fmax(error, between);
     }

@@ -7,6 +7,7 @@
  * networks, F = -L v where they are linear, dissipative by form when the model is built.
  * A generating function has no constant. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "learn/stream.h"
 #include <math.h>
 #include <stdarg.h>
@@ -322,10 +323,12 @@ static double count_terms(size_t d, size_t even, size_t degree) {
 
 /* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction, 20
  * where parts are multiplied with each other (a matrix) and one solve is not enough. `halved` so
- * many times where there are few data. */
-static int auto_degree(size_t d, size_t even, int formula, int products, size_t halved) {
+ * many times where there are few data. Terms of one input cost nothing, and a function that is used at many places
+ * has many rows for them. */
+static int auto_degree(size_t d, size_t even, int formula, int products, int shared,
+                       size_t halved) {
     double most = ldexp(formula ? 1010 : products ? 20 : 140, -(int)halved);
-    int degree = 1, top = d == 1 ? 20 : formula ? 12 : 8; /* one input: terms cost nothing */
+    int degree = 1, top = d == 1 ? (shared ? 30 : 20) : formula ? 12 : 8;
     while (degree < top && count_terms(d, even, (size_t)degree + 1) <= most) degree++;
     return degree;
 }
@@ -375,9 +378,10 @@ static cls_status choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *er
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
     clsi_learned *l = &u->learned;
     if (!spec) {
-        snprintf(
-            chosen, sizeof chosen, "chebyshev(%d)",
-            auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us), us->choices.halved));
+        size_t at = (size_t)(u - us->list);
+        int degree = auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us),
+                                 clsi_group_end(us, at) > at + 1, us->choices.halved);
+        snprintf(chosen, sizeof chosen, "chebyshev(%d)", degree);
         us->chosen = 1;
         spec = chosen;
         kind = clsi_field_kind_of(spec);
@@ -402,56 +406,91 @@ static cls_status choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *er
     return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
 }
 
-int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error) {
-    for (size_t k = 0; k < us->n; k++) {
+cls_status clsi_find_hidden(const clsi_unknowns *us, size_t n, const cls_node *variables,
+                            unsigned char *hidden, cls_error *error) {
+    clsi_cone cone;
+    size_t count = 0;
+    cls_node *x = clsi_calloc(us->n * CLSI_FIELD_MAX_INPUTS + 1, sizeof *x);
+    cls_status status = x ? CLS_OK : clsi_no_memory(error);
+    for (size_t k = 0; k < us->n && status == CLS_OK; k++) {
         const clsi_unknown *u = &us->list[k];
-        cls_node x[CLSI_FIELD_MAX_INPUTS];
         clsi_learned plain = u->learned;
         if (u->kind != CLSI_PART_LET && u->kind != CLSI_PART_FORMULA) continue;
         for (size_t i = 0; i < plain.d; i++) plain.half[i] = 1;
-        if (clsi_learned_inputs(&plain, us->s, x) != CLS_OK) {
-            (void)clsi_no_memory(error);
-            return 1;
-        }
-        for (size_t i = 0; i < plain.d; i++)
-            if (cls_depends(us->s->g, x[i], 1, &variable)) return 1;
+        if (clsi_learned_inputs(&plain, us->s, x + count) != CLS_OK) status = clsi_no_memory(error);
+        count += plain.d;
     }
-    return 0;
+    int made = status == CLS_OK && clsi_cone_create(us->s->g, count, x, &cone);
+    if (status == CLS_OK && !made) status = clsi_no_memory(error);
+    for (size_t i = 0; i < n && made; i++) hidden[i] = clsi_cone_at(&cone, variables[i]) != 0;
+    if (made) clsi_cone_free(&cone);
+    free(x);
+    return status;
+}
+
+int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error) {
+    unsigned char hidden = 0;
+    return clsi_find_hidden(us, 1, &variable, &hidden, error) != CLS_OK || hidden;
 }
 
 /* Inputs may be what follows from the energy, as long as that is known: velocities H_p and
  * temperatures H_S of a hamiltonian, momenta L_v and temperatures -L_S of a lagrangian. Over the
  * data they are expressions of the states. */
-static cls_status place_duals(const clsi_unknowns *us, clsi_unknown *u, cls_node *x,
-                              cls_error *error) {
+typedef struct duals {
+    size_t n;
+    cls_node *symbol, *native,
+        *dual;             /* (n) its name, the state, the derivative of the energy in it */
+    unsigned char *hidden; /* (n) that energy is unknown */
+} duals;
+
+static void free_duals(duals *k) {
+    free(k->symbol);
+    free(k->hidden);
+}
+
+static cls_status find_duals(const clsi_unknowns *us, duals *k, cls_error *error) {
     const cls_system *s = us->s;
     cls_graph *g = s->g;
-    size_t k = s->n + s->m;
-    if (s->formalism == CLS_THERMAL_LAGRANGIAN) return CLS_OK;
+    *k = (duals){.n = s->formalism == CLS_THERMAL_LAGRANGIAN ? 0 : s->n + s->m};
+    k->symbol = clsi_calloc(3 * k->n + 1, sizeof *k->symbol);
+    k->hidden = clsi_calloc(k->n + 1, 1);
+    if (!k->symbol || !k->hidden) return clsi_no_memory(error);
+    k->native = k->symbol + k->n;
+    k->dual = k->native + k->n;
+    if (!k->n) return CLS_OK;
     int phase = s->formalism == CLS_HAMILTONIAN;
-    cls_node *dual = clsi_calloc(2 * k, sizeof *dual), *native = dual + k;
-    if (!dual) return clsi_no_memory(error);
     cls_node F = phase ? cls_add(g, s->bound.formula, s->bound.potential)
                        : cls_sub(g, s->bound.formula, s->bound.potential);
-    cls_status status = CLS_OK;
-    for (size_t i = 0; i < k && status == CLS_OK; i++) {
-        cls_node symbol = i >= s->n ? s->T[i - s->n] : phase ? s->v[i] : s->p[i];
-        native[i] = i >= s->n ? s->S[i - s->n] : phase ? s->p[i] : s->v[i];
-        dual[i] = cls_derivative(g, F, native[i]);
-        if (i >= s->n && !phase) dual[i] = cls_neg(g, dual[i]);
-        for (size_t j = 0; j < u->learned.d && status == CLS_OK; j++)
-            if (cls_depends(g, x[j], 1, &symbol) && clsi_is_hidden(us, native[i], error) &&
-                !(u->late = i >= s->n && u->kind == CLSI_PART_HEAT && phase))
-                status = clsi_fail(error, CLS_USAGE,
-                                   "'%s' is a function of %s, which follows from an energy that is "
-                                   "unknown too; say `of` what it is instead, for example `of %s`",
-                                   u->learned.part, cls_node_name(g, symbol),
-                                   cls_node_name(g, native[i]));
+    for (size_t i = 0; i < k->n; i++) {
+        k->symbol[i] = i >= s->n ? s->T[i - s->n] : phase ? s->v[i] : s->p[i];
+        k->native[i] = i >= s->n ? s->S[i - s->n] : phase ? s->p[i] : s->v[i];
     }
+    cls_status status = cls_gradient(g, F, k->n, k->native, k->dual);
+    if (status != CLS_OK) return clsi_no_memory(error);
+    for (size_t i = s->n; i < k->n && !phase; i++) k->dual[i] = cls_neg(g, k->dual[i]);
+    return clsi_find_hidden(us, k->n, k->native, k->hidden, error);
+}
+
+static cls_status place_duals(const clsi_unknowns *us, const duals *k, clsi_unknown *u, cls_node *x,
+                              cls_error *error) {
+    const cls_system *s = us->s;
+    clsi_cone cone;
+    if (!k->n) return CLS_OK;
+    if (!clsi_cone_create(s->g, u->learned.d, x, &cone)) return clsi_no_memory(error);
+    int phase = s->formalism == CLS_HAMILTONIAN;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < k->n && status == CLS_OK; i++)
+        if (k->hidden[i] && clsi_cone_at(&cone, k->symbol[i]) &&
+            !(u->late = i >= s->n && u->kind == CLSI_PART_HEAT && phase))
+            status = clsi_fail(error, CLS_USAGE,
+                               "'%s' is a function of %s, which follows from an energy that is "
+                               "unknown too; say `of` what it is instead, for example `of %s`",
+                               u->learned.part, cls_node_name(s->g, k->symbol[i]),
+                               cls_node_name(s->g, k->native[i]));
+    clsi_cone_free(&cone);
     clsi_place at = {
-        .v = phase ? dual : NULL, .p = phase ? NULL : dual, .T = dual + s->n, .t = s->t};
+        .v = phase ? k->dual : NULL, .p = phase ? NULL : k->dual, .T = k->dual + s->n, .t = s->t};
     if (status == CLS_OK && !u->late) status = clsi_place_at(s, &at, u->learned.d, x, x);
-    free(dual);
     return status;
 }
 
@@ -533,12 +572,15 @@ static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, size_t 
     cls_program *program = NULL;
     cls_node *x = clsi_calloc(all, sizeof *x);
     double *raw = clsi_calloc(all * p->n, sizeof *raw);
+    duals follow = {0};
     cls_status status = x && raw ? plain_inputs(us, u, group, x) : clsi_no_memory(error);
+    if (status == CLS_OK) status = find_duals(us, &follow, error);
     for (size_t k = 0; k < group && status == CLS_OK; k++) {
         if (!(u[k].x = clsi_calloc(d * p->n, sizeof *u->x))) status = clsi_no_memory(error);
-        if (status == CLS_OK) status = place_duals(us, &u[k], x + k * d, error);
+        if (status == CLS_OK) status = place_duals(us, &follow, &u[k], x + k * d, error);
         u->late |= u[k].late;
     }
+    free_duals(&follow);
     if (!u->late) { /* else clsi_late_inputs */
         if (status == CLS_OK)
             status = cls_program_create(us->s->g, p->nz, z, all, x, &program, error);
@@ -705,8 +747,11 @@ static cls_status inputs_at(const clsi_unknowns *us, clsi_unknown *u, const clsi
     cls_program *program = NULL;
     double *raw = clsi_calloc(l->d * p->n, sizeof *raw);
     for (size_t i = 0; i < l->d; i++) plain.half[i] = 1, plain.center[i] = 0;
+    duals follow = {0};
     cls_status status = raw ? clsi_learned_inputs(&plain, us->s, nodes) : clsi_no_memory(error);
-    if (status == CLS_OK) status = place_duals(us, u, nodes, error);
+    if (status == CLS_OK) status = find_duals(us, &follow, error);
+    if (status == CLS_OK) status = place_duals(us, &follow, u, nodes, error);
+    free_duals(&follow);
     if (status == CLS_OK)
         status = cls_program_create(us->s->g, p->nz, z, l->d, nodes, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
@@ -813,18 +858,45 @@ cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_nod
     return status;
 }
 
-cls_node clsi_total_derivative(const clsi_unknowns *us, cls_node a, cls_node symbol) {
+/* The inputs of part i, whose value has the derivative `outer`, and what their derivatives are
+ * multiplied with. */
+static cls_status chain_inputs(const clsi_unknowns *us, size_t i, cls_node outer, cls_node *x,
+                               cls_node *factor, size_t *n) {
+    const clsi_unknown *u = &us->list[i];
     cls_graph *g = us->s->g;
-    cls_node sum = cls_derivative(g, a, symbol);
-    for (size_t i = 0; i < us->n; i++) {
-        const clsi_unknown *u = &us->list[i];
-        cls_node x[CLSI_FIELD_MAX_INPUTS], outer = cls_derivative(g, a, u->value);
-        if (cls_is_constant(g, outer, 0)) continue;
-        if (clsi_learned_inputs(&u->learned, us->s, x) != CLS_OK) return CLS_NO_NODE;
-        for (size_t k = 0; k < u->learned.d; k++) {
-            cls_node inner = cls_mul(g, u->slope[k], cls_derivative(g, x[k], symbol));
-            sum = cls_add(g, sum, cls_mul(g, outer, inner));
+    if (cls_is_constant(g, outer, 0)) return CLS_OK;
+    cls_status status = clsi_learned_inputs(&u->learned, us->s, x + *n);
+    for (size_t k = 0; k < u->learned.d; k++) factor[*n + k] = cls_mul(g, outer, u->slope[k]);
+    *n += u->learned.d;
+    return status;
+}
+
+cls_status clsi_total_derivatives(const clsi_unknowns *us, cls_node a, size_t n,
+                                  const cls_node *symbols, cls_node *out) {
+    cls_graph *g = us->s->g;
+    size_t most = us->n * CLSI_FIELD_MAX_INPUTS, count = 0;
+    cls_node *all = clsi_calloc(2 * (n + us->n) + 2 * most, sizeof *all);
+    if (!all) return CLS_MEMORY;
+    cls_node *slope = all + n + us->n, *x = slope + n + us->n, *factor = x + most;
+    clsi_rows rows = {0};
+    memcpy(all, symbols, n * sizeof *all);
+    for (size_t i = 0; i < us->n; i++) all[n + i] = us->list[i].value;
+    cls_status status = cls_gradient(g, a, n + us->n, all, slope);
+    for (size_t i = 0; i < us->n && status == CLS_OK; i++)
+        status = chain_inputs(us, i, slope[n + i], x, factor, &count);
+    if (status == CLS_OK) status = clsi_sparse_jacobian(g, count, x, n, symbols, &rows);
+    if (status == CLS_OK) memcpy(out, slope, n * sizeof *out);
+    for (size_t i = 0; i < count && status == CLS_OK; i++)
+        for (size_t k = rows.start[i]; k < rows.start[i + 1]; k++) {
+            cls_node *to = &out[rows.column[k]];
+            *to = cls_add(g, *to, cls_mul(g, factor[i], rows.node[k]));
         }
-    }
-    return sum;
+    clsi_rows_clear(&rows);
+    free(all);
+    return status;
+}
+
+cls_node clsi_total_derivative(const clsi_unknowns *us, cls_node a, cls_node symbol) {
+    cls_node out = CLS_NO_NODE;
+    return clsi_total_derivatives(us, a, 1, &symbol, &out) == CLS_OK ? out : CLS_NO_NODE;
 }

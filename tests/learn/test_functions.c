@@ -161,6 +161,52 @@ static void symmetries_hold_by_form(void **unused) {
     cls_system_free(&s);
 }
 
+/* Derivatives of the residual of a chain that are not zero. */
+static size_t entries_of_chain(int cells) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "parameter N = %d\ncoordinate u[1..N]\nentropy s[1..N]\nfunction V(d) = d^2/2\n"
+             "coefficient f(w) = 0.1 + w^2\nlet u[0] = 0\nlet u[N+1] = 0\n"
+             "hamiltonian H = sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 0..N: V(u[i+1] - "
+             "u[i]))\n"
+             "for i in 1..N: friction on s[i]: u[i] <- -f(v.u[i])*v.u[i]\n"
+             "for i in 1..N: start u[i] = 0.1*i, p.u[i] = 0, s[i] = 0\nstep 0.05\n",
+             cells);
+    cls_system *s = parse(text);
+    static const range one[] = {{"u[1]", -1, 1}};
+    cls_table *t = make_data(s, 1, one, 1, 8, 0.05, 5);
+    const cls_table *table = t;
+    const char *name = "made here";
+    clsi_points *p;
+    clsi_unknowns *us;
+    clsi_rule rule;
+    clsi_residual *r;
+    cls_error e;
+    cls_learn_options o = cls_learn_defaults();
+    o.n_unknown = 2;
+    o.unknown = both;
+    o.field = "chebyshev(3)";
+    assert_int_equal(clsi_rule_find(s, NULL, 0, &rule, &e), CLS_OK);
+    assert_int_equal(clsi_points_create(s, 1, &table, &name, &rule, 0, 0, &p, &e), CLS_OK);
+    if (clsi_unknowns_create(s, NULL, &o, p, &us, &e)) fail_msg("%s", e.message);
+    if (clsi_residual_create(p, us, &r, &e)) fail_msg("%s", e.message);
+    size_t entries = r->slope_start[r->n_quantities];
+    clsi_residual_free(&r);
+    clsi_unknowns_free(&us);
+    clsi_points_free(&p);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    return entries;
+}
+
+static void places_cost_like_their_number(void **unused) {
+    (void)unused;
+    size_t few = entries_of_chain(4), many = entries_of_chain(8), more = entries_of_chain(12);
+    assert_true(few > 0);
+    assert_int_equal(more - many, many - few);
+    assert_true(many - few <= 4 * 8); /* a cell more: its force and its heat */
+}
+
 /* The same by components: two springs of one kind between three dampers of another, one of which hangs
  * at a composite. */
 static const char masses[] =
@@ -223,6 +269,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(places_share_parameters),
                                        cmocka_unit_test(derivatives_are_sums_over_places),
                                        cmocka_unit_test(symmetries_hold_by_form),
+                                       cmocka_unit_test(places_cost_like_their_number),
                                        cmocka_unit_test(components_share_their_law)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
