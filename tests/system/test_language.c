@@ -104,7 +104,6 @@ static const struct {
     {GAS "lagrangian p.x^2/2 - S", 4, 12, "use `v.x`"},
     {GAS "lagrangian v.x^2/2 - T", 4, 22, "use `S`"},
     {GAS "thermal lagrangian v.x^2/2 - S", 4, 30, "use `T`"},
-    {GAS "lagrangian v.x^2/2 - S - x*t", 4, 28, "external force"},
     {GAS "let w = p.x\nlagrangian v.x^2/2 - S - w", 5, 0, "use `v.x`"},
     {GAS "lagrangian v.x^2/2", 4, 12, "does not contain `S`"},
     {GAS "lagrangian x^2/2 - S", 4, 12, "does not contain `v.x`"},
