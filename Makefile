@@ -73,7 +73,9 @@ fuzz: deps  ## the fuzz targets of tests/fuzz, SECONDS each (60), from their cor
 	@tools/install-deps fuzz
 	@tools/fuzz $(BUILD) $(or $(SECONDS),60)
 
-demo: all  ## learn a system from observables, simulate and audit it
+demo: deps  ## learn a system from observables, simulate and audit it
+	@cmake -S . -B $(BUILD) -DCLAUSIUS_WERROR=$(WERROR) >/dev/null
+	@$(call cmake_make,$(BUILD) --target clausius_cli)
 	@CLAUSIUS=$(abspath $(BUILD))/clausius examples/demo.sh
 
 bench: all  ## the benchmarks, against SciPy, CVODE, PyTorch and JAX

@@ -48,7 +48,7 @@ static const struct {
     {GAS "wibble x", 4, 1, "no statement begins with `wibble`"},
     {"  coordinate x", 1, 1, "white space"},
     {"coordinate x\n= 3", 2, 1, "expected a statement"},
-    {GAS "thermal v.x", 4, 9, "expected `lagrangian` after `thermal`"},
+    {GAS "thermal v.x", 4, 9, "expected `lagrangian` or `noise` after `thermal`"},
     {GAS "external x", 4, 10, "force` or `potential"},
     {GAS "heat T", 4, 6, "expected `exchange`"},
     {"coordinate x\001", 1, 13, "control character"},
