@@ -212,11 +212,7 @@ static void factor(size_t rows, double *P, const double *b, triangle *t) {
         for (size_t i = 0; i < rows; i++) p[i] = norm > 1e-12 ? p[i] / norm : 0;
     }
     t->whole = dot(rows, b, b);
-    double seen = 0;
-    for (size_t j = 0; j < t->n; j++) {
-        t->c[j] = dot(rows, P + j * rows, b);
-        seen += t->c[j] * t->c[j];
-    }
+    for (size_t j = 0; j < t->n; j++) t->c[j] = dot(rows, P + j * rows, b);
     /* what the whole pool leaves, without cancellation */
     t->rest = 0;
     for (size_t i = 0; i < rows; i++) {
