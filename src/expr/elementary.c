@@ -17,6 +17,21 @@ INLINE int any(bits off) {
     return __builtin_expect(all < 0, 0);
 }
 
+/* Bits of numbers are added and subtracted as unsigned ones, which wrap. */
+typedef unsigned long long wrapping __attribute__((vector_size(sizeof(bits))));
+
+INLINE bits plus(bits a, bits b) {
+    return (bits)((wrapping)a + (wrapping)b);
+}
+
+INLINE bits minus(bits a, bits b) {
+    return (bits)((wrapping)a - (wrapping)b);
+}
+
+INLINE bits all_of(long long k) {
+    return (bits){0} + k;
+}
+
 static const long long EXPONENT = 0x0010000000000000, SIZE = 0x7fffffffffffffff;
 
 INLINE bits size_of(vector x) {
@@ -25,17 +40,18 @@ INLINE bits size_of(vector x) {
 
 /* Negative where not |x| <= most. */
 INLINE bits beyond(vector x, double most) {
-    return (bits)splat(most) - size_of(x);
+    return minus((bits)splat(most), size_of(x));
 }
 
 /* Negative where x is not a positive normal number. */
 INLINE bits not_usual(vector x) {
-    return (bits)x | ((bits)x - EXPONENT) | (0x7fefffffffffffff - (bits)x);
+    return (bits)x | minus((bits)x, all_of(EXPONENT)) | minus(all_of(0x7fefffffffffffff), (bits)x);
 }
 
 /* Negative where not low < x < high, both positive. */
 INLINE bits outside(vector x, double low, double high) {
-    return (bits)x | (((bits)x - 1) - (bits)splat(low)) | (((bits)splat(high) - 1) - (bits)x);
+    bits below = plus((bits)splat(low), all_of(1)), above = minus((bits)splat(high), all_of(1));
+    return (bits)x | minus((bits)x, below) | minus(above, (bits)x);
 }
 
 #define EACH(usual, unusual)                                                                       \
@@ -65,11 +81,11 @@ INLINE vector of_sixteen(const double *table, bits i) {
 
 INLINE vector log_parts(vector x, vector *rest) {
     const double *c = clsi_k_log_terms;
-    bits offset = (bits)x - 0x3fe6800000000000, i = (offset >> 48) & 15;
+    bits offset = minus((bits)x, all_of(0x3fe6800000000000)), i = (offset >> 48) & 15;
     bits of_k = (((offset >> 52) & 0xfff) ^ 0x800) + 0x4330000000000000;
     vector k = (vector)of_k - 4503599627372544.0;
-    vector z = (vector)((bits)x - (offset & ~(EXPONENT - 1)));
-    vector head = (vector)(((bits)z + 0x80000000) & ~0xffffffffll);
+    vector z = (vector)minus((bits)x, offset & ~(EXPONENT - 1));
+    vector head = (vector)(plus((bits)z, all_of(0x80000000)) & ~0xffffffffll);
     vector v = of_sixteen(clsi_k_log_inverse, i);
     vector rh = head * v - 1, rl = (z - head) * v, r = rh + rl;
     vector t = k * 0x1.62e42fefa38p-1 + of_sixteen(clsi_k_log_high, i), u = t + r;
@@ -97,7 +113,7 @@ INLINE vector exp_parts(vector x, vector rest) {
     vector shifted = x * 0x1.71547652b82fep0 + 0x1.8p52, k = shifted - 0x1.8p52;
     vector r = (x - k * 0x1.62e42fefa38p-1) - (k * 0x1.ef35793c7673p-45 - rest);
     vector p = 1 + (r + exp_sum(r));
-    return p * (vector)(((bits)shifted << 52) + (bits)splat(1));
+    return p * (vector)plus((bits)((wrapping)shifted << 52), (bits)splat(1));
 }
 
 /* Sizes up to which 2^k is one factor. */
