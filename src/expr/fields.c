@@ -295,9 +295,9 @@ static cls_node terms_of(cls_graph *g, size_t n, const cls_node *nodes, const cl
         double size = v.field->kind->terms(v.field, v.order ? v.index[0] : -1);
         if (isnan(size)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
         cls_node by = cls_mul(g, cls_constant(g, size), slopes[k]);
-        sum = cls_add(g, sum, cls_apply(g, CLS_FN_SQRT, cls_mul(g, by, by)));
+        sum = cls_add(g, sum, cls_mul(g, by, by));
     }
-    return sum;
+    return cls_apply(g, CLS_FN_SQRT, sum);
 }
 
 cls_node clsi_terms_in_fields(cls_graph *g, cls_node a) {

@@ -80,7 +80,7 @@ struct clsi_graph_field {
  * is used again. */
 cls_node clsi_graph_apply(cls_graph *g, const clsi_graph_field_kind *kind, size_t d, void *data,
                           const cls_node *x);
-/* The sum of |da/dn| times the size of the terms of n over the values and gradients n of fields in a:
+/* The root of the sum of the squares of da/dn times the size of the terms of n, over the values and gradients n of fields in a:
  * what `a` is rounded by inside its fields, in units of the last place. */
 cls_node clsi_terms_in_fields(cls_graph *g, cls_node a);
 void clsi_graph_field_keep(clsi_graph_field *f);

@@ -256,7 +256,9 @@ static cls_status compile_scale(compiler *c) {
     cls_status status = CLS_OK;
     to[CLSI_SCALE_ENERGY] = largest_of(g, f->energy);
     to[CLSI_SCALE_ENERGY_SLOPES] = slopes_of(g, f->energy, f->nz, f->z);
-    to[CLSI_SCALE_ENTROPY_SLOPES] = slopes_of(g, f->entropy, f->nz, f->z);
+    int counts = c->sp->options.monitor || c->sp->scheme->estimate; /* falls of the entropy */
+    to[CLSI_SCALE_ENTROPY_SLOPES] =
+        counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
     if (status != CLS_OK) return cls_graph_status(g, c->error);

@@ -92,7 +92,7 @@ test_bands_contain_the_truth() {
     [ "$(stat -c %s one.svg)" -gt $((3*$(stat -c %s other.svg)/2)) ] || fail "there is no panel of residuals"
     run "$CLAUSIUS" simulate oscillator.clausius --set "k=4, c=0.2, gain=1" --bands --quiet
     expect_exit 2
-    expect_stderr 'needs a model whose parameters were learned with errors'
+    expect_stderr 'needs a model whose parameters or functions were learned with errors'
 }
 
 # a pendulum that turns over, seen by a sensor that knows no turns
