@@ -190,7 +190,7 @@ static cls_status run(cli_findings *f, cls_error *error) {
 
 const cli_item cli_dgnet_noise = {
     .name = "dgnet-noise",
-    .doc = "H(q, p) of spring and pendulum from noisy motions",
+    .doc = "the energy H(q, p) of spring and pendulum from noisy motions",
     .text = "25 motions of 100 rows over t = 0 .. 20 to learn from, normal noise of 0.1 on q and "
             "p; 15 to\n"
             "test, which begin with |q| and |p| between 0.2 and 1; mean over 15 seeds (--quick: "
