@@ -30,12 +30,7 @@ static int is_scattered(size_t n, const key *sorted) {
 static cls_status copy_rows(const cls_table *t, const key *keys, cls_table **out,
                             cls_error *error) {
     double *row = clsi_calloc(t->n_columns, sizeof *row);
-    cls_status status =
-        row ? cls_table_create(t->n_columns, (const char *const *)t->names, out, error)
-            : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_table_copy_notes(t, *out, error);
-    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c++)
-        if (t->units[c]) status = cls_table_set_unit(*out, c, t->units[c], error);
+    cls_status status = row ? clsi_table_like(t, out, error) : clsi_no_memory(error);
     for (size_t i = 0; i < t->rows && status == CLS_OK; i++) {
         for (size_t c = 0; c < t->n_columns; c++) row[c] = t->columns[c][keys[i].row];
         status = cls_table_append(*out, row, error);

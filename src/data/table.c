@@ -262,6 +262,16 @@ cls_status clsi_table_copy_notes(const cls_table *from, cls_table *to, cls_error
     return status;
 }
 
+cls_status clsi_table_like(const cls_table *from, cls_table **out, cls_error *error) {
+    cls_status status =
+        cls_table_create(from->n_columns, (const char *const *)from->names, out, error);
+    if (status == CLS_OK) status = clsi_table_copy_notes(from, *out, error);
+    for (size_t c = 0; c < from->n_columns && status == CLS_OK; c++)
+        if (from->units[c]) status = cls_table_set_unit(*out, c, from->units[c], error);
+    if (status != CLS_OK) cls_table_free(out);
+    return status;
+}
+
 /* ---- remarks and units ---- */
 
 void clsi_table_remark(cls_table *t, const char *format, ...) {

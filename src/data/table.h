@@ -31,6 +31,8 @@ void clsi_table_remark(cls_table *t, const char *format, ...) CLS_PRINTF(2, 3);
 /* Notes, remarks: from one table to another that has none. */
 void clsi_table_move_notes(cls_table *from, cls_table *to);
 cls_status clsi_table_copy_notes(const cls_table *from, cls_table *to, cls_error *error);
+/* A table without rows that has the columns, units, notes and remarks of another. */
+cls_status clsi_table_like(const cls_table *from, cls_table **out, cls_error *error);
 /* Room for `rows` rows in every column. */
 cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error);
 

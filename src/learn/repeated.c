@@ -53,12 +53,7 @@ cls_status clsi_table_once(const cls_table *t, const char *file, int average, cl
     }
     if (!repeated) return CLS_OK;
     double *row = clsi_calloc(t->n_columns, sizeof *row);
-    cls_status status =
-        row ? cls_table_create(t->n_columns, (const char *const *)t->names, out, error)
-            : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_table_copy_notes(t, *out, error);
-    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c++)
-        if (t->units[c]) status = cls_table_set_unit(*out, c, t->units[c], error);
+    cls_status status = row ? clsi_table_like(t, out, error) : clsi_no_memory(error);
     for (size_t i = 0, end; i < t->rows && status == CLS_OK; i = end) {
         end = end_of_time(t, (size_t)time, group, i);
         mean_of(t, i, end, row);

@@ -174,7 +174,19 @@ cls_status clsi_read_heat_place(clsi_reader *r, clsi_cursor *c, const char *afte
             *index = s->m + k;
             return CLS_OK;
         }
-    return clsi_read_entropy(r, c, after, index);
+    int kinds = CLSI_ENTROPY | CLSI_TEMPERATURE;
+    if (!s->nr || (n && clsi_lookup(r, r->clean + c->at, n, kinds)))
+        return clsi_read_entropy(r, c, after, index);
+    char found[48], list[256];
+    size_t used = strlen(clsi_list_names(r, kinds, list));
+    for (size_t k = 0; k < s->nr && used < 180; k++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.40s", used ? ", " : "",
+                                 s->reservoir[k]);
+    return clsi_at(
+        r, c->at,
+        "expected an entropy, a temperature or a reservoir after %s, found %s; there are "
+        "%s",
+        after, clsi_found(r, c, found), list);
 }
 
 cls_status clsi_read_on(clsi_reader *r, clsi_cursor *c, const char *expected, size_t *where,

@@ -104,6 +104,8 @@ static const struct {
     {GAS "lagrangian p.x^2/2 - S", 4, 12, "use `v.x`"},
     {GAS "lagrangian v.x^2/2 - T", 4, 22, "use `S`"},
     {GAS "thermal lagrangian v.x^2/2 - S", 4, 30, "use `T`"},
+    {GAS "reservoir Tr = 1\nlagrangian v.x^2/2 - S\nfriction on Tx: x <- -v.x", 6, 13,
+     "a reservoir after `on`, found `Tx`; there are S, T, Tr"},
     {GAS "let w = p.x\nlagrangian v.x^2/2 - S - w", 5, 0, "use `v.x`"},
     {GAS "lagrangian v.x^2/2", 4, 12, "does not contain `S`"},
     {GAS "lagrangian x^2/2 - S", 4, 12, "does not contain `v.x`"},
