@@ -59,6 +59,15 @@ static cls_status check_repeated(const cls_table *t, const char *file, cls_error
     return clsi_table_once(t, file, 0, &none, error);
 }
 
+/* Is there a column that a simulation can be compared with? */
+static int can_compare(const cls_system *s, const cls_table *t) {
+    for (size_t c = 0; c < cls_table_columns(t); c++) {
+        const char *name = cls_table_name(t, c);
+        if (strcmp(name, "time") != 0 && clsi_system_column_node(s, name) != CLS_NO_NODE) return 1;
+    }
+    return 0;
+}
+
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
                              int partial, clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
@@ -73,8 +82,9 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
         const char *name = clsi_point_name(s, k);
         int c = cls_table_find(t, name);
-        /* what the first table has, all have; a coordinate at least has to be there */
-        if (c < 0 && partial && k > 0 && (at == 0 || !p->observed[k])) continue;
+        /* what the first table has, all have; something at least has to be there */
+        if (c < 0 && partial && (k > 0 || can_compare(s, t)) && (at == 0 || !p->observed[k]))
+            continue;
         if (c < 0) return clsi_no_column(t, file, name, CLS_DATA, error);
         int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= s->nq + s->n;
         const double *values = cls_table_column(t, (size_t)c);
