@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "learn/learner.h"
 #include "learn/multiple.h"
+#include "learn/unknown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covarianc
         double middle[CLSI_FIELD_MAX_INPUTS];
         size_t at = u->learned.offset, first = report->n_functions;
         if (!u->learned.field->kind->linear || !u->x || u->again) continue; /* a function once */
-        int relative = clsi_is_energy(u) && !us->s->ode; /* a rate has its constant */
+        int relative = clsi_lacks_constant(us, u);
         status = find_middle(u, w->points->n_data, middle, error);
         for (size_t k = 0; k < u->learned.d && status == CLS_OK; k++)
             status = add_curve(u, relative, k, middle, w->theta + at, n, covariance + at * n + at,
