@@ -92,10 +92,11 @@ static cls_status check_recorded(const clsi_learner *w) {
                          "--loss out",
                          w->o->loss, why);
     if (s->has_operator || s->has_entropy)
-        return clsi_fail(w->error, CLS_USAGE,
-                         "%s: parts of such a system (a friction operator or a total entropy) are "
-                         "not learned where %s: write the part as a formula with unknown parameters",
-                         s->name, why);
+        return clsi_fail(
+            w->error, CLS_USAGE,
+            "%s: parts of such a system (a friction operator or a total entropy) are "
+            "not learned where %s: write the part as a formula with unknown parameters",
+            s->name, why);
     for (size_t i = 0; i < w->o->n_unknown; i++) {
         const char *spec = w->o->field;
         for (size_t k = 0; k < s->n_unknown; k++)
