@@ -47,7 +47,13 @@ typedef struct known_start {
     double value[MOST_NAMES];
 } known_start;
 
+/* What is said later counts. */
 static void add_known(known_start *k, const char *name, double value) {
+    for (size_t i = 0; i < k->n; i++)
+        if (strcmp(k->name[i], name) == 0) {
+            k->value[i] = value;
+            return;
+        }
     if (k->n == MOST_NAMES) return;
     k->name[k->n] = name;
     k->value[k->n++] = value;
@@ -96,7 +102,7 @@ static void add_temperatures(const clsi_multiple *m, size_t i, known_start *k) {
         }
     for (size_t j = 0; j < s->m && count > 0; j++)
         if (!has_channel(m->data, s->temperature[j].name) &&
-            !has_channel(m->data, s->entropy[j].name))
+            !has_channel(m->data, s->entropy[j].name) && !m->told[s->nq + s->n + j])
             add_known(k, s->temperature[j].name, sum / count);
 }
 
