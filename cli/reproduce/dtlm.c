@@ -123,9 +123,9 @@ static cls_status run_table(cli_findings *f, unsigned columns, unsigned rows, cl
 
 /* ---- figures 1 to 4 ---- */
 
-static const char *const of_one[] = {"q", "energy", "modelled energy", NULL};
-static const char *const of_two[] = {"x1", "energy", "modelled energy", NULL};
-#define PANELS "position above, true energy, energy of the model below; "
+static const char *const of_one[] = {"q", "energy", "modelled energy - first", NULL};
+static const char *const of_two[] = {"x1", "energy", "modelled energy - first", NULL};
+#define PANELS  "position above, true energy, energy of the model below; "
 #define RUNAWAY PANELS "Euler leaves the others behind at once"
 
 /* Figure 1, the system's own figure, and Euler's part of it, which needs another scale. */
@@ -144,7 +144,8 @@ static const struct {
     {{{"dtlm-figure-1-pendulum", "Deep DTLM, figure 1: pendulum",
        PANELS "leapfrog's energies swing, those of the proposed scheme do not", of_one},
       1u << cli_leapfrog | 1u << cli_proposed},
-     {{"dtlm-figure-3", "Deep DTLM, figure 3: pendulum", PANELS "one column for each model", of_one},
+     {{"dtlm-figure-3", "Deep DTLM, figure 3: pendulum", PANELS "one column for each model",
+       of_one},
       ~(1u << cli_euler)},
      {{"dtlm-figure-3-euler", "Deep DTLM, figure 3: pendulum, Euler", RUNAWAY, of_one},
       1u << cli_euler}},

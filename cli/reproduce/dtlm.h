@@ -30,8 +30,8 @@ typedef struct cli_score {
 cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, const char *scheme,
                              double h, cli_score *out, cls_error *error);
 
-/* The first motion, and a model's from its first two positions: time, positions, `energy` (the true one),
- * `modelled energy`. */
+/* The first motion, and a model's from its first two positions: time, positions, `energy` (the true one)
+ * and how the modelled energy changes. */
 cls_status cli_motions_truth(const cli_motions *truth, cls_table **out, cls_error *error);
 cls_status cli_motions_curve(const cli_motions *truth, const cls_system *model, const char *scheme,
                              double h, cls_table **out, cls_error *error);

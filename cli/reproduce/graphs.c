@@ -7,7 +7,8 @@
 #define MECHANICS                                                                                  \
     "parameter m = 2, c = 1, theta0 = 300\nstorage spring(q): q^2/(2*c)\n"                         \
     "storage mass(p): p^2/(2*m)\ngyrator link(q, p): 1\nenvironment air(entropy s_e): theta0\n"    \
-    "connect spring.q, link.q\nconnect mass.p, link.p, damper.p\nstart q = 1, p = 1, s_e = 0.2\nstep 0.1\n"
+    "connect spring.q, link.q\nconnect mass.p, link.p, damper.p\nstart q = 1, p = 1, s_e = "       \
+    "0.2\nstep 0.1\n"
 #define ISOTHERMAL MECHANICS "connect air.s_e, damper.s\n"
 #define THERMAL                                                                                    \
     MECHANICS "storage body(entropy s_d): exp(s_d)\nconnect body.s_d, damper.s, conduction.s\n"    \
@@ -94,8 +95,10 @@ static cls_status run(cli_findings *f, cls_error *error) {
 
 const cli_item cli_ephs_graphs = {
     .name = "ephs-graphs",
-    .doc = "bond graphs of the oscillator, isothermal and not, and the laws they imply (EPHS thesis)",
-    .text = "Figures 3.3, 7.1, 7.2, 7.5 and 7.6 as `clausius show SYSTEM --graph` draws them, with -o.\n"
+    .doc =
+        "bond graphs of the oscillator, isothermal and not, and the laws they imply (EPHS thesis)",
+    .text = "Figures 3.3, 7.1, 7.2, 7.5 and 7.6 as `clausius show SYSTEM --graph` draws them, with "
+            "-o.\n"
             "Where all components are known: both laws over 1,000 steps of 0.1.\n",
     .run = run,
 };

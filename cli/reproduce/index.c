@@ -171,8 +171,8 @@ static void verdicts(FILE *to, const json_t *items, const char *list) {
         if (item)
             fprintf(to, "<a href=\"#%.*s\">%.*s</a>: %s<br>", n, list, n, list, verdict_of(item));
         else
-            fprintf(to, "%.*s: not run here; <code>clausius reproduce %.*s -o DIR</code><br>", n, list,
-                    n, list);
+            fprintf(to, "%.*s: not run here; <code>clausius reproduce %.*s -o DIR</code><br>", n,
+                    list, n, list);
     }
 }
 

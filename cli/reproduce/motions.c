@@ -145,7 +145,7 @@ static cls_status curve_columns(const cli_motions *m, cls_table **out, cls_error
     size_t n = cls_system_coordinate_count(m->s);
     for (size_t k = 0; k < n; k++) names[1 + k] = cls_system_state_name(m->s, k);
     names[n + 1] = "energy";
-    names[n + 2] = "modelled energy";
+    names[n + 2] = "modelled energy - first";
     return cls_table_create(n + 3, names, out, error);
 }
 
@@ -155,7 +155,8 @@ cls_status cli_motions_truth(const cli_motions *truth, cls_table **out, cls_erro
     for (uint64_t r = 0; !status && r <= truth->steps; r++) {
         double row[16];
         for (size_t k = 0; k <= n; k++) row[k] = at(truth, 0, r, k);
-        row[n + 1] = row[n + 2] = at(truth, 0, r, energy);
+        row[n + 1] = at(truth, 0, r, energy);
+        row[n + 2] = row[n + 1] - at(truth, 0, 0, energy);
         status = cls_table_append(*out, row, error);
     }
     return status;
@@ -167,7 +168,7 @@ cls_status cli_motions_curve(const cli_motions *truth, const cls_system *model, 
     size_t n = cls_system_coordinate_count(truth->s), energy = column_of(truth->s, "energy");
     size_t own_energy = column_of(model, "energy");
     double row[16], *own = calloc(cls_system_column_count(model) + truth->columns, sizeof *own);
-    double state[16], target[16];
+    double state[16], target[16], origin = 0;
     cls_simulate_options options = cls_simulate_defaults();
     cls_simulator *sim = NULL;
     options.scheme = scheme;
@@ -185,7 +186,8 @@ cls_status cli_motions_curve(const cli_motions *truth, const cls_system *model, 
         if (r && cls_simulator_advance(sim, 1, NULL)) break;
         const double *z = cls_simulator_state(sim);
         if (cls_simulator_row(sim, own, NULL)) break;
-        row[n + 2] = own[own_energy];
+        if (!r) origin = own[own_energy];
+        row[n + 2] = own[own_energy] - origin; /* a learned V has an origin of its own */
         if (cls_system_row(truth->s, 0, z, own, NULL)) break;
         row[0] = (double)r * h;
         memcpy(row + 1, z, n * sizeof *z);

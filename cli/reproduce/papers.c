@@ -3,10 +3,10 @@
 #include "cli/reproduce/reproduce.h"
 
 #define SKETCH "a sketch: nothing to compute"
-#define WORDS "a comparison in words: nothing to compute"
-#define CASES "vnots-piston-a vnots-piston-b vnots-piston-c"
+#define WORDS  "a comparison in words: nothing to compute"
+#define CASES  "vnots-piston-a vnots-piston-b vnots-piston-c"
 #define BODIES "vnots-body-a vnots-body-b vnots-body-c"
-#define DTLM "dtlm-table-2"
+#define DTLM   "dtlm-table-2"
 
 const cli_exhibit cli_exhibits[] = {
     {"V-NOTS", "Figure 1", "observable and hidden variables", NULL, NULL, SKETCH},

@@ -16,16 +16,20 @@ static const struct {
     const cli_item *item;
     double whole, quick;
 } items[] = {
-    {&cli_dtel_table_2, 1, 1},    {&cli_dtel_table_3, 1, 1},    {&cli_dtel_table_4, 1, 1},
-    {&cli_dtel_forced, 1, 1},     {&cli_dtel_noether, 1, 1},    {&cli_vnots_piston_a, 1, 1},
-    {&cli_vnots_piston_b, 1, 1},  {&cli_vnots_piston_c, 1, 1},  {&cli_ephs_graphs, 1, 1},
-    {&cli_ephs_6_4, 1, 1},        {&cli_ephs_6_5, 1, 1},        {&cli_ephs_7_3, 1, 1},
-    {&cli_ephs_7_4, 1, 1},        {&cli_ephs_7_5, 1, 1},        {&cli_qp_pendulum, 1, 1},
-    {&cli_dtlm_table_2, 1, 1},    {&cli_dtlm_table_3, 1, 1},    {&cli_vnots_body_a, 1, 1},
-    {&cli_vnots_body_b, 1, 1},    {&cli_vnots_body_c, 1, 1},    {&cli_dtlm_noise, 1, 1},
-    {&cli_gfinn_gas, 1, 1},       {&cli_dgnet_noise, 1, 1},     {&cli_dgnet_real, 1, 1},
-    {&cli_dgnet_bodies, 1, 1},    {&cli_dgnet_kdv, 1, 1},       {&cli_dgnet_ch, 1, 1},
-    {&cli_spnn_pendulum, 1, 1},
+    {&cli_dtel_table_2, 3, 0.78},    {&cli_dtel_table_3, 0.06, 0.06},
+    {&cli_dtel_table_4, 0.06, 0.06}, {&cli_dtel_forced, 0.11, 0.11},
+    {&cli_dtel_noether, 0.08, 0.08}, {&cli_vnots_piston_a, 600, 10},
+    {&cli_vnots_piston_b, 200, 10},  {&cli_vnots_piston_c, 300, 15},
+    {&cli_ephs_graphs, 0.07, 0.07},  {&cli_ephs_6_4, 60, 30},
+    {&cli_ephs_6_5, 20, 7.9},        {&cli_ephs_7_3, 10, 4.1},
+    {&cli_ephs_7_4, 8, 3.5},         {&cli_ephs_7_5, 30, 15},
+    {&cli_qp_pendulum, 5, 0.75},     {&cli_dtlm_table_2, 18000, 300},
+    {&cli_dtlm_table_3, 18000, 300}, {&cli_vnots_body_a, 300, 20},
+    {&cli_vnots_body_b, 200, 6},     {&cli_vnots_body_c, 400, 30},
+    {&cli_dtlm_noise, 100, 30},      {&cli_gfinn_gas, 60, 10},
+    {&cli_dgnet_noise, 300, 60},     {&cli_dgnet_real, 60, 10},
+    {&cli_dgnet_bodies, 120, 30},    {&cli_dgnet_kdv, 20, 5},
+    {&cli_dgnet_ch, 20, 5},          {&cli_spnn_pendulum, 100, 20},
 };
 enum { n_items = sizeof items / sizeof *items };
 
@@ -331,8 +335,9 @@ static cls_status write_index(const call *c, cls_error *error) {
     for (size_t i = 0; i < n_items; i++) {
         size_t k;
         json_t *own, *found = NULL;
-        json_array_foreach(c->all, k, own) if (!strcmp(
-            json_string_value(json_object_get(own, "item")), items[i].item->name)) found = own;
+        json_array_foreach(c->all, k,
+                           own) if (!strcmp(json_string_value(json_object_get(own, "item")),
+                                            items[i].item->name)) found = own;
         json_t *kept = found ? json_incref(found) : cli_kept_item(c->f, items[i].item);
         if (kept) json_array_append_new(shown, kept);
     }
@@ -373,9 +378,10 @@ static cls_status do_everything(call *c, cls_error *error) {
     }
     if (!status && c->f->folder) status = write_index(c, error);
     if (status == CLS_INTERRUPTED && c->f->folder)
-        (void)cli_fail(error, status,
-                       "interrupted; %s keeps what is finished, the same command goes on from there",
-                       c->f->folder);
+        (void)cli_fail(
+            error, status,
+            "interrupted; %s keeps what is finished, the same command goes on from there",
+            c->f->folder);
     return status;
 }
 
@@ -454,7 +460,8 @@ static const cli_option options[] = {
     {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
     {"output", 'o', "DIR",
      "in this directory, made if it is not there: the paper's figures from our runs, index.html "
-     "with every table and figure of the papers and the verdicts of this and earlier calls; what is "
+     "with every table and figure of the papers and the verdicts of this and earlier calls; what "
+     "is "
      "finished, from which an interrupted run goes on (--all, dtlm tables, vnots --literal)"},
     {"all", 0, NULL,
      "every item, the quick ones first; one that cannot run (no published data) is said, and the "

@@ -59,7 +59,8 @@ extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_
     cli_dtel_noether;
 extern const cli_item cli_qp_pendulum;
 extern const cli_item cli_gfinn_gas, cli_spnn_pendulum;
-extern const cli_item cli_ephs_graphs, cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4, cli_ephs_7_5;
+extern const cli_item cli_ephs_graphs, cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4,
+    cli_ephs_7_5;
 extern const cli_item cli_dtlm_table_2, cli_dtlm_table_3, cli_dtlm_noise;
 extern const cli_item cli_dgnet_noise, cli_dgnet_real, cli_dgnet_bodies, cli_dgnet_kdv,
     cli_dgnet_ch;
