@@ -194,6 +194,24 @@ double clsi_points_noise(const clsi_points *p, size_t k) {
     return last > FALLS * before ? last : 0;
 }
 
+static const double UNEVEN = 0.01, FAR = 5e-4;
+
+/* A quadrature over rows that are not equally distant has an order less: intervals that differ by more than
+ * a hundredth, of rows so far apart that their third differences are a visible part of the motion. */
+int clsi_points_uneven(const clsi_points *p) {
+    double sum = 0, square = 0, count = 0, most = 0;
+    for (size_t g = 0; g < p->n_trained; g++)
+        for (size_t i = p->trained[2 * g]; i + 1 < p->trained[2 * g + 1]; i++, count++) {
+            double h = p->time[i + 1] - p->time[i];
+            sum += h;
+            square += h * h;
+        }
+    if (!(square * count > (1 + UNEVEN * UNEVEN) * sum * sum)) return 0;
+    for (size_t k = 0; k < p->nz; k++)
+        most = fmax(most, differences(p, k, 4) / clsi_points_spread(p, k));
+    return most > FAR;
+}
+
 /* ---- windows ---- */
 
 void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDTH]) {

@@ -81,7 +81,7 @@ int clsi_learner_is_noisy(const clsi_learner *w) {
         const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
         if (kind && !kind->linear) return 0;
     }
-    return noise_of(p) > NOISY || lacks(p);
+    return noise_of(p) > NOISY || lacks(p) || clsi_points_uneven(p);
 }
 
 int clsi_learner_is_recorded(const clsi_learner *w) {
@@ -471,20 +471,22 @@ static cls_status choose(noisy *k, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
-    unsigned char *keep = clsi_calloc(P + 1, 1);
+    unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
     cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
         clsi_terms_prices(k->all, rows, price);
+        clsi_terms_parents(k->all, P, parent);
         clsi_terms_choice c = {.P = P,
                                .S = S,
                                .g = g,
                                .theta = k->full,
                                .part = k->part,
                                .locked = k->locked,
-                               .price = price};
+                               .price = price,
+                               .parent = parent};
         status = clsi_terms_choose(&c, keep, found, &moves, k->w->error);
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;
@@ -618,6 +620,9 @@ static char *explain(const noisy *k) {
                 clsi_text_printf(&t, "%s %s", n++ ? "," : "", clsi_point_name(k->w->system, e));
                 if (said) clsi_text_printf(&t, " (but %s)", by);
             }
+        return clsi_text_take(&t);
+    } else if (!(noise_of(p) > NOISY)) {
+        clsi_text_printf(&t, "multiple shooting, because rows are far apart and not evenly so");
         return clsi_text_take(&t);
     } else
         clsi_text_printf(&t, "multiple shooting, because the data are noisy:");
