@@ -71,6 +71,16 @@ test_parameters_are_found_within_their_errors() {
     expect_stdout 'k .*= 4\.0.* \+- '
 }
 
+# without its friction the oscillator is another one: more is left than noise, and that is said
+test_misfit_is_told() {
+    noisy_oscillator
+    run "$CLAUSIUS" learn oscillator.clausius noisy.csv --set "c=0, gain=1" -o m.safetensors
+    expect_stderr 'x is fitted to .* times its noise: the model or its inputs lack something'
+    run "$CLAUSIUS" learn oscillator.clausius noisy.csv --set "gain=1" -o m.safetensors
+    expect_ok
+    expect_no_stderr 'times its noise'
+}
+
 test_bands_contain_the_truth() {
     noisy_oscillator
     run "$CLAUSIUS" learn oscillator.clausius noisy.csv --set "gain=1" --ensemble 12 --json -o m.safetensors
