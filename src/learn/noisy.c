@@ -42,6 +42,7 @@ enum {
 
 static const double NOISY = 1e-4; /* of the spread; below it one solve is as good */
 static const double GROWS = 1.1;  /* scales of short windows are those of noise, within a tenth */
+static const double LOST = 3;     /* times the noise of the rows themselves */
 static const double WORSE = 2;    /* scales of long windows above that are misfit */
 
 static double noise_of(const clsi_points *p) {
@@ -498,15 +499,48 @@ static cls_status choose(noisy *k, int *changed) {
 
 /* ---- everything in order ---- */
 
+static cls_status go_back(noisy *k, const unsigned char *keep, const double *full, size_t rows);
+
+/* A fit of short windows that leaves far more than the rows' noise has lost its way. */
+static int is_lost(const noisy *k) {
+    for (size_t c = 0; c < k->data->ny; c++) {
+        const clsi_channel *ch = &k->data->channel[c];
+        if (k->multiple->sigma[c] > LOST * fmax(ch->noise, ch->floor)) return 1;
+    }
+    return 0;
+}
+
+/* Once more with these terms, from the residual's solution and starts from the data; kept if it is better. */
+static cls_status begin_again(noisy *k, size_t rows) {
+    double before = k->recipe.loss;
+    size_t P = k->P + k->Q;
+    double *full = clsi_calloc(P + 1, sizeof *full);
+    if (!full) return clsi_no_memory(k->w->error);
+    memcpy(full, k->full, P * sizeof *full);
+    cls_status status = start(k);
+    k->multiple->n_pieces = 0;
+    if (status == CLS_OK) status = set_up(k);
+    if (status == CLS_OK) status = fit(k, rows, 0);
+    if (status != CLS_MEMORY && (status != CLS_OK || is_lost(k)) && k->recipe.loss > before)
+        status = go_back(k, k->keep, full, rows);
+    free(full);
+    return status;
+}
+
 /* Windows of so many rows: terms and their coefficients until nothing changes. */
 static cls_status settle(noisy *k, size_t rows) {
-    int changed = 1;
+    int changed = 1, again = !k->blind && rows <= clsi_recipe_first(k->multiple);
     cls_status status = fit(k, rows, 0);
     for (size_t round = 0; round < ROUNDS && changed && status == CLS_OK && !is_over(k); round++) {
         status = choose(k, &changed);
         if (status == CLS_OK && changed) status = take_terms(k);
         if (status == CLS_OK && changed) status = set_up(k);
         if (status == CLS_OK && changed) status = fit(k, rows, 0);
+        if (status == CLS_OK && again && is_lost(k)) {
+            again = 0;
+            changed = 1;
+            status = begin_again(k, rows);
+        }
     }
     for (size_t c = 0; c < k->data->ny && status == CLS_OK; c++)
         k->noise[c] = fmin(k->noise[c], GROWS * k->multiple->sigma[c]);
@@ -529,7 +563,7 @@ static void note_terms(noisy *k, size_t rows) {
 
 /* Again with these terms and windows. */
 static cls_status go_back(noisy *k, const unsigned char *keep, const double *full, size_t rows) {
-    memcpy(k->keep, keep, k->P + k->Q);
+    if (keep != k->keep) memcpy(k->keep, keep, k->P + k->Q);
     memcpy(k->full, full, (k->P + k->Q) * sizeof *full);
     cls_status status = take_terms(k);
     if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
