@@ -136,6 +136,7 @@ cls_status clsi_pack_create(clsi_stepper *sp, clsi_pack **out, cls_error *error)
     clsi_pack *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->sp = sp;
+    clsi_stepper_make_native(sp, 1);
     p->n = sp->nz;
     p->nz = (int)sp->nz;
     p->k = (int)sp->n_unknowns;
