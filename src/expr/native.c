@@ -23,7 +23,13 @@
 
 /* ---- what is known of the registers of the program ---- */
 
-enum { MOST = 20000, SCALAR = 1, HALF = 4, WHOLE = 8, NOBODY = -1 };
+enum {
+    MOST = 20000,
+    SCALAR = CLSI_NATIVE_ONE,
+    HALF = CLSI_NATIVE_FOUR,
+    WHOLE = CLSI_NATIVE_EIGHT,
+    NOBODY = -1
+};
 
 typedef struct writer {
     const cls_program *p;
@@ -337,21 +343,19 @@ void clsi_native_free(clsi_native **native) {
     *native = NULL;
 }
 
-static int width_of(int lanes) {
+int clsi_native_supports(int width) {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2")) return 0;
-    if (!lanes) return SCALAR;
-    return __builtin_cpu_supports("avx512f") ? WHOLE : HALF;
+    return width == WHOLE ? __builtin_cpu_supports("avx512f") != 0
+                          : __builtin_cpu_supports("avx2") != 0;
 }
 
-clsi_native *clsi_native_create(const cls_program *p, int lanes) {
-    int width = width_of(lanes);
-    if (!width || p->plan || p->n_takes || p->n_instructions > MOST || !p->n_instructions ||
-        (lanes && !p->slotted))
+clsi_native *clsi_native_create(const cls_program *p, int width) {
+    if (!clsi_native_supports(width) || p->plan || p->n_takes || p->n_instructions > MOST ||
+        !p->n_instructions || (width != SCALAR && !p->slotted))
         return NULL;
     size_t n = p->n_constants + p->n_inputs + p->n_instructions;
     writer w = {.p = p,
-                .code = lanes ? p->slotted : p->code,
+                .code = width == SCALAR ? p->code : p->slotted,
                 .first = (uint32_t)(n - p->n_instructions),
                 .width = width,
                 .n_machine = width == WHOLE ? 31 : 15};
@@ -379,8 +383,13 @@ clsi_native *clsi_native_create(const cls_program *p, int lanes) {
 
 #else
 
-clsi_native *clsi_native_create(const cls_program *p, int lanes) {
-    (void)p, (void)lanes;
+int clsi_native_supports(int width) {
+    (void)width;
+    return 0;
+}
+
+clsi_native *clsi_native_create(const cls_program *p, int width) {
+    (void)p, (void)width;
     return NULL;
 }
 

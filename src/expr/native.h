@@ -20,8 +20,11 @@ struct clsi_native {
     size_t size;
 };
 
-/* NULL where there can be none. For one sample, or for lanes. */
-clsi_native *clsi_native_create(const cls_program *p, int lanes);
+/* One sample, or lanes in machine registers of four or eight numbers. */
+enum { CLSI_NATIVE_ONE = 1, CLSI_NATIVE_FOUR = 4, CLSI_NATIVE_EIGHT = 8 };
+int clsi_native_supports(int width);
+/* NULL where there can be none. */
+clsi_native *clsi_native_create(const cls_program *p, int width);
 void clsi_native_free(clsi_native **native);
 /* Stages first to last for one sample. */
 void clsi_native_run(const clsi_native *n, double *work, int first, int last);

@@ -422,8 +422,9 @@ static void read_outputs(const cls_program *p, size_t first, size_t last, const 
 }
 
 void clsi_program_make_native(cls_program *p, int lanes) {
-    clsi_native **made = lanes ? &p->native_lanes : &p->native;
-    if (!*made) *made = clsi_native_create(p, lanes);
+    int wide = clsi_native_supports(CLSI_NATIVE_EIGHT) ? CLSI_NATIVE_EIGHT : CLSI_NATIVE_FOUR;
+    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide);
+    if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE);
 }
 
 static void run_stages(const cls_program *p, double *work, int first, int last) {
