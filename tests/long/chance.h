@@ -190,6 +190,88 @@ static inline void chance_flows(chance *c) {
     }
 }
 
+/* ---- networks of components ---- */
+
+enum { CHANCE_JUNCTIONS = 12, CHANCE_PORTS = 400 };
+
+/* The ports that meet at each storage or environment. */
+typedef struct chance_junctions {
+    char ports[CHANCE_JUNCTIONS][CHANCE_PORTS];
+} chance_junctions;
+
+static inline void chance_join(chance_junctions *j, int at, const char *component, int k,
+                               const char *port) {
+    size_t used = strlen(j->ports[at]);
+    snprintf(j->ports[at] + used, CHANCE_PORTS - used, "%s%s%d.%s", used ? ", " : "", component, k,
+             port);
+}
+
+/* Storages 0 .. n - 1 are springs and masses in pairs, then m bodies, then nr environments. */
+static inline void chance_resistors(chance *c, chance_junctions *j) {
+    static const char *const coefficients[] = {"#",     "#*e.s",         "#*(0.01 + e.a^2)",
+                                               "100*#", "#/(0.1 + e.s)", "#*sqrt(1 + e.a^2)"};
+    static const char *const walls[] = {"#", "1000*#", "#*e.a*e.b", "#/(e.a*e.b)", "1e6*#"};
+    int places = c->m + c->nr, k = 0;
+    for (int n = chance_of(c, 2 * c->nq + 1); n > 0 && c->nq; n--, k++) {
+        int mass = chance_of(c, c->nq), other = chance_of(c, c->nq), to = chance_of(c, places);
+        int pair = mass != other && chance_of(c, 2);
+        chance_write(
+            c, pair ? "resistive r%d(a, b, entropy s): " : "resistive r%d(a, entropy s): ", k);
+        chance_formula(c, CHANCE_PICK(c, coefficients), 0, 0, 0, 0);
+        chance_write(c, pair ? " along a - b\n" : "\n");
+        chance_join(j, 2 * mass + 1, "r", k, "a");
+        if (pair) chance_join(j, 2 * other + 1, "r", k, "b");
+        chance_join(j, 2 * c->nq + to, "r", k, "s");
+    }
+    for (int n = chance_of(c, 2 * places); n > 0; n--) {
+        int a = chance_of(c, places), b = chance_of(c, places);
+        if (a == b) continue;
+        chance_write(c, "resistive r%d(entropy a, entropy b): ", k);
+        chance_formula(c, CHANCE_PICK(c, walls), 0, 0, 0, 0);
+        chance_write(c, "\n");
+        chance_join(j, 2 * c->nq + a, "r", k, "a");
+        chance_join(j, 2 * c->nq + b, "r", k++, "b");
+    }
+}
+
+static inline void chance_network(chance *c) {
+    chance_junctions j = {0};
+    if (!c->m) c->m = 1;
+    for (int i = 0; i < c->nq; i++) {
+        chance_write(c, "storage spring%d(q%d): %.6g*q%d^2/2 + %.6g*q%d^4\n", i, i,
+                     chance_size(c, 2), i, chance_of(c, 2) * chance_size(c, 1), i);
+        chance_write(c, "storage mass%d(p%d): %.6g*p%d^2/2\ngyrator link%d(a, b): %s\n", i, i,
+                     chance_size(c, 2), i, i, chance_of(c, 2) ? "1" : "1 + 0.3*sin(a)");
+        char port[16];
+        snprintf(port, sizeof port, "q%d", i);
+        chance_join(&j, 2 * i, "spring", i, port);
+        chance_join(&j, 2 * i, "link", i, "a");
+        port[0] = 'p';
+        chance_join(&j, 2 * i + 1, "mass", i, port);
+        chance_join(&j, 2 * i + 1, "link", i, "b");
+    }
+    for (int a = 0; a < c->m + c->nr; a++) {
+        char port[16];
+        snprintf(port, sizeof port, "s%d", a);
+        double C = chance_size(c, 2);
+        if (a < c->m)
+            chance_write(c, "storage body%d(entropy s%d): %.6g*exp(s%d/%.6g)\n", a, a, C, a, C);
+        else if (chance_of(c, 3))
+            chance_write(c, "environment air%d(entropy s%d): %.6g\nstart s%d = 0\n", a, a, C, a);
+        else
+            chance_write(c, "environment air%d(entropy s%d): %.6g*(1.5 + sin(t))\n", a, a, C);
+        chance_join(&j, 2 * c->nq + a, a < c->m ? "body" : "air", a, port);
+    }
+    chance_resistors(c, &j);
+    for (int k = 0; k < 2 * c->nq + c->m + c->nr; k++)
+        chance_write(c, "%s %s\n", strchr(j.ports[k], ',') ? "connect" : "free", j.ports[k]);
+    for (int i = 0; i < c->nq; i++)
+        chance_write(c, "start q%d = %.6g, p%d = %.6g\n", i, chance_in(c, -2, 2), i,
+                     chance_in(c, -2, 2));
+    for (int a = 0; a < c->m; a++) chance_write(c, "start s%d = %.6g\n", a, chance_in(c, -1, 3));
+    chance_write(c, "step %.6g\n", 0.03 * chance_size(c, 2));
+}
+
 /* The text, in c->text. */
 static inline void chance_system(chance *c, uint64_t seed) {
     cls_random_seed(&c->random, seed);
@@ -202,6 +284,10 @@ static inline void chance_system(chance *c, uint64_t seed) {
     c->lagrangian = c->nq && !c->thermal && !chance_of(c, 3);
     if (!c->m && !c->nr && c->nq) c->nr = 1;
     chance_write(c, "system \"by chance, %llu\"\n", (unsigned long long)seed);
+    if (!chance_of(c, 4)) {
+        chance_network(c);
+        return;
+    }
     for (int i = 0; i < c->nq; i++) chance_write(c, "coordinate x%d\n", i);
     for (int a = 1; a <= c->m; a++)
         chance_write(c, c->thermal ? "temperature T%d\n" : "entropy S%d\n", a);
