@@ -433,7 +433,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!a->n_words && !c.everything) return list(f.quiet, error);
     for (size_t i = 0; !status && i < a->n_words; i++)
         status = find_item(a->words[i], &item, error);
-    if (!status) status = check_option(a, "literal", "vnots-piston", error);
+    if (!status) status = check_option(a, "literal", "vnots-", error);
     if (!status) status = check_option(a, "trials", "dtlm", error);
     if (!status) status = check_option(a, "only", "dtlm", error);
     if (!status) status = cli_integer(a, "literal", 1, &f.literal, error);
@@ -455,7 +455,8 @@ static const cli_option options[] = {
     {"quick", 0, NULL,
      "less of what takes long (no h = 1e-4 in dtel-table-2, fewer data to learn)"},
     {"literal", 0, "STEPS",
-     "vnots-piston: learn by the paper's own method as well, in so many steps (50000 there)"},
+     "vnots items: learn by the paper's own method as well, in so many steps (piston 50000 there, "
+     "body 10000)"},
     {"trials", 0, "N", "dtlm tables: so many trials instead of the paper's 15"},
     {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
     {"output", 'o', "DIR",

@@ -334,7 +334,7 @@ test_dtlm_trials_are_kept() {
 test_options_of_other_items_are_refused() {
     run "$CLAUSIUS" reproduce dtel-noether --literal 10
     expect_exit 2
-    expect_stderr 'literal is for the items vnots-piston'
+    expect_stderr 'literal is for the items vnots-'
     run "$CLAUSIUS" reproduce dtel-noether --trials 2
     expect_exit 2
     expect_stderr 'trials is for the items dtlm'
