@@ -85,26 +85,31 @@ static cls_status make_data(const cls_system *s, size_t n, cls_table **out, cls_
     return status;
 }
 
-/* Values of mu, S and dS/dT at chosen (Omega, T), as the paper measures them: momenta on a grid of Omega at
- * T = 2, entropy and heat capacity of the body at rest along a line of T. They fix what the motions cannot tell,
- * G + S0 T and, because T = gamma H never changes, G plus any function of T. */
-static void print_anchors(FILE *to) {
-    static const double grid[] = {-0.4, 0, 0.4}, temperature[] = {1, 1.4, 1.8, 2.2, 2.6, 3};
-    for (int i = 0; i < 27; i++) {
-        double w[] = {grid[i / 9], grid[i / 3 % 3], 0.75 * grid[i % 3]}, T = 2, K = 0;
+/* Values of mu, S and dS/dT at chosen (Omega, T): entropy and heat capacity of the body at rest along a line of
+ * T, one momentum; `grid`: momenta on a grid of Omega at T = 2, as the paper measures them, for networks (a
+ * polynomial meets anchors exactly, and has not as many parameters). They fix what the motions cannot tell:
+ * the scale, G + S0 T and, because T = gamma H never changes, G plus any function of T. */
+static void print_anchors(FILE *to, int grid) {
+    static const double at[] = {-0.4, 0, 0.4}, temperature[] = {1.2, 1.6, 2, 2.4};
+    for (int i = grid ? 0 : 26; i < 27; i++) {
+        double w[] = {at[i / 9], at[i / 3 % 3], 0.75 * at[i % 3]}, T = 2, K = 0;
         for (int k = 0; k < 3; k++) K += (k + 1) * w[k] * w[k];
         double x = (T + sqrt(T * T - 2 * K)) / 2;
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < (grid ? 3 : 1); k++)
             fprintf(to, "anchor mu%d = %.17g at Omega1 = %g, Omega2 = %g, Omega3 = %g, T = 2\n",
                     k + 1, (k + 1) * w[k] / x, w[0], w[1], w[2]);
     }
     for (size_t i = 0; i < sizeof temperature / sizeof *temperature; i++) {
         double T = temperature[i];
-        fprintf(to, "anchor S = %.17g at Omega1 = 0, Omega2 = 0, Omega3 = 0, T = %g\n", log(T), T);
+        if (T == 2 || grid)
+            fprintf(to, "anchor S = %.17g at Omega1 = 0, Omega2 = 0, Omega3 = 0, T = %g\n", log(T),
+                    T);
         fprintf(to, "anchor d S / d T = 1/%g at Omega1 = 0, Omega2 = 0, Omega3 = 0, T = %g\n", T,
                 T);
     }
 }
+
+enum { NO_ANCHORS, FEW_ANCHORS, A_GRID };
 
 /* The system with other lines for G and for f (NULL: as they are), and with anchors or without. A
  * start in entropies is left out with them: a learned G has its own. */
@@ -128,7 +133,7 @@ static cls_status rewrite(const cls_system *s, const char *G, const char *f, int
         skips = line == f && f;
         fprintf(to, "%.*s\n", line ? (int)strlen(line) : (int)length, line ? line : text);
     }
-    if (anchors) print_anchors(to);
+    if (anchors) print_anchors(to, anchors == A_GRID);
     cls_status status = fclose(to) ? cli_no_memory(error) : CLS_OK;
     if (!status) status = cls_system_parse(whole, "rigid-body", NULL, out, error);
     free(whole);
@@ -375,7 +380,7 @@ static cls_status run_literal(cli_findings *f, const body_case *c, const body *b
     }
     int G_unknown = c != &case_b, f_unknown = c != &case_a;
     cls_status status = rewrite(b->near.system, G_unknown ? G : NULL, f_unknown ? friction : NULL,
-                                G_unknown, &s, error);
+                                G_unknown ? A_GRID : NO_ANCHORS, &s, error);
     o.n_unknown = c->n_unknown;
     o.unknown = c->unknown;
     if (!status) status = cli_learning(f, s, b->data, "vnots-body", o, &model, &info, error);
@@ -470,8 +475,8 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
         status = cli_short_run(&b.near, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);
     if (!status && f->folder) cli_keep_curve(f, "truth (bdf)", &drawn);
     if (!status) status = add_known(f, &b, error);
-    if (!status) status = run_solve(f, c, &b, 0, error);
-    if (!status && c != &case_b) status = run_solve(f, c, &b, 1, error);
+    if (!status) status = run_solve(f, c, &b, NO_ANCHORS, error);
+    if (!status && c != &case_b) status = run_solve(f, c, &b, FEW_ANCHORS, error);
     if (!status && f->literal) status = run_literal(f, c, &b, error);
     if (!status && !f->quick) status = run_networks(f, c, &b, error);
     if (!status && f->folder) status = draw_figures(f, c, error);
