@@ -58,6 +58,7 @@ typedef struct clsi_component {
     size_t
         definition; /* of `component NAME(...): KIND unknown`, which its instances share; SIZE_MAX */
     int bath;       /* an environment whose temperature changes: a reservoir, no state */
+    int merged;     /* a transformer between dependent storages */
 } clsi_component;
 
 /* What a junction is after wiring. */
