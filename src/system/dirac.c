@@ -31,6 +31,7 @@ typedef struct dirac {
     cls_graph *g;
     cls_node symbol[SYMBOLS];
     size_t n_symbols;
+    int failed;              /* memory ran out where there is only a number to return */
     double F[MOST * MOST];   /* rows */
     cls_node E[MOST * MOST]; /* the same rows */
 } dirac;
@@ -56,16 +57,18 @@ static cls_node any_name(const void *context, const char *name, size_t length) {
 }
 
 /* The value at the k-th of some arbitrary points; NAN: it has none. */
-static double value_at(const dirac *d, cls_node node, int k) {
+static double value_at(dirac *d, cls_node node, int k) {
     cls_program *program = NULL;
     double in[SYMBOLS], out = NAN, *work = NULL;
     for (size_t i = 0; i < d->n_symbols; i++)
         in[i] = 0.7 + 0.6 * fmod(0.754877666 * (double)(i + 1) + 0.569840291 * k, 1);
-    if (cls_program_create(d->g, d->n_symbols, d->symbol, 1, &node, &program, NULL) == CLS_OK)
-        work = clsi_calloc(cls_program_work_size(program), sizeof *work);
+    cls_status status = cls_program_create(d->g, d->n_symbols, d->symbol, 1, &node, &program, NULL);
+    if (status == CLS_OK) work = clsi_calloc(cls_program_work_size(program), sizeof *work);
     if (work) {
         cls_program_prepare(program, work);
         cls_program_run(program, work, in, &out);
+    } else {
+        d->failed |= status == CLS_OK || status == CLS_MEMORY;
     }
     free(work);
     cls_program_free(&program);
@@ -77,7 +80,7 @@ static int is_number(const dirac *d, cls_node node) {
     return !cls_depends(d->g, node, d->n_symbols, d->symbol);
 }
 
-static int is_zero(const dirac *d, cls_node node, double size) {
+static int is_zero(dirac *d, cls_node node, double size) {
     for (int k = 0; k < 3; k++)
         if (!(fabs(value_at(d, node, k)) <= 1e-12 * size)) return 0;
     return 1;
@@ -429,6 +432,8 @@ cls_status clsi_write_dirac(clsi_ports *p, size_t scope, size_t source, clsi_cur
     if (status == CLS_OK) status = cls_graph_create(NULL, &d->g, p->error);
     if (status == CLS_OK) status = read_matrices(d, c);
     if (status == CLS_OK) status = explicit_form(d, out);
+    if (d->failed || (d->g && cls_graph_status(d->g, NULL) == CLS_MEMORY))
+        status = clsi_no_memory(p->error);
     cls_graph_free(&d->g);
     free(d->port);
     free(d);
