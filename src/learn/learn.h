@@ -124,7 +124,8 @@ typedef struct clsi_unknown {
     char *found_of;   /* the same from its formula (inputs.c) */
     int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
-    int even;         /* a polynomial that is even in the velocities, which are its inputs */
+    int even;         /* a polynomial that is even in the velocities, which are its inputs: */
+    size_t even_first, even_count; /* these */
     int declared;     /* spec is what the file says of this part alone */
     int convex;       /* in velocities and temperatures, by form */
     int late;         /* a function of hidden temperatures: its inputs follow the energies */
@@ -211,9 +212,15 @@ cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, co
 
 /* ---- inputs.c ---- */
 
-/* The inputs of a named term from its formula, "a; b", the caller's; NULL: those of its kind. */
-cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, int only_positions,
-                                  char **out, cls_error *error);
+/* What the formula of a part is a function of. */
+typedef struct clsi_found_inputs {
+    char *of; /* "a; b", the caller's; NULL: the inputs of its kind */
+    int even; /* asked for: the field can be even in velocities, which are single inputs then */
+    size_t even_first, even_count; /* these (count 0: there are products) */
+} clsi_found_inputs;
+/* The inputs of a named term, a friction or a conductance from its formula. */
+cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, clsi_part_kind kind,
+                                  int only_positions, clsi_found_inputs *out, cls_error *error);
 
 /* ---- convex.c ---- */
 
