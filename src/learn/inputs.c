@@ -44,8 +44,8 @@ static int any_has(const formulas *f, cls_node variable) {
     const cls_system *s = f->s;
     if (f->let < s->n_lets) return has(s, s->lets[f->let].node, variable, f->let);
     for (size_t i = 0; i < s->n_written; i++)
-        if (strcmp(s->written[i].part, f->part) == 0 && s->written[i].formula != CLS_NO_NODE &&
-            has(s, s->written[i].formula, variable, s->n_lets))
+        if (strcmp(s->as_written[i].part, f->part) == 0 && s->as_written[i].formula != CLS_NO_NODE &&
+            has(s, s->as_written[i].formula, variable, s->n_lets))
             return 1;
     return 0;
 }
@@ -96,8 +96,6 @@ static int add_heat(const formulas *f, clsi_text *t) {
     return lacks;
 }
 
-/* Frictions and conductances of a system whose energy is unknown keep the inputs of their kind:
- * velocities and temperatures follow from it. */
 cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, clsi_part_kind kind,
                                   int only_positions, clsi_found_inputs *out, cls_error *error) {
     formulas f = {s, part, kind == CLSI_PART_LET ? find_let(s, part) : s->n_lets};

@@ -467,6 +467,20 @@ static cls_status inform(noisy *k, double *S, double *g) {
     return status;
 }
 
+/* Where a multiple of everything moves the same way, no terms at all are as good as those there are:
+ * the multiple is held where it is, as firmly as the data would know it beside one known part. */
+static void hold_scale(const noisy *k, double *S) {
+    size_t P = k->P + k->Q;
+    double sum = 0;
+    for (size_t i = 0; i < k->P; i++) sum += S[i * P + i] * k->full[i] * k->full[i];
+    if (!(sum > 0) || !isfinite(sum)) return;
+    double *row = clsi_calloc(k->P + 1, sizeof *row);
+    for (size_t i = 0; row && i < k->P; i++) row[i] = S[i * P + i] * k->full[i] / sqrt(sum);
+    for (size_t i = 0; row && i < k->P; i++)
+        for (size_t j = 0; j < k->P; j++) S[i * P + j] += row[i] * row[j];
+    free(row);
+}
+
 static cls_status choose(noisy *k, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
@@ -475,6 +489,7 @@ static cls_status choose(noisy *k, int *changed) {
     cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
+    if (status == CLS_OK && k->w->info->normalised) hold_scale(k, S);
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
         clsi_terms_prices(k->all, rows, price);
@@ -496,16 +511,43 @@ static cls_status choose(noisy *k, int *changed) {
 
 /* ---- everything in order ---- */
 
+/* Again with these terms and windows. */
+static cls_status go_back(noisy *k, const unsigned char *keep, const double *full, size_t rows) {
+    memcpy(k->keep, keep, k->P + k->Q);
+    memcpy(k->full, full, (k->P + k->Q) * sizeof *full);
+    cls_status status = take_terms(k);
+    if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
+    if (status == CLS_OK) status = set_up(k);
+    return status == CLS_OK && rows ? fit(k, rows, 0) : status;
+}
+
+/* Other terms, and a fit of them; back to those before where that cannot be simulated. */
+static cls_status change_terms(noisy *k, size_t rows, unsigned char *keep, double *full,
+                               int *changed) {
+    size_t P = k->P + k->Q;
+    memcpy(keep, k->keep, P);
+    memcpy(full, k->full, P * sizeof *full);
+    cls_status status = choose(k, changed);
+    if (status != CLS_OK || !*changed) return status;
+    status = take_terms(k);
+    if (status == CLS_OK) status = set_up(k);
+    if (status == CLS_OK) status = fit(k, rows, 0);
+    if (status != CLS_NUMERIC) return status;
+    clsi_text_printf(&k->recipe.notes, "other terms could not be simulated: those before stay\n");
+    *changed = 0;
+    return go_back(k, keep, full, rows);
+}
+
 /* Windows of so many rows: terms and their coefficients until nothing changes. */
 static cls_status settle(noisy *k, size_t rows) {
     int changed = 1;
-    cls_status status = fit(k, rows, 0);
-    for (size_t round = 0; round < ROUNDS && changed && status == CLS_OK && !is_over(k); round++) {
-        status = choose(k, &changed);
-        if (status == CLS_OK && changed) status = take_terms(k);
-        if (status == CLS_OK && changed) status = set_up(k);
-        if (status == CLS_OK && changed) status = fit(k, rows, 0);
-    }
+    unsigned char *keep = clsi_calloc(k->P + k->Q + 1, 1);
+    double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
+    cls_status status = keep && full ? fit(k, rows, 0) : clsi_no_memory(k->w->error);
+    for (size_t round = 0; round < ROUNDS && changed && status == CLS_OK && !is_over(k); round++)
+        status = change_terms(k, rows, keep, full, &changed);
+    free(keep);
+    free(full);
     for (size_t c = 0; c < k->data->ny && status == CLS_OK; c++)
         k->noise[c] = fmin(k->noise[c], GROWS * k->multiple->sigma[c]);
     return status;
@@ -523,16 +565,6 @@ static int is_misfit(const noisy *k) {
 static void note_terms(noisy *k, size_t rows) {
     clsi_text_printf(&k->recipe.notes, "windows of %zu rows: %zu of %zu terms\n", rows,
                      k->w->unknowns->n_theta, k->P);
-}
-
-/* Again with these terms and windows. */
-static cls_status go_back(noisy *k, const unsigned char *keep, const double *full, size_t rows) {
-    memcpy(k->keep, keep, k->P + k->Q);
-    memcpy(k->full, full, (k->P + k->Q) * sizeof *full);
-    cls_status status = take_terms(k);
-    if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
-    if (status == CLS_OK) status = set_up(k);
-    return status == CLS_OK && rows ? fit(k, rows, 0) : status;
 }
 
 /* From short windows to whole trajectories; where longer ones cannot be simulated or explained, the

@@ -656,15 +656,16 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
 static cls_status find_inputs(const cls_system *system, const clsi_points *points,
                               clsi_unknowns *us, cls_error *error) {
     cls_status status = CLS_OK;
-    int follows = system->formalism != CLS_THERMAL_LAGRANGIAN, energy = 0;
-    for (size_t i = 0; i < us->n; i++) energy |= clsi_is_energy(&us->list[i]);
+    int thermal = system->formalism == CLS_THERMAL_LAGRANGIAN, follows = 0;
+    for (size_t i = 0; i < us->n; i++) /* what follows from an energy, or cannot be told from it */
+        follows |= thermal ? us->list[i].kind == CLSI_PART_FORMULA : clsi_is_energy(&us->list[i]);
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
         int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain") ||
                   clsi_field_word(u->spec, "convex");
         int coefficient = u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT;
-        if (coefficient && (points->intervals || (energy && follows))) continue;
+        if (coefficient && (points->intervals || follows || u->spec)) continue;
         if ((u->kind != CLSI_PART_LET && !coefficient) || u->of || u->learned.use || raw) continue;
         clsi_found_inputs found = {.even = coefficient && wants_even(system, u, points)};
         status = clsi_inputs_of_formula(system, u->learned.part, u->kind, points->intervals != NULL,

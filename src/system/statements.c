@@ -348,11 +348,11 @@ static cls_status note_written(clsi_reader *r, size_t where, size_t length, size
     if (!length) return CLS_OK;
     char *part = clsi_strndup(r->clean + where, length);
     if (!part ||
-        !clsi_grow(&s->written, &r->written_capacity, s->n_written + 1, sizeof *s->written)) {
+        !clsi_grow(&s->as_written, &r->written_capacity, s->n_written + 1, sizeof *s->as_written)) {
         free(part);
         return clsi_no_memory(r->error);
     }
-    s->written[s->n_written++] = (clsi_written){part, on, formula};
+    s->as_written[s->n_written++] = (clsi_written){part, on, formula};
     return CLS_OK;
 }
 

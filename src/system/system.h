@@ -158,7 +158,7 @@ struct cls_system {
     size_t n_part_inputs;
     clsi_part_inputs *part_inputs;
     size_t n_written;
-    clsi_written *written;
+    clsi_written *as_written;
     size_t nu, nr;            /* inputs; reservoirs */
     clsi_variable *input;     /* (nu) */
     cls_node *u;              /* (nu) symbols */
