@@ -44,7 +44,8 @@ static int any_has(const formulas *f, cls_node variable) {
     const cls_system *s = f->s;
     if (f->let < s->n_lets) return has(s, s->lets[f->let].node, variable, f->let);
     for (size_t i = 0; i < s->n_written; i++)
-        if (strcmp(s->as_written[i].part, f->part) == 0 && s->as_written[i].formula != CLS_NO_NODE &&
+        if (strcmp(s->as_written[i].part, f->part) == 0 &&
+            s->as_written[i].formula != CLS_NO_NODE &&
             has(s, s->as_written[i].formula, variable, s->n_lets))
             return 1;
     return 0;

@@ -126,9 +126,9 @@ typedef struct clsi_unknown {
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs: */
     size_t even_first, even_count; /* these */
-    int declared;     /* spec is what the file says of this part alone */
-    int convex;       /* in velocities and temperatures, by form */
-    int late;         /* a function of hidden temperatures: its inputs follow the energies */
+    int declared;                  /* spec is what the file says of this part alone */
+    int convex;                    /* in velocities and temperatures, by form */
+    int late; /* a function of hidden temperatures: its inputs follow the energies */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */

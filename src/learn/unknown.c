@@ -8,9 +8,8 @@
  * A generating function has no constant. */
 #include "base/base.h"
 #include "expr/graph.h"
-#include "learn/stream.h"
+#include "learn/unknown.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +180,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
     if (status != CLS_OK) return status;
     for (size_t i = 0; i < o->n_unknown; i++) {
         if (!parts[i].function)
-            parts[i].n = clsi_field_count(system, parts[i].name, parts[i].kind, spec_of(system, o, i));
+            parts[i].n =
+                clsi_field_count(system, parts[i].name, parts[i].kind, spec_of(system, o, i));
         us->n += parts[i].n;
     }
     us->list = clsi_calloc(us->n, sizeof *us->list);
@@ -214,420 +214,6 @@ static cls_status make_skeleton(const cls_system *system, const cls_assignments 
         status = parse_with(system, set, o->given, o->n_unknown, parts, stand_in, &us->s, error);
     for (size_t i = 0; i < o->n_unknown; i++) free(parts[i].values);
     free(parts);
-    return status;
-}
-
-/* ---- inputs and fields ---- */
-
-cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...) {
-    char text[256];
-    va_list args;
-    if (l->d == CLSI_FIELD_MAX_INPUTS)
-        return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
-                         (int)CLSI_FIELD_MAX_INPUTS);
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n >= sizeof text)
-        return clsi_fail(error, CLS_USAGE, "the names in the inputs of '%s' are too long", l->part);
-    l->input[l->d] = clsi_strdup(text);
-    return l->input[l->d++] ? CLS_OK : clsi_no_memory(error);
-}
-
-/* "a; b" as the file declares it. */
-static cls_status declared_inputs(clsi_unknown *u, int raw, cls_error *error) {
-    if (raw)
-        return clsi_fail(error, CLS_USAGE,
-                         "'%s': terms(...) name the variables they are made of, so that `of` says "
-                         "nothing; leave it out, or take chebyshev, monomial or network",
-                         u->learned.part);
-    for (const char *at = u->of; *at;) {
-        clsi_learned *l = &u->learned;
-        size_t length = strcspn(at, ";");
-        if (l->d == CLSI_FIELD_MAX_INPUTS)
-            return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
-                             (int)CLSI_FIELD_MAX_INPUTS);
-        if (!(l->input[l->d] = clsi_strndup(at, length))) return clsi_no_memory(error);
-        l->d++;
-        at += length + strspn(at + length, "; ");
-    }
-    return CLS_OK;
-}
-
-/* Of a function: its arguments. */
-static cls_status argument_inputs(const cls_system *s, clsi_learned *l, cls_error *error) {
-    const clsi_function *f = &s->functions[s->uses[l->use - 1].function];
-    cls_status status = CLS_OK;
-    for (size_t k = 0; k < f->n && status == CLS_OK; k++)
-        status = clsi_add_input(l, error, "%s", f->argument[k]);
-    return status;
-}
-
-/* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
- * part is a potential and has no momenta. For fields that name their inputs: the variables as they
- * are. */
-static cls_status choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_points *points,
-                                int raw, cls_error *error) {
-    clsi_learned *l = &u->learned;
-    if (l->use && !u->of) {
-        cls_status status = argument_inputs(s, l, error);
-        return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
-    }
-    if (u->of) {
-        cls_status status = declared_inputs(u, raw, error);
-        return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
-    }
-    if (u->convex) return clsi_convex_inputs(s, points, u, error);
-    /* a potential beside momenta has positions alone */
-    int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
-    if (points->intervals) return clsi_position_inputs(s, l, raw && !potential, error);
-    int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
-    int moving = thermal || s->ode || u->kind != CLSI_PART_LET;
-    if (s->ode) raw = 1; /* nothing is known to be even */
-    cls_status status = CLS_OK;
-    const cls_node *moved = s->formalism == CLS_HAMILTONIAN ? s->p : s->v;
-    for (size_t j = 0; j < s->nq && status == CLS_OK; j++)
-        status = clsi_add_input(l, error, "%s", s->coordinate[j].name);
-    int plain = raw || u->even; /* an even field has no need of products */
-    for (size_t j = 0; j < s->n && moving && plain && status == CLS_OK; j++)
-        status = clsi_add_input(l, error, "%s", cls_node_name(s->g, moved[j]));
-    for (size_t j = 0; j < s->n && moving && !plain; j++)
-        for (size_t k = j; k < s->n && status == CLS_OK; k++)
-            status = clsi_add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
-                                    cls_node_name(s->g, moved[k]));
-    for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
-        /* a potential is no function of what nobody measured */
-        size_t state = s->nq + s->n + i;
-        int hidden = state < points->nz && !points->observed[state];
-        if (!thermal && u->kind == CLSI_PART_LET && hidden && l->d) continue;
-        status = thermal ? clsi_add_input(l, error, raw ? "%s" : "log(%s)", s->temperature[i].name)
-                         : clsi_add_input(l, error, "%s", s->entropy[i].name);
-    }
-    return status;
-}
-
-/* binomial(n + k, k) */
-static double choices(size_t n, size_t k) {
-    double product = 1;
-    for (size_t i = 1; i <= k; i++) product *= (double)n / (double)i + 1;
-    return product;
-}
-
-/* Terms of a degree in d inputs, `even` of which come in pairs (0: none). */
-static double count_terms(size_t d, size_t even, size_t degree) {
-    if (!even) return choices(degree, d);
-    double sum = 0;
-    for (size_t pairs = 0; pairs <= degree; pairs++)
-        sum += choices(2 * pairs, even - 1) * choices(degree - pairs, d - even);
-    return sum;
-}
-
-/* Degrees that keep the number of terms near 1000 for a generating function, 130 for a friction, 20
- * where parts are multiplied with each other (a matrix) and one solve is not enough. `halved` so
- * many times where there are few data. Terms of one input cost nothing, and a function that is used at many places
- * has many rows for them. */
-static int auto_degree(size_t d, size_t even, int formula, int products, int shared,
-                       size_t halved) {
-    double most = ldexp(formula ? 1010 : products ? 20 : 140, -(int)halved);
-    int degree = 1, top = d == 1 ? (shared ? 30 : 20) : formula ? 12 : 8;
-    while (degree < top && count_terms(d, even, (size_t)degree + 1) <= most) degree++;
-    return degree;
-}
-
-/* A part that multiplies something, m of m*v^2/2: its constant is not that of the energy. */
-static int is_factor(const clsi_unknowns *us, const clsi_unknown *u) {
-    const cls_system *s = us->s;
-    const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
-    const size_t counts[] = {s->nq, s->n, s->n, s->m, s->m};
-    if (u->kind != CLSI_PART_LET) return 0;
-    cls_node beside = cls_derivative(s->g, s->bound.formula, u->value);
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-        if (counts[k] && cls_depends(s->g, beside, counts[k], lists[k])) return 1;
-    for (size_t i = 0; i < us->n; i++)
-        if (cls_depends(s->g, beside, 1, &us->list[i].value)) return 1;
-    return 0;
-}
-
-/* An energy has no constant and is differentiated; a rate of an ode is neither. A part that is
- * positive needs its constant. */
-static int is_energy(const clsi_unknowns *us, const clsi_unknown *u) {
-    return !us->s->ode && clsi_is_energy(u) && !is_factor(us, u);
-}
-
-/* Polynomials of several velocities are even in them; see src/field/basis.c. */
-static int wants_even(const cls_system *s, const clsi_unknown *u, const clsi_points *points) {
-    const char *spec = u->spec;
-    int basis = !spec || strncmp(spec, "chebyshev(", 10) == 0 || strncmp(spec, "monomial(", 9) == 0;
-    int moving = s->formalism == CLS_THERMAL_LAGRANGIAN || u->kind != CLSI_PART_LET;
-    if (!basis || !moving || u->learned.use || points->intervals || s->n < 2 || s->ode) return 0;
-    if (clsi_field_word(spec, "plain")) return 0;
-    return !spec || (!strstr(spec, "even") && atoi(strchr(spec, '(') + 1) <= 15);
-}
-
-static int has_couplings(const clsi_unknowns *us) {
-    for (size_t i = 0; i < us->n; i++)
-        if (us->list[i].kind == CLSI_PART_COUPLING) return 1;
-    return 0;
-}
-
-static cls_status choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *error) {
-    const cls_system *s = us->s;
-    int formula = is_energy(us, u);
-    char chosen[128], more[48] = "";
-    const char *spec = u->spec;
-    const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
-    clsi_learned *l = &u->learned;
-    if (!spec) {
-        size_t at = (size_t)(u - us->list);
-        int degree = auto_degree(l->d, u->even ? u->even_count : 0, formula, has_couplings(us),
-                                 clsi_group_end(us, at) > at + 1, us->choices.halved);
-        snprintf(chosen, sizeof chosen, "chebyshev(%d)", degree);
-        us->chosen = 1;
-        spec = chosen;
-        kind = clsi_field_kind_of(spec);
-    }
-    if (clsi_field_word(spec, "convex")) {
-        cls_status status = clsi_convex_spec(s, u, sizeof chosen, chosen, error);
-        if (status != CLS_OK) return status;
-        spec = chosen;
-        kind = clsi_field_kind_of(spec);
-    }
-    /* a friction needs its constant, a generating function cannot have one */
-    int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
-    if (u->even) snprintf(more, sizeof more, ", even %zu %zu", u->even_first, u->even_count);
-    if ((bare || u->even) && strlen(spec) < 48 && strchr(spec, ')')) {
-        char given[64]; /* words for the learner stand at the end */
-        snprintf(given, sizeof given, "%.63s", spec);
-        size_t at = strcspn(given, ",)");
-        snprintf(chosen, sizeof chosen, "%.*s%s%s%s", (int)at, given, more,
-                 bare ? ", constant" : "", given + at);
-        spec = chosen;
-    }
-    return clsi_field_create(l->d, spec, (const char *const *)l->input, &l->field, error);
-}
-
-cls_status clsi_find_hidden(const clsi_unknowns *us, size_t n, const cls_node *variables,
-                            unsigned char *hidden, cls_error *error) {
-    clsi_cone cone;
-    size_t count = 0;
-    cls_node *x = clsi_calloc(us->n * CLSI_FIELD_MAX_INPUTS + 1, sizeof *x);
-    cls_status status = x ? CLS_OK : clsi_no_memory(error);
-    for (size_t k = 0; k < us->n && status == CLS_OK; k++) {
-        const clsi_unknown *u = &us->list[k];
-        clsi_learned plain = u->learned;
-        if (u->kind != CLSI_PART_LET && u->kind != CLSI_PART_FORMULA) continue;
-        for (size_t i = 0; i < plain.d; i++) plain.half[i] = 1;
-        if (clsi_learned_inputs(&plain, us->s, x + count) != CLS_OK) status = clsi_no_memory(error);
-        count += plain.d;
-    }
-    int made = status == CLS_OK && clsi_cone_create(us->s->g, count, x, &cone);
-    if (status == CLS_OK && !made) status = clsi_no_memory(error);
-    for (size_t i = 0; i < n && made; i++) hidden[i] = clsi_cone_at(&cone, variables[i]) != 0;
-    if (made) clsi_cone_free(&cone);
-    free(x);
-    return status;
-}
-
-int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error) {
-    unsigned char hidden = 0;
-    return clsi_find_hidden(us, 1, &variable, &hidden, error) != CLS_OK || hidden;
-}
-
-/* Inputs may be what follows from the energy, as long as that is known: velocities H_p and
- * temperatures H_S of a hamiltonian, momenta L_v and temperatures -L_S of a lagrangian. Over the
- * data they are expressions of the states. */
-typedef struct duals {
-    size_t n;
-    cls_node *symbol, *native,
-        *dual;             /* (n) its name, the state, the derivative of the energy in it */
-    unsigned char *hidden; /* (n) that energy is unknown */
-} duals;
-
-static void free_duals(duals *k) {
-    free(k->symbol);
-    free(k->hidden);
-}
-
-static cls_status find_duals(const clsi_unknowns *us, duals *k, cls_error *error) {
-    const cls_system *s = us->s;
-    cls_graph *g = s->g;
-    *k = (duals){.n = s->formalism == CLS_THERMAL_LAGRANGIAN ? 0 : s->n + s->m};
-    k->symbol = clsi_calloc(3 * k->n + 1, sizeof *k->symbol);
-    k->hidden = clsi_calloc(k->n + 1, 1);
-    if (!k->symbol || !k->hidden) return clsi_no_memory(error);
-    k->native = k->symbol + k->n;
-    k->dual = k->native + k->n;
-    if (!k->n) return CLS_OK;
-    int phase = s->formalism == CLS_HAMILTONIAN;
-    cls_node F = phase ? cls_add(g, s->bound.formula, s->bound.potential)
-                       : cls_sub(g, s->bound.formula, s->bound.potential);
-    for (size_t i = 0; i < k->n; i++) {
-        k->symbol[i] = i >= s->n ? s->T[i - s->n] : phase ? s->v[i] : s->p[i];
-        k->native[i] = i >= s->n ? s->S[i - s->n] : phase ? s->p[i] : s->v[i];
-    }
-    cls_status status = cls_gradient(g, F, k->n, k->native, k->dual);
-    if (status != CLS_OK) return clsi_no_memory(error);
-    for (size_t i = s->n; i < k->n && !phase; i++) k->dual[i] = cls_neg(g, k->dual[i]);
-    return clsi_find_hidden(us, k->n, k->native, k->hidden, error);
-}
-
-static cls_status place_duals(const clsi_unknowns *us, const duals *k, clsi_unknown *u, cls_node *x,
-                              cls_error *error) {
-    const cls_system *s = us->s;
-    clsi_cone cone;
-    if (!k->n) return CLS_OK;
-    if (!clsi_cone_create(s->g, u->learned.d, x, &cone)) return clsi_no_memory(error);
-    int phase = s->formalism == CLS_HAMILTONIAN;
-    cls_status status = CLS_OK;
-    for (size_t i = 0; i < k->n && status == CLS_OK; i++)
-        if (k->hidden[i] && clsi_cone_at(&cone, k->symbol[i]) &&
-            !(u->late = i >= s->n && u->kind == CLSI_PART_HEAT && phase))
-            status = clsi_fail(error, CLS_USAGE,
-                               "'%s' is a function of %s, which follows from an energy that is "
-                               "unknown too; say `of` what it is instead, for example `of %s`",
-                               u->learned.part, cls_node_name(s->g, k->symbol[i]),
-                               cls_node_name(s->g, k->native[i]));
-    clsi_cone_free(&cone);
-    clsi_place at = {
-        .v = phase ? k->dual : NULL, .p = phase ? NULL : k->dual, .T = k->dual + s->n, .t = s->t};
-    if (status == CLS_OK && !u->late) status = clsi_place_at(s, &at, u->learned.d, x, x);
-    return status;
-}
-
-/* A coefficient of a component is used on other paths than those it was learned on, and one
- * trajectory is a line in the space of its inputs where these are several: off that line the
- * network is what it was at the start. Inputs within an eighth instead of one make that nearly
- * linear, so that of all that fits the line something smooth is found. Measured on the EPHS thesis, 7.5,
- * with coefficients that vary
- * (`clausius reproduce ephs-7.5`): the error of the reuse falls from 8e-4 to 1e-8. */
-static const double GENTLE = 8;
-
-static int is_gentle(const clsi_unknown *u) {
-    int coefficient = u->kind == CLSI_PART_HEAT || u->kind == CLSI_PART_COUPLING;
-    return coefficient && u->learned.d > 1 && strncmp(u->learned.field->spec, "network", 7) == 0;
-}
-
-/* Input i of all places, (group, d, points). */
-static cls_status range_of(const clsi_unknown *u, size_t group, const clsi_points *p,
-                           const double *raw, size_t i, double *low, double *high,
-                           cls_error *error) {
-    *low = INFINITY, *high = -INFINITY;
-    for (size_t k = 0; k < group; k++)
-        for (size_t s = 0; s < p->n; s++) {
-            double value = raw[(k * u->learned.d + i) * p->n + s];
-            if (!isfinite(value))
-                return clsi_fail(error, CLS_DATA, "%s is not finite at row %zu of the data",
-                                 u->learned.input[i], s + 1);
-            *low = fmin(*low, value);
-            *high = fmax(*high, value);
-        }
-    return CLS_OK;
-}
-
-/* center and half width from the range of raw inputs (group, d, points): the places of a function
- * have one scale. */
-static cls_status scale_raw(clsi_unknown *u, size_t group, const clsi_points *p, const double *raw,
-                            cls_error *error) {
-    clsi_learned *l = &u->learned;
-    size_t d = l->d;
-    cls_status status = CLS_OK;
-    for (size_t i = 0; i < d && status == CLS_OK; i++) {
-        double low, high;
-        status = range_of(u, group, p, raw, i, &low, &high, error);
-        /* halves first, so that the largest numbers do not overflow; what varies by round-off only
-         * is a constant; formulas of the user get raw inputs */
-        l->low[i] = low;
-        l->high[i] = high;
-        double size = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
-        int scaled = !l->field->kind->raw && !clsi_field_word(u->spec, "unscaled");
-        int even = i >= l->field->even_first && i - l->field->even_first < l->field->even_count;
-        if (even) half = size;
-        l->center[i] = scaled && !even ? low / 2 + high / 2 : 0;
-        l->half[i] = !scaled ? 1 : half > 1e-13 * size && isfinite(1 / half) ? half : fmax(1, size);
-        if (is_gentle(u)) l->half[i] *= GENTLE;
-        for (size_t k = 0; k < group; k++)
-            for (size_t s = 0; s < p->n; s++)
-                u[k].x[s * d + i] = (raw[(k * d + i) * p->n + s] - l->center[i]) / l->half[i];
-    }
-    return status;
-}
-
-/* The inputs of the places of a part, (group, d), as they are. */
-static cls_status plain_inputs(const clsi_unknowns *us, const clsi_unknown *u, size_t group,
-                               cls_node *x) {
-    cls_status status = CLS_OK;
-    size_t d = u->learned.d;
-    for (size_t k = 0; k < group && status == CLS_OK; k++) {
-        clsi_learned plain = u[k].learned; /* borrowed */
-        for (size_t i = 0; i < d; i++) plain.half[i] = 1, plain.center[i] = 0;
-        status = clsi_learned_inputs(&plain, us->s, x + k * d);
-    }
-    return status;
-}
-
-/* Raw inputs of all places at all points, then their scaling. */
-static cls_status scale_inputs(const clsi_unknowns *us, clsi_unknown *u, size_t group,
-                               const clsi_points *p, const cls_node *z, cls_error *error) {
-    size_t d = u->learned.d, all = group * d;
-    cls_program *program = NULL;
-    cls_node *x = clsi_calloc(all, sizeof *x);
-    double *raw = clsi_calloc(all * p->n, sizeof *raw);
-    duals follow = {0};
-    cls_status status = x && raw ? plain_inputs(us, u, group, x) : clsi_no_memory(error);
-    if (status == CLS_OK) status = find_duals(us, &follow, error);
-    for (size_t k = 0; k < group && status == CLS_OK; k++) {
-        if (!(u[k].x = clsi_calloc(d * p->n, sizeof *u->x))) status = clsi_no_memory(error);
-        if (status == CLS_OK) status = place_duals(us, &follow, &u[k], x + k * d, error);
-        u->late |= u[k].late;
-    }
-    free_duals(&follow);
-    if (!u->late) { /* else clsi_late_inputs */
-        if (status == CLS_OK)
-            status = cls_program_create(us->s->g, p->nz, z, all, x, &program, error);
-        if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
-        if (status == CLS_OK) status = scale_raw(u, group, p, raw, error);
-    }
-    cls_program_free(&program);
-    free(x);
-    free(raw);
-    return status;
-}
-
-cls_status clsi_scale_late(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p, size_t n,
-                           const cls_node *z, const double *in, cls_error *error) {
-    size_t group = clsi_group_end(us, (size_t)(u - us->list)) - (size_t)(u - us->list);
-    size_t all = group * u->learned.d;
-    cls_program *program = NULL;
-    cls_node *x = clsi_calloc(all, sizeof *x);
-    double *raw = clsi_calloc(all * p->n, sizeof *raw);
-    cls_status status = raw && x ? plain_inputs(us, u, group, x) : clsi_no_memory(error);
-    if (status == CLS_OK) status = cls_program_create(us->s->g, n, z, all, x, &program, error);
-    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, in, raw);
-    if (status == CLS_OK) status = scale_raw(u, group, p, raw, error);
-    cls_program_free(&program);
-    free(x);
-    free(raw);
-    return status;
-}
-
-/* Formulas of the user may have no value at some of the data: say so before they meet the solver.
- * Slopes matter where the part is differentiated, which frictions and conductances are not. */
-static cls_status check_terms(const clsi_unknown *u, const clsi_points *p, cls_error *error) {
-    const clsi_field *f = u->learned.field;
-    int slopes = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
-    double *ones = clsi_calloc(f->n_parameters, sizeof *ones), value, slope[CLSI_FIELD_MAX_INPUTS];
-    if (!ones) return clsi_no_memory(error);
-    for (size_t k = 0; k < f->n_parameters; k++) ones[k] = 1;
-    cls_status status = CLS_OK;
-    for (size_t i = 0; i < p->n_data && status == CLS_OK; i++) {
-        f->kind->evaluate(f, ones, 1, u->x + i * f->d, &value, slope, NULL);
-        for (size_t k = 0; k < f->d && slopes; k++) value += slope[k];
-        if (!isfinite(value))
-            status = clsi_fail(
-                error, CLS_DATA, "'%s': a formula of %.200s%s is not finite at row %zu of the data",
-                u->learned.part, f->spec, slopes ? ", or its derivative," : "", i + 1);
-    }
-    free(ones);
     return status;
 }
 
@@ -667,7 +253,7 @@ static cls_status find_inputs(const cls_system *system, const clsi_points *point
         int coefficient = u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT;
         if (coefficient && (points->intervals || follows || u->spec)) continue;
         if ((u->kind != CLSI_PART_LET && !coefficient) || u->of || u->learned.use || raw) continue;
-        clsi_found_inputs found = {.even = coefficient && wants_even(system, u, points)};
+        clsi_found_inputs found = {.even = coefficient && clsi_wants_even(system, u, points)};
         status = clsi_inputs_of_formula(system, u->learned.part, u->kind, points->intervals != NULL,
                                         &found, error);
         u->of = u->found_of = found.of;
@@ -726,75 +312,30 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
             status = copy_inputs(&u[-1].learned, &u->learned, error);
             continue;
         }
-        if (!u->of && wants_even(us->s, u, points)) {
+        if (!u->of && clsi_wants_even(us->s, u, points)) {
             u->even = 1;
             u->even_first = us->s->nq;
             u->even_count = us->s->n;
         }
-        status = choose_inputs(us->s, u, points, raw, error);
+        status = clsi_choose_inputs(us->s, u, points, raw, error);
         if (status == CLS_OK && !raw && !u->convex && !points->intervals)
             status = clsi_log_inputs(us, u, points, z, us->choices.logs, &us->offered, error);
     }
     for (size_t i = 0, end; i < us->n && status == CLS_OK; i = end) {
         clsi_unknown *u = &us->list[i];
         end = clsi_group_end(us, i);
-        status = choose_field(us, u, error);
-        if (status == CLS_OK) status = scale_inputs(us, u, end - i, points, z, error);
+        status = clsi_choose_field(us, u, error);
+        if (status == CLS_OK) status = clsi_scale_inputs(us, u, end - i, points, z, error);
         if (status != CLS_OK) break;
         u->learned.offset = us->n_theta;
         us->n_theta += u->learned.field->n_parameters;
         clsi_unknowns_share(us);
         for (size_t k = i; k < end && status == CLS_OK && u->learned.field->kind->raw; k++)
-            status = check_terms(&us->list[k], points, error);
+            status = clsi_check_terms(&us->list[k], points, error);
     }
     free(z);
     if (status == CLS_OK) status = clsi_set_heat(us, points, error);
     return status == CLS_OK ? make_symbols(us, error) : status;
-}
-
-/* As scale_inputs, with the scales as they are. What lies outside of the range so far widens it. */
-static cls_status inputs_at(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
-                            const cls_node *z, double *x, cls_error *error) {
-    clsi_learned plain = u->learned, *l = &u->learned; /* borrowed */
-    cls_node nodes[CLSI_FIELD_MAX_INPUTS];
-    cls_program *program = NULL;
-    double *raw = clsi_calloc(l->d * p->n, sizeof *raw);
-    for (size_t i = 0; i < l->d; i++) plain.half[i] = 1, plain.center[i] = 0;
-    duals follow = {0};
-    cls_status status = raw ? clsi_learned_inputs(&plain, us->s, nodes) : clsi_no_memory(error);
-    if (status == CLS_OK) status = find_duals(us, &follow, error);
-    if (status == CLS_OK) status = place_duals(us, &follow, u, nodes, error);
-    free_duals(&follow);
-    if (status == CLS_OK)
-        status = cls_program_create(us->s->g, p->nz, z, l->d, nodes, &program, error);
-    if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
-    for (size_t i = 0; i < l->d && status == CLS_OK; i++)
-        for (size_t s = 0; s < p->n; s++) {
-            double value = raw[i * p->n + s];
-            x[s * l->d + i] = (value - l->center[i]) / l->half[i];
-            for (clsi_unknown *first = u;; first--) { /* the range is one for all places */
-                first->learned.low[i] = fmin(first->learned.low[i], value);
-                first->learned.high[i] = fmax(first->learned.high[i], value);
-                if (!first->again) break;
-            }
-        }
-    cls_program_free(&program);
-    free(raw);
-    return status;
-}
-
-cls_status clsi_unknowns_inputs(const clsi_unknowns *us, const cls_system *system,
-                                const clsi_points *p, double **x, cls_error *error) {
-    cls_node *z = clsi_calloc(p->nz, sizeof *z);
-    cls_status status = z ? CLS_OK : clsi_no_memory(error);
-    for (size_t k = 0; k < p->nz && status == CLS_OK; k++)
-        z[k] = cls_symbol(us->s->g, clsi_point_name(system, k));
-    for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
-        x[i] = clsi_calloc(us->list[i].learned.d * p->n, sizeof **x);
-        status = x[i] ? inputs_at(us, &us->list[i], p, z, x[i], error) : clsi_no_memory(error);
-    }
-    free(z);
-    return status;
 }
 
 cls_status clsi_unknowns_create(const cls_system *system, const cls_assignments *set,

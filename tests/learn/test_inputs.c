@@ -36,7 +36,8 @@ static const range box[] = {{"a", -1, 1},   {"b", -1, 1},   {"c", -1, 1},
 static const range warm[] = {{"x", -1, 1},   {"y", -1, 1},   {"v.x", -1, 1},
                              {"v.y", -1, 1}, {"T1", 0.8, 2}, {"T2", 0.8, 2}};
 
-static const range hot[] = {{"a", -1, 1}, {"b", -1, 1}, {"p.a", -1, 1}, {"p.b", -1, 1}, {"S", 0, 1}};
+static const range hot[] = {
+    {"a", -1, 1}, {"b", -1, 1}, {"p.a", -1, 1}, {"p.b", -1, 1}, {"S", 0, 1}};
 
 static void check_some(const char *text, size_t n, const range *ranges, const char *part,
                        const char *inputs, size_t fields) {
