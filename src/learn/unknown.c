@@ -242,9 +242,9 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
 static cls_status find_inputs(const cls_system *system, const clsi_points *points,
                               clsi_unknowns *us, cls_error *error) {
     cls_status status = CLS_OK;
-    int thermal = system->formalism == CLS_THERMAL_LAGRANGIAN, follows = 0;
-    for (size_t i = 0; i < us->n; i++) /* what follows from an energy, or cannot be told from it */
-        follows |= thermal ? us->list[i].kind == CLSI_PART_FORMULA : clsi_is_energy(&us->list[i]);
+    int follows = 0; /* velocities and temperatures, from an energy that is unknown too */
+    for (size_t i = 0; i < us->n && system->formalism != CLS_THERMAL_LAGRANGIAN; i++)
+        follows |= clsi_is_energy(&us->list[i]);
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
