@@ -140,6 +140,7 @@ typedef struct clsi_choices {
     size_t halved;   /* the bases that nobody asked for: their number of terms halved so often */
     int logs;        /* inputs that are positive as their logarithms (logs.c) */
     int exponential; /* coefficients that exchange heat through their logarithms */
+    int tied;        /* inputs that the data tie to each other as their combinations (ties.c) */
 } clsi_choices;
 
 typedef struct clsi_unknowns {
@@ -153,6 +154,7 @@ typedef struct clsi_unknowns {
     double unit;            /* of convex energies */
     clsi_choices choices;
     int offered;   /* inputs that could be logarithms, or are */
+    int tied;      /* parts with inputs that the data tie to each other */
     int chosen;    /* a basis was chosen here */
     size_t n_open; /* parameters of the file that are learned as well, behind the n_theta */
     const char *const *open; /* (n_open) borrowed */
@@ -209,6 +211,13 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
 /* The inputs of a part that depends on hidden temperatures, at all points, from these. */
 cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, const double *theta,
                             cls_error *error);
+
+/* ---- ties.c ---- */
+
+/* The combinations of inputs that the data tell apart, in the place of the inputs, where `take`;
+ * counts the parts that have such. */
+cls_status clsi_tied_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                            const cls_node *z, int take, int *count, cls_error *error);
 
 /* ---- inputs.c ---- */
 

@@ -320,6 +320,8 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
         status = clsi_choose_inputs(us->s, u, points, raw, error);
         if (status == CLS_OK && !raw && !u->convex && !points->intervals)
             status = clsi_log_inputs(us, u, points, z, us->choices.logs, &us->offered, error);
+        if (status == CLS_OK && !raw && !u->convex && !points->intervals)
+            status = clsi_tied_inputs(us, u, points, z, us->choices.tied, &us->tied, error);
     }
     for (size_t i = 0, end; i < us->n && status == CLS_OK; i = end) {
         clsi_unknown *u = &us->list[i];

@@ -105,8 +105,61 @@ static void frictions_stay_where_they_are(void **unused) {
     check_some(phase, 5, hot, "F", "a; v.b*v.b", 1);
 }
 
+/* Two bodies, always opposite to each other: an energy of four inputs is seen on a plane. It is
+ * learned as a function of what is seen, and what the data hold constant stays so. */
+static void tied_inputs_are_combined(void **unused) {
+    (void)unused;
+    cls_error e;
+    cls_system *one, *two;
+    static const range start[] = {{"a", -1, 1}, {"p.a", -1, 1}};
+    static const char *const names[] = {"trajectory", "time", "a", "b", "p.a", "p.b"};
+    if (cls_system_parse("coordinate a\nhamiltonian p.a^2/2 + a^2 + a^4/2\n"
+                         "start a = 1, p.a = 0\nstep 0.05\n",
+                         "one", NULL, &one, &e) ||
+        cls_system_parse("coordinate a, b\nhamiltonian H = unknown of a, b, p.a, p.b\n"
+                         "start a = 0.5, b = -0.5, p.a = 0.2, p.b = -0.2\nstep 0.05\n",
+                         "two", NULL, &two, &e))
+        fail_msg("%s", e.message);
+    cls_table *t = make_data(one, 2, start, 12, 40, 0.05, 3), *both;
+    if (cls_table_create(6, names, &both, &e)) fail_msg("%s", e.message);
+    for (size_t i = 0; i < cls_table_rows(t); i++) {
+        double row[6];
+        for (size_t k = 0; k < 6; k++) {
+            const char *name = k == 3 ? "a" : k == 5 ? "p.a" : names[k];
+            const double *z = cls_table_column(t, (size_t)cls_table_find(t, name));
+            row[k] = (k == 3 || k == 5 ? -1 : 1) * z[i];
+        }
+        if (cls_table_append(both, row, &e)) fail_msg("%s", e.message);
+    }
+    cls_model *m;
+    cls_learn_info info;
+    cls_learn_options o = cls_learn_defaults();
+    const cls_table *data = both;
+    const char *name = "made here";
+    if (cls_learn(two, NULL, 1, &data, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
+    assert_non_null(strstr(info.notes, "tie to each other"));
+    assert_non_null(strstr(info.notes, "b - a of H"));
+    cls_simulator *sim;
+    cls_simulate_options run = cls_simulate_defaults();
+    run.h = 0.05;
+    if (cls_simulator_create(cls_model_system(m), &run, &sim, &e) ||
+        cls_simulator_start(sim, 0, (double[]){0.5, -0.5, 0.2, -0.2}, &e) ||
+        cls_simulator_advance(sim, 2000, &e))
+        fail_msg("%s", e.message);
+    const double *z = cls_simulator_state(sim);
+    assert_true(fabs(z[0] + z[1]) < 1e-9 && fabs(z[2] + z[3]) < 1e-9);
+    cls_simulator_free(&sim);
+    cls_learn_report_free(&info.report);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_table_free(&both);
+    cls_system_free(&one);
+    cls_system_free(&two);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inputs_are_those_of_the_formula),
-                                       cmocka_unit_test(frictions_stay_where_they_are)};
+                                       cmocka_unit_test(frictions_stay_where_they_are),
+                                       cmocka_unit_test(tied_inputs_are_combined)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
