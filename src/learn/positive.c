@@ -22,7 +22,8 @@ static int is_bound(const clsi_unknowns *us, const clsi_unknown *u) {
 
 /* The fields that a bound is made of: the one field, or all entries of L. */
 static size_t fields_of(const clsi_unknowns *us, const clsi_unknown *u) {
-    return u->learned.form == CLSI_MATRIX ? clsi_field_count(us->s, u->learned.part, u->kind, NULL) : 1;
+    return u->learned.form == CLSI_MATRIX ? clsi_field_count(us->s, u->learned.part, u->kind, NULL)
+                                          : 1;
 }
 
 /* v_a v_b/v.v at a datum, twice that above the diagonal. */
