@@ -278,6 +278,32 @@ static cls_status report_parameters(clsi_noisy *k, const double *errors) {
     return CLS_OK;
 }
 
+/* Everything unknown: the mean mass is one from here on, and nothing is in doubt along the multiples
+ * of all coefficients: C becomes D C D^T with D = 1 - theta m^T/(m.theta), m the row of the mass. */
+static cls_status fix_scale(clsi_noisy *k, size_t n, double *C, double *errors, int *unseen) {
+    clsi_learner *w = k->w;
+    size_t P = w->unknowns->n_theta;
+    double *row = clsi_calloc(2 * n + 1, sizeof *row), *along = row + n, pv, vv, sum = 0, both = 0;
+    if (!row) return clsi_no_memory(w->error);
+    cls_status status = clsi_residual_scale(w->residual, w->theta, 0, row, &pv, &vv);
+    for (size_t i = 0; i < P; i++) sum += row[i] * w->theta[i];
+    if (status == CLS_OK && *unseen == 1 && isfinite(1 / sum)) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < P; j++) along[i] += C[i * n + j] * row[j] / sum;
+        for (size_t i = 0; i < P; i++) both += row[i] * along[i] / sum;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                double a = i < P ? w->theta[i] : 0, b = j < P ? w->theta[j] : 0;
+                C[i * n + j] += a * b * both - a * along[j] - b * along[i];
+            }
+        for (size_t i = 0; i < n; i++) errors[i] = sqrt(fmax(C[i * n + i], 0));
+        *unseen = 0;
+    }
+    free(row);
+    w->residual->scale_free = 1;
+    return status == CLS_OK ? clsi_learner_rescale(w) : status;
+}
+
 /* Standard errors of parameters, and of the functions over the range of the data. */
 static cls_status doubt(clsi_noisy *k) {
     size_t n = k->w->unknowns->n_theta + k->Q;
@@ -286,13 +312,13 @@ static cls_status doubt(clsi_noisy *k) {
     cls_status status =
         errors ? clsi_doubt(k->multiple, k->w->theta, errors, covariance, &unseen, k->w->error)
                : clsi_no_memory(k->w->error);
+    if (status == CLS_OK && k->w->info->normalised)
+        status = fix_scale(k, n, covariance, errors, &unseen);
     if (status == CLS_OK) status = report_parameters(k, errors);
     if (status == CLS_OK)
         status = clsi_learner_bands(k->w, n, covariance, errors, k->report, k->w->error);
     k->unseen = unseen;
-    /* a scale that is divided out afterwards would have to be divided out of it as well */
-    if (status == CLS_OK && n <= MOST_SPREAD && !k->w->info->normalised)
-        k->w->spread = clsi_json_matrix(n, n, covariance);
+    if (status == CLS_OK && n <= MOST_SPREAD) k->w->spread = clsi_json_matrix(n, n, covariance);
     free(errors);
     return status;
 }
@@ -321,10 +347,6 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
     if (status == CLS_OK) status = use_all_rows(k);
     if (status == CLS_OK) status = doubt(k);
-    if (status == CLS_OK && w->info->normalised) {
-        w->residual->scale_free = 1;
-        status = clsi_learner_rescale(w);
-    }
     return status == CLS_OK ? finish(k) : status;
 }
 

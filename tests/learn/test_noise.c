@@ -155,6 +155,14 @@ static void terms_of_everything_at_once(void **unused) {
         error = fmax(error, info.report->channels[k].run);
     print_message("G, F: %zu terms, free run off by %.1e\n", info.parameters, error);
     assert_true(error < 8e-3);
+    /* the mean mass is one: F is known, and how well */
+    for (size_t i = 0; i < info.report->n_functions; i++) {
+        const cls_learned_function *f = &info.report->functions[i];
+        for (size_t j = 0; strcmp(f->part, "F") == 0 && j < f->n; j++) {
+            double off = fabs(f->value[j] - 0.1 - 0.1 * f->at[j]);
+            assert_true(f->error[j] < 0.02 && off < 5 * f->error[j]);
+        }
+    }
     cls_learn_report_free(&info.report);
     cls_model_free(&m);
     cls_table_free(&t);
