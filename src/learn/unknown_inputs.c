@@ -183,6 +183,11 @@ cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *erro
         spec = chosen;
         kind = clsi_field_kind_of(spec);
     }
+    if (kind && !strcmp(kind->name, "convex") && !clsi_is_energy(u))
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' cannot be '%.60s': that is the form of an energy, as models have it; "
+                         "write `network(8, 8)`",
+                         l->part, spec);
     /* a friction needs its constant, a generating function cannot have one */
     int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
     if (u->even) snprintf(more, sizeof more, ", even %zu %zu", s->nq, s->n);
