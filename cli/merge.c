@@ -238,7 +238,9 @@ static cls_status merge_lessons(const cli_arguments *a, cls_error *error) {
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_catch_signals();
+    errno = 0;
     if (cli_is_part(a->words[0])) return merge_lessons(a, error);
+    if (errno == ENOMEM) return cli_no_memory(error);
     if (cli_given(a, "json")) return cli_fail(error, CLS_USAGE, "--json is for parts of learn");
     return merge_rows(a, error);
 }

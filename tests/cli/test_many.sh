@@ -112,6 +112,21 @@ test_shards_of_a_learning_merge_to_the_bytes_of_one_run() {
     expect_exit 3
 }
 
+# Steps of a scheme: which one is found by trials, which are no part of what the shards leave.
+test_shards_of_steps_of_a_scheme() {
+    local i
+    "$CLAUSIUS" simulate adiabatic-piston --samples 20 --sample "x~U(-1,1), v.x~U(-1,1)" --h 0.05 --steps 12 --quiet -o train.csv
+    run learning -o one.safetensors
+    expect_ok
+    for i in 0 1; do learning --shard $i/2 -o $i.part || fail "shard $i/2"; done
+    run "$CLAUSIUS" merge 0.part 1.part -o all.safetensors --quiet
+    expect_ok
+    expect_same one.safetensors all.safetensors
+    learning --field "chebyshev(2)" --shard 1/2 -o 1.part
+    run "$CLAUSIUS" merge 0.part 1.part -o x.safetensors --quiet
+    expect_exit 3
+}
+
 test_a_part_of_other_data_is_refused() {
     local i
     data
