@@ -102,9 +102,9 @@ static cls_status compile(clsi_samples *a, cls_error *error) {
 
 /* ---- the region ---- */
 
-/* The states of the default motion, as far as it goes: (n, nz). */
+/* The states of the default motion, as far as it goes: (*count, nz). Fails only for want of memory. */
 static cls_status follow(const cls_system *s, const cls_model *m, const cls_invariants_options *of,
-                         size_t *out, double *z) {
+                         double *z, size_t *count, cls_error *error) {
     size_t nz = s->form->nz, n = 0;
     double *state = clsi_calloc(cls_system_state_count(s) + 1, sizeof *state);
     cls_starter *starter = NULL;
@@ -132,8 +132,8 @@ static cls_status follow(const cls_system *s, const cls_model *m, const cls_inva
     cls_simulator_free(&sim);
     cls_starter_free(&starter);
     free(state);
-    *out = n;
-    return status == CLS_MEMORY ? CLS_MEMORY : CLS_OK;
+    *count = n;
+    return status == CLS_MEMORY ? clsi_no_memory(error) : CLS_OK;
 }
 
 /* The data of a model say where a variable lay that a learned part is a function of. */
@@ -262,8 +262,7 @@ static cls_status choose(clsi_samples *a, const cls_model *m, size_t wanted,
     if (!motion) return clsi_no_memory(error);
     double *box = motion + MOTION * a->nz;
     size_t n = 0;
-    cls_status status = follow(m ? m->system : a->s, m, o, &n, motion);
-    if (status != CLS_OK) status = clsi_no_memory(error);
+    cls_status status = follow(m ? m->system : a->s, m, o, motion, &n, error);
     cls_random_seed(&random, o->seed);
     make_box(a->s, m, n, motion, box, box + a->nz);
     if (status == CLS_OK) status = keep_path(a, n, motion, error);
