@@ -142,6 +142,7 @@ static cls_status add_told(const clsi_multiple *m, const double *theta, size_t s
     const cls_system *s = m->system;
     double *dot = clsi_calloc(m->nz + 1, sizeof *dot);
     if (!dot) return clsi_no_memory(error);
+    known_start without = *k;
     int fine = clsi_told_at(m, theta, segment, i, state, dot);
     for (size_t e = 0; e < m->nz && fine; e++) {
         if (!m->told[e]) continue;
@@ -152,7 +153,8 @@ static cls_status add_told(const clsi_multiple *m, const double *theta, size_t s
             add_known(k, v, dot[e]);
     }
     free(dot);
-    return fine ? complete_start(s, k, state, error) : CLS_OK;
+    if (fine && complete_start(s, k, state, NULL) == CLS_OK) return CLS_OK;
+    return complete_start(s, &without, state, error); /* what they tell is no state */
 }
 
 /* What the columns say alone; with theta what outputs tell as well. */
