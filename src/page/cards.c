@@ -32,11 +32,18 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
     if (s->n_channels) {
         double worst = INFINITY;
         size_t followed = s->n_trials;
-        for (size_t i = 0; i < s->n_channels; i++)
+        size_t judged = 0;
+        for (size_t i = 0; i < s->n_channels; i++) {
+            if (s->channels[i].own) continue;
             worst = fmin(worst, s->channels[i].persistence / s->channels[i].rmse);
+            judged++;
+        }
         snprintf(number, sizeof number, worst < 1e4 ? "%.3g times" : "%.0e times", worst);
-        snprintf(words, sizeof words, "nearer than the trivial model, in the worst channel of %zu",
-                 s->n_channels);
+        if (judged == 1)
+            snprintf(words, sizeof words, "nearer than if the first value stayed");
+        else
+            snprintf(words, sizeof words,
+                     "nearer than if the first value stayed, in the worst of %zu channels", judged);
         card(t, worst > 1 ? 1 : -1, number, words);
         snprintf(number, sizeof number, "%zu of %zu", followed, s->n_found);
         card(t, 0, number, "trajectories of the data followed in free run");

@@ -92,11 +92,16 @@ static void second_law(clsi_text *t, const clsi_subject *s) {
     size_t rows = cls_table_rows(s->motion);
     double T0 = surroundings(s);
     if (!S) return;
-    clsi_series e = {"entropy", CLSI_LINE, rows, time, S, 2};
-    chart(t, s->motion, "Entropy of everything", "entropy", 1, &e);
-    double *lost = T0 > 0 ? change(t, S, rows, T0) : NULL;
-    if (!lost) return;
     char title[160];
+    double *made = change(t, S, rows, 1), *lost = T0 > 0 ? change(t, S, rows, T0) : NULL;
+    if (made) {
+        snprintf(title, sizeof title, "Entropy of everything since the start, where it is %.7g",
+                 rows ? S[0] : 0);
+        clsi_series e = {"entropy made", CLSI_LINE, rows, time, made, 2};
+        chart(t, s->motion, title, "entropy", 1, &e);
+    }
+    free(made);
+    if (!lost) return;
     snprintf(title, sizeof title, "Exergy destroyed: %.4g times the entropy made", T0);
     clsi_series x = {"exergy destroyed", CLSI_LINE, rows, time, lost, 3};
     chart(t, s->motion, title, "energy", 1, &x);

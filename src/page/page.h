@@ -92,6 +92,7 @@ typedef struct clsi_channel {
     double rmse, persistence, spread; /* over all rows of all trajectories */
     double size;                      /* root mean square of the values */
     size_t rows;
+    int own; /* of learned formulas: nothing is measured by it */
 } clsi_channel;
 
 /* A trajectory of the data and the free run of a subject at its times. */
@@ -129,6 +130,8 @@ cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given
                                 const cls_table *const *data, const char *const *names,
                                 cls_error *error);
 void clsi_subject_clear(clsi_subject *s);
+/* Does it follow from other channels that are there? */
+int clsi_is_derived(const clsi_subject *s, const char *name);
 /* The free run of a trial; why it could not be made is in the trial. */
 cls_status clsi_trial_follow(const cls_system *system, const cls_starter *starter,
                              clsi_trial *trial, cls_error *error);
@@ -167,6 +170,8 @@ void clsi_sankey(clsi_text *t, double work, double heat, double stored, double l
 
 /* A table of the parameters that were learned, nothing where there are none. */
 void clsi_found_parameters(clsi_text *t, const clsi_subject *s);
+/* How rows that were kept back were predicted while it was learned; nothing where none were. */
+void clsi_found_scores(clsi_text *t, const clsi_subject *s);
 /* What the data cannot tell, as a list; nothing where nothing is known of it. */
 void clsi_found_doubts(clsi_text *t, const clsi_subject *s);
 void clsi_found_json(clsi_text *t, const cls_model *m);

@@ -10,7 +10,7 @@
 
 extern const char clsi_page_css[];
 
-enum { MOST_FORMULA = 4000 };
+enum { MOST_FORMULA = 4000, MOST_LINE = 300, MOST_TEXT = 20000 };
 
 typedef struct page {
     clsi_text t;
@@ -58,7 +58,7 @@ static void heading(page *p, const clsi_subject *s) {
 static int beats_persistence(const clsi_subject *s) {
     for (size_t i = 0; i < s->n_channels; i++) {
         const clsi_channel *c = &s->channels[i];
-        if (!(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+        if (!c->own && !(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
     }
     return s->n_channels > 0;
 }
@@ -95,6 +95,7 @@ static void expert(page *p, const clsi_subject *s) {
                          s->laws.energy_max_error, s->laws.energy_relative,
                          (unsigned long long)s->laws.entropy_falls);
     for (size_t i = 0; i < s->n_channels; i++) {
+        if (s->channels[i].own) continue;
         put(p, "RMSE of ");
         name(p, s->channels[i].name);
         clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ",
@@ -157,7 +158,8 @@ static void equations(page *p, const cls_system *s) {
     for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
         if (!memchr(line, '&', (size_t)(end - line))) continue;
-        if (end - line > MOST_FORMULA) {
+        const char *refused = strstr(line, "expression too large to print");
+        if (end - line > MOST_FORMULA || (refused && refused < end)) {
             long_ones++;
             continue;
         }
@@ -219,6 +221,23 @@ static void bond_graph(page *p, const cls_system *s) {
     rmdir(folder);
 }
 
+/* A text of which no line goes on for pages: a learned formula has its thousand terms elsewhere. */
+static void text_lines(page *p, char *text) {
+    size_t told = 0;
+    for (char *line = text, *end; *line && told < MOST_TEXT; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        size_t n = (size_t)(end - line), shown = n > MOST_LINE ? MOST_LINE : n;
+        while (shown < n && shown && ((unsigned char)line[shown] & 0xc0) == 0x80) shown--;
+        char last = line[shown];
+        line[shown] = 0;
+        clsi_html(&p->t, line, 0);
+        line[shown] = last;
+        if (shown < n) clsi_text_printf(&p->t, " ... (%zu characters in all)", n);
+        put(p, "\n");
+        told += shown + 1;
+    }
+}
+
 static void system_section(page *p) {
     for (size_t i = 0; i < p->n; i++) {
         const clsi_subject *s = &p->subjects[i];
@@ -227,7 +246,7 @@ static void system_section(page *p) {
         heading(p, s);
         if (is_there(p, cls_system_show(s->system, CLS_SHOW_SUMMARY, &summary, NULL))) {
             put(p, "<pre tabindex=\"0\">");
-            clsi_html(&p->t, summary, 20000);
+            text_lines(p, summary);
             put(p, "</pre>\n");
         }
         cls_text_free(&summary);
@@ -404,7 +423,9 @@ static cls_status body(page *p, cls_error *error) {
         clsi_html(&p->t, p->o->command, 4000);
         put(p, "</pre>\n");
     }
-    clsi_text_printf(&p->t, "<p>clausius %s.</p>\n", cls_version());
+    clsi_text_printf(&p->t, "<p>clausius %s", cls_version());
+    if (p->o->seconds > 0) clsi_text_printf(&p->t, "; learning took %.3g s", p->o->seconds);
+    put(p, ".</p>\n");
     for (size_t i = 0; i < p->n; i++) provenance(p, &p->subjects[i]);
     source(p);
     close_section(p);
@@ -476,7 +497,7 @@ static void subject_json(page *p, const clsi_subject *s) {
         put(p, i ? ", {\"name\": " : "{\"name\": ");
         clsi_json_string(&p->t, s->channels[i].name);
         put(p, ", \"rmse\": ");
-        clsi_json_number(&p->t, s->channels[i].rmse);
+        clsi_json_number(&p->t, s->channels[i].own ? NAN : s->channels[i].rmse);
         put(p, ", \"persistence\": ");
         clsi_json_number(&p->t, s->channels[i].persistence);
         put(p, ", \"spread\": ");

@@ -10,9 +10,9 @@
   const add = (kind, name, unit, value, low, high) => {
     const l = document.createElement('label'), n = document.createElement('span'), r = document.createElement('input'), o = document.createElement('output');
     n.textContent = name + (unit ? ' [' + unit + ']' : '');
-    r.type = 'range'; r.min = low; r.max = high; r.step = (high - low) / 400 || 1e-3; r.value = value;
+    r.type = 'range'; r.min = low; r.max = high; r.step = 'any'; r.value = value;
     r.setAttribute('aria-label', kind + ' ' + name);
-    o.textContent = show(r.value);
+    o.textContent = show(value);
     const s = { kind, name, r, value };
     r.addEventListener('input', () => { s.value = Number(r.value); o.textContent = show(r.value); check(); });
     l.append(n, r, o); form.append(l); sliders.push(s);

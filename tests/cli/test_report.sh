@@ -109,7 +109,11 @@ EOF
     expect_in_file 'F as a function of' page.html
     expect_in_file 'Band: 90 % interval' page.html
     expect_in_file '<th scope="col" class="n">from</th><th scope="col" class="n">to</th>' page.html
+    expect_in_file 'clausius learn damped.clausius noisy.csv --unknown F -o m.safetensors|clausius learn damped.clausius noisy.csv -o m.safetensors --unknown F' page.html
+    expect_in_file 'learning took [0-9.]+ s' page.html
+    expect_in_file 'the windows grow while it learns' page.html # a curve of multiple shooting, too
     run "$CLAUSIUS" report m.safetensors --json
+    expect_json 'len(d["subjects"][0]["training"]["loss"]) > 3 and d["subjects"][0]["training"]["loss"][-1] < 0.1'
     expect_json 'any(f["part"] == "F" and f["error"][0] > 0 for f in d["subjects"][0]["functions"])'
 }
 
