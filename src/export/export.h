@@ -131,8 +131,8 @@ void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text
 void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
 /* Where a start may lie: of coordinates, and of temperatures where these are states. */
 double clsi_state_limit(const clsi_export *e, size_t k, int high);
-/* The whole module as text; renames the export. */
-cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error);
+/* The whole module as text; renames the export. in_page: it starts from states alone. */
+cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_error *error);
 void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
 cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
 /* Weights are written once for both variants: do these number their networks alike? */

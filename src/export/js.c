@@ -80,12 +80,15 @@ static void append_info(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "] };\n");
 }
 
-static const char class_text[] =
+static const char class_begin[] =
     "\n// One motion. start, step and set return '' or a sentence that says why they were "
     "refused;\n"
     "// the motion then stays where it was.\n"
     "export class Model {\n"
-    "  constructor() { this.m = new model(); model_defaults(this.m); }\n"
+    "  constructor() { this.m = new model(); model_defaults(this.m); }\n";
+
+/* From any columns that tell the state. */
+static const char class_start[] =
     "  start(values = {}, time = 0) {\n"
     "    const columns = [], given = [];\n"
     "    for (const [name, value] of Object.entries(values)) {\n"
@@ -99,7 +102,19 @@ static const char class_text[] =
     "    const status = model_start_at(this.m, time, given.length, columns, given);\n"
     "    if (status) this.m.state.set(kept);\n"
     "    return status ? model_reason(status) : '';\n"
-    "  }\n"
+    "  }\n";
+
+/* From states alone, which is all that a page asks for. */
+static const char class_start_of_page[] =
+    "  start(values = {}, time = 0) {\n"
+    "    const kept = structuredClone(this.m.state);\n"
+    "    const status = model_start(this.m, time, info.states.map(s => Number(values[s.name] ?? "
+    "s.start)));\n"
+    "    if (status) this.m.state.set(kept);\n"
+    "    return status ? model_reason(status) : '';\n"
+    "  }\n";
+
+static const char class_rest[] =
     "  step(h = info.h) {\n"
     "    const status = model_step(this.m, h);\n"
     "    return status ? model_reason(status) : '';\n"
@@ -132,8 +147,11 @@ static const char class_text[] =
     "  energyError() { return model_energy_error(this.m); }\n"
     "}\n";
 
-cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error) {
-    clsi_text header = {0}, source = {0};
+cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_error *error) {
+    clsi_text header = {0}, source = {0}, module = {0}, class = {0};
+    clsi_text_append(&class, class_begin);
+    clsi_text_append(&class, in_page ? class_start_of_page : class_start);
+    clsi_text_append(&class, class_rest);
     snprintf(e->prefix, sizeof e->prefix, "model"); /* a module has a scope of its own */
     snprintf(e->upper, sizeof e->upper, "MODEL");
     cls_status status = clsi_export_source(e, 1, &source, error);
@@ -142,10 +160,14 @@ cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error) 
                      e->source, e->sp->scheme->info.name, cls_version());
     clsi_text_append(out, clsi_export_prelude_text);
     clsi_text_append_n(&header, source.data ? source.data : "", source.length);
-    if (status == CLS_OK && (header.failed || source.failed)) status = clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_translate(header.data, out, error);
+    if (status == CLS_OK && (header.failed || source.failed || class.failed))
+        status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_translate(header.data, &module, error);
+    if (status == CLS_OK) status = clsi_shrink(module.data, class.data, out, error);
+    clsi_text_clear(&module);
     append_info(out, e);
-    clsi_text_append(out, class_text);
+    clsi_text_append(out, class.data ? class.data : "");
+    clsi_text_clear(&class);
     clsi_text_clear(&header);
     clsi_text_clear(&source);
     return status;
@@ -155,7 +177,7 @@ static cls_status write_js(clsi_export *e, const char *path, cls_export_info *in
                            cls_error *error) {
     clsi_text text = {0};
     clsi_file file;
-    cls_status status = clsi_export_module(e, &text, error);
+    cls_status status = clsi_export_module(e, 0, &text, error);
     if (status == CLS_OK && text.failed) status = clsi_no_memory(error);
     if (status == CLS_OK) status = clsi_file_open(&file, path, error);
     if (status == CLS_OK) {
