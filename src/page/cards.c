@@ -38,7 +38,12 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
             worst = fmin(worst, s->channels[i].persistence / s->channels[i].rmse);
             judged++;
         }
-        snprintf(number, sizeof number, worst < 1e4 ? "%.3g times" : "%.0e times", worst);
+        double unit = worst >= 1000 ? pow(10, floor(log10(worst)) - 2) : 0; /* three digits */
+        snprintf(number, sizeof number,
+                 worst < 1000  ? "%.3g times"
+                 : worst < 1e6 ? "%.0f times"
+                               : "%.0e times",
+                 unit > 0 ? unit * round(worst / unit) : worst);
         if (judged == 1)
             snprintf(words, sizeof words, "nearer than if the first value stayed");
         else

@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "model/safetensors.h"
 #include "page/page.h"
+#include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,13 +201,16 @@ int clsi_is_derived(const clsi_subject *s, const char *name) {
 /* Momenta and entropies of a learned energy have an origin (and momenta more) that nothing measures:
  * they are the model's own, and no column of another tells whether they are right. */
 static void mark_own(clsi_subject *s) {
+    const cls_model *m = s->given->model;
+    int learned = 0; /* the energy as a whole */
+    for (size_t i = 0; m && s->system->formula_name && i < m->n_learned; i++)
+        learned |= !strcmp(s->system->formula_name, m->learned[i].part);
     for (size_t c = 0; c < s->n_channels; c++) {
         const char *name = s->channels[c].name;
         int is_state = 0;
         for (size_t k = 0; k < cls_system_state_count(s->system); k++)
             is_state |= !strcmp(cls_system_state_name(s->system, k), name);
-        s->channels[c].own =
-            s->given->model && s->given->model->n_learned && !is_state && clsi_is_derived(s, name);
+        s->channels[c].own = learned && !is_state && clsi_is_derived(s, name);
     }
 }
 

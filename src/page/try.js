@@ -53,8 +53,9 @@
     const why = m.start(start, 0); if (why) { say.textContent = why; return; }
     const h = info.h, total = Math.min(20000, Math.max(10, Math.round(info.until / h))), every = Math.max(1, Math.floor(total / 800));
     rows = [Array.from(m.row())]; let done = 0, worst = 0, top = m.entropy ? m.entropy() : NaN, falls = 0, stop = '';
-    const some = n => {
-      for (let i = 0; i < n && done < total && !stop; i++) {
+    const some = (n, most) => { /* at most so many milliseconds: the page stays a page while it runs */
+      const began = performance.now();
+      for (let i = 0; i < n && done < total && !stop && performance.now() - began < most; i++) {
         stop = m.step(h) || ''; if (stop) break; done++;
         worst = Math.max(worst, Math.abs(m.energyError())); const S = m.entropy(); if (S < top) falls++; else top = S;
         if (done % every === 0) rows.push(Array.from(m.row()));
@@ -62,8 +63,8 @@
       say.textContent = done + ' steps of ' + show(h) + ': largest energy error ' + worst.toExponential(1) + ', entropy ' + (Number.isFinite(top) ? show(top) + ', falls ' + falls : 'none') + (stop ? '. Stopped: ' + stop : '');
       draw();
     };
-    if (still) { some(total); sketch.show(rows); return; }
-    const frame = () => { some(Math.ceil(total / 60)); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; frame();
+    if (still) { some(total, 1e4); sketch.show(rows); return; }
+    const frame = () => { some(Math.ceil(total / 60), 20); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; timer = requestAnimationFrame(frame);
   };
   box.querySelector('.run').addEventListener('click', run); choose.addEventListener('change', draw); addEventListener('resize', draw);
   box.hidden = false; check(); run();
