@@ -7,14 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The character of UTF-8 at c and its bytes; 0: it is none. */
+static size_t decode(const unsigned char *c, unsigned *code) {
+    size_t n = *c < 0x80 ? 1 : *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : *c >= 0xc0 ? 2 : 0;
+    *code = n > 1 ? *c & (0x7fu >> n) : *c;
+    for (size_t k = 1; k < n; k++) {
+        if ((c[k] & 0xc0) != 0x80) return 0;
+        *code = *code << 6 | (c[k] & 0x3fu);
+    }
+    return *code < 0x110000 ? n : 0;
+}
+
+/* Nothing but printable ASCII: "</script>" may stand in a page, and marks that turn text around. */
 static void append_string(clsi_text *out, const char *text) {
+    unsigned code;
     clsi_text_append(out, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c < 32 || *c == '"' || *c == '\\' || *c == '<') /* "</script>" may stand in a page */
-            clsi_text_printf(out, "\\x%02x", *c);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        size_t n = decode(c, &code);
+        if (!n)
+            clsi_text_append(out, "?");
+        else if (code < 32 || code >= 127 || code == '"' || code == '\\' || code == '<')
+            clsi_text_printf(out, "\\u{%x}", code);
         else
             clsi_text_append_n(out, (const char *)c, 1);
+        c += n ? n : 1;
+    }
     clsi_text_append(out, "\"");
+}
+
+/* A name in a comment of one line, which a line end of it would leave. */
+static void append_plain(clsi_text *out, const char *text) {
+    for (; *text; text++)
+        clsi_text_append_n(out, *text < 32 || *text > 126 || *text == '<' ? "?" : text, 1);
 }
 
 static void append_value(clsi_text *out, const char *key, double value) {
@@ -156,8 +180,10 @@ cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_e
     snprintf(e->upper, sizeof e->upper, "MODEL");
     cls_status status = clsi_export_source(e, 1, &source, error);
     if (status == CLS_OK) status = clsi_export_header(e, &header, error);
-    clsi_text_printf(out, "// %s by %s, written by clausius %s. An ES module without imports.\n",
-                     e->source, e->sp->scheme->info.name, cls_version());
+    clsi_text_append(out, "// ");
+    append_plain(out, e->source);
+    clsi_text_printf(out, " by %s, written by clausius %s. An ES module without imports.\n",
+                     e->sp->scheme->info.name, cls_version());
     clsi_text_append(out, clsi_export_prelude_text);
     clsi_text_append_n(&header, source.data ? source.data : "", source.length);
     if (status == CLS_OK && (header.failed || source.failed || class.failed))

@@ -42,7 +42,7 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         snprintf(number, sizeof number,
                  worst < 1000  ? "%.3g times"
                  : worst < 1e6 ? "%.0f times"
-                               : "%.0e times",
+                               : "over 1e6 times",
                  unit > 0 ? unit * round(worst / unit) : worst);
         if (judged == 1)
             snprintf(words, sizeof words, "nearer than if the first value stayed");
@@ -58,6 +58,8 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         snprintf(words, sizeof words, "relative energy error over %llu steps",
                  (unsigned long long)s->laws.steps);
         card(t, 0, number, words);
+    }
+    if (s->simulated && clsi_has_entropy(s)) {
         snprintf(number, sizeof number, "%llu", (unsigned long long)s->laws.entropy_falls);
         card(t, s->laws.entropy_falls ? -1 : 1, number, "steps in which the entropy fell");
     }

@@ -15,6 +15,8 @@ typedef struct view {
     clsi_text *t;
     const clsi_chart *c;
     double x0, x1, y0, y1;
+    double
+        base; /* marks upwards are differences from it: 0, or where they could not be told apart */
 } view;
 
 static void extend(double *low, double *high, double x) {
@@ -59,8 +61,8 @@ static void axes(const view *v) {
     clsi_text_append(t, "<path class=\"axis\" d=\"");
     for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx)
         clsi_text_printf(t, "M%.1f %dV%d", px(v, x), TOP, HEIGHT - BOTTOM);
-    for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y += dy)
-        clsi_text_printf(t, "M%d %.1fH%d", LEFT, py(v, y), WIDTH - RIGHT);
+    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base; y += dy)
+        clsi_text_printf(t, "M%d %.1fH%d", LEFT, py(v, v->base + y), WIDTH - RIGHT);
     clsi_text_append(t, "\"/>");
     for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx) {
         clsi_text_printf(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">", px(v, x),
@@ -68,9 +70,9 @@ static void axes(const view *v) {
         clsi_tick_label(t, x, dx);
         clsi_text_append(t, "</text>");
     }
-    for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y += dy) {
+    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base; y += dy) {
         clsi_text_printf(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 5,
-                         py(v, y) + 4);
+                         py(v, v->base + y) + 4);
         clsi_tick_label(t, y, dy);
         clsi_text_append(t, "</text>");
     }
@@ -228,8 +230,19 @@ static void table(const clsi_chart *c, clsi_text *t) {
     clsi_text_append(t, "</div></details>");
 }
 
+/* A quantity that stays the same in its first five digits is marked by what it differs from its first
+ * value. */
+static double base_of(const view *v) {
+    const clsi_series *s = v->c->series;
+    double size = fmax(fabs(v->y0), fabs(v->y1));
+    if (!(size > 2e5 * clsi_tick(v->y1 - v->y0, 4)) || !v->c->n) return 0;
+    for (size_t k = 0; k < s->n; k++)
+        if (isfinite(s->y[k])) return s->y[k];
+    return 0;
+}
+
 void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
-    view v = {t, c, DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX};
+    view v = {t, c, DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX, 0};
     int thinned = 0;
     for (size_t i = 0; i < c->n; i++) {
         thinned |= c->series[i].n > 2 * COLUMNS;
@@ -241,6 +254,7 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     extend_to_bands(&v);
     if (!(v.x0 < v.x1)) widen(&v.x0, &v.x1);
     widen(&v.y0, &v.y1);
+    v.base = base_of(&v);
     clsi_text_printf(t, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
     clsi_html(t, c->title, CLSI_HTML_NAME);
     clsi_text_append(t, "</title><desc>");
@@ -260,6 +274,7 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     clsi_text_append(t, c->n > 1 ? "</strong>:" : "</strong>");
     if (c->n > 1) legend(c, t);
     if (c->note) clsi_text_append(t, ". "), clsi_html(t, c->note, 0);
+    if (v.base != 0) clsi_text_printf(t, ". Upwards: the difference from %.10g", v.base);
     if (thinned) clsi_text_append(t, ". Thinned for drawing: the extremes of each slice are kept");
     clsi_text_append(t, ".</figcaption>");
     table(c, t);

@@ -272,6 +272,10 @@ static double error_of(const clsi_subject *s, const clsi_trial *t) {
     return n ? sqrt(sum / (double)n) : 0;
 }
 
+int clsi_has_entropy(const clsi_subject *s) {
+    return s->motion && cls_table_find(s->motion, "entropy") >= 0;
+}
+
 /* ---- which trajectories were learned from ---- */
 
 static int same_file(const json_t *a, const json_t *b) {

@@ -132,6 +132,7 @@ cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given
 void clsi_subject_clear(clsi_subject *s);
 /* Does it follow from other channels that are there? */
 int clsi_is_derived(const clsi_subject *s, const char *name);
+int clsi_has_entropy(const clsi_subject *s); /* its motion has */
 /* The free run of a trial; why it could not be made is in the trial. */
 cls_status clsi_trial_follow(const cls_system *system, const cls_starter *starter,
                              clsi_trial *trial, cls_error *error);
@@ -195,6 +196,7 @@ typedef struct clsi_surface {
     double low[2], high[2];            /* outside of it there were no data */
     size_t n, n_seen;                  /* n by n values, row by row from y0 up */
     const double *z, *x_seen, *y_seen; /* where the data were */
+    const char *note;                  /* behind the title; NULL: what is said of learned functions */
 } clsi_surface;
 void clsi_surface_write(clsi_text *t, const clsi_surface *s);
 

@@ -10,7 +10,7 @@
 
 extern const char clsi_page_css[];
 
-enum { MOST_FORMULA = 4000, MOST_LINE = 300, MOST_TEXT = 20000 };
+enum { MOST_FORMULA = 4000, MOST_LINE = 300, MOST_TEXT = 20000, MOST_SET = 16, MOST_LINES = 60 };
 
 typedef struct page {
     clsi_text t;
@@ -85,15 +85,32 @@ static void verdict(page *p, const clsi_subject *s) {
     put(p, "</p>\n");
 }
 
+static void trajectory_facts(page *p, const clsi_subject *s) {
+    cls_time_facts f;
+    clsi_text_printf(&p->t, "%zu rows of %zu columns", cls_table_rows(s->given->trajectory),
+                     cls_table_columns(s->given->trajectory));
+    if (!cls_table_inspect_time(s->given->trajectory, &f, NULL) && f.known)
+        clsi_text_printf(&p->t, ", every %.4g from %.4g to %.4g", f.spacing, f.first, f.last);
+    put(p, ". ");
+    for (size_t i = 0; s->audit && i < cls_audit_count(s->audit); i++) {
+        const cls_law *l = cls_audit_law(s->audit, i);
+        if (strcmp(l->name, "energy")) continue;
+        put(p, "The energy ");
+        clsi_html(&p->t, l->text, 0);
+        put(p, ". ");
+    }
+}
+
 static void expert(page *p, const clsi_subject *s) {
     put(p, "<p class=\"soft\">For an expert: ");
     if (s->simulated)
-        clsi_text_printf(&p->t,
-                         "%llu steps of %g by %s, largest energy error %.2g (relative %.1g), %llu "
-                         "entropy falls. ",
+        clsi_text_printf(&p->t, "%llu steps of %g by %s, largest energy error %.2g (relative %.1g)",
                          (unsigned long long)s->laws.steps, s->laws.h, s->laws.scheme,
-                         s->laws.energy_max_error, s->laws.energy_relative,
-                         (unsigned long long)s->laws.entropy_falls);
+                         s->laws.energy_max_error, s->laws.energy_relative);
+    if (s->simulated && clsi_has_entropy(s))
+        clsi_text_printf(&p->t, ", %llu entropy falls", (unsigned long long)s->laws.entropy_falls);
+    put(p, s->simulated ? ". " : "");
+    if (s->given->trajectory) trajectory_facts(p, s);
     for (size_t i = 0; i < s->n_channels; i++) {
         if (s->channels[i].own) continue;
         put(p, "RMSE of ");
@@ -154,15 +171,16 @@ static int is_there(page *p, cls_status status) {
 static void equations(page *p, const cls_system *s) {
     char *latex = NULL;
     if (!is_there(p, cls_system_show(s, CLS_SHOW_EQUATIONS | CLS_SHOW_LATEX, &latex, NULL))) return;
-    size_t long_ones = 0;
+    size_t long_ones = 0, set = 0;
     for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
         if (!memchr(line, '&', (size_t)(end - line))) continue;
         const char *refused = strstr(line, "expression too large to print");
-        if (end - line > MOST_FORMULA || (refused && refused < end)) {
+        if (end - line > MOST_FORMULA || (refused && refused < end) || set == MOST_SET) {
             long_ones++;
             continue;
         }
+        set++;
         put(p, "<div class=\"eq\" tabindex=\"0\" role=\"group\" aria-label=\"equation\">");
         clsi_mathml(&p->t, line, (size_t)(end - line));
         put(p, "</div>\n");
@@ -170,9 +188,9 @@ static void equations(page *p, const cls_system *s) {
     if (long_ones)
         clsi_text_printf(
             &p->t,
-            "<p class=\"soft\">%zu formulas with learned parts are too long to be typeset here; "
-            "<code>clausius show --equations</code> prints them.</p>\n",
-            long_ones);
+            "<p class=\"soft\">%zu more formula%s; <code>clausius show --equations</code> prints "
+            "what is too long, or too much, to be typeset here.</p>\n",
+            long_ones, long_ones == 1 ? "" : "s");
     cls_text_free(&latex);
 }
 
@@ -245,9 +263,12 @@ static void system_section(page *p) {
         char *summary = NULL;
         heading(p, s);
         if (is_there(p, cls_system_show(s->system, CLS_SHOW_SUMMARY, &summary, NULL))) {
+            size_t lines = 0; /* what has a line for each cell is shown when asked for */
+            for (const char *c = summary; *c; c++) lines += *c == '\n';
+            put(p, lines > MOST_LINES ? "<details><summary>The whole system</summary>" : "");
             put(p, "<pre tabindex=\"0\">");
             text_lines(p, summary);
-            put(p, "</pre>\n");
+            put(p, lines > MOST_LINES ? "</pre></details>\n" : "</pre>\n");
         }
         cls_text_free(&summary);
         equations(p, s->system);

@@ -15,8 +15,13 @@
     o.textContent = show(value);
     const s = { kind, name, r, value };
     r.addEventListener('input', () => { s.value = Number(r.value); o.textContent = show(r.value); check(); });
-    l.append(n, r, o); form.append(l); sliders.push(s);
+    l.append(n, r, o); place.append(l); sliders.push(s);
   };
+  let place = form;
+  if (info.states.length > 12) { /* a field in space: its cells are there when one asks for them */
+    const d = document.createElement('details'), h = document.createElement('summary');
+    h.textContent = 'The start of ' + info.states.length + ' states'; d.append(h); form.append(d); place = d;
+  }
   const span = (v, lo, hi) => [Number.isFinite(lo) ? lo : v - Math.max(1, 2 * Math.abs(v)), Number.isFinite(hi) ? hi : v + Math.max(1, 2 * Math.abs(v))];
   const seen = Object.fromEntries(ranges.map(r => [r.name, r]));
   for (const s of info.states) {
@@ -24,6 +29,7 @@
     if (r) { const w = (r.high - r.low) / 2; lo = Math.max(lo, r.low - w); hi = Math.min(hi, r.high + w); }
     const eps = (hi - lo) * 1e-3; add('start', s.name, s.unit, s.start, lo + eps, hi - eps);
   }
+  place = form;
   for (const p of info.parameters || []) { const w = Math.abs(p.value) || 1; add('parameter', p.name, p.unit, p.value, p.value > 0 ? p.value / 4 : p.value - w, p.value > 0 ? p.value * 4 : p.value + w); }
   for (const u of info.inputs || []) { const v = u.value || 0, w = Math.max(1, Math.abs(v)); add('input', u.name, u.unit, v, v - 2 * w, v + 2 * w); }
   for (const c of info.columns) if (c.name !== 'time') { const o = document.createElement('option'); o.value = o.textContent = c.name; choose.append(o); }
