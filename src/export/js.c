@@ -172,7 +172,7 @@ static const char class_rest[] =
     "}\n";
 
 cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_error *error) {
-    clsi_text header = {0}, source = {0}, module = {0}, class = {0};
+    clsi_text header = {0}, source = {0}, module = {0}, class = {0}, roots = {0};
     clsi_text_append(&class, class_begin);
     clsi_text_append(&class, in_page ? class_start_of_page : class_start);
     clsi_text_append(&class, class_rest);
@@ -189,7 +189,10 @@ cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_e
     if (status == CLS_OK && (header.failed || source.failed || class.failed))
         status = clsi_no_memory(error);
     if (status == CLS_OK) status = clsi_translate(header.data, &module, error);
-    if (status == CLS_OK) status = clsi_shrink(module.data, class.data, out, error);
+    clsi_text_printf(&roots, "%s%s", class.data ? class.data : "", clsi_export_prelude_text);
+    if (status == CLS_OK && roots.failed) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_shrink(module.data, roots.data, out, error);
+    clsi_text_clear(&roots);
     clsi_text_clear(&module);
     append_info(out, e);
     clsi_text_append(out, class.data ? class.data : "");
