@@ -278,6 +278,7 @@ static const double QUIET = 1e-13;
 #include "simulate/pack_loops.h"
 #define LOOP(name) name##_avx512
 #define TARGET     __attribute__((target("avx512f")))
+#define WIDE
 #include "simulate/pack_loops.h"
 
 static const pack_loops *loops_of_machine(void) {

@@ -125,11 +125,9 @@ HELP void LOOP(exchange)(bits which, vector *x, vector *y) {
 /* clsi_lu_factor for eight lanes; the lanes that have no inverse. */
 HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
     bits bad = (bits)splat(0);
-    UNROLL
     for (size_t c = 0; c < k; c++) {
         vector top = a[c * k + c];
         pivot[c] = (bits)splat(0) + (long long)c;
-        UNROLL
         for (size_t i = c + 1; i < k; i++) {
             vector other = a[i * k + c];
             bits larger = LOOP(size)(other) > LOOP(size)(top);
@@ -137,14 +135,11 @@ HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
             top = pick(larger, other, top);
         }
         bad |= ~((LOOP(size)(top) > splat(0)) & LOOP(finite)(top));
-        UNROLL
-        for (size_t i = c + 1; i < k; i++) UNROLL
-        for (size_t j = 0; j < k; j++)
-            LOOP(exchange)(pivot[c] == (long long)i, &a[c * k + j], &a[i * k + j]);
-        UNROLL
+        for (size_t i = c + 1; i < k; i++)
+            for (size_t j = 0; j < k; j++)
+                LOOP(exchange)(pivot[c] == (long long)i, &a[c * k + j], &a[i * k + j]);
         for (size_t i = c + 1; i < k; i++) {
             vector f = a[i * k + c] = a[i * k + c] / a[c * k + c];
-            UNROLL
             for (size_t j = c + 1; j < k; j++)
                 a[i * k + j] = pick(f == splat(0), a[i * k + j], a[i * k + j] - f * a[c * k + j]);
         }
@@ -154,15 +149,11 @@ HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
 
 /* clsi_lu_solve */
 HELP void LOOP(back)(size_t k, const vector *a, const bits *pivot, vector *b) {
-    UNROLL
-    for (size_t c = 0; c < k; c++) UNROLL
-    for (size_t i = c + 1; i < k; i++) LOOP(exchange)(pivot[c] == (long long)i, &b[c], &b[i]);
-    UNROLL
-    for (size_t i = 1; i < k; i++) UNROLL
-    for (size_t j = 0; j < i; j++) b[i] -= a[i * k + j] * b[j];
-    UNROLL
+    for (size_t c = 0; c < k; c++)
+        for (size_t i = c + 1; i < k; i++) LOOP(exchange)(pivot[c] == (long long)i, &b[c], &b[i]);
+    for (size_t i = 1; i < k; i++)
+        for (size_t j = 0; j < i; j++) b[i] -= a[i * k + j] * b[j];
     for (size_t i = k; i-- > 0;) {
-        UNROLL
         for (size_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
         b[i] /= a[i * k + i];
     }
@@ -171,7 +162,6 @@ HELP void LOOP(back)(size_t k, const vector *a, const bits *pivot, vector *b) {
 /* newton_size: what is not finite is infinite. */
 HELP vector LOOP(longest)(size_t k, const clsi_pack *p, size_t l, const vector *d) {
     vector most = splat(0);
-    UNROLL
     for (size_t i = 0; i < k; i++) {
         vector x = LOOP(size)(d[i]) / load(p->scale + i * L + l);
         most = pick(x <= most, most, pick(x <= splat(DBL_MAX), x, splat(INFINITY)));
@@ -193,12 +183,10 @@ HELP bits LOOP(take_system)(size_t k, const clsi_pack *p, size_t l, vector *a, b
                             vector *b) {
     const double *const *J = p->residual_out + k + p->sp->n_positive;
     bits bad = (bits)splat(0);
-    UNROLL
     for (size_t i = 0; i < k * k; i++) {
         a[i] = load(J[i] + l);
         bad |= ~LOOP(finite)(a[i]);
     }
-    UNROLL
     for (size_t i = 0; i < k; i++) b[i] = load(p->residual_out[i] + l);
     return bad | LOOP(factor)(k, a, pivot);
 }
@@ -208,7 +196,6 @@ HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS], bad = LOOP(take_system)(k, p, l, a, pivot, d);
         LOOP(back)(k, a, pivot, d);
-        UNROLL
         for (size_t i = 0; i < k; i++)
             store(p->scale + i * L + l,
                   LOOP(larger)(LOOP(size)(load(u + i * L + l)), load(p->least + i * L + l)));
@@ -216,7 +203,6 @@ HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
         bits done = LOOP(flags)(p->done + l),
              last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
         bits off = LOOP(flags)(p->off + l) | ((bad | ~LOOP(finite)(size)) & ~done);
-        UNROLL
         for (size_t i = 0; i < k; i++) {
             vector x = load(u + i * L + l);
             store(u + i * L + l, pick(done | off, x, x - d[i]));
@@ -242,13 +228,15 @@ HELP void LOOP(judge_of)(size_t k, clsi_pack *p) {
     }
 }
 
-/* Few unknowns are written out. */
+/* Few unknowns are written out, where vectors are registers. */
 TARGET static void LOOP(update)(clsi_pack *p, double *u) {
     switch (p->k) {
     case 1: LOOP(update_of)(1, p, u); break;
     case 2: LOOP(update_of)(2, p, u); break;
+#ifdef WIDE
     case 3: LOOP(update_of)(3, p, u); break;
     case 4: LOOP(update_of)(4, p, u); break;
+#endif
     default: LOOP(update_of)((size_t)p->k, p, u);
     }
 }
