@@ -146,7 +146,7 @@ struct clsi_sparse_lu;
 void clsi_append_sparse(clsi_text *out, const clsi_export *e);
 double clsi_sparse_cost(const struct clsi_sparse_lu *lu); /* operations of factors and a solution */
 /* ---- card.c: what is in it, for a person ---- */
-cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *error);
+cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls_error *error);
 
 /* A target is one const descriptor; export.c has the table. */
 typedef struct clsi_target {

@@ -182,6 +182,8 @@ static void notes(clsi_text *t, const char *line) {
         char text[1000];
         end = line + strcspn(line, "\n");
         snprintf(text, sizeof text, "%.*s", (int)(end - line), line);
+        if (end - line > 6 && !strncmp(end - 6, " terms", 6))
+            continue; /* how it went, not what is */
         clsi_text_append(t, "<li>");
         clsi_html(t, text, 0);
         clsi_text_append(t, "</li>\n");

@@ -196,7 +196,7 @@ typedef struct clsi_surface {
     double low[2], high[2];            /* outside of it there were no data */
     size_t n, n_seen;                  /* n by n values, row by row from y0 up */
     const double *z, *x_seen, *y_seen; /* where the data were */
-    const char *note;                  /* behind the title; NULL: what is said of learned functions */
+    const char *note; /* behind the title; NULL: what is said of learned functions */
 } clsi_surface;
 void clsi_surface_write(clsi_text *t, const clsi_surface *s);
 

@@ -37,7 +37,7 @@
     const out = sliders.filter(s => s.kind === 'start' && seen[s.name] && (s.value < seen[s.name].low || s.value > seen[s.name].high)).map(s => s.name);
     warn.textContent = out.length ? 'Outside the range it was learned in: ' + out.join(', ') + '. The laws still hold; the motion is extrapolated.' : '';
   };
-  let rows = [], timer = 0;
+  let rows = [], timer = 0, runs = 0;
   const sketch = makeSketch(box.querySelector('.sketch'), info.columns.map(c => c.name), still);
   const draw = () => {
     const g = canvas.getContext('2d'), W = canvas.width = canvas.clientWidth * devicePixelRatio, H = canvas.height = canvas.clientHeight * devicePixelRatio;
@@ -70,7 +70,7 @@
       draw();
     };
     if (still) { some(total, 1e4); sketch.show(rows); return; }
-    const frame = () => { some(Math.ceil(total / 60), 20); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; timer = requestAnimationFrame(frame);
+    const mine = ++runs, frame = () => { if (mine !== runs) return; some(Math.ceil(total / 60), 20); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; setTimeout(frame);
   };
   box.querySelector('.run').addEventListener('click', run); choose.addEventListener('change', draw); addEventListener('resize', draw);
   box.hidden = false; check(); run();

@@ -97,6 +97,7 @@ if len(settable) * len(unknown_at_start) < 4000:
 cs = instance("CoSimulation")
 begin(cs)
 H = float(md.defaultExperiment.stepSize)
+assert float(md.defaultExperiment.tolerance) <= 1e-8  # what a solver takes that is not told: 1e-5 is no motion of kdv
 for k, row in enumerate(rows):
     if k:
         cs.doStep(currentCommunicationPoint=(k - 1) * H, communicationStepSize=H)
