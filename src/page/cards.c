@@ -1,4 +1,5 @@
 /* The figures that one looks for first, as a row of cards under the verdict. */
+#include "base/locale.h"
 #include "page/page.h"
 #include <math.h>
 #include <string.h>
@@ -39,11 +40,11 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
             judged++;
         }
         double unit = worst >= 1000 ? pow(10, floor(log10(worst)) - 2) : 0; /* three digits */
-        snprintf(number, sizeof number,
-                 worst < 1000  ? "%.3g times"
-                 : worst < 1e6 ? "%.0f times"
-                               : "over 1e6 times",
-                 unit > 0 ? unit * round(worst / unit) : worst);
+        clsi_snprintf(number, sizeof number,
+                      worst < 1000  ? "%.3g times"
+                      : worst < 1e6 ? "%.0f times"
+                                    : "over 1e6 times",
+                      unit > 0 ? unit * round(worst / unit) : worst);
         if (judged == 1)
             snprintf(words, sizeof words, "nearer than if the first value stayed");
         else
@@ -54,7 +55,7 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         card(t, 0, number, "trajectories of the data followed in free run");
     }
     if (s->simulated) {
-        snprintf(number, sizeof number, "%.1g", s->laws.energy_relative);
+        clsi_snprintf(number, sizeof number, "%.1g", s->laws.energy_relative);
         snprintf(words, sizeof words, "relative energy error over %llu steps",
                  (unsigned long long)s->laws.steps);
         card(t, 0, number, words);

@@ -46,6 +46,10 @@ double clsi_tick(double range, int n) {
     return size * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
+double clsi_next_tick(double x, double step) {
+    return x + step > x ? x + step : INFINITY;
+}
+
 void clsi_tick_label(clsi_text *t, double x, double step) {
     double size = floor(log10(fabs(x))), digits = size - floor(log10(step)) + 1;
     if (size < 5) digits = fmax(digits, size + 1); /* 100 and not 1e+02 */
@@ -59,18 +63,20 @@ static void axes(const view *v) {
     clsi_text *t = v->t;
     double dx = clsi_tick(v->x1 - v->x0, 5), dy = clsi_tick(v->y1 - v->y0, 4);
     clsi_text_append(t, "<path class=\"axis\" d=\"");
-    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx)
+    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x = clsi_next_tick(x, dx))
         clsi_text_printf(t, "M%.1f %dV%d", px(v, x), TOP, HEIGHT - BOTTOM);
-    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base; y += dy)
+    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base;
+         y = clsi_next_tick(y, dy))
         clsi_text_printf(t, "M%d %.1fH%d", LEFT, py(v, v->base + y), WIDTH - RIGHT);
     clsi_text_append(t, "\"/>");
-    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx) {
+    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x = clsi_next_tick(x, dx)) {
         clsi_text_printf(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">", px(v, x),
                          HEIGHT - BOTTOM + 14, px(v, x) > WIDTH - RIGHT - 12 ? "end" : "middle");
         clsi_tick_label(t, x, dx);
         clsi_text_append(t, "</text>");
     }
-    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base; y += dy) {
+    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base;
+         y = clsi_next_tick(y, dy)) {
         clsi_text_printf(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 5,
                          py(v, v->base + y) + 4);
         clsi_tick_label(t, y, dy);
