@@ -56,7 +56,7 @@ static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, 
     if (!*length || *behind >= end || r->clean[*behind] != '[') return *length = 0, CLS_OK;
     size_t close = clsi_array_closing(r, *behind, end);
     if (!close || clsi_find_dots(r, *behind + 1, close - 1) == SIZE_MAX) return *length = 0, CLS_OK;
-    cls_status status = clsi_read_brackets(a, behind, end, turn, place, &out->n);
+    cls_status status = clsi_index_brackets(a, behind, end, turn, place, &out->n);
     for (size_t k = 0; k < out->n && status == CLS_OK; k++) {
         status = clsi_read_range(a, place[k], turn, &out->low[k], &out->high[k], &out->ring[k]);
         if (status == CLS_OK && out->low[k] > out->high[k])

@@ -75,7 +75,7 @@ void clsi_put_element(clsi_loops *a, size_t at, size_t length, size_t n, const l
 size_t clsi_find_dots(const clsi_reader *r, size_t begin, size_t end);
 size_t clsi_number_length(const clsi_reader *r, size_t at, size_t end);
 /* The places between commas of all brackets that follow each other at *at: [i, j] or [i][j]. */
-cls_status clsi_read_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
+cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
                               size_t *n);
 /* a..b, or a..b ring where `ring` is not NULL. */
 cls_status clsi_read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low, long *high,

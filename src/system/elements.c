@@ -86,8 +86,8 @@ static const clsi_macro *find_macro(const clsi_loops *a, size_t at, size_t lengt
 /* ---- brackets ---- */
 
 /* The places between commas of all brackets that follow each other at *at: [i, j] or [i][j]. */
-cls_status clsi_read_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
-                              size_t *n) {
+cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
+                               size_t *n) {
     clsi_reader *r = a->r;
     *n = 0;
     while (*at < end && r->clean[*at] == '[') {
@@ -174,7 +174,7 @@ static cls_status expand_element(clsi_loops *a, size_t at, size_t length, size_t
     clsi_cursor place[CLSI_MAX_INDICES];
     long value[CLSI_MAX_INDICES];
     size_t n;
-    cls_status status = clsi_read_brackets(a, behind, end, turn, place, &n);
+    cls_status status = clsi_index_brackets(a, behind, end, turn, place, &n);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         status = clsi_array_integer(a, place[k].at, place[k].end, turn, &value[k]);
     if (status != CLS_OK) return status;
