@@ -94,4 +94,20 @@ test_the_judge_of_many_elements_costs_as_many() {
     expect_stdout 'for 4000 elements'
 }
 
+test_lines_of_several_megabytes_are_read() {
+    python3 - <<'END'
+n = 300000
+with open("wide.csv", "w") as f:
+    print("time", *(f"u[{i}]" for i in range(1, n + 1)), sep=",", file=f)
+    for row in range(3):
+        print(row, *(f"{row + i / 7:.9f}" for i in range(n)), sep=",", file=f)
+END
+    run "$CLAUSIUS" data convert wide.csv -o wide.npz
+    expect_ok
+    expect unzip -l wide.npz u.npy
+    head -c 3000000 wide.csv >cut.csv # in the middle of the header
+    run "$CLAUSIUS" data inspect cut.csv
+    expect_exit 3
+}
+
 run_tests
