@@ -2,7 +2,7 @@
  *
  *   learn.c    what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
- *   solve.c    the fit of the residual: one solve or iterations
+ *   solve.c    the fit of the residual: one solve (linear.c) or iterations
  *   noisy.c    noisy data: terms that the noise allows, by multiple shooting from that fit
  *   fit.c      the fits that go on from there: shooting, derivatives
  *   learner.c   the model at the end */
@@ -116,11 +116,16 @@ double clsi_learner_tell_all(const clsi_learner *w, double x);
 int clsi_learner_hurry(void *context);
 int clsi_learner_progress(void *context, const clsi_training_progress *p);
 cls_status clsi_learner_check_from(const clsi_learner *w);
-/* All rows alike, as the papers have them. */
-cls_status clsi_learner_weights(clsi_learner *w);
 /* What a checkpoint belongs to: settings as words, data and system as a hash. `what` is the
  * optimiser of the residual, or the loss of the fit after it. */
 char *clsi_learner_identity(const clsi_learner *w, const char *what);
+
+/* ---- linear.c ---- */
+
+/* Theta by one least-squares solve, or by that of the energies and that of what exchanges heat. */
+cls_status clsi_learner_solve_at_once(clsi_learner *w);
+/* All rows alike, as the papers have them. */
+cls_status clsi_learner_weights(clsi_learner *w);
 
 /* ---- noisy.c ---- */
 

@@ -1,19 +1,11 @@
-/* The fit of the residual: one least-squares solve where it is affine in the parameters, iterations
- * with restarts and rollouts elsewhere; positive by form in the end. */
+/* The fit of the residual: one least-squares solve (linear.c) where it is affine in the parameters,
+ * iterations with restarts and rollouts elsewhere; positive by form in the end. */
 #include "learn/stream.h"
 #include "base/base.h"
 #include "solve/optimize.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void weigh_equally(const clsi_residual *r);
-
-static int tell(clsi_learner *w, const char *phase, uint64_t done, uint64_t total, double loss) {
-    if (!w->o->progress) return 0;
-    cls_learn_progress p = {phase, done, total, loss, clsi_now() - w->started, NAN, 0};
-    return w->o->progress(w->o->context, &p);
-}
 
 /* Mean p.v by mean v.v where energy and forces have no scale of their own (iterations: a solve has
  * it as a constraint), one elsewhere. `row` is its row over theta. */
@@ -39,200 +31,6 @@ cls_status clsi_learner_loss(clsi_learner *w, const double *theta, size_t first,
     *loss = count ? sqrt(sum / (double)count) / scale : NAN;
     free(r);
     return status;
-}
-
-/* ---- one solve ---- */
-
-/* Directions below this are not seen: entropies have no origin, and c T is nearly a polynomial in
- * log T. At 1e-13 the origin ran to thousands and hid the drift of the energy behind its size. */
-#define RCOND 1e-10
-
-enum { BLOCK = 512 }; /* windows whose rows are made and folded into the triangle together */
-
-/* Windows between two looks for an interrupt: fewer where each costs more, 1e9 operations at most. */
-static size_t heard(size_t cost) {
-    size_t most = (size_t)1000000000 / (cost + 1);
-    return most < 1 ? 1 : most < BLOCK ? most : BLOCK;
-}
-
-/* Rows of the windows [first, last) of r. */
-static cls_status fold_rows(clsi_learner *w, const clsi_residual *r, clsi_lsq *q, size_t first,
-                            size_t last, double *A, double *b) {
-    size_t n = w->points->n_training, E = r->n_equations;
-    int whole = r == w->residual; /* not a block of more */
-    cls_status status = CLS_OK;
-    size_t block = heard(E * w->unknowns->n_theta * w->unknowns->n_theta);
-    for (size_t at = first; at < last && status == CLS_OK; at += block) {
-        size_t count = (last - at < block ? last - at : block) * E;
-        status = clsi_residual_rows(r, NULL, at * E, count, NULL, b, A);
-        for (size_t k = 0; k < count; k++) b[k] = -b[k];
-        if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
-        if (status == CLS_OK && whole && tell(w, "rows", at + count / E, n, NAN))
-            status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
-    }
-    return status;
-}
-
-/* The windows are cut into parts, each with a triangle of its own, which are joined in a fixed tree:
- * so a team shares them and the bits do not change. Their number depends on the problem alone. To
- * join one costs as much as two rows for each parameter; all of them stay in memory together. */
-enum { ROWS_OF_A_PART = 32, MOST_PARTS = 1024 };
-static const double MOST_NUMBERS = 16e6;
-
-static size_t count_parts(double rows, size_t P) {
-    double p = (double)P + 1, parts = fmin(rows / (ROWS_OF_A_PART * p), MOST_NUMBERS / (p * p));
-    return parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : (size_t)parts;
-}
-
-static int is_mine(const clsi_learner *w, const char *what, size_t part, size_t n) {
-    const cls_team *team = w->o->team;
-    return !team || w->alone || team->mine(team->context, what, part, n);
-}
-
-static cls_status share_parts(clsi_learner *w, size_t n, size_t size, double *parts) {
-    const cls_team *team = w->o->team;
-    if (!team || w->alone) return CLS_OK;
-    char *identity = clsi_learner_identity(w, "rows");
-    if (!identity) return clsi_no_memory(w->error);
-    cls_status status =
-        team->share(team->context, "rows", identity, n, size * sizeof *parts, parts, 0, w->error);
-    free(identity);
-    return status;
-}
-
-/* ---- all rows of a stream ---- */
-
-typedef struct folding {
-    clsi_learner *w;
-    clsi_lsq *q;
-    double *A, *b, *parts;
-    size_t count, size, part; /* parts, numbers of one, the one that is being made */
-} folding;
-
-static void close_part(folding *f) {
-    if (is_mine(f->w, "rows", f->part, f->count)) clsi_lsq_take(f->q, f->parts + f->part * f->size);
-    f->part++;
-}
-
-/* A window belongs to the part of its first row. */
-static cls_status fold_block(void *context, const clsi_residual *r, const uint64_t *row_of,
-                             cls_error *error) {
-    folding *f = context;
-    const clsi_points *p = r->points;
-    cls_status status = CLS_OK;
-    (void)error;
-    if (f->w->o->weights && strcmp(f->w->o->weights, "equal") == 0) weigh_equally(r);
-    for (size_t k = 0, end; k < p->n_training && status == CLS_OK; k = end) {
-        size_t rows = f->w->stream->rows;
-        while (row_of[p->window[k]] >= cls_team_first(f->part + 1, f->count, rows)) close_part(f);
-        size_t next = cls_team_first(f->part + 1, f->count, rows);
-        for (end = k; end < p->n_training && row_of[p->window[end]] < next;) end++;
-        if (is_mine(f->w, "rows", f->part, f->count))
-            status = fold_rows(f->w, r, f->q, k, end, f->A, f->b);
-    }
-    return status;
-}
-
-static int was_read(void *context, uint64_t rows) {
-    folding *f = context;
-    return tell(f->w, "rows", rows, f->w->stream->rows, NAN);
-}
-
-static cls_status fold_stream(clsi_learner *w, clsi_lsq *q, size_t count, double *parts, double *A,
-                              double *b) {
-    folding f = {w, q, A, b, parts, count, clsi_lsq_part_size(q), 0};
-    cls_status status = clsi_stream_pass(w->stream, w, fold_block, was_read, &f);
-    while (status == CLS_OK && f.part < count) close_part(&f);
-    w->info->samples = w->stream->windows;
-    w->info->windows = w->stream->windows;
-    return status;
-}
-
-static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b) {
-    int streams = w->stream && clsi_stream_serves(w->residual);
-    size_t n = w->points->n_training, size = clsi_lsq_part_size(q);
-    double rows =
-        (streams ? (double)w->stream->rows : (double)n) * (double)w->residual->n_equations;
-    size_t count = count_parts(rows, w->unknowns->n_theta);
-    double *parts = clsi_calloc(count * size, sizeof *parts);
-    cls_status status = parts ? CLS_OK : clsi_no_memory(w->error);
-    if (status == CLS_OK && streams) status = fold_stream(w, q, count, parts, A, b);
-    for (size_t k = 0; !streams && k < count && status == CLS_OK; k++) {
-        if (!is_mine(w, "rows", k, count)) continue;
-        status = fold_rows(w, w->residual, q, cls_team_first(k, count, n),
-                           cls_team_first(k + 1, count, n), A, b);
-        if (status == CLS_OK) clsi_lsq_take(q, parts + k * size);
-    }
-    status = cls_team_agree(w->o->team, status, w->error);
-    if (status == CLS_OK) status = share_parts(w, count, size, parts);
-    if (status == CLS_OK) status = clsi_lsq_join(q, count, parts, w->error);
-    free(parts);
-    return status;
-}
-
-static int is_interrupted(void *owner) {
-    const cls_learn_options *o = ((clsi_learner *)owner)->o;
-    return o->interrupted && o->interrupted(o->context);
-}
-
-static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const double *d,
-                               double *A, double *b) {
-    clsi_lsq *q;
-    clsi_lsq_info found;
-    size_t P = w->unknowns->n_theta;
-    cls_status status = clsi_lsq_create(P, n, C, d, &q, w->error);
-    if (status == CLS_OK && !w->o->team)
-        clsi_lsq_watch(q, is_interrupted, w); /* ranks stop together */
-    if (status == CLS_NUMERIC && clsi_anchors_count(w->anchors))
-        status = clsi_fail(w->error, CLS_SYSTEM,
-                           "the %zu anchors contradict each other in these fields: no parameters "
-                           "meet all of them; remove one, or take larger fields",
-                           clsi_anchors_count(w->anchors));
-    if (status == CLS_OK) status = fold_parts(w, q, A, b);
-    if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
-    if (status == CLS_OK)
-        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
-                                     &w->info->negative, &w->info->kkt, w->error);
-    if (status == CLS_OK) {
-        w->info->rank = found.rank;
-        w->info->nullity = found.nullity;
-        w->info->condition = found.condition;
-    }
-    clsi_lsq_free(&q);
-    return status;
-}
-
-/* C x = d: the anchors, and the scale. When nothing in the residual is known, k G and k F fit as
- * well as G and F: the mean of p.v is then set to the mean of v.v, which is a mean mass of one,
- * unless an anchor sets the scale. */
-static cls_status conditions(clsi_learner *w, double *C, double *d) {
-    size_t n = clsi_anchors_count(w->anchors), P = w->unknowns->n_theta;
-    cls_status status = CLS_OK;
-    double pv;
-    for (size_t i = 0; i < n && status == CLS_OK; i++)
-        status = clsi_anchors_constraint(w->anchors, i, C + i * P, &d[i], w->error);
-    if (status == CLS_OK && w->info->normalised)
-        status = clsi_residual_scale(w->residual, NULL, 0, C + n * P, &pv, &d[n]);
-    return status;
-}
-
-static cls_status solve_linear(clsi_learner *w) {
-    size_t P = w->unknowns->n_theta, E = w->residual->n_equations;
-    size_t n = clsi_anchors_count(w->anchors) + (size_t)w->info->normalised;
-    double *A = clsi_calloc(BLOCK * E * P, sizeof *A), *b = clsi_calloc(BLOCK * E, sizeof *b);
-    double *C = clsi_calloc(n * P, sizeof *C), *d = clsi_calloc(n, sizeof *d);
-    cls_status status = A && b && C && d ? CLS_OK : clsi_no_memory(w->error);
-    if (status == CLS_OK) status = conditions(w, C, d);
-    if (status == CLS_OK) status = solve_folded(w, n, C, d, A, b);
-    free(A);
-    free(b);
-    free(C);
-    free(d);
-    return status;
-}
-
-static cls_status solve_at_once(clsi_learner *w) {
-    return w->staged ? clsi_solve_staged(w) : solve_linear(w);
 }
 
 /* ---- form ---- */
@@ -490,27 +288,6 @@ cls_status clsi_learner_check_from(const clsi_learner *w) {
                      "learned here; give the same data, unknown parts in their order and field");
 }
 
-/* All rows alike, as the papers have them. */
-static void weigh_equally(const clsi_residual *r) {
-    const clsi_points *p = r->points;
-    for (size_t k = 0; k < p->n_windows; k++) {
-        size_t at[CLSI_MOST_WIDTH];
-        clsi_window_points(p, k, at);
-        double length = p->time[at[p->width - 1]] - p->time[at[0]];
-        for (size_t e = 0; e < r->n_equations; e++) r->weight[e * p->n_windows + k] = 1 / length;
-    }
-}
-
-cls_status clsi_learner_weights(clsi_learner *w) {
-    const char *name = w->o->weights ? w->o->weights : "balanced";
-    const clsi_points *p = w->points;
-    if (strcmp(name, "balanced") == 0 || p->intervals) return CLS_OK;
-    if (strcmp(name, "equal") != 0)
-        return clsi_fail(w->error, CLS_USAGE, "weights are balanced or equal, not '%s'", name);
-    weigh_equally(w->residual);
-    return CLS_OK;
-}
-
 static uint64_t mix(uint64_t hash, size_t n, const void *bytes) { /* FNV-1a */
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
@@ -609,7 +386,7 @@ static cls_status start_by_midpoints(clsi_learner *w) {
     w->staged = status == CLS_OK && clsi_is_staged(w);
     if (status == CLS_OK && (start->affine || w->staged)) {
         w->started_affine = 1;
-        status = solve_at_once(w);
+        status = clsi_learner_solve_at_once(w);
     }
     w->residual = own;
     w->staged = 0;
@@ -728,7 +505,7 @@ cls_status clsi_learner_solve(clsi_learner *w) {
         return clsi_fail(w->error, CLS_DATA,
                          "nothing moves in the data, so that the scale of the energy cannot be "
                          "fixed; add trajectories with v other than zero");
-    cls_status status = linear ? solve_at_once(w) : solve_iterative(w, optimizer);
+    cls_status status = linear ? clsi_learner_solve_at_once(w) : solve_iterative(w, optimizer);
     if (status == CLS_OK) status = clsi_learner_loss(w, w->theta, 0, n, &w->info->loss_final);
     if (status == CLS_OK)
         status = clsi_learner_loss(w, w->theta, n, w->points->n_windows, &w->info->loss_validation);

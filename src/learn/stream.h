@@ -42,7 +42,7 @@ cls_status clsi_stream_pass(clsi_stream *st, const clsi_learner *w, clsi_stream_
 /* data.c: points of one table, all windows of this width, none for validation. */
 cls_status clsi_points_create_like(const cls_system *s, const cls_table *t, const char *name,
                                    const clsi_points *like, clsi_points **out, cls_error *error);
-/* unknown.c: the scaled inputs of all parts at points p, for the sample's own x to come back. */
+/* unknown_scale.c: the scaled inputs of all parts at points p, for the sample's own x to come back. */
 cls_status clsi_unknowns_inputs(const clsi_unknowns *us, const cls_system *system,
                                 const clsi_points *p, double **x, cls_error *error);
 /* residual.c: out is r at the points p; only its weights are its own. */
