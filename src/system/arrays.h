@@ -76,7 +76,7 @@ size_t clsi_find_dots(const clsi_reader *r, size_t begin, size_t end);
 size_t clsi_number_length(const clsi_reader *r, size_t at, size_t end);
 /* The places between commas of all brackets that follow each other at *at: [i, j] or [i][j]. */
 cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
-                              size_t *n);
+                               size_t *n);
 /* a..b, or a..b ring where `ring` is not NULL. */
 cls_status clsi_read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low, long *high,
                            int *ring);
@@ -85,7 +85,7 @@ cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop
 /* A formula written out; in a declaration a bracket may be a unit. One word of it, *behind it. */
 cls_status clsi_loops_expand(clsi_loops *a, clsi_cursor c, size_t turn, int declares);
 cls_status clsi_loops_word(clsi_loops *a, size_t at, size_t n, size_t end, size_t turn,
-                            int declares, size_t *behind);
+                           int declares, size_t *behind);
 
 /* ---- indices.c: numbers in brackets ---- */
 
