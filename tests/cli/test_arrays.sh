@@ -94,6 +94,34 @@ test_the_judge_of_many_elements_costs_as_many() {
     expect_stdout 'for 4000 elements'
 }
 
+# a statement for each cell would be twice as many for twice the cells
+test_exported_arrays_are_loops() {
+    local n
+    for n in 60 120; do
+        mkdir $n
+        (cd $n && write_chain && sed -i "s/N = 4/N = $n/" chain.clausius)
+        run "$CLAUSIUS" export c $n/chain.clausius -o $n/c --quiet
+        expect_ok
+        sed -n '/^static void clsi_given_residual_/,/^}/p' $n/c/chain_model.c | wc -l >$n/lines
+    done
+    expect test "$(cat 120/lines)" -lt $((5 * $(cat 60/lines) / 4))
+    expect_in_file '^  for \(int i = 0; i < 60; i\+\+\) room\[' 60/c/chain_model.c
+    expect gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -O1 60/c/*.c -lm -o main
+    "$CLAUSIUS" simulate 60/chain.clausius --steps 100 --quiet -o rows.csv
+    ./main 100 >exported.csv
+    run python3 - <<'END'
+def rows(path):
+    return [[float(x) for x in line.split(",")] for line in open(path) if line[0].isdigit()]
+assert len(rows("rows.csv")) == 101 and rows("rows.csv") == rows("exported.csv")
+END
+    expect_ok
+    command -v node >/dev/null || return 0
+    run "$CLAUSIUS" export js 60/chain.clausius -o m.mjs --quiet
+    expect_ok
+    run node "$SOURCE/tests/export/check.mjs" m.mjs rows.csv
+    expect_ok
+}
+
 test_lines_of_several_megabytes_are_read() {
     python3 - <<'END'
 n = 300000
