@@ -1,8 +1,34 @@
-/* The loops of pack.c over lanes, in vectors of eight; compiled for each kind of machine that pack.c
- * names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
+/* The loops of pack.c over lanes, in vectors of WIDTH numbers; compiled for each kind of machine that
+ * pack.c names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
 
-#define LANES for (size_t l = 0; l < L; l += CLSI_VECTOR)
-#define HELP  static inline __attribute__((always_inline)) TARGET
+typedef double LOOP(numbers) __attribute__((vector_size(WIDTH * sizeof(double))));
+typedef long long LOOP(masks) __attribute__((vector_size(WIDTH * sizeof(double))));
+#define vector LOOP(numbers)
+#define bits   LOOP(masks)
+#define load   LOOP(load)
+#define store  LOOP(store)
+#define splat  LOOP(splat)
+#define pick   LOOP(pick)
+#define LANES  for (size_t l = 0; l < L; l += WIDTH)
+#define HELP   static inline __attribute__((always_inline)) TARGET
+
+HELP vector load(const double *from) {
+    vector v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+HELP void store(double *to, vector v) {
+    memcpy(to, &v, sizeof v);
+}
+
+HELP vector splat(double x) {
+    return (vector)ALL(x);
+}
+
+HELP vector pick(bits mask, vector yes, vector no) {
+    return (vector)((mask & (bits)yes) | (~mask & (bits)no));
+}
 
 HELP bits LOOP(flags)(const flag *from) {
     bits b;
@@ -31,7 +57,7 @@ HELP void LOOP(fill)(double *to, double x) {
 }
 
 HELP void LOOP(copy)(size_t rows, const double *from, double *to) {
-    for (size_t i = 0; i < rows * L; i += CLSI_VECTOR) store(to + i, load(from + i));
+    for (size_t i = 0; i < rows * L; i += WIDTH) store(to + i, load(from + i));
 }
 
 /* ---- the beginning of a step ---- */
@@ -125,11 +151,9 @@ HELP void LOOP(exchange)(bits which, vector *x, vector *y) {
 /* clsi_lu_factor for eight lanes; the lanes that have no inverse. */
 HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
     bits bad = (bits)splat(0);
-    UNROLL
     for (size_t c = 0; c < k; c++) {
         vector top = a[c * k + c];
         pivot[c] = (bits)splat(0) + (long long)c;
-        UNROLL
         for (size_t i = c + 1; i < k; i++) {
             vector other = a[i * k + c];
             bits larger = LOOP(size)(other) > LOOP(size)(top);
@@ -137,14 +161,11 @@ HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
             top = pick(larger, other, top);
         }
         bad |= ~((LOOP(size)(top) > splat(0)) & LOOP(finite)(top));
-        UNROLL
-        for (size_t i = c + 1; i < k; i++) UNROLL
-        for (size_t j = 0; j < k; j++)
-            LOOP(exchange)(pivot[c] == (long long)i, &a[c * k + j], &a[i * k + j]);
-        UNROLL
+        for (size_t i = c + 1; i < k; i++)
+            for (size_t j = 0; j < k; j++)
+                LOOP(exchange)(pivot[c] == (long long)i, &a[c * k + j], &a[i * k + j]);
         for (size_t i = c + 1; i < k; i++) {
             vector f = a[i * k + c] = a[i * k + c] / a[c * k + c];
-            UNROLL
             for (size_t j = c + 1; j < k; j++)
                 a[i * k + j] = pick(f == splat(0), a[i * k + j], a[i * k + j] - f * a[c * k + j]);
         }
@@ -154,15 +175,11 @@ HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
 
 /* clsi_lu_solve */
 HELP void LOOP(back)(size_t k, const vector *a, const bits *pivot, vector *b) {
-    UNROLL
-    for (size_t c = 0; c < k; c++) UNROLL
-    for (size_t i = c + 1; i < k; i++) LOOP(exchange)(pivot[c] == (long long)i, &b[c], &b[i]);
-    UNROLL
-    for (size_t i = 1; i < k; i++) UNROLL
-    for (size_t j = 0; j < i; j++) b[i] -= a[i * k + j] * b[j];
-    UNROLL
+    for (size_t c = 0; c < k; c++)
+        for (size_t i = c + 1; i < k; i++) LOOP(exchange)(pivot[c] == (long long)i, &b[c], &b[i]);
+    for (size_t i = 1; i < k; i++)
+        for (size_t j = 0; j < i; j++) b[i] -= a[i * k + j] * b[j];
     for (size_t i = k; i-- > 0;) {
-        UNROLL
         for (size_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
         b[i] /= a[i * k + i];
     }
@@ -171,7 +188,6 @@ HELP void LOOP(back)(size_t k, const vector *a, const bits *pivot, vector *b) {
 /* newton_size: what is not finite is infinite. */
 HELP vector LOOP(longest)(size_t k, const clsi_pack *p, size_t l, const vector *d) {
     vector most = splat(0);
-    UNROLL
     for (size_t i = 0; i < k; i++) {
         vector x = LOOP(size)(d[i]) / load(p->scale + i * L + l);
         most = pick(x <= most, most, pick(x <= splat(DBL_MAX), x, splat(INFINITY)));
@@ -193,12 +209,10 @@ HELP bits LOOP(take_system)(size_t k, const clsi_pack *p, size_t l, vector *a, b
                             vector *b) {
     const double *const *J = p->residual_out + k + p->sp->n_positive;
     bits bad = (bits)splat(0);
-    UNROLL
     for (size_t i = 0; i < k * k; i++) {
         a[i] = load(J[i] + l);
         bad |= ~LOOP(finite)(a[i]);
     }
-    UNROLL
     for (size_t i = 0; i < k; i++) b[i] = load(p->residual_out[i] + l);
     return bad | LOOP(factor)(k, a, pivot);
 }
@@ -208,7 +222,6 @@ HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS], bad = LOOP(take_system)(k, p, l, a, pivot, d);
         LOOP(back)(k, a, pivot, d);
-        UNROLL
         for (size_t i = 0; i < k; i++)
             store(p->scale + i * L + l,
                   LOOP(larger)(LOOP(size)(load(u + i * L + l)), load(p->least + i * L + l)));
@@ -216,7 +229,6 @@ HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
         bits done = LOOP(flags)(p->done + l),
              last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
         bits off = LOOP(flags)(p->off + l) | ((bad | ~LOOP(finite)(size)) & ~done);
-        UNROLL
         for (size_t i = 0; i < k; i++) {
             vector x = load(u + i * L + l);
             store(u + i * L + l, pick(done | off, x, x - d[i]));
@@ -242,13 +254,15 @@ HELP void LOOP(judge_of)(size_t k, clsi_pack *p) {
     }
 }
 
-/* Few unknowns are written out. */
+/* Few unknowns are written out, where vectors are registers. */
 TARGET static void LOOP(update)(clsi_pack *p, double *u) {
     switch (p->k) {
     case 1: LOOP(update_of)(1, p, u); break;
     case 2: LOOP(update_of)(2, p, u); break;
+#if WIDTH > 2
     case 3: LOOP(update_of)(3, p, u); break;
     case 4: LOOP(update_of)(4, p, u); break;
+#endif
     default: LOOP(update_of)((size_t)p->k, p, u);
     }
 }
@@ -268,7 +282,7 @@ TARGET static int LOOP(find_quiet)(clsi_pack *p) {
         LOOP(set_flags)(p->quiet + l, quiet);
         any |= quiet;
     }
-    for (int i = 0; i < CLSI_VECTOR; i++)
+    for (int i = 0; i < WIDTH; i++)
         if (any[i]) return 1;
     return 0;
 }
@@ -362,5 +376,13 @@ static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP
 
 #undef LANES
 #undef HELP
+#undef vector
+#undef bits
+#undef load
+#undef store
+#undef splat
+#undef pick
 #undef LOOP
 #undef TARGET
+#undef WIDTH
+#undef ALL
