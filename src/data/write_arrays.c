@@ -145,13 +145,13 @@ static int add_notes(hid_t file, const cls_table *t) {
     return fine;
 }
 
-static int add_piece(hid_t file, hid_t links, const piece *x) {
+static int add_piece(hid_t file, hid_t links, hid_t create, const piece *x) {
     hsize_t dims[1 + CLSI_SPAN_AXES];
     for (size_t k = 0; k < x->rank; k++) dims[k] = x->dims[k];
     hid_t space = H5Screate_simple((int)x->rank, dims, NULL);
-    hid_t d = space < 0 ? -1
-                        : H5Dcreate2(file, x->name, H5T_IEEE_F64LE, space, links, H5P_DEFAULT,
-                                     H5P_DEFAULT);
+    hid_t d = space < 0
+                  ? -1
+                  : H5Dcreate2(file, x->name, H5T_IEEE_F64LE, space, links, create, H5P_DEFAULT);
     int fine =
         d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) >= 0;
     if (d >= 0) H5Dclose(d);
@@ -160,18 +160,20 @@ static int add_piece(hid_t file, hid_t links, const piece *x) {
 }
 
 static int add_columns(hid_t file, const cls_table *t) {
-    hid_t links = H5Pcreate(H5P_LINK_CREATE);
-    int fine = links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0;
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE);
+    int fine = links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0 &&
+               H5Pset_obj_track_times(create, 0) >= 0; /* the same bytes at any hour */
     clsi_text arrays = {0};
     for (size_t c = 0, n; c < t->n_columns && fine; c += n) {
         piece x;
         fine = piece_at(t, c, &arrays, &x, NULL) == CLS_OK;
         n = x.n;
-        fine = fine && add_piece(file, links, &x);
+        fine = fine && add_piece(file, links, create, &x);
         piece_clear(&x);
     }
     if (arrays.length && fine) fine = !arrays.failed && add_note(file, CLSI_SPAN_NOTE, arrays.data);
     clsi_text_clear(&arrays);
+    if (create >= 0) H5Pclose(create);
     if (links >= 0) H5Pclose(links);
     return fine;
 }
@@ -182,7 +184,8 @@ static hid_t make_file(const cls_table *t) {
     hid_t file = -1;
     if (H5Pset_fapl_core(access, 1 << 20, 0) >= 0 &&
         H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
-        H5Pset_attr_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0)
+        H5Pset_attr_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
+        H5Pset_obj_track_times(create, 0) >= 0)
         file = H5Fcreate("clausius", H5F_ACC_TRUNC, create, access);
     H5Pclose(access);
     H5Pclose(create);
