@@ -501,7 +501,7 @@ static void append_choice(clsi_text *out, const char *name, const char *stage, i
 }
 
 static size_t room_of(const cls_program *p) {
-    return p && p->n_takes ? p->n_state : 0;
+    return p && p->n_takes ? p->n_state : clsi_program_loops_room(p);
 }
 
 /* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
