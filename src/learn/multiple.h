@@ -94,6 +94,8 @@ typedef struct clsi_recipe {
     double loss;
     const char *ended; /* how the last search did: a reason of clsi_arrow_info */
     double *inflation; /* (ny) of the variance, by the residuals' autocorrelation */
+    /* What is off in its windows, as a share of what the columns spread. NULL: not wanted. */
+    struct clsi_loss_curve *curve;
 } clsi_recipe;
 cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
 /* One stage alone: windows of so many rows, fitted twice with scales from the residuals between;

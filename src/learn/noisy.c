@@ -365,6 +365,8 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     if (status == CLS_OK) status = clsi_noisy_dictionary(k);
     if (status != CLS_OK || k->declined) return status;
     w->taken = "multiple-shooting";
+    clsi_loss_curve_clear(&w->curve);
+    k->recipe.curve = &w->curve;
     status = k->blind ? start_blind(k) : start(k);
     if (status == CLS_NUMERIC && k->blind) { /* explicit steps are not for everything */
         k->implicit = 1;

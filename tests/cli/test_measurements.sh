@@ -118,7 +118,7 @@ test_bands_of_functions() {
     expect_ok
     expect_stderr 'multiple shooting'
     run "$CLAUSIUS" show m.safetensors
-    expect_no_stdout 'spread'
+    expect_no_stdout '^ *spread '
     run "$CLAUSIUS" simulate m.safetensors --bands --h 0.005 --every 10 --until 15 -o bands.csv
     expect_ok
     expect_stderr '90 % bands of 50 motions, drawn from the covariance of functions'
