@@ -73,10 +73,15 @@ static json_t *found_json(const cls_found *w) {
     return o;
 }
 
-static cls_status print_invariants(const cli_motion *m, int json, cls_error *error) {
+static cls_status print_invariants(const cli_arguments *a, const cli_motion *m, int json,
+                                   cls_error *error) {
     cls_invariants *found = NULL;
+    cls_invariants_options o = cls_invariants_defaults();
     char *text = NULL;
-    cls_status status = cls_invariants_find(m->system, m->model, NULL, &found, error);
+    o.scheme = cli_value(a, "scheme");
+    cls_status status = cli_real(a, "h", &o.h, error);
+    if (!status && o.scheme) status = cli_check_scheme(o.scheme, error);
+    if (!status) status = cls_invariants_find(m->system, m->model, &o, &found, error);
     if (!status && json) {
         json_t *list = json_array();
         for (size_t i = 0; list && i < cls_invariants_count(found); i++)
@@ -178,12 +183,16 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!status && out && !cli_given(a, "graph") && !cli_given(a, "formulas"))
         status = cli_fail(error, CLS_USAGE,
                           "-o is for the picture of --graph and the system file of --formulas");
+    if (!status && (cli_given(a, "scheme") || cli_given(a, "h")) && !cli_given(a, "invariants"))
+        status = cli_fail(error, CLS_USAGE, "--scheme and --h are for --invariants");
+    if (!status && cli_given(a, "h") && !cli_given(a, "scheme"))
+        status = cli_fail(error, CLS_USAGE, "--h is the step of --scheme NAME");
     if (!status && cli_given(a, "graph"))
         status = cls_bond_graph(m.system, out ? out : "-", error);
     else if (!status && cli_given(a, "formulas"))
         status = find_formulas(a, &m, error);
     else if (!status && cli_given(a, "invariants"))
-        status = print_invariants(&m, cli_given(a, "json"), error);
+        status = print_invariants(a, &m, cli_given(a, "json"), error);
     else if (!status && cli_given(a, "json"))
         status = print_json(m.system, error);
     else if (!status && m.model && !is_section(a))
@@ -201,6 +210,9 @@ static const cli_option options[] = {
     {"source", 0, NULL, "the .clausius file itself"},
     {"invariants", 0, NULL,
      "invariants, symmetries, Casimir functions and gauge directions, found numerically"},
+    {"scheme", 0, "NAME",
+     "with --invariants: of a step of this scheme instead (discrete Noether theorem)"},
+    {"h", 0, "X", "with --scheme: the step; else the system's"},
     {"formulas", 0, NULL,
      "short formulas for what was learned, with the price of each term; -o FILE.clausius"},
     {"data", 0, "FILE,...", "with --formulas: motions that the constants are fitted to"},
@@ -226,6 +238,7 @@ const cli_command cli_show = {
         "  clausius show thermal-oscillator --graph -o oscillator.svg\n"
         "  clausius show learned.safetensors\n"
         "  clausius show two-body --invariants\n"
+        "  clausius show two-body --invariants --scheme dtel --h 0.1\n"
         "  clausius show learned.safetensors --formulas --data train.csv -o short.clausius\n"
         "  clausius show piston.fmu\n",
     .notes = "SYSTEM is a built-in name (see `clausius systems`) or a .clausius file, MODEL a\n"

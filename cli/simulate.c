@@ -417,9 +417,10 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_catch_signals();
     cls_status status = read_job(a, &job, error);
     if (!status)
-        status = cli_given(a, "samples") ? cli_ensemble(&job, error)
-                 : cli_given(a, "bands") ? cli_bands(&job, error)
-                                         : single(&job, error);
+        status = cli_given(a, "outputs")   ? cli_legendre(&job, error)
+                 : cli_given(a, "samples") ? cli_ensemble(&job, error)
+                 : cli_given(a, "bands")   ? cli_bands(&job, error)
+                                           : single(&job, error);
     if (status == CLS_INTERRUPTED && job.output && strcmp(job.output, "-")) {
         size_t n = strlen(error->message);
         snprintf(error->message + n, sizeof error->message - n, "; %s was not written", job.output);
@@ -451,6 +452,9 @@ static const cli_option options[] = {
     {"bands", 0, NULL,
      "a learned model: columns NAME.low and NAME.high, between which 90 % of the motions lie that "
      "its parameters' errors allow"},
+    {"outputs", 0, "WHAT",
+     "legendre: columns p-.NAME and p+.NAME, the discrete Legendre maps of the scheme on the steps "
+     "that begin and end at a row"},
     {"shard", 0, "I/N",
      "only the I-th of N shares of the ensemble, I from 0 to N - 1; `clausius merge` joins them"},
     {"quiet", 0, NULL, "no summary and no progress on stderr"},

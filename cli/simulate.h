@@ -29,4 +29,7 @@ cls_status cli_ensemble(const cli_job *job, cls_error *error);
 /* The job with --bands: a learned model with quantiles beside its columns. */
 cls_status cli_bands(const cli_job *job, cls_error *error);
 
+/* The job with --outputs legendre: columns p-.NAME and p+.NAME. */
+cls_status cli_legendre(const cli_job *job, cls_error *error);
+
 #endif

@@ -1,6 +1,6 @@
 /* dtlm-table-2 and dtlm-table-3: potentials learned from positions alone, Deep DTLM.
  *
- * The trials are those of reproduce_trials.c; both tables come from the same ones. Here are the
+ * The trials are those of trials.c; both tables come from the same ones. Here are the
  * paper's numbers, what is expected of ours, and why a cell differs. */
 #include "cli/reproduce/dtlm.h"
 #include <math.h>
@@ -121,8 +121,76 @@ static cls_status run_table(cli_findings *f, unsigned columns, unsigned rows, cl
     return status;
 }
 
+/* ---- figures 1 to 4 ---- */
+
+static const char *const of_one[] = {"q", "energy", "modelled energy - first", NULL};
+static const char *const of_two[] = {"x1", "energy", "modelled energy - first", NULL};
+#define PANELS  "position above, true energy, energy of the model below; "
+#define RUNAWAY PANELS "Euler leaves the others behind at once"
+
+/* Figure 1, the system's own figure, and Euler's part of it, which needs another scale. */
+static const struct {
+    cli_figure figure;
+    unsigned rows;
+} figures[cli_n_systems][3] = {
+    {{{"dtlm-figure-1-mass-spring", "Deep DTLM, figure 1: mass and spring",
+       PANELS "leapfrog's energies swing, those of the proposed scheme do not", of_one},
+      1u << cli_leapfrog | 1u << cli_proposed},
+     {{"dtlm-figure-2", "Deep DTLM, figure 2: mass and spring", PANELS "one column for each model",
+       of_one},
+      ~(1u << cli_euler)},
+     {{"dtlm-figure-2-euler", "Deep DTLM, figure 2: mass and spring, Euler", RUNAWAY, of_one},
+      1u << cli_euler}},
+    {{{"dtlm-figure-1-pendulum", "Deep DTLM, figure 1: pendulum",
+       PANELS "leapfrog's energies swing, those of the proposed scheme do not", of_one},
+      1u << cli_leapfrog | 1u << cli_proposed},
+     {{"dtlm-figure-3", "Deep DTLM, figure 3: pendulum", PANELS "one column for each model",
+       of_one},
+      ~(1u << cli_euler)},
+     {{"dtlm-figure-3-euler", "Deep DTLM, figure 3: pendulum, Euler", RUNAWAY, of_one},
+      1u << cli_euler}},
+    {{{"dtlm-figure-1-2-body", "Deep DTLM, figure 1: two bodies",
+       PANELS "both follow the orbit, the proposed scheme less well", of_two},
+      1u << cli_leapfrog | 1u << cli_proposed},
+     {{"dtlm-figure-4", "Deep DTLM, figure 4: two bodies", PANELS "one column for each model",
+       of_two},
+      ~(1u << cli_euler)},
+     {{"dtlm-figure-4-euler", "Deep DTLM, figure 4: two bodies, Euler", RUNAWAY, of_two},
+      1u << cli_euler}},
+};
+
+static cls_status draw_system(cli_findings *f, size_t k, cls_error *error) {
+    cls_table *curve[cli_n_rows + 1] = {0};
+    cls_status status = CLS_OK;
+    int there = 0;
+    for (int r = 0; !status && r <= cli_n_rows; r++) {
+        status = cli_trials_curve(f, k, r, &curve[r], error);
+        there += curve[r] != NULL && cls_table_rows(curve[r]) > 1;
+    }
+    if (!status && there <= cli_n_rows)
+        cli_notice("no figure of %s: %s does not have all motions of its first trial; without its "
+                   "lines in dtlm-trials.jsonl they are made again",
+                   cli_dtlm_systems[k], f->folder);
+    for (int i = 0; !status && there > cli_n_rows && i < 3; i++) {
+        const cls_table *shown[cli_n_rows + 1] = {curve[cli_n_rows]};
+        const char *labels[cli_n_rows + 1] = {"truth"};
+        size_t n = 1;
+        for (int r = 0; r < cli_n_rows; r++) {
+            if (!(figures[k][i].rows & 1u << r)) continue;
+            labels[n] = cli_dtlm_rows[r].label;
+            shown[n++] = curve[r];
+        }
+        status = cli_draw_figure(f, &figures[k][i].figure, n, shown, labels, error);
+    }
+    for (int r = 0; r <= cli_n_rows; r++) cls_table_free(&curve[r]);
+    return status;
+}
+
 static cls_status run_table_2(cli_findings *f, cls_error *error) {
-    return run_table(f, 1u << 0 | 1u << 1, (1u << cli_n_rows) - 1, error);
+    cls_status status = run_table(f, 1u << 0 | 1u << 1, (1u << cli_n_rows) - 1, error);
+    for (size_t k = 0; !status && f->folder && k < cli_n_systems; k++)
+        if (f->trials->n[k]) status = draw_system(f, k, error);
+    return status;
 }
 
 /* What leapfrog's variances are with V known: as they are, and as the paper has them. */

@@ -1,6 +1,5 @@
 /* What the items of Deep DTLM share: motions as --sample draws them, positions as data, models
- * judged by runs from two positions (reproduce_motions.c), and the trials of tables 2 and 3
- * (reproduce_trials.c). */
+ * judged by runs from two positions (motions.c), and the trials of tables 2 and 3 (trials.c). */
 #ifndef CLAUSIUS_CLI_REPRODUCE_DTLM_H
 #define CLAUSIUS_CLI_REPRODUCE_DTLM_H
 
@@ -31,6 +30,12 @@ typedef struct cli_score {
 cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, const char *scheme,
                              double h, cli_score *out, cls_error *error);
 
+/* The first motion, and a model's from its first two positions: time, positions, `energy` (the true one)
+ * and how the modelled energy changes. */
+cls_status cli_motions_truth(const cli_motions *truth, cls_table **out, cls_error *error);
+cls_status cli_motions_curve(const cli_motions *truth, const cls_system *model, const char *scheme,
+                             double h, cls_table **out, cls_error *error);
+
 /* The known system by leapfrog: the variance of its energy as it is, and with the last half kick
  * of a step by the gradient where the step began; added as above. Masses are 1. */
 cls_status cli_motions_kicks(const cli_motions *truth, double h, double *right, double *old,
@@ -60,6 +65,10 @@ struct cli_trials {
 cls_status cli_trials_run(cli_findings *f, cls_error *error);
 /* The equation of a row solved for a polynomial instead: what a V can reach with it. */
 cls_status cli_trials_floor(const cli_findings *f, size_t system, int row, cli_score *out,
+                            cls_error *error);
+/* The motion that the figures show, as kept by the first trial: of a row, or the truth (row cli_n_rows).
+ * CLS_OK and NULL: it was not kept. */
+cls_status cli_trials_curve(const cli_findings *f, size_t system, int row, cls_table **out,
                             cls_error *error);
 /* cli_motions_kicks over the test motions of all trials of a system, 3 with --quick. */
 cls_status cli_trials_kicks(const cli_findings *f, size_t system, double *right, double *old,

@@ -138,6 +138,67 @@ cls_status cli_motions_judge(const cli_motions *truth, const cls_system *model, 
     return status;
 }
 
+/* ---- one motion to draw ---- */
+
+static cls_status curve_columns(const cli_motions *m, cls_table **out, cls_error *error) {
+    const char *names[16] = {"time"};
+    size_t n = cls_system_coordinate_count(m->s);
+    for (size_t k = 0; k < n; k++) names[1 + k] = cls_system_state_name(m->s, k);
+    names[n + 1] = "energy";
+    names[n + 2] = "modelled energy - first";
+    return cls_table_create(n + 3, names, out, error);
+}
+
+cls_status cli_motions_truth(const cli_motions *truth, cls_table **out, cls_error *error) {
+    size_t n = cls_system_coordinate_count(truth->s), energy = column_of(truth->s, "energy");
+    cls_status status = curve_columns(truth, out, error);
+    for (uint64_t r = 0; !status && r <= truth->steps; r++) {
+        double row[16];
+        for (size_t k = 0; k <= n; k++) row[k] = at(truth, 0, r, k);
+        row[n + 1] = at(truth, 0, r, energy);
+        row[n + 2] = row[n + 1] - at(truth, 0, 0, energy);
+        status = cls_table_append(*out, row, error);
+    }
+    return status;
+}
+
+/* As far as the model goes: one that runs away ends before. */
+cls_status cli_motions_curve(const cli_motions *truth, const cls_system *model, const char *scheme,
+                             double h, cls_table **out, cls_error *error) {
+    size_t n = cls_system_coordinate_count(truth->s), energy = column_of(truth->s, "energy");
+    size_t own_energy = column_of(model, "energy");
+    double row[16], *own = calloc(cls_system_column_count(model) + truth->columns, sizeof *own);
+    double state[16], target[16], origin = 0;
+    cls_simulate_options options = cls_simulate_defaults();
+    cls_simulator *sim = NULL;
+    options.scheme = scheme;
+    options.h = h;
+    options.monitor = 0;
+    options.accuracy = 1e-8;
+    cls_status status = own ? curve_columns(truth, out, error) : cli_no_memory(error);
+    if (!status) status = cls_simulator_create(model, &options, &sim, error);
+    for (size_t k = 0; k < n; k++) {
+        state[k] = at(truth, 0, 0, 1 + k);
+        target[k] = at(truth, 0, 1, 1 + k);
+    }
+    int goes = !status && !cls_simulator_aim(sim, 0, target, state, NULL);
+    for (uint64_t r = 0; goes && !status && r <= truth->steps; r++) {
+        if (r && cls_simulator_advance(sim, 1, NULL)) break;
+        const double *z = cls_simulator_state(sim);
+        if (cls_simulator_row(sim, own, NULL)) break;
+        if (!r) origin = own[own_energy];
+        row[n + 2] = own[own_energy] - origin; /* a learned V has an origin of its own */
+        if (cls_system_row(truth->s, 0, z, own, NULL)) break;
+        row[0] = (double)r * h;
+        memcpy(row + 1, z, n * sizeof *z);
+        row[n + 1] = own[energy];
+        status = cls_table_append(*out, row, error);
+    }
+    cls_simulator_free(&sim);
+    free(own);
+    return status;
+}
+
 /* ---- leapfrog and its last half kick ---- */
 
 /* What the kinetic energy would be more with p1 = v + (h/2) f0 in place of v + (h/2) f1, where

@@ -10,14 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_item *const items[] = {
-    &cli_dtel_table_2, &cli_dtel_table_3,   &cli_dtel_table_4,   &cli_dtel_forced,
-    &cli_dtel_noether, &cli_vnots_piston_a, &cli_vnots_piston_b, &cli_vnots_piston_c,
-    &cli_ephs_6_4,     &cli_ephs_6_5,       &cli_ephs_7_3,       &cli_ephs_7_4,
-    &cli_ephs_7_5,     &cli_qp_pendulum,    &cli_dtlm_table_2,   &cli_dtlm_table_3,
-    &cli_vnots_body_a, &cli_vnots_body_b,   &cli_vnots_body_c,   &cli_dtlm_noise,
-    &cli_gfinn_gas,    &cli_dgnet_noise,    &cli_dgnet_real,     &cli_dgnet_bodies,
-    &cli_dgnet_kdv,    &cli_dgnet_ch,       &cli_spnn_pendulum,
+/* With the processor seconds that an item takes, whole and --quick, to two digits: for --within, the
+ * order of --all and the list. */
+static const struct {
+    const cli_item *item;
+    double whole, quick;
+} items[] = {
+    {&cli_dtel_table_2, 3, 0.78},    {&cli_dtel_table_3, 0.06, 0.06},
+    {&cli_dtel_table_4, 0.06, 0.06}, {&cli_dtel_forced, 0.11, 0.11},
+    {&cli_dtel_noether, 0.08, 0.08}, {&cli_vnots_piston_a, 600, 10},
+    {&cli_vnots_piston_b, 200, 10},  {&cli_vnots_piston_c, 300, 15},
+    {&cli_ephs_graphs, 0.07, 0.07},  {&cli_ephs_6_4, 60, 30},
+    {&cli_ephs_6_5, 20, 7.9},        {&cli_ephs_7_3, 10, 4.1},
+    {&cli_ephs_7_4, 8, 3.5},         {&cli_ephs_7_5, 30, 15},
+    {&cli_qp_pendulum, 5, 0.75},     {&cli_dtlm_table_2, 18000, 300},
+    {&cli_dtlm_table_3, 18000, 300}, {&cli_vnots_body_a, 300, 20},
+    {&cli_vnots_body_b, 200, 6},     {&cli_vnots_body_c, 400, 30},
+    {&cli_dtlm_noise, 100, 30},      {&cli_gfinn_gas, 60, 10},
+    {&cli_dgnet_noise, 300, 60},     {&cli_dgnet_real, 60, 10},
+    {&cli_dgnet_bodies, 120, 30},    {&cli_dgnet_kdv, 20, 5},
+    {&cli_dgnet_ch, 20, 5},          {&cli_spnn_pendulum, 100, 20},
 };
 enum { n_items = sizeof items / sizeof *items };
 
@@ -213,19 +225,39 @@ static cls_status print_table(const cli_item *item, const cli_findings *f, cls_e
 
 /* ---- the command ---- */
 
+static void format_seconds(double seconds, char out[32]) {
+    if (seconds < 100)
+        snprintf(out, 32, "%.2g s", seconds);
+    else if (seconds < 6000)
+        snprintf(out, 32, "%.0f min", seconds / 60);
+    else
+        snprintf(out, 32, "%.2g h", seconds / 3600);
+}
+
 static cls_status list(int json, cls_error *error) {
     cli_grid g;
+    char whole[32], quick[32];
     if (json) {
         json_t *array = json_array();
         for (size_t i = 0; i < n_items; i++)
-            json_array_append_new(
-                array, json_pack("{s:s, s:s}", "name", items[i]->name, "doc", items[i]->doc));
+            json_array_append_new(array,
+                                  json_pack("{s:s, s:s, s:f, s:f}", "name", items[i].item->name,
+                                            "doc", items[i].item->doc, "processor_seconds",
+                                            items[i].whole, "quick_seconds", items[i].quick));
         return cli_print_json(json_pack("{s:o}", "items", array), error);
     }
-    cli_grid_begin(&g, "ll");
+    cli_grid_begin(&g, "llrr");
+    cli_grid_cell(&g, "item");
+    cli_grid_cell(&g, "what");
+    cli_grid_cell(&g, "on a core");
+    cli_grid_cell(&g, "--quick");
     for (size_t i = 0; i < n_items; i++) {
-        cli_grid_cell(&g, "%s", items[i]->name);
-        cli_grid_cell(&g, "%s", items[i]->doc);
+        format_seconds(items[i].whole, whole);
+        format_seconds(items[i].quick, quick);
+        cli_grid_cell(&g, "%s", items[i].item->name);
+        cli_grid_cell(&g, "%s", items[i].item->doc);
+        cli_grid_cell(&g, "%s", whole);
+        cli_grid_cell(&g, "%s", quick);
     }
     return cli_grid_end(&g, stdout, error);
 }
@@ -233,35 +265,124 @@ static cls_status list(int json, cls_error *error) {
 static cls_status find_item(const char *name, const cli_item **out, cls_error *error) {
     const char *names[n_items];
     for (size_t i = 0; i < n_items; i++) {
-        names[i] = items[i]->name;
-        *out = items[i];
+        names[i] = items[i].item->name;
+        *out = items[i].item;
         if (!strcmp(name, names[i])) return CLS_OK;
     }
     return cli_unknown(error, CLS_USAGE, "item of reproduce", name, n_items, names);
 }
 
-/* One item; `broken` when a cell is out of tolerance. */
-static cls_status run_item(const cli_item *item, cli_findings *f, json_t *all, int *broken,
-                           cls_error *error) {
-    f->item = item;
-    cls_status status = item->run(f, error);
-    if (!status && json_array_append_new(all, as_json(item, f))) status = cli_no_memory(error);
-    if (!status && !f->quiet) status = print_table(item, f, error);
-    *broken |= failures(f) > 0;
-    cli_forget_curves(f);
-    f->n = f->n_figures = 0;
+/* One call of the command. */
+typedef struct call {
+    cli_findings *f;
+    json_t *all; /* what was found, item by item */
+    int everything, again, broken;
+    double within;
+    cls_status first; /* why the first item was not run */
+} call;
+
+/* The result of one item that ran. */
+static cls_status take_result(call *c, double seconds, cls_error *error) {
+    cli_findings *f = c->f;
+    json_t *result = as_json(f->item, f);
+    cls_status status = result ? cli_keep_item(f, result, seconds, error) : cli_no_memory(error);
+    if (!status && json_array_append(c->all, result)) status = cli_no_memory(error);
+    json_decref(result);
+    if (!status && !f->quiet) status = print_table(f->item, f, error);
+    if (!status && !f->quiet) printf("%s took %.1f s\n", f->item->name, seconds);
+    c->broken |= failures(f) > 0;
+    return status;
+}
+
+static cls_status run_item(call *c, const cli_item *item, cls_error *error) {
+    double start = cli_seconds();
+    c->f->item = item;
+    cls_status status = item->run(c->f, error);
+    if (!status) status = take_result(c, cli_seconds() - start, error);
+    cli_forget_curves(c->f);
+    c->f->n = c->f->n_figures = 0;
     return status;
 }
 
 /* With --all what one item lacks (published data, say) does not end the others. */
-static cls_status note_failure(const cli_item *item, cls_status status, json_t *all,
-                               cls_status *first, cls_error *error) {
+static cls_status note_failure(call *c, const cli_item *item, cls_status status, cls_error *error) {
     if (status == CLS_INTERRUPTED || status == CLS_MEMORY) return status;
     fprintf(stderr, "%s: not run: %s\n", item->name, error->message);
-    if (!*first) *first = status;
+    if (!c->first) c->first = status;
     json_t *entry = json_pack("{s:s, s:s, s:s, s:b}", "item", item->name, "doc", item->doc, "error",
                               error->message, "passed", 0);
-    return json_array_append_new(all, entry) ? cli_no_memory(error) : CLS_OK;
+    return json_array_append_new(c->all, entry) ? cli_no_memory(error) : CLS_OK;
+}
+
+/* Finished by an earlier call with the same options: not run again. */
+static int take_kept(call *c, const cli_item *item) {
+    json_t *kept = c->again ? NULL : cli_kept_item(c->f, item);
+    int fits = kept && cli_kept_fits(c->f, item, kept) && !json_array_append(c->all, kept);
+    int passed = json_is_true(json_object_get(kept, "passed"));
+    if (fits) c->broken |= !passed;
+    if (fits && !c->f->quiet)
+        printf("%s: %s, %zu cells; kept in %s since %s (--again runs it again)\n", item->name,
+               passed ? "holds" : "OUT OF TOLERANCE",
+               json_array_size(json_object_get(kept, "cells")), c->f->folder,
+               json_string_value(json_object_get(kept, "made")));
+    json_decref(kept);
+    return fits;
+}
+
+/* The page of what this call found and of what earlier ones left in the folder, in our order. */
+static cls_status write_index(const call *c, cls_error *error) {
+    json_t *shown = json_array();
+    for (size_t i = 0; i < n_items; i++) {
+        size_t k;
+        json_t *own, *found = NULL;
+        json_array_foreach(c->all, k,
+                           own) if (!strcmp(json_string_value(json_object_get(own, "item")),
+                                            items[i].item->name)) found = own;
+        json_t *kept = found ? json_incref(found) : cli_kept_item(c->f, items[i].item);
+        if (kept) json_array_append_new(shown, kept);
+    }
+    cls_status status = cli_write_index(c->f->folder, shown, error);
+    json_decref(shown);
+    return status;
+}
+
+static cls_status do_item(call *c, const cli_item *item, cls_error *error) {
+    if (c->everything && c->f->folder && take_kept(c, item)) return CLS_OK;
+    cls_status status = run_item(c, item, error);
+    if (status && c->everything) status = note_failure(c, item, status, error);
+    if (!status && c->f->folder) status = write_index(c, error);
+    if (!status && !c->f->quiet && c->everything) putchar('\n');
+    return status;
+}
+
+static double usual(const call *c, size_t i) {
+    return c->f->quick ? items[i].quick : items[i].whole;
+}
+
+/* What is quick comes first, so that an interrupted run has most of it. */
+static cls_status do_everything(call *c, cls_error *error) {
+    size_t order[n_items];
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n_items; i++) {
+        size_t k = i;
+        for (; k && usual(c, order[k - 1]) > usual(c, i); k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (size_t i = 0; !status && i < n_items; i++) {
+        const cli_item *item = items[order[i]].item;
+        if (usual(c, order[i]) <= c->within)
+            status = do_item(c, item, error);
+        else if (!c->f->quiet)
+            printf("%s: left out, it takes about %.0f s of a core\n", item->name,
+                   usual(c, order[i]));
+    }
+    if (!status && c->f->folder) status = write_index(c, error);
+    if (status == CLS_INTERRUPTED && c->f->folder)
+        (void)cli_fail(
+            error, status,
+            "interrupted; %s keeps what is finished, the same command goes on from there",
+            c->f->folder);
+    return status;
 }
 
 /* One object for one item, a list of them for several. */
@@ -272,22 +393,18 @@ static cls_status print_json(json_t *all, int broken, cls_error *error) {
     return cli_print_json(object, error);
 }
 
-static cls_status run_items(const cli_arguments *a, cli_findings *f, cls_error *error) {
-    json_t *all = json_array();
-    int broken = 0, everything = cli_given(a, "all");
-    cls_status status = CLS_OK, first = CLS_OK;
-    for (size_t i = 0; !status && i < (everything ? n_items : a->n_words); i++) {
-        const cli_item *item = items[i];
-        if (!everything) status = find_item(a->words[i], &item, error);
-        if (!status && i && !f->quiet) putchar('\n');
-        if (!status) status = run_item(item, f, all, &broken, error);
-        if (status && everything) status = note_failure(item, status, all, &first, error);
+static cls_status run_items(const cli_arguments *a, call *c, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; !status && i < a->n_words; i++) {
+        const cli_item *item = NULL;
+        status = find_item(a->words[i], &item, error);
+        if (!status && i && !c->f->quiet) putchar('\n');
+        if (!status) status = do_item(c, item, error);
     }
-    if (!status && f->folder) status = cli_write_index(f->folder, all, error);
-    if (!status && f->quiet) status = print_json(all, broken || first, error);
-    json_decref(all);
-    if (!status) status = first;
-    return !status && broken ? CLS_CHECK : status;
+    if (!status && c->everything) status = do_everything(c, error);
+    if (!status && c->f->quiet) status = print_json(c->all, c->broken || c->first, error);
+    if (!status) status = c->first;
+    return !status && c->broken ? CLS_CHECK : status;
 }
 
 /* An option of some items is for one of those that are named. */
@@ -308,9 +425,12 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
                       .quiet = cli_given(a, "json"),
                       .folder = cli_value(a, "output"),
                       .only = cli_value(a, "only")};
-    if (cli_given(a, "all") && a->n_words)
+    call c = {&f, NULL, cli_given(a, "all"), cli_given(a, "again"), 0, INFINITY, CLS_OK};
+    if (c.everything && a->n_words)
         return cli_fail(error, CLS_USAGE, "--all runs every item: name none, or leave it out");
-    if (!a->n_words && !cli_given(a, "all")) return list(f.quiet, error);
+    if (!c.everything && (cli_given(a, "within") || c.again))
+        return cli_fail(error, CLS_USAGE, "--%s is for --all", c.again ? "again" : "within");
+    if (!a->n_words && !c.everything) return list(f.quiet, error);
     for (size_t i = 0; !status && i < a->n_words; i++)
         status = find_item(a->words[i], &item, error);
     if (!status) status = check_option(a, "literal", "vnots-piston", error);
@@ -318,11 +438,14 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!status) status = check_option(a, "only", "dtlm", error);
     if (!status) status = cli_integer(a, "literal", 1, &f.literal, error);
     if (!status) status = cli_integer(a, "trials", 1, &trials, error);
+    if (!status) status = cli_real(a, "within", &c.within, error);
     if (!status && f.folder) status = cli_make_folder(f.folder, error);
     if (status) return status;
     f.wanted_trials = (size_t)trials;
     cli_catch_signals();
-    status = run_items(a, &f, error);
+    c.all = json_array();
+    status = run_items(a, &c, error);
+    json_decref(c.all);
     free(f.trials);
     free(f.cells);
     return status;
@@ -337,10 +460,14 @@ static const cli_option options[] = {
     {"only", 0, "SYSTEM", "dtlm tables: one system, mass-spring, pendulum or 2-body"},
     {"output", 'o', "DIR",
      "in this directory, made if it is not there: the paper's figures from our runs, index.html "
-     "with the items of this call; what is finished, from which an interrupted run goes on (dtlm "
-     "tables, vnots-piston --literal)"},
+     "with every table and figure of the papers and the verdicts of this and earlier calls; what "
+     "is "
+     "finished, from which an interrupted run goes on (--all, dtlm tables, vnots --literal)"},
     {"all", 0, NULL,
-     "every item; one that cannot run (no published data) is said, and the rest go on"},
+     "every item, the quick ones first; one that cannot run (no published data) is said, and the "
+     "rest go on; those that -o DIR has already are not run again"},
+    {"within", 0, "SECONDS", "with --all: leave out items that take longer on one core"},
+    {"again", 0, NULL, "with --all: run also what -o DIR has already"},
     {"json", 0, NULL,
      "one JSON object: {\"item\", \"cells\": [...], \"passed\"}; of several items {\"items\": "
      "[...]}"},
@@ -357,7 +484,7 @@ const cli_command cli_reproduce = {
                 "  clausius reproduce vnots-piston-c\n"
                 "  clausius reproduce vnots-piston-b --literal 50000 -o literal\n"
                 "  clausius reproduce dtlm-table-2 dtlm-table-3 -o trials\n"
-                "  clausius reproduce --all --quick -o papers\n",
+                "  clausius reproduce --all --quick --within 60 -o papers\n",
     .notes =
         "Without ITEM it lists the items. Verdicts: `as published`, `beaten` (the same error,\n"
         "smaller), `differs` with the reason (a misprint, a loose reference), `as expected`\n"

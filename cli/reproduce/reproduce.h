@@ -27,7 +27,7 @@ typedef struct cli_figure {
     const char *const *columns; /* as cls_plot takes them, NULL at the end */
 } cli_figure;
 
-enum { cli_most_figures = 8, cli_most_curves = 6 };
+enum { cli_most_figures = 12, cli_most_curves = 6 };
 
 typedef struct cli_findings {
     const struct cli_item *item; /* that is run */
@@ -59,7 +59,8 @@ extern const cli_item cli_dtel_table_2, cli_dtel_table_3, cli_dtel_table_4, cli_
     cli_dtel_noether;
 extern const cli_item cli_qp_pendulum;
 extern const cli_item cli_gfinn_gas, cli_spnn_pendulum;
-extern const cli_item cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4, cli_ephs_7_5;
+extern const cli_item cli_ephs_graphs, cli_ephs_6_4, cli_ephs_6_5, cli_ephs_7_3, cli_ephs_7_4,
+    cli_ephs_7_5;
 extern const cli_item cli_dtlm_table_2, cli_dtlm_table_3, cli_dtlm_noise;
 extern const cli_item cli_dgnet_noise, cli_dgnet_real, cli_dgnet_bodies, cli_dgnet_kdv,
     cli_dgnet_ch;
@@ -82,8 +83,25 @@ cls_status cli_draw_errors(cli_findings *f, const cli_figure *figure, size_t n,
 void cli_forget_curves(cli_findings *f);
 /* The folder is there and can be written to, made if need be. */
 cls_status cli_make_folder(const char *path, cls_error *error);
-/* FOLDER/index.html from what as_json gives for each item. */
+/* A table or figure of a paper (papers.c): the items and pictures, names with blanks between, or why there
+ * is nothing to run. The last has no paper. */
+typedef struct cli_exhibit {
+    const char *paper, *number, *shows;
+    const char *items, *figures;
+    const char *note;
+} cli_exhibit;
+extern const cli_exhibit cli_exhibits[];
+/* FOLDER/index.html (index.c) from what as_json gives for each item. */
 cls_status cli_write_index(const char *folder, const json_t *items, cls_error *error);
+
+/* ---- what is kept of a finished item (kept.c) ---- */
+
+/* `result` gets how and when f->item was run, and is kept when there is a folder. */
+cls_status cli_keep_item(const cli_findings *f, json_t *result, double seconds, cls_error *error);
+/* The caller's; NULL: none. */
+json_t *cli_kept_item(const cli_findings *f, const cli_item *item);
+/* Was it run with the options of this call? */
+int cli_kept_fits(const cli_findings *f, const cli_item *item, const json_t *kept);
 
 /* ---- learning from what a system does (learn.c) ---- */
 

@@ -11,7 +11,7 @@
  * A job is one training and the runs of the rows that it serves; jobs go to the cores one by one,
  * each with one thread, in the order of trials. With -o DIR a finished job is a line of
  * DIR/dtlm-trials.jsonl, written at once, and one that was interrupted leaves a checkpoint: the
- * same command goes on from there. A full trial takes minutes for spring and pendulum and about
+ * same command goes on from there. The first trial also keeps the motions that the figures show. A full trial takes minutes for spring and pendulum and about
  * half an hour for two bodies. */
 #include "cli/reproduce/dtlm.h"
 #include <errno.h>
@@ -160,6 +160,40 @@ static cls_status learn(job *j, cls_model **out, double *seconds, cls_error *err
     return status;
 }
 
+static int file_of(const cli_findings *f, const char *name, char out[1024]) {
+    int n = f->folder ? snprintf(out, 1024, "%s/%s", f->folder, name) : 0;
+    return n > 0 && n < 1024;
+}
+
+static int curve_file(const cli_findings *f, size_t system, int row, char out[1024]) {
+    static const char *const words[cli_n_rows + 1] = {
+        "euler", "symplectic-euler", "leapfrog", "proposed", "leapfrog-proposed", "ours", "truth"};
+    char name[128];
+    snprintf(name, sizeof name, "dtlm-%s-%s%s.csv", cli_dtlm_systems[system], words[row],
+             f->quick ? "-quick" : "");
+    return file_of(f, name, out);
+}
+
+static cls_status keep_curve(const job *j, int row, const cls_system *model, cls_error *error) {
+    char path[1024];
+    cls_table *t = NULL;
+    if (j->trial || !curve_file(j->all->f, j->system, row, path)) return CLS_OK;
+    cls_status status = model ? cli_motions_curve(&j->test, model, cli_dtlm_rows[row].scheme,
+                                                  problems[j->system].h, &t, error)
+                              : cli_motions_truth(&j->test, &t, error);
+    if (!status) status = cls_table_write(t, path, error);
+    cls_table_free(&t);
+    return status;
+}
+
+cls_status cli_trials_curve(const cli_findings *f, size_t system, int row, cls_table **out,
+                            cls_error *error) {
+    char path[1024];
+    *out = NULL;
+    if (!curve_file(f, system, row, path) || access(path, R_OK)) return CLS_OK;
+    return cls_table_read(path, out, error);
+}
+
 static cls_status make_data(job *j, int own, cls_error *error) {
     const problem *p = &problems[j->system];
     cli_motions training = {0};
@@ -196,18 +230,15 @@ static cls_status work(job *j, cls_error *error) {
         *score = (cli_score){.seconds = seconds};
         status = cli_motions_judge(&j->test, cls_model_system(model), cli_dtlm_rows[r].scheme,
                                    problems[j->system].h, score, error);
+        if (!status) status = keep_curve(j, r, cls_model_system(model), error);
     }
+    if (!status && j->rule == own_rule) status = keep_curve(j, cli_n_rows, NULL, error);
     cls_model_free(&model);
     forget_data(j);
     return status;
 }
 
 /* ---- the file of finished jobs ---- */
-
-static int file_of(const cli_findings *f, const char *name, char out[1024]) {
-    int n = f->folder ? snprintf(out, 1024, "%s/%s", f->folder, name) : 0;
-    return n > 0 && n < 1024;
-}
 
 static json_t *as_json(const job *j) {
     json_t *scores = json_object();

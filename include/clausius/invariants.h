@@ -6,7 +6,11 @@
  * symmetries, each with its momentum (Noether); what every energy keeps, because the bracket does,
  * is a Casimir function. Of the function G and the frictions F of a thermal lagrangian (and of a
  * lagrangian) some combinations have no effect on what can be observed: gauge directions
- * (docs/physics/vnots.md, lemma 3.2). Each finding is tried at states that it was not found from. */
+ * (docs/physics/vnots.md, lemma 3.2). Each finding is tried at states that it was not found from.
+ *
+ * With a scheme the same is asked of its step (the discrete Noether theorem): functions whose value is
+ * the same before and after a step from any state, symmetries of the discrete Lagrangian with their
+ * momenta, and which of them the flow keeps and the scheme does not. */
 #ifndef CLAUSIUS_INVARIANTS_H
 #define CLAUSIUS_INVARIANTS_H
 
@@ -38,7 +42,8 @@ typedef struct cls_found {
     double digits;        /* -log10 of its rate over the rates of its terms, at most 16; of a gauge
                            * of the change of the equations over their terms */
     double rate;  /* casimir, symmetry: the same ratio for the motion with friction: 0 is kept */
-    double drift; /* largest change along the default motion, over its terms; NAN: not run */
+    double drift; /* largest change along the default motion, by the scheme if there is one, over
+                   * its terms; NAN: not run */
 } cls_found;
 
 typedef struct cls_invariants_options {
@@ -49,6 +54,8 @@ typedef struct cls_invariants_options {
     size_t n_states, stride;
     uint64_t seed;
     double least_digits; /* what is not exact is reported from so many digits on; of a system 10 */
+    const char *scheme;  /* whose step is asked; NULL: the equations of motion themselves */
+    double h;            /* its length; 0: the system's own */
 } cls_invariants_options;
 CLS_API cls_invariants_options cls_invariants_defaults(void);
 

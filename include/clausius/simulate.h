@@ -85,6 +85,14 @@ CLS_API cls_status cls_simulator_start(cls_simulator *sim, double time, const do
  * given. For discrete-gradient: Deep DTLM, equation (11). */
 CLS_API cls_status cls_simulator_aim(cls_simulator *sim, double time, const double *target,
                                      double *state, cls_error *error);
+/* The discrete Legendre maps of the scheme on one interval (DTEL, section 3.2): the positions of
+ * `state` at `time` and `target` at time + h, and the entropies or temperatures of `state`, give the
+ * momentum at the beginning, `minus`, and at the end, `plus` (one number per coordinate each). The
+ * scheme is plus after the inverse of minus, so that along a motion the plus of an interval is the
+ * minus of the next: for dtel this is equation (22a). Leaves the simulator at the end of the step. */
+CLS_API cls_status cls_simulator_legendre(cls_simulator *sim, double time, const double *state,
+                                          const double *target, double *minus, double *plus,
+                                          cls_error *error);
 /* What an input is between the times of its samples. */
 typedef enum cls_hold {
     CLS_HOLD_ZERO,  /* the last value (zero-order hold) */

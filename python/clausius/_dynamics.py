@@ -402,20 +402,23 @@ class Dynamics(Facts):
                 break
         return verdict
 
-    def invariants(self, states=None, *, seed=1):
+    def invariants(self, states=None, *, seed=1, scheme=None, h=0.0):
         """Laws that nobody declared, found numerically: invariants, symmetries, Casimir functions, gauge directions; prints as `clausius show --invariants`.
 
         They are looked for at `states` (rows, state variables), by default around the default motion (inside the range of the data for a model).
+        With `scheme` the laws are those of one of its steps, of length `h` (0: the system's): the discrete Noether theorem.
 
         >>> import clausius as cl
         >>> [law.formula for law in cl.system("two-body").invariants() if law.kind == "linear"]
         ['p.x1 + p.x2', 'p.y1 + p.y2']
+        >>> [law.formula for law in cl.system("two-pistons").invariants(scheme="dtel", h=0.1) if law.kind == "linear"]
+        ['0.1*x - 0.1*y + p.x - p.y']
         """
         if states is not None:
             states = np.ascontiguousarray(states, float)
             if states.ndim != 2 or states.shape[1] != len(self.states):
                 raise UsageError(f"states are (rows, {len(self.states)}): {', '.join(self.states)}; got shape {states.shape}")
-        return Invariants(*self._invariants(states, seed))
+        return Invariants(*self._invariants(states, seed, scheme, h))
 
     # ---- leaving ----
 

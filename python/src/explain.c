@@ -55,13 +55,14 @@ static PyObject *laws(const cls_invariants *found) {
     return Py_BuildValue("(NnN)", list, (Py_ssize_t)cls_invariants_states(found), text_of(&text));
 }
 
-/* (states (n, state count) or None, seed) -> [facts of one], states tried, text */
+/* (states (n, state count) or None, seed, scheme or None, h) -> [facts of one], states tried, text */
 PyObject *core_invariants(PyObject *o, PyObject *args) {
     search s = {.self = (core_dynamics *)o, .options = cls_invariants_defaults()};
     unsigned long long seed;
     PyObject *states, *out = NULL;
     core_array a = {0};
-    if (!PyArg_ParseTuple(args, "OK", &states, &seed)) return NULL;
+    if (!PyArg_ParseTuple(args, "OKzd", &states, &seed, &s.options.scheme, &s.options.h))
+        return NULL;
     s.options.seed = seed;
     if (states != Py_None) {
         if (!core_array_take(states, &a)) return NULL;

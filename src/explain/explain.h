@@ -1,5 +1,6 @@
 /* explain, inside: laws and short formulas of what is there already.
  *   sample.c      states at which functions are tried
+ *   discrete.c    steps of a scheme from these states
  *   null.c        null spaces, in a basis that can be read
  *   invariants.c  invariants, symmetries, Casimir functions
  *   gauge.c       changes of (G, F) that nothing observed can tell
@@ -20,11 +21,15 @@ typedef struct clsi_samples {
     cls_system *view;
     size_t nz, ny, nq, np, m;
     cls_program *program;
-    size_t n;      /* states; the first half is for finding, the rest for trying */
-    double *z;     /* (n, nz) */
-    double *value; /* (n, width): what the program gives */
-    size_t width;
+    size_t n;              /* states; the first half is for finding, the rest for trying */
+    double *z;             /* (n, nz) */
+    double *value;         /* (n, width): what the program gives, and the step of a scheme */
+    size_t width, outputs; /* outputs: of the program, the first of them */
     size_t rate, slope, v, T, energy, declared, bracket; /* where things stand in it; y at 0 */
+    /* Where y and its rate stand that count: those of the state, or with a scheme the mean of both ends of
+     * a step and the change by h. Products have their change by these two as well as their rate:
+     * a1 b1 - a0 b0 = (a1 - a0) (b0 + b1)/2 + (a0 + a1)/2 (b1 - b0). */
+    size_t at, by;
     size_t n_bracket;
     uint32_t *bracket_row, *bracket_column; /* entries of the bracket over y, both triangles */
     size_t n_path;
@@ -38,6 +43,12 @@ cls_status clsi_samples_create(const cls_system *s, const cls_model *m, size_t w
 void clsi_samples_clear(clsi_samples *a);
 /* Name of y_k: x, p.x, S. */
 const char *clsi_sample_name(const cls_system *s, size_t k);
+
+/* ---- discrete.c ---- */
+
+/* Columns at a->at and a->by from one step of o->scheme at each state; states from which there is none
+ * are left out. Room for 2 ny columns is there. */
+cls_status clsi_samples_step(clsi_samples *a, const cls_invariants_options *o, cls_error *error);
 
 /* ---- null.c ---- */
 

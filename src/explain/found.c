@@ -89,7 +89,7 @@ static const struct {
     {CLS_FOUND_LINEAR, CLS_FOUND_QUADRATIC, "invariants besides the energy",
      "none, linear or quadratic in positions, momenta and entropies"},
     {CLS_FOUND_SYMMETRY, CLS_FOUND_SYMMETRY,
-     "symmetries of the energy whose momentum forces or frictions change", NULL},
+     "symmetries of the energy whose momentum does not stay", NULL},
     {CLS_FOUND_CASIMIR, CLS_FOUND_CASIMIR, "Casimir functions of the bracket", NULL},
     {CLS_FOUND_GAUGE, CLS_FOUND_GAUGE, "gauge directions: what no observation can tell", NULL},
 };

@@ -38,7 +38,9 @@ typedef struct search {
     double *row;     /* scratch (n) */
     double *usual;   /* (ny) median rates */
     cls_invariants *out;
-    double least; /* digits */
+    double least;       /* digits */
+    const char *scheme; /* whose step is asked, NULL: the flow */
+    double h;
 } search;
 
 static double term_value(const monomial *t, const double *y) {
@@ -98,7 +100,7 @@ static char *combination_text(const search *f, const double *c) {
 }
 
 /* Its rate over those of its terms, at the states that nothing was found from. */
-static double ratio_of(const search *f, const double *c) {
+static double ratio_at(const search *f, const double *c, size_t at, size_t by) {
     double sum = 0, size = 0;
     /* relative to the state's own terms: corners where everything is large decide nothing */
     for (size_t i = f->a.n / 2; i < f->a.n; i++) {
@@ -106,14 +108,18 @@ static double ratio_of(const search *f, const double *c) {
         double r = 0, s = 0;
         for (size_t k = 0; k < f->n; k++) {
             if (c[k] == 0) continue;
-            r += c[k] * term_rate(&f->term[k], y, y + f->a.rate);
-            s += fabs(c[k]) * term_size(&f->term[k], y, y + f->a.rate);
+            r += c[k] * term_rate(&f->term[k], y + at, y + by);
+            s += fabs(c[k]) * term_size(&f->term[k], y + at, y + by);
         }
         if (!(s > 0)) continue;
         sum += r * r / (s * s);
         size += 1;
     }
     return size > 0 ? sqrt(sum / size) : 0;
+}
+
+static double ratio_of(const search *f, const double *c) {
+    return ratio_at(f, c, f->a.at, f->a.by);
 }
 
 static double digits_of(double ratio) {
@@ -280,7 +286,7 @@ static cls_status know_energy(search *f, cls_error *error) {
 static double speed_of(const search *f, const double *y) {
     double speed = 1;
     for (size_t k = 0; k < f->a.ny; k++)
-        if (f->usual[k] > 0) speed = fmax(speed, fabs(y[f->a.rate + k]) / f->usual[k]);
+        if (f->usual[k] > 0) speed = fmax(speed, fabs(y[f->a.by + k]) / f->usual[k]);
     return speed;
 }
 
@@ -294,8 +300,7 @@ static cls_status measure_rates(search *f, cls_error *error) {
     double *one = clsi_calloc(f->a.n, sizeof *one);
     f->usual = clsi_calloc(f->a.ny, sizeof *f->usual);
     for (size_t k = 0; one && f->usual && k < f->a.ny; k++) {
-        for (size_t i = 0; i < f->a.n; i++)
-            one[i] = fabs(f->a.value[i * f->a.width + f->a.rate + k]);
+        for (size_t i = 0; i < f->a.n; i++) one[i] = fabs(f->a.value[i * f->a.width + f->a.by + k]);
         qsort(one, f->a.n, sizeof *one, rising);
         f->usual[k] = one[f->a.n / 2];
     }
@@ -314,8 +319,8 @@ static cls_status find_invariants(search *f, size_t columns, double rcond, doubl
         const double *y = f->a.value + i * f->a.width;
         double unit = 1 / speed_of(f, y);
         for (size_t k = 0; k < columns; k++) {
-            double size = unit * term_size(&f->term[k], y, y + f->a.rate);
-            A[i * columns + k] = unit * term_rate(&f->term[k], y, y + f->a.rate);
+            double size = unit * term_size(&f->term[k], y + f->a.at, y + f->a.by);
+            A[i * columns + k] = unit * term_rate(&f->term[k], y + f->a.at, y + f->a.by);
             A[rows * columns + k] += size * size;
         }
     }
@@ -346,7 +351,7 @@ static cls_status find_invariants(search *f, size_t columns, double rcond, doubl
 static char *symmetry_text(const search *f, size_t n, const double *A, const double *b) {
     const cls_system *s = f->a.s;
     clsi_text t = {0};
-    size_t shifts = 0, turns = 0, others = 0;
+    size_t shifts = 0, turns = 0, others = 0, scaled = 0;
     int equal = 1;
     double first = 0;
     for (size_t i = 0; i < n; i++) {
@@ -354,11 +359,20 @@ static char *symmetry_text(const search *f, size_t n, const double *A, const dou
         if (b[i] != 0) equal &= fabs(b[i] - first) < 1e-6;
         for (size_t j = 0; A && j < n; j++) {
             if (A[i * n + j] == 0) continue;
+            scaled += i == j;
             if (fabs(A[i * n + j] + A[j * n + i]) > 1e-3)
                 others++;
             else if (i < j)
                 turns++;
         }
+    }
+    if (others == scaled && others && !shifts && !turns) {
+        clsi_text_append(&t, "scaling of ");
+        for (size_t i = 0, said = 0; i < n; i++)
+            if (A[i * n + i] != 0)
+                clsi_text_printf(&t, "%s%s by %.6g", said++ ? ", " : "", clsi_sample_name(s, i),
+                                 A[i * n + i]);
+        return clsi_text_take(&t);
     }
     if (others || (shifts && turns)) {
         clsi_text_append(&t, "a linear map of the coordinates");
@@ -454,9 +468,11 @@ static cls_status report_broken(search *f, cls_error *error) {
                           .exact = 1,
                           .rate = ratio,
                           .drift = drift_of(f, c)};
+        const char *why = "forces or frictions change its momentum";
+        if (digits_of(ratio_at(f, c, 0, f->a.rate)) >= f->least)
+            why = "the flow keeps its momentum, the scheme does not";
         status = clsi_found_add(f->out, &what, combination_text(f, c), clsi_strdup(f->symmetry[i]),
-                                clsi_strdup("forces or frictions change its momentum"),
-                                clsi_strdup(""), error);
+                                clsi_strdup(why), clsi_strdup(""), error);
     }
     return status;
 }
@@ -503,7 +519,9 @@ static cls_status find_casimirs(search *f, cls_error *error) {
         status = clsi_found_add(
             f->out, &what, combination_text(f, c), clsi_strdup(""),
             clsi_strdup(kept ? "kept whatever the energy is, and by the frictions"
-                             : "kept whatever the energy is; forces or frictions change it"),
+                        : f->scheme && ratio_at(f, c, 0, f->a.rate) <= 10 * exact
+                            ? "kept whatever the energy is; the scheme changes it"
+                            : "kept whatever the energy is; forces or frictions change it"),
             clsi_strdup(""), error);
     }
     free(A);
@@ -549,6 +567,7 @@ static void clear(search *f) {
 static cls_status describe(search *f, const cls_system *s, cls_error *error) {
     clsi_text title = {0}, notes = {0};
     clsi_text_printf(&title, "laws found in %s%s", s->name, f->model ? ", learned" : "");
+    if (f->scheme) clsi_text_printf(&title, ", of one step of %s with h = %g", f->scheme, f->h);
     if (f->n == f->a.ny)
         clsi_text_printf(&notes,
                          "quadratic functions were not looked for: %zu variables, at most %d\n",
@@ -583,6 +602,8 @@ cls_status cls_invariants_find(const cls_system *system, const cls_model *model,
                          "%d",
                          s->name, s->form->nz, MOST_LINEAR);
     search f = {.model = model, .least = o.least_digits > 0 ? o.least_digits : model ? 3 : 9};
+    f.scheme = o.scheme;
+    f.h = o.h > 0 ? o.h : cls_system_default_step(s);
     size_t ny = s->form->nz, terms = ny <= MOST_QUADRATIC ? ny * (ny + 3) / 2 : ny;
     size_t maps = s->n <= MOST_MAPS ? s->n * s->n + s->n : s->n;
     size_t most = terms > maps ? terms : maps;
@@ -594,7 +615,7 @@ cls_status cls_invariants_find(const cls_system *system, const cls_model *model,
     if (status == CLS_OK) status = make_terms(&f, error);
     if (status == CLS_OK) status = measure_rates(&f, error);
     if (status == CLS_OK) status = search_all(&f, error);
-    if (status == CLS_OK) status = clsi_gauge_find(&f.a, model, f.out, error);
+    if (status == CLS_OK && !o.scheme) status = clsi_gauge_find(&f.a, model, f.out, error);
     if (status == CLS_OK) status = describe(&f, s, error);
     clear(&f);
     *out = f.out;

@@ -92,7 +92,8 @@ static cls_status compile(clsi_samples *a, cls_error *error) {
         status = fill_outputs(a, clsi_point_start(st), out, error);
     }
     if (status == CLS_OK)
-        status = cls_program_create(s->g, a->nz + 1 + s->nu, in, a->width, out, &a->program, error);
+        status =
+            cls_program_create(s->g, a->nz + 1 + s->nu, in, a->outputs, out, &a->program, error);
     clsi_step_free(&st);
     free(out);
     free(in);
@@ -102,15 +103,19 @@ static cls_status compile(clsi_samples *a, cls_error *error) {
 /* ---- the region ---- */
 
 /* The states of the default motion, as far as it goes: (n, nz). */
-static size_t follow(const cls_system *s, const cls_model *m, double *z) {
+static size_t follow(const cls_system *s, const cls_model *m, const cls_invariants_options *of,
+                     double *z) {
     size_t nz = s->form->nz, n = 0;
     double *state = clsi_calloc(cls_system_state_count(s) + 1, sizeof *state);
     cls_starter *starter = NULL;
     cls_simulator *sim = NULL;
     cls_simulate_options o = cls_simulate_defaults();
-    double h = cls_system_default_step(s), steps = cls_system_default_until(s) / h;
+    double h = of->scheme && of->h > 0 ? of->h : cls_system_default_step(s);
+    double steps = cls_system_default_until(s) / h;
     uint64_t each = steps > 10 * MOTION ? 10 : steps > MOTION ? (uint64_t)(steps / MOTION) : 1;
     o.monitor = 0;
+    o.scheme = of->scheme;
+    o.h = h;
     cls_status status = state ? CLS_OK : CLS_MEMORY;
     if (!status) status = cls_starter_create(m ? NULL : s, m, &starter, NULL);
     if (!status) status = cls_starter_state(starter, NULL, state, NULL);
@@ -255,7 +260,7 @@ static cls_status choose(clsi_samples *a, const cls_model *m, size_t wanted,
     double *motion = clsi_calloc((MOTION + 2) * a->nz, sizeof *motion);
     if (!motion) return clsi_no_memory(error);
     double *box = motion + MOTION * a->nz;
-    size_t n = follow(m ? m->system : a->s, m, motion);
+    size_t n = follow(m ? m->system : a->s, m, o, motion);
     cls_random_seed(&random, o->seed);
     make_box(a->s, m, n, motion, box, box + a->nz);
     cls_status status = keep_path(a, n, motion, error);
@@ -296,7 +301,10 @@ cls_status clsi_samples_create(const cls_system *s, const cls_model *m, size_t w
     a->declared = a->energy + 1;
     a->bracket = a->declared + s->n_invariants;
     a->n_bracket = s->canonical ? 0 : 2 * s->bound.kinematics.n + s->bound.poisson.n;
-    a->width = a->bracket + a->n_bracket;
+    a->outputs = a->bracket + a->n_bracket;
+    a->width = a->outputs + (o->scheme ? 2 * a->ny : 0);
+    a->at = o->scheme ? a->outputs : 0;
+    a->by = o->scheme ? a->outputs + a->ny : a->rate;
     a->bracket_row = clsi_calloc(2 * a->n_bracket + 1, sizeof *a->bracket_row);
     a->z = clsi_calloc(wanted * a->nz, sizeof *a->z);
     a->value = clsi_calloc(wanted * a->width, sizeof *a->value);
@@ -304,6 +312,7 @@ cls_status clsi_samples_create(const cls_system *s, const cls_model *m, size_t w
     a->bracket_column = a->bracket_row + a->n_bracket;
     if (status == CLS_OK) status = compile(a, error);
     if (status == CLS_OK) status = choose(a, m, wanted, o, whole, error);
+    if (status == CLS_OK && o->scheme) status = clsi_samples_step(a, o, error);
     return status;
 }
 

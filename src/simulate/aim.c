@@ -127,3 +127,38 @@ cls_status cls_simulator_aim(cls_simulator *sim, double time, const double *targ
     free(a.pivot);
     return status;
 }
+
+/* ---- discrete Legendre maps ---- */
+
+/* The momenta of the row that the simulator stands at. */
+static cls_status momenta(cls_simulator *sim, double *row, double *p, cls_error *error) {
+    const cls_system *s = sim->stepper->s;
+    cls_status status = cls_simulator_row(sim, row, error);
+    for (size_t j = 0; j < s->n && status == CLS_OK; j++) {
+        size_t c = 0, n = cls_system_column_count(s);
+        while (c < n && strcmp(cls_system_column(s, c), cls_node_name(s->g, s->p[j])) != 0) c++;
+        p[j] = c < n ? row[c] : NAN;
+    }
+    return status;
+}
+
+cls_status cls_simulator_legendre(cls_simulator *sim, double time, const double *state,
+                                  const double *target, double *minus, double *plus,
+                                  cls_error *error) {
+    NEED(error, sim);
+    NEED(error, state);
+    NEED(error, target);
+    NEED(error, minus);
+    NEED(error, plus);
+    const cls_system *s = sim->stepper->s;
+    size_t states = cls_system_state_count(s);
+    double *own = clsi_calloc(states + cls_system_column_count(s) + 1, sizeof *own);
+    if (!own) return clsi_no_memory(error);
+    memcpy(own, state, states * sizeof *own);
+    cls_status status = cls_simulator_aim(sim, time, target, own, error);
+    if (status == CLS_OK) status = momenta(sim, own + states, minus, error);
+    if (status == CLS_OK) status = cls_simulator_advance(sim, 1, error);
+    if (status == CLS_OK) status = momenta(sim, own + states, plus, error);
+    free(own);
+    return status;
+}

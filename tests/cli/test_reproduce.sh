@@ -162,7 +162,8 @@ test_figures() {
     expect_file new/index.html
     [[ $(grep -o 'src="data:image/svg+xml,' new/index.html | wc -l) == 4 ]] || fail 'four pictures in the page'
     ! grep -Eq '(src|href)="(http|/|[a-z0-9-]+\.)' new/index.html || fail 'the page takes something from outside'
-    [[ $(ls -A new | wc -l) == 5 ]] || fail "other files: $(ls -A new)"
+    for item in dtel-table-3 dtel-forced dtel-noether; do expect_file new/$item.json; done
+    [[ $(ls -A new | wc -l) == 8 ]] || fail "other files: $(ls -A new)"
     python3 - new/index.html <<'END' || fail 'the page is not as it should be'
 import html.parser, sys, urllib.parse, xml.dom.minidom
 stack, pictures = [], 0
@@ -180,6 +181,71 @@ END
     run "$CLAUSIUS" reproduce dtel-noether -o new
     expect_ok
     expect_stdout '^dtel-noether draws no figure$'
+}
+
+# Every table and figure of the five papers stands in the page, none twice; what no item makes says why.
+test_index_has_all_papers() {
+    run "$CLAUSIUS" reproduce dtel-table-4 ephs-graphs -o new --json
+    expect_ok
+    for n in 3-3 7-1 7-2 7-5 7-6; do expect_file new/ephs-figure-$n.svg; done
+    run "$CLAUSIUS" reproduce --json
+    cp "$out" items.json
+    python3 - new/index.html items.json <<'END' || fail 'the table of papers is not whole'
+import html, json, re, sys
+page = open(sys.argv[1]).read()
+table = page[page.index('id="papers"'):page.index("</table>")]
+rows = [[html.unescape(re.sub("<[^>]*>", " ", c)).strip() for c in re.findall("<td>(.*?)</td>", r)] for r in table.split("<tr>")[2:]]
+def numbers(text):
+    found = re.findall(r"\d+(?:\.\d+)?", text)
+    if " to " in text:
+        a, b = found
+        if "." not in a: return [str(i) for i in range(int(a), int(b) + 1)]
+        c, first = a.split("."); return [f"{c}.{i}" for i in range(int(first), int(b.split(".")[1]) + 1)]
+    return found
+seen = set()
+for r in rows:
+    assert len(r) == 5 and r[3], r
+    for n in numbers(r[1]):
+        key = (r[0], r[1].split()[0].rstrip("s"), n)
+        assert key not in seen, key
+        seen.add(key)
+want = {("V-NOTS", "Figure", str(i)) for i in range(1, 7)}
+want |= {("EPHS thesis", "Figure", f"{c}.{i}") for c, n in ((3, 3), (4, 6), (5, 1), (6, 11), (7, 9)) for i in range(1, n + 1)}
+want |= {("DTEL", "Table", str(i)) for i in range(1, 5)} | {("DTEL", "Figure", str(i)) for i in range(1, 10)} | {("DTEL", "Example", "1")}
+want |= {("QP", "Table", "1")} | {("QP", "Figure", f"4.{i}") for i in range(1, 6)}
+want |= {("Deep DTLM", "Table", str(i)) for i in range(1, 4)} | {("Deep DTLM", "Figure", str(i)) for i in range(1, 5)}
+assert seen == want, (want - seen, seen - want)
+names = {i["name"] for i in json.load(open(sys.argv[2]))["items"]}
+named = {w for r in rows for w in re.findall(r"(?:dtel|vnots|ephs|qp|dtlm)-[\w.-]+", r[3])}
+assert named <= names, named - names
+ran = {r[1]: r for r in rows if r[0] == "DTEL"}
+assert "dtel-table-4 : holds" in ran["Table 4"][3] and ran["Figure 6"][4] == "drawn", ran["Table 4"]
+assert "not run here" in ran["Table 3"][3] and ran["Figure 4"][4] == "0 of 1 drawn", ran["Table 3"]
+END
+}
+
+# --all: the quick ones, kept; the same again runs nothing, --again and other options do.
+test_all_goes_on() {
+    run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce --all --quick --within 0.2 -o all
+    expect_ok
+    expect_stdout '^dtel-noether took [0-9.]+ s$'
+    expect_stdout '^dtlm-table-2: left out, it takes about [0-9]+ s of a core$'
+    [[ $(ls all/*.json | wc -l) -ge 4 ]] || fail "few items: $(ls all)"
+    cp all/index.html before
+    run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce --all --quick --within 0.2 -o all
+    expect_ok
+    expect_stdout '^dtel-noether: holds, [0-9]+ cells; kept in all since '
+    ! grep -q ' took ' "$out" || fail 'something was run again'
+    expect_same all/index.html before
+    rm all/dtel-noether.json # as if it had been interrupted there
+    run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce --all --quick --within 0.2 -o all
+    [[ $(grep -c ' took ' "$out") == 1 ]] || fail 'one was to be run'
+    expect_file all/dtel-noether.json
+    run "$CLAUSIUS" reproduce dtel-noether --again
+    expect_exit 2
+    expect_stderr 'again is for --all'
+    run "$CLAUSIUS" reproduce dtel-noether --within 3
+    expect_exit 2
 }
 
 # Refused before the work, not after it: nothing is printed.
@@ -256,9 +322,12 @@ test_dtlm_trials_are_kept() {
     run "$CLAUSIUS" reproduce dtlm-table-2 --quick --only mass-spring --trials 1 -o kept --json
     expect_json "$(cell 'mass-spring, ours' position)[\"ours\"] < 6e-3"
     expect_lines 4 kept/dtlm-trials.jsonl
-    cp "$out" first
+    expect_json '[f["file"] for f in d["figures"]] == ["dtlm-figure-1-mass-spring.svg", "dtlm-figure-2.svg", "dtlm-figure-2-euler.svg"]'
+    for n in 1-mass-spring 2 2-euler; do expect_file kept/dtlm-figure-$n.svg; done
+    grep -v '"seconds":' "$out" >first
     run "$CLAUSIUS" reproduce dtlm-table-2 --quick --only mass-spring --trials 1 -o kept --json
-    expect_same "$out" first
+    grep -v '"seconds":' "$out" >second
+    expect_same second first
     expect_lines 4 kept/dtlm-trials.jsonl
 }
 

@@ -317,6 +317,38 @@ sys.exit(0 if large < small + 4096 else 1)
 PY
 }
 
+# Discrete Legendre maps: momenta from positions alone agree with each other and with p.
+test_legendre_outputs() {
+    for scheme in dtel discrete-gradient; do
+        run "$CLAUSIUS" simulate two-pistons --scheme $scheme --h 0.05 --steps 40 --every 4 --outputs legendre --quiet -o l.csv
+        expect_ok
+        python3 - l.csv <<'END' || fail "$scheme: the maps do not agree"
+import csv, sys
+rows = list(csv.DictReader(l for l in open(sys.argv[1]) if l[0] != "#"))
+assert len(rows) == 11, len(rows)
+for r in rows:
+    for x in "xy":
+        p = float(r["p." + x])
+        assert abs(float(r["p-." + x]) - p) < 1e-12 and abs(float(r["p+." + x]) - p) < 1e-12, (x, r)
+END
+        run "$CLAUSIUS" compare l.csv l.csv --columns 'p-.x'
+        expect_ok
+    done
+    run "$CLAUSIUS" simulate ideal-gas-piston --scheme dtel --first-step paper --steps 20 --outputs legendre --json
+    expect_ok
+    expect_json 'd["apart"] > 1e-3' # x1 = x0: the momentum at the start is not the one of the first step
+    run "$CLAUSIUS" simulate ideal-gas-piston --scheme dtel --steps 20 --outputs legendre --json
+    expect_json 'd["apart"] < 1e-12 * d["momentum"]'
+    run "$CLAUSIUS" simulate pendulum --outputs momenta
+    expect_exit 2
+    expect_stderr 'legendre'
+    run "$CLAUSIUS" simulate pendulum --outputs legendre --samples 3 --sample 'q~U(0,1)'
+    expect_exit 2
+    expect_stderr 'leave out --samples'
+    run "$CLAUSIUS" simulate rigid-body --outputs legendre -o l2.csv
+    expect_exit 2
+}
+
 test_signal_leaves_nothing() {
     local s
     for s in INT TERM; do

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static cls_invariants *find(const char *text) {
+static cls_invariants *find_in(const char *text, const char *scheme, double h) {
+    cls_invariants_options o = cls_invariants_defaults();
     cls_system *s = NULL;
     cls_invariants *found = NULL;
     cls_error error = {0};
@@ -17,9 +18,15 @@ static cls_invariants *find(const char *text) {
     if (builtin ? cls_system_load(text, NULL, &s, &error)
                 : cls_system_parse(text, "own", NULL, &s, &error))
         fail_msg("%s", error.message);
-    if (cls_invariants_find(s, NULL, NULL, &found, &error)) fail_msg("%s", error.message);
+    o.scheme = scheme;
+    o.h = h;
+    if (cls_invariants_find(s, NULL, &o, &found, &error)) fail_msg("%s", error.message);
     cls_system_free(&s);
     return found;
+}
+
+static cls_invariants *find(const char *text) {
+    return find_in(text, NULL, 0);
 }
 
 static size_t count(const cls_invariants *f, cls_found_kind kind) {
@@ -165,8 +172,79 @@ static void other_laws_that_were_not_thought_of(void **unused) {
     cls_invariants_free(&f);
 }
 
+/* The discrete Noether theorem: momenta of translations and rotations, found from steps alone. */
+static void steps_keep_the_momenta_of_symmetries(void **unused) {
+    (void)unused;
+    static const char *const schemes[] = {"dtel", "discrete-gradient", "leapfrog"};
+    for (int i = 0; i < 3; i++) {
+        cls_invariants *f = find_in("two-body", schemes[i], 0.1);
+        const cls_found *P = with(f, "p.x1 + p.x2"),
+                        *L = with(f, "x1*p.y1 + x2*p.y2 - y1*p.x1 - y2*p.x2");
+        assert_true(P->exact && P->drift <= 1e-12 && L->exact && L->drift <= 1e-12);
+        assert_non_null(strstr(P->name, "x1, x2 shifted together"));
+        assert_non_null(strstr(L->name, "rotation of (x1, y1), (x2, y2)"));
+        assert_int_equal(count(f, CLS_FOUND_SYMMETRY), 0);
+        cls_invariants_free(&f);
+        f = find_in("two-pistons", schemes[i], 0.1);
+        if (i < 2) assert_true(with(f, "0.1*x - 0.1*y + p.x - p.y")->drift <= 1e-12);
+        assert_int_equal(count(f, CLS_FOUND_LINEAR), 1); /* leapfrog has one of its own */
+        assert_true(with(f, "p.x - p.y")->rate > 1e-3);
+        cls_invariants_free(&f);
+    }
+}
+
+static void a_scheme_may_lose_what_the_motion_keeps(void **unused) {
+    (void)unused;
+    cls_invariants *f = find_in("two-body", "rk4", 0.1);
+    size_t lost = 0;
+    with(f, "p.x1 + p.x2");
+    for (size_t i = 0; i < cls_invariants_count(f); i++) {
+        const cls_found *w = cls_invariants_at(f, i);
+        lost += w->kind == CLS_FOUND_SYMMETRY && strstr(w->why, "the scheme does not") &&
+                strstr(w->name, "rotation") && w->drift > 1e-10;
+    }
+    assert_int_equal(lost, 2);
+    cls_invariants_free(&f);
+}
+
+/* x by a factor, y by its inverse. */
+static void scalings_are_symmetries(void **unused) {
+    (void)unused;
+    static const char text[] = "system \"saddle\"\ncoordinate x, y\nhamiltonian p.x*p.y + x*y\n"
+                               "start x = 1, y = 0.5, p.x = 0.2, p.y = -0.3\nstep 0.1\n";
+    static const char *const schemes[] = {NULL, "dtel", "discrete-gradient"};
+    for (int i = 0; i < 3; i++) {
+        cls_invariants *f = find_in(text, schemes[i], 0.1);
+        const cls_found *c = with(f, "x*p.x - y*p.y");
+        assert_non_null(strstr(c->name, "scaling of x by 1, y by -1"));
+        assert_true(c->exact && c->drift <= 1e-12);
+        cls_invariants_free(&f);
+    }
+}
+
+static void steps_that_are_not_a_map_are_refused(void **unused) {
+    (void)unused;
+    cls_invariants_options o = cls_invariants_defaults();
+    cls_invariants *f = NULL;
+    cls_error error = {0};
+    cls_system *s = NULL;
+    o.scheme = "langevin";
+    assert_int_equal(cls_system_load("brownian-particle", NULL, &s, &error), CLS_OK);
+    assert_int_equal(cls_invariants_find(s, NULL, &o, &f, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "thermal noise"));
+    cls_system_free(&s);
+    o.scheme = "dtel";
+    assert_int_equal(cls_system_load("rigid-body", NULL, &s, &error), CLS_OK);
+    assert_int_equal(cls_invariants_find(s, NULL, &o, &f, &error), CLS_USAGE);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_keep_the_momenta_of_symmetries),
+        cmocka_unit_test(a_scheme_may_lose_what_the_motion_keeps),
+        cmocka_unit_test(scalings_are_symmetries),
+        cmocka_unit_test(steps_that_are_not_a_map_are_refused),
         cmocka_unit_test(two_bodies_have_momentum_and_angular_momentum),
         cmocka_unit_test(two_pistons_keep_g_although_friction_breaks_the_symmetry),
         cmocka_unit_test(a_body_has_its_casimir_and_a_gauge_of_its_own),

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <clausius/simulate.h>
 #include <clausius/steps.h>
 #include <clausius/system.h>
 #include <complex.h>
@@ -176,8 +177,38 @@ static void test_entropy_takes_part(void **state) {
     assert_true(fabs(area[1]) < 1e-15 && fabs(area[2]) < 1e-15);
 }
 
+/* The library's Legendre maps are the formulas above, from positions and entropy alone. */
+static void test_legendre_maps(void **state) {
+    static const gas *const gases[] = {&oscillator, &ideal};
+    static const char *const schemes[] = {"dtel", "discrete-gradient"}, *const names[] = {"gamma"};
+    const cls_assignments set = {1, names, &friction};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const gas *g = gases[k / 2];
+        cls_system *s = NULL;
+        cls_simulator *sim = NULL;
+        cls_simulate_options o = cls_simulate_defaults();
+        o.scheme = schemes[k % 2];
+        o.h = h;
+        assert_int_equal(cls_system_load(g->system, &set, &s, NULL), CLS_OK);
+        assert_int_equal(cls_simulator_create(s, &o, &sim, NULL), CLS_OK);
+        for (int i = 1; i < 8; i++) { /* any two positions, not those of a motion */
+            double z[8] = {g->start[AT_Q], 1e3, g->start[AT_S]};
+            double q1 = z[AT_Q] + 0.03 * i * (i % 2 ? 1 : -1), minus = 0, plus = 0;
+            const number x[3] = {z[AT_Q], q1, z[AT_S]};
+            assert_int_equal(cls_simulator_legendre(sim, 0, z, &q1, &minus, &plus, NULL), CLS_OK);
+            assert_true(fabs(minus - creal(legendre(g, k % 2, 1, x))) < 1e-12);
+            assert_true(fabs(plus - creal(legendre(g, k % 2, -1, x))) < 1e-12);
+            assert_true(z[AT_P] == 1e3); /* not looked at */
+        }
+        cls_simulator_free(&sim);
+        cls_system_free(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_legendre_maps),
         cmocka_unit_test(test_first_claim),
         cmocka_unit_test(test_second_claim_is_wrong),
         cmocka_unit_test(test_entropy_takes_part),
