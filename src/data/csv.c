@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct csv {
     clsi_lines lines;
@@ -18,6 +19,7 @@ typedef struct csv {
     size_t dropped;
     double *row;
     cls_table *head; /* the reader's: remarks go there */
+    uint64_t limit;  /* rows that begin here or later are not read; 0: none */
 } csv;
 
 /* ---- what is wrong ---- */
@@ -160,10 +162,15 @@ static inline int fast_row(csv *f, double *const *columns, size_t at, const char
     return 1;
 }
 
+static int is_beyond(const csv *f) {
+    return f->limit && f->lines.at + f->lines.begin >= f->limit;
+}
+
 /* The next row through the line reader: 1 there is one, 0 the end, -1 an error. */
 static int next_by_line(csv *f, cls_error *error) {
     char *line;
     for (;;) {
+        if (is_beyond(f)) return 0; /* behind a note, too */
         if (clsi_lines_next(&f->lines, &line, error)) return -1;
         if (!line) return 0;
         const char *first = skip_blanks(line);
@@ -181,6 +188,7 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
     size_t n = f->dialect.names.n, done = 0;
     *rows = 0;
     for (const char separator = f->dialect.separator; done < room; done++) {
+        if (is_beyond(f)) break;
         if (fast_row(f, columns, done, separator)) continue;
         int got = next_by_line(f, error);
         if (got < 0) return error ? error->status : CLS_DATA;
@@ -195,6 +203,27 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
         f->dropped = 0;
     }
     return CLS_OK;
+}
+
+/* ---- shares ---- */
+
+/* Rows that are left out are told of by who reads them all. */
+static uint64_t size_of(const void *source) {
+    const csv *f = source;
+    struct stat s;
+    if (f->drop || fstat(f->lines.file, &s) || !S_ISREG(s.st_mode) || s.st_size < 0) return 0;
+    return (uint64_t)s.st_size;
+}
+
+static uint64_t place_of(const void *source) {
+    const csv *f = source;
+    return f->lines.at + f->lines.begin;
+}
+
+static cls_status seek(void *source, uint64_t from, uint64_t limit, cls_error *error) {
+    csv *f = source;
+    f->limit = limit;
+    return clsi_lines_seek(&f->lines, from, error);
 }
 
 /* ---- opening ---- */
@@ -267,4 +296,7 @@ const clsi_format clsi_csv = {
     .open = open_csv,
     .next = next,
     .close = close_csv,
+    .size = size_of,
+    .place = place_of,
+    .seek = seek,
 };

@@ -45,6 +45,7 @@ void clsi_lines_close(clsi_lines *l) {
 
 cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
     memmove(l->block, l->block + l->begin, l->end - l->begin);
+    l->at += l->begin;
     l->end -= l->begin;
     l->begin = 0;
     while (!l->ended && l->end < CLSI_LINE_LIMIT) {
@@ -59,6 +60,19 @@ cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
     }
     memset(l->block + l->end, 0, CLSI_PADDING);
     return CLS_OK;
+}
+
+cls_status clsi_lines_seek(clsi_lines *l, uint64_t from, cls_error *error) {
+    char *line;
+    if (from == l->at + l->begin) return CLS_OK;
+    uint64_t before = from ? from - 1 : 0; /* the end of the line before */
+    if (lseek(l->file, (off_t)before, SEEK_SET) < 0)
+        return clsi_fail(error, CLS_IO, "%s: cannot seek: %s", l->name, strerror(errno));
+    l->at = before;
+    l->begin = l->end = 0;
+    l->ended = 0;
+    cls_status status = clsi_lines_fill(l, error);
+    return from && status == CLS_OK ? clsi_lines_next(l, &line, error) : status;
 }
 
 cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error) {

@@ -147,6 +147,20 @@ cls_status cls_reader_next(cls_reader *r, size_t room, double *const *columns, s
     return CLS_OK;
 }
 
+/* ---- shares ---- */
+
+uint64_t clsi_reader_size(const cls_reader *r) {
+    return r->format->size && !(r->dt > 0) ? r->format->size(r->source) : 0;
+}
+
+uint64_t clsi_reader_place(const cls_reader *r) {
+    return r->format->place(r->source);
+}
+
+cls_status clsi_reader_seek(cls_reader *r, uint64_t from, uint64_t limit, cls_error *error) {
+    return r->format->seek(r->source, from, limit, error);
+}
+
 /* ---- whole ---- */
 
 static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {

@@ -15,6 +15,12 @@ typedef struct clsi_format {
     cls_status (*next)(void *source, size_t room, double *const *columns, size_t *rows,
                        cls_error *error);
     void (*close)(void *source); /* NULL is allowed */
+    /* Where rows can be read in shares (else NULL): bytes of the file, 0 where this one has to be read
+     * from its beginning; where the next row begins; the next row is then the first that begins at
+     * `from` or behind it, the last one begins before `limit` (0: none). */
+    uint64_t (*size)(const void *source);
+    uint64_t (*place)(const void *source);
+    cls_status (*seek)(void *source, uint64_t from, uint64_t limit, cls_error *error);
 } clsi_format;
 
 extern const clsi_format clsi_csv;
@@ -28,6 +34,7 @@ typedef struct clsi_lines {
     const char *name;
     char *block; /* CLSI_LINE_LIMIT + CLSI_PADDING bytes; begin..end are not yet consumed */
     size_t begin, end;
+    uint64_t at; /* where the block begins in the file */
     int ended;
     int line; /* number of the line last returned */
     int (*stop)(void *context);
@@ -38,6 +45,8 @@ cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_optio
 void clsi_lines_close(clsi_lines *l);
 /* Moves what is left to the front and fills the block up. */
 cls_status clsi_lines_fill(clsi_lines *l, cls_error *error);
+/* The next line is the first that begins at `from` or behind it. Lines are counted no longer. */
+cls_status clsi_lines_seek(clsi_lines *l, uint64_t from, cls_error *error);
 /* The next line without its end, NUL-terminated in place; *line is NULL after the last. */
 cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error);
 /* FILE:LINE: sentence, with line and column in the error. */

@@ -46,6 +46,13 @@ cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error
 cls_status clsi_check_note(const char *key, const char *value, cls_error *error);
 /* The column `time`, else `t`, else -1. */
 int clsi_table_time(const cls_table *t);
+
+/* Readers of files whose rows can be read in shares (source.h): 0 bytes for others. Times that are
+ * made of a spacing need all rows. */
+uint64_t clsi_reader_size(const cls_reader *r);
+uint64_t clsi_reader_place(const cls_reader *r);
+cls_status clsi_reader_seek(cls_reader *r, uint64_t from, uint64_t limit, cls_error *error);
+
 /* "time, x, v.x", cut after 40 names, for messages; the caller's to free, NULL without memory. */
 char *clsi_column_list(const cls_table *t);
 /* "no column ... did you mean ...; it has: ..."; `where` names the table. Returns `status`. */

@@ -11,6 +11,7 @@
 #include "base/misuse.h"
 #include "expr/graph.h"
 #include "expr/kernels.h"
+#include "expr/native.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +272,8 @@ void cls_program_free(cls_program **program) {
     free(p->outputs);
     free(p->slotted);
     free(p->slot_outputs);
+    clsi_native_free(&p->native);
+    clsi_native_free(&p->native_lanes);
     clsi_plan_free(&p->plan);
     clsi_program_drop_fields(p);
     clsi_reverse_free(&p->reverse);
@@ -417,7 +420,17 @@ static void read_outputs(const cls_program *p, size_t first, size_t last, const 
     for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
 }
 
+void clsi_program_make_native(cls_program *p, int lanes) {
+    int wide = clsi_native_supports(CLSI_NATIVE_EIGHT) ? CLSI_NATIVE_EIGHT : CLSI_NATIVE_FOUR;
+    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide);
+    if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE);
+}
+
 static void run_stages(const cls_program *p, double *work, int first, int last) {
+    if (p->native) {
+        clsi_native_run(p->native, work, first, last);
+        return;
+    }
     if (p->plan) {
         clsi_plan_run(p->plan, work, first ? p->plan->end[first - 1] : 0, p->plan->end[last]);
         return;
@@ -517,10 +530,10 @@ static cls_node nonfinite_in(const cls_program *p, const double *work) {
     return CLS_NO_NODE;
 }
 
-/* A plan leaves no intermediate results to look at: they are computed again. */
+/* Plans and machine code leave no intermediate results to look at: they are computed again. */
 cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
     if (!p) return CLS_NO_NODE;
-    if (!p->plan) return nonfinite_in(p, work);
+    if (!p->plan && !p->native) return nonfinite_in(p, work);
     double *plain = clsi_calloc(plain_size(p), sizeof *plain);
     if (!plain) return CLS_NO_NODE;
     run_plain(p, plain, in);

@@ -112,6 +112,8 @@ typedef struct clsi_plan {
     uint32_t *outputs; /* (n_outputs) registers */
 } clsi_plan;
 
+typedef struct clsi_native clsi_native; /* native.h */
+
 struct cls_program {
     size_t n_constants, n_inputs, n_outputs, n_instructions;
     size_t n_early_inputs, n_first_outputs;
@@ -129,6 +131,7 @@ struct cls_program {
     size_t n_slots;
     clsi_instruction *slotted;
     uint32_t *slot_outputs;
+    clsi_native *native, *native_lanes; /* machine code for one sample and for lanes, or NULL */
     size_t n_fields, n_calls, n_takes, n_field_inputs; /* field_calls.c; then there is no plan */
     clsi_graph_field **fields;
     clsi_field_call *calls;
@@ -173,6 +176,8 @@ cls_status clsi_program_create_reverse(cls_graph *g, clsi_parameters parameters,
 void clsi_reverse_free(struct clsi_reverse **r);
 /* row[j] += slope j of a lane. */
 void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row);
+/* Makes machine code of a program that will be run very often, where that can be; nothing else changes. */
+void clsi_program_make_native(cls_program *p, int lanes);
 /* After cls_program_prepare. */
 void clsi_program_set(const cls_program *p, double *work, const double *parameters);
 void clsi_program_early(const cls_program *p, double *work, const double *in);

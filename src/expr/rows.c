@@ -7,7 +7,7 @@
  * multiplications and additions, whatever m and n are. The loader picks the version for the
  * machine. Allocates nothing. */
 #include "base/vectors.h"
-#include "expr/program.h"
+#include "expr/native.h"
 
 enum { SHORT = CLSI_VECTOR }; /* samples of a vector */
 
@@ -242,6 +242,8 @@ _Static_assert(CLSI_LANES == 2 * SHORT, "tiles have two vectors a row");
     break
 enum { PAIRS = CLSI_FIELD + 1 };
 
+static void run_lane_slow(const clsi_instruction *in, size_t n, size_t n_constants, double *work);
+
 INLINE void run_slots(int vectors, const clsi_instruction *in, const clsi_instruction *end,
                       size_t n_constants, double *work) {
     for (; in < end; in++) {
@@ -261,17 +263,26 @@ INLINE void run_slots(int vectors, const clsi_instruction *in, const clsi_instru
         case PAIRS + 6: PAIR(x * y, x + y);
         case PAIRS + 7: PAIR(x * y, x - y);
         case PAIRS + 8: PAIR(x * y, x * y);
-        default: {
-            const double *a = work + (size_t)in->a * CLSI_LANES;
-            const double *b = work + (size_t)in->b * CLSI_LANES;
-            double *r = work + (size_t)in->r * CLSI_LANES;
-            size_t n = (size_t)vectors * SHORT;
-            if (in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM)
-                clsi_run_from(in, n, a, b, work + (size_t)in->v * CLSI_LANES, r);
-            else
-                run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r);
+        default: run_lane_slow(in, (size_t)vectors * SHORT, n_constants, work);
         }
-        }
+    }
+}
+
+static void run_lane_slow(const clsi_instruction *in, size_t n, size_t n_constants, double *work) {
+    const double *a = work + (size_t)in->a * CLSI_LANES, *b = work + (size_t)in->b * CLSI_LANES;
+    double *r = work + (size_t)in->r * CLSI_LANES;
+    if (in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM)
+        clsi_run_from(in, n, a, b, work + (size_t)in->v * CLSI_LANES, r);
+    else
+        run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r);
+}
+
+static void run_native_lanes(const cls_program *p, double *work, int first, int last) {
+    const clsi_native *n = p->native_lanes;
+    const clsi_native_piece *piece = n->pieces + (first ? n->end[first - 1] : 0);
+    for (const clsi_native_piece *end = n->pieces + n->end[last]; piece < end; piece++) {
+        if (piece->run) piece->run(work, n->vectors);
+        if (piece->slow) run_lane_slow(piece->slow, CLSI_LANES, p->n_constants, work);
     }
 }
 
@@ -415,7 +426,9 @@ static void run_lanes(const cls_program *p, size_t n, double *work, int first, i
     work = clsi_on_cache_line(work);
     const size_t *ends = p->plan ? p->plan->end : p->end;
     size_t begin = first ? ends[first - 1] : 0, end = ends[last];
-    if (p->plan)
+    if (p->native_lanes)
+        run_native_lanes(p, work, first, last);
+    else if (p->plan)
         run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin,
                     end);
     else if (p->n_takes)

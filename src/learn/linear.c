@@ -97,6 +97,7 @@ typedef struct folding {
     clsi_lsq *q;
     double *A, *b, *parts;
     size_t count, size, part; /* parts, numbers of one, the one that is being made */
+    int ranks;                /* several: each sees its own windows */
 } folding;
 
 static void close_part(folding *f) {
@@ -117,8 +118,9 @@ static cls_status fold_block(void *context, const clsi_residual *r, const uint64
         while (row_of[p->window[k]] >= cls_team_first(f->part + 1, f->count, rows)) close_part(f);
         size_t next = cls_team_first(f->part + 1, f->count, rows);
         for (end = k; end < p->n_training && row_of[p->window[end]] < next;) end++;
-        if (is_mine(f->w, "rows", f->part, f->count))
-            status = fold_rows(f->w, r, f->q, k, end, f->A, f->b);
+        int mine = is_mine(f->w, "rows", f->part, f->count);
+        if (mine) status = fold_rows(f->w, r, f->q, k, end, f->A, f->b);
+        if (mine || !f->ranks) f->w->stream->windows += end - k;
     }
     return status;
 }
@@ -128,11 +130,34 @@ static int was_read(void *context, uint64_t rows) {
     return tell(f->w, "rows", rows, f->w->stream->rows, NAN);
 }
 
+/* Of all ranks. */
+static cls_status add_windows(clsi_learner *w) {
+    const cls_team *team = w->o->team;
+    uint64_t *all = clsi_calloc(team->ranks, sizeof *all), sum = 0;
+    if (!all) return clsi_no_memory(w->error); /* the others wait: the program ends them */
+    all[team->rank] = w->stream->windows;
+    cls_status status =
+        team->share(team->context, "windows", NULL, team->ranks, sizeof *all, all, 0, w->error);
+    for (size_t i = 0; i < team->ranks; i++) sum += all[i];
+    w->stream->windows = sum;
+    free(all);
+    return status;
+}
+
 static cls_status fold_stream(clsi_learner *w, clsi_lsq *q, size_t count, double *parts, double *A,
                               double *b) {
-    folding f = {w, q, A, b, parts, count, clsi_lsq_part_size(q), 0};
-    cls_status status = clsi_stream_pass(w->stream, w, fold_block, was_read, &f);
+    const cls_team *team = w->o->team;
+    int ranks = team && !w->alone && team->ranks > 1;
+    folding f = {w, q, A, b, parts, count, clsi_lsq_part_size(q), 0, ranks};
+    size_t rows = (size_t)w->stream->rows, first = 0, last = rows;
+    if (ranks) {
+        first = cls_team_first(cls_team_first(team->rank, team->ranks, count), count, rows);
+        last = cls_team_first(cls_team_first(team->rank + 1, team->ranks, count), count, rows);
+    }
+    cls_status status = clsi_stream_pass(w->stream, w, first, last, fold_block, was_read, &f);
     while (status == CLS_OK && f.part < count) close_part(&f);
+    status = cls_team_agree(ranks ? team : NULL, status, w->error);
+    if (status == CLS_OK && ranks) status = add_windows(w);
     w->info->samples = w->stream->windows;
     w->info->windows = w->stream->windows;
     return status;

@@ -3,11 +3,22 @@
  * What has to be looked at again and again (scales, noise, positivity, validation, rollouts) looks at
  * a sample: short runs of rows spread evenly over the files. The rows of the least-squares problem
  * are made from all rows, block by block, but for the runs kept to validate. Memory does not grow
- * with the files. */
+ * with the files.
+ *
+ * Of text files every rank of a team counts the rows of its own range of bytes and marks where some of
+ * them begin; the marks of all tell everybody where to find any row. So the sample is read in its
+ * places, and a rank reads only the blocks of which it makes rows. Other formats, pipes, and options
+ * that need all rows are read from beginning to end, by everybody. */
 #ifndef CLSI_LEARN_STREAM_H
 #define CLSI_LEARN_STREAM_H
 
 #include "learn/learner.h"
+
+/* Where rows 0, spacing, 2 spacing, ... of a range of a file begin. */
+enum { CLSI_MARKS = 1024 };
+typedef struct clsi_marks {
+    uint64_t rows, spacing, n, place[CLSI_MARKS];
+} clsi_marks;
 
 typedef struct clsi_stream {
     size_t n_files;
@@ -19,6 +30,9 @@ typedef struct clsi_stream {
     size_t n_held;     /* rows [held[2i], held[2i+1]] stay out of the solve */
     uint64_t *held;
     uint64_t windows; /* that the last pass made rows of */
+    const cls_team *team;
+    size_t n_ranges;   /* of every file, one a rank */
+    clsi_marks *marks; /* (n_ranges, n_files); NULL: files are read from beginning to end */
 } clsi_stream;
 
 /* Counts the rows and takes the sample. */
@@ -32,10 +46,12 @@ int clsi_stream_serves(const clsi_residual *r);
 /* One block of rows as points and their residual: valid until the next call of `take`. */
 typedef cls_status (*clsi_stream_take)(void *context, const clsi_residual *r,
                                        const uint64_t *row_of, cls_error *error);
-/* All rows but those held, block by block, as windows of the width and the fields of w. `read` is
- * told how many rows were read; non-zero stops. */
-cls_status clsi_stream_pass(clsi_stream *st, const clsi_learner *w, clsi_stream_take take,
-                            int (*read)(void *context, uint64_t rows), void *context);
+/* All rows but those held, block by block, as windows of the width and the fields of w; at least
+ * those of windows that begin in the rows [first, last), where more need not be read. `read` is told
+ * how many rows were read; non-zero stops. */
+cls_status clsi_stream_pass(clsi_stream *st, const clsi_learner *w, uint64_t first, uint64_t last,
+                            clsi_stream_take take, int (*read)(void *context, uint64_t rows),
+                            void *context);
 
 /* ---- for it, elsewhere ---- */
 

@@ -275,16 +275,96 @@ void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place
     if (baths) clsi_flows_cross(st->s, flows);
 }
 
+/* A tree over the entropies that exchange heat. Of many all are one: they need not be told apart. */
+static cls_status grow_trees(clsi_step *st, const clsi_flows *flows, tree *b) {
+    size_t m = st->m, *block = clsi_calloc(3 * m, sizeof *block);
+    if (!block) return CLS_MEMORY;
+    *b = (tree){st,        flows,         flows->crossing.conducts, block,
+                block + m, block + 2 * m, clsi_nodes(st, m)};
+    if (m <= MANY) span(b);
+    return CLS_OK;
+}
+
+/* Conductances of a tree to reservoir k. */
+static cls_node to_reservoir(const tree *b, size_t root, size_t k) {
+    cls_graph *g = b->st->g;
+    cls_node sum = cls_constant(g, 0);
+    for (size_t i = 0; i < b->st->m; i++)
+        if (b->root[i] == root) sum = cls_add(g, sum, b->flows->bath[i * b->st->s->nr + k]);
+    return sum;
+}
+
+/* 1/T of the reservoirs that a tree conducts to, each counted by its conductance; CLS_NO_NODE for
+ * none. */
+static cls_node coldness_around(const tree *b, size_t root) {
+    cls_graph *g = b->st->g;
+    cls_node all = cls_constant(g, 1e-300), cold = CLS_NO_NODE;
+    size_t found = 0;
+    for (size_t k = 0; k < b->st->s->nr; k++) {
+        cls_node bath = to_reservoir(b, root, k), by = cls_constant(g, found ? 0 : 1e-300);
+        if (cls_is_constant(g, bath, 0)) continue;
+        cls_node part = cls_div(g, cls_add(g, bath, by), b->flows->reservoir[k]);
+        cold = found++ ? cls_add(g, cold, part) : part;
+        all = cls_add(g, all, bath);
+    }
+    return found ? cls_div(g, cold, all) : CLS_NO_NODE;
+}
+
+/* Heat that came into a tree from outside: sum T* dS without what frictions, the friction operator and
+ * the defect gave. */
+static cls_node received(const tree *b, const clsi_place *at, const cls_node *dS, cls_node share,
+                         size_t root) {
+    clsi_step *st = b->st;
+    cls_graph *g = st->g;
+    cls_node heat = cls_constant(g, 0), inside = brought(b, root, at->v), shares = heat;
+    for (size_t i = 0; i < st->m; i++) {
+        if (b->root[i] != root) continue;
+        heat = cls_add(g, heat, cls_mul(g, at->T[i], dS[i]));
+        inside = cls_add(g, inside, b->flows->own[i]);
+        shares = cls_add(g, shares, share);
+    }
+    return cls_sub(g, heat, cls_add(g, cls_mul(g, st->h, inside), shares));
+}
+
+/* With a stiff conduction to a reservoir h kappa (T_r - T*) is a large number times the round-off of T*;
+ * what the entropies have is not, and keeps E - W - Q as it is. What the two differ by is
+ * round-off of the conduction, and leaves with it: at the temperatures of the reservoirs that it goes
+ * to. Entropies that conduct to none get their heat as it is stated: a heavy body whose round-off was
+ * booked as heat of a cold reservoir that it has nothing to do with made its entropy fall. */
+cls_status clsi_exact_heat(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
+                           const cls_node *dS, cls_node share) {
+    cls_graph *g = st->g;
+    tree b;
+    /* without entropies there is nothing to compute it from, and the defect is no energy */
+    if (!st->s->nr || !st->m || st->s->coupled) return CLS_OK;
+    if (grow_trees(st, flows, &b) != CLS_OK) return CLS_MEMORY;
+    cls_node stated = cls_neg(g, flows->escaped), heat = cls_constant(g, 0);
+    for (size_t root = 0; root < st->m; root++) {
+        if (b.root[root] != root) continue;
+        cls_node cold = coldness_around(&b, root), here = cls_constant(g, 0);
+        for (size_t i = 0; i < st->m; i++)
+            if (b.root[i] == root) here = cls_add(g, here, flows->outside[i]);
+        if (cold == CLS_NO_NODE) {
+            stated = cls_add(g, stated, here);
+            continue;
+        }
+        cls_node got = received(&b, at, dS, share, root);
+        cls_node more = cls_mul(g, cls_sub(g, got, cls_mul(g, st->h, here)), cold);
+        st->gain[CLSI_OUTSIDE] = cls_sub(g, st->gain[CLSI_OUTSIDE], more);
+        heat = cls_add(g, heat, got);
+    }
+    st->gain[CLSI_HEAT] = cls_add(g, heat, cls_mul(g, st->h, stated));
+    free(b.parent);
+    return CLS_OK;
+}
+
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
                               const cls_node *dS, cls_node share, cls_node *row) {
     cls_graph *g = st->g;
     size_t m = st->m;
     if (m > MANY) return local_balances(st, flows, at, dS, share, row);
-    size_t *block = clsi_calloc(3 * m, sizeof *block);
-    if (!block) return CLS_MEMORY;
-    tree b = {st,        flows,         flows->crossing.conducts, block,
-              block + m, block + 2 * m, clsi_nodes(st, m)};
-    span(&b);
+    tree b;
+    if (grow_trees(st, flows, &b) != CLS_OK) return CLS_MEMORY;
     for (size_t i = 0; i < m; i++) {
         cls_node given = cls_add(g, flows->own[i], flows->outside[i]);
         cls_node heat = cls_add(g, cls_mul(g, st->h, given), share);
@@ -297,6 +377,6 @@ cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi
         cls_node heat = top ? brought(&b, i, at->v) : crossing(&b, i);
         row[i] = cls_sub(g, b.below[i], cls_mul(g, st->h, heat));
     }
-    free(block);
+    free(b.parent);
     return CLS_OK;
 }

@@ -149,25 +149,6 @@ static void projected_brackets(clsi_step *st, const clsi_place *middle, const gr
         heat[i] = cls_sub(g, heat[i], cls_mul(g, star->T[i], cls_mul(g, made, D[nq + n + i])));
 }
 
-/* The heat that came in, from what the entropies have: sum T* dS without what frictions, the
- * friction operator and the defect gave. With a stiff conduction to a reservoir h kappa (T_r - T*)
- * is a large number times the round-off of T*; this is not, and keeps E - W - Q as it is. What the
- * two differ by goes with the first reservoir's heat. */
-static void exact_heat(clsi_step *st, const clsi_flows *flows, const clsi_place *middle,
-                       const cls_node *dS) {
-    cls_graph *g = st->g;
-    /* without entropies there is nothing to compute it from, and the defect is no energy */
-    if (!st->s->nr || !st->m || st->s->coupled) return;
-    cls_node brought = clsi_dot(st, st->n, flows->operator_force, middle->v), sum = flows->escaped;
-    for (size_t i = 0; i < st->m; i++) sum = cls_add(g, sum, flows->own[i]);
-    cls_node inside = cls_mul(g, st->h, cls_sub(g, sum, brought));
-    if (st->m) inside = cls_add(g, inside, st->defect); /* without heat it scales the forces */
-    cls_node heat = cls_sub(g, clsi_dot(st, st->m, middle->T, dS), inside);
-    cls_node more = cls_div(g, cls_sub(g, heat, st->gain[CLSI_HEAT]), flows->reservoir[0]);
-    st->gain[CLSI_OUTSIDE] = cls_sub(g, st->gain[CLSI_OUTSIDE], more);
-    st->gain[CLSI_HEAT] = heat;
-}
-
 static void write_step(clsi_step *st, int settles) {
     cls_graph *g = st->g;
     size_t nq = st->nq, n = st->n, m = st->m;
@@ -225,7 +206,7 @@ static void write_step(clsi_step *st, int settles) {
     }
     for (size_t k = 0; k < st->s->nr; k++) clsi_keep_positive(st, flows.reservoir[k]);
     clsi_finish_accounts(st, flows.account, flows.account);
-    exact_heat(st, &flows, &middle, dS);
+    if (clsi_exact_heat(st, &flows, &middle, dS, share) != CLS_OK) st->exhausted = 1;
 }
 
 static void build(clsi_step *st) {

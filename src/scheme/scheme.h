@@ -173,6 +173,10 @@ void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place
  * between entropies in one place; `share` is given to every entropy (balance.c). */
 cls_status clsi_heat_balances(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
                               const cls_node *dS, cls_node share, cls_node *row);
+/* The gains of the accounts of heat, from what the entropies that conduct to reservoirs have
+ * (balance.c); after clsi_finish_accounts. */
+cls_status clsi_exact_heat(clsi_step *st, const clsi_flows *flows, const clsi_place *at,
+                           const cls_node *dS, cls_node share);
 
 /* a + c b and (a + b)/2, component by component. */
 cls_node *clsi_axpy(clsi_step *st, size_t n, const cls_node *a, cls_node c, const cls_node *b);

@@ -392,7 +392,10 @@ clsi_trouble clsi_langevin_step(cls_simulator *sim) {
     memcpy(r->saved_watch, sim->monitor_out, watch);
     sim->history_length[0] = 0; /* of steps before the noise: no prediction */
     clsi_trouble trouble = half(sim, 0);
+    /* no prediction is as near as Newton expects to stop one update early */
+    sim->newton.careful = 1;
     if (trouble == CLSI_FINE) trouble = clsi_simulator_whole(sim);
+    sim->newton.careful = 0;
     if (trouble == CLSI_FINE && sim->stepper->bath->volume && split == sim->info.retried_steps)
         keep_volume(sim, start);
     if (trouble == CLSI_FINE) trouble = half(sim, 1);

@@ -24,11 +24,12 @@
 
 enum { L = CLSI_LANES, MOST_UNKNOWNS = 8 };
 
-/* Compilers unroll such short loops at once, and then find no vectors in them. */
-#define EACH_LANE _Pragma("GCC unroll 1") for (int l = 0; l < L; l++)
+#define EACH_LANE for (int l = 0; l < L; l++)
 
-/* Flags of lanes are numbers as wide as the others, so that loops over lanes are vectors. */
+/* All bits or none, as wide as the numbers, so that loops over lanes are vectors. */
 typedef long long flag;
+
+struct pack_loops;
 
 struct clsi_pack {
     clsi_stepper *sp;
@@ -38,22 +39,21 @@ struct clsi_pack {
     cls_status status[L];
     cls_error *error; /* (L) */
     uint64_t steps;
-    double *block, *work_residual, *work_next, *work_guard, *work_monitor;
-    /* rows of L numbers */
+    const struct pack_loops *loops;
+    double *block, *work_residual, *work_next, *work_guard, *work_monitor, *work_guess;
+    /* rows of L numbers: in the programs' work, ... */
+    double *residual_in, *unknowns, *next_in, *guard_in, *monitor_in, *guess_in;
+    const double **outputs, **residual_out, **next_out, **guard_out, **monitor_out, **guess_out;
+    /* ... and our own */
     double *state, *next;          /* (2 n): the state, then what its sums owe */
     double *history[CLSI_HISTORY]; /* (k) solutions, newest first */
-    double *d, *lu, *least, *scale, *trial;
+    double *least, *scale, *trial;
     double *size, *before;
     double *defect, *step_entropy, *monitor, *energy_start, *energy_scale;
-    flag *pivot;          /* (k) rows */
     flag length[L];       /* of the history */
     flag off[L], done[L]; /* off: the single way, or none; done: solved */
-    flag quiet[L], now[L];
+    flag quiet[L];
 };
-
-static double *row(double *rows, size_t i) {
-    return rows + i * L;
-}
 
 /* ---- what can be done ---- */
 
@@ -68,7 +68,6 @@ int clsi_pack_applies(const clsi_stepper *sp) {
     if (sp->options.first_step == CLS_FIRST_PAPER || sp->nu || sp->n_free || sp->s->n_units)
         return 0;
     if (clsi_account_count(sp->s) || k < 1 || k > MOST_UNKNOWNS) return 0;
-    if (!scheme->carries && sp->n_owed) return 0;
     if (scheme->carries && !sp->monitor) return 0;
     if (sp->residual->n_outputs != k + sp->n_positive + k * k) return 0;
     if (clsi_program_rest_length(sp->residual) > 2000) return 0; /* whose Jacobian is kept */
@@ -79,6 +78,8 @@ int clsi_pack_applies(const clsi_stepper *sp) {
 size_t clsi_pack_lanes(void) {
     return L;
 }
+
+static const struct pack_loops *loops_of_machine(void);
 
 /* ---- memory ---- */
 
@@ -94,15 +95,21 @@ static size_t lanes_of(const cls_program *p) {
 
 static size_t block_size(const clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
-    size_t k = (size_t)p->k, rows = 4 * p->n + (CLSI_HISTORY + 4) * k + 2 * k * k + 16;
+    size_t k = (size_t)p->k, rows = 4 * p->n + (CLSI_HISTORY + 3) * k + 16;
     return rows * L + lanes_of(sp->residual) + lanes_of(sp->next) + lanes_of(sp->guard) +
-           lanes_of(sp->monitor) + 512;
+           lanes_of(sp->monitor) + lanes_of(sp->guess) + 512;
 }
 
-static double *prepare(const cls_program *program, double **at) {
+/* A program's work, with where its inputs begin and where its outputs are. */
+static double *prepare(const cls_program *program, double **at, double **in, const double ***out,
+                       const double ***list) {
     if (!program) return NULL;
     double *work = carve(at, clsi_lanes_size(program));
     clsi_lanes_prepare(program, work);
+    *in = clsi_lanes_input(program, work, 0);
+    *out = *list;
+    for (size_t i = 0; i < cls_program_output_count(program); i++)
+        *(*list)++ = clsi_lanes_output(program, work, i);
     return work;
 }
 
@@ -113,11 +120,9 @@ static void carve_all(clsi_pack *p) {
     p->state = carve(&at, 2 * p->n * L);
     p->next = carve(&at, 2 * p->n * L);
     for (int i = 0; i < CLSI_HISTORY; i++) p->history[i] = carve(&at, k * L);
-    p->d = carve(&at, k * L);
     p->least = carve(&at, k * L);
     p->scale = carve(&at, k * L);
     p->trial = carve(&at, k * L);
-    p->lu = carve(&at, k * k * L);
     p->size = carve(&at, L);
     p->before = carve(&at, L);
     p->defect = carve(&at, L);
@@ -125,10 +130,20 @@ static void carve_all(clsi_pack *p) {
     p->monitor = carve(&at, CLSI_MONITOR_INVARIANTS * L);
     p->energy_start = carve(&at, L);
     p->energy_scale = carve(&at, L);
-    p->work_residual = prepare(sp->residual, &at);
-    p->work_next = prepare(sp->next, &at);
-    p->work_guard = prepare(sp->guard, &at);
-    p->work_monitor = prepare(sp->monitor, &at);
+    const double **list = p->outputs;
+    p->work_residual = prepare(sp->residual, &at, &p->residual_in, &p->residual_out, &list);
+    p->work_next = prepare(sp->next, &at, &p->next_in, &p->next_out, &list);
+    p->work_guard = prepare(sp->guard, &at, &p->guard_in, &p->guard_out, &list);
+    p->work_monitor = prepare(sp->monitor, &at, &p->monitor_in, &p->monitor_out, &list);
+    p->work_guess = prepare(sp->guess, &at, &p->guess_in, &p->guess_out, &list);
+    p->unknowns = p->residual_in + sp->n_base * L;
+}
+
+static size_t count_outputs(const clsi_stepper *sp) {
+    const cls_program *of[] = {sp->residual, sp->next, sp->guard, sp->monitor, sp->guess};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) n += cls_program_output_count(of[i]);
+    return n;
 }
 
 cls_status clsi_pack_create(clsi_stepper *sp, clsi_pack **out, cls_error *error) {
@@ -136,15 +151,17 @@ cls_status clsi_pack_create(clsi_stepper *sp, clsi_pack **out, cls_error *error)
     clsi_pack *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->sp = sp;
+    clsi_stepper_make_native(sp, 1);
     p->n = sp->nz;
     p->nz = (int)sp->nz;
     p->k = (int)sp->n_unknowns;
     p->owed = (int)sp->n_owed;
     p->error = clsi_calloc(L, sizeof *p->error);
-    p->pivot = clsi_calloc(sp->n_unknowns * L, sizeof *p->pivot);
+    p->outputs = clsi_calloc(count_outputs(sp), sizeof *p->outputs);
+    p->loops = loops_of_machine();
     size_t size = block_size(p) * sizeof(double);
     p->block = clsi_aligned(size);
-    cls_status status = p->error && p->pivot && p->block ? CLS_OK : clsi_no_memory(error);
+    cls_status status = p->error && p->outputs && p->block ? CLS_OK : clsi_no_memory(error);
     for (int i = 0; i < L && status == CLS_OK; i++)
         status = clsi_simulator_attach(sp, &p->sim[i], error);
     if (status != CLS_OK) {
@@ -162,7 +179,7 @@ void clsi_pack_free(clsi_pack **pack) {
     if (!p) return;
     for (int i = 0; i < L; i++) cls_simulator_free(&p->sim[i]);
     free(p->error);
-    free(p->pivot);
+    free(p->outputs);
     free(p->block);
     free(p);
     *pack = NULL;
@@ -233,350 +250,88 @@ cls_status clsi_pack_status(const clsi_pack *p, size_t i, cls_error *error) {
     return p->status[i];
 }
 
-/* ---- linear equations ---- */
+/* ---- the loops over lanes, for the machine at hand ---- */
 
-/* clsi_lu_factor for all lanes; off where there is no inverse. */
-INLINE void factor(int k, double *restrict a, flag *restrict pivot, flag *restrict off) {
-    for (int c = 0; c < k; c++) {
-        double *diagonal = row(a, (size_t)(c * k + c));
-        flag *best = pivot + c * L;
-        double top[L];
-        EACH_LANE best[l] = c, top[l] = diagonal[l];
-        for (int i = c + 1; i < k; i++) {
-            const double *other = row(a, (size_t)(i * k + c));
-            EACH_LANE {
-                int larger = fabs(other[l]) > fabs(top[l]);
-                best[l] = larger ? i : best[l];
-                top[l] = larger ? other[l] : top[l];
-            }
-        }
-        EACH_LANE off[l] |= !(fabs(top[l]) > 0) | !(fabs(top[l]) <= DBL_MAX);
-        for (int i = c + 1; i < k; i++)
-            for (int j = 0; j < k; j++) {
-                double *x = row(a, (size_t)(c * k + j)), *y = row(a, (size_t)(i * k + j));
-                EACH_LANE {
-                    double kept = x[l], other = y[l];
-                    int swap = best[l] == i;
-                    x[l] = swap ? other : kept;
-                    y[l] = swap ? kept : other;
-                }
-            }
-        for (int i = c + 1; i < k; i++) {
-            double *f = row(a, (size_t)(i * k + c));
-            EACH_LANE f[l] = f[l] / diagonal[l];
-            for (int j = c + 1; j < k; j++) {
-                double *to = row(a, (size_t)(i * k + j));
-                const double *from = row(a, (size_t)(c * k + j));
-                EACH_LANE {
-                    double less = to[l] - f[l] * from[l];
-                    to[l] = f[l] == 0 ? to[l] : less;
-                }
-            }
-        }
-    }
+typedef struct pack_loops {
+    void (*set_inputs)(const clsi_pack *p, double *in, double t, double h);
+    void (*predict)(const clsi_pack *p, double *u);
+    void (*find_least)(const clsi_pack *p, double h);
+    void (*check_rows)(clsi_pack *p);
+    void (*check_guard)(clsi_pack *p);
+    void (*update)(clsi_pack *p, double *u);
+    void (*judge)(clsi_pack *p);
+    int (*find_quiet)(clsi_pack *p);
+    void (*take_next)(clsi_pack *p);
+    void (*settle)(clsi_pack *p, int heats);
+    void (*commit)(clsi_pack *p, const double *u);
+} pack_loops;
+
+/* Entropy that a step makes, of its size, above which round-off does not matter (step.inc). */
+static const double QUIET = 1e-13;
+
+#define LOOP(name) name##_plain
+#define TARGET
+#include "simulate/pack_loops.h"
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LOOP(name) name##_avx2
+#define TARGET     __attribute__((target("avx2")))
+#include "simulate/pack_loops.h"
+#define LOOP(name) name##_avx512
+#define TARGET     __attribute__((target("avx512f")))
+#define WIDE
+#include "simulate/pack_loops.h"
+
+static const pack_loops *loops_of_machine(void) {
+    if (__builtin_cpu_supports("avx512f")) return &loops_avx512;
+    return __builtin_cpu_supports("avx2") ? &loops_avx2 : &loops_plain;
 }
-
-/* clsi_lu_solve for all lanes. */
-INLINE void back(int k, const double *restrict lu, const flag *restrict pivot, double *restrict b) {
-    for (int c = 0; c < k; c++)
-        for (int i = c + 1; i < k; i++) {
-            double *x = row(b, (size_t)c), *y = row(b, (size_t)i);
-            const flag *best = pivot + c * L;
-            EACH_LANE {
-                double kept = x[l], other = y[l];
-                int swap = best[l] == i;
-                x[l] = swap ? other : kept;
-                y[l] = swap ? kept : other;
-            }
-        }
-    for (int i = 1; i < k; i++)
-        for (int j = 0; j < i; j++) {
-            const double *f = lu + (i * k + j) * L;
-            EACH_LANE b[i * L + l] -= f[l] * b[j * L + l];
-        }
-    for (int i = k; i-- > 0;) {
-        for (int j = i + 1; j < k; j++) {
-            const double *f = lu + (i * k + j) * L;
-            EACH_LANE b[i * L + l] -= f[l] * b[j * L + l];
-        }
-        EACH_LANE b[i * L + l] /= lu[(i * k + i) * L + l];
-    }
+#else
+static const pack_loops *loops_of_machine(void) {
+    return &loops_plain;
 }
-
-/* ---- the prediction ---- */
-
-/* step_predict for those with three solutions or more; the others are off. Unknowns go to u. */
-CLONES
-static void predict(int k, double *const *h, const flag *length, flag *off, double *u) {
-    flag smooth[L];
-    EACH_LANE smooth[l] = length[l] == CLSI_HISTORY, off[l] |= length[l] < 3;
-    for (int i = 0; i < k; i++) EACH_LANE {
-            int x = i * L + l;
-            double a = h[0][x], b = h[1][x], c = h[2][x], d = h[3][x], e = h[4][x], f = h[5][x];
-            double by_three = a - (3 * (b - c) + d);
-            double by_five = a - (5 * (b - e) - 10 * (c - d) + f);
-            smooth[l] &= fabs(by_five) <= 0.1 * fabs(by_three) + 1e-12 * fabs(a);
-        }
-    for (int i = 0; i < k; i++) EACH_LANE {
-            int x = i * L + l;
-            double a = h[0][x], b = h[1][x], c = h[2][x], d = h[3][x], e = h[4][x];
-            double five = 5 * (a - d) - 10 * (b - c) + e, three = 3 * (a - b) + c;
-            u[x] = smooth[l] ? five : three;
-        }
-}
+#endif
 
 /* ---- Newton's method ---- */
-
-/* newton_least */
-CLONES
-static void find_least(const clsi_pack *p, const double *in, double h, double *least) {
-    const clsi_stepper *sp = p->sp;
-    double tolerance = sp->options.tolerance, ulp = 0.5 * DBL_EPSILON / (fabs(h) * tolerance),
-           rest[L];
-    int first = sp->s->form->kind == CLSI_FORM_THERMAL ? (int)(sp->s->nq + sp->s->n) : p->nz;
-    EACH_LANE rest[l] = 0;
-    for (int i = 0; i < p->nz; i++) EACH_LANE {
-            double z = fabs(in[i * L + l]);
-            rest[l] = rest[l] > z ? rest[l] : z;
-        }
-    for (int i = 0; i < p->k; i++) {
-        int of = sp->of_state[i] < sp->nz ? (int)sp->of_state[i] : p->nz;
-        EACH_LANE {
-            double own = of < p->nz ? fabs(in[of * L + l]) : 0, other = 1e-3 * rest[l];
-            double z = of >= p->nz ? 0 : of >= first ? 1 : own > other ? own : other;
-            double x = ulp * z, low = DBL_MIN / tolerance;
-            least[i * L + l] = x > low ? x : low;
-        }
-    }
-}
-
-/* newton_evaluate: off where the domain is left or something is not finite, unless done. */
-CLONES
-static void check_rows(const clsi_pack *p, flag *off) {
-    const clsi_stepper *sp = p->sp;
-    int k = p->k, all = k + (int)sp->n_positive;
-    for (int i = 0; i < all; i++) {
-        const double *r = clsi_lanes_output(sp->residual, p->work_residual, (size_t)i);
-        double above = i < k ? -INFINITY : 0;
-        EACH_LANE
-        off[l] |= !p->done[l] & !((fabs(r[l]) <= DBL_MAX) & (r[l] > above));
-    }
-}
-
-static void check_guard(const clsi_pack *p, flag *off) {
-    const clsi_stepper *sp = p->sp;
-    clsi_lanes_late(sp->guard, L, p->work_guard);
-    for (size_t i = 0; i < sp->n_guarded; i++) {
-        const double *x = clsi_lanes_output(sp->guard, p->work_guard, i);
-        const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[i]);
-        EACH_LANE off[l] |= !p->done[l] & !(x[l] > q->low && x[l] < q->high);
-    }
-}
-
-static double *unknowns(const clsi_pack *p) {
-    return clsi_lanes_input(p->sp->residual, p->work_residual, p->sp->n_base);
-}
 
 static void evaluate(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     if (sp->guard) {
-        memcpy(clsi_lanes_input(sp->guard, p->work_guard, sp->n_base), unknowns(p),
-               (size_t)p->k * L * sizeof(double));
-        check_guard(p, p->off);
+        memcpy(p->guard_in + sp->n_base * L, p->unknowns, (size_t)p->k * L * sizeof(double));
+        clsi_lanes_late(sp->guard, L, p->work_guard);
+        p->loops->check_guard(p);
     }
     clsi_lanes_first(sp->residual, L, p->work_residual);
-    check_rows(p, p->off);
-}
-
-/* newton_size of rows d; what is not finite is off. */
-INLINE void find_size(int k, const double *d, const double *scale, double *size) {
-    EACH_LANE size[l] = 0;
-    for (int i = 0; i < k; i++) EACH_LANE {
-            double x = fabs(d[i * L + l]) / scale[i * L + l];
-            size[l] = x <= size[l] ? size[l] : x <= DBL_MAX ? x : INFINITY;
-        }
-}
-
-/* newton_is_last */
-INLINE void find_last(const double *size, const double *before, double tolerance, flag *last) {
-    EACH_LANE {
-        double s = size[l], b = before[l], ratio = s / b;
-        ratio = ratio < 1 ? ratio : 1;
-        double next = b > DBL_MAX ? s * s : s * ratio * ratio;
-        last[l] = (s <= tolerance) | ((s < 1e-5) & (next <= 0.1 * tolerance)) |
-                  ((s < 1e-9) & (s > 0.25 * b));
-    }
-}
-
-INLINE void update_of(int k, clsi_pack *p, double *u) {
-    const clsi_stepper *sp = p->sp;
-    int first = k + (int)sp->n_positive;
-    flag bad[L], last[L];
-    EACH_LANE bad[l] = 0;
-    for (int i = 0; i < k * k; i++) {
-        const double *J = clsi_lanes_output(sp->residual, p->work_residual, (size_t)(first + i));
-        EACH_LANE {
-            p->lu[i * L + l] = J[l];
-            bad[l] |= !(fabs(J[l]) <= DBL_MAX);
-        }
-    }
-    factor(k, p->lu, p->pivot, bad);
-    for (int i = 0; i < k; i++)
-        memcpy(p->d + i * L, clsi_lanes_output(sp->residual, p->work_residual, (size_t)i),
-               L * sizeof(double));
-    back(k, p->lu, p->pivot, p->d);
-    for (int i = 0; i < k; i++) EACH_LANE {
-            double x = fabs(u[i * L + l]), low = p->least[i * L + l];
-            p->scale[i * L + l] = x > low ? x : low;
-        }
-    find_size(k, p->d, p->scale, p->size);
-    EACH_LANE bad[l] |= !(p->size[l] <= DBL_MAX);
-    find_last(p->size, p->before, sp->options.tolerance, last);
-    EACH_LANE p->off[l] |= bad[l] & !p->done[l];
-    for (int i = 0; i < k; i++) EACH_LANE {
-            double x = u[i * L + l];
-            u[i * L + l] = p->done[l] | p->off[l] ? x : x - p->d[i * L + l];
-        }
-    EACH_LANE p->done[l] |= last[l];
-}
-
-/* Few unknowns are written out. */
-CLONES
-static void update(clsi_pack *p, double *u) {
-    switch (p->k) {
-    case 1: update_of(1, p, u); break;
-    case 2: update_of(2, p, u); break;
-    case 3: update_of(3, p, u); break;
-    case 4: update_of(4, p, u); break;
-    default: update_of(p->k, p, u);
-    }
-}
-
-/* After a full update that was not the last: the simplified update must be shorter. */
-CLONES
-static void judge(clsi_pack *p) {
-    const clsi_stepper *sp = p->sp;
-    int k = p->k;
-    double size[L];
-    for (int i = 0; i < k; i++)
-        memcpy(p->trial + i * L, clsi_lanes_output(sp->residual, p->work_residual, (size_t)i),
-               L * sizeof(double));
-    back(k, p->lu, p->pivot, p->trial);
-    find_size(k, p->trial, p->scale, size);
-    EACH_LANE {
-        p->off[l] |= !p->done[l] & !(size[l] <= 0.75 * p->size[l]);
-        p->before[l] = p->size[l];
-    }
+    p->loops->check_rows(p);
 }
 
 static int is_over(const clsi_pack *p) {
     flag open = 0;
-    EACH_LANE open |= !(p->done[l] | p->off[l]);
+    EACH_LANE open |= ~(p->done[l] | p->off[l]);
     return !open;
 }
 
 /* The early instructions have the base inputs, the unknowns a prediction. */
 static void solve(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
-    double *u = unknowns(p);
     EACH_LANE p->done[l] = 0, p->before[l] = INFINITY;
     evaluate(p);
     for (int i = 0; i < sp->options.max_iterations && !is_over(p); i++) {
         clsi_lanes_rest(sp->residual, L, p->work_residual);
-        update(p, u);
+        p->loops->update(p, p->unknowns);
         if (is_over(p)) return;
         evaluate(p);
-        judge(p);
+        p->loops->judge(p);
     }
-    EACH_LANE p->off[l] |= !p->done[l];
+    EACH_LANE p->off[l] |= ~p->done[l];
 }
 
 /* ---- the step ---- */
 
-static void set_inputs(clsi_pack *p, const cls_program *program, double *work, double t, double h) {
-    double *in = clsi_lanes_input(program, work, 0);
-    size_t nz = p->n;
-    memcpy(in, p->state, nz * L * sizeof(double));
-    EACH_LANE {
-        row(in, nz)[l] = 0;
-        row(in, nz + 1)[l] = t;
-        row(in, nz + 2)[l] = h;
-        row(in, nz + 3)[l] = p->defect[l];
-    }
-    memcpy(row(in, nz + 4), row(p->state, nz), (size_t)p->owed * L * sizeof(double));
-}
-
-/* step_take_next without the state: p->next. */
-CLONES
-static void take_next(clsi_pack *p) {
-    const clsi_stepper *sp = p->sp;
-    size_t n = p->n;
-    for (size_t i = 0; i < n; i++) {
-        const double *from = clsi_lanes_output(sp->next, p->work_next, i);
-        double *to = row(p->next, i), *owes = row(p->next, n + i);
-        const double *state = row(p->state, i), *owed = row(p->state, n + i);
-        for (int l = 0; l < L && !sp->books; l++) to[l] = from[l];
-        for (int l = 0; l < L && sp->books; l++) { /* step_add */
-            double d = from[l] + owed[l], sum = state[l] + d, taken = sum - state[l];
-            owes[l] = (state[l] - (sum - taken)) + (d - taken);
-            to[l] = sum;
-        }
-    }
-    for (int i = 0; i < p->owed; i++) {
-        const double *r = clsi_lanes_output(sp->residual, p->work_residual, (size_t)i);
-        double *owes = row(p->next, n + (size_t)i);
-        EACH_LANE owes[l] = p->quiet[l] ? r[l] : 0;
-    }
-    for (size_t i = 0; i < n; i++) EACH_LANE p->off[l] |= !(fabs(row(p->next, i)[l]) <= DBL_MAX);
-    for (size_t g = 0; g < sp->n_guarded; g++) {
-        const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[g]);
-        const double *x = row(p->next, sp->guarded[g]);
-        EACH_LANE p->off[l] |= !(x[l] > q->low && x[l] < q->high);
-    }
-}
-
-/* Entropy that a step makes, of its size, above which round-off does not matter (step.inc). */
-static const double QUIET = 1e-13;
-
+/* Whose next step owes what the equations are left at (step_owe); 1 when there is one. */
 static int find_quiet(clsi_pack *p) {
-    flag any = 0;
-    for (int l = 0; l < L && p->owed; l++) {
-        p->quiet[l] = p->step_entropy[l] <= QUIET * row(p->monitor, CLSI_MONITOR_SIZE)[l];
-        any |= p->quiet[l];
-    }
-    return any != 0;
-}
-
-/* step_carried after the solve: where nothing is unusual, the defect for the next step and what was
- * measured; else off. */
-CLONES
-static void settle(clsi_pack *p, int heats) {
-    const clsi_stepper *sp = p->sp;
-    const double *out[CLSI_MONITOR_INVARIANTS];
-    for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
-        out[i] = clsi_lanes_output(sp->monitor, p->work_monitor, i);
-    const double *energy = row(p->monitor, CLSI_MONITOR_ENERGY);
-    const double *entropy = row(p->monitor, CLSI_MONITOR_ENTROPY);
-    EACH_LANE {
-        double scale = p->energy_scale[l], limit = 0.25e-13 * scale,
-               beta = out[CLSI_MONITOR_BETA][l];
-        double produced = out[CLSI_MONITOR_ENTROPY][l] - entropy[l],
-               size = out[CLSI_MONITOR_SIZE][l];
-        double change = out[CLSI_MONITOR_ENERGY][l] - energy[l];
-        double given = heats ? p->defect[l] : 0;
-        double missing = p->energy_start[l] - out[CLSI_MONITOR_ENERGY][l];
-        int usual = (fabs(change - given) <= limit) & (produced >= -1e-15 * size) & (scale > 0) &
-                    (fabs(missing) <= limit) & (fabs(p->energy_start[l] - energy[l]) <= limit) &
-                    !((p->defect[l] < 0) & (produced < 0)) & (fabs(produced) <= DBL_MAX);
-        int real = (beta > 0) & (produced > 1e-14 * size);
-        double least = real ? -0.5 * produced / beta : 0;
-        double defect = missing > least ? missing : least;
-        if (p->owed) defect = (!real & (missing <= 5e-15 * scale)) ? 0 : defect;
-        p->now[l] = usual;
-        p->trial[l] = defect; /* k >= 1 rows are free here */
-        p->size[l] = produced;
-    }
-    EACH_LANE p->off[l] |= !p->now[l];
+    if (p->sp->scheme->carries) return p->loops->find_quiet(p);
+    EACH_LANE p->quiet[l] = -1; /* nobody has measured */
+    return 1;
 }
 
 /* Without heat the defect is found by its own rule, member by member. */
@@ -586,49 +341,25 @@ static void settle_single(clsi_pack *p) {
         if (p->off[l] || !is_under_way(p, l)) continue;
         get(p->next, 2 * p->n, l, sim->state);
         for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
-            sim->monitor_out[i] = clsi_lanes_output(p->sp->monitor, p->work_monitor, i)[l];
+            sim->monitor_out[i] = p->monitor_out[i][l];
         sim->step_entropy = p->size[l];
         sim->steps = p->steps;
         sim->defect = p->defect[l];
-        p->off[l] = clsi_simulator_balance(sim) != CLSI_FINE;
+        p->off[l] = -(flag)(clsi_simulator_balance(sim) != CLSI_FINE);
         p->trial[l] = sim->defect;
     }
 }
 
 static void measure(clsi_pack *p, double t) {
     const clsi_stepper *sp = p->sp;
-    double *in = clsi_lanes_input(sp->monitor, p->work_monitor, 0);
+    double *in = p->monitor_in;
     memcpy(in, p->next, p->n * L * sizeof(double));
-    EACH_LANE row(in, p->n)[l] = 0, row(in, p->n + 1)[l] = t;
+    EACH_LANE in[p->n * L + (size_t)l] = 0, in[(p->n + 1) * L + (size_t)l] = t;
     clsi_lanes_early(sp->monitor, L, p->work_monitor);
     clsi_lanes_late(sp->monitor, L, p->work_monitor);
     int heats = sp->scheme->carries && sp->s->m;
-    settle(p, heats);
+    p->loops->settle(p, heats);
     if (!heats) settle_single(p);
-}
-
-INLINE void keep_rows(size_t n, const flag *off, const double *from, double *to) {
-    for (size_t i = 0; i < n; i++) EACH_LANE
-    to[i * L + (size_t)l] = off[l] ? to[i * L + (size_t)l] : from[i * L + (size_t)l];
-}
-
-/* The step of those that are not off becomes theirs. */
-CLONES
-static void commit(clsi_pack *p, const double *u) {
-    const clsi_stepper *sp = p->sp;
-    size_t k = (size_t)p->k;
-    double *oldest = p->history[CLSI_HISTORY - 1];
-    keep_rows(2 * p->n, p->off, p->next, p->state);
-    memcpy(oldest, u, k * L * sizeof(double)); /* those that are off are entered again */
-    memmove(p->history + 1, p->history, (CLSI_HISTORY - 1) * sizeof *p->history);
-    p->history[0] = oldest;
-    EACH_LANE p->length[l] += p->length[l] < CLSI_HISTORY;
-    if (!sp->scheme->carries) return;
-    keep_rows(1, p->off, p->trial, p->defect);
-    keep_rows(1, p->off, p->size, p->step_entropy);
-    for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
-        keep_rows(1, p->off, clsi_lanes_output(sp->monitor, p->work_monitor, i),
-                  row(p->monitor, i));
 }
 
 /* The single way, from the state before the step. */
@@ -636,30 +367,46 @@ static void go_alone(clsi_pack *p, int l) {
     p->status[l] = cls_simulator_advance(p->sim[l], 1, &p->error[l]);
 }
 
+/* Unknowns to begin with: those that have made fewer than three steps take the cold guess. */
+static void guess(clsi_pack *p, double t, double h) {
+    const clsi_stepper *sp = p->sp;
+    int cold = 0;
+    EACH_LANE cold |= p->length[l] < 3;
+    if (cold) {
+        p->loops->set_inputs(p, p->guess_in, t, h);
+        clsi_lanes_early(sp->guess, L, p->work_guess);
+        for (size_t i = 0; i < (size_t)p->k; i++)
+            memcpy(p->unknowns + i * L, p->guess_out[i], L * sizeof(double));
+    }
+    p->loops->predict(p, p->unknowns);
+}
+
 static void step(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
-    double h = sp->options.h, t = (double)p->steps * h, *u = unknowns(p);
-    EACH_LANE p->off[l] = p->status[l] != CLS_OK;
-    set_inputs(p, sp->residual, p->work_residual, t, h);
-    predict(p->k, p->history, p->length, p->off, u);
+    double h = sp->options.h, t = (double)p->steps * h;
+    int any = 0;
+    EACH_LANE p->off[l] = -(flag)(p->status[l] != CLS_OK);
+    p->loops->set_inputs(p, p->residual_in, t, h);
+    guess(p, t, h);
     if (sp->guard) {
-        set_inputs(p, sp->guard, p->work_guard, t, h);
+        p->loops->set_inputs(p, p->guard_in, t, h);
         clsi_lanes_early(sp->guard, L, p->work_guard);
     }
     clsi_lanes_early(sp->residual, L, p->work_residual);
-    find_least(p, p->state, h, p->least);
+    p->loops->find_least(p, h);
     solve(p);
-    set_inputs(p, sp->next, p->work_next, t, h);
-    memcpy(clsi_lanes_input(sp->next, p->work_next, sp->n_base), u, (size_t)p->k * L * sizeof *u);
+    p->loops->set_inputs(p, p->next_in, t, h);
+    memcpy(p->next_in + sp->n_base * L, p->unknowns, (size_t)p->k * L * sizeof(double));
     clsi_lanes_early(sp->next, L, p->work_next);
     clsi_lanes_late(sp->next, L, p->work_next);
-    if (find_quiet(p)) clsi_lanes_first(sp->residual, L, p->work_residual);
-    take_next(p);
+    if (p->owed && find_quiet(p)) clsi_lanes_first(sp->residual, L, p->work_residual);
+    p->loops->take_next(p);
     if (sp->scheme->carries) measure(p, t);
-    EACH_LANE
-    if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
-    commit(p, u);
-    EACH_LANE {
+    EACH_LANE any |= p->off[l] != 0;
+    for (int l = 0; l < L && any; l++)
+        if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
+    p->loops->commit(p, p->unknowns);
+    for (int l = 0; l < L && any; l++) {
         if (!p->off[l] || !is_under_way(p, l)) continue;
         go_alone(p, l);
         enter(p, l, p->sim[l]);

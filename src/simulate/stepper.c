@@ -347,6 +347,7 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
     cls_status status = clsi_system_view(s, &view, error);
     if (status == CLS_OK) status = create_any(view, options, 0, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
+    if (status == CLS_OK) clsi_stepper_make_native(*out, 0);
     if (status == CLS_OK)
         (*out)->view = view;
     else
@@ -367,6 +368,13 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_
     cls_status status = create_any(s, options, 0, 0, n_free, symbols, out, &st, error);
     clsi_step_free(&st);
     return status;
+}
+
+/* What every step runs. */
+void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
+    cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (programs[i]) clsi_program_make_native(programs[i], lanes);
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,

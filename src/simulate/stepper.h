@@ -59,6 +59,8 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error);
 void clsi_stepper_free(clsi_stepper **stepper);
+/* Machine code of the programs of a step, for one sample or for lanes. */
+void clsi_stepper_make_native(clsi_stepper *sp, int lanes);
 
 /* What round-off is measured by at a state (the program `scale`). */
 enum {

@@ -86,6 +86,29 @@ test_learnings_have_the_same_bytes_for_any_number_of_ranks() {
     same_learning 2 --unknown "F1, F2" --field "network(8)" --optimizer spring --epochs 10
 }
 
+# Several blocks of rows, in two files that ranks read in shares; a wrong row is told with its line.
+test_files_are_read_in_shares() {
+    local p n learn=(learn adiabatic-piston a.csv b.csv --unknown "F1, F2" --field "chebyshev(3)" --quiet)
+    need_mpi
+    for n in a b; do
+        "$CLAUSIUS" simulate adiabatic-piston --samples 60 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" --seed 7 --steps 699 --scheme rk4 --quiet -o $n.csv
+    done
+    "$CLAUSIUS" "${learn[@]}" -o one.safetensors || fail "one process"
+    for p in $(programs); do
+        for n in ${MPI_COUNTS:-2 3}; do
+            run ranks "$p" "$n" "${learn[@]}" -o ranks.safetensors
+            expect_ok
+            expect_same one.safetensors ranks.safetensors
+        done
+    done
+    sed -i '30000s/,/,x/' b.csv
+    for p in $(programs); do
+        run ranks "$p" 2 "${learn[@]}" -o bad.safetensors
+        expect_exit 3
+        expect_stderr 'b.csv:30000: column'
+    done
+}
+
 test_resumed_with_another_number_of_ranks() {
     local p many=(learn adiabatic-piston train.csv --unknown "F1, F2" --field "network(8)" --optimizer adam --epochs 300)
     need_mpi

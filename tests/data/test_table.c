@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "data/table.h"
 #include "tests/folder.h"
 #include <clausius/random.h>
 #include <clausius/table.h>
@@ -213,6 +214,42 @@ static void test_many_blocks(void **state) {
 }
 
 /* Arrays bring columns by the hundred thousand; what no file has is refused before memory is. */
+/* Ranges of bytes, however they are cut, give every row once: also with notes, blank lines and CR. */
+static void test_ranges(void **state) {
+    (void)state;
+    char path[] = "/tmp/clausius-ranges-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *out = fdopen(fd, "w");
+    assert_non_null(out);
+    fputs("# a note\nx,y\n", out);
+    for (int i = 0; i < 500; i++) {
+        fprintf(out, "%d,%g%s\n", i, 0.1 * i * i, i % 3 ? "" : "\r");
+        if (i % 7 == 0) fputs(i % 2 ? "\n" : "# between\n", out);
+    }
+    fclose(out);
+    for (size_t n = 1; n < 40; n += 3) {
+        double next = 0;
+        for (size_t k = 0; k < n; k++) {
+            cls_reader *r;
+            double x[7], y[7], *columns[] = {x, y};
+            size_t got = 1;
+            assert_int_equal(cls_reader_open(path, NULL, &r, NULL), CLS_OK);
+            size_t begin = (size_t)clsi_reader_place(r),
+                   bytes = (size_t)clsi_reader_size(r) - begin;
+            assert_int_equal(
+                clsi_reader_seek(r, begin + bytes * k / n, begin + bytes * (k + 1) / n, NULL),
+                CLS_OK);
+            while (got) {
+                assert_int_equal(cls_reader_next(r, 7, columns, &got, NULL), CLS_OK);
+                for (size_t i = 0; i < got; i++) assert_true(x[i] == next++);
+            }
+            cls_reader_close(&r);
+        }
+        assert_true(next == 500);
+    }
+    unlink(path);
+}
+
 static void test_columns_limit(void **state) {
     (void)state;
     clsi_text text = {0};
@@ -322,6 +359,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_binary_and_long_lines),
         cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_columns_limit),
         cmocka_unit_test(test_bad_names_and_notes),
         cmocka_unit_test(test_writing_fails),

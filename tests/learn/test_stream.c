@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "tests/learn/made_data.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -135,6 +136,95 @@ static void it_is_what_the_whole_table_gives(void **state) {
     cls_model_free(&s);
 }
 
+/* ---- ranks: threads here ---- */
+
+enum { MOST_RANKS = 5, MOST_BYTES = 1 << 23 };
+
+typedef struct meeting {
+    pthread_barrier_t barrier;
+    char *all; /* what is shared now */
+} meeting;
+
+typedef struct rank {
+    const files *f;
+    meeting *m;
+    cls_team team;
+    pthread_t thread;
+    cls_model *model;
+    cls_learn_info info;
+    int fills; /* blocks of files that were read */
+} rank;
+
+static int mine(void *context, const char *what, size_t part, size_t n) {
+    const rank *r = context;
+    (void)what;
+    return cls_team_owns(r->team.rank, r->team.ranks, part, n);
+}
+
+static cls_status share(void *context, const char *what, const char *identity, size_t n,
+                        size_t bytes, void *parts, int only_first, cls_error *error) {
+    rank *r = context;
+    size_t first = cls_team_first(r->team.rank, r->team.ranks, n) * bytes;
+    size_t last = cls_team_first(r->team.rank + 1, r->team.ranks, n) * bytes;
+    (void)what, (void)identity, (void)only_first, (void)error;
+    if (n * bytes > MOST_BYTES) abort();
+    memcpy(r->m->all + first, (char *)parts + first, last - first);
+    pthread_barrier_wait(&r->m->barrier);
+    memcpy(parts, r->m->all, n * bytes);
+    pthread_barrier_wait(&r->m->barrier);
+    return CLS_OK;
+}
+
+static int count_fills(void *context) {
+    return ++*(int *)context < 0;
+}
+
+static void *learn_as_rank(void *context) {
+    static const char *const unknown[] = {"F1", "F2"};
+    rank *r = context;
+    const char *cut[] = {r->f->first, r->f->second};
+    cls_read_options reading = cls_read_defaults();
+    cls_learn_options o = cls_learn_defaults();
+    reading.stop = count_fills;
+    reading.context = &r->fills;
+    o.n_unknown = 2;
+    o.unknown = unknown;
+    o.field = "chebyshev(3)";
+    o.validate = 0.1;
+    o.threads = 1;
+    o.team = r->team.ranks > 1 ? &r->team : NULL;
+    if (cls_learn_files(r->f->s, NULL, 2, cut, &reading, &o, &r->model, &r->info, NULL)) abort();
+    return NULL;
+}
+
+/* The same bits for any number of ranks, each of which reads its share of the files. */
+static void ranks_read_shares(void **state) {
+    rank alone = {.f = *state, .team = {.ranks = 1}};
+    meeting m = {.all = malloc(MOST_BYTES)};
+    learn_as_rank(&alone);
+    for (size_t n = 2; n <= MOST_RANKS; n += n == 3 ? 2 : 1) {
+        rank r[MOST_RANKS];
+        pthread_barrier_init(&m.barrier, NULL, (unsigned)n);
+        for (size_t i = 0; i < n; i++) {
+            r[i] = (rank){.f = *state, .m = &m};
+            r[i].team = (cls_team){sizeof(cls_team), i, n, mine, share, &r[i]};
+            assert_int_equal(pthread_create(&r[i].thread, NULL, learn_as_rank, &r[i]), 0);
+        }
+        for (size_t i = 0; i < n; i++) {
+            pthread_join(r[i].thread, NULL);
+            assert_int_equal(r[i].info.samples, alone.info.samples);
+            assert_int_equal(r[i].model->n_theta, alone.model->n_theta);
+            assert_memory_equal(r[i].model->theta, alone.model->theta,
+                                alone.model->n_theta * sizeof(double));
+            assert_true(r[i].fills < alone.fills * 2 / 3 + 3);
+            cls_model_free(&r[i].model);
+        }
+        pthread_barrier_destroy(&m.barrier);
+    }
+    cls_model_free(&alone.model);
+    free(m.all);
+}
+
 static int stop_soon(void *context, const cls_learn_progress *p) {
     int *asked = context;
     return !strcmp(p->phase, "rows") && ++*asked > 1;
@@ -165,6 +255,7 @@ int main(void) {
         cmocka_unit_test(every_row_is_used),
         cmocka_unit_test(rows_held_stay_out),
         cmocka_unit_test(how_files_are_cut_does_not_matter),
+        cmocka_unit_test(ranks_read_shares),
         cmocka_unit_test(it_is_what_the_whole_table_gives),
         cmocka_unit_test(a_stop_is_heard_between_blocks),
     };

@@ -10,6 +10,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #endif
 #include "tests/audit/trial.h"
+#include "tests/long/chance.h"
 #include "tests/long/hostile.h"
 #include "model/model.h"
 #include "tests/learn/made_data.h"
@@ -264,11 +265,54 @@ static void of_nobody(sweep *w, size_t k) {
     printf("# %.*s", (int)strcspn(hostile[k], "\n"), hostile[k]);
 }
 
+/* Systems by chance, in hundreds: each over a few hundred steps by every scheme, and thinned. A text
+ * that is no system (an energy without one of its entropies, say) is counted as not there. */
+enum { HUNDREDS = 40 };
+
+static void one_by_chance(sweep *w, chance *c) {
+    cls_system *s = NULL;
+    cls_error error = {0};
+    double start[MOST];
+    char why[640];
+    if (cls_system_parse(c->text, "chance.clausius", NULL, &s, &error) ||
+        cls_system_start(s, NULL, start, &error)) {
+        atomic_fetch_add(&w->all->unbuilt, 1);
+        if (getenv("CLAUSIUS_SWEEP_VERBOSE")) printf("# no system: %s\n", error.message);
+        cls_system_free(&s);
+        return;
+    }
+    for (size_t i = 0; i < cls_scheme_count(); i++) {
+        const cls_scheme_info *scheme = cls_scheme_at(i);
+        if (!keeps_energy(scheme) || cls_scheme_applies(scheme->name, s, NULL) != CLS_OK) continue;
+        uint64_t every = 1 + 6 * (cls_random_next(&c->random) % 2);
+        trial r = {
+            .scheme = scheme->name, .h = cls_system_default_step(s), .steps = 350, .every = every};
+        if (strstr(scheme->name, "adaptive")) r.steps = 14, r.every = 1, r.internal = INTERNAL;
+        verdict v = try_motion(s, start, r, why, sizeof why);
+        w->count[v]++;
+        if (v == BROKEN) printf("# broken by %s: %s\n%s\n", scheme->name, why, c->text);
+        if (v == REFUSED && getenv("CLAUSIUS_SWEEP_VERBOSE"))
+            printf("# refused by %s: %s\n%s\n", scheme->name, why, c->text);
+        fflush(stdout);
+    }
+    cls_system_free(&s);
+}
+
+static void by_chance(sweep *w, size_t k) {
+    chance c;
+    for (size_t i = 0; i < 100; i++) {
+        chance_system(&c, (w->seed * HUNDREDS + k) * 100 + i);
+        if (chosen(w)) one_by_chance(w, &c);
+    }
+    printf("# a hundred systems by chance");
+}
+
 /* CLAUSIUS_SWEEP_SYSTEM="burgers building": of the built-in ones only these. */
 static int is_wanted(size_t k, void (*one)(sweep *, size_t)) {
     const char *only = getenv("CLAUSIUS_SWEEP_SYSTEM");
     if (!only) return 1;
     if (one == of_nobody) return strstr(hostile[k], only) != NULL;
+    if (one == by_chance) return strstr(only, "chance") != NULL;
     return one == built_in_or_model && k < all_built_in() && strstr(only, cls_builtin_name(k));
 }
 
@@ -319,6 +363,10 @@ static void systems_of_nobody(void **state) {
     share_out(*state, N_HOSTILE, of_nobody);
 }
 
+static void systems_by_chance(void **state) {
+    share_out(*state, HUNDREDS, by_chance);
+}
+
 int main(void) {
     sweep w = {.thin = (size_t)number("CLAUSIUS_SWEEP", 1),
                .seed = (size_t)number("CLAUSIUS_SWEEP_SEED", 1),
@@ -326,6 +374,7 @@ int main(void) {
                            -1, 0)};
     if (w.all == MAP_FAILED) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(every_system, &w),
-                                       cmocka_unit_test_prestate(systems_of_nobody, &w)};
+                                       cmocka_unit_test_prestate(systems_of_nobody, &w),
+                                       cmocka_unit_test_prestate(systems_by_chance, &w)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

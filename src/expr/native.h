@@ -1,0 +1,32 @@
+/* A program as machine code (native.c): pieces of arithmetic, each followed by a call of a kernel. */
+#ifndef CLSI_NATIVE_H
+#define CLSI_NATIVE_H
+
+#include "expr/program.h"
+
+typedef struct clsi_native_piece {
+    void (*run)(double *work, int vectors);
+    const clsi_instruction *slow; /* then; NULL: none */
+    uint32_t result;              /* of it: register, or row */
+    int any;                      /* there is code, from byte `at` on */
+    size_t at;
+} clsi_native_piece;
+
+struct clsi_native {
+    clsi_native_piece *pieces;
+    size_t n_pieces, end[CLSI_STAGES]; /* of pieces */
+    int vectors;                       /* of a row */
+    void *code;
+    size_t size;
+};
+
+/* One sample, or lanes in machine registers of four or eight numbers. */
+enum { CLSI_NATIVE_ONE = 1, CLSI_NATIVE_FOUR = 4, CLSI_NATIVE_EIGHT = 8 };
+int clsi_native_supports(int width);
+/* NULL where there can be none. */
+clsi_native *clsi_native_create(const cls_program *p, int width);
+void clsi_native_free(clsi_native **native);
+/* Stages first to last for one sample. */
+void clsi_native_run(const clsi_native *n, double *work, int first, int last);
+
+#endif

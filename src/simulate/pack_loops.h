@@ -1,0 +1,354 @@
+/* The loops of pack.c over lanes, in vectors of eight; compiled for each kind of machine that pack.c
+ * names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
+
+#define LANES for (size_t l = 0; l < L; l += CLSI_VECTOR)
+#define HELP  static inline __attribute__((always_inline)) TARGET
+
+HELP bits LOOP(flags)(const flag *from) {
+    bits b;
+    memcpy(&b, from, sizeof b);
+    return b;
+}
+
+HELP void LOOP(set_flags)(flag *to, bits b) {
+    memcpy(to, &b, sizeof b);
+}
+
+HELP vector LOOP(size)(vector x) {
+    return (vector)((bits)x & 0x7fffffffffffffff);
+}
+
+HELP vector LOOP(larger)(vector a, vector b) {
+    return pick(a > b, a, b);
+}
+
+HELP bits LOOP(finite)(vector x) {
+    return LOOP(size)(x) <= splat(DBL_MAX);
+}
+
+HELP void LOOP(fill)(double *to, double x) {
+    LANES store(to + l, splat(x));
+}
+
+HELP void LOOP(copy)(size_t rows, const double *from, double *to) {
+    for (size_t i = 0; i < rows * L; i += CLSI_VECTOR) store(to + i, load(from + i));
+}
+
+/* ---- the beginning of a step ---- */
+
+TARGET static void LOOP(set_inputs)(const clsi_pack *p, double *in, double t, double h) {
+    size_t nz = p->n;
+    LOOP(copy)(nz, p->state, in);
+    LOOP(fill)(in + nz * L, 0);
+    LOOP(fill)(in + (nz + 1) * L, t);
+    LOOP(fill)(in + (nz + 2) * L, h);
+    LOOP(copy)(1, p->defect, in + (nz + 3) * L);
+    LOOP(copy)((size_t)p->owed, p->state + nz * L, in + (nz + 4) * L);
+}
+
+/* step_predict for those with three solutions or more; the others keep what is in u. */
+TARGET static void LOOP(predict)(const clsi_pack *p, double *u) {
+    double *const *h = p->history;
+    LANES {
+        bits length = LOOP(flags)(p->length + l), smooth = length == CLSI_HISTORY;
+        for (size_t x = l; x < (size_t)p->k * L; x += L) {
+            vector a = load(h[0] + x), b = load(h[1] + x), c = load(h[2] + x), d = load(h[3] + x),
+                   e = load(h[4] + x), f = load(h[5] + x);
+            vector by_three = a - (3 * (b - c) + d);
+            vector by_five = a - (5 * (b - e) - 10 * (c - d) + f);
+            smooth &= LOOP(size)(by_five) <= 0.1 * LOOP(size)(by_three) + 1e-12 * LOOP(size)(a);
+        }
+        for (size_t x = l; x < (size_t)p->k * L; x += L) {
+            vector a = load(h[0] + x), b = load(h[1] + x), c = load(h[2] + x), d = load(h[3] + x),
+                   e = load(h[4] + x);
+            vector five = 5 * (a - d) - 10 * (b - c) + e, three = 3 * (a - b) + c;
+            store(u + x, pick(length < 3, load(u + x), pick(smooth, five, three)));
+        }
+    }
+}
+
+/* newton_least */
+TARGET static void LOOP(find_least)(const clsi_pack *p, double h) {
+    const clsi_stepper *sp = p->sp;
+    double tolerance = sp->options.tolerance, ulp = 0.5 * DBL_EPSILON / (fabs(h) * tolerance);
+    size_t first = sp->s->form->kind == CLSI_FORM_THERMAL ? sp->s->nq + sp->s->n : p->n;
+    vector low = splat(DBL_MIN / tolerance);
+    LANES {
+        vector rest = splat(0);
+        for (size_t i = 0; i < p->n; i++)
+            rest = LOOP(larger)(rest, LOOP(size)(load(p->state + i * L + l)));
+        for (size_t i = 0; i < (size_t)p->k; i++) {
+            size_t of = sp->of_state[i] < p->n ? sp->of_state[i] : p->n;
+            vector z = splat(of < p->n);
+            if (of < first && of < p->n)
+                z = LOOP(larger)(LOOP(size)(load(p->state + of * L + l)), 1e-3 * rest);
+            store(p->least + i * L + l, LOOP(larger)(ulp * z, low));
+        }
+    }
+}
+
+/* ---- Newton's method ---- */
+
+/* newton_evaluate: off where the domain is left or something is not finite, unless done. */
+TARGET static void LOOP(check_rows)(clsi_pack *p) {
+    size_t k = (size_t)p->k, all = k + p->sp->n_positive;
+    LANES {
+        bits fine = (bits)splat(0) - 1;
+        for (size_t i = 0; i < all; i++) {
+            vector r = load(p->residual_out[i] + l);
+            fine &= LOOP(finite)(r);
+            if (i >= k) fine &= r > splat(0);
+        }
+        LOOP(set_flags)(p->off + l, LOOP(flags)(p->off + l) | (~fine & ~LOOP(flags)(p->done + l)));
+    }
+}
+
+TARGET static void LOOP(check_guard)(clsi_pack *p) {
+    const clsi_stepper *sp = p->sp;
+    for (size_t i = 0; i < sp->n_guarded; i++) {
+        const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[i]);
+        LANES {
+            vector x = load(p->guard_out[i] + l);
+            bits outside = ~((x > splat(q->low)) & (x < splat(q->high)));
+            LOOP(set_flags)
+            (p->off + l, LOOP(flags)(p->off + l) | (outside & ~LOOP(flags)(p->done + l)));
+        }
+    }
+}
+
+HELP void LOOP(exchange)(bits which, vector *x, vector *y) {
+    vector kept = *x;
+    *x = pick(which, *y, kept);
+    *y = pick(which, kept, *y);
+}
+
+/* clsi_lu_factor for eight lanes; the lanes that have no inverse. */
+HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
+    bits bad = (bits)splat(0);
+    for (size_t c = 0; c < k; c++) {
+        vector top = a[c * k + c];
+        pivot[c] = (bits)splat(0) + (long long)c;
+        for (size_t i = c + 1; i < k; i++) {
+            vector other = a[i * k + c];
+            bits larger = LOOP(size)(other) > LOOP(size)(top);
+            pivot[c] = (larger & (long long)i) | (~larger & pivot[c]);
+            top = pick(larger, other, top);
+        }
+        bad |= ~((LOOP(size)(top) > splat(0)) & LOOP(finite)(top));
+        for (size_t i = c + 1; i < k; i++)
+            for (size_t j = 0; j < k; j++)
+                LOOP(exchange)(pivot[c] == (long long)i, &a[c * k + j], &a[i * k + j]);
+        for (size_t i = c + 1; i < k; i++) {
+            vector f = a[i * k + c] = a[i * k + c] / a[c * k + c];
+            for (size_t j = c + 1; j < k; j++)
+                a[i * k + j] = pick(f == splat(0), a[i * k + j], a[i * k + j] - f * a[c * k + j]);
+        }
+    }
+    return bad;
+}
+
+/* clsi_lu_solve */
+HELP void LOOP(back)(size_t k, const vector *a, const bits *pivot, vector *b) {
+    for (size_t c = 0; c < k; c++)
+        for (size_t i = c + 1; i < k; i++) LOOP(exchange)(pivot[c] == (long long)i, &b[c], &b[i]);
+    for (size_t i = 1; i < k; i++)
+        for (size_t j = 0; j < i; j++) b[i] -= a[i * k + j] * b[j];
+    for (size_t i = k; i-- > 0;) {
+        for (size_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
+        b[i] /= a[i * k + i];
+    }
+}
+
+/* newton_size: what is not finite is infinite. */
+HELP vector LOOP(longest)(size_t k, const clsi_pack *p, size_t l, const vector *d) {
+    vector most = splat(0);
+    for (size_t i = 0; i < k; i++) {
+        vector x = LOOP(size)(d[i]) / load(p->scale + i * L + l);
+        most = pick(x <= most, most, pick(x <= splat(DBL_MAX), x, splat(INFINITY)));
+    }
+    return most;
+}
+
+/* newton_is_last */
+HELP bits LOOP(is_last)(vector s, vector b, double tolerance) {
+    vector ratio = s / b;
+    ratio = pick(ratio < splat(1), ratio, splat(1));
+    vector next = pick(b > splat(DBL_MAX), s * s, s * ratio * ratio);
+    return (s <= splat(tolerance)) | ((s < splat(1e-5)) & (next <= splat(0.1 * tolerance))) |
+           ((s < splat(1e-9)) & (s > 0.25 * b));
+}
+
+/* The Jacobian, factored, and the residual, of eight lanes. */
+HELP bits LOOP(take_system)(size_t k, const clsi_pack *p, size_t l, vector *a, bits *pivot,
+                            vector *b) {
+    const double *const *J = p->residual_out + k + p->sp->n_positive;
+    bits bad = (bits)splat(0);
+    for (size_t i = 0; i < k * k; i++) {
+        a[i] = load(J[i] + l);
+        bad |= ~LOOP(finite)(a[i]);
+    }
+    for (size_t i = 0; i < k; i++) b[i] = load(p->residual_out[i] + l);
+    return bad | LOOP(factor)(k, a, pivot);
+}
+
+HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
+    LANES {
+        vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
+        bits pivot[MOST_UNKNOWNS], bad = LOOP(take_system)(k, p, l, a, pivot, d);
+        LOOP(back)(k, a, pivot, d);
+        for (size_t i = 0; i < k; i++)
+            store(p->scale + i * L + l,
+                  LOOP(larger)(LOOP(size)(load(u + i * L + l)), load(p->least + i * L + l)));
+        vector size = LOOP(longest)(k, p, l, d);
+        bits done = LOOP(flags)(p->done + l),
+             last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
+        bits off = LOOP(flags)(p->off + l) | ((bad | ~LOOP(finite)(size)) & ~done);
+        for (size_t i = 0; i < k; i++) {
+            vector x = load(u + i * L + l);
+            store(u + i * L + l, pick(done | off, x, x - d[i]));
+        }
+        store(p->size + l, size);
+        LOOP(set_flags)(p->off + l, off);
+        LOOP(set_flags)(p->done + l, done | last);
+    }
+}
+
+/* After a full update that was not the last: the simplified update must be shorter. The Jacobian is
+ * still there. */
+HELP void LOOP(judge_of)(size_t k, clsi_pack *p) {
+    LANES {
+        vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
+        bits pivot[MOST_UNKNOWNS];
+        (void)LOOP(take_system)(k, p, l, a, pivot, d);
+        LOOP(back)(k, a, pivot, d);
+        vector size = load(p->size + l);
+        bits worse = ~(LOOP(longest)(k, p, l, d) <= 0.75 * size);
+        LOOP(set_flags)(p->off + l, LOOP(flags)(p->off + l) | (worse & ~LOOP(flags)(p->done + l)));
+        store(p->before + l, size);
+    }
+}
+
+/* Few unknowns are written out, where vectors are registers. */
+TARGET static void LOOP(update)(clsi_pack *p, double *u) {
+    switch (p->k) {
+    case 1: LOOP(update_of)(1, p, u); break;
+    case 2: LOOP(update_of)(2, p, u); break;
+#ifdef WIDE
+    case 3: LOOP(update_of)(3, p, u); break;
+    case 4: LOOP(update_of)(4, p, u); break;
+#endif
+    default: LOOP(update_of)((size_t)p->k, p, u);
+    }
+}
+
+TARGET static void LOOP(judge)(clsi_pack *p) {
+    LOOP(judge_of)((size_t)p->k, p);
+}
+
+/* ---- the end of a step ---- */
+
+/* Whose next step owes what the equations are left at; 1 when there is one. */
+TARGET static int LOOP(find_quiet)(clsi_pack *p) {
+    bits any = (bits)splat(0);
+    LANES {
+        bits quiet =
+            load(p->step_entropy + l) <= QUIET * load(p->monitor + CLSI_MONITOR_SIZE * L + l);
+        LOOP(set_flags)(p->quiet + l, quiet);
+        any |= quiet;
+    }
+    for (int i = 0; i < CLSI_VECTOR; i++)
+        if (any[i]) return 1;
+    return 0;
+}
+
+/* step_take_next without the state: p->next. */
+TARGET static void LOOP(take_next)(clsi_pack *p) {
+    const clsi_stepper *sp = p->sp;
+    size_t n = p->n;
+    LANES {
+        bits fine = (bits)splat(0) - 1;
+        for (size_t i = 0; i < n; i++) {
+            vector to = load(p->next_out[i] + l), owes = splat(0);
+            if (sp->books) { /* step_add */
+                vector state = load(p->state + i * L + l),
+                       d = to + load(p->state + (n + i) * L + l);
+                vector sum = state + d, taken = sum - state;
+                owes = (state - (sum - taken)) + (d - taken);
+                to = sum;
+            }
+            if (i < (size_t)p->owed)
+                owes = (vector)((bits)load(p->residual_out[i] + l) & LOOP(flags)(p->quiet + l));
+            store(p->next + i * L + l, to);
+            store(p->next + (n + i) * L + l, owes);
+            fine &= LOOP(finite)(to);
+        }
+        for (size_t g = 0; g < sp->n_guarded; g++) {
+            const clsi_variable *q = clsi_state_variable(sp->s, sp->guarded[g]);
+            vector x = load(p->next + sp->guarded[g] * L + l);
+            fine &= (x > splat(q->low)) & (x < splat(q->high));
+        }
+        LOOP(set_flags)(p->off + l, LOOP(flags)(p->off + l) | ~fine);
+    }
+}
+
+/* step_carried after the solve: where nothing is unusual, the defect for the next step and what was
+ * measured; else off. */
+TARGET static void LOOP(settle)(clsi_pack *p, int heats) {
+    LANES {
+        vector energy = load(p->monitor_out[CLSI_MONITOR_ENERGY] + l),
+               beta = load(p->monitor_out[CLSI_MONITOR_BETA] + l),
+               size = load(p->monitor_out[CLSI_MONITOR_SIZE] + l);
+        vector before = load(p->monitor + CLSI_MONITOR_ENERGY * L + l),
+               start = load(p->energy_start + l);
+        vector produced = load(p->monitor_out[CLSI_MONITOR_ENTROPY] + l) -
+                          load(p->monitor + CLSI_MONITOR_ENTROPY * L + l);
+        vector scale = load(p->energy_scale + l), limit = 0.25e-13 * scale,
+               had = load(p->defect + l), zero = splat(0);
+        vector given = heats ? had : zero, missing = start - energy;
+        bits usual = (LOOP(size)((energy - before) - given) <= limit) &
+                     (produced >= -1e-15 * size) & (scale > zero) & (LOOP(size)(missing) <= limit) &
+                     (LOOP(size)(start - before) <= limit) & ~((had < zero) & (produced < zero)) &
+                     LOOP(finite)(produced);
+        bits real = (beta > zero) & (produced > 1e-14 * size);
+        vector least = pick(real, -0.5 * produced / beta, zero),
+               defect = LOOP(larger)(missing, least);
+        if (p->owed) defect = pick(~real & (missing <= 5e-15 * scale), zero, defect);
+        store(p->trial + l, defect); /* k >= 1 rows are free here */
+        store(p->size + l, produced);
+        LOOP(set_flags)(p->off + l, LOOP(flags)(p->off + l) | ~usual);
+    }
+}
+
+HELP void LOOP(keep)(size_t rows, const flag *off, const double *from, double *to) {
+    for (size_t i = 0; i < rows * L; i += L) LANES
+    store(to + i + l, pick(LOOP(flags)(off + l), load(to + i + l), load(from + i + l)));
+}
+
+/* The step of those that are not off becomes theirs. */
+TARGET static void LOOP(commit)(clsi_pack *p, const double *u) {
+    size_t k = (size_t)p->k;
+    double *oldest = p->history[CLSI_HISTORY - 1];
+    LOOP(keep)(2 * p->n, p->off, p->next, p->state);
+    LOOP(copy)(k, u, oldest); /* those that are off are entered again */
+    for (int i = CLSI_HISTORY - 1; i > 0; i--) p->history[i] = p->history[i - 1];
+    p->history[0] = oldest;
+    LANES {
+        bits length = LOOP(flags)(p->length + l);
+        LOOP(set_flags)(p->length + l, length - (length < CLSI_HISTORY));
+    }
+    if (!p->sp->scheme->carries) return;
+    LOOP(keep)(1, p->off, p->trial, p->defect);
+    LOOP(keep)(1, p->off, p->size, p->step_entropy);
+    for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
+        LOOP(keep)(1, p->off, p->monitor_out[i], p->monitor + i * L);
+}
+
+static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP(find_least),
+                                       LOOP(check_rows), LOOP(check_guard), LOOP(update),
+                                       LOOP(judge),      LOOP(find_quiet),  LOOP(take_next),
+                                       LOOP(settle),     LOOP(commit)};
+
+#undef LANES
+#undef HELP
+#undef LOOP
+#undef TARGET
