@@ -85,21 +85,70 @@ static cls_status make_data(const cls_system *s, size_t n, cls_table **out, cls_
     return status;
 }
 
-/* The system with G as a polynomial to be found: its line in the file is another one. */
-static cls_status with_polynomial(const cls_system *s, const char *degree, cls_system **out,
-                                  cls_error *error) {
-    static const char word[] = "\nthermal lagrangian"; /* not the comment's */
-    const char *text = cls_system_text(s), *line = strstr(text, word);
-    const char *rest = line ? strchr(line + 1, '\n') : NULL;
-    char *whole = rest ? malloc(strlen(text) + 256) : NULL;
-    if (!whole) return cli_no_memory(error);
-    snprintf(whole, strlen(text) + 256,
-             "%.*s%s G = unknown chebyshev(%s) of (Omega1/T)^2, (Omega2/T)^2, (Omega3/T)^2, "
-             "log(T)%s",
-             (int)(line - text), text, word, degree, rest);
-    cls_status status = cls_system_parse(whole, "rigid-body", NULL, out, error);
+/* Values of mu, S and dS/dT at chosen (Omega, T): entropy and heat capacity of the body at rest along a line of
+ * T, one momentum; `grid`: momenta on a grid of Omega at T = 2, as the paper measures them, for networks (a
+ * polynomial meets anchors exactly, and has not as many parameters). They fix what the motions cannot tell:
+ * the scale, G + S0 T and, because T = gamma H never changes, G plus any function of T. */
+static void print_anchors(FILE *to, int grid) {
+    static const double at[] = {-0.4, 0, 0.4}, temperature[] = {1.2, 1.6, 2, 2.4};
+    for (int i = grid ? 0 : 26; i < 27; i++) {
+        double w[] = {at[i / 9], at[i / 3 % 3], 0.75 * at[i % 3]}, T = 2, K = 0;
+        for (int k = 0; k < 3; k++) K += (k + 1) * w[k] * w[k];
+        double x = (T + sqrt(T * T - 2 * K)) / 2;
+        for (int k = 0; k < (grid ? 3 : 1); k++)
+            fprintf(to, "anchor mu%d = %.17g at Omega1 = %g, Omega2 = %g, Omega3 = %g, T = 2\n",
+                    k + 1, (k + 1) * w[k] / x, w[0], w[1], w[2]);
+    }
+    for (size_t i = 0; i < sizeof temperature / sizeof *temperature; i++) {
+        double T = temperature[i];
+        if (T == 2 || grid)
+            fprintf(to, "anchor S = %.17g at Omega1 = 0, Omega2 = 0, Omega3 = 0, T = %g\n", log(T),
+                    T);
+        fprintf(to, "anchor d S / d T = 1/%g at Omega1 = 0, Omega2 = 0, Omega3 = 0, T = %g\n", T,
+                T);
+    }
+}
+
+enum { NO_ANCHORS, FEW_ANCHORS, A_GRID };
+
+/* The system with other lines for G and for f (NULL: as they are), and with anchors or without. A
+ * start in entropies is left out with them: a learned G has its own. */
+static cls_status rewrite(const cls_system *s, const char *G, const char *f, int anchors,
+                          cls_system **out, cls_error *error) {
+    char *whole = NULL;
+    size_t size;
+    int skips = 0; /* lines that go on with the one before, which was replaced */
+    *out = NULL;
+    FILE *to = open_memstream(&whole, &size);
+    if (!to) return cli_no_memory(error);
+    const char *text = cls_system_text(s);
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        const char *line = NULL;
+        length = strcspn(text, "\n");
+        if (skips && text[0] == ' ') continue;
+        skips = 0;
+        if (anchors && !strncmp(text, "start", 5)) continue;
+        if (G && !strncmp(text, "thermal lagrangian", 18)) line = G;
+        if (f && !strncmp(text, "friction f", 10)) line = f;
+        skips = line == f && f;
+        fprintf(to, "%.*s\n", line ? (int)strlen(line) : (int)length, line ? line : text);
+    }
+    if (anchors) print_anchors(to, anchors == A_GRID);
+    cls_status status = fclose(to) ? cli_no_memory(error) : CLS_OK;
+    if (!status) status = cls_system_parse(whole, "rigid-body", NULL, out, error);
     free(whole);
     return status;
+}
+
+/* G as a polynomial to be found. */
+static cls_status with_polynomial(const cls_system *s, const char *degree, int anchors,
+                                  cls_system **out, cls_error *error) {
+    char line[160];
+    snprintf(line, sizeof line,
+             "thermal lagrangian G = unknown chebyshev(%s) of (Omega1/T)^2, (Omega2/T)^2, "
+             "(Omega3/T)^2, log(T)",
+             degree);
+    return rewrite(s, line, NULL, anchors, out, error);
 }
 
 /* ---- measuring ---- */
@@ -244,7 +293,9 @@ static cls_status add_learned(cli_findings *f, const char *row, const body_case 
 
 /* ---- both ways ---- */
 
-static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, cls_error *error) {
+static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, int anchors,
+                            cls_error *error) {
+    char row[64];
     const char *degree = f->quick ? c->quick_degree : c->degree;
     cls_system *open = NULL;
     cls_model *model = NULL;
@@ -253,14 +304,98 @@ static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, 
     o.field = f->quick ? c->quick_field : c->field;
     o.n_unknown = c->n_unknown;
     o.unknown = c->unknown;
-    cls_status status = degree ? with_polynomial(b->near.system, degree, &open, error) : CLS_OK;
+    snprintf(row, sizeof row, "%s%s", c->row, anchors ? ", anchors" : "");
+    cls_status status =
+        degree ? with_polynomial(b->near.system, degree, anchors, &open, error) : CLS_OK;
     if (!status)
         status = cli_learning(f, open ? open : b->near.system, b->data, "vnots-body", o, &model,
                               &info, error);
     if (!status)
-        status = add_learned(f, c->row, c, b, model, &info, c->judge_solve && !f->quick, error);
+        status =
+            add_learned(f, row, c, b, model, &info, c->judge_solve && !f->quick && !anchors, error);
     cls_model_free(&model);
     cls_system_free(&open);
+    return status;
+}
+
+/* The paper's networks (G of four layers of 128, f of four of 64 with a rotation and a positive diagonal), the
+ * residual of its scheme (28), anchors, Adam from 1e-3 to 1e-5; a step has 1,000 pairs. */
+static cls_learn_options literal_options(uint64_t steps) {
+    cls_learn_options o = cls_learn_defaults();
+    o.scheme = "cayley";
+    o.weights = "equal";
+    o.optimizer = "adam";
+    o.rate = 1e-3;
+    o.last_rate = 1e-5;
+    o.anchor_weight = 1;
+    o.last = 1;
+    o.max_iterations = steps;
+    o.max_windows = n_starts * (n_points - 1);
+    o.batch = 4000;
+    return o;
+}
+
+/* DIR/literal-body-a.safetensors and so on, when there is a DIR. */
+static int literal_file(const cli_findings *f, const body_case *c, const char *end,
+                        char out[1024]) {
+    char name = c == &case_a ? 'a' : c == &case_b ? 'b' : 'c';
+    int n = f->folder ? snprintf(out, 1024, "%s/literal-body-%c%s", f->folder, name, end) : 0;
+    return n > 0 && n < 1024;
+}
+
+static cls_status add_literal(cli_findings *f, const char *row, const char *scheme, const body *b,
+                              const cls_model *model, cls_error *error) {
+    errors e;
+    cls_status status =
+        roll_out(f, row, b->near.state, cls_model_system(model), scheme, b->reference, &e, error);
+    if (status == CLS_NUMERIC) {
+        error->message[0] = '\0'; /* an answer, not a mistake */
+        return cli_findings_number(
+            f, row, "steps", NULL, NULL,
+            cli_count_steps(cls_model_system(model), b->near.state, scheme, step),
+            "the simulation stops there", error);
+    }
+    if (!status) status = cli_findings_number(f, row, "MAE", NULL, NULL, e.mean, NULL, error);
+    if (!status)
+        status = cli_findings_number(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
+    if (!status)
+        status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
+    return status;
+}
+
+static cls_status run_literal(cli_findings *f, const body_case *c, const body *b,
+                              cls_error *error) {
+    static const char G[] = "thermal lagrangian G = unknown network(128, 128, 128, 128, plain)";
+    static const char friction[] =
+        "friction f on T: unknown network(64, 64, 64, 64, plain, rotation)";
+    cls_system *s = NULL;
+    cls_model *model = NULL;
+    cls_learn_info info;
+    cls_learn_options o = literal_options(f->literal);
+    char checkpoint[1024], kept[1024];
+    if (literal_file(f, c, ".checkpoint", checkpoint)) {
+        o.checkpoint = checkpoint;
+        o.checkpoint_every = 60;
+        o.resume = 1;
+    }
+    int G_unknown = c != &case_b, f_unknown = c != &case_a;
+    cls_status status = rewrite(b->near.system, G_unknown ? G : NULL, f_unknown ? friction : NULL,
+                                G_unknown ? A_GRID : NO_ANCHORS, &s, error);
+    o.n_unknown = c->n_unknown;
+    o.unknown = c->unknown;
+    if (!status) status = cli_learning(f, s, b->data, "vnots-body", o, &model, &info, error);
+    if (!status && literal_file(f, c, ".safetensors", kept))
+        status = cls_model_write(model, kept, error);
+    if (!status) status = add_literal(f, "the paper's method", "cayley", b, model, error);
+    if (!status)
+        status = cli_findings_number(f, "the paper's method", "steps of Adam", NULL, NULL,
+                                     (double)info.iterations,
+                                     "of 1,000 pairs; the paper has 10,000 epochs", error);
+    if (!status)
+        status = add_literal(f, "the paper's networks, our scheme", "discrete-gradient", b, model,
+                             error);
+    cls_model_free(&model);
+    cls_system_free(&s);
     return status;
 }
 
@@ -340,7 +475,9 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
         status = cli_short_run(&b.near, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);
     if (!status && f->folder) cli_keep_curve(f, "truth (bdf)", &drawn);
     if (!status) status = add_known(f, &b, error);
-    if (!status) status = run_solve(f, c, &b, error);
+    if (!status) status = run_solve(f, c, &b, NO_ANCHORS, error);
+    if (!status && c != &case_b) status = run_solve(f, c, &b, FEW_ANCHORS, error);
+    if (!status && f->literal) status = run_literal(f, c, &b, error);
     if (!status && !f->quick) status = run_networks(f, c, &b, error);
     if (!status && f->folder) status = draw_figures(f, c, error);
     cls_table_free(&b.reference);
@@ -359,7 +496,10 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
     "The\n"                                                                                        \
     "paper shows curves and no errors. T = gamma H is constant along every trajectory: the\n"      \
     "data know G up to a function of T at best, and mu and S only as far as that allows;\n"        \
-    "energy drift and entropy falls are those of the learned energy and entropy.\n"
+    "energy drift and entropy falls are those of the learned energy and entropy. Rows "            \
+    "`anchors`:\n"                                                                                 \
+    "momenta, entropy and heat capacity given at some (Omega, T), as in the paper, which fix\n"    \
+    "what motions cannot tell. --literal STEPS: the paper's networks, the residual of cayley.\n"
 
 const cli_item cli_vnots_body_a = {
     .name = "vnots-body-a",

@@ -168,8 +168,11 @@ static void verdicts(FILE *to, const json_t *items, const char *list) {
     for (; *list; list = next_word(list)) {
         int n = (int)word_length(list);
         const json_t *item = item_called(items, list, (size_t)n);
+        const char *settings = item ? word_of(item, "settings") : NULL;
+        int other = settings && *settings; /* than the paper's length */
         if (item)
-            fprintf(to, "<a href=\"#%.*s\">%.*s</a>: %s<br>", n, list, n, list, verdict_of(item));
+            fprintf(to, "<a href=\"#%.*s\">%.*s</a>: %s%s%s%s<br>", n, list, n, list,
+                    verdict_of(item), other ? " (" : "", other ? settings : "", other ? ")" : "");
         else
             fprintf(to, "%.*s: not run here; <code>clausius reproduce %.*s -o DIR</code><br>", n,
                     list, n, list);

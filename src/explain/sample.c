@@ -102,9 +102,9 @@ static cls_status compile(clsi_samples *a, cls_error *error) {
 
 /* ---- the region ---- */
 
-/* The states of the default motion, as far as it goes: (n, nz). */
-static size_t follow(const cls_system *s, const cls_model *m, const cls_invariants_options *of,
-                     double *z) {
+/* The states of the default motion, as far as it goes: (*count, nz). Fails only for want of memory. */
+static cls_status follow(const cls_system *s, const cls_model *m, const cls_invariants_options *of,
+                         double *z, size_t *count, cls_error *error) {
     size_t nz = s->form->nz, n = 0;
     double *state = clsi_calloc(cls_system_state_count(s) + 1, sizeof *state);
     cls_starter *starter = NULL;
@@ -132,7 +132,8 @@ static size_t follow(const cls_system *s, const cls_model *m, const cls_invarian
     cls_simulator_free(&sim);
     cls_starter_free(&starter);
     free(state);
-    return n;
+    *count = n;
+    return status == CLS_MEMORY ? clsi_no_memory(error) : CLS_OK;
 }
 
 /* The data of a model say where a variable lay that a learned part is a function of. */
@@ -260,10 +261,11 @@ static cls_status choose(clsi_samples *a, const cls_model *m, size_t wanted,
     double *motion = clsi_calloc((MOTION + 2) * a->nz, sizeof *motion);
     if (!motion) return clsi_no_memory(error);
     double *box = motion + MOTION * a->nz;
-    size_t n = follow(m ? m->system : a->s, m, o, motion);
+    size_t n = 0;
+    cls_status status = follow(m ? m->system : a->s, m, o, motion, &n, error);
     cls_random_seed(&random, o->seed);
     make_box(a->s, m, n, motion, box, box + a->nz);
-    cls_status status = keep_path(a, n, motion, error);
+    if (status == CLS_OK) status = keep_path(a, n, motion, error);
     if (status == CLS_OK && o->states) status = take_given(a, o, wanted, error);
     /* The whole box, then less and less of it around the motion. What was learned is known near
      * motions: there a model is tried, at last outside the range of its data, if nothing is left. */

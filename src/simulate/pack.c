@@ -15,7 +15,6 @@
  * in sixteen lanes and sixteen simulators. Nothing is allocated after creation. */
 #include "simulate/pack.h"
 #include "base/base.h"
-#include "base/vectors.h"
 #include "expr/program.h"
 #include <float.h>
 #include <math.h>
@@ -269,16 +268,25 @@ typedef struct pack_loops {
 /* Entropy that a step makes, of its size, above which round-off does not matter (step.inc). */
 static const double QUIET = 1e-13;
 
+/* Vectors are as wide as the machine's: GCC 12 takes comparisons of wider ones apart. */
 #define LOOP(name) name##_plain
 #define TARGET
+#define WIDTH 2
+#define ALL(x)                                                                                     \
+    { x, x }
 #include "simulate/pack_loops.h"
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LOOP(name) name##_avx2
 #define TARGET     __attribute__((target("avx2")))
+#define WIDTH      4
+#define ALL(x)                                                                                     \
+    { x, x, x, x }
 #include "simulate/pack_loops.h"
 #define LOOP(name) name##_avx512
 #define TARGET     __attribute__((target("avx512f")))
-#define WIDE
+#define WIDTH      8
+#define ALL(x)                                                                                     \
+    { x, x, x, x, x, x, x, x }
 #include "simulate/pack_loops.h"
 
 static const pack_loops *loops_of_machine(void) {

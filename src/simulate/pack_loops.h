@@ -1,8 +1,34 @@
-/* The loops of pack.c over lanes, in vectors of eight; compiled for each kind of machine that pack.c
- * names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
+/* The loops of pack.c over lanes, in vectors of WIDTH numbers; compiled for each kind of machine that
+ * pack.c names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
 
-#define LANES for (size_t l = 0; l < L; l += CLSI_VECTOR)
-#define HELP  static inline __attribute__((always_inline)) TARGET
+typedef double LOOP(numbers) __attribute__((vector_size(WIDTH * sizeof(double))));
+typedef long long LOOP(masks) __attribute__((vector_size(WIDTH * sizeof(double))));
+#define vector LOOP(numbers)
+#define bits   LOOP(masks)
+#define load   LOOP(load)
+#define store  LOOP(store)
+#define splat  LOOP(splat)
+#define pick   LOOP(pick)
+#define LANES  for (size_t l = 0; l < L; l += WIDTH)
+#define HELP   static inline __attribute__((always_inline)) TARGET
+
+HELP vector load(const double *from) {
+    vector v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+HELP void store(double *to, vector v) {
+    memcpy(to, &v, sizeof v);
+}
+
+HELP vector splat(double x) {
+    return (vector)ALL(x);
+}
+
+HELP vector pick(bits mask, vector yes, vector no) {
+    return (vector)((mask & (bits)yes) | (~mask & (bits)no));
+}
 
 HELP bits LOOP(flags)(const flag *from) {
     bits b;
@@ -31,7 +57,7 @@ HELP void LOOP(fill)(double *to, double x) {
 }
 
 HELP void LOOP(copy)(size_t rows, const double *from, double *to) {
-    for (size_t i = 0; i < rows * L; i += CLSI_VECTOR) store(to + i, load(from + i));
+    for (size_t i = 0; i < rows * L; i += WIDTH) store(to + i, load(from + i));
 }
 
 /* ---- the beginning of a step ---- */
@@ -233,7 +259,7 @@ TARGET static void LOOP(update)(clsi_pack *p, double *u) {
     switch (p->k) {
     case 1: LOOP(update_of)(1, p, u); break;
     case 2: LOOP(update_of)(2, p, u); break;
-#ifdef WIDE
+#if WIDTH > 2
     case 3: LOOP(update_of)(3, p, u); break;
     case 4: LOOP(update_of)(4, p, u); break;
 #endif
@@ -256,7 +282,7 @@ TARGET static int LOOP(find_quiet)(clsi_pack *p) {
         LOOP(set_flags)(p->quiet + l, quiet);
         any |= quiet;
     }
-    for (int i = 0; i < CLSI_VECTOR; i++)
+    for (int i = 0; i < WIDTH; i++)
         if (any[i]) return 1;
     return 0;
 }
@@ -350,5 +376,13 @@ static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP
 
 #undef LANES
 #undef HELP
+#undef vector
+#undef bits
+#undef load
+#undef store
+#undef splat
+#undef pick
 #undef LOOP
 #undef TARGET
+#undef WIDTH
+#undef ALL

@@ -47,21 +47,23 @@ static cls_status not_quadratic(clsi_ports *p, const clsi_store *s, const clsi_s
         c->port[s->port].name);
 }
 
-/* a and b of E = a x^2/2 + b x + c, as texts; NULL: it is not so. */
-static void quadratic(clsi_ports *p, cls_graph *g, const char *formula, const char *x, char **a,
-                      char **b) {
+/* a and b of E = a x^2/2 + b x + c, as texts; NULL: it is not so. Fails only for want of memory. */
+static cls_status quadratic(clsi_ports *p, cls_graph *g, const char *formula, const char *x,
+                            char **a, char **b) {
     cls_error inner = {0};
     cls_node energy, symbol = cls_symbol(g, x), zero = cls_constant(g, 0), rest;
     cls_scope scope = {.find = any_name, .context = g};
     *a = *b = NULL;
-    if (cls_parse(g, formula, &scope, NULL, 1, 1, &energy, &inner) != CLS_OK) return;
+    cls_status status = cls_parse(g, formula, &scope, NULL, 1, 1, &energy, &inner);
+    if (status == CLS_MEMORY || cls_graph_status(g, NULL) == CLS_MEMORY)
+        return clsi_no_memory(p->error);
+    if (status != CLS_OK) return CLS_OK;
     cls_node slope = cls_derivative(g, energy, symbol);
     cls_node bend = cls_simplify(g, cls_derivative(g, slope, symbol));
-    if (cls_substitute(g, 1, &slope, 1, &symbol, &zero, &rest) != CLS_OK) return;
+    (void)cls_substitute(g, 1, &slope, 1, &symbol, &zero, &rest);
     rest = cls_simplify(g, rest);
-    if (bend == CLS_NO_NODE || rest == CLS_NO_NODE || cls_depends(g, bend, 1, &symbol) ||
-        cls_is_constant(g, bend, 0))
-        return;
+    if (bend == CLS_NO_NODE || rest == CLS_NO_NODE) return clsi_no_memory(p->error);
+    if (cls_depends(g, bend, 1, &symbol) || cls_is_constant(g, bend, 0)) return CLS_OK;
     char *texts[2] = {cls_print(g, bend), cls_print(g, rest)};
     if (texts[0] && texts[1]) {
         *a = clsi_keep(p, texts[0], strlen(texts[0]));
@@ -69,6 +71,7 @@ static void quadratic(clsi_ports *p, cls_graph *g, const char *formula, const ch
     }
     cls_text_free(&texts[0]);
     cls_text_free(&texts[1]);
+    return *a && *b ? CLS_OK : clsi_no_memory(p->error);
 }
 
 /* The lets of one group: the effort, then the share of each storage. */
@@ -84,8 +87,10 @@ static cls_status put_group(clsi_ports *p, cls_graph *g, size_t master) {
         const clsi_component *c = &p->components[s->component];
         const char *r = s->ratio ? s->ratio : "1";
         char *a, *b, *formula = c->kind == CLSI_STORAGE ? formula_of(p, c) : NULL;
-        quadratic(p, g, formula ? formula : "", s->share, &a, &b);
-        if (!a || !b) status = not_quadratic(p, s, m);
+        status = quadratic(p, g, formula ? formula : "", s->share, &a, &b);
+        if (status == CLS_OK && !formula && c->kind == CLSI_STORAGE)
+            status = clsi_no_memory(p->error);
+        if (status == CLS_OK && (!a || !b)) status = not_quadratic(p, s, m);
         clsi_text_printf(&above, " + (%s)*(%s)/(%s)", r, b ? b : "", a ? a : "");
         clsi_text_printf(&below, "%s(%s)^2/(%s)", below.length ? " + " : "", r, a ? a : "");
         clsi_text_printf(&shares, "let %s = ((%s)*%s_effort - (%s))/(%s)\n", s->share, r, m->name,

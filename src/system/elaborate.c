@@ -79,7 +79,7 @@ static int next_statement(const clsi_reader *r, size_t *at, size_t end, size_t b
 }
 
 static int is_port_word(const clsi_reader *r, clsi_cursor c) {
-    static const char *const words[] = {"connect", "free", "component", "use", "include"};
+    static const char *const words[] = {"connect", "free", "component", "use", "include", "dirac"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (clsi_accept_word(r, &c, words[i])) return 1;
     clsi_component_kind kind; /* `external` is a word of other systems, too */
@@ -364,6 +364,25 @@ static cls_status read_use(clsi_ports *p, size_t scope, size_t source, clsi_curs
                   : use_composite(p, scope, source, c, name, where, whole);
 }
 
+/* dirac NAME(...): ... is a composite of transformers and a junction, whose text is written for it. */
+static cls_status read_dirac(clsi_ports *p, size_t scope, size_t source, clsi_cursor c) {
+    clsi_text text = {0};
+    size_t next = 0, at = 0;
+    cls_status status = clsi_write_dirac(p, scope, source, c, &text);
+    if (status == CLS_OK) status = add_source(p, text.data, p->sources[source]->file, &next);
+    clsi_text_clear(&text);
+    clsi_reader *r = status == CLS_OK ? p->sources[next] : NULL;
+    clsi_cursor part;
+    while (status == CLS_OK && next_statement(r, &at, r->length, 0, &part)) {
+        clsi_span whole = clsi_span_of(next, part.at, part.end);
+        if (clsi_accept_word(r, &part, "component"))
+            status = read_definition(p, next, part);
+        else if (clsi_accept_word(r, &part, "use"))
+            status = read_use(p, scope, next, part, whole);
+    }
+    return status;
+}
+
 /* ---- names of a composite ---- */
 
 static cls_status add_scope_name(clsi_ports *p, size_t scope, const char *name, size_t length) {
@@ -414,6 +433,7 @@ static cls_status read_statement(clsi_ports *p, size_t scope, size_t source, cls
     if (clsi_accept_word(r, &rest, "component")) return CLS_OK; /* read before */
     if (clsi_accept_word(r, &rest, "include")) return read_include(p, scope, source, rest, whole);
     if (clsi_accept_word(r, &rest, "use")) return read_use(p, scope, source, rest, whole);
+    if (clsi_accept_word(r, &rest, "dirac")) return read_dirac(p, scope, source, rest);
     int free = clsi_accept_word(r, &rest, "free");
     if (free || clsi_accept_word(r, &rest, "connect")) {
         if (!clsi_grow(&p->connections, &p->connections_capacity, p->n_connections + 1,

@@ -3,6 +3,7 @@
  *   components.c  one component: its kind, name and ports
  *   elaborate.c   statements of the file and of what it includes -> components, ports, junctions
  *   connect.c     junctions from `connect`; what does not fit, what stays open
+ *   dirac.c       `dirac`: matrices between ports, written as transformers and a junction
  *   wiring.c      which state gives each junction its effort; every mistake of wiring
  *   shared.c      one unknown law in many components
  *   flatten.c     the flat text (coordinates, entropies, brackets, one hamiltonian, frictions,
@@ -57,6 +58,7 @@ typedef struct clsi_component {
     size_t
         definition; /* of `component NAME(...): KIND unknown`, which its instances share; SIZE_MAX */
     int bath;       /* an environment whose temperature changes: a reservoir, no state */
+    int merged;     /* a transformer between dependent storages */
 } clsi_component;
 
 /* What a junction is after wiring. */
@@ -176,6 +178,9 @@ cls_status clsi_ports_flatten(clsi_ports *p);
 cls_status clsi_ports_expand(clsi_ports *p, char **out);
 void clsi_ports_free(clsi_ports **p);
 
+/* The text of a composite, and its use, for `dirac NAME(...): ...` (dirac.c). */
+cls_status clsi_write_dirac(clsi_ports *p, size_t scope, size_t source, clsi_cursor c,
+                            clsi_text *out);
 /* The lets of storages that have one state together (dependent.c). */
 cls_status clsi_put_dependent(clsi_ports *p);
 /* How the flat text calls a state. */

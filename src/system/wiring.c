@@ -125,8 +125,9 @@ static int can_merge(const clsi_ports *p, size_t a, size_t b) {
            p->components[y->component].kind == CLSI_STORAGE && !y->thermal;
 }
 
-/* Does a ratio use a state, or an effort? */
-static int is_modulated(const clsi_ports *p, const clsi_component *c) {
+/* Does a ratio use an effort, or a state that is not the position which moves with `master`? With master
+ * SIZE_MAX, before pairs are known: an effort or a state at its own ports. */
+static int is_modulated(const clsi_ports *p, const clsi_component *c, size_t master) {
     const clsi_reader *r = clsi_source_of(p, c->body);
     clsi_cursor at = {c->body.begin, c->body.end};
     while (!clsi_at_end(r, &at)) {
@@ -134,11 +135,30 @@ static int is_modulated(const clsi_ports *p, const clsi_component *c) {
         const char *word = r->clean + at.at;
         if (n > 2 && word[0] == 'e' && word[1] == '.') return 1;
         if (n && clsi_port_find(c, word, n) != SIZE_MAX) return 1;
-        for (size_t i = 0; n && i < p->n_stores; i++)
-            if (strlen(p->stores[i].name) == n && memcmp(p->stores[i].name, word, n) == 0) return 1;
+        for (size_t i = 0; n && i < p->n_stores && master != SIZE_MAX; i++)
+            if (strlen(p->stores[i].name) == n && memcmp(p->stores[i].name, word, n) == 0 &&
+                (!p->stores[i].position || p->stores[i].partner != master))
+                return 1;
         at.at += n ? n : 1;
     }
     return 0;
+}
+
+/* A ratio r(q) between dependent storages is a constraint of positions, and their energy E(X, q) has the
+ * force of it, when q is the position that X is the momentum of. */
+static cls_status check_ratios(clsi_ports *p) {
+    for (size_t i = 0; i < p->n_components; i++) {
+        const clsi_component *c = &p->components[i];
+        size_t master = c->merged ? p->joints[c->port[0].node].state : SIZE_MAX;
+        if (master == SIZE_MAX || !is_modulated(p, c, master)) continue;
+        return clsi_at(
+            clsi_source_of(p, c->title), c->title.begin,
+            "the ratio of `%s` lies between dependent storages and depends on more than "
+            "the position that moves with `%s`: a gyrator of ratio 1 makes a position of a "
+            "storage; else put a spring (a storage with a gyrator) between them",
+            c->name, p->stores[master].name);
+    }
+    return CLS_OK;
 }
 
 /* A transformer between two known efforts, e_b = n e_a: the state behind b becomes that behind a. */
@@ -211,14 +231,16 @@ static cls_status follow_transformers(clsi_ports *p) {
             size_t a = p->joints[c->port[0].node].state, b = p->joints[c->port[1].node].state;
             if (a == SIZE_MAX && b == SIZE_MAX) continue;
             if (a != SIZE_MAX && b != SIZE_MAX && a != b && can_merge(p, a, b) &&
-                !is_modulated(p, c))
+                !is_modulated(p, c, SIZE_MAX)) {
+                p->components[i].merged = 1;
                 status = merge(p, c, a, b);
-            else if (a != SIZE_MAX && b != SIZE_MAX)
+            } else if (a != SIZE_MAX && b != SIZE_MAX)
                 status = clsi_at(
                     clsi_source_of(p, c->title), c->title.begin,
                     "both sides of the transformer have an effort already, from `%s` and from `%s` "
                     "(`%s.%s`, `%s.%s`): dependent storages, which are made one where the ratio is "
-                    "constant and no entropy is among them; else put a spring (a storage with a "
+                    "constant or of their position and no entropy is among them; else put a spring "
+                    "(a storage with a "
                     "gyrator) between them",
                     p->stores[a].name, p->stores[b].name, c->name, c->port[0].name, c->name,
                     c->port[1].name);
@@ -552,5 +574,6 @@ cls_status clsi_ports_wire(clsi_ports *p) {
     if (status == CLS_OK) status = follow_transformers(p);
     if (status == CLS_OK) status = check_joints(p);
     if (status == CLS_OK) status = find_pulled(p);
-    return status == CLS_OK ? find_pairs(p) : status;
+    if (status == CLS_OK) status = find_pairs(p);
+    return status == CLS_OK ? check_ratios(p) : status;
 }

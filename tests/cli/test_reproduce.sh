@@ -229,7 +229,7 @@ test_all_goes_on() {
     run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce --all --quick --within 0.2 -o all
     expect_ok
     expect_stdout '^dtel-noether took [0-9.]+ s$'
-    expect_stdout '^dtlm-table-2: left out, it takes about [0-9]+ s of a core$'
+    expect_stdout '^dtlm-table-2: left out, it takes long$'
     [[ $(ls all/*.json | wc -l) -ge 4 ]] || fail "few items: $(ls all)"
     cp all/index.html before
     run env -u CLAUSIUS_DATA "$CLAUSIUS" reproduce --all --quick --within 0.2 -o all
@@ -334,7 +334,7 @@ test_dtlm_trials_are_kept() {
 test_options_of_other_items_are_refused() {
     run "$CLAUSIUS" reproduce dtel-noether --literal 10
     expect_exit 2
-    expect_stderr 'literal is for the items vnots-piston'
+    expect_stderr 'literal is for the items vnots-'
     run "$CLAUSIUS" reproduce dtel-noether --trials 2
     expect_exit 2
     expect_stderr 'trials is for the items dtlm'

@@ -23,6 +23,9 @@ make_inputs() {
     "$CLAUSIUS" simulate adiabatic-piston --samples 3 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 12 -o data.csv --quiet
     "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --field "chebyshev(1)" -o model.safetensors --quiet
     "$CLAUSIUS" new own >/dev/null
+    printf '%s\n' 'storage spring(q): q^2/2' 'storage rotor(l): l^2/2' 'storage wheel(k): k^2' 'connect spring.q, drive.a' \
+        'dirac drive(a, b, c): F = [1, 0, 0; 0, 1, 3; 0, 0, 0], E = [0, -1, 0; 1, 0, 0; 0, 3, -1]' \
+        'connect rotor.l, drive.b' 'connect wheel.k, drive.c' 'start q = 1, l = 0' >dirac.clausius
 }
 
 # every KIND ARGUMENTS...: exit 0 when every failure ended as it should.
@@ -55,9 +58,12 @@ source show rigid-body --source
 ports show rlc-circuit --equations
 own show $INPUTS/own.clausius
 model show $INPUTS/model.safetensors
+dirac show $INPUTS/dirac.clausius
+noether show two-pistons --invariants --scheme dtel --h 0.1
 new new heat
 simulate simulate adiabatic-piston --steps 3 -o out.csv --quiet
 dtel simulate van-der-waals-piston --scheme dtel --steps 3 --quiet
+legendre simulate two-pistons --scheme dtel --steps 3 --outputs legendre --quiet -o out.csv
 cayley simulate rigid-body --scheme cayley --steps 3 --quiet
 leapfrog simulate pendulum --scheme leapfrog --steps 3 --quiet
 rk4 simulate pendulum --scheme rk4 --steps 3 --quiet

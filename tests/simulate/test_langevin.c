@@ -196,6 +196,124 @@ static void the_way_to_equilibrium_is_right(void **unused) {
     cls_system_free(&s);
 }
 
+/* ---- weak order ---- */
+
+enum { MOMENTS = 5 }; /* <x>, <p>, <x^2>, <x p>, <p^2> of a linear oscillator in a fluid */
+static const double drag = 0.4, warmth = 0.5;
+
+static cls_system *oscillator(double kB) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "coordinate x\nparameter kB = %g\nreservoir Tr = %g\nhamiltonian (p.x^2 + x^2)/2\n"
+             "friction on Tr: x <- -%g*v.x\nthermal noise on Tr: kB\nstart x = 1, p.x = 0\n",
+             kB, warmth, drag);
+    return parse(text);
+}
+
+static void moment_rates(const double *m, double *out) {
+    out[0] = m[1];
+    out[1] = -m[0] - drag * m[1];
+    out[2] = 2 * m[3];
+    out[3] = m[4] - m[2] - drag * m[3];
+    out[4] = -2 * m[3] - 2 * drag * m[4] + 2 * drag * warmth;
+}
+
+/* By RK4 in so many steps that nothing is left. */
+static void exact_moments(double t, double *m) {
+    enum { N = 4000 };
+    double h = t / N, k[4][MOMENTS], y[MOMENTS];
+    for (int step = 0; step < N; step++) {
+        for (int stage = 0; stage < 4; stage++) {
+            for (int i = 0; i < MOMENTS; i++)
+                y[i] = m[i] + (stage ? h * k[stage - 1][i] * (stage == 3 ? 1 : 0.5) : 0);
+            moment_rates(y, k[stage]);
+        }
+        for (int i = 0; i < MOMENTS; i++)
+            m[i] += h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]);
+    }
+}
+
+/* A step is z1 = M z0 + noise: M from steps without noise, the covariance of the noise from the
+ * distribution of Boltzmann, which a step keeps (the test above): kT (1 - M M^T). */
+static void step_matrix(double h, double M[4], double noise[3]) {
+    cls_system *s = oscillator(0);
+    for (int k = 0; k < 2; k++) {
+        cls_simulator *sim = begin(s, "langevin", h);
+        double z[8] = {k == 0, k == 1};
+        assert_int_equal(cls_simulator_start(sim, 0, z, NULL), CLS_OK);
+        advance(sim, 1);
+        M[k] = cls_simulator_state(sim)[0];
+        M[2 + k] = cls_simulator_state(sim)[1];
+        cls_simulator_free(&sim);
+    }
+    cls_system_free(&s);
+    noise[0] = warmth * (1 - M[0] * M[0] - M[1] * M[1]);
+    noise[1] = -warmth * (M[0] * M[2] + M[1] * M[3]);
+    noise[2] = warmth * (1 - M[2] * M[2] - M[3] * M[3]);
+}
+
+static void moments_after(double h, int steps, double *m) {
+    double M[4], noise[3];
+    step_matrix(h, M, noise);
+    for (int k = 0; k < steps; k++) {
+        double x = m[0], p = m[1], xx = m[2], xp = m[3], pp = m[4];
+        m[0] = M[0] * x + M[1] * p;
+        m[1] = M[2] * x + M[3] * p;
+        m[2] = M[0] * M[0] * xx + 2 * M[0] * M[1] * xp + M[1] * M[1] * pp + noise[0];
+        m[3] = M[0] * M[2] * xx + (M[0] * M[3] + M[1] * M[2]) * xp + M[1] * M[3] * pp + noise[1];
+        m[4] = M[2] * M[2] * xx + 2 * M[2] * M[3] * xp + M[3] * M[3] * pp + noise[2];
+    }
+}
+
+/* The noise of a step that members have is that covariance. */
+static void expect_noise(double h) {
+    enum { MEMBERS = 20000 };
+    cls_system *s = oscillator(1);
+    size_t n = MANY(MEMBERS), columns = cls_system_column_count(s),
+           size = cls_system_state_count(s);
+    double *starts = calloc(n * size, sizeof *starts),
+           *rows = calloc(n * 2 * columns, sizeof *rows);
+    double M[4], noise[3], found[3] = {0};
+    cls_error error;
+    cls_simulate_options o = cls_simulate_defaults();
+    o.h = h;
+    step_matrix(h, M, noise);
+    if (cls_ensemble_run(s, &o, n, starts, 1, 1, 2, rows, &error)) fail_msg("%s", error.message);
+    for (size_t k = 0; k < n; k++) {
+        const double *z = rows + (2 * k + 1) * columns + 1;
+        found[0] += z[0] * z[0] / (double)n;
+        found[1] += z[0] * z[1] / (double)n;
+        found[2] += z[1] * z[1] / (double)n;
+    }
+    double size_of[3] = {noise[0], sqrt(noise[0] * noise[2]), noise[2]};
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(found[i] - noise[i]) <= 5 * sqrt(2 / (double)n) * size_of[i]))
+            fail_msg("covariance %d is %g, expected %g", i, found[i], noise[i]);
+    free(starts);
+    free(rows);
+    cls_system_free(&s);
+}
+
+/* Errors of all means of degree one and two at t = 2: half the step, a fourth of the error. */
+static void the_weak_order_is_two(void **unused) {
+    (void)unused;
+    double truth[MOMENTS] = {1, 0, 1, 0, 0};
+    exact_moments(2, truth);
+    for (int steps = 20; steps <= 40; steps *= 2) {
+        double coarse[MOMENTS] = {1, 0, 1, 0, 0}, fine[MOMENTS] = {1, 0, 1, 0, 0};
+        moments_after(2.0 / steps, steps, coarse);
+        moments_after(1.0 / steps, 2 * steps, fine);
+        for (int i = 0; i < MOMENTS; i++) {
+            double ratio = (coarse[i] - truth[i]) / (fine[i] - truth[i]);
+            if (!(fabs(log2(ratio) - 2) <= 0.03))
+                fail_msg("moment %d, h = %g: errors %g and %g, order %g", i, 2.0 / steps,
+                         coarse[i] - truth[i], fine[i] - truth[i], log2(ratio));
+        }
+    }
+    expect_noise(0.1);
+    expect_noise(0.5);
+}
+
 /* ---- bits ---- */
 
 static void bits_are_a_function_of_seed_and_member(void **unused) {
@@ -361,6 +479,7 @@ int main(void) {
         cmocka_unit_test(heat_flows_from_hot_to_cold),
         cmocka_unit_test(the_order_is_two),
         cmocka_unit_test(the_way_to_equilibrium_is_right),
+        cmocka_unit_test(the_weak_order_is_two),
         cmocka_unit_test(bits_are_a_function_of_seed_and_member),
         cmocka_unit_test(going_on_has_the_same_noise),
         cmocka_unit_test(a_noisy_step_allocates_nothing),

@@ -208,10 +208,120 @@ static void shares_have_one_effort(void **unused) {
     cls_system_free(&s);
 }
 
+/* A crank and a slider: the ratio is a formula of the angle, and inertia depends on it. */
+#define CRANK                                                                                      \
+    "storage weight(q): -3*cos(q)\nstorage crank(p): p^2/(2*0.5)\nstorage slider(k): k^2/(2*2)\n"  \
+    "gyrator link(q, p): 1\ntransformer rod(a, b): -sin(q)*(1 + 0.3*cos(q))\n"                     \
+    "resistive guide(k, entropy s): 0.1\nstorage casing(entropy s): exp(s)\n"                      \
+    "connect weight.q, link.q\nconnect crank.p, link.p, rod.a\nconnect slider.k, rod.b, guide.k\n" \
+    "connect casing.s, guide.s\nstart q = 1, p = 0, s = 0\n"
+#define CRANK_BY_HAND                                                                              \
+    "coordinate q\nentropy s with temperature theta\nlet r = -sin(q)*(1 + 0.3*cos(q))\n"           \
+    "hamiltonian p.q^2/(2*(0.5 + 2*r^2)) - 3*cos(q) + exp(s)\nfriction on s: q <- -0.1*r^2*v.q\n"  \
+    "start q = 1, p.q = 0, s = 0\n"
+
+static void a_ratio_of_the_position_between_dependent_storages(void **unused) {
+    (void)unused;
+    cls_system *a = parse(CRANK), *b = parse(CRANK_BY_HAND);
+    cls_simulator *x = begin(a, "bdf", 1), *y = begin(b, "bdf", 1);
+    for (int k = 0; k < 8; k++) {
+        advance(x, 1);
+        advance(y, 1);
+        for (size_t i = 0; i < 3; i++)
+            if (!(fabs(cls_simulator_state(x)[i] - cls_simulator_state(y)[i]) <= 1e-10))
+                fail_msg("state %zu at %d: %.15g and %.15g", i, k + 1, cls_simulator_state(x)[i],
+                         cls_simulator_state(y)[i]);
+    }
+    cls_simulator_free(&x);
+    cls_simulator_free(&y);
+    x = begin(a, "discrete-gradient", 0.05);
+    advance(x, MANY(4000));
+    cls_simulate_info info = cls_simulator_info(x);
+    assert_true(info.energy_max_error <= 1e-13);
+    assert_int_equal(info.entropy_falls, 0);
+    cls_simulator_free(&x);
+    cls_system_free(&a);
+    cls_system_free(&b);
+}
+
+/* ---- structures by their matrices ---- */
+
+#define THREE                                                                                      \
+    "parameter r = 2\nstorage spring(q): q^2/2\nstorage mass(p): p^2/2\nstorage tank(v): v^2/4\n"  \
+    "storage body(entropy s): exp(s)\nresistive drag(p, entropy s): 0.1\nconnect spring.q, "       \
+    "link.a\n"                                                                                     \
+    "connect mass.p, link.b, drag.p\nconnect tank.v, link.c\nconnect drag.s, body.s\n"             \
+    "start q = 1, p = 0, v = 0, s = 0\n"
+#define RATIO "r*(1 + 0.2*sin(a))"
+#define DRIVE(wheels)                                                                              \
+    "storage spring(q): q^2/2\nstorage body(entropy s): exp(s)\nconnect spring.q, drive.a\n"       \
+    "connect drag.s, body.s\nstart q = 1, l = 0, s = 0\nresistive drag(p, entropy s): "            \
+    "0.1\n" wheels
+#define WHEELS                                                                                     \
+    "storage rotor(l): l^2/2\nstorage wheel(k): k^2\nconnect rotor.l, drive.b, drag.p\n"           \
+    "connect wheel.k, drive.c\n"
+
+/* Explicit and kernel form, modulated, scrambled rows, a row that ties efforts: each beside the same system
+ * without matrices. */
+static void structures_by_matrices(void **unused) {
+    (void)unused;
+    static const char *const pairs[][2] = {
+        {THREE "junction link(a, b, c): {a, b} = 1, {b, c} = " RATIO "\n",
+         THREE "dirac link(a, b, c): J = [0, 1, 0; -1, 0, " RATIO "; 0, -" RATIO ", 0]\n"},
+        {THREE "junction link(a, b, c): {a, b} = 1, {b, c} = 3\n", THREE
+         "dirac link(a, b, c): F = [1, 1, 0; 0, 2, 0; 0, 0, 1/2], E = [1, -1, -3; 2, 0, -6; 0, "
+         "1.5, 0]\n"},
+        {DRIVE("storage rotor(l): l^2/(2*5.5)\nconnect rotor.l, drive.b, drag.p\n"
+               "gyrator drive(a, b): 1\n"),
+         DRIVE(WHEELS) "dirac drive(a, b, c): F = [1, 0, 0; 0, 1, 3; 0, 0, 0], E = [0, -1, 0; 1, "
+                       "0, 0; "
+                       "0, 3, -1]\n"},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        cls_system *a = parse(pairs[i][0]), *b = parse(pairs[i][1]);
+        cls_simulator *x = begin(a, "discrete-gradient", 0.05),
+                      *y = begin(b, "discrete-gradient", 0.05);
+        advance(x, MANY(1000));
+        advance(y, MANY(1000));
+        const double *z = cls_simulator_state(x), *w = cls_simulator_state(y);
+        assert_int_equal(cls_system_state_count(a), cls_system_state_count(b));
+        for (size_t k = 0; k < cls_system_state_count(a); k++)
+            if (!(fabs(z[k] - w[k]) <= 1e-10))
+                fail_msg("pair %zu, state %zu: %.15g and %.15g", i, k, z[k], w[k]);
+        cls_simulate_info info = cls_simulator_info(y);
+        assert_true(info.energy_max_error <= 1e-14 * (1 + info.energy_initial));
+        assert_int_equal(info.entropy_falls, 0);
+        cls_simulator_free(&x);
+        cls_simulator_free(&y);
+        cls_system_free(&a);
+        cls_system_free(&b);
+    }
+}
+
+/* Of a composite that is used twice, with parameters of its own. */
+static void matrices_in_composites(void **unused) {
+    (void)unused;
+    cls_system *s = parse("component cell(out) {\n    parameter r = 1\n    storage m(p): p^2/2\n"
+                          "    storage k(q): q^2/2\n"
+                          "    dirac d(a, b, c): J = [0, r, 0; -r, 0, 1; 0, -1, 0]\n"
+                          "    connect k.q, d.a\n    connect m.p, d.b\n    connect out, d.c\n}\n"
+                          "use cell as left: r = 2\nuse cell as right\nstorage middle(x): x^2\n"
+                          "connect left.out, right.out, middle.x\n"
+                          "start left_q = 1, left_p = 0, right_q = 0, right_p = 0, x = 0\n");
+    cls_simulator *sim = begin(s, "discrete-gradient", 0.1);
+    advance(sim, MANY(1000));
+    assert_true(cls_simulator_info(sim).energy_relative <= 1e-14);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependent_storages_are_one),
         cmocka_unit_test(shares_have_one_effort),
+        cmocka_unit_test(a_ratio_of_the_position_between_dependent_storages),
+        cmocka_unit_test(structures_by_matrices),
+        cmocka_unit_test(matrices_in_composites),
         cmocka_unit_test(midpoint_gives_the_published_states),
         cmocka_unit_test(entropy_rises_to_the_published_end),
         cmocka_unit_test(reservoirs_meet_at_the_common_temperature),

@@ -158,6 +158,25 @@ static const struct {
     {"component c(p) {\n    parameter k = 1\n    storage m(p): p^2/k\n    connect m.p, p\n}\n"
      "use c as one: j = 2\n" SPRING "gyrator l(q, p): 1\nconnect spring.q, l.q\nconnect one.p, l.p",
      6, 15, "expected a parameter of the component `one` = value; there are k"},
+    /* matrices */
+    {SPRING MASS "dirac d(a, b): J = [0, 1; 1, 0]", 3, 7, "rows 1 and 2 make or take power"},
+    {SPRING MASS "dirac d(a, b): J = [0, 1; -1]", 3, 0, "2 rows of 2 entries"},
+    {SPRING MASS "dirac d(a, b): J = [0, 1, 2; -1, 0, 0]", 3, 0, "2 rows of 2 entries"},
+    {SPRING MASS "dirac d(a, b): J = [0, 1; -1, 0", 3, 0, "no closing `]`"},
+    {SPRING MASS "dirac d(a, b): J = [0, 1; -1, ]", 3, 0, "an entry of the matrix is empty"},
+    {SPRING MASS "dirac d(a, b): K = [0, 1; -1, 0]", 3, 16, "`J = [...]` says f = J e"},
+    {SPRING MASS "dirac d(a, b): F = [1, 0; 0, 1]", 3, 0, "expected `,`"},
+    {SPRING MASS "parameter r = 1\ndirac d(a, b): F = [r, 0; 0, 1], E = [0, 1; -1, 0]", 4, 15,
+     "entries of F are numbers"},
+    {SPRING MASS "dirac d(a, b): F = [1, 0; 0, 0], E = [0, 0; 0, 0]", 3, 7, "of no port"},
+    {SPRING MASS
+     "dirac d(a, b, c): F = [1, -1, 0; 1, 0, -1; 0, 0, 0], E = [0, 0, 0; 0, 0, 0; 1, 1, 1]",
+     3, 7, "ties the efforts e.a, e.b, e.c"},
+    {SPRING MASS "dirac d(a, b, c): J = [0, 1, 0; -1, 0, 0; 0, 0, 0]", 3, 7,
+     "nothing flows at the port `c`"},
+    {SPRING MASS "dirac d(a, entropy s): J = [0, 1; -1, 0]", 3, 7, "ports without entropy"},
+    {SPRING MASS "dirac d(a): J = [0]", 3, 7, "two ports or more"},
+    {SPRING MASS "dirac d(a, b): J = [0, 1; -1, 0]\nconnect spring.q, d.a", 0, 0, "is open"},
     /* files */
     {"include \"nowhere.clausius\"", 1, 9, "nowhere.clausius: cannot open"},
     {"include nowhere", 1, 9, "expected `\"`"},
