@@ -10,15 +10,19 @@ cmake_make = MAKEFLAGS= cmake --build $(1) -j $(JOBS) $(if $(filter 1,$(V)),-v,-
 RUN_TESTS := tools/run-tests -j $(JOBS)
 CHECKS   := $(foreach c,includes format docs nan,check=tools/check-$(c))
 
-# `make sanitize CLANG=1` in a fresh folder makes that build by clang.
+# CLANG=1: everything by clang, in a folder of its own: `make check CLANG=1`.
 CLANG    ?=
+ifneq ($(CLANG),)
+export CC := clang
+BUILD    := build/clang
+endif
 
 .PHONY: all help deps sanitize tsan valgrind coverage wheel check check-deps check-long fuzz demo bench install format clean
 .DEFAULT_GOAL := all
 
 help:      ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
-	@echo; echo "  Variables: PREFIX DESTDIR (install), JOBS, WERROR=OFF (other compilers), V=1, MATCH=REGEX (check)"
+	@echo; echo "  Variables: PREFIX DESTDIR (install), JOBS, WERROR=OFF (other compilers), CLANG=1, V=1, MATCH=REGEX (check)"
 
 all: deps  ## build/clausius, build/libclausius.so, build/libclausius.a
 	@cmake -S . -B $(BUILD) -DCLAUSIUS_WERROR=$(WERROR) >/dev/null
@@ -27,8 +31,8 @@ all: deps  ## build/clausius, build/libclausius.so, build/libclausius.a
 deps:      ## install the Debian packages that are missing (root or sudo)
 	@tools/install-deps
 
-sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan (CLANG=1: by clang)
-	@$(if $(CLANG),CC=clang) cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
+sanitize: deps  ## build/sanitize: the same with AddressSanitizer and UBSan
+	@cmake -S . -B $(BUILD)/sanitize -DCLAUSIUS_WERROR=$(WERROR) -DCLAUSIUS_SANITIZE=ON >/dev/null
 	@$(call cmake_make,$(BUILD)/sanitize)
 
 tsan: deps  ## build/tsan: ThreadSanitizer (clang), over everything that has threads

@@ -543,7 +543,7 @@ cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_erro
     status = cls_team_agree(team, status, error);
     if (!status) status = learn(&l, &model, error);
     status = cls_team_agree(team, status, error);
-    if (l.parts.written)
+    if (l.parts.written && (!status || status == CLS_INTERRUPTED))
         status = finish_part(&l, error);
     else if (!status && l.shard.n)
         status = cli_fail(error, CLS_USAGE,

@@ -94,6 +94,17 @@ static cls_status check(const cli_job *job, cls_error *error) {
     return CLS_OK;
 }
 
+/* The maps of the first step: what has none is told before anything is written. */
+static cls_status try_first(maps *m, cls_error *error) {
+    const cli_motion *start = &m->job->motion;
+    cls_status status = cls_simulator_start(m->probe, start->time, start->state, error);
+    if (!status) status = cls_simulator_advance(m->probe, 1, error);
+    if (!status) memcpy(m->state, cls_simulator_state(m->probe), m->states * sizeof *m->state);
+    return status ? status
+                  : cls_simulator_legendre(m->probe, start->time, start->state, m->state,
+                                           m->row + m->columns, m->plus, error);
+}
+
 static cls_status prepare(maps *m, cls_error *error) {
     m->columns = cls_system_column_count(m->s);
     m->states = cls_system_state_count(m->s);
@@ -109,6 +120,7 @@ static cls_status prepare(maps *m, cls_error *error) {
     if (!status) status = cls_simulator_create(m->s, &alone, &m->probe, error);
     if (!status)
         status = cls_simulator_start(m->sim, m->job->motion.time, m->job->motion.state, error);
+    if (!status) status = try_first(m, error);
     return status ? status : open_writer(m, error);
 }
 

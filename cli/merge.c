@@ -26,16 +26,22 @@ static cls_status not_a_part(const char *path, cls_error *error) {
                     path);
 }
 
+static cls_status cannot(const char *what, const char *path, cls_error *error) {
+    if (errno == ENOMEM) return cli_no_memory(error);
+    return cli_fail(error, CLS_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
 static cls_status read_head(part *p, cls_error *error) {
-    FILE *in = fopen(p->path, "rb"), *to;
+    FILE *in = cli_part_open(p->path), *to;
     char *line = NULL;
     size_t room = 0, length = 0;
     int header = 0;
-    if (!in) return cli_fail(error, CLS_IO, "%s: cannot open: %s", p->path, strerror(errno));
+    if (!in) return cannot("open", p->path, error);
     if (!(to = open_memstream(&p->head, &length))) {
         fclose(in);
         return cli_no_memory(error);
     }
+    errno = 0;
     while (!header && getline(&line, &room, in) > 0) {
         int is =
             !strncmp(line, "# shard: ", 9) &&
@@ -43,10 +49,11 @@ static cls_status read_head(part *p, cls_error *error) {
         if (!is) fputs(line, to);
         header = line[0] != '#';
     }
+    int enough = errno != ENOMEM;
     p->body = ftell(in);
     free(line);
     fclose(in);
-    if (fclose(to) != 0) return cli_no_memory(error);
+    if (fclose(to) != 0 || !p->head || !enough) return cli_no_memory(error);
     return header && p->n ? CLS_OK : not_a_part(p->path, error);
 }
 
@@ -82,22 +89,57 @@ static cls_status check_heads(size_t n, const part *list, cls_error *error) {
 
 /* ---- trajectories ---- */
 
+/* The trajectories of rows that pass by: each line begins with its number. */
+typedef struct watch {
+    uint64_t next, end; /* the number that comes next, the one behind the last */
+    uint64_t number;    /* of this line, as far as it was read */
+    int in_number, in_line, wrong;
+} watch;
+
+static void end_number(watch *w) {
+    w->in_number = 0;
+    if (w->number == w->next && w->next < w->end)
+        w->next++;
+    else if (w->number + 1 != w->next)
+        w->wrong = 1;
+}
+
+static void watch_rows(watch *w, size_t n, const char *bytes) {
+    for (const char *c = bytes, *stop = bytes + n; c < stop; c++) {
+        if (!w->in_line) *w = (watch){w->next, w->end, 0, 1, 1, w->wrong};
+        if (w->in_number && *c >= '0' && *c <= '9' && w->number < UINT64_MAX / 16) {
+            w->number = 10 * w->number + (uint64_t)(*c - '0');
+            continue;
+        }
+        if (w->in_number) end_number(w);
+        if (!(c = memchr(c, '\n', (size_t)(stop - c)))) return;
+        w->in_line = 0;
+    }
+}
+
 static cls_status copy_rows(const part *p, FILE *to, const char *output, cls_error *error) {
     enum { BLOCK = 1 << 20 };
     char *block = malloc(BLOCK);
-    FILE *in = fopen(p->path, "rb");
+    FILE *in = block ? cli_part_open(p->path) : NULL;
     cls_status status = block ? CLS_OK : cli_no_memory(error);
-    if (!status && (!in || fseek(in, p->body, SEEK_SET)))
-        status = cli_fail(error, CLS_IO, "%s: cannot read: %s", p->path, strerror(errno));
+    watch w = {.next = cls_team_first(p->i, p->n, p->samples),
+               .end = cls_team_first(p->i + 1, p->n, p->samples)};
+    if (!status && (!in || fseek(in, p->body, SEEK_SET))) status = cannot("read", p->path, error);
     for (size_t got = 1; !status && got;) {
         got = fread(block, 1, BLOCK, in);
+        watch_rows(&w, got, block);
         if (ferror(in))
-            status = cli_fail(error, CLS_IO, "%s: cannot read: %s", p->path, strerror(errno));
+            status = cannot("read", p->path, error);
         else if (fwrite(block, 1, got, to) != got)
-            status = cli_fail(error, CLS_IO, "%s: cannot write: %s", output, strerror(errno));
+            status = cannot("write", output, error);
         else if (cli_interrupted())
             status = cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", output);
     }
+    if (!status && (w.wrong || w.in_line || w.next != w.end))
+        status = cli_fail(error, CLS_DATA,
+                          "%s: damaged: the rows of shard %" PRIu64 "/%" PRIu64 " are trajectories "
+                          "%zu to %" PRIu64 ", whole lines in this order; make the part again",
+                          p->path, p->i, p->n, cls_team_first(p->i, p->n, p->samples), w.end - 1);
     if (in) fclose(in);
     free(block);
     return status;
@@ -144,7 +186,8 @@ static cls_status check_lessons(size_t n, const char *const *paths, json_t **arg
     for (size_t k = 0; k < n && !status; k++) {
         FILE *in;
         json_t *head;
-        status = cli_part_head(paths[k], &in, &head, error);
+        uint64_t sum;
+        status = cli_part_head(paths[k], &in, &head, &sum, error);
         if (status) break;
         fclose(in);
         list[k] = (part){.path = paths[k],
@@ -195,7 +238,9 @@ static cls_status merge_lessons(const cli_arguments *a, cls_error *error) {
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_catch_signals();
+    errno = 0;
     if (cli_is_part(a->words[0])) return merge_lessons(a, error);
+    if (errno == ENOMEM) return cli_no_memory(error);
     if (cli_given(a, "json")) return cli_fail(error, CLS_USAGE, "--json is for parts of learn");
     return merge_rows(a, error);
 }

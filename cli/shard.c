@@ -1,16 +1,28 @@
 /* Shards: --shard i/n, and the files in which shards of learn leave what they made.
  *
- * A part file is one line "clausius part 1", one line of JSON (arguments, shard, shards, identity of
+ * A part file is one line "clausius part 2", one line of JSON (arguments, shard, shards, identity of
  * data, system and options, number and size of the parts), then the parts of the shard as bytes of
- * this machine: a sum of its content, not of its rows, so its size does not grow with the data. */
+ * this machine: a sum of its content, not of its rows, so its size does not grow with the data. Eight
+ * bytes behind them are the sum (FNV-1a) of all before, against accidents; nothing is signed. */
 #include "shard.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[] = "clausius part 1\n";
+static const char MAGIC[] = "clausius part 2\n";
+
+static uint64_t sum_of(uint64_t sum, size_t n, const void *data) {
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < n; i++) sum = (sum ^ bytes[i]) * 1099511628211u;
+    return sum;
+}
+
+static uint64_t sum_of_part(const char *line, size_t n, const void *data) {
+    return sum_of(sum_of(14695981039346656037u, strlen(line), line), n, data);
+}
 
 cls_status cli_shard_read(const cli_arguments *a, cli_shard *out, cls_error *error) {
     const char *text = cli_value(a, "shard");
@@ -27,10 +39,13 @@ cls_status cli_shard_read(const cli_arguments *a, cli_shard *out, cls_error *err
     return CLS_OK;
 }
 
+static const char *const but[] = {"output", "shard", "quiet", "json", "threads"};
+
 json_t *cli_parts_arguments(const cli_arguments *a) {
     json_t *list = json_array();
-    const char *but[] = {"output", "shard", "quiet", "json", "threads"};
-    for (size_t i = 0; i < a->n_words; i++) json_array_append_new(list, json_string(a->words[i]));
+    int bad = 0;
+    for (size_t i = 0; i < a->n_words; i++)
+        bad |= json_array_append_new(list, json_string(a->words[i]));
     cli_option o;
     for (size_t k = 0; cli_option_at(a->command, k, &o); k++) {
         int leave = !a->values[k];
@@ -39,10 +54,23 @@ json_t *cli_parts_arguments(const cli_arguments *a) {
         char *word = calloc(strlen(o.name) + strlen(a->values[k]) + 4, 1);
         if (word && o.value) sprintf(word, "--%s=%s", o.name, a->values[k]);
         if (word && !o.value) sprintf(word, "--%s", o.name);
-        json_array_append_new(list, json_string(word ? word : ""));
+        bad |= !word || json_array_append_new(list, json_string(word));
         free(word);
     }
-    return list;
+    if (bad) json_decref(list);
+    return bad ? NULL : list;
+}
+
+/* What a part says of its command line: words, and options other than those of a single shard. */
+static int are_arguments(const json_t *list) {
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        const char *word = json_string_value(json_array_get(list, k));
+        if (!word || (word[0] == '-' && word[1] != '-')) return 0;
+        for (size_t j = 0; j < sizeof but / sizeof *but; j++)
+            if (!strncmp(word, "--", 2) && !strncmp(word + 2, but[j], strcspn(word + 2, "=")))
+                return 0;
+    }
+    return json_array_size(list) > 0;
 }
 
 /* ---- a shard ---- */
@@ -59,8 +87,10 @@ static cls_status write_part(const cli_parts *p, json_t *head, size_t bytes, con
     cli_output file;
     cls_status status = text ? cli_output_open(&file, p->path, 0, error) : cli_no_memory(error);
     if (!status) {
+        uint64_t sum = sum_of_part(text, bytes, data);
         fprintf(file.stream, "%s%s\n", MAGIC, text);
         fwrite(data, 1, bytes, file.stream);
+        fwrite(&sum, 1, sizeof sum, file.stream);
         status = cli_output_close(&file, CLS_OK, error);
     }
     free(text);
@@ -103,31 +133,49 @@ void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *ar
 
 /* ---- a merge ---- */
 
+FILE *cli_part_open(const char *path) {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* it is read twice, and not waited for */
+        errno = ESPIPE;
+        return NULL;
+    }
+    return fopen(path, "rb");
+}
+
 int cli_is_part(const char *path) {
     char begin[sizeof MAGIC] = "";
-    FILE *in = fopen(path, "rb");
+    FILE *in = cli_part_open(path);
     int is =
         in && fread(begin, 1, sizeof MAGIC - 1, in) == sizeof MAGIC - 1 && !strcmp(begin, MAGIC);
     if (in) fclose(in);
     return is;
 }
 
-cls_status cli_part_head(const char *path, FILE **stream, json_t **head, cls_error *error) {
+cls_status cli_part_head(const char *path, FILE **stream, json_t **head, uint64_t *sum,
+                         cls_error *error) {
     char *line = NULL, begin[sizeof MAGIC] = "";
     size_t room = 0;
     json_error_t why;
     *head = NULL;
-    *stream = fopen(path, "rb");
+    *stream = cli_part_open(path);
+    if (!*stream && errno == ENOMEM) return cli_no_memory(error);
     if (!*stream) return cli_fail(error, CLS_IO, "%s: cannot open: %s", path, strerror(errno));
+    errno = 0;
     int is = fread(begin, 1, sizeof MAGIC - 1, *stream) == sizeof MAGIC - 1 &&
              !strcmp(begin, MAGIC) && getline(&line, &room, *stream) > 0;
-    if (is) *head = json_loads(line, 0, &why);
+    if (is) {
+        line[strcspn(line, "\n")] = 0;
+        *sum = sum_of_part(line, 0, NULL);
+        *head = json_loads(line, 0, &why);
+    }
+    int enough = errno != ENOMEM;
     free(line);
-    if (json_is_object(*head) && json_is_array(json_object_get(*head, "arguments"))) return CLS_OK;
+    if (are_arguments(json_object_get(*head, "arguments"))) return CLS_OK;
     fclose(*stream);
     json_decref(*head);
     *stream = NULL;
     *head = NULL;
+    if (!enough) return cli_no_memory(error);
     return cli_fail(error, CLS_DATA, "%s: not a part that `clausius learn --shard` wrote", path);
 }
 
@@ -141,7 +189,8 @@ static cls_status read_part(const char *path, const char *identity, size_t n, si
                             void *parts, cls_error *error) {
     FILE *in;
     json_t *head;
-    cls_status status = cli_part_head(path, &in, &head, error);
+    uint64_t sum = 0, told = 0;
+    cls_status status = cli_part_head(path, &in, &head, &sum, error);
     if (status) return status;
     const char *of = json_string_value(json_object_get(head, "identity"));
     size_t i = (size_t)json_integer_value(json_object_get(head, "shard"));
@@ -156,10 +205,15 @@ static cls_status read_part(const char *path, const char *identity, size_t n, si
     } else {
         size_t first = cls_team_first(i, shards, n), last = cls_team_first(i + 1, shards, n);
         size_t wanted = (last - first) * bytes;
-        char more;
-        if (fread((char *)parts + first * bytes, 1, wanted, in) != wanted ||
+        char more, *at = (char *)parts + first * bytes;
+        if (fread(at, 1, wanted, in) != wanted || fread(&told, 1, sizeof told, in) != sizeof told ||
             fread(&more, 1, 1, in) != 0)
             status = cli_fail(error, CLS_DATA, "%s: is not as long as its head says", path);
+        else if (sum_of(sum, wanted, at) != told)
+            status = cli_fail(error, CLS_DATA,
+                              "%s: damaged: its bytes are not those that were written; run this "
+                              "shard again",
+                              path);
     }
     fclose(in);
     json_decref(head);

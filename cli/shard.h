@@ -28,8 +28,11 @@ void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *ar
 void cli_parts_merge(cli_parts *p, size_t n, const char *const *paths);
 /* The command line as a list, without what may differ between shards. */
 json_t *cli_parts_arguments(const cli_arguments *a);
-/* Is it a part of learn? The head is a JSON object: arguments, shard, shards, identity. */
+/* Is it a part of learn? The head is a JSON object: arguments, shard, shards, identity; `sum` is that of its line. */
 int cli_is_part(const char *path);
-cls_status cli_part_head(const char *path, FILE **stream, json_t **head, cls_error *error);
+cls_status cli_part_head(const char *path, FILE **stream, json_t **head, uint64_t *sum,
+                         cls_error *error);
+/* For reading; NULL with errno, also for what is no regular file. */
+FILE *cli_part_open(const char *path);
 
 #endif

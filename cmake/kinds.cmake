@@ -37,6 +37,14 @@ elseif(CLAUSIUS_HARDEN)
   endforeach()
 endif()
 
+# Versions of a function for several machines need a loader that chooses (glibc has one, musl none).
+include(CheckCSourceCompiles)
+check_c_source_compiles("__attribute__((target_clones(\"avx2\", \"default\"))) int f(int x) { return x + 1; }
+int main(void) { return f(-1); }" CLAUSIUS_HAS_CLONES)
+if(NOT CLAUSIUS_CLONES OR NOT CLAUSIUS_HAS_CLONES)
+  add_compile_definitions(CLSI_NO_CLONES=1)
+endif()
+
 # What gcc says of itself; tests and limits on memory ask.
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND (CLAUSIUS_FUZZ OR CLAUSIUS_SANITIZE STREQUAL "ON"))
   add_compile_definitions(__SANITIZE_ADDRESS__=1)

@@ -379,6 +379,7 @@ static cls_status run_literal(cli_findings *f, const body_case *c, const body *b
         o.resume = 1;
     }
     int G_unknown = c != &case_b, f_unknown = c != &case_a;
+    if (!G_unknown) o.anchor_weight = cls_learn_defaults().anchor_weight; /* there are none */
     cls_status status = rewrite(b->near.system, G_unknown ? G : NULL, f_unknown ? friction : NULL,
                                 G_unknown ? A_GRID : NO_ANCHORS, &s, error);
     o.n_unknown = c->n_unknown;

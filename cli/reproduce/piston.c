@@ -393,7 +393,9 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
 
 #define RUN_TEXT                                                                                   \
     "Learned from 5,000 trajectories of 21 points, h = 0.01 (--quick: 1,000), by the default of\n" \
-    "`clausius learn`, and by networks (24, 24; not with --quick); "                               \
+    "`clausius learn` (a friction of what its formula depends on: v and one temperature), and "    \
+    "by\n"                                                                                         \
+    "networks of everything (24, 24; not with --quick); "                                          \
     "--literal learns by the "                                                                     \
     "paper's\n"                                                                                    \
     "method too: plain networks (G of 4 layers of 128, frictions of 3), scheme (25), anchors "     \

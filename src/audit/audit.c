@@ -4,6 +4,7 @@
  * thermodynamics hold. The states may come from any program; nothing of clausius that moves states
  * is used here (docs/laws.md, L7). Cost: linear in rows and samples. Not promised: that a law of
  * the definition holds between the sampled points. */
+#include "base/locale.h"
 #include "base/misuse.h"
 #include "audit/audit.h"
 #include <clausius/options.h>
@@ -61,7 +62,7 @@ cls_status clsi_law_add(cls_audit *a, const char *kind, const char *subject, int
              subject ? subject : "");
     va_list args;
     va_start(args, format);
-    vsnprintf(law->text, sizeof law->text, format, args);
+    clsi_vsnprintf(law->text, sizeof law->text, format, args);
     va_end(args);
     return CLS_OK;
 }

@@ -17,6 +17,7 @@
  * points where a formula is not finite are counted and told. Cost: (rows + samples) evaluations and
  * small symmetric eigenvalue problems. Not promised: anything between the points. */
 #include "audit/sampler.h"
+#include "base/locale.h"
 #include <float.h>
 #include <lapacke.h>
 #include <math.h>
@@ -53,8 +54,8 @@ static void describe_state(const clsi_sampler *b, size_t c, char *out, size_t si
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; i < b->st->nz && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s = %.6g", i ? ", " : "",
-                                 cls_system_state_name(b->s, i), b->in[i * BLOCK + c]);
+        used += (size_t)clsi_snprintf(out + used, size - used, "%s%s = %.6g", i ? ", " : "",
+                                      cls_system_state_name(b->s, i), b->in[i * BLOCK + c]);
 }
 
 static int temperatures_allowed(const clsi_sampler *b, const double *T) {

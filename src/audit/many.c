@@ -10,6 +10,7 @@
  * smallest eigenvalue. Cost: linear in the
  * elements for chains, meshes and rods. */
 #include "audit/sampler.h"
+#include "base/locale.h"
 #include "expr/graph.h"
 #include "system/sparse_lu.h"
 #include <float.h>
@@ -187,8 +188,8 @@ static void note_worst(judge *j, kind *k, size_t element, double value, size_t s
     k->least = value;
     k->element = element;
     k->time = j->b.in[j->b.st->nz * BLOCK + c];
-    snprintf(k->at, sizeof k->at, sample < j->b.st->rows ? "time %.6g" : "a point around the data",
-             k->time);
+    clsi_snprintf(k->at, sizeof k->at,
+                  sample < j->b.st->rows ? "time %.6g" : "a point around the data", k->time);
 }
 
 static double element_of(const kind *k, const double *x, size_t e, double *scale) {

@@ -6,6 +6,7 @@
  * form; every other case is solved row by row by cls_system_start (Newton on the Legendre
  * transform, the slow way). Rows are ordered by trajectory; within one, time must rise. */
 #include "audit/audit.h"
+#include "base/locale.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,8 +330,9 @@ clsi_where clsi_states_where(const clsi_states *st, size_t k) {
     while (part + 1 < st->parts && st->first[part + 1] <= k) part++;
     double now = clsi_states_time(st, k);
     if (st->numbered)
-        snprintf(where.text, sizeof where.text, "time %.9g of trajectory %.9g", now, st->id[part]);
+        clsi_snprintf(where.text, sizeof where.text, "time %.9g of trajectory %.9g", now,
+                      st->id[part]);
     else
-        snprintf(where.text, sizeof where.text, "time %.9g", now);
+        clsi_snprintf(where.text, sizeof where.text, "time %.9g", now);
     return where;
 }

@@ -1,5 +1,6 @@
 /* Error sentences, status names, and the nearest known word. */
 #include "base/base.h"
+#include "base/locale.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ cls_status clsi_fail(cls_error *error, cls_status status, const char *format, ..
     if (!error) return status;
     va_list args;
     va_start(args, format);
-    vsnprintf(error->message, sizeof error->message, format, args);
+    clsi_vsnprintf(error->message, sizeof error->message, format, args);
     va_end(args);
     error->status = status;
     error->line = error->column = 0;

@@ -1,5 +1,6 @@
 /* Allocation with overflow checks, growing arrays, growing texts. */
 #include "base/base.h"
+#include "base/locale.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -90,13 +91,13 @@ void clsi_text_printf(clsi_text *t, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = clsi_vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (n < 0 || t->failed || !clsi_grow(&t->data, &t->capacity, t->length + (size_t)n + 1, 1)) {
         t->failed = 1;
     } else {
         /* positions of arguments (%1$s) take memory, each time */
-        t->failed = vsnprintf(t->data + t->length, (size_t)n + 1, format, again) != n;
+        t->failed = clsi_vsnprintf(t->data + t->length, (size_t)n + 1, format, again) != n;
         if (!t->failed) t->length += (size_t)n;
     }
     va_end(again);

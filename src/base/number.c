@@ -13,8 +13,10 @@
  * 55 ns. The text is that of %g with just enough digits: 0.1, 200, 1e-05, 1e+16. */
 #define _GNU_SOURCE
 #include "base/base.h"
+#include "base/locale.h"
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +155,32 @@ static const char *by_library(const char *s, double *out) {
     *out = strtod_l(s, &end, c);
     freelocale(c);
     return end == s ? NULL : end;
+}
+
+double clsi_strtod(const char *s, char **end) {
+    double value = 0;
+    const char *stop = by_library(s, &value);
+    if (end) *end = (char *)(stop ? stop : s);
+    return stop ? value : 0;
+}
+
+/* The locale of this thread only; "C" is there already and takes no memory. */
+int clsi_vsnprintf(char *out, size_t size, const char *format, va_list args) {
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c) return -1;
+    locale_t before = uselocale(c);
+    int n = vsnprintf(out, size, format, args);
+    uselocale(before);
+    freelocale(c);
+    return n;
+}
+
+int clsi_snprintf(char *out, size_t size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = clsi_vsnprintf(out, size, format, args);
+    va_end(args);
+    return n;
 }
 
 /* More than 19 digits from `first` to `end` of the mantissa; the exponent (of ten) stands apart. */

@@ -1,5 +1,6 @@
 /* Lines of a text file, read in blocks of 1 MB. A line is at most that long. A signal that comes
  * while a pipe is waited for is noticed: read returns, and the caller's `stop` is called. */
+#include "base/locale.h"
 #include "data/source.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@ cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, con
     char sentence[1536];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    clsi_vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     (void)clsi_fail(error, CLS_DATA, "%s:%d: %s", l->name, l->line, sentence);
     if (error) {

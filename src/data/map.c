@@ -6,6 +6,7 @@
  * the file does not have is not missed. A unit (in the list, or else in the file's header) is
  * converted to the one the system declares for that column, without one to coherent SI; a unit that
  * is not in the list and not of a column of a system stays what it is. */
+#include "base/locale.h"
 #include "base/misuse.h"
 #include "base/unit.h"
 #include "data/source.h"
@@ -228,7 +229,7 @@ static cls_status convert(mapping *m, size_t column, const char *unit, const ite
     if (to->converts) {
         char shift[48] = "";
         if (c.offset != 0)
-            snprintf(shift, sizeof shift, " %c %g", c.offset < 0 ? '-' : '+', fabs(c.offset));
+            clsi_snprintf(shift, sizeof shift, " %c %g", c.offset < 0 ? '-' : '+', fabs(c.offset));
         clsi_table_remark(m->out, "%s: %s [%s] read in [%s] (%s %.10g%s)", name,
                           m->head->names[to->from], unit, wanted,
                           c.divisor != 1 ? "divided by" : "times",

@@ -4,6 +4,7 @@
  * O(columns) amortised and a column can be handed out as a plain pointer (valid until the next
  * append). Finding a column is a linear search: a caller does it once, not once per row. Numbers
  * are kept as they come, also those that are not finite. */
+#include "base/locale.h"
 #include "base/misuse.h"
 #include "data/table.h"
 #include <stdarg.h>
@@ -278,7 +279,7 @@ void clsi_table_remark(cls_table *t, const char *format, ...) {
     char sentence[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    clsi_vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     char *copy = clsi_strdup(sentence);
     if (copy && clsi_grow(&t->remarks, &t->remarks_room, t->n_remarks + 1, sizeof *t->remarks))

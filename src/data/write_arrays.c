@@ -75,14 +75,16 @@ static int add_notes(hid_t file, const cls_table *t) {
 static int add_columns(hid_t file, const cls_table *t) {
     hsize_t rows = t->rows;
     hid_t space = H5Screate_simple(1, &rows, NULL), links = H5Pcreate(H5P_LINK_CREATE);
-    int fine = space >= 0 && links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0;
+    hid_t create = H5Pcreate(H5P_DATASET_CREATE);
+    int fine = space >= 0 && links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0 &&
+               H5Pset_obj_track_times(create, 0) >= 0; /* the same bytes at any hour */
     for (size_t c = 0; c < t->n_columns && fine; c++) {
-        hid_t d =
-            H5Dcreate2(file, t->names[c], H5T_IEEE_F64LE, space, links, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t d = H5Dcreate2(file, t->names[c], H5T_IEEE_F64LE, space, links, create, H5P_DEFAULT);
         fine = d >= 0 &&
                H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->columns[c]) >= 0;
         if (d >= 0) H5Dclose(d);
     }
+    if (create >= 0) H5Pclose(create);
     if (links >= 0) H5Pclose(links);
     if (space >= 0) H5Sclose(space);
     return fine;
@@ -94,7 +96,8 @@ static hid_t make_file(const cls_table *t) {
     hid_t file = -1;
     if (H5Pset_fapl_core(access, 1 << 20, 0) >= 0 &&
         H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
-        H5Pset_attr_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0)
+        H5Pset_attr_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
+        H5Pset_obj_track_times(create, 0) >= 0)
         file = H5Fcreate("clausius", H5F_ACC_TRUNC, create, access);
     H5Pclose(access);
     H5Pclose(create);

@@ -242,15 +242,22 @@ static double error_of(const part *p, const clsi_choice *c) {
     return whole > 0 ? sqrt(left / whole) : 0;
 }
 
-/* The shortest whose error is small, or not much above what longer ones reach: what is then left is
- * of the learned function itself. */
+/* The shortest whose error is small; else terms are added as long as each lowers the error by more
+ * than a sixth: a law that lacks one of its terms is off by much more, and what many terms take off
+ * little by little is of the learned function itself. */
 static size_t choose_length(const double *errors, size_t n, const cls_formulas_options *o) {
+    const double term = log(1.2);
     double least = INFINITY, tolerance = o->tolerance > 0 ? o->tolerance : 1e-3;
+    size_t best = n;
     if (o->terms) return o->terms < n ? o->terms : n;
-    for (size_t k = 0; k < n; k++) least = fmin(least, errors[k]);
-    for (size_t k = 0; k < n; k++)
-        if (errors[k] <= tolerance || errors[k] <= 1.5 * least) return k + 1;
-    return n;
+    for (size_t k = 0; k < n; k++) {
+        if (errors[k] <= tolerance) return k + 1;
+        double price = log(errors[k]) + term * (double)k;
+        if (!(price < least)) continue;
+        least = price;
+        best = k + 1;
+    }
+    return best;
 }
 
 static char *choice_text(const part *p, const clsi_choice *c) {

@@ -1,4 +1,5 @@
 /* What was found: a list that owns its texts, and the table for a person. */
+#include "base/locale.h"
 #include "base/misuse.h"
 #include "explain/explain.h"
 #include <clausius/graph.h>
@@ -16,7 +17,7 @@ void clsi_term_print(clsi_text *t, double factor, const char *term) {
     char number[CLSI_NUMBER];
     double size = fabs(factor), near = round(size * 1e6) / 1e6;
     if (fabs(size - near) < 1e-9 * size) size = near;
-    snprintf(number, sizeof number, "%.6g", size);
+    clsi_snprintf(number, sizeof number, "%.6g", size);
     clsi_text_append(t, factor < 0 ? (first ? "-" : " - ") : first ? "" : " + ");
     int one = strcmp(term, "1") == 0;
     if (size != 1 || one) clsi_text_printf(t, one ? "%s" : "%s*", number);

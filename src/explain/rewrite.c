@@ -2,6 +2,7 @@
  * learned. Constants become parameters; what must not be negative is written as
  * (u + sqrt(u^2 + e^2))/2 unless it is a sum of squares, exponentials and powers of temperatures with
  * positive constants; the start is that of the model, in its own variables. */
+#include "base/locale.h"
 #include "base/misuse.h"
 #include "base/unit.h"
 #include "explain/formulas.h"
@@ -20,7 +21,7 @@ char *clsi_formula_text(const cls_formula *f, int names) {
             clsi_text_printf(&t, "%s%s%s%s", k ? " + " : "", term->name, one ? "" : "*",
                              one ? "" : term->text);
         else if (one) {
-            snprintf(number, sizeof number, "%.6g", term->value);
+            clsi_snprintf(number, sizeof number, "%.6g", term->value);
             clsi_text_printf(&t, "%s%s", k ? " + " : "", number);
         } else
             clsi_term_print(&t, term->value, term->text);

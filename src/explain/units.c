@@ -1,4 +1,5 @@
 /* Units of constants: those of the part over those of the term, where the file declares units. */
+#include "base/locale.h"
 #include "base/unit.h"
 #include "explain/formulas.h"
 #include <math.h>
@@ -100,7 +101,7 @@ static void print(const dimension *d, char out[96]) {
     for (int i = 0; i < CLSI_DIMENSIONS && n < 80; i++) {
         if (fabs(d->power[i]) < 1e-9) continue;
         n += (size_t)snprintf(out + n, 96 - n, "%s%s", n ? "*" : "", names[i]);
-        if (d->power[i] != 1) n += (size_t)snprintf(out + n, 96 - n, "^%.4g", d->power[i]);
+        if (d->power[i] != 1) n += (size_t)clsi_snprintf(out + n, 96 - n, "^%.4g", d->power[i]);
     }
 }
 

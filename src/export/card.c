@@ -70,6 +70,8 @@ static void append_audit(clsi_text *out, const clsi_export *e) {
                      e->n_inputs ? ", inputs at 0" : "");
     if (status == CLS_OK)
         append_verdict(out, audit);
+    else if (status == CLS_MEMORY)
+        out->failed = 1;
     else
         clsi_text_printf(out, "no verdict: %s\n", error.message);
     cls_audit_free(&audit);

@@ -1,5 +1,6 @@
 /* Reading back: what an exported directory or FMU is, from its own model card. */
 #include "base/misuse.h"
+#include "data/table.h"
 #include "export/export.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,24 @@ static cls_status not_ours(const char *path, cls_error *error) {
                      "%s: not something that `clausius export` wrote: it has no model card", path);
 }
 
+/* The file may come from anywhere: its lines as they may be shown on a terminal. */
 static cls_status check_card(const char *path, char *card, char **text, cls_error *error) {
-    if (!strstr(card, "Written by clausius")) {
-        free(card);
-        return not_ours(path, error);
+    clsi_text shown = {0};
+    int ours = strstr(card, "Written by clausius") != NULL;
+    for (const char *at = card; ours && *at;) {
+        size_t n = strcspn(at, "\n");
+        char *line = clsi_shown_text(at, n);
+        if (!line) shown.failed = 1;
+        clsi_text_append(&shown, line ? line : "");
+        clsi_text_append(&shown, at[n] ? "\n" : "");
+        free(line);
+        at += n + (at[n] != 0);
     }
-    *text = card;
-    return CLS_OK;
+    free(card);
+    *text = clsi_text_take(&shown);
+    if (!ours) cls_text_free(text);
+    if (!ours) return not_ours(path, error);
+    return *text ? CLS_OK : clsi_no_memory(error);
 }
 
 static cls_status show_directory(const char *path, char **text, cls_error *error) {
@@ -64,8 +76,10 @@ static cls_status read_archive(zip_t *archive, const char *path, char **text, cl
     }
     clsi_text_append(&out, data);
     clsi_text_append(&out, "\n## Files\n\n");
-    for (zip_int64_t k = 0; k < zip_get_num_entries(archive, 0); k++)
-        clsi_text_printf(&out, "    %s\n", zip_get_name(archive, (zip_uint64_t)k, 0));
+    for (zip_int64_t k = 0; k < zip_get_num_entries(archive, 0); k++) {
+        const char *name = zip_get_name(archive, (zip_uint64_t)k, 0);
+        clsi_text_printf(&out, "    %s\n", name ? name : "?");
+    }
     free(data);
     data = clsi_text_take(&out);
     return data ? check_card(path, data, text, error) : clsi_no_memory(error);

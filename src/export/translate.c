@@ -14,6 +14,7 @@
  *   #define          expanded; #if is false but for #ifndef and `#ifdef CLSI_SCRIPT`
  *
  * What it does not know it does not notice: the tests run what comes out. */
+#include "base/locale.h"
 #include "export/translate.h"
 #include <ctype.h>
 #include <math.h>
@@ -225,7 +226,7 @@ static void preprocess(translator *tr, const char *s) {
 static void put_number(clsi_text *out, token t) {
     char text[64], shortest[32];
     snprintf(text, sizeof text, "%.*s", (int)(t.n < 63 ? t.n : 63), t.s);
-    clsi_format_double(strtod(text, NULL), shortest);
+    clsi_format_double(clsi_strtod(text, NULL), shortest);
     clsi_text_append(out, shortest);
 }
 

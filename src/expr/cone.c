@@ -78,24 +78,40 @@ static int sort(const cls_graph *g, clsi_cone *c) {
     return 1;
 }
 
-int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+static int collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
     *c = (clsi_cone){.slots = 64};
     c->place = clsi_calloc(c->slots, sizeof *c->place);
-    if (!c->place) goto failed;
+    if (!c->place) return 0;
     for (size_t i = 0; i < count; i++)
-        if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) goto failed;
+        if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) return 0;
     for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
         cls_node a = c->node[k];
         size_t args = cls_node_arg_count(g, a);
         for (size_t i = 0; i < args; i++)
-            if (take(g, c, clsi_arg(g, a, i)) < 0) goto failed;
-        if (clsi_block(g, a) != CLS_NO_NODE && take(g, c, clsi_block(g, a)) < 0) goto failed;
+            if (take(g, c, clsi_arg(g, a, i)) < 0) return 0;
+        if (clsi_block(g, a) != CLS_NO_NODE && take(g, c, clsi_block(g, a)) < 0) return 0;
     }
-    if (sort(g, c)) return 1;
-failed:
+    return 1;
+}
+
+int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+    if (collect(g, count, nodes, c) && sort(g, c)) return 1;
     clsi_cone_free(c);
     (void)clsi_graph_no_memory(g); /* no answer is taken for one */
     return 0;
+}
+
+size_t clsi_cone_weight(const cls_graph *g, cls_node a) {
+    clsi_cone c;
+    size_t count = 0;
+    if (!collect(g, 1, &a, &c)) {
+        (void)clsi_graph_no_memory(g);
+        count = SIZE_MAX;
+    }
+    for (size_t k = 0; k < c.n && count != SIZE_MAX; k++)
+        count += g->nodes[c.node[k]].op != CLS_OP_CONSTANT;
+    clsi_cone_free(&c);
+    return count;
 }
 
 void clsi_cone_free(clsi_cone *c) {

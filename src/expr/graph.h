@@ -86,6 +86,8 @@ typedef struct clsi_cone {
 /* 0 when out of memory. */
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
 void clsi_cone_free(clsi_cone *c);
+/* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
+size_t clsi_cone_weight(const cls_graph *g, cls_node a);
 /* The position of a member + 1, 0 for others. */
 uint32_t clsi_cone_at(const clsi_cone *c, cls_node a);
 /* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */

@@ -13,6 +13,7 @@
  * calls, signs and ^ are recursion, bounded by the graph's max_depth. Every error says where, shows
  * the line with a caret under the place, and says what to do. */
 #include "base/base.h"
+#include "base/locale.h"
 #include "base/misuse.h"
 #include "expr/graph.h"
 #include "expr/vocabulary.h"
@@ -129,7 +130,7 @@ static cls_node fail(parser *p, cls_status status, const char *at, const char *h
     char what[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    clsi_vsnprintf(what, sizeof what, format, args);
     va_end(args);
     clsi_text out = {0};
     if (p->file)
@@ -282,8 +283,8 @@ static cls_node number(parser *p) {
         }
     }
     char *end;
-    double value = strtod(start, &end);
-    if (end != p->at) return bad_number(p, start, "the locale's decimal point is not '.'");
+    double value = clsi_strtod(start, &end);
+    if (end != p->at) return bad_number(p, start, "it is not written as a number");
     if (!isfinite(value)) return bad_number(p, start, "too large for double precision");
     if (value == 0 && nonzero)
         return bad_number(p, start, "too small for double precision, it would become 0");

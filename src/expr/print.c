@@ -9,6 +9,7 @@
  *
  * Cost: linear in the text. The text repeats shared subexpressions and may be exponentially longer
  * than the graph, so it stops at a megabyte. Depth costs heap, not stack. */
+#include "base/locale.h"
 #include "expr/graph.h"
 #include "expr/writer.h"
 #include <math.h>
@@ -52,7 +53,7 @@ int clsi_format_number(double value, char out[32]) {
     for (int below = 3; below <= 16; below++) {
         double above = nearbyint(value * below);
         if (above == 0 || fabs(above) > 1000 || above / below != value) continue;
-        snprintf(out, 32, "%.0f/%d", above, below);
+        clsi_snprintf(out, 32, "%.0f/%d", above, below);
         return 1;
     }
     return 0;

@@ -6,19 +6,20 @@
  * value stays the same up to round-off, the writing (and so the discrete gradient) may change.
  *
  * Shared subexpressions are walked through once for every path that leads to them, and their number
- * can be exponential in the length of a formula. WORK bounds the steps of one call: what is left when
- * they are used up stays as it is written, which is never wrong. */
+ * can be exponential in the length of a formula. WORK bounds the steps of one call, and PER_NODE those of
+ * a formula of more than LONG nodes, such as a learned polynomial, in which there is little to find:
+ * what is left when they are used up stays as it is written, which is never wrong. */
 #include "expr/graph.h"
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 64, LARGE = 2000, WORK = 2000000 };
+enum { MAX = 64, LARGE = 2000, WORK = 2000000, LONG = 100, PER_NODE = 400 };
 
 typedef struct simplifier {
     cls_graph *g;
-    size_t work; /* steps so far */
+    size_t work, most; /* steps so far, and how many there may be */
 } simplifier;
 
 typedef struct members {
@@ -46,7 +47,7 @@ static void put(members *m, cls_node node, double weight) {
 
 /* Recursion is bounded: a sum nested deeper than this has more than MAX members anyway. */
 static int too_much(simplifier *self, members *m) {
-    if (m->depth > 8 * MAX || ++self->work > WORK) m->full = 1;
+    if (m->depth > 8 * MAX || ++self->work > self->most) m->full = 1;
     return m->full;
 }
 
@@ -137,29 +138,17 @@ static cls_node build_sum(cls_graph *g, const members *m) {
     return cls_add(g, sum, cls_constant(g, m->constant));
 }
 
-static size_t no_memory(cls_graph *g) {
-    (void)clsi_graph_no_memory(g);
-    return SIZE_MAX;
-}
-
-/* Operations and symbols; numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is
- * counted. */
+/* Numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is counted. */
 static size_t weight_of(simplifier *x, cls_node a) {
-    cls_graph *g = x->g;
-    clsi_cone cone;
-    size_t count = 0;
-    if (a == CLS_NO_NODE) return SIZE_MAX;
-    if (!clsi_cone_create(g, 1, &a, &cone)) return no_memory(g);
-    for (size_t k = 0; k < cone.n; k++) count += g->nodes[cone.node[k]].op != CLS_OP_CONSTANT;
-    x->work += count;
-    clsi_cone_free(&cone);
+    size_t count = a == CLS_NO_NODE ? SIZE_MAX : clsi_cone_weight(x->g, a);
+    if (count != SIZE_MAX) x->work += count;
     return count;
 }
 
 static cls_node simplify_sum(simplifier *self, cls_node a) {
     cls_graph *g = self->g;
     cls_node best = a;
-    for (int expand = 0; expand <= 1 && self->work <= WORK; expand++) {
+    for (int expand = 0; expand <= 1 && self->work <= self->most; expand++) {
         members m = {0};
         gather_terms(self, a, 1, expand, &m);
         if (m.full) continue;
@@ -221,7 +210,7 @@ static double clean_exponent(double e) {
 
 static cls_node simplify_product(simplifier *self, cls_node a) {
     cls_graph *g = self->g;
-    if (a == CLS_NO_NODE || self->work > WORK) return a;
+    if (a == CLS_NO_NODE || self->work > self->most) return a;
     members m = {.constant = 1, .exponential = CLS_NO_NODE};
     gather_factors(self, a, 1, &m);
     if (m.full || !isfinite(m.constant)) return a;
@@ -264,12 +253,13 @@ static void simplify_all(simplifier *self, const clsi_cone *cone, cls_node *map)
 cls_node cls_simplify(cls_graph *g, cls_node a) {
     if (!g) return CLS_NO_NODE;
     if (a >= g->n) return CLS_NO_NODE;
-    simplifier self = {.g = g};
     clsi_cone cone;
     if (!clsi_cone_create(g, 1, &a, &cone)) {
         (void)clsi_graph_no_memory(g);
         return CLS_NO_NODE;
     }
+    int large = cone.n > LONG && PER_NODE * cone.n < WORK;
+    simplifier self = {.g = g, .most = large ? PER_NODE * cone.n : WORK};
     cls_node *map = clsi_calloc(cone.n, sizeof *map), result = a;
     if (!map) {
         (void)clsi_graph_no_memory(g);

@@ -124,10 +124,11 @@ typedef struct clsi_unknown {
     char *found_of;   /* the same from its formula (inputs.c) */
     int positive;     /* a named part that the file calls positive */
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
-    int even;         /* a polynomial that is even in the velocities, which are its inputs */
-    int declared;     /* spec is what the file says of this part alone */
-    int convex;       /* in velocities and temperatures, by form */
-    int late;         /* a function of hidden temperatures: its inputs follow the energies */
+    int even;         /* a polynomial that is even in the velocities, which are its inputs: */
+    size_t even_first, even_count; /* these */
+    int declared;                  /* spec is what the file says of this part alone */
+    int convex;                    /* in velocities and temperatures, by form */
+    int late; /* a function of hidden temperatures: its inputs follow the energies */
     cls_node value,
         slope[CLSI_FIELD_MAX_INPUTS]; /* symbols: phi and its derivatives in scaled inputs */
     size_t symbol;                    /* index of `value` among all field symbols */
@@ -139,6 +140,7 @@ typedef struct clsi_choices {
     size_t halved;   /* the bases that nobody asked for: their number of terms halved so often */
     int logs;        /* inputs that are positive as their logarithms (logs.c) */
     int exponential; /* coefficients that exchange heat through their logarithms */
+    int tied;        /* inputs that the data tie to each other as their combinations (ties.c) */
 } clsi_choices;
 
 typedef struct clsi_unknowns {
@@ -152,6 +154,7 @@ typedef struct clsi_unknowns {
     double unit;            /* of convex energies */
     clsi_choices choices;
     int offered;   /* inputs that could be logarithms, or are */
+    int tied;      /* parts with inputs that the data tie to each other */
     int chosen;    /* a basis was chosen here */
     size_t n_open; /* parameters of the file that are learned as well, behind the n_theta */
     const char *const *open; /* (n_open) borrowed */
@@ -209,11 +212,24 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
 cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, const double *theta,
                             cls_error *error);
 
+/* ---- ties.c ---- */
+
+/* The combinations of inputs that the data tell apart, in the place of the inputs, where `take`;
+ * counts the parts that have such. */
+cls_status clsi_tied_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                            const cls_node *z, int take, int *count, cls_error *error);
+
 /* ---- inputs.c ---- */
 
-/* The inputs of a named term from its formula, "a; b", the caller's; NULL: those of its kind. */
-cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, int only_positions,
-                                  char **out, cls_error *error);
+/* What the formula of a part is a function of. */
+typedef struct clsi_found_inputs {
+    char *of; /* "a; b", the caller's; NULL: the inputs of its kind */
+    int even; /* asked for: the field can be even in velocities, which are single inputs then */
+    size_t even_first, even_count; /* these (count 0: there are products) */
+} clsi_found_inputs;
+/* The inputs of a named term, a friction or a conductance from its formula. */
+cls_status clsi_inputs_of_formula(const cls_system *s, const char *part, clsi_part_kind kind,
+                                  int only_positions, clsi_found_inputs *out, cls_error *error);
 
 /* ---- convex.c ---- */
 

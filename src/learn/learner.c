@@ -1,4 +1,5 @@
 /* The end of learning: what was learned becomes a model, with where it comes from. */
+#include "base/locale.h"
 #include "learn/learner.h"
 #include "base/base.h"
 #include "learn/multiple.h"
@@ -21,7 +22,7 @@ void clsi_learner_note(clsi_learner *w, const char *format, ...) {
     if (used + 2 >= size) return;
     va_list args;
     va_start(args, format);
-    vsnprintf(at + used, size - used - 1, format, args);
+    clsi_vsnprintf(at + used, size - used - 1, format, args);
     va_end(args);
     strcat(at, "\n");
 }

@@ -3,7 +3,7 @@
  *   learn.c    what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve (linear.c) or iterations
- *   noisy.c    noisy data: terms that the noise allows, by multiple shooting from that fit
+ *   noisy.c    noisy data (noisy.h): terms that the noise allows, by multiple shooting from that fit
  *   fit.c      the fits that go on from there: shooting, derivatives
  *   learner.c   the model at the end */
 #ifndef CLSI_LEARNER_H

@@ -14,7 +14,8 @@
 
 static const double RANGE = 1.5;
 static const double BETTER = 0.7; /* so much smaller must the usual error be */
-/* Flows by drops are biased where conduction is strong: the logarithm may be a little worse. */
+/* Flows by drops are biased where conduction is strong: the logarithm may be a little worse. So may
+ * combinations of inputs that the data tie: they say nothing beside the data. */
 static const double LIKED = 1.5;
 
 /* ---- inputs ---- */
@@ -225,7 +226,8 @@ static cls_status choose(clsi_learner *w, clsi_choices *out) {
         !clsi_is_loss(w, "residual") || w->info->stopped)
         return status;
     int logs = w->unknowns->offered > 0, exchange = w->staged && has_exchange(w), taken;
-    if (!logs && !exchange) return status;
+    int tied = w->unknowns->tied > 0;
+    if (!logs && !exchange && !tied) return status;
     double best = clsi_learner_usual(w), before = best;
     clsi_choices now = w->choices;
     if (logs) {
@@ -245,9 +247,31 @@ static cls_status choose(clsi_learner *w, clsi_choices *out) {
             if (taken) now = other;
         }
     }
+    if (tied && status == CLS_OK) {
+        clsi_choices other = now;
+        other.tied = 1;
+        other.halved = 0;
+        double plain = best;
+        status = try_choices(w, other, LIKED, &best, &taken);
+        if (taken) now = other, before *= best / plain; /* logarithms had no part in it */
+    }
     *out = now;
     w->gain = best / before;
     return status;
+}
+
+/* "log(V1) of U1, log(V2) of U2": inputs that begin with a word (NULL: all). */
+static void tell_inputs(clsi_learner *w, const char *what, const char *word) {
+    clsi_text t = {0};
+    for (size_t i = 0; i < w->unknowns->n; i++) {
+        const clsi_learned *l = &w->unknowns->list[i].learned;
+        if (w->unknowns->list[i].again || l->slot) continue;
+        for (size_t k = 0; k < l->d; k++)
+            if (!word || strncmp(l->input[k], word, strlen(word)) == 0)
+                clsi_text_printf(&t, "%s%s of %s", t.length ? ", " : "", l->input[k], l->part);
+    }
+    clsi_learner_note(w, "%s: %.300s", what, t.length ? t.data : "none");
+    clsi_text_clear(&t);
 }
 
 cls_status clsi_learner_choose(clsi_learner *w) {
@@ -257,7 +281,9 @@ cls_status clsi_learner_choose(clsi_learner *w) {
     cls_status status = choose(w, &chosen);
     if (status == CLS_OK) status = finish(w);
     if (status == CLS_OK && chosen.logs)
-        clsi_learner_note(w, "inputs that are positive were taken as logarithms");
+        tell_inputs(w, "inputs that are positive were taken as logarithms", "log(");
+    if (status == CLS_OK && chosen.tied)
+        tell_inputs(w, "inputs that the data tie to each other were taken as combinations", NULL);
     if (status == CLS_OK && chosen.exponential)
         clsi_learner_note(w, "what exchanges heat was learned through its logarithm");
     if (status == CLS_OK && w->gain > 0 && w->gain < 1)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 6, PER_ROUND = 40 };
+enum { ROUNDS = 6, PER_ROUND = 40, MOST = 64 };
 
 /* For F = -L v the bound is -F.v/v.v = sum_ab v_a v_b L_ab/v.v >= 0; where v is no datum (a
  * hamiltonian) the form alone keeps it. */
@@ -22,7 +22,8 @@ static int is_bound(const clsi_unknowns *us, const clsi_unknown *u) {
 
 /* The fields that a bound is made of: the one field, or all entries of L. */
 static size_t fields_of(const clsi_unknowns *us, const clsi_unknown *u) {
-    return u->learned.form == CLSI_MATRIX ? clsi_field_count(u->kind, us->s->n, NULL) : 1;
+    return u->learned.form == CLSI_MATRIX ? clsi_field_count(us->s, u->learned.part, u->kind, NULL)
+                                          : 1;
 }
 
 /* v_a v_b/v.v at a datum, twice that above the diagonal. */
@@ -30,16 +31,19 @@ static double factor_of(const clsi_unknowns *us, const clsi_unknown *u, const cl
                         size_t i) {
     const cls_system *s = us->s;
     if (u->learned.form != CLSI_MATRIX) return 1;
+    size_t on[MOST], n = clsi_part_acts_on(s, u->learned.part, NULL);
+    if (n > MOST) return 0; /* the form alone keeps it */
+    (void)clsi_part_acts_on(s, u->learned.part, on);
     size_t a = u->learned.slot, b = a;
-    if (a >= s->n) { /* above the diagonal, row by row */
-        size_t left = a - s->n;
-        for (a = 0; left >= s->n - 1 - a; a++) left -= s->n - 1 - a;
+    if (a >= n) { /* above the diagonal, row by row */
+        size_t left = a - n;
+        for (a = 0; left >= n - 1 - a; a++) left -= n - 1 - a;
         b = a + 1 + left;
     }
     const double *v = p->z + s->nq * p->n + i;
     double square = 1e-300;
-    for (size_t j = 0; j < s->n; j++) square += v[j * p->n] * v[j * p->n];
-    return (a == b ? 1 : 2) * v[a * p->n] * v[b * p->n] / square;
+    for (size_t j = 0; j < n; j++) square += v[on[j] * p->n] * v[on[j] * p->n];
+    return (a == b ? 1 : 2) * v[on[a] * p->n] * v[on[b] * p->n] / square;
 }
 
 typedef struct worst {

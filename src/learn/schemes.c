@@ -107,6 +107,7 @@ static trial attempt(const clsi_learner *w, const clsi_rule *rule, size_t n_tabl
                         .info = &info,
                         .started = w->started,
                         .trial = SMALL,
+                        .alone = 1, /* the parts of a team are those of the lesson itself */
                         .error = &error};
     o.scheme = NULL;
     cls_status status = clsi_points_create_wide(w->system, n_tables, tables, names, rule,

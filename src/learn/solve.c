@@ -71,7 +71,7 @@ cls_status clsi_learner_rescale(clsi_learner *w) {
     for (size_t i = 0; i < w->unknowns->n && status == CLS_OK; i++) {
         const clsi_unknown *u = &w->unknowns->list[i];
         clsi_learned *l = &w->unknowns->list[i].learned;
-        size_t n = w->residual->n;
+        size_t n = clsi_part_acts_on(w->system, l->part, NULL);
         int along = l->slot < n * (n + 1) / 2, turns = l->slot >= n && along;
         int friction = u->kind == CLSI_PART_FRICTION;
         if (u->again) continue;

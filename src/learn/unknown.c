@@ -41,9 +41,10 @@ int clsi_is_energy(const clsi_unknown *u) {
 }
 
 /* Diagonals of frictions and conductances are positive; angles and formulas are not bound. */
-static int is_positive(const clsi_unknown *u, size_t n) {
+static int is_positive(const clsi_unknown *u, const cls_system *s) {
     return u->positive || u->kind == CLSI_PART_HEAT ||
-           (u->kind == CLSI_PART_FRICTION && u->learned.slot < n);
+           (u->kind == CLSI_PART_FRICTION &&
+            u->learned.slot < clsi_part_acts_on(s, u->learned.part, NULL));
 }
 
 static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
@@ -51,7 +52,7 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
     snprintf(name, sizeof name, "%.100s'%zu'", u->learned.part, u->learned.slot + u->learned.use);
     u->value = cls_symbol(s->g, name);
     if (u->learned.exponential) return clsi_learned_value(&u->learned, s->g, u->value);
-    if (!u->nonlinear || !is_positive(u, s->n))
+    if (!u->nonlinear || !is_positive(u, s))
         return u->learned.scale == 1 ? u->value : clsi_learned_value(&u->learned, s->g, u->value);
     u->learned.square = clsi_field_word(u->spec, "square");
     if (!u->learned.square)
@@ -62,7 +63,7 @@ static cls_node symbol_of(clsi_unknown *u, const cls_system *s) {
 
 static cls_node stand_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     part *p = context;
-    size_t n = clsi_field_count(kind, s->n, p->first->spec);
+    size_t n = clsi_field_count(s, p->name, kind, p->first->spec);
     if (p->function) {
         clsi_unknown *u = p->first + p->at++;
         u->learned.use = j + 1;
@@ -72,7 +73,7 @@ static cls_node stand_in(void *context, const cls_system *s, clsi_part_kind kind
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(&p->first->learned, s), p->values[0]);
     if (kind != CLSI_PART_FRICTION) return p->values[0];
-    return clsi_part_force(s, p->first->learned.form, 0, n, p->values, j);
+    return clsi_part_force(s, p->name, p->first->learned.form, 0, n, p->values, j);
 }
 
 static int is_listed(size_t n, const char *const *names, const char *name) {
@@ -179,7 +180,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
     if (status != CLS_OK) return status;
     for (size_t i = 0; i < o->n_unknown; i++) {
         if (!parts[i].function)
-            parts[i].n = clsi_field_count(parts[i].kind, system->n, spec_of(system, o, i));
+            parts[i].n =
+                clsi_field_count(system, parts[i].name, parts[i].kind, spec_of(system, o, i));
         us->n += parts[i].n;
     }
     us->list = clsi_calloc(us->n, sizeof *us->list);
@@ -236,19 +238,28 @@ static cls_status make_symbols(clsi_unknowns *us, cls_error *error) {
     return CLS_OK;
 }
 
-/* Of terms that have a formula in the file: what it is a function of. */
+/* Of parts that have a formula in the file: what it is a function of. */
 static cls_status find_inputs(const cls_system *system, const clsi_points *points,
                               clsi_unknowns *us, cls_error *error) {
     cls_status status = CLS_OK;
+    int follows = 0; /* velocities and temperatures, from an energy that is unknown too */
+    for (size_t i = 0; i < us->n && system->formalism != CLS_THERMAL_LAGRANGIAN; i++)
+        follows |= clsi_is_energy(&us->list[i]);
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;
         int raw = (kind && kind->raw) || clsi_field_word(u->spec, "plain") ||
                   clsi_field_word(u->spec, "convex");
-        if (u->kind != CLSI_PART_LET || u->of || u->learned.use || raw) continue;
-        status = clsi_inputs_of_formula(system, u->learned.part, points->intervals != NULL,
-                                        &u->found_of, error);
-        u->of = u->found_of;
+        int coefficient = u->kind == CLSI_PART_FRICTION || u->kind == CLSI_PART_HEAT;
+        if (coefficient && (points->intervals || follows || u->spec)) continue;
+        if ((u->kind != CLSI_PART_LET && !coefficient) || u->of || u->learned.use || raw) continue;
+        clsi_found_inputs found = {.even = coefficient && clsi_wants_even(system, u, points)};
+        status = clsi_inputs_of_formula(system, u->learned.part, u->kind, points->intervals != NULL,
+                                        &found, error);
+        u->of = u->found_of = found.of;
+        u->even = found.even_count > 0;
+        u->even_first = found.even_first;
+        u->even_count = found.even_count;
     }
     return status;
 }
@@ -301,10 +312,16 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
             status = copy_inputs(&u[-1].learned, &u->learned, error);
             continue;
         }
-        u->even = clsi_wants_even(us->s, u, points);
+        if (!u->of && clsi_wants_even(us->s, u, points)) {
+            u->even = 1;
+            u->even_first = us->s->nq;
+            u->even_count = us->s->n;
+        }
         status = clsi_choose_inputs(us->s, u, points, raw, error);
         if (status == CLS_OK && !raw && !u->convex && !points->intervals)
             status = clsi_log_inputs(us, u, points, z, us->choices.logs, &us->offered, error);
+        if (status == CLS_OK && !raw && !u->convex && !points->intervals)
+            status = clsi_tied_inputs(us, u, points, z, us->choices.tied, &us->tied, error);
     }
     for (size_t i = 0, end; i < us->n && status == CLS_OK; i = end) {
         clsi_unknown *u = &us->list[i];

@@ -1,6 +1,7 @@
 /* What an unknown part is a function of, and the field that it gets: as the file or the caller says,
  * else what its kind needs and about as many terms as data can tell. */
 #include "base/base.h"
+#include "base/locale.h"
 #include "expr/graph.h"
 #include "learn/unknown.h"
 #include <math.h>
@@ -16,7 +17,7 @@ cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format,
         return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
                          (int)CLSI_FIELD_MAX_INPUTS);
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = clsi_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof text)
         return clsi_fail(error, CLS_USAGE, "the names in the inputs of '%s' are too long", l->part);
@@ -149,8 +150,7 @@ int clsi_wants_even(const cls_system *s, const clsi_unknown *u, const clsi_point
     const char *spec = u->spec;
     int basis = !spec || strncmp(spec, "chebyshev(", 10) == 0 || strncmp(spec, "monomial(", 9) == 0;
     int moving = s->formalism == CLS_THERMAL_LAGRANGIAN || u->kind != CLSI_PART_LET;
-    if (!basis || !moving || u->of || u->learned.use || points->intervals || s->n < 2 || s->ode)
-        return 0;
+    if (!basis || !moving || u->learned.use || points->intervals || s->n < 2 || s->ode) return 0;
     if (clsi_field_word(spec, "plain")) return 0;
     return !spec || (!strstr(spec, "even") && atoi(strchr(spec, '(') + 1) <= 15);
 }
@@ -170,7 +170,7 @@ cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *erro
     clsi_learned *l = &u->learned;
     if (!spec) {
         size_t at = (size_t)(u - us->list);
-        int degree = auto_degree(l->d, u->even ? s->n : 0, formula, has_couplings(us),
+        int degree = auto_degree(l->d, u->even ? u->even_count : 0, formula, has_couplings(us),
                                  clsi_group_end(us, at) > at + 1, us->choices.halved);
         snprintf(chosen, sizeof chosen, "chebyshev(%d)", degree);
         us->chosen = 1;
@@ -183,9 +183,15 @@ cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *erro
         spec = chosen;
         kind = clsi_field_kind_of(spec);
     }
+    if (kind && !strcmp(kind->name, "convex") && !clsi_is_energy(u))
+        return clsi_fail(
+            error, CLS_USAGE,
+            "'%s' cannot be '%.60s': that is the form of an energy, as models have it; "
+            "write `network(8, 8)`",
+            l->part, spec);
     /* a friction needs its constant, a generating function cannot have one */
     int bare = !formula && kind && kind->linear && !kind->raw && !strstr(spec, "constant");
-    if (u->even) snprintf(more, sizeof more, ", even %zu %zu", s->nq, s->n);
+    if (u->even) snprintf(more, sizeof more, ", even %zu %zu", u->even_first, u->even_count);
     if ((bare || u->even) && strlen(spec) < 48 && strchr(spec, ')')) {
         char given[64]; /* words for the learner stand at the end */
         snprintf(given, sizeof given, "%.63s", spec);

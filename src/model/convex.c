@@ -12,6 +12,7 @@
  * Composed with log T it would not be convex. This is looked at on paper, when a part is to be
  * learned and when a model is read: a file whose inputs do not have the form is not a model. */
 #include "base/base.h"
+#include "base/locale.h"
 #include "model/model.h"
 #include <math.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static int is_heat(const cls_system *s, const char *input) {
         const char *number = input + (same ? begin.length : 0);
         clsi_text_clear(&begin);
         if (!same) continue;
-        double reference = strtod(number, &end);
+        double reference = clsi_strtod(number, &end);
         return reference > 0 && isfinite(reference) && strcmp(end, ")-1)") == 0;
     }
     return 0;

@@ -22,11 +22,15 @@ static inline void clsi_json_add(json_t **list, json_t *value) {
 }
 
 /* As json_loads, and says whether it was memory that was missing. The reader of jansson may go on
- * after a failed allocation, with a text cut short: errno tells. */
+ * after a failed allocation, with a text cut short, and forgets errno at the next number: a second
+ * reading that differs tells. */
 static inline json_t *clsi_json_read(const char *text, int *no_memory) {
     errno = 0;
     json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    if (errno != ENOMEM) return value;
+    json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    int same = value ? json_equal(value, again) : !again;
+    json_decref(again);
+    if (errno != ENOMEM && same) return value;
     *no_memory = 1;
     json_decref(value);
     return NULL;

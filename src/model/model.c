@@ -90,13 +90,22 @@ cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s) {
     return sum;
 }
 
-size_t clsi_field_count(clsi_part_kind kind, size_t n, const char *spec) {
+size_t clsi_field_count(const cls_system *s, const char *part, clsi_part_kind kind,
+                        const char *spec) {
     if (kind != CLSI_PART_FRICTION) return 1;
+    size_t n = clsi_part_acts_on(s, part, NULL);
     return n * (n + 1) / 2 + (clsi_field_word(spec, "gyroscopic") ? n * (n - 1) / 2 : 0);
 }
 
+/* The velocities that a friction is made of, those of the momenta that it acts on. */
+typedef struct acting {
+    cls_graph *g;
+    size_t n;
+    const cls_node *v;
+} acting;
+
 /* Row j of A v, A skew with the entries a above its diagonal. */
-static cls_node across(const cls_system *s, const cls_node *a, size_t j) {
+static cls_node across(const acting *s, const cls_node *a, size_t j) {
     cls_graph *g = s->g;
     cls_node sum = cls_constant(g, 0);
     for (size_t i = 0, at = 0; i < s->n; i++)
@@ -116,7 +125,7 @@ static void rotate(cls_graph *g, cls_node angle, int back, cls_node *a, cls_node
     *a = first;
 }
 
-static cls_node turned_force(const cls_system *s, const cls_node *values, size_t j) {
+static cls_node turned_force(const acting *s, const cls_node *values, size_t j) {
     cls_graph *g = s->g;
     size_t n = s->n, angle = n;
     cls_node *w = clsi_calloc(n, sizeof *w);
@@ -133,7 +142,7 @@ static cls_node turned_force(const cls_system *s, const cls_node *values, size_t
 }
 
 /* -(L v)_j; entry (a, b) above the diagonal stands where the angle of that plane would. */
-static cls_node matrix_row(const cls_system *s, const cls_node *values, size_t j) {
+static cls_node matrix_row(const acting *s, const cls_node *values, size_t j) {
     cls_graph *g = s->g;
     size_t n = s->n, at = n;
     cls_node sum = cls_mul(g, values[j], s->v[j]);
@@ -143,7 +152,7 @@ static cls_node matrix_row(const cls_system *s, const cls_node *values, size_t j
     return cls_neg(g, sum);
 }
 
-static cls_node matrix_force(const cls_system *s, const cls_node *values, double floor, size_t j) {
+static cls_node matrix_force(const acting *s, const cls_node *values, double floor, size_t j) {
     cls_graph *g = s->g;
     cls_node force = matrix_row(s, values, j), two = cls_constant(g, 2);
     if (!(floor > 0)) return force;
@@ -160,13 +169,13 @@ static cls_node matrix_force(const cls_system *s, const cls_node *values, double
 }
 
 /* Entry (a, b) of C, a >= b, stands where the angle of that plane would. */
-static cls_node triangle(const cls_system *s, const cls_node *values, size_t a, size_t b) {
+static cls_node triangle(const acting *s, const cls_node *values, size_t a, size_t b) {
     size_t at = s->n + b * (2 * s->n - b - 1) / 2 + (a - b - 1);
     return a == b ? values[a] : values[at];
 }
 
 /* -(C w)_j with w = C^T v: the power is -w.w. */
-static cls_node cholesky_force(const cls_system *s, const cls_node *values, size_t j) {
+static cls_node cholesky_force(const acting *s, const cls_node *values, size_t j) {
     cls_graph *g = s->g;
     cls_node force = cls_constant(g, 0);
     for (size_t b = 0; b <= j; b++) {
@@ -178,13 +187,25 @@ static cls_node cholesky_force(const cls_system *s, const cls_node *values, size
     return force;
 }
 
-cls_node clsi_part_force(const cls_system *s, clsi_friction_form form, double floor,
-                         size_t n_values, const cls_node *values, size_t j) {
-    size_t along = s->n * (s->n + 1) / 2; /* fields of the part that dissipates */
-    cls_node force = form == CLSI_MATRIX     ? matrix_force(s, values, floor, j)
-                     : form == CLSI_CHOLESKY ? cholesky_force(s, values, j)
-                                             : turned_force(s, values, j);
-    return n_values > along ? cls_add(s->g, force, across(s, values + along, j)) : force;
+cls_node clsi_part_force(const cls_system *s, const char *part, clsi_friction_form form,
+                         double floor, size_t n_values, const cls_node *values, size_t j) {
+    size_t *on = clsi_calloc(s->n + 1, sizeof *on), at = 0;
+    cls_node *v = clsi_calloc(s->n + 1, sizeof *v), force = CLS_NO_NODE;
+    if (on && v) {
+        acting a = {s->g, clsi_part_acts_on(s, part, on), v};
+        for (size_t k = 0; k < a.n; k++) {
+            v[k] = s->v[on[k]];
+            if (on[k] == j) at = k;
+        }
+        size_t along = a.n * (a.n + 1) / 2; /* fields of the part that dissipates */
+        force = form == CLSI_MATRIX     ? matrix_force(&a, values, floor, at)
+                : form == CLSI_CHOLESKY ? cholesky_force(&a, values, at)
+                                        : turned_force(&a, values, at);
+        if (n_values > along) force = cls_add(s->g, force, across(&a, values + along, at));
+    }
+    free(on);
+    free(v);
+    return force;
 }
 
 /* A part and its fields: consecutive entries of model->learned. */
@@ -232,16 +253,19 @@ static cls_node value_of(const place *p, const clsi_learned *l, const cls_system
  * the form is not a model. */
 static const char *what_is_wrong(const place *p, const cls_system *s, clsi_part_kind kind) {
     const clsi_learned *end = p->model->learned + p->model->n_learned;
-    size_t n = s->n, have = 0, bound = kind == CLSI_PART_FRICTION ? n : kind == CLSI_PART_HEAT;
-    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, p->first->part) == 0; l++) {
+    const char *part = p->first->part;
+    size_t have = 0, bound = kind == CLSI_PART_HEAT;
+    if (kind == CLSI_PART_FRICTION) bound = clsi_part_acts_on(s, part, NULL);
+    for (const clsi_learned *l = p->first; l < end && strcmp(l->part, part) == 0; l++) {
         if (l->form != p->first->form) return "its fields have different forms";
         if (!p->open && have < (l->form == CLSI_MATRIX ? 1 : bound) &&
             !(l->square || l->exponential ? l->scale >= 0 : l->floor > 0))
             return "it is not positive by form";
         have++;
     }
-    size_t wanted = clsi_field_count(kind, n, p->first->field->spec);
-    return have == wanted ? NULL : "it has too few or too many fields";
+    size_t wanted = clsi_field_count(s, part, kind, p->first->field->spec);
+    return have == wanted ? NULL
+                          : "it has too few or too many fields for the coordinates it acts on";
 }
 
 static int is_function(const cls_system *s, const clsi_learned *l) {
@@ -250,7 +274,7 @@ static int is_function(const cls_system *s, const clsi_learned *l) {
 
 static cls_node put_in(void *context, const cls_system *s, clsi_part_kind kind, size_t j) {
     place *p = context;
-    size_t n = clsi_field_count(kind, s->n, p->first->field->spec);
+    size_t n = clsi_field_count(s, p->first->part, kind, p->first->field->spec);
     if ((p->wrong = what_is_wrong(p, s, kind))) return cls_constant(s->g, 0);
     if (kind == CLSI_PART_FORMULA)
         return cls_add(s->g, clsi_learned_trunk(p->first, s), value_of(p, p->first, s, 0));
@@ -258,7 +282,8 @@ static cls_node put_in(void *context, const cls_system *s, clsi_part_kind kind, 
         return value_of(p, p->first, s, is_function(s, p->first) ? j + 1 : 0);
     cls_node *values = clsi_calloc(n, sizeof *values), force = CLS_NO_NODE;
     for (size_t i = 0; values && i < n; i++) values[i] = value_of(p, p->first + i, s, 0);
-    if (values) force = clsi_part_force(s, p->first->form, p->first->floor, n, values, j);
+    if (values)
+        force = clsi_part_force(s, p->first->part, p->first->form, p->first->floor, n, values, j);
     free(values);
     return force;
 }

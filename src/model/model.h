@@ -17,7 +17,7 @@ typedef struct clsi_learned {
     /* of a function of the file: 1 + the place in the system's uses that inputs are for; 0: not at
      * any. Its inputs are written over its arguments. Not in the file of a model. */
     size_t use;
-    size_t slot; /* a friction of n > 1 momenta has n diagonal and n(n-1)/2 other fields */
+    size_t slot; /* a friction on n > 1 momenta has n diagonal and n(n-1)/2 other fields */
     clsi_friction_form form;
     clsi_field *field;
     size_t d;
@@ -67,9 +67,11 @@ int clsi_learned_turn(clsi_learned *l, const cls_system *s, size_t *turn);
 cls_node clsi_learned_value(const clsi_learned *l, cls_graph *g, cls_node phi);
 /* sum_i T_i (log T_i - 1), times `trunk`. */
 cls_node clsi_learned_trunk(const clsi_learned *l, const cls_system *s);
-/* Number of fields of a part of this kind, in a system of n momenta. */
-size_t clsi_field_count(clsi_part_kind kind, size_t n, const char *spec);
-/* Force on momentum j, dissipative for every value of the fields (decisions 13 and 18):
+/* Number of fields of a part of this kind. */
+size_t clsi_field_count(const cls_system *s, const char *part, clsi_part_kind kind,
+                        const char *spec);
+/* Force of the friction `part` on momentum j, one of the n that it acts on (clsi_part_acts_on),
+ * dissipative for every value of the fields (decisions 13 and 18); v are the velocities of these:
  *   F = -Q D Q^T v   CLSI_ROTATION: values[0..n) are the diagonal of D, positive by form, the next
  *                    n(n-1)/2 the angles of Q, a product of plane rotations
  *   F = -C C^T v     CLSI_CHOLESKY: values[0..n) are the diagonal of C, positive by form, the next
@@ -80,8 +82,8 @@ size_t clsi_field_count(clsi_part_kind kind, size_t n, const char *spec);
  *                    where F dissipates
  * The rest, where the friction is gyroscopic, is a skew matrix A: A v is added, and does no work.
  */
-cls_node clsi_part_force(const cls_system *s, clsi_friction_form form, double floor,
-                         size_t n_values, const cls_node *values, size_t j);
+cls_node clsi_part_force(const cls_system *s, const char *part, clsi_friction_form form,
+                         double floor, size_t n_values, const cls_node *values, size_t j);
 /* Is the range of input k in the data known? */
 int clsi_has_range(const clsi_learned *l, size_t k);
 /* All inputs of learned parts at a state, not scaled, borrowed; the place of input k of a part among

@@ -15,6 +15,7 @@
  *
  * Costs one pass through the file and memory for its contents. Does not read other dtypes, other
  * shapes, pipes or standard input, and has no checksum: a changed number is another number. */
+#include "base/locale.h"
 #include "model/json.h"
 #include "model/safetensors.h"
 #include "base/base.h"
@@ -178,7 +179,7 @@ static cls_status refuse(const reader *r, const char *format, ...) {
     char what[512];
     va_list list;
     va_start(list, format);
-    vsnprintf(what, sizeof what, format, list);
+    clsi_vsnprintf(what, sizeof what, format, list);
     va_end(list);
     return clsi_fail(r->error, CLS_SYSTEM,
                      "%s: %s; the file is damaged or not a model: copy it again, or learn again",

@@ -1,4 +1,5 @@
 /* The figures that one looks for first, as a row of cards under the verdict. */
+#include "base/locale.h"
 #include "page/page.h"
 #include <math.h>
 #include <string.h>
@@ -34,7 +35,7 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         size_t followed = s->n_trials;
         for (size_t i = 0; i < s->n_channels; i++)
             worst = fmin(worst, s->channels[i].persistence / s->channels[i].rmse);
-        snprintf(number, sizeof number, worst < 1e4 ? "%.3g times" : "%.0e times", worst);
+        clsi_snprintf(number, sizeof number, worst < 1e4 ? "%.3g times" : "%.0e times", worst);
         snprintf(words, sizeof words, "nearer than the trivial model, in the worst channel of %zu",
                  s->n_channels);
         card(t, worst > 1 ? 1 : -1, number, words);
@@ -42,7 +43,7 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         card(t, 0, number, "trajectories of the data followed in free run");
     }
     if (s->simulated) {
-        snprintf(number, sizeof number, "%.1g", s->laws.energy_relative);
+        clsi_snprintf(number, sizeof number, "%.1g", s->laws.energy_relative);
         snprintf(words, sizeof words, "relative energy error over %llu steps",
                  (unsigned long long)s->laws.steps);
         card(t, 0, number, words);

@@ -44,6 +44,10 @@ double clsi_tick(double range, int n) {
     return size * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
+double clsi_next_tick(double x, double step) {
+    return x + step > x ? x + step : INFINITY;
+}
+
 void clsi_tick_label(clsi_text *t, double x, double step) {
     double size = floor(log10(fabs(x))), digits = size - floor(log10(step)) + 1;
     if (size < 5) digits = fmax(digits, size + 1); /* 100 and not 1e+02 */
@@ -56,7 +60,7 @@ void clsi_tick_label(clsi_text *t, double x, double step) {
 static void axes(const view *v) {
     clsi_text *t = v->t;
     double dx = clsi_tick(v->x1 - v->x0, 5), dy = clsi_tick(v->y1 - v->y0, 4);
-    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x += dx) {
+    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x = clsi_next_tick(x, dx)) {
         clsi_text_printf(t,
                          "<path class=\"axis\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
                          "text-anchor=\"middle\">",
@@ -64,7 +68,7 @@ static void axes(const view *v) {
         clsi_tick_label(t, x, dx);
         clsi_text_append(t, "</text>");
     }
-    for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y += dy) {
+    for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y = clsi_next_tick(y, dy)) {
         clsi_text_printf(t,
                          "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
                          "text-anchor=\"end\">",

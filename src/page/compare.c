@@ -1,6 +1,7 @@
 /* Measured and simulated: of many trajectories the worst, the median and the best are drawn, of their
  * channels those of the state; what follows from them (momenta beside velocities, entropies beside
  * temperatures) stands in <details>, for the worst only. Then the scores beside the trivial model. */
+#include "base/locale.h"
 #include "page/page.h"
 #include <math.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static void one_panel(work *w, const clsi_channel *ch, size_t trial, const doubl
         double off = y[t->first + k] - lines[0].y[k];
         if (isfinite(off)) sum += off * off, counted++;
     }
-    if (counted) snprintf(note, sizeof note, "RMSE %.3g", sqrt(sum / (double)counted));
+    if (counted) clsi_snprintf(note, sizeof note, "RMSE %.3g", sqrt(sum / (double)counted));
     cls_system_unit(w->first->system, ch->name, unit);
     clsi_panel p = {.title = ch->name,
                     .unit = unit,

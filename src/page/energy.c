@@ -3,6 +3,7 @@
  * Exergy, the work that could still be had with surroundings at T0, is destroyed at the rate T0 times
  * that at which entropy is made (Gouy and Stodola). T0 is the lowest temperature at the start: the
  * coldest that this system could give heat to. */
+#include "base/locale.h"
 #include "page/page.h"
 #include "system/system.h"
 #include <math.h>
@@ -97,7 +98,7 @@ static void second_law(clsi_text *t, const clsi_subject *s) {
     double *lost = T0 > 0 ? change(t, S, rows, T0) : NULL;
     if (!lost) return;
     char title[160];
-    snprintf(title, sizeof title, "Exergy destroyed: %.4g times the entropy made", T0);
+    clsi_snprintf(title, sizeof title, "Exergy destroyed: %.4g times the entropy made", T0);
     clsi_series x = {"exergy destroyed", CLSI_LINE, rows, time, lost, 3};
     chart(t, s->motion, title, "energy", 1, &x);
     free(lost);

@@ -64,6 +64,8 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c);
 size_t clsi_thin(size_t n, const double *y, size_t slices, size_t *keep);
 /* A round step that divides the range into about n. */
 double clsi_tick(double range, int n);
+/* The one behind x; behind everything where the step is below the rounding of x. */
+double clsi_next_tick(double x, double step);
 /* A number beside a mark, with as many digits as steps of this size need. */
 void clsi_tick_label(clsi_text *t, double x, double step);
 

@@ -76,7 +76,7 @@ static void open_plot(const plot *v, int top, int height) {
 
 /* Lines and numbers across. */
 static void levels(const plot *v, int top, int height, double step) {
-    for (double y = ceil(v->y0 / step) * step; y <= v->y1; y += step) {
+    for (double y = ceil(v->y0 / step) * step; y <= v->y1; y = clsi_next_tick(y, step)) {
         double at = top + height * (v->y1 - y) / (v->y1 - v->y0);
         clsi_text_printf(v->t,
                          "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
@@ -90,7 +90,8 @@ static void levels(const plot *v, int top, int height, double step) {
 static void times(const plot *v) {
     double step = clsi_tick(v->x1 - v->x0, 5);
     clsi_text_append(v->t, "<g class=\"ticks\">");
-    for (double x = ceil(v->x0 / step) * step; x <= v->x1 + 1e-9 * step; x += step) {
+    for (double x = ceil(v->x0 / step) * step; x <= v->x1 + 1e-9 * step;
+         x = clsi_next_tick(x, step)) {
         clsi_text_printf(v->t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                          LEFT + (WIDTH - LEFT - RIGHT) * fmin(1, (x - v->x0) / (v->x1 - v->x0)),
                          HEIGHT - 14);

@@ -68,13 +68,13 @@ static void dots(const view *v) {
 static void axes(const view *v) {
     const clsi_surface *s = v->s;
     double dx = clsi_tick(s->x1 - s->x0, 4), dy = clsi_tick(s->y1 - s->y0, 4);
-    for (double x = ceil(s->x0 / dx) * dx; x <= s->x1; x += dx) {
+    for (double x = ceil(s->x0 / dx) * dx; x <= s->x1; x = clsi_next_tick(x, dx)) {
         clsi_text_printf(v->t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", px(v, x),
                          HEIGHT - BOTTOM + 14);
         clsi_tick_label(v->t, x, dx);
         clsi_text_append(v->t, "</text>");
     }
-    for (double y = ceil(s->y0 / dy) * dy; y <= s->y1; y += dy) {
+    for (double y = ceil(s->y0 / dy) * dy; y <= s->y1; y = clsi_next_tick(y, dy)) {
         clsi_text_printf(v->t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 5,
                          py(v, y) + 4);
         clsi_tick_label(v->t, y, dy);

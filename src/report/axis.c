@@ -4,6 +4,7 @@
  * labels are exact and 0 is "0". Very large or small labels lose a common power of ten; labels that
  * would need more than five digits lose a common offset (an energy of 0.5 that varies by 1e-9 is
  * labelled -1, 0, 1 with the note "x10^-9 + 0.5"). Constant time. */
+#include "base/locale.h"
 #include "report/plot.h"
 #include <math.h>
 #include <string.h>
@@ -74,7 +75,8 @@ static void choose_offset(clsi_axis *a, char text[40]) {
     }
     a->offset = best / a->mantissa;
     int digits = floor_log10(fabs(best)) + 1;
-    snprintf(text, 40, " %s %.*g", best < 0 ? "−" : "+", digits, fabs(best) * pow(10, a->power));
+    clsi_snprintf(text, 40, " %s %.*g", best < 0 ? "−" : "+", digits,
+                  fabs(best) * pow(10, a->power));
 }
 
 /* An axis that ends just before a tick goes on to it: 50 is a better end than 49.99. */
@@ -132,5 +134,6 @@ void clsi_axis_label(const clsi_axis *a, int i, char out[32]) {
     }
     double value = fabs(steps) * a->mantissa * pow(10, a->power - a->exponent);
     const char *sign = steps < -0.5 ? "−" : "";
-    snprintf(out, 32, "%s%.*f", sign, value < 0.5 * pow(10, -a->decimals) ? 0 : a->decimals, value);
+    clsi_snprintf(out, 32, "%s%.*f", sign, value < 0.5 * pow(10, -a->decimals) ? 0 : a->decimals,
+                  value);
 }

@@ -10,6 +10,7 @@
  * momenta or entropies; then only the first table is drawn. Time is the column `time` or `t`, else
  * the first column (a training
  * log). */
+#include "base/locale.h"
 #include "report/plot.h"
 #include <math.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ static cls_status add_field(const source *s, size_t first, size_t n, cls_error *
     clsi_panel *p = new_panel(s->panels, 1, (const char *const *)&t->names[first]);
     if (!p) return clsi_no_memory(error);
     p->field = 1;
-    p->first_index = strtod(strchr(t->names[first], '[') + 1, NULL);
+    p->first_index = clsi_strtod(strchr(t->names[first], '[') + 1, NULL);
     p->x_name = t->names[time_column(t)];
     for (size_t k = 0; k < n; k++) {
         clsi_curve *c = new_curve(p, t, 0, 0);

@@ -4,6 +4,7 @@
  * side by side in a table, eight or more, are one panel. Values of both signs are blue, white and
  * red around zero, others go from dark blue over green to yellow; the heading says the range. The
  * picture has at most 800 x 400 cells: of more rows or elements the nearest is taken. */
+#include "base/locale.h"
 #include "report/plot.h"
 #include <math.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_panel *p, clsi_box box, c
     int w = (int)fmin((double)p->curves[0].n, MOST_WIDE);
     int h = (int)fmin((double)p->n_curves, MOST_HIGH);
     range_of(p, &lo, &hi);
-    if (lo <= hi) snprintf(note, 80, "%.3g to %.3g", lo, hi);
+    if (lo <= hi) clsi_snprintf(note, 80, "%.3g to %.3g", lo, hi);
     cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
     if (cairo_surface_status(image)) {
         cairo_surface_destroy(image);

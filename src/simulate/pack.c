@@ -51,6 +51,7 @@ struct clsi_pack {
     double *defect, *step_entropy, *monitor, *energy_start, *energy_scale;
     flag length[L];       /* of the history */
     flag off[L], done[L]; /* off: the single way, or none; done: solved */
+    flag out[L];          /* that have failed */
     flag quiet[L];
 };
 
@@ -233,6 +234,7 @@ void clsi_pack_start(clsi_pack *p, size_t n, const double *starts) {
     /* lanes without a member compute what a member does, for nobody */
     for (int i = 0; i < L && first >= 0; i++)
         if ((size_t)i >= n || p->status[i] != CLS_OK) enter(p, i, p->sim[first]);
+    EACH_LANE p->out[l] = -(flag)(p->status[l] != CLS_OK);
 }
 
 static int is_under_way(const clsi_pack *p, int i) {
@@ -254,14 +256,15 @@ cls_status clsi_pack_status(const clsi_pack *p, size_t i, cls_error *error) {
 typedef struct pack_loops {
     void (*set_inputs)(const clsi_pack *p, double *in, double t, double h);
     void (*predict)(const clsi_pack *p, double *u);
-    void (*find_least)(const clsi_pack *p, double h);
+    void (*begin)(clsi_pack *p, double h);
     void (*check_rows)(clsi_pack *p);
     void (*check_guard)(clsi_pack *p);
-    void (*update)(clsi_pack *p, double *u);
-    void (*judge)(clsi_pack *p);
+    int (*update)(clsi_pack *p, double *u);
+    int (*judge)(clsi_pack *p);
     int (*find_quiet)(clsi_pack *p);
     void (*take_next)(clsi_pack *p);
     void (*settle)(clsi_pack *p, int heats);
+    int (*any_off)(const clsi_pack *p);
     void (*commit)(clsi_pack *p, const double *u);
 } pack_loops;
 
@@ -312,23 +315,16 @@ static void evaluate(clsi_pack *p) {
     p->loops->check_rows(p);
 }
 
-static int is_over(const clsi_pack *p) {
-    flag open = 0;
-    EACH_LANE open |= ~(p->done[l] | p->off[l]);
-    return !open;
-}
-
 /* The early instructions have the base inputs, the unknowns a prediction. */
 static void solve(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
-    EACH_LANE p->done[l] = 0, p->before[l] = INFINITY;
+    int open = 1;
     evaluate(p);
-    for (int i = 0; i < sp->options.max_iterations && !is_over(p); i++) {
+    for (int i = 0; i < sp->options.max_iterations && open; i++) {
         clsi_lanes_rest(sp->residual, L, p->work_residual);
-        p->loops->update(p, p->unknowns);
-        if (is_over(p)) return;
+        if (!p->loops->update(p, p->unknowns)) return;
         evaluate(p);
-        p->loops->judge(p);
+        open = p->loops->judge(p);
     }
     EACH_LANE p->off[l] |= ~p->done[l];
 }
@@ -373,6 +369,7 @@ static void measure(clsi_pack *p, double t) {
 /* The single way, from the state before the step. */
 static void go_alone(clsi_pack *p, int l) {
     p->status[l] = cls_simulator_advance(p->sim[l], 1, &p->error[l]);
+    p->out[l] = -(flag)(p->status[l] != CLS_OK);
 }
 
 /* Unknowns to begin with: those that have made fewer than three steps take the cold guess. */
@@ -392,8 +389,6 @@ static void guess(clsi_pack *p, double t, double h) {
 static void step(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     double h = sp->options.h, t = (double)p->steps * h;
-    int any = 0;
-    EACH_LANE p->off[l] = -(flag)(p->status[l] != CLS_OK);
     p->loops->set_inputs(p, p->residual_in, t, h);
     guess(p, t, h);
     if (sp->guard) {
@@ -401,7 +396,7 @@ static void step(clsi_pack *p) {
         clsi_lanes_early(sp->guard, L, p->work_guard);
     }
     clsi_lanes_early(sp->residual, L, p->work_residual);
-    p->loops->find_least(p, h);
+    p->loops->begin(p, h);
     solve(p);
     p->loops->set_inputs(p, p->next_in, t, h);
     memcpy(p->next_in + sp->n_base * L, p->unknowns, (size_t)p->k * L * sizeof(double));
@@ -410,7 +405,7 @@ static void step(clsi_pack *p) {
     if (p->owed && find_quiet(p)) clsi_lanes_first(sp->residual, L, p->work_residual);
     p->loops->take_next(p);
     if (sp->scheme->carries) measure(p, t);
-    EACH_LANE any |= p->off[l] != 0;
+    int any = p->loops->any_off(p);
     for (int l = 0; l < L && any; l++)
         if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
     p->loops->commit(p, p->unknowns);

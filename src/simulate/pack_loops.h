@@ -93,13 +93,16 @@ TARGET static void LOOP(predict)(const clsi_pack *p, double *u) {
     }
 }
 
-/* newton_least */
-TARGET static void LOOP(find_least)(const clsi_pack *p, double h) {
+/* newton_least, and nobody is solved yet. */
+TARGET static void LOOP(begin)(clsi_pack *p, double h) {
     const clsi_stepper *sp = p->sp;
     double tolerance = sp->options.tolerance, ulp = 0.5 * DBL_EPSILON / (fabs(h) * tolerance);
     size_t first = sp->s->form->kind == CLSI_FORM_THERMAL ? sp->s->nq + sp->s->n : p->n;
     vector low = splat(DBL_MIN / tolerance);
     LANES {
+        LOOP(set_flags)(p->off + l, LOOP(flags)(p->out + l));
+        LOOP(set_flags)(p->done + l, (bits)splat(0));
+        store(p->before + l, splat(INFINITY));
         vector rest = splat(0);
         for (size_t i = 0; i < p->n; i++)
             rest = LOOP(larger)(rest, LOOP(size)(load(p->state + i * L + l)));
@@ -217,7 +220,15 @@ HELP bits LOOP(take_system)(size_t k, const clsi_pack *p, size_t l, vector *a, b
     return bad | LOOP(factor)(k, a, pivot);
 }
 
-HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
+/* Is any of these lanes not solved, and not off? */
+HELP int LOOP(any)(bits b) {
+    long long all = 0;
+    for (int i = 0; i < WIDTH; i++) all |= b[i];
+    return all != 0;
+}
+
+HELP int LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
+    bits open = (bits)splat(0);
     LANES {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS], bad = LOOP(take_system)(k, p, l, a, pivot, d);
@@ -236,12 +247,15 @@ HELP void LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
         store(p->size + l, size);
         LOOP(set_flags)(p->off + l, off);
         LOOP(set_flags)(p->done + l, done | last);
+        open |= ~(done | last | off);
     }
+    return LOOP(any)(open);
 }
 
 /* After a full update that was not the last: the simplified update must be shorter. The Jacobian is
  * still there. */
-HELP void LOOP(judge_of)(size_t k, clsi_pack *p) {
+HELP int LOOP(judge_of)(size_t k, clsi_pack *p) {
+    bits open = (bits)splat(0);
     LANES {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS];
@@ -251,24 +265,26 @@ HELP void LOOP(judge_of)(size_t k, clsi_pack *p) {
         bits worse = ~(LOOP(longest)(k, p, l, d) <= 0.75 * size);
         LOOP(set_flags)(p->off + l, LOOP(flags)(p->off + l) | (worse & ~LOOP(flags)(p->done + l)));
         store(p->before + l, size);
+        open |= ~(LOOP(flags)(p->done + l) | LOOP(flags)(p->off + l));
     }
+    return LOOP(any)(open);
 }
 
 /* Few unknowns are written out, where vectors are registers. */
-TARGET static void LOOP(update)(clsi_pack *p, double *u) {
+TARGET static int LOOP(update)(clsi_pack *p, double *u) {
     switch (p->k) {
-    case 1: LOOP(update_of)(1, p, u); break;
-    case 2: LOOP(update_of)(2, p, u); break;
+    case 1: return LOOP(update_of)(1, p, u);
+    case 2: return LOOP(update_of)(2, p, u);
 #if WIDTH > 2
-    case 3: LOOP(update_of)(3, p, u); break;
-    case 4: LOOP(update_of)(4, p, u); break;
+    case 3: return LOOP(update_of)(3, p, u);
+    case 4: return LOOP(update_of)(4, p, u);
 #endif
-    default: LOOP(update_of)((size_t)p->k, p, u);
+    default: return LOOP(update_of)((size_t)p->k, p, u);
     }
 }
 
-TARGET static void LOOP(judge)(clsi_pack *p) {
-    LOOP(judge_of)((size_t)p->k, p);
+TARGET static int LOOP(judge)(clsi_pack *p) {
+    return LOOP(judge_of)((size_t)p->k, p);
 }
 
 /* ---- the end of a step ---- */
@@ -282,9 +298,7 @@ TARGET static int LOOP(find_quiet)(clsi_pack *p) {
         LOOP(set_flags)(p->quiet + l, quiet);
         any |= quiet;
     }
-    for (int i = 0; i < WIDTH; i++)
-        if (any[i]) return 1;
-    return 0;
+    return LOOP(any)(any);
 }
 
 /* step_take_next without the state: p->next. */
@@ -345,6 +359,12 @@ TARGET static void LOOP(settle)(clsi_pack *p, int heats) {
     }
 }
 
+TARGET static int LOOP(any_off)(const clsi_pack *p) {
+    bits off = (bits)splat(0);
+    LANES off |= LOOP(flags)(p->off + l);
+    return LOOP(any)(off);
+}
+
 HELP void LOOP(keep)(size_t rows, const flag *off, const double *from, double *to) {
     for (size_t i = 0; i < rows * L; i += L) LANES
     store(to + i + l, pick(LOOP(flags)(off + l), load(to + i + l), load(from + i + l)));
@@ -369,10 +389,10 @@ TARGET static void LOOP(commit)(clsi_pack *p, const double *u) {
         LOOP(keep)(1, p->off, p->monitor_out[i], p->monitor + i * L);
 }
 
-static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP(find_least),
+static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP(begin),
                                        LOOP(check_rows), LOOP(check_guard), LOOP(update),
                                        LOOP(judge),      LOOP(find_quiet),  LOOP(take_next),
-                                       LOOP(settle),     LOOP(commit)};
+                                       LOOP(settle),     LOOP(any_off),     LOOP(commit)};
 
 #undef LANES
 #undef HELP

@@ -24,7 +24,7 @@
 #define WIDE 0
 #endif
 /* The loader's choice, where there is one (not with ThreadSanitizer, nor in clang before 15). */
-#if WIDE && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#if WIDE && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(CLSI_NO_CLONES)
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define CLONES

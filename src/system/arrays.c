@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More elements than a table may have columns (CLSI_MAX_COLUMNS) are nobody's system. */
-enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40, MAX_ELEMENTS = 4000000 };
+/* Elements of all arrays of a file: two fields on 512 x 512 cells. Each costs some 30 us and 3 kB to read. */
+enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40, MAX_ELEMENTS = 1 << 19 };
 
 /* ---- writing with a map ---- */
 
@@ -424,13 +424,19 @@ static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, 
                 clsi_array_at(a, place[k].at, turn, "the range is empty: it goes from %ld to %ld",
                               out->low[k], out->high[k]);
     }
-    double count = 1;
-    for (size_t k = 0; k < out->n && status == CLS_OK; k++)
-        count *= (double)out->high[k] - (double)out->low[k] + 1;
-    if (count > MAX_ELEMENTS)
-        return clsi_array_at(a, at, turn, "%.0f elements, at most %d are allowed", count,
-                             (int)MAX_ELEMENTS);
     return status;
+}
+
+static cls_status count_elements(clsi_loops *a, size_t at, size_t turn, const clsi_array *array) {
+    double count = 1;
+    for (size_t k = 0; k < array->n; k++)
+        count *= (double)array->high[k] - (double)array->low[k] + 1;
+    if (a->elements + count > MAX_ELEMENTS)
+        return clsi_array_at(a, at, turn,
+                             "%.0f elements of arrays up to here, at most %d are allowed",
+                             a->elements + count, (int)MAX_ELEMENTS);
+    a->elements += count;
+    return CLS_OK;
 }
 
 /* Registers the arrays of one item, and hands out the first. */
@@ -443,6 +449,7 @@ static cls_status register_item(clsi_loops *a, clsi_cursor c, size_t turn, int t
         size_t length, behind;
         clsi_array array;
         status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
+        if (status == CLS_OK && length) status = count_elements(a, c.at, turn, &array);
         if (status != CLS_OK) return status;
         if (length) {
             status = add_array(a, r->clean + c.at, length, &array);
@@ -522,7 +529,9 @@ static cls_status expand_lists(clsi_loops *a, clsi_cursor c, size_t turn) {
         size_t length, behind, n = clsi_plain_word(r, c.at, c.end);
         status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
         long step[CLSI_MAX_INDICES] = {0}, count = length ? 1 : 0;
+        if (status == CLS_OK && length) status = count_elements(a, c.at, turn, &array);
         if (status == CLS_OK && length) status = add_array(a, r->clean + c.at, length, &array);
+        if (status != CLS_OK) return status;
         for (size_t k = 0; k < array.n; k++) count *= array.high[k] - array.low[k] + 1;
         for (long i = 0; i < count && status == CLS_OK; i++) {
             if (i) put(a, c.at, turn, ", ");

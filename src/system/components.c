@@ -4,6 +4,7 @@
  * stays a range of the text (elaborate.c says why); every port gets a node of its own, which
  * connect.c joins with others. What the kinds mean is in docs/physics/ports.md. Linear in the
  * text. Whether the wiring makes sense is not asked here. */
+#include "base/locale.h"
 #include "system/ports.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ char *clsi_keep_printf(clsi_ports *p, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = clsi_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof text) return NULL;
     return clsi_keep(p, text, (size_t)n);

@@ -11,6 +11,7 @@
  * so that x' = (J - R) e with J skew and R = sum d B B^T, B^T a = 0, by form (physics/ports.md);
  * what the components leave `unknown` stays a part of its own. Each letter of the flat text knows
  * the letter it comes from, so that the reader's complaints name the right file. */
+#include "base/locale.h"
 #include "system/ports.h"
 #include <ctype.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ void clsi_put(clsi_ports *p, clsi_span at, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = clsi_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof text) p->flat.failed = 1;
     note_origin(p, at, at.begin, 0);

@@ -3,6 +3,7 @@
  * Indices are whole numbers made of digits, the indices around, parameters of the file (by --set
  * where given) and + - * / ^, mod(a, b), min(a, b), max(a, b). A small evaluator on the text: the
  * graph is not asked, since it does not exist before the names do. */
+#include "base/locale.h"
 #include "system/arrays.h"
 #include <ctype.h>
 #include <math.h>
@@ -58,7 +59,7 @@ cls_status clsi_array_at(clsi_loops *a, size_t where, size_t turn, const char *f
     char sentence[600], indices[160];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    clsi_vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     clsi_turn_text(a, turn, indices, sizeof indices);
     return clsi_at(a->r, where, "%s%s", sentence, indices);
@@ -196,7 +197,7 @@ static double atom(evaluator *e) {
     double x = 0;
     if (isdigit((unsigned char)c) || c == '.') {
         char *end;
-        x = strtod(e->a->r->clean + e->at, &end);
+        x = clsi_strtod(e->a->r->clean + e->at, &end);
         e->at = (size_t)(end - e->a->r->clean);
         if (end[-1] == '.' && end[0] == '.') e->at--; /* 1..N */
     } else if (is_letter(c)) {

@@ -83,8 +83,9 @@ typedef struct clsi_reader {
         parts_capacity, unknown_capacity, unknown_field_capacity, unknown_of_capacity,
         unknown_positive_capacity, invariants_capacity, raw_invariants_capacity, outputs_capacity,
         raw_outputs_capacity, anchors_capacity, units_capacity, part_inputs_capacity,
-        input_capacity, u_capacity, formula_capacity, reservoir_capacity, labels_capacity,
-        functions_capacity, uses_capacity;
+        written_capacity, input_capacity, u_capacity, formula_capacity, reservoir_capacity,
+        labels_capacity, functions_capacity, uses_capacity;
+    size_t written_where, written_length; /* the name of the friction that is being read */
     clsi_function *defining;   /* whose formula is being read: its arguments are names, */
     const cls_node *arguments; /* for these; NULL: it is being declared */
     size_t n_calls;

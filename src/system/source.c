@@ -4,6 +4,7 @@
  * comments are blanked in a copy of the same length, statements and expressions are ranges of
  * offsets, and an offset becomes line, column, source line and caret only when something is wrong.
  * Finding the line of an offset costs one walk over the text, paid once per error. */
+#include "base/locale.h"
 #include "system/language.h"
 #include <ctype.h>
 #include <math.h>
@@ -37,7 +38,7 @@ cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
     char sentence[1200], note[160];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    clsi_vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     int line = 1;
     size_t begin = 0;

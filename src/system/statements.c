@@ -341,8 +341,25 @@ static cls_status read_forces(clsi_reader *r, clsi_cursor c, size_t entropy, tak
     return clsi_expect_end(r, &c);
 }
 
+/* What stands in the file for the part whose name is there. */
+static cls_status note_written(clsi_reader *r, size_t where, size_t length, size_t on,
+                               cls_node formula) {
+    cls_system *s = r->s;
+    if (!length) return CLS_OK;
+    char *part = clsi_strndup(r->clean + where, length);
+    if (!part ||
+        !clsi_grow(&s->as_written, &r->written_capacity, s->n_written + 1, sizeof *s->as_written)) {
+        free(part);
+        return clsi_no_memory(r->error);
+    }
+    s->as_written[s->n_written++] = (clsi_written){part, on, formula};
+    return CLS_OK;
+}
+
 static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_expression *e) {
     cls_system *s = r->s;
+    cls_status status = note_written(r, r->written_where, r->written_length, j, e->raw);
+    if (status != CLS_OK) return status;
     if (r->replaced) clsi_mark_learned(r, e->raw);
     if (r->replaced) return CLS_OK; /* read for its errors, and for its parameters */
     clsi_sparse_add(s->g, &s->raw.friction, i, j, e->raw);
@@ -350,8 +367,8 @@ static cls_status take_friction(clsi_reader *r, size_t i, size_t j, const clsi_e
     return CLS_OK;
 }
 
-/* `x <- unknown` of the only coordinate is the same as `unknown`. */
-static cls_status skip_only_coordinate(clsi_reader *r, clsi_cursor *c) {
+/* `x <- unknown`: a friction on x alone. */
+static cls_status read_only_coordinate(clsi_reader *r, clsi_cursor *c) {
     clsi_cursor rest = *c;
     size_t j;
     if (clsi_find_word(r, rest.at, rest.end, "unknown") == rest.end) return CLS_OK;
@@ -359,11 +376,22 @@ static cls_status skip_only_coordinate(clsi_reader *r, clsi_cursor *c) {
     cls_status status = clsi_read_coordinate(r, &rest, &j);
     if (status == CLS_OK) status = clsi_expect(r, &rest, "<-", "the coordinate");
     if (status != CLS_OK || !clsi_is_unknown(r, rest)) return status;
-    if (r->s->n > 1)
-        return clsi_at(r, rest.at,
-                       "an unknown friction is one of all coordinates together: write `friction F "
-                       "on ...: unknown`");
     *c = rest;
+    return note_written(r, r->written_where, r->written_length, j, CLS_NO_NODE);
+}
+
+/* The forces of what replaces the friction being read, on the momenta that it acts on. */
+static cls_status put_forces(clsi_reader *r, size_t i) {
+    cls_system *s = r->s;
+    size_t *on = clsi_calloc(s->n + 1, sizeof *on);
+    if (!on) return clsi_no_memory(r->error);
+    size_t n = clsi_part_acts_on(s, r->replaced->part, on);
+    for (size_t k = 0; k < n; k++) {
+        cls_node force = r->replaced->node(r->replaced->context, s, CLSI_PART_FRICTION, on[k]);
+        clsi_sparse_add(s->g, &s->raw.friction, i, on[k], force);
+        clsi_sparse_add(s->g, &s->bound.friction, i, on[k], force);
+    }
+    free(on);
     return CLS_OK;
 }
 
@@ -391,7 +419,9 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK && i >= r->s->m) r->s->has_heat = 1;
     if (status == CLS_OK) status = clsi_name_part(r, where, length);
     r->replaced = clsi_replacement_of(r, r->clean + where, length);
-    if (status == CLS_OK) status = skip_only_coordinate(r, &c);
+    r->written_where = where;
+    r->written_length = length;
+    if (status == CLS_OK) status = read_only_coordinate(r, &c);
     if (status == CLS_OK && clsi_is_friction_form(r, c)) {
         r->replaced = NULL;
         return clsi_read_friction_form(r, c, i, where, length);
@@ -399,12 +429,7 @@ cls_status clsi_read_friction(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK)
         status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
                                        : read_forces(r, c, i, take_friction);
-    for (size_t j = 0; status == CLS_OK && r->replaced && j < r->s->n; j++) {
-        cls_system *s = r->s;
-        cls_node force = r->replaced->node(r->replaced->context, s, CLSI_PART_FRICTION, j);
-        clsi_sparse_add(s->g, &s->raw.friction, i, j, force);
-        clsi_sparse_add(s->g, &s->bound.friction, i, j, force);
-    }
+    if (status == CLS_OK && r->replaced) status = put_forces(r, i);
     r->replaced = NULL;
     return status;
 }
@@ -437,6 +462,8 @@ cls_status clsi_read_heat(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK)
         status = clsi_is_unknown(r, c) ? clsi_read_unknown(r, c, where, length)
                                        : clsi_read_expression(r, c.at, c.end, &e);
+    if (status == CLS_OK && !clsi_is_unknown(r, c))
+        status = note_written(r, where, length, 0, e.raw);
     if (status != CLS_OK) return status;
     clsi_replacement *other = clsi_replacement_of(r, r->clean + where, length);
     if (other) clsi_mark_learned(r, e.raw);

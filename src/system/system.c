@@ -87,6 +87,8 @@ void cls_system_free(cls_system **system) {
         free(s->part_inputs[i].list);
     }
     free(s->part_inputs);
+    for (size_t i = 0; i < s->n_written; i++) free(s->as_written[i].part);
+    free(s->as_written);
     free_variables(s->input, s->nu);
     free_strings(s->reservoir, s->nr);
     clsi_ports_free(&s->ports);
@@ -124,6 +126,19 @@ const char *clsi_part_inputs_of(const cls_system *s, const char *part) {
     for (size_t i = 0; i < s->n_part_inputs; i++)
         if (strcmp(s->part_inputs[i].part, part) == 0) return s->part_inputs[i].list;
     return NULL;
+}
+
+size_t clsi_part_acts_on(const cls_system *s, const char *part, size_t *on) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_written; i++) {
+        if (strcmp(s->as_written[i].part, part) != 0) continue;
+        size_t j = s->as_written[i].on, at = n++;
+        for (; on && at && on[at - 1] > j; at--) on[at] = on[at - 1];
+        if (on) on[at] = j;
+    }
+    if (n) return n;
+    for (size_t j = 0; on && j < s->n; j++) on[j] = j;
+    return s->n;
 }
 
 const char *clsi_label_of(const cls_system *s, const char *name) {

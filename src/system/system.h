@@ -116,6 +116,13 @@ typedef struct clsi_part_inputs {
     char *part, *list;
 } clsi_part_inputs;
 
+/* What the file writes for a named friction or conductance: of frictions an entry for each force. */
+typedef struct clsi_written {
+    char *part;
+    size_t on;        /* the momentum */
+    cls_node formula; /* over the symbols and names of the file; CLS_NO_NODE: it is unknown */
+} clsi_written;
+
 struct cls_system {
     char *name, *title, *text;
     char *data_map; /* the `data` lines as one list, or NULL */
@@ -150,6 +157,8 @@ struct cls_system {
     unsigned char *unknown_positive; /* a part whose values are positive */
     size_t n_part_inputs;
     clsi_part_inputs *part_inputs;
+    size_t n_written;
+    clsi_written *as_written;
     size_t nu, nr;            /* inputs; reservoirs */
     clsi_variable *input;     /* (nu) */
     cls_node *u;              /* (nu) symbols */
@@ -329,6 +338,9 @@ int clsi_system_has_ports(const cls_system *s);
 const char *clsi_port_momentum(const cls_system *s, const char *name);
 /* What a part is a function of, as the file says ("a; b"), or NULL. */
 const char *clsi_part_inputs_of(const cls_system *s, const char *part);
+/* The momenta that a friction acts on: those the file names, or all; ascending, in `on` (room for n,
+ * may be NULL). Returns how many. */
+size_t clsi_part_acts_on(const cls_system *s, const char *part, size_t *on);
 
 /* cls_system_parse with parts replaced. `skeleton`: the result has no form and no rows (its formula
  * may contain symbols that nothing defines); for building residuals only. */

@@ -204,12 +204,15 @@ test_short_files_are_not_expanded_for_ever() {
         printf 'coordinate x\nlagrangian v.x^2/2 - f39(x)\n'
     } >functions.clausius
     printf 'coordinate x[1..3000000, 1..3000000, 1..3000000]\nlagrangian v.x[1,1,1]^2/2\n' >elements.clausius
+    printf 'parameter N = 1000000\ncoordinate x[1..N]\nlagrangian v.x[1]^2/2\n' >million.clausius
+    printf 'parameter N = 200000\ncoordinate x[1..N], y[1..N], z[1..N]\nlagrangian v.x[1]^2/2\n' >three.clausius
+    printf 'momentum q[1..3000000, 1..3000000, 1..3000000] with velocity v\n' >pairs.clausius
     printf 'coordinate x\nlagrangian v.x^2/2 - sum(i in 1..900000000: x^i)\n' >sum.clausius
     printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..900000000: let a[i] = x\n' >loop.clausius
-    for form in functions elements sum loop; do
+    for form in functions elements million three pairs sum loop; do
         soon "$CLAUSIUS" show $form.clausius
         expect_exit 4
-        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements, at most|more than [0-9]+ times)"
+        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements of arrays up to here, at most|more than [0-9]+ times)"
     done
 }
 

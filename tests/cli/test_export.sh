@@ -119,6 +119,15 @@ test_show_reads_back() {
     run "$CLAUSIUS" show empty
     expect_exit 4
     expect_stderr 'no model card'
+    mkdir -p hostile/documentation # its text and the names of its files are shown, not obeyed
+    printf 'Written by clausius\n\033[31mred\302\233' >hostile/documentation/README.md
+    touch "hostile/$(printf 'a\033[31m')"
+    (cd hostile && python3 -m zipfile -c ../hostile.fmu documentation a*)
+    run "$CLAUSIUS" show hostile.fmu
+    expect_ok
+    expect_stdout '^\\x1b\[31mred'
+    expect_no_stdout $'\033'
+    expect_no_stdout $'\302\233'
     echo no >bad.fmu
     run "$CLAUSIUS" show bad.fmu
     expect_exit 4

@@ -112,6 +112,21 @@ test_shards_of_a_learning_merge_to_the_bytes_of_one_run() {
     expect_exit 3
 }
 
+# Steps of a scheme: which one is found by trials, which are no part of what the shards leave.
+test_shards_of_steps_of_a_scheme() {
+    local i
+    "$CLAUSIUS" simulate adiabatic-piston --samples 20 --sample "x~U(-1,1), v.x~U(-1,1)" --h 0.05 --steps 12 --quiet -o train.csv
+    run learning -o one.safetensors
+    expect_ok
+    for i in 0 1; do learning --shard $i/2 -o $i.part || fail "shard $i/2"; done
+    run "$CLAUSIUS" merge 0.part 1.part -o all.safetensors --quiet
+    expect_ok
+    expect_same one.safetensors all.safetensors
+    learning --field "chebyshev(2)" --shard 1/2 -o 1.part
+    run "$CLAUSIUS" merge 0.part 1.part -o x.safetensors --quiet
+    expect_exit 3
+}
+
 test_a_part_of_other_data_is_refused() {
     local i
     data
@@ -121,6 +136,46 @@ test_a_part_of_other_data_is_refused() {
     expect_exit 3
     expect_stderr 'other data'
     expect_no_file x.safetensors
+}
+
+# flip FILE BYTE: one bit of it.
+flip() { python3 -c 'import sys; b = bytearray(open(sys.argv[1], "rb").read()); b[int(sys.argv[2])] ^= 4; open(sys.argv[1], "wb").write(b)' "$1" "$2"; }
+
+# A part that a copy cut or a disk changed, or that somebody made up, is named; nothing is written.
+test_damaged_parts_are_refused() {
+    local i size
+    data
+    for i in 0 1; do
+        ensemble --shard $i/2 -o p$i.csv
+        learning --field "chebyshev(3)" --shard $i/2 -o $i.part
+    done
+    head -c -100 p1.csv >cut.csv      # within a row
+    grep -v '^8,' p1.csv >short.csv   # the last trajectory is not there
+    sed 's/^5,/7,/' p1.csv >other.csv # another order
+    for i in cut short other; do
+        run "$CLAUSIUS" merge p0.csv $i.csv -o all.csv
+        expect_exit 3
+        expect_stderr "^clausius merge: $i.csv: damaged: the rows of shard 1/2"
+    done
+    size=$(stat -c %s 1.part)
+    for i in 20 $((size / 2)) $((size - 3)); do
+        cp 1.part flipped.part
+        flip flipped.part "$i"
+        run "$CLAUSIUS" merge 0.part flipped.part -o x.safetensors
+        expect_exit 3
+        expect_stderr "flipped.part"
+    done
+    printf 'clausius part 2\n{"arguments":[1,null],"shard":0,"shards":1}\n' >numbers.part
+    printf 'clausius part 2\n{"arguments":["pendulum","a.csv","--output=evil"],"shard":0,"shards":1}\n' >output.part
+    for i in numbers output; do
+        run "$CLAUSIUS" merge $i.part -o x.safetensors
+        expect_exit 3
+        expect_stderr "$i.part: not a part"
+    done
+    mkfifo fifo
+    RUN_LIMIT=5 run "$CLAUSIUS" merge fifo p1.csv -o all.csv
+    expect_exit 5
+    expect_no_file all.csv x.safetensors evil
 }
 
 test_a_learning_that_iterates_has_no_shards() {

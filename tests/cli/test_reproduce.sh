@@ -140,6 +140,15 @@ test_body() {
     expect_json "$(cell 'f unknown' 'entropy falls from |mu| = 2')[\"ours\"] == 0"
 }
 
+# Anchors fix what the motions cannot tell: the entropy, whose heat capacity they give.
+test_body_with_anchors() {
+    local RUN_LIMIT=300
+    reproduces vnots-body-a --quick
+    expect_json "$(cell 'G unknown, anchors' 'MAE of S - S0')[\"ours\"] < $(cell 'G unknown' 'MAE of S - S0')[\"ours\"] / 2"
+    expect_json "$(cell 'G unknown, anchors' 'MAE of mu1')[\"ours\"] < 1e-4"
+    expect_json "$(cell 'G unknown, anchors' 'entropy falls')[\"ours\"] == 0"
+}
+
 # Components: every figure is a cell with its bound. 6.4 shoots for a while and is for check-long.
 test_ephs() {
     local item

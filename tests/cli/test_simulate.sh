@@ -345,8 +345,9 @@ END
     run "$CLAUSIUS" simulate pendulum --outputs legendre --samples 3 --sample 'q~U(0,1)'
     expect_exit 2
     expect_stderr 'leave out --samples'
-    run "$CLAUSIUS" simulate rigid-body --outputs legendre -o l2.csv
+    run "$CLAUSIUS" simulate rigid-body --outputs legendre
     expect_exit 2
+    expect_no_stdout
 }
 
 test_signal_leaves_nothing() {

@@ -11,4 +11,15 @@ while read -r name arguments; do
     done
 done < <(commands)
 
+# A new command is failed too.
+test_every_command_is_in_the_list() {
+    local command list
+    list=$(CLAUSIUS_LONG=1 commands)
+    run "$CLAUSIUS" --help
+    for command in $(sed -nE '/^Commands:/,/^$/s/^  ([a-z]+)  .*/\1/p' "$out"); do
+        grep -qE "^[a-z0-9-]+ $command\b" <<<"$list" || fail "tests/fault/lib.sh has no line for clausius $command"
+    done
+    for command in c js fmu; do grep -q " export $command " <<<"$list" || fail "no line for export $command"; done
+}
+
 run_tests

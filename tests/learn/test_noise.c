@@ -121,6 +121,54 @@ static void wild_rows_do_not_matter_much(void **unused) {
     cls_learn_report_free(&o.info.report);
 }
 
+/* Energy and friction unknown: a multiple of both moves the same way, so that no terms at all seemed
+ * to be as good as those there are, and nothing could be simulated. */
+static void terms_of_everything_at_once(void **unused) {
+    (void)unused;
+    cls_error e;
+    cls_system *s = parse("coordinate q\ntemperature T\n"
+                          "thermal lagrangian G = v.q^2/2 - q^2/2 + 2*T*(log(T) - 1)\n"
+                          "friction F on T: q <- -(0.1 + 0.1*v.q^2)*v.q\n"
+                          "start q = 1, v.q = 0, T = 1\nstep 0.1\n");
+    static const range warm[] = {{"q", -1, 1}, {"v.q", -1, 1}, {"T", 0.7, 1.3}};
+    static const char *const parts[] = {"G", "F"}, *const columns[] = {"q", "v.q", "T"};
+    cls_table *t = make_data(s, 3, warm, 12, 40, 0.1, 3);
+    const cls_table *table = t;
+    const char *name = "made here";
+    cls_random random;
+    cls_random_seed(&random, 5);
+    for (size_t k = 0; k < 3; k++) {
+        double *z = (double *)cls_table_column(t, (size_t)cls_table_find(t, columns[k]));
+        for (size_t i = 0; i < cls_table_rows(t); i++) z[i] += 4e-3 * cls_random_normal(&random);
+    }
+    cls_model *m;
+    cls_learn_info info;
+    cls_learn_options o = cls_learn_defaults();
+    o.n_unknown = 2;
+    o.unknown = parts;
+    if (cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
+    assert_non_null(info.report);
+    assert_non_null(strstr(info.report->choice, "noisy"));
+    assert_true(info.normalised && info.parameters >= 4 && info.parameters <= 12);
+    double error = 0;
+    for (size_t k = 0; k < info.report->n_channels; k++) /* rows kept back, in a free run */
+        error = fmax(error, info.report->channels[k].run);
+    print_message("G, F: %zu terms, free run off by %.1e\n", info.parameters, error);
+    assert_true(error < 8e-3);
+    /* the mean mass is one: F is known, and how well */
+    for (size_t i = 0; i < info.report->n_functions; i++) {
+        const cls_learned_function *f = &info.report->functions[i];
+        for (size_t j = 0; strcmp(f->part, "F") == 0 && j < f->n; j++) {
+            double off = fabs(f->value[j] - 0.1 - 0.1 * f->at[j]);
+            assert_true(f->error[j] < 0.02 && off < 5 * f->error[j]);
+        }
+    }
+    cls_learn_report_free(&info.report);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+}
+
 /* Against all sets of six terms, one of which is a copy of another. */
 enum { P = 6 };
 
@@ -264,6 +312,7 @@ int main(void) {
         cmocka_unit_test(terms_fall_as_noise_rises),
         cmocka_unit_test(the_choice_is_by_noise_and_can_be_overruled),
         cmocka_unit_test(wild_rows_do_not_matter_much),
+        cmocka_unit_test(terms_of_everything_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "page/page.h"
 #include <clausius/graph.h>
 #include <clausius/report.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,25 @@ static void hostile_names_are_text(void **unused) {
     cls_text_free(&html);
     cls_table_free(&t);
     free(longer);
+}
+
+/* A column that is constant but for its last bits has no room for a scale: fewer marks, and an end. */
+static void last_bits_are_drawn(void **unused) {
+    (void)unused;
+    const char *names[] = {"time", "x", "energy"};
+    cls_table *t = NULL;
+    cls_error error = {0};
+    char *html = NULL;
+    assert_int_equal(cls_table_create(3, names, &t, &error), CLS_OK);
+    for (int k = 0; k < 40; k++) {
+        double row[] = {1e15 + k, 1 + DBL_EPSILON * (k % 2), 1e300 * (1 + DBL_EPSILON * (k % 3))};
+        assert_int_equal(cls_table_append(t, row, &error), CLS_OK);
+    }
+    cls_report_subject subject = {.name = "bits", .trajectory = t};
+    assert_int_equal(cls_report_html(1, &subject, 0, NULL, NULL, NULL, &html, &error), CLS_OK);
+    assert_true(strlen(html) < 200000);
+    cls_text_free(&html);
+    cls_table_free(&t);
 }
 
 /* A model that follows its own data exactly beats keeping the first value. */
@@ -251,6 +271,7 @@ int main(void) {
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(page_is_whole),
         cmocka_unit_test(hostile_names_are_text),
+        cmocka_unit_test(last_bits_are_drawn),
         cmocka_unit_test(free_run_is_scored),
         cmocka_unit_test(picture_is_chosen),
         cmocka_unit_test(exergy_needs_a_temperature),

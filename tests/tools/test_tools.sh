@@ -194,6 +194,18 @@ small_machine() {
     local t
     for t in bash env grep rm; do ln -s "$(command -v $t)" bin/$t; done
 }
+# A statement or a component that no file of the corpus has is not fuzzed in make check.
+test_fuzz_knows_every_statement() {
+    run "$TOOLS/fuzz" --words
+    expect_ok
+    expect test "$(wc -l <"$out")" -gt 90
+    local word
+    while read -r word; do
+        [[ $word == include ]] || # opens a file
+            grep -qE "^ *(for [^:]*: *)?${word/ / +}\\b" "$SOURCE"/tests/fuzz/corpus/system/* || fail "no file of tests/fuzz/corpus/system has a statement \`$word\`"
+    done < <(sed '/($/,$d' "$out")
+}
+
 test_install_deps_quiet() {
     small_machine none 1000
     run env PATH="$PWD/bin" "$TOOLS/install-deps"

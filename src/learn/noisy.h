@@ -1,0 +1,68 @@
+/* learn, inside: one fit to noisy data (noisy.c), for the files that work on it.
+ *
+ *   noisy.c         what is to be done, in order
+ *   noisy_data.c    the data, and why they are taken so
+ *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others */
+#ifndef CLSI_LEARN_NOISY_H
+#define CLSI_LEARN_NOISY_H
+
+#include "data/table.h"
+#include "learn/learner.h"
+#include "learn/measured.h"
+#include "learn/multiple.h"
+
+typedef struct clsi_noisy {
+    clsi_learner *w;
+    size_t n_tables;
+    cls_table **tables; /* the states alone, trajectories numbered */
+    double **columns;   /* (n_tables) their numbers */
+    clsi_recording *data;
+    clsi_unknowns *all;  /* the dictionary */
+    size_t P;            /* its terms */
+    size_t Q;            /* parameters beside them, behind them everywhere */
+    unsigned char *keep; /* (P + Q) */
+    unsigned char *locked;
+    size_t *part;                    /* (P + Q) */
+    double *full;                    /* (P + Q) coefficients over the dictionary, parameters */
+    double *low, *high;              /* (P + Q) bounds: parameters have some */
+    double *own_low, *own_high;      /* the same for the terms that are kept */
+    unsigned char *vague;            /* (P + Q) for them: nobody said where it begins */
+    int blind;                       /* there is no residual to begin with */
+    int formed;                      /* what must be positive is so by form */
+    clsi_multiple *multiple, *whole; /* of the terms that are kept; of the dictionary */
+    cls_system *open, *whole_open, *built;
+    clsi_recipe recipe;
+    cls_learn_report *report;
+    double until;
+    int unseen;
+    int declined;  /* a large basis was asked for: this is not for it */
+    int implicit;  /* explicit steps failed */
+    double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
+} clsi_noisy;
+
+/* A stop for searches: time is up, or somebody wants it. */
+int clsi_noisy_is_over(void *context);
+
+/* ---- noisy_data.c ---- */
+
+/* States that no column says. */
+int clsi_noisy_lacks(const clsi_points *p);
+cls_status clsi_noisy_record(clsi_noisy *k, const cls_table *const *tables,
+                             const char *const *names);
+/* Why this way was taken; the caller's, NULL: no memory. */
+char *clsi_noisy_explain(const clsi_noisy *k);
+
+/* ---- noisy_terms.c ---- */
+
+cls_status clsi_noisy_dictionary(clsi_noisy *k);
+/* The learner's unknowns with the terms that are kept, and their coefficients; the other way round;
+ * floors and scales of what is positive by form. */
+cls_status clsi_noisy_take_terms(clsi_noisy *k);
+void clsi_noisy_spread_terms(clsi_noisy *k);
+void clsi_noisy_keep_forms(clsi_noisy *k);
+/* The learner's unknowns as a problem; windows stay as they are. */
+cls_status clsi_noisy_set_up(clsi_noisy *k);
+/* Which terms there should be, near the fit that there is. */
+cls_status clsi_noisy_choose(clsi_noisy *k, int *changed);
+
+#endif
