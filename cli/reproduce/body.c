@@ -521,9 +521,9 @@ const cli_item cli_vnots_body_b = {
 const cli_item cli_vnots_body_c = {
     .name = "vnots-body-c",
     .doc = "the rigid body: G and the friction learned together",
-    .text =
-        "System rigid-body, G and f unknown, no anchors: (G, f) cannot be identified, the motion\n"
-        "can.\n" RUN_TEXT,
+    .text = "System rigid-body, G and f unknown: without anchors (G, f) cannot be identified, the "
+            "motion\n"
+            "can.\n" RUN_TEXT,
     .run = run_case,
     .subject = &case_c,
 };

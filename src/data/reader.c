@@ -164,17 +164,19 @@ cls_status clsi_reader_seek(cls_reader *r, uint64_t from, uint64_t limit, cls_er
 /* ---- whole ---- */
 
 static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {
-    enum { CHUNK = 16384 };
+    enum { CHUNK = 16384, NUMBERS = 1 << 22 }; /* rows of few columns; numbers of many */
     const cls_table *head = r->head;
+    size_t chunk = NUMBERS / head->n_columns + 1;
+    if (chunk > CHUNK) chunk = CHUNK;
     double **columns = clsi_calloc(head->n_columns, sizeof *columns);
     cls_status status =
         columns ? cls_table_create(head->n_columns, (const char *const *)head->names, out, error)
                 : clsi_no_memory(error);
     for (size_t rows = 1; !status && rows;) {
         cls_table *t = *out;
-        status = clsi_table_reserve(t, t->rows + CHUNK, error);
+        status = clsi_table_reserve(t, t->rows + chunk, error);
         for (size_t c = 0; !status && c < t->n_columns; c++) columns[c] = t->columns[c] + t->rows;
-        if (!status) status = cls_reader_next(r, CHUNK, columns, &rows, error);
+        if (!status) status = cls_reader_next(r, chunk, columns, &rows, error);
         if (!status) t->rows += rows;
     }
     for (size_t c = 0; !status && c < head->n_columns; c++)

@@ -201,7 +201,10 @@ typedef struct clsi_programs_use {
     size_t inputs; /* of a field at most */
 } clsi_programs_use;
 void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use);
-/* static void name(const double *in, double *room, double *out); `room` has n_state numbers */
+/* Numbers that a program needs to be written as loops (emit_loops.c); 0: it is written as statements. */
+size_t clsi_program_loops_room(const cls_program *p);
+/* static void name(const double *in, double *room, double *out); `room` has n_state numbers, or those of
+ * the loops */
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;

@@ -107,6 +107,8 @@ double clsi_points_spread(const clsi_points *p, size_t k);
  * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
  * motion's own sixth derivative. 0 when no trajectory has three points. */
 double clsi_points_noise(const clsi_points *p, size_t k);
+/* Are rows so far apart, and so unevenly, that a quadrature over them is poor? */
+int clsi_points_uneven(const clsi_points *p);
 /* Weights w with integral over [t_0, t_n-1] of g = sum w_k g_k, by parabolas through three points
  * each; n is odd. */
 void clsi_window_weights(size_t n, const double *t, double *w);

@@ -6,7 +6,7 @@
 # small ARGUMENTS...: on a small stack, with the same bytes on standard output.
 small() {
     local size=64
-    [[ $1 != plot ]] || size=128
+    [[ $1 != plot && $* != *--graph* ]] || size=128
     run "$CLAUSIUS" "$@"
     expect_ok
     cp "$out" plenty
