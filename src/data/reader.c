@@ -32,8 +32,8 @@ cls_read_options cls_read_defaults(void) {
 }
 
 static cls_status check_options(const cls_read_options *o, cls_error *error) {
-    if (o->size != sizeof *o)
-        return clsi_fail(error, CLS_USAGE, "options of another size; begin with cls_read_defaults");
+    if (o->size < sizeof o->size)
+        return clsi_fail(error, CLS_USAGE, "options without a size; begin with cls_read_defaults");
     if (!(o->dt >= 0) || isinf(o->dt))
         return clsi_fail(error, CLS_USAGE, "the spacing of times must be a positive number");
     return CLS_OK;
@@ -48,7 +48,8 @@ cls_status cls_reader_open(const char *path, const cls_read_options *options, cl
     NEED(error, out);
     *out = NULL;
     NEED(error, path);
-    cls_read_options o = options ? *options : cls_read_defaults();
+    cls_read_options o = cls_read_defaults();
+    TAKE_OPTIONS(&o, options);
     cls_error own;
     if (!error) error = &own;
     *out = NULL;
@@ -213,10 +214,11 @@ cls_status cls_table_read_with(const char *path, const cls_read_options *options
     *out = NULL;
     NEED(error, path);
     cls_reader *r;
-    *out = NULL;
-    cls_status status = cls_reader_open(path, options, &r, error);
+    cls_read_options o = cls_read_defaults();
+    TAKE_OPTIONS(&o, options);
+    cls_status status = cls_reader_open(path, &o, &r, error);
     if (!status) status = read_all(r, out, error);
-    if (!status) doubt_kelvin(options, *out);
+    if (!status) doubt_kelvin(&o, *out);
     cls_reader_close(&r);
     return status;
 }

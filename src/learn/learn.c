@@ -343,7 +343,7 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                         const cls_learn_options *options, clsi_stream *stream, cls_model **out,
                         cls_learn_info *info, cls_error *error) {
     cls_learn_options o = cls_learn_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     o.size = sizeof o;
     size_t n_rows;
     const cls_option *rows = cls_learn_option_table(&n_rows);
@@ -488,7 +488,7 @@ cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
     NEED(error, system);
     NEED(error, paths);
     cls_learn_options o = cls_learn_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     *out = NULL;
     *info = (cls_learn_info){0};
     if (needs_all(system, &o))

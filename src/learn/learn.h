@@ -172,10 +172,10 @@ cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assign
                                       const clsi_choices *choices, clsi_unknowns **out,
                                       cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
-/* The system with the parameters of the unknown parts as symbols, and these (n_theta + n_open, to be
- * freed). */
-cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
-                              cls_error *error);
+/* The system with the parameters of the unknown parts as symbols (clsi_model_open), and these
+ * (n_theta + n_open, to be freed). */
+cls_status clsi_unknowns_open(const clsi_unknowns *us, clsi_opening how, cls_system **out,
+                              cls_node **theta, cls_error *error);
 /* A formula or a term of one: not a coefficient. */
 int clsi_is_energy(const clsi_unknown *u);
 /* Entries [i, end) are the places of one function; else it is one. */

@@ -78,7 +78,7 @@ static cls_status open_system(measured *w, cls_node *theta) {
                    .set_values = w->set ? (double *)w->set->values : NULL,
                    .n_open = w->P,
                    .open = w->name};
-    cls_status status = clsi_model_open(&m, &w->open, w->error);
+    cls_status status = clsi_model_open(&m, CLSI_FORMULAS, &w->open, w->error);
     for (size_t i = 0; i < w->P && status == CLS_OK; i++) theta[i] = clsi_model_symbol(w->open, i);
     return status;
 }

@@ -156,7 +156,7 @@ static cls_status observe(clsi_noisy *k, const clsi_unknowns *us, cls_system **o
     const char **channel = clsi_calloc(k->data->ny + 1, sizeof *channel);
     if (!channel) return clsi_no_memory(k->w->error);
     for (size_t c = 0; c < k->data->ny; c++) channel[c] = k->data->channel[c].name;
-    cls_status status = clsi_unknowns_open(us, open, &theta, k->w->error);
+    cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, open, &theta, k->w->error);
     if (status == CLS_OK) status = make_observer(k, *open, us, theta, channel, &observer);
     int own = us != k->all && k->blind; /* without parameters no bound matters */
     if (status == CLS_OK)

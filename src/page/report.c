@@ -482,8 +482,9 @@ cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t 
                            const cls_report_options *options, char **html, cls_error *error) {
     NEED(error, html);
     *html = NULL;
-    cls_report_options defaults = cls_report_defaults();
-    page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
+    cls_report_options o = cls_report_defaults();
+    TAKE_OPTIONS(&o, options);
+    page p = {.o = &o, .n_data = n_data, .data = data, .names = names};
     *html = NULL;
     cls_status status = measure(&p, n, subjects, error);
     if (!status) {
@@ -549,8 +550,9 @@ cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t 
                            const cls_report_options *options, char **json, cls_error *error) {
     NEED(error, json);
     *json = NULL;
-    cls_report_options defaults = cls_report_defaults();
-    page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
+    cls_report_options o = cls_report_defaults();
+    TAKE_OPTIONS(&o, options);
+    page p = {.o = &o, .n_data = n_data, .data = data, .names = names};
     *json = NULL;
     cls_status status = measure(&p, n, subjects, error);
     if (!status) {
