@@ -68,7 +68,8 @@ class Absent:
 
 def compile_c(name, *extra, flags=("-O3",), library=True, after=()):
     """bench/NAME.c with the library, to BUILD/bench/NAME."""
-    packages = subprocess.run(["pkg-config", "--libs", "cairo", "jansson"], capture_output=True, text=True).stdout.split()
+    needs = re.search(r"Requires.private: (.*)", (BUILD / "clausius.pc").read_text())[1].replace(",", " ").split() if library else []
+    packages = subprocess.run(["pkg-config", "--libs", *needs], capture_output=True, text=True).stdout.split() if library else []
     sundials = ["-lsundials_cvode", "-lsundials_nvecserial"]
     ours = [BUILD / "libclausius.a", *sundials, "-llapacke", *packages, "-lmd", "-fopenmp"] if library else sundials
     OUT.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@
  *     large elimination N          factor and solution of its Newton matrix by each way, microseconds
  *     large cvode METHOD N RTOL    BDF or ADAMS: seconds and error at t = 10 (BDF: sparse Jacobian, KLU)
  *     large ours SCHEME N H        the same by a scheme of the library
+ *     large steps N                seconds of one step of the default scheme, h = 0.05: the median of many
  *     large reference N FILE       the state at t = 10, for the errors
  *
  * Errors are the largest of u, v and s. Seconds are processor time; creating solvers is not timed. */
@@ -278,10 +279,44 @@ static int by_library(const char *scheme, sunindextype n, double h, const char *
     return 0;
 }
 
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int steps(long n) {
+    enum { MOST = 2000 };
+    static double took[MOST];
+    size_t count = n > 20000 ? 40 : n > 2000 ? 400 : MOST;
+    char system[2000];
+    cls_error error;
+    cls_system *s;
+    cls_simulator *sim;
+    cls_simulate_options o = cls_simulate_defaults();
+    double *z = calloc((size_t)(3 * n), sizeof *z);
+    snprintf(system, sizeof system, text, n);
+    o.h = 0.05;
+    if (cls_system_parse(system, "chain", NULL, &s, &error) != CLS_OK ||
+        cls_simulator_create(s, &o, &sim, &error) != CLS_OK ||
+        cls_system_start(s, NULL, z, &error) != CLS_OK ||
+        cls_simulator_start(sim, 0, z, &error) != CLS_OK ||
+        cls_simulator_advance(sim, 10, &error) != CLS_OK)
+        return fprintf(stderr, "%s\n", error.message), 1;
+    for (size_t k = 0; k < count; k++) {
+        double begin = seconds();
+        if (cls_simulator_advance(sim, 1, &error) != CLS_OK) return 1;
+        took[k] = seconds() - begin;
+    }
+    qsort(took, count, sizeof *took, ascending);
+    printf("%.9f\n", took[count / 2]);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     SUNContext context;
     SUNContext_Create(NULL, &context);
     if (argc > 2 && !strcmp(argv[1], "elimination")) return elimination((size_t)atol(argv[2])), 0;
+    if (argc > 2 && !strcmp(argv[1], "steps")) return steps(atol(argv[2]));
     if (argc > 5 && !strcmp(argv[1], "ours"))
         return by_library(argv[2], atol(argv[3]), atof(argv[4]), argv[5]);
     if (argc > 3 && !strcmp(argv[1], "reference")) {

@@ -95,7 +95,7 @@ static void open_problem(size_t width, size_t windows, int continuous, problem *
           &e);
     check(clsi_unknowns_create(p->system, NULL, &o, p->points, &p->unknowns, &e), &e);
     check(clsi_motion_create(p->unknowns, "implicit-midpoint", &p->motion, &e), &e);
-    if (continuous) check(clsi_motion_flow(&p->motion, p->unknowns->n_theta, &e), &e);
+    if (continuous) check(clsi_motion_flow(&p->motion, p->unknowns, &e), &e);
     clsi_shooting_options w = {.intervals = 0, .continuous = p->motion.flow};
     check(clsi_shooting_create(p->points, p->motion.step, &w, 0, &p->shooting, &e), &e);
     clsi_shooting_problem(p->shooting, &p->all);

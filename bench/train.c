@@ -329,7 +329,7 @@ static void answer_optimise(const char *method, size_t batch, double target) {
                                .loss_tolerance = target,
                                .seed = 1,
                                .batch = batch,
-                               .watch = give_up};
+                               .progress = give_up};
     double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     if (clsi_optimizer_find(method)->minimize(&t->problem, &o, theta, &info, &error))
         die(method, &error);

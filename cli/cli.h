@@ -62,6 +62,10 @@ void cli_print_help(FILE *to, const cli_command *c);
 /* The k-th option, whose value is values[k]; 0: there are no more. */
 int cli_option_at(const cli_command *c, size_t k, cli_option *out);
 
+/* The command as it could be typed again, quoted for a shell, on one line; options after the words. The
+ * caller's; NULL: no memory. */
+char *cli_command_line(const cli_arguments *a);
+
 /* Options by name. The name must be in the table (a misspelt one aborts: it is our mistake). */
 const char *cli_value(const cli_arguments *a, const char *name); /* NULL when not given */
 int cli_given(const cli_arguments *a, const char *name);

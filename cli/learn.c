@@ -27,6 +27,7 @@ typedef struct learning {
     cls_table **tables;
     int quiet, json;
     /* what is told on the way */
+    char *command; /* as it was typed */
     cls_table *log;
     cls_writer *writer; /* opened before the work, to know that it can be */
     cli_progress progress;
@@ -119,13 +120,19 @@ static const char *const log_columns[] = {"phase", "done", "total", "loss", "tim
 enum { n_log = sizeof log_columns / sizeof *log_columns };
 
 static cls_status open_results(learning *l, cls_error *error) {
-    const char *keys[] = {"model", "phase", "loss", "time", "version"};
-    const char *values[] = {l->model, "0 rows of the residual, 1 solve, 2 iterate",
-                            "root mean square of the scaled residual", "seconds", cls_version()};
+    const char *keys[] = {"model", "phase", "loss", "time", "version", "command"};
+    l->command = cli_command_line(l->a);
+    if (!l->command) return cli_no_memory(error);
+    const char *values[] = {l->model,
+                            "0 rows of the residual, 1 solve, 2 iterate",
+                            "root mean square of the scaled residual",
+                            "seconds",
+                            cls_version(),
+                            l->command};
     cls_status status = cls_table_create(n_log, log_columns, &l->log, error);
     if (!status && l->log_path && cli_is_first())
         status =
-            cls_writer_open(l->log_path, 5, keys, values, n_log, log_columns, &l->writer, error);
+            cls_writer_open(l->log_path, 6, keys, values, n_log, log_columns, &l->writer, error);
     return status;
 }
 
@@ -483,8 +490,11 @@ static cls_status finish_literal(const learning *l, cls_error *error) {
 static cls_status write_report(learning *l, const cls_model *model, cls_error *error) {
     cls_report_subject subject = {
         .name = l->model, .system = cls_model_system(model), .model = model};
+    cls_report_options o = cls_report_defaults();
+    o.command = l->command; /* as the log has them, from which `report` takes them */
+    o.seconds = isfinite(l->info.loss_final) ? l->info.seconds : 0;
     return cls_report_write(1, &subject, l->n_tables, (const cls_table *const *)l->tables,
-                            l->a->words + 1, NULL, cli_value(l->a, "report"), error);
+                            l->a->words + 1, &o, cli_value(l->a, "report"), error);
 }
 
 static cls_status finish(learning *l, const cls_model *model, cls_error *error) {
@@ -566,6 +576,7 @@ cls_status cli_learn_with(const cli_arguments *a, const cls_team *team, cls_erro
     free(l.unknown);
     free(l.model);
     free(l.log_path);
+    free(l.command);
     free(l.checkpoint);
     json_decref(l.parts.arguments);
     cli_motion_free(&l.motion);

@@ -176,6 +176,48 @@ void cli_print_help(FILE *to, const cli_command *c) {
     if (c->notes) fprintf(to, "\n%s", c->notes);
 }
 
+/* ---- the command, written again ---- */
+
+/* A word for a shell: bare where it may be, else between single quotes. */
+static void put_word(FILE *to, const char *word) {
+    static const char bare[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,%@";
+    if (*word && !word[strspn(word, bare)]) {
+        fprintf(to, " %s", word);
+        return;
+    }
+    fputs(" '", to);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*word == '\n' || *word == '\r' ? ' ' : *word, to);
+    fputc('\'', to);
+}
+
+char *cli_command_line(const cli_arguments *a) {
+    char *text = NULL;
+    size_t length;
+    cli_option o;
+    FILE *to = open_memstream(&text, &length);
+    if (!to) return NULL;
+    fprintf(to, "clausius %s", a->command->name);
+    for (size_t i = 0; i < a->n_words; i++) put_word(to, a->words[i]);
+    for (size_t k = 0; cli_option_at(a->command, k, &o); k++) {
+        if (!a->values[k]) continue;
+        if (o.letter)
+            fprintf(to, " -%c", o.letter);
+        else
+            fprintf(to, " --%s", o.name);
+        if (o.value) put_word(to, a->values[k]);
+    }
+    if (fclose(to)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 /* ---- asking for values ---- */
 
 static int index_of(const cli_arguments *a, const char *name) {

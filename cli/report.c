@@ -3,6 +3,7 @@
 #include "table.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { max_subjects = 6, max_data = 64 };
 
@@ -70,8 +71,29 @@ static cls_status open_data(const cli_arguments *a, work *w, cls_error *error) {
     return status;
 }
 
-static cls_status write_page(const cli_arguments *a, const work *w, cls_error *error) {
+/* The log that `learn` left beside a model says how it was made. Another model's log says nothing. */
+static cls_status log_of(const char *model, cls_table **log, cls_error *error) {
+    static const char ending[] = ".safetensors";
+    char path[4096];
+    size_t n = strlen(model), cut = n - (sizeof ending - 1);
+    if (!cls_model_is_path(model) || n >= sizeof path || strcmp(model + cut, ending)) return CLS_OK;
+    snprintf(path, sizeof path, "%.*s.log.csv", (int)cut, model);
+    cls_status status = access(path, R_OK) ? CLS_IO : cls_table_read(path, log, NULL);
+    if (!status && !cls_table_note(*log, "command")) cls_table_free(log);
+    return status == CLS_MEMORY ? cli_no_memory(error) : CLS_OK;
+}
+
+static double seconds_of(const cls_table *log) {
+    int time = cls_table_find(log, "time");
+    size_t rows = cls_table_rows(log);
+    return time < 0 || !rows ? 0 : cls_table_column(log, (size_t)time)[rows - 1];
+}
+
+static cls_status write_page(const cli_arguments *a, const work *w, const cls_table *log,
+                             const char *command, cls_error *error) {
     cls_report_options o = cls_report_defaults();
+    o.command = log ? cls_table_note(log, "command") : command;
+    o.seconds = log ? seconds_of(log) : 0;
     const cls_table *const *data = (const cls_table *const *)w->data;
     o.title = cli_value(a, "title");
     if (cli_given(a, "json")) {
@@ -88,6 +110,15 @@ static cls_status write_page(const cli_arguments *a, const work *w, cls_error *e
     return status;
 }
 
+/* Without where the page goes: the same inputs, the same page. */
+static char *command_of(const cli_arguments *a) {
+    cli_arguments inputs = *a;
+    cli_option o;
+    for (size_t k = 0; cli_option_at(a->command, k, &o); k++)
+        if (!strcmp(o.name, "output") || !strcmp(o.name, "json")) inputs.values[k] = NULL;
+    return cli_command_line(&inputs);
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
     work w = {0};
     cls_status status = CLS_OK;
@@ -97,7 +128,13 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     for (size_t i = 0; i < a->n_words && !status; i++)
         status = open_subject(a, &w, a->words[i], error);
     if (!status) status = open_data(a, &w, error);
-    if (!status) status = write_page(a, &w, error);
+    cls_table *log = NULL;
+    char *command = command_of(a);
+    if (!status && !command) status = cli_no_memory(error);
+    if (!status && a->n_words == 1) status = log_of(a->words[0], &log, error);
+    if (!status) status = write_page(a, &w, log, command, error);
+    cls_table_free(&log);
+    free(command);
     for (size_t i = 0; i < w.n; i++)
         cls_table_free(&w.trajectories[i]), cli_motion_free(&w.motions[i]);
     for (size_t i = 0; i < w.n_data; i++) cls_table_free(&w.data[i]);

@@ -8,9 +8,13 @@ endif()
 # Files that need a library (NPZ, FMU; HDF5; MAT): without it they are refused with a message. The wheel
 # has none of them: it brings nothing that is not linked statically.
 if(NOT CLAUSIUS_PYTHON)
+  set(pc_ZIP libzip)
+  set(pc_HDF5 hdf5-serial) # as Debian names it; as others do
+  set(pc_MATIO matio)
   pkg_check_modules(ZIP IMPORTED_TARGET libzip)
   pkg_check_modules(HDF5 IMPORTED_TARGET hdf5-serial)
-  if(NOT HDF5_FOUND) # as Debian names it; as others do
+  if(NOT HDF5_FOUND)
+    set(pc_HDF5 hdf5)
     pkg_check_modules(HDF5 IMPORTED_TARGET hdf5)
   endif()
   pkg_check_modules(MATIO IMPORTED_TARGET matio)

@@ -26,8 +26,9 @@ typedef struct cls_report_subject {
 typedef struct cls_report_options {
     size_t size;         /* sizeof(cls_report_options) */
     const char *title;   /* NULL: made from the subjects */
-    const char *command; /* how the page was made; NULL: left out */
+    const char *command; /* how the model, or the page, was made; NULL: left out */
     int script;          /* 1: the first subject can be tried in the page, if it can be exported */
+    double seconds;      /* that learning took; 0: left out */
 } cls_report_options;
 CLS_API cls_report_options cls_report_defaults(void);
 

@@ -31,11 +31,19 @@ class Data:
         return self.tables[0].names
 
     def __getitem__(self, name):
-        """A column of all tables together; no copy when there is one table."""
+        """A column of all tables together; no copy when there is one table. The columns u[1], u[2], ... of an array are `data["u"]`, (rows, N)."""
         if isinstance(name, int):
             return Data([self.tables[name]], [self.names[name]])
-        parts = [np.asarray(t.column(name)) for t in self.tables]
+        parts = [self._column(t, name) for t in self.tables]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @staticmethod
+    def _column(table, name):
+        if name in table.names or name not in (found := _files.spans(list(table.names))):
+            return np.asarray(table.column(name))
+        first, _, shape = found[name]
+        columns = [np.asarray(table.column(n)) for n in table.names[first:first + int(np.prod(shape))]]
+        return np.stack(columns, axis=-1).reshape(-1, *shape)
 
     def check(self):
         """What is in the data and what is odd about it, as an object that prints itself."""
@@ -343,8 +351,13 @@ def _table(source, t, names):
     arrays = {}
     for name, values in columns.items():
         values = values if hasattr(values, "dtype") or hasattr(values, "__dlpack__") else np.asarray(values)
+        if getattr(values, "ndim", 1) in (2, 3):  # the elements of an array: u[1], u[2], ...
+            values = np.asarray(values, float)
+            for at in np.ndindex(*values.shape[1:]):
+                arrays[name + "".join(f"[{i + 1}]" for i in at)] = values[(slice(None), *at)]
+            continue
         if getattr(values, "ndim", 1) != 1:
-            raise UsageError(f"column '{name}' has {values.ndim} dimensions; a column has one")
+            raise UsageError(f"column '{name}' has {values.ndim} dimensions; a column has one, the elements of an array two or three")
         if getattr(getattr(values, "dtype", None), "kind", "f") in "mM":
             base = values[0] if values.dtype.kind == "M" else np.timedelta64(0, "ns")
             values = (values - base) / np.timedelta64(1, "s")
@@ -363,7 +376,7 @@ def _table(source, t, names):
 def data(source, t=None, names=None, map=None, name="memory", system=None):
     """Trajectories in memory as the library takes them; columns of float64 that are contiguous are not copied.
 
-    `source` is a DataFrame, a dict of columns, an xarray Dataset, a Run or Runs, an array (rows, columns) with `names`, or a list of
+    `source` is a DataFrame, a dict of columns (one of (rows, N) is the array name[1..N]), an xarray Dataset, a Run or Runs, an array (rows, columns) with `names`, or a list of
     these: trajectories of unequal length. `t` are the times where they stand apart (a list of them for a list). `map` renames columns, with
     units: "x=position [mm], time=t [ms]" (converted to those of `system`, without one to SI). NaN and masked cells are numbers that were not measured: `shoot`
     leaves them out, learning says what it cannot use (`drop_missing`).

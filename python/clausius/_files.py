@@ -1,5 +1,6 @@
 """Files of arrays: NPZ, HDF5 and MAT through the Python packages that know them, by the rules of docs/format.md (the wheel's own library
 brings none of these formats; CSV and NPY it reads itself)."""
+import itertools
 import os
 import re
 import tempfile
@@ -31,28 +32,76 @@ def _need(module, what):
         raise UsageError(f"{what} needs the package {module.split('.')[0]}: pip install {module.split('.')[0]}; or give the columns to clausius.data") from None
 
 
+def spans(names):
+    """Columns that are one array: {"u": (first column, lowest indices, lengths)} for u[1], u[2], ... or S[1][1], S[1][2], ..., the last index
+    running fastest.
+
+    >>> spans(["time", "u[1]", "u[2]", "u[3]", "energy"])
+    {'u': (1, (1,), (3,))}
+    """
+    found, c = {}, 0
+    indexed = [re.fullmatch(r"([^\[\]]+)((?:\[-?\d+\]){1,2})", n) for n in names]
+    place = [(m[1], tuple(int(k) for k in re.findall(r"-?\d+", m[2]))) if m else None for m in indexed]
+    while c < len(place):
+        if place[c] is None:
+            c += 1
+            continue
+        name, low = place[c]
+        n = 1
+        while c + n < len(place) and place[c + n] == (name, (*low[:-1], low[-1] + n)):
+            n += 1
+        rows = 1
+        while len(low) == 2 and place[c + rows * n:c + (rows + 1) * n] == [(name, (low[0] + rows, low[1] + j)) for j in range(n)]:
+            rows += 1
+        shape = (n,) if len(low) == 1 else (rows, n)
+        if min(shape) > 1 and name not in names and name not in found:
+            found[name] = (c, low, shape)
+        c += n * rows
+    return found
+
+
+def _note(found):
+    """What the note `arrays` of a file says: "u[1..20], S[0..3][1..5]"."""
+    return ", ".join(name + "".join(f"[{a}..{a + n - 1}]" for a, n in zip(low, shape)) for name, (_, low, shape) in found.items())
+
+
+def _elements(note, name, shape):
+    """Names of the columns of an array of that shape, or None where the note says nothing of it."""
+    match = re.search(r"(?:^|,\s*)" + re.escape(name) + r"((?:\[-?\d+\.\.-?\d+\])+)\s*(?:,|$)", note or "")
+    ranges = [range(int(a), int(b) + 1) for a, b in re.findall(r"\[(-?\d+)\.\.(-?\d+)\]", match[1])] if match else []
+    if not ranges or tuple(len(r) for r in ranges) != tuple(shape):
+        return None
+    return [name + "".join(f"[{i}]" for i in at) for at in itertools.product(*ranges)]
+
+
 def _numbers(x):
     return getattr(x, "dtype", None) is not None and x.dtype.kind in "fiub" and x.ndim
 
 
 def _load(path, kind):
+    """Arrays by name, and notes."""
     if kind == "npz":
         with np.load(path, allow_pickle=False) as file:
-            return {n: file[n] for n in file.files}
+            found = {n: file[n] for n in file.files}
+        text = found.pop("notes.txt", b"")
+        lines = (line.partition(": ") for line in (text.decode(errors="replace") if isinstance(text, bytes) else "").splitlines())
+        return found, {key: value for key, colon, value in lines if colon}
     if kind == "mat":
         found = _need("scipy.io", f"{path}: reading MAT")
-        return {n: x for n, x in found.loadmat(path).items() if not n.startswith("__")}
+        return {n: x for n, x in found.loadmat(path).items() if not n.startswith("__")}, {}
     out = {}
     with _need("h5py", f"{path}: reading HDF5").File(path, "r") as file:
         matlab = b"MATLAB" in open(path, "rb").read(512)
         file.visititems(lambda name, x: out.__setitem__(name, x[()].T if matlab else x[()]) if hasattr(x, "dtype") and x.dtype.kind in "fiub" else None)
-    return out
+        notes = {n: x.decode(errors="replace") if isinstance(x, bytes) else str(x) for n, x in file.attrs.items() if isinstance(x, (bytes, str, np.bytes_))}
+    return out, notes
 
 
 def columns_of(path, kind, array=None):
     """{name: numbers} of a file, and what should be told."""
     try:
-        found = {n: np.asarray(x, float).squeeze() for n, x in _load(path, kind).items() if _numbers(x)}
+        loaded, notes = _load(path, kind)
+        found = {n: np.asarray(x, float).squeeze() for n, x in loaded.items() if _numbers(x)}
     except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
         if isinstance(error, UsageError):
             raise
@@ -66,6 +115,10 @@ def columns_of(path, kind, array=None):
     out, remarks = {}, []
     for n, x in chosen.items():
         short = n[len(name) + 1:] if name and n != name else n
+        elements = _elements(notes.get("arrays"), short, x.shape[1:]) if x.ndim > 1 and len(x) == rows else None
+        if elements:
+            out.update(zip(elements, x.reshape(rows, -1).T))
+            continue
         if x.ndim <= 1 and np.size(x) == rows:
             out[short] = np.atleast_1d(x)
         elif x.ndim == 2 and len(x) == rows:
@@ -91,7 +144,17 @@ def write(path, table):
     ending = os.path.splitext(path)[1].lower()
     if ending not in (".npz", ".h5", ".hdf5"):
         return table.write(path)
-    columns = {n: np.asarray(table.column(n)) for n in table.names}
+    names, notes = list(table.names), dict(table.notes)
+    found = spans(names) if table.rows > 1 else {}
+    begins = {first: (name, shape) for name, (first, _, shape) in found.items()}
+    columns, c = {}, 0
+    while c < len(names):
+        name, shape = begins.get(c, (names[c], ()))
+        n = int(np.prod(shape, dtype=int))
+        columns[name] = np.stack([np.asarray(table.column(x)) for x in names[c:c + n]], axis=-1).reshape(-1, *shape) if shape else np.asarray(table.column(name))
+        c += n
+    if found:
+        notes["arrays"] = _note(found)
     module = None if ending == ".npz" else _need("h5py", f"{path}: writing HDF5")
     try:
         handle, part = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".clausius-", suffix=ending)
@@ -103,9 +166,14 @@ def write(path, table):
             with module.File(part, "w") as file:
                 for n, x in columns.items():
                     file[n] = x
-                file.attrs.update(table.notes)
+                file.attrs.update(notes)
         else:
-            np.savez(part, **columns)
+            with open(part, "wb") as file, zipfile.ZipFile(file, "w") as archive:  # np.savez, and a member for the notes
+                for n, x in columns.items():
+                    with archive.open(f"{n}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, x, allow_pickle=False)
+                if notes:
+                    archive.writestr("notes.txt", "".join(f"{key}: {value}\n" for key, value in notes.items()))
         with open(part, "rb") as file:
             os.fsync(file.fileno())
         os.chmod(part, 0o666 & ~_umask())

@@ -14,8 +14,17 @@ def compared(a, b, columns):
     return {c: dict(mae=mae, max=most, rmse=rmse, time_of_max=at) for c, mae, most, rmse, at in found}
 
 
+def whole_array(names, name):
+    """Where the columns of an array begin, and its shape."""
+    found = _files.spans(names).get(name)
+    if not found:
+        raise KeyError(f"there is no column '{name}'; there are {', '.join(names)}")
+    return found[0], found[2]
+
+
 class Run:
-    """One motion: `run["x"]` and `run.energy` are views of one array, `run.values` (columns, rows).
+    """One motion: `run["x"]` and `run.energy` are views of one array, `run.values` (columns, rows). The columns u[1], u[2], ... of an array are
+    `run["u"]`, (rows, N); of a grid (rows, N, M).
 
     >>> import clausius as cl
     >>> run = cl.system("pendulum").simulate(steps=100)
@@ -28,9 +37,10 @@ class Run:
         self.info, self.notes = dict(info or {}), dict(notes)
 
     def __getitem__(self, name):
-        if name not in self.names:
-            raise KeyError(f"there is no column '{name}'; there are {', '.join(self.names)}")
-        return self.values[self.names.index(name)]
+        if name in self.names:
+            return self.values[self.names.index(name)]
+        first, shape = whole_array(self.names, name)
+        return np.moveaxis(self.values[first:first + int(np.prod(shape))].reshape(*shape, -1), -1, 0)
 
     def __getattr__(self, name):
         if name in ("energy", "entropy", "time"):
@@ -119,9 +129,10 @@ class Runs:
 
     def __getitem__(self, key):
         if isinstance(key, str):
-            if key not in self.names:
-                raise KeyError(f"there is no column '{key}'; there are {', '.join(self.names)}")
-            return self.values[:, :, self.names.index(key)]
+            if key in self.names:
+                return self.values[:, :, self.names.index(key)]
+            first, shape = whole_array(self.names, key)
+            return self.values[:, :, first:first + int(np.prod(shape))].reshape(*self.values.shape[:2], *shape)
         return Run(self.names, self.values[key].T, self.dynamics, notes=self.notes)
 
     def __getattr__(self, name):

@@ -99,7 +99,7 @@ static int sane(double x, double least) {
 static cls_status take_options(const cls_audit_options *given, cls_audit_options *o,
                                cls_error *error) {
     *o = cls_audit_defaults();
-    if (given) memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
+    TAKE_OPTIONS(o, given);
     o->size = sizeof *o;
     if (!sane(o->energy_limit, 0) || !sane(o->invariant_limit, 0) || !sane(o->entropy_limit, 0))
         return clsi_fail(error, CLS_USAGE,

@@ -46,13 +46,13 @@ static void terms_of(const cls_graph *g, cls_node sum, terms *list) {
 
 /* Of an entropy: the largest sum of |terms|, which are many where there are many bodies, and each is
  * rounded. */
-static double largest_sum(const cls_graph *g, const terms *list, const double *all, size_t stride,
-                          size_t n) {
+static double largest_sum(const cls_graph *g, size_t n_terms, const cls_node *node,
+                          const double *all, size_t stride, size_t n) {
     double max = 0;
     for (size_t k = 0; k < n; k++) {
         double sum = 0;
-        for (size_t i = 0; i < list->n; i++) {
-            cls_op op = cls_node_op(g, list->node[i]);
+        for (size_t i = 0; i < n_terms; i++) {
+            cls_op op = cls_node_op(g, node[i]);
             if (op != CLS_OP_ADD && op != CLS_OP_SUB && op != CLS_OP_NEG)
                 sum += fabs(all[i * stride + k]);
         }
@@ -69,35 +69,101 @@ static double largest(const double *x, size_t n) {
     return max;
 }
 
-static cls_status measure(const cls_system *s, const clsi_states *st, clsi_quantity *x, terms *list,
-                          cls_error *error) {
+/* Quantities whose terms are outputs of one program: creating a program costs as much as the graph
+ * is large, so that a system of many elements cannot have one for each. */
+typedef struct group {
+    clsi_quantity *list;
+    size_t n, *start; /* (n + 1): the nodes of each */
+    cls_node *nodes;
+    size_t n_nodes, room, start_room;
+} group;
+
+enum { GROUP_NODES = 1 << 16, GROUP_NUMBERS = 1 << 22 };
+
+static cls_status group_add(const cls_system *s, group *g, clsi_quantity *x, const clsi_states *st,
+                            terms *list, cls_error *error) {
     terms_of(s->g, x->node, list);
     x->value = clsi_calloc(st->rows, sizeof *x->value);
     x->scale = clsi_calloc(st->parts, sizeof *x->scale);
     x->rounded = clsi_calloc(st->parts, sizeof *x->rounded);
-    double *all = clsi_calloc(list->n * st->rows, sizeof *all);
-    cls_program *program = NULL;
-    cls_status status = x->value && x->scale && x->rounded && all ? CLS_OK : clsi_no_memory(error);
-    if (!status) status = clsi_audit_program(s, list->n, list->node, &program, error);
-    if (!status && cls_program_run_many(program, st->rows, st->rows, st->z, all))
-        status = clsi_no_memory(error);
-    if (!status) memcpy(x->value, all, st->rows * sizeof *all);
-    for (size_t part = 0; part < st->parts && !status; part++) {
-        size_t begin = st->first[part], count = st->first[part + 1] - begin;
-        for (size_t i = 0; i < list->n; i++)
-            x->scale[part] = fmax(x->scale[part], largest(all + i * st->rows + begin, count));
+    if (!x->value || !x->scale || !x->rounded ||
+        !clsi_grow(&g->start, &g->start_room, g->n + 2, sizeof *g->start) ||
+        !clsi_grow(&g->nodes, &g->room, g->n_nodes + list->n, sizeof *g->nodes))
+        return clsi_no_memory(error);
+    if (!g->n) g->list = x, g->start[0] = 0;
+    memcpy(g->nodes + g->n_nodes, list->node, list->n * sizeof *list->node);
+    g->n_nodes += list->n;
+    g->start[++g->n] = g->n_nodes;
+    return CLS_OK;
+}
+
+/* The rows [begin, begin + count) of one trajectory: `all` has `stride` numbers for each term. */
+static void group_see(const cls_system *s, const group *g, size_t part, size_t begin, size_t count,
+                      const double *all, size_t stride) {
+    for (size_t q = 0; q < g->n; q++) {
+        clsi_quantity *x = &g->list[q];
+        size_t first = g->start[q], n = g->start[q + 1] - first;
+        const double *own = all + first * stride;
+        memcpy(x->value + begin, own, count * sizeof *own);
+        for (size_t i = 0; i < n; i++)
+            x->scale[part] = fmax(x->scale[part], largest(own + i * stride, count));
         if (x->kind == CLSI_OF_ENTROPY)
             x->scale[part] =
-                fmax(x->scale[part], largest_sum(s->g, list, all + begin, st->rows, count));
-        if (x->scale[part] == 0) x->scale[part] = 1; /* zero everywhere: any drift counts whole */
+                fmax(x->scale[part], largest_sum(s->g, n, g->nodes + first, own, stride, count));
     }
+}
+
+/* Values and scales of all in the group, which is empty then. */
+static cls_status group_measure(const cls_system *s, const clsi_states *st, group *g,
+                                cls_error *error) {
+    if (!g->n) return CLS_OK;
+    size_t block = GROUP_NUMBERS / g->n_nodes + 8;
+    if (block > st->rows) block = st->rows;
+    double *all = clsi_calloc(g->n_nodes * block, sizeof *all);
+    double *z = clsi_calloc((st->nz + 1 + st->nu) * block, sizeof *z);
+    cls_program *program = NULL;
+    cls_status status = all && z ? CLS_OK : clsi_no_memory(error);
+    if (!status) status = clsi_audit_program(s, g->n_nodes, g->nodes, &program, error);
+    for (size_t part = 0; part < st->parts && !status; part++)
+        for (size_t k = st->first[part], count; k < st->first[part + 1] && !status; k += count) {
+            count = st->first[part + 1] - k < block ? st->first[part + 1] - k : block;
+            for (size_t i = 0; i < st->nz + 1 + st->nu; i++)
+                memcpy(z + i * block, st->z + i * st->rows + k, count * sizeof *z);
+            if (cls_program_run_many(program, count, block, z, all))
+                status = clsi_no_memory(error);
+            else
+                group_see(s, g, part, k, count, all, block);
+        }
+    for (size_t q = 0; q < g->n && !status; q++)
+        for (size_t part = 0; part < st->parts;
+             part++) /* zero everywhere: any drift counts whole */
+            if (g->list[q].scale[part] == 0) g->list[q].scale[part] = 1;
     cls_program_free(&program);
     free(all);
+    free(z);
+    g->n = g->n_nodes = 0;
+    return status;
+}
+
+static cls_status measure_all(const cls_system *s, const clsi_states *st, clsi_quantity *list,
+                              size_t n, cls_error *error) {
+    group g = {0};
+    terms *scratch = clsi_calloc(1, sizeof *scratch);
+    cls_status status = scratch ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = group_add(s, &g, &list[i], st, scratch, error);
+        if (!status && g.n_nodes >= GROUP_NODES) status = group_measure(s, st, &g, error);
+    }
+    if (!status) status = group_measure(s, st, &g, error);
+    free(scratch);
+    free(g.start);
+    free(g.nodes);
     return status;
 }
 
 /* Of the terms inside of learned functions, as of an entropy's own (CLSI_LAST_PLACES of step.inc). */
 #define LAST_PLACES 9
+enum { MANY = 48 }; /* variables */
 
 /* The largest sum |z_i dQ/dz_i| on each trajectory, and of the terms inside of learned functions, times
  * epsilon. */
@@ -108,7 +174,9 @@ static cls_status measure_rounding(const cls_system *s, const clsi_states *st, c
     double *all = clsi_calloc((nz + 1) * rows, sizeof *all);
     cls_program *program = NULL;
     cls_status status = slope && all ? CLS_OK : clsi_no_memory(error);
-    if (!status && cls_jacobian(s->g, 1, &x->node, nz, s->form->z, slope))
+    /* of many variables all slopes in one walk backwards */
+    if (!status && (nz > MANY ? cls_gradient(s->g, x->node, nz, s->form->z, slope)
+                              : cls_jacobian(s->g, 1, &x->node, nz, s->form->z, slope)))
         status = cls_graph_status(s->g, error);
     if (!status) slope[nz] = clsi_terms_in_fields(s->g, x->node);
     if (!status) status = clsi_audit_program(s, nz + 1, slope, &program, error);
@@ -228,20 +296,19 @@ cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, cl
                                   size_t *n, cls_error *error) {
     size_t most = 2 + CLSI_ACCOUNTS + 2 * s->n + 2 * s->m + s->n_invariants + s->n_outputs;
     clsi_quantity *list = clsi_calloc(most, sizeof *list);
-    terms *scratch = clsi_calloc(1, sizeof *scratch);
-    cls_status status = list && scratch ? CLS_OK : clsi_no_memory(error);
+    cls_status status = list ? CLS_OK : clsi_no_memory(error);
     *n = status ? 0 : describe(s, list);
+    for (size_t i = 0; i < *n && !status; i++)
+        if (list[i].kind >= CLSI_OF_INVARIANT)
+            status = clsi_audit_native(s, 1, &list[i].node, &list[i].node, error);
+    if (!status) status = cls_graph_status(s->g, error);
+    if (!status) status = measure_all(s, st, list, *n, error);
     for (size_t i = 0; i < *n && !status; i++) {
         clsi_quantity *x = &list[i];
-        if (x->kind >= CLSI_OF_INVARIANT)
-            status = clsi_audit_native(s, 1, &x->node, &x->node, error);
-        if (!status) status = cls_graph_status(s->g, error);
-        if (!status) status = measure(s, st, x, scratch, error);
-        if (!status && is_kept(x->kind)) status = measure_rounding(s, st, x, error);
+        if (is_kept(x->kind)) status = measure_rounding(s, st, x, error);
         if (!status) add_outside(st, x);
         if (!status && x->kind == CLSI_OF_POWER && s->nu) status = measure_held(s, st, x, error);
     }
-    free(scratch);
     if (status) clsi_quantities_free(&list, *n);
     *out = list;
     return status;

@@ -22,6 +22,21 @@ cls_status clsi_arrays_add(clsi_arrays *a, const char *name, size_t rank, const 
                            int fortran, double *data, cls_error *error);
 void clsi_arrays_free(clsi_arrays *a);
 
+/* Columns that are one array of a file (spans.c). */
+enum { CLSI_SPAN_AXES = 2 };
+typedef struct clsi_span {
+    const char *name; /* `letters` of it */
+    size_t letters, axes, count[CLSI_SPAN_AXES];
+    long low[CLSI_SPAN_AXES];
+} clsi_span;
+#define CLSI_SPAN_NOTE "arrays" /* the key of the note that names them all */
+/* 1 when the columns from c on are those of an array, the last index running fastest. */
+int clsi_span_at(const cls_table *t, size_t c, clsi_span *out);
+size_t clsi_span_count(const clsi_span *span);
+/* Its place in the note, and back: what the note says of `name`; 0 for nothing. */
+void clsi_span_write(const clsi_span *span, clsi_text *out);
+int clsi_span_find(const char *note, const char *name, clsi_span *out);
+
 /* One kind of file; `load` runs in the child. NULL: not built in, `library` says what is missing. */
 typedef struct clsi_loader_kind {
     const char *name, *library;

@@ -87,6 +87,25 @@ static cls_status add_column(column_list *c, const char *name, size_t number, co
     return CLS_OK;
 }
 
+/* The columns of an array of the language, by their names there (spans.c); 0: it is not one. */
+static int add_span(const clsi_array *x, const char *name, const char *note, column_list *c,
+                    cls_status *status, cls_error *error) {
+    clsi_span span;
+    if (!note || !clsi_span_find(note, name, &span) || x->rank != 1 + span.axes) return 0;
+    for (size_t k = 0; k < span.axes; k++)
+        if (x->dims[1 + k] != span.count[k]) return 0;
+    for (size_t k = 0; k < clsi_span_count(&span) && *status == CLS_OK; k++) {
+        char element[NAME_LIMIT];
+        size_t j = span.axes == 2 ? k % span.count[1] : 0;
+        size_t i = span.axes == 2 ? k / span.count[1] : k;
+        snprintf(element, sizeof element, span.axes == 2 ? "%s[%ld][%ld]" : "%s[%ld]", name,
+                 span.low[0] + (long)i, span.low[1] + (long)j);
+        *status = add_column(c, element, 0, x->data + i * x->stride[1] + j * x->stride[2],
+                             x->stride[0], 0, error);
+    }
+    return 1;
+}
+
 /* Z(trajectory, column, time) */
 static cls_status take_apart(const clsi_array *x, const char *axes, column_list *c,
                              cls_error *error) {
@@ -137,6 +156,9 @@ static cls_status make_columns(const clsi_arrays *a, const char *array, column_l
         if (!is_chosen(x, array, length)) continue;
         if (axes) return take_apart(x, axes, c, error);
         if (array && x->name[length] == '/') name += length + 1;
+        if (x->dims[0] == c->rows &&
+            add_span(x, name, cls_table_note(a->notes, CLSI_SPAN_NOTE), c, &status, error))
+            continue;
         if (x->rank == 1 && x->dims[0] == c->rows)
             status = add_column(c, name, 0, x->data, x->stride[0], 0, error);
         else if (x->rank == 2 && x->dims[0] == c->rows)
@@ -180,12 +202,15 @@ static int send_text(int to, const char *s) {
     return send_bytes(to, &n, sizeof n) && send_bytes(to, s, n);
 }
 
+/* The note about arrays has done its work: the columns have their names. */
 static int send_head(int to, const column_list *c, const cls_table *notes) {
-    uint64_t counts[] = {c->n, notes->n_notes, notes->n_remarks};
+    size_t n_notes = notes->n_notes - (cls_table_note(notes, CLSI_SPAN_NOTE) != NULL);
+    uint64_t counts[] = {c->n, n_notes, notes->n_remarks};
     int good = send_bytes(to, counts, sizeof counts);
     for (size_t i = 0; good && i < c->n; i++) good = send_text(to, c->list[i].name);
     for (size_t i = 0; good && i < notes->n_notes; i++)
-        good = send_text(to, notes->notes[i].key) && send_text(to, notes->notes[i].value);
+        if (strcmp(notes->notes[i].key, CLSI_SPAN_NOTE) != 0)
+            good = send_text(to, notes->notes[i].key) && send_text(to, notes->notes[i].value);
     for (size_t i = 0; good && i < notes->n_remarks; i++) good = send_text(to, notes->remarks[i]);
     return good;
 }

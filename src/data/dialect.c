@@ -246,18 +246,29 @@ static cls_status take_units(clsi_names *list, cls_error *error) {
     return CLS_OK;
 }
 
+/* By hash: there may be as many names as a field has points. */
 static cls_status check_names(const clsi_lines *l, const clsi_names *list, cls_error *error) {
-    for (size_t i = 0; i < list->n; i++) {
-        if (!*list->items[i])
-            return clsi_lines_bad(l, (int)i + 1, error, "column %zu has no name", i + 1);
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(list->items[i], list->items[j]) == 0)
-                return clsi_lines_bad(
-                    l, (int)i + 1, error,
-                    "columns %zu and %zu have the same name \"%s\"; names must differ", j + 1,
-                    i + 1, list->items[i]);
+    size_t slots = 64;
+    while (slots < 2 * list->n) slots *= 2;
+    uint32_t *seen = clsi_calloc(slots, sizeof *seen); /* 1 + the number of a name */
+    cls_status status = seen ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < list->n && !status; i++) {
+        const char *name = list->items[i];
+        size_t slot = clsi_hash_text(name, strlen(name)) & (slots - 1);
+        while (seen[slot] && strcmp(name, list->items[seen[slot] - 1]) != 0)
+            slot = (slot + 1) & (slots - 1);
+        if (!*name)
+            status = clsi_lines_bad(l, (int)i + 1, error, "column %zu has no name", i + 1);
+        else if (seen[slot])
+            status =
+                clsi_lines_bad(l, (int)i + 1, error,
+                               "columns %u and %zu have the same name \"%s\"; names must differ",
+                               seen[slot], i + 1, name);
+        else
+            seen[slot] = (uint32_t)i + 1;
     }
-    return CLS_OK;
+    free(seen);
+    return status;
 }
 
 /* ---- the top ---- */

@@ -1,4 +1,4 @@
-/* Lines of a text file, read in blocks of 1 MB. A line is at most that long. A signal that comes
+/* Lines of a text file, read in blocks of 1 MB, or of a few lines that are longer. A signal that comes
  * while a pipe is waited for is noticed: read returns, and the caller's `stop` is called. */
 #include "base/locale.h"
 #include "data/source.h"
@@ -32,7 +32,8 @@ cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_optio
         l->name = "standard input";
     else if ((l->file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         return clsi_cannot_open(path, errno, error);
-    l->block = clsi_calloc(CLSI_LINE_LIMIT + CLSI_PADDING, 1);
+    l->room = CLSI_BLOCK;
+    l->block = clsi_calloc(l->room + CLSI_PADDING, 1);
     if (l->block) return CLS_OK;
     clsi_lines_close(l);
     return clsi_no_memory(error);
@@ -44,15 +45,22 @@ void clsi_lines_close(clsi_lines *l) {
     *l = (clsi_lines){.file = -1};
 }
 
-cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
-    memmove(l->block, l->block + l->begin, l->end - l->begin);
-    l->at += l->begin;
-    l->end -= l->begin;
-    l->begin = 0;
-    while (!l->ended && l->end < CLSI_LINE_LIMIT) {
+/* A header and two rows, by which the dialect of a file is known. */
+static int has_lines(const clsi_lines *l) {
+    const char *s = l->block, *stop = l->block + l->end;
+    for (int n = 0; n < 3; n++) {
+        s = memchr(s, '\n', (size_t)(stop - s));
+        if (!s) return 0;
+        s++;
+    }
+    return 1;
+}
+
+static cls_status fill(clsi_lines *l, cls_error *error) {
+    while (!l->ended && l->end < l->room) {
         if (l->stop && l->stop(l->context))
             return clsi_fail(error, CLS_INTERRUPTED, "interrupted while reading %s", l->name);
-        ssize_t got = read(l->file, l->block + l->end, CLSI_LINE_LIMIT - l->end);
+        ssize_t got = read(l->file, l->block + l->end, l->room - l->end);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)
             return clsi_fail(error, CLS_IO, "%s: cannot read: %s", l->name, strerror(errno));
@@ -61,6 +69,22 @@ cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
     }
     memset(l->block + l->end, 0, CLSI_PADDING);
     return CLS_OK;
+}
+
+cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
+    memmove(l->block, l->block + l->begin, l->end - l->begin);
+    l->at += l->begin;
+    l->end -= l->begin;
+    l->begin = 0;
+    cls_status status = fill(l, error);
+    while (!status && !l->ended && l->room < CLSI_LINE_LIMIT && !has_lines(l)) {
+        char *more = clsi_realloc(l->block, 2 * l->room + CLSI_PADDING);
+        if (!more) return clsi_no_memory(error);
+        l->block = more;
+        l->room *= 2;
+        status = fill(l, error);
+    }
+    return status;
 }
 
 cls_status clsi_lines_seek(clsi_lines *l, uint64_t from, cls_error *error) {

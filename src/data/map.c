@@ -330,6 +330,7 @@ static cls_status rename_all(const char *path, const char *columns, cls_table *h
         names.units[i] = NULL;
     }
     clsi_names_free(&names);
+    if (!status) status = clsi_table_index(head, error);
     for (size_t i = 0; !status && i < head->n_remarks; i++) /* the guess is not needed */
         if (strstr(head->remarks[i], "; --columns gives names")) {
             free(head->remarks[i]);

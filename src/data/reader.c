@@ -32,8 +32,8 @@ cls_read_options cls_read_defaults(void) {
 }
 
 static cls_status check_options(const cls_read_options *o, cls_error *error) {
-    if (o->size != sizeof *o)
-        return clsi_fail(error, CLS_USAGE, "options of another size; begin with cls_read_defaults");
+    if (o->size < sizeof o->size)
+        return clsi_fail(error, CLS_USAGE, "options without a size; begin with cls_read_defaults");
     if (!(o->dt >= 0) || isinf(o->dt))
         return clsi_fail(error, CLS_USAGE, "the spacing of times must be a positive number");
     return CLS_OK;
@@ -48,7 +48,8 @@ cls_status cls_reader_open(const char *path, const cls_read_options *options, cl
     NEED(error, out);
     *out = NULL;
     NEED(error, path);
-    cls_read_options o = options ? *options : cls_read_defaults();
+    cls_read_options o = cls_read_defaults();
+    TAKE_OPTIONS(&o, options);
     cls_error own;
     if (!error) error = &own;
     *out = NULL;
@@ -163,17 +164,19 @@ cls_status clsi_reader_seek(cls_reader *r, uint64_t from, uint64_t limit, cls_er
 /* ---- whole ---- */
 
 static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {
-    enum { CHUNK = 16384 };
+    enum { CHUNK = 16384, NUMBERS = 1 << 22 }; /* rows of few columns; numbers of many */
     const cls_table *head = r->head;
+    size_t chunk = NUMBERS / head->n_columns + 1;
+    if (chunk > CHUNK) chunk = CHUNK;
     double **columns = clsi_calloc(head->n_columns, sizeof *columns);
     cls_status status =
         columns ? cls_table_create(head->n_columns, (const char *const *)head->names, out, error)
                 : clsi_no_memory(error);
     for (size_t rows = 1; !status && rows;) {
         cls_table *t = *out;
-        status = clsi_table_reserve(t, t->rows + CHUNK, error);
+        status = clsi_table_reserve(t, t->rows + chunk, error);
         for (size_t c = 0; !status && c < t->n_columns; c++) columns[c] = t->columns[c] + t->rows;
-        if (!status) status = cls_reader_next(r, CHUNK, columns, &rows, error);
+        if (!status) status = cls_reader_next(r, chunk, columns, &rows, error);
         if (!status) t->rows += rows;
     }
     for (size_t c = 0; !status && c < head->n_columns; c++)
@@ -211,10 +214,11 @@ cls_status cls_table_read_with(const char *path, const cls_read_options *options
     *out = NULL;
     NEED(error, path);
     cls_reader *r;
-    *out = NULL;
-    cls_status status = cls_reader_open(path, options, &r, error);
+    cls_read_options o = cls_read_defaults();
+    TAKE_OPTIONS(&o, options);
+    cls_status status = cls_reader_open(path, &o, &r, error);
     if (!status) status = read_all(r, out, error);
-    if (!status) doubt_kelvin(options, *out);
+    if (!status) doubt_kelvin(&o, *out);
     cls_reader_close(&r);
     return status;
 }

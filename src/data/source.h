@@ -27,13 +27,14 @@ extern const clsi_format clsi_csv;
 
 /* ---- lines.c: a text file in blocks ---- */
 
-enum { CLSI_LINE_LIMIT = 1 << 20, CLSI_PADDING = 64 };
+/* Blocks have 1 MB, more where a few lines do not fit; a line has at most 256 MB. */
+enum { CLSI_BLOCK = 1 << 20, CLSI_LINE_LIMIT = 1 << 28, CLSI_PADDING = 64 };
 
 typedef struct clsi_lines {
     int file;
     const char *name;
-    char *block; /* CLSI_LINE_LIMIT + CLSI_PADDING bytes; begin..end are not yet consumed */
-    size_t begin, end;
+    char *block; /* room + CLSI_PADDING bytes; begin..end are not yet consumed */
+    size_t begin, end, room;
     uint64_t at; /* where the block begins in the file */
     int ended;
     int line; /* number of the line last returned */
@@ -43,7 +44,7 @@ typedef struct clsi_lines {
 cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
                            cls_error *error);
 void clsi_lines_close(clsi_lines *l);
-/* Moves what is left to the front and fills the block up. */
+/* Moves what is left to the front and fills the block up, with a few lines at least. */
 cls_status clsi_lines_fill(clsi_lines *l, cls_error *error);
 /* The next line is the first that begins at `from` or behind it. Lines are counted no longer. */
 cls_status clsi_lines_seek(clsi_lines *l, uint64_t from, cls_error *error);

@@ -15,7 +15,10 @@ static int on_one_line(const char *s) {
     return !s[strcspn(s, "\r\n")];
 }
 
-cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error) {
+/* Names by hash, 1 + their number, in *out (the caller's to free); refuses what are no names. */
+static cls_status index_names(size_t n, const char *const *names, uint32_t **out, size_t *n_out,
+                              cls_error *error) {
+    *out = NULL;
     if (n == 0) return clsi_fail(error, CLS_USAGE, "a table needs at least one column");
     if (n > CLSI_MAX_COLUMNS)
         return clsi_fail(error, CLS_USAGE, "%zu columns; a table has at most %d", n,
@@ -34,8 +37,32 @@ cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error
                                    table[slot], i + 1, names[i]);
         if (!status) table[slot] = (uint32_t)i + 1;
     }
-    free(table);
+    if (status) {
+        free(table);
+        return status;
+    }
+    *out = table;
+    *n_out = slots;
+    return CLS_OK;
+}
+
+cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error) {
+    uint32_t *slots;
+    size_t count;
+    cls_status status = index_names(n, names, &slots, &count, error);
+    free(slots);
     return status;
+}
+
+cls_status clsi_table_index(cls_table *t, cls_error *error) {
+    uint32_t *slots;
+    size_t n;
+    cls_status status = index_names(t->n_columns, (const char *const *)t->names, &slots, &n, error);
+    if (status) return status;
+    free(t->name_slots);
+    t->name_slots = slots;
+    t->n_name_slots = n;
+    return CLS_OK;
 }
 
 cls_status clsi_check_note(const char *key, const char *value, cls_error *error) {
@@ -62,10 +89,17 @@ cls_status cls_table_create(size_t n_columns, const char *const *names, cls_tabl
     NEED(error, out);
     *out = NULL;
     *out = NULL;
-    cls_status status = clsi_check_names(n_columns, names, error);
+    uint32_t *slots;
+    size_t n_slots;
+    cls_status status = index_names(n_columns, names, &slots, &n_slots, error);
     if (status) return status;
     cls_table *t = clsi_calloc(1, sizeof *t);
-    if (!t) return clsi_no_memory(error);
+    if (!t) {
+        free(slots);
+        return clsi_no_memory(error);
+    }
+    t->name_slots = slots;
+    t->n_name_slots = n_slots;
     t->n_columns = n_columns;
     if (!copy_names(t, names)) {
         cls_table_free(&t);
@@ -108,6 +142,7 @@ void cls_table_free(cls_table **table) {
     free(t->columns);
     free(t->notes);
     free(t->note_slots);
+    free(t->name_slots);
     free(t->remarks);
     free(t);
 }
@@ -137,8 +172,10 @@ const double *cls_table_column(const cls_table *t, size_t column) {
 int cls_table_find(const cls_table *t, const char *name) {
     if (!t) return 0;
     if (!name) return -1;
-    for (size_t i = 0; i < t->n_columns; i++)
-        if (strcmp(t->names[i], name) == 0) return (int)i;
+    size_t mask = t->n_name_slots - 1, slot = clsi_hash_text(name, strlen(name)) & mask;
+    for (; t->name_slots[slot]; slot = (slot + 1) & mask)
+        if (strcmp(t->names[t->name_slots[slot] - 1], name) == 0)
+            return (int)t->name_slots[slot] - 1;
     return -1;
 }
 

@@ -22,6 +22,8 @@ struct cls_table {
     size_t n_notes, notes_room;
     int borrowed;                /* the columns are somebody else's */
     size_t *note_slots, n_slots; /* notes by hash, 1 + their number; a power of two */
+    uint32_t *name_slots;        /* columns by hash, 1 + their number */
+    size_t n_name_slots;         /* a power of two */
     char **remarks;              /* sentences about what reading did */
     size_t n_remarks, remarks_room;
 };
@@ -33,6 +35,8 @@ void clsi_table_move_notes(cls_table *from, cls_table *to);
 cls_status clsi_table_copy_notes(const cls_table *from, cls_table *to, cls_error *error);
 /* A table without rows that has the columns, units, notes and remarks of another. */
 cls_status clsi_table_like(const cls_table *from, cls_table **out, cls_error *error);
+/* After names have changed. */
+cls_status clsi_table_index(cls_table *t, cls_error *error);
 /* Room for `rows` rows in every column. */
 cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error);
 

@@ -534,7 +534,8 @@ cls_status cls_formulas_find(const cls_model *model, const cls_formulas_options 
     NEED(error, out);
     *out = NULL;
     NEED(error, model);
-    cls_formulas_options o = options ? *options : cls_formulas_defaults();
+    cls_formulas_options o = cls_formulas_defaults();
+    TAKE_OPTIONS(&o, options);
     cls_invariants_options sampling = cls_invariants_defaults();
     sampling.seed = o.seed;
     cls_formulas *f = clsi_calloc(1, sizeof *f);

@@ -589,7 +589,8 @@ cls_status cls_invariants_find(const cls_system *system, const cls_model *model,
                                cls_error *error) {
     NEED(error, out);
     *out = NULL;
-    cls_invariants_options o = options ? *options : cls_invariants_defaults();
+    cls_invariants_options o = cls_invariants_defaults();
+    TAKE_OPTIONS(&o, options);
     const cls_system *s = model ? cls_model_system(model) : system;
     NEED(error, s);
     if (o.states && (!o.n_states || o.stride < s->form->nz))

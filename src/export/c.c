@@ -501,7 +501,7 @@ static void append_choice(clsi_text *out, const char *name, const char *stage, i
 }
 
 static size_t room_of(const cls_program *p) {
-    return p && p->n_takes ? p->n_state : 0;
+    return p && p->n_takes ? p->n_state : clsi_program_loops_room(p);
 }
 
 /* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
@@ -655,7 +655,7 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     if (status == CLS_OK) {
         clsi_append_template(clsi_output_add(&files, "main.c"), e, clsi_export_main_text);
         append_cmake(clsi_output_add(&files, "CMakeLists.txt"), e);
-        status = clsi_export_readme(e, clsi_output_add(&files, "README.md"), error);
+        status = clsi_export_readme(e, 0, clsi_output_add(&files, "README.md"), error);
     }
     if (status == CLS_OK) status = clsi_outputs_write(&files, path, info, error);
     clsi_outputs_clear(&files);

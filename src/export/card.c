@@ -110,22 +110,36 @@ static void append_names(clsi_text *out, const clsi_export *e) {
                          e->parameters[k].unit ? e->parameters[k].unit : "");
 }
 
-cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *error) {
+cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls_error *error) {
     char *about = NULL;
     cls_status status = e->model ? cls_model_show(e->model, &about, error)
                                  : cls_system_show(e->s, CLS_SHOW_SUMMARY, &about, error);
     if (status != CLS_OK) return status;
     clsi_text_printf(out, "# %s\n\n%s\n\nWritten by clausius %s from `%s`.\n\n", e->prefix,
                      cls_system_title(e->s), cls_version(), e->source);
-    clsi_append_template(
-        out, e,
-        "    cmake -B build && cmake --build build && build/$_main 1000 > $.csv\n"
-        "    clausius audit $.csv\n\nor, without CMake,\n\n"
-        "    cc -std=c99 -O3 -ffp-contract=off -fno-math-errno $.c main.c -lm -o $_main\n\n"
-        "`$.h` says what there is to call. All state is one `$`; nothing is allocated, printed or "
-        "kept elsewhere.\nCompiled without fused multiply-add and fast-math, on the same libm, "
-        "every "
-        "number has the bits that `clausius simulate` has.\n\n## What it is\n\n```text\n");
+    if (fmu)
+        clsi_append_template(
+            out, e,
+            "A functional mock-up unit: model exchange and co-simulation, binaries for the "
+            "platforms "
+            "below, and the sources they were compiled from. Any importer of FMI runs it, for "
+            "example\n\n    fmpy simulate $.fmu --show-plot\n\n"
+            "In co-simulation a communication step is taken as whole steps of the scheme: both "
+            "laws "
+            "hold. In model exchange the importer's solver decides; ask it for a tolerance of 1e-8 "
+            "or less.\n");
+    else
+        clsi_append_template(
+            out, e,
+            "    cmake -B build && cmake --build build && build/$_main 1000 > $.csv\n"
+            "    clausius audit $.csv\n\nor, without CMake,\n\n"
+            "    cc -std=c99 -O3 -ffp-contract=off -fno-math-errno $.c main.c -lm -o $_main\n\n"
+            "`$.h` says what there is to call. All state is one `$`; nothing is allocated, printed "
+            "or "
+            "kept elsewhere.\nCompiled without fused multiply-add and fast-math, on the same libm, "
+            "every "
+            "number has the bits that `clausius simulate` has.\n");
+    clsi_text_append(out, "\n## What it is\n\n```text\n");
     clsi_text_append(out, about);
     clsi_text_append(out, "```\n");
     cls_text_free(&about);

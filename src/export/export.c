@@ -188,7 +188,7 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     cls_status status = clsi_system_view(s, &e->view, error);
     e->s = e->view;
     e->model = model;
-    e->options = options ? *options : cls_export_defaults();
+    e->options = *options;
     e->source = e->options.source ? e->options.source : cls_system_name(s);
     if (status == CLS_OK) status = name_all(e, error);
     if (status == CLS_OK) status = compile(e, error);
@@ -204,7 +204,7 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     else
         clsi_export_free(&e);
     if (agree) return status;
-    cls_export_options fixed = options ? *options : cls_export_defaults();
+    cls_export_options fixed = *options;
     fixed.parameters = "none";
     return clsi_export_create(s, model, &fixed, out, error);
 }
@@ -257,11 +257,13 @@ cls_status cls_export(const char *target, const cls_system *s, const cls_model *
     clsi_export *e = NULL;
     cls_model single = {0};
     cls_status status = CLS_OK;
-    int rounds = options && options->single;
+    cls_export_options o = cls_export_defaults();
+    TAKE_OPTIONS(&o, options);
+    int rounds = o.single;
     if (rounds) status = clsi_single_model(s, model, &single, error);
     if (status == CLS_OK)
-        status = clsi_export_create(rounds ? single.system : s, rounds ? &single : model, options,
-                                    &e, error);
+        status =
+            clsi_export_create(rounds ? single.system : s, rounds ? &single : model, &o, &e, error);
     if (status == CLS_OK && rounds) status = clsi_single_compare(e, s, error);
     if (!info) info = &own;
     if (status == CLS_OK) {

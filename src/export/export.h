@@ -131,8 +131,8 @@ void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text
 void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
 /* Where a start may lie: of coordinates, and of temperatures where these are states. */
 double clsi_state_limit(const clsi_export *e, size_t k, int high);
-/* The whole module as text; renames the export. */
-cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error);
+/* The whole module as text; renames the export. in_page: it starts from states alone. */
+cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_error *error);
 void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
 cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
 /* Weights are written once for both variants: do these number their networks alike? */
@@ -146,7 +146,7 @@ struct clsi_sparse_lu;
 void clsi_append_sparse(clsi_text *out, const clsi_export *e);
 double clsi_sparse_cost(const struct clsi_sparse_lu *lu); /* operations of factors and a solution */
 /* ---- card.c: what is in it, for a person ---- */
-cls_status clsi_export_readme(const clsi_export *e, clsi_text *out, cls_error *error);
+cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls_error *error);
 
 /* A target is one const descriptor; export.c has the table. */
 typedef struct clsi_target {

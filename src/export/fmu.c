@@ -292,7 +292,8 @@ static cls_status assemble(clsi_fmu *f, const char *path, cls_export_info *info,
         copy_into(&all, "sources/", &sources);
         if (f->version == 3)
             clsi_fmu_build_description(f, clsi_output_add(&all, "sources/buildDescription.xml"));
-        status = clsi_export_readme(f->e, clsi_output_add(&all, "documentation/README.md"), error);
+        status =
+            clsi_export_readme(f->e, 1, clsi_output_add(&all, "documentation/README.md"), error);
     }
     if (status == CLS_OK) status = clsi_fmu_binaries(f, &sources, &all, &info->binaries, error);
     int failed = all.failed || sources.failed;

@@ -7,14 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The character of UTF-8 at c and its bytes; 0: it is none. */
+static size_t decode(const unsigned char *c, unsigned *code) {
+    size_t n = *c < 0x80 ? 1 : *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : *c >= 0xc0 ? 2 : 0;
+    *code = n > 1 ? *c & (0x7fu >> n) : *c;
+    for (size_t k = 1; k < n; k++) {
+        if ((c[k] & 0xc0) != 0x80) return 0;
+        *code = *code << 6 | (c[k] & 0x3fu);
+    }
+    return *code < 0x110000 ? n : 0;
+}
+
+/* Nothing but printable ASCII: "</script>" may stand in a page, and marks that turn text around. */
 static void append_string(clsi_text *out, const char *text) {
+    unsigned code;
     clsi_text_append(out, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c < 32 || *c == '"' || *c == '\\' || *c == '<') /* "</script>" may stand in a page */
-            clsi_text_printf(out, "\\x%02x", *c);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        size_t n = decode(c, &code);
+        if (!n)
+            clsi_text_append(out, "?");
+        else if (code < 32 || code >= 127 || code == '"' || code == '\\' || code == '<')
+            clsi_text_printf(out, "\\u{%x}", code);
         else
             clsi_text_append_n(out, (const char *)c, 1);
+        c += n ? n : 1;
+    }
     clsi_text_append(out, "\"");
+}
+
+/* A name in a comment of one line, which a line end of it would leave. */
+static void append_plain(clsi_text *out, const char *text) {
+    for (; *text; text++)
+        clsi_text_append_n(out, *text < 32 || *text > 126 || *text == '<' ? "?" : text, 1);
 }
 
 static void append_value(clsi_text *out, const char *key, double value) {
@@ -80,12 +104,15 @@ static void append_info(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "] };\n");
 }
 
-static const char class_text[] =
+static const char class_begin[] =
     "\n// One motion. start, step and set return '' or a sentence that says why they were "
     "refused;\n"
     "// the motion then stays where it was.\n"
     "export class Model {\n"
-    "  constructor() { this.m = new model(); model_defaults(this.m); }\n"
+    "  constructor() { this.m = new model(); model_defaults(this.m); }\n";
+
+/* From any columns that tell the state. */
+static const char class_start[] =
     "  start(values = {}, time = 0) {\n"
     "    const columns = [], given = [];\n"
     "    for (const [name, value] of Object.entries(values)) {\n"
@@ -99,7 +126,19 @@ static const char class_text[] =
     "    const status = model_start_at(this.m, time, given.length, columns, given);\n"
     "    if (status) this.m.state.set(kept);\n"
     "    return status ? model_reason(status) : '';\n"
-    "  }\n"
+    "  }\n";
+
+/* From states alone, which is all that a page asks for. */
+static const char class_start_of_page[] =
+    "  start(values = {}, time = 0) {\n"
+    "    const kept = structuredClone(this.m.state);\n"
+    "    const status = model_start(this.m, time, info.states.map(s => Number(values[s.name] ?? "
+    "s.start)));\n"
+    "    if (status) this.m.state.set(kept);\n"
+    "    return status ? model_reason(status) : '';\n"
+    "  }\n";
+
+static const char class_rest[] =
     "  step(h = info.h) {\n"
     "    const status = model_step(this.m, h);\n"
     "    return status ? model_reason(status) : '';\n"
@@ -132,20 +171,32 @@ static const char class_text[] =
     "  energyError() { return model_energy_error(this.m); }\n"
     "}\n";
 
-cls_status clsi_export_module(clsi_export *e, clsi_text *out, cls_error *error) {
-    clsi_text header = {0}, source = {0};
+cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_error *error) {
+    clsi_text header = {0}, source = {0}, module = {0}, class = {0}, roots = {0};
+    clsi_text_append(&class, class_begin);
+    clsi_text_append(&class, in_page ? class_start_of_page : class_start);
+    clsi_text_append(&class, class_rest);
     snprintf(e->prefix, sizeof e->prefix, "model"); /* a module has a scope of its own */
     snprintf(e->upper, sizeof e->upper, "MODEL");
     cls_status status = clsi_export_source(e, 1, &source, error);
     if (status == CLS_OK) status = clsi_export_header(e, &header, error);
-    clsi_text_printf(out, "// %s by %s, written by clausius %s. An ES module without imports.\n",
-                     e->source, e->sp->scheme->info.name, cls_version());
+    clsi_text_append(out, "// ");
+    append_plain(out, e->source);
+    clsi_text_printf(out, " by %s, written by clausius %s. An ES module without imports.\n",
+                     e->sp->scheme->info.name, cls_version());
     clsi_text_append(out, clsi_export_prelude_text);
     clsi_text_append_n(&header, source.data ? source.data : "", source.length);
-    if (status == CLS_OK && (header.failed || source.failed)) status = clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_translate(header.data, out, error);
+    if (status == CLS_OK && (header.failed || source.failed || class.failed))
+        status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_translate(header.data, &module, error);
+    clsi_text_printf(&roots, "%s%s", class.data ? class.data : "", clsi_export_prelude_text);
+    if (status == CLS_OK && roots.failed) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_shrink(module.data, roots.data, out, error);
+    clsi_text_clear(&roots);
+    clsi_text_clear(&module);
     append_info(out, e);
-    clsi_text_append(out, class_text);
+    clsi_text_append(out, class.data ? class.data : "");
+    clsi_text_clear(&class);
     clsi_text_clear(&header);
     clsi_text_clear(&source);
     return status;
@@ -155,7 +206,7 @@ static cls_status write_js(clsi_export *e, const char *path, cls_export_info *in
                            cls_error *error) {
     clsi_text text = {0};
     clsi_file file;
-    cls_status status = clsi_export_module(e, &text, error);
+    cls_status status = clsi_export_module(e, 0, &text, error);
     if (status == CLS_OK && text.failed) status = clsi_no_memory(error);
     if (status == CLS_OK) status = clsi_file_open(&file, path, error);
     if (status == CLS_OK) {

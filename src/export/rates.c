@@ -5,6 +5,7 @@
  * temperatures), M z' = y' with M = dy/dz, and differentiating M(z) z' = y'(z) gives
  * dz'/dz = -M^-1 d(M z' - y')/dz at fixed z'. Accounts (work, heat) have rates and are in no
  * formula. Parameters that may change are the last inputs. */
+#include "expr/graph.h"
 #include "expr/program.h"
 #include "export/export.h"
 #include "scheme/scheme.h"
@@ -19,25 +20,67 @@ static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
 }
 
-/* Which rates depend on which states. M^-1 mixes all rows behind the positions. */
-static void find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate, const cls_node *M,
-                       const cls_node *by) {
-    cls_graph *g = st->g;
-    size_t nz = st->nz, nq = st->nq, width = clsi_needs_width(e);
+/* d f / d x, (m, n); of many by one walk for each row, over what it is made of. */
+static cls_status slopes_of(cls_graph *g, size_t m, const cls_node *f, size_t n, const cls_node *x,
+                            cls_node *out) {
+    clsi_rows rows;
+    if (n <= CLSI_MANY_UNKNOWNS) return cls_jacobian(g, m, f, n, x, out);
+    cls_status status = clsi_sparse_jacobian(g, m, f, n, x, &rows);
+    if (status != CLS_OK) return status;
     cls_node zero = cls_constant(g, 0);
-    for (size_t i = 0; i < e->n_state; i++)
-        for (size_t k = 0; k < width; k++) {
-            int mixed = !e->identity && i >= nq && i < nz, needs = 0;
-            size_t first = mixed ? nq : i, last = mixed ? nz : i + 1;
-            for (size_t r = first; r < last; r++) needs |= cls_depends(g, rate[r], 1, by + k);
-            for (size_t r = nq * nz; mixed && r < nz * nz; r++)
-                needs |= cls_depends(g, M[r], 1, by + k);
-            /* and on what q' depends on, where y depends on q */
-            for (size_t r = nq; mixed && r < nz; r++)
-                for (size_t j = 0; j < nq; j++)
-                    if (M[r * nz + j] != zero) needs |= cls_depends(g, rate[j], 1, by + k);
-            e->rate_needs[i * width + k] = (unsigned char)(needs != 0);
+    for (size_t k = 0; k < m * n; k++) out[k] = zero;
+    for (size_t i = 0; i < m; i++)
+        for (size_t e = rows.start[i]; e < rows.start[i + 1]; e++)
+            out[i * n + rows.column[e]] = rows.node[e];
+    clsi_rows_clear(&rows);
+    return zero == CLS_NO_NODE ? CLS_MEMORY : CLS_OK;
+}
+
+/* Of which of `by` any of the nodes is made. */
+static cls_status mark_needs(const cls_graph *g, size_t count, const cls_node *nodes, size_t n,
+                             const cls_node *by, unsigned char *out, cls_error *error) {
+    clsi_cone cone;
+    if (!clsi_cone_create(g, count, nodes, &cone)) return clsi_no_memory(error);
+    for (size_t k = 0; k < n; k++) out[k] = clsi_cone_at(&cone, by[k]) != 0;
+    clsi_cone_free(&cone);
+    return CLS_OK;
+}
+
+/* Which rates depend on which states. M^-1 mixes all rows behind the positions: these need what any
+ * of them needs, and what q' needs where y depends on q. */
+static cls_status find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate,
+                             const cls_node *M, const cls_node *by, cls_error *error) {
+    cls_graph *g = st->g;
+    size_t nz = st->nz, nq = st->nq, width = clsi_needs_width(e), n = 0;
+    cls_node zero = cls_constant(g, 0), *mixed = NULL;
+    unsigned char *shared = NULL;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < e->n_state && status == CLS_OK; i++) {
+        unsigned char *to = e->rate_needs + i * width;
+        if (e->identity || i < nq || i >= nz) {
+            status = mark_needs(g, 1, rate + i, width, by, to, error);
+            continue;
         }
+        if (shared) {
+            memcpy(to, shared, width);
+            continue;
+        }
+        mixed = clsi_calloc(nz + nz * nz, sizeof *mixed);
+        if (!mixed) return clsi_no_memory(error);
+        for (size_t r = nq; r < nz; r++) mixed[n++] = rate[r];
+        for (size_t r = nq * nz; r < nz * nz; r++)
+            if (M[r] != zero) mixed[n++] = M[r];
+        for (size_t j = 0; j < nq; j++)
+            for (size_t r = nq; r < nz; r++)
+                if (M[r * nz + j] != zero) {
+                    mixed[n++] = rate[j];
+                    break;
+                }
+        status = mark_needs(g, n, mixed, width, by, to, error);
+        shared = to;
+    }
+    free(mixed);
+    return status;
 }
 
 /* y' (nz), rates of accounts, M (nz, nz) unless it is 1; then slopes: d(M dot - y')/d(z, u) (nz, nz
@@ -63,18 +106,18 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     by[nz + nu + np] = st->t;
     cls_node *dot = in + nz + 1 + nu + np;
     for (size_t k = 0; k < nz; k++) dot[k] = cls_fresh_symbol(g, "dot'");
-    cls_status status = cls_jacobian(g, nz, y, nz, st->z0, M);
+    cls_status status = slopes_of(g, nz, y, nz, st->z0, M);
     for (size_t i = 0; i < nz && status == CLS_OK; i++) {
         defect[i] = cls_neg(g, rate[i]);
         for (size_t k = 0; k < nz && !e->identity; k++)
             defect[i] = cls_add(g, defect[i], cls_mul(g, M[i * nz + k], dot[k]));
     }
     for (size_t k = 0; k < accounts; k++) defect[nz + k] = rate[nz + k];
-    if (status == CLS_OK) status = cls_jacobian(g, nz + accounts, defect, nz + nu, by, slope);
+    if (status == CLS_OK) status = slopes_of(g, nz + accounts, defect, nz + nu, by, slope);
     if (status != CLS_OK) return cls_graph_status(g, error);
     size_t count = nz + accounts + (e->identity ? 0 : nz * nz);
     status = cls_program_create(g, nz + 1 + nu + np, in, count, rate, &v->rate, error);
-    find_needs(e, st, rate, M, by);
+    if (status == CLS_OK) status = find_needs(e, st, rate, M, by, error);
     if (status == CLS_OK)
         status = cls_program_create(g, 2 * nz + 1 + nu + np, in, (nz + accounts) * (nz + nu), slope,
                                     &v->slope, error);
@@ -121,7 +164,7 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     if (nu) memcpy(by + nz, s->u, nu * sizeof *by);
     clsi_parameter_nodes(e, s, by + known);
     by[known + np] = s->t;
-    cls_status status = failed ? CLS_MEMORY : cls_jacobian(g, n, nodes, known, by, slope);
+    cls_status status = failed ? CLS_MEMORY : slopes_of(g, n, nodes, known, by, slope);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
         status = cls_program_create(g, 1 + e->n_state + nu + np, in, n, nodes, &v->row, error);
@@ -129,8 +172,7 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
         status = cls_program_create(g, 1 + e->n_state + nu + np, in, n * known, slope,
                                     &v->row_slope, error);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
-        for (size_t i = 0; i < width; i++)
-            e->row_needs[k * width + i] = (unsigned char)cls_depends(g, nodes[k], 1, by + i);
+        status = mark_needs(g, 1, nodes + k, width, by, e->row_needs + k * width, error);
     free(nodes);
     return status;
 }
@@ -161,11 +203,11 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
     for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u1[i];
     clsi_parameter_nodes(e, v->s, in + at);
     if (k) memcpy(in + sp->n_base, st->unknown, k * sizeof *in);
-    status = cls_jacobian(g, k, st->residual, k, st->unknown, out);
-    if (status == CLS_OK) status = cls_jacobian(g, k, st->residual, nz, st->z0, out + k * k);
+    status = slopes_of(g, k, st->residual, k, st->unknown, out);
+    if (status == CLS_OK) status = slopes_of(g, k, st->residual, nz, st->z0, out + k * k);
     out += k * k + k * nz;
-    if (status == CLS_OK) status = cls_jacobian(g, nz, st->next, nz, st->z0, out);
-    if (status == CLS_OK) status = cls_jacobian(g, nz, st->next, k, st->unknown, out + nz * nz);
+    if (status == CLS_OK) status = slopes_of(g, nz, st->next, nz, st->z0, out);
+    if (status == CLS_OK) status = slopes_of(g, nz, st->next, k, st->unknown, out + nz * nz);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
         status = cls_program_create(g, sp->n_base + k, in, n_out, in + sp->n_base + k,

@@ -182,8 +182,9 @@ void clsi_fmu_describe(const clsi_fmu *f, clsi_text *out) {
     clsi_text_append(out, ">\n");
     append_interfaces(out, f);
     append_units(out, f);
-    clsi_text_append(out, "  <LogCategories>\n    <Category name=\"logStatusError\"/>\n"
-                          "  </LogCategories>\n  <DefaultExperiment startTime=\"0\"");
+    clsi_text_append(out,
+                     "  <LogCategories>\n    <Category name=\"logStatusError\"/>\n"
+                     "  </LogCategories>\n  <DefaultExperiment startTime=\"0\" tolerance=\"1e-8\"");
     number(out, "stopTime", cls_system_default_until(f->e->s));
     number(out, "stepSize", f->e->sp->options.h);
     clsi_text_append(out, "/>\n  <ModelVariables>\n");

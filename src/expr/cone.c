@@ -89,6 +89,7 @@ static int collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi
         size_t args = cls_node_arg_count(g, a);
         for (size_t i = 0; i < args; i++)
             if (take(g, c, clsi_arg(g, a, i)) < 0) return 0;
+        if (clsi_block(g, a) != CLS_NO_NODE && take(g, c, clsi_block(g, a)) < 0) return 0;
     }
     return 1;
 }
@@ -130,5 +131,7 @@ void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cl
         size_t args = cls_node_arg_count(g, c->node[k]);
         for (size_t i = 0; i < args && !active[k]; i++)
             active[k] |= active[clsi_cone_at(c, clsi_arg(g, c->node[k], i)) - 1];
+        cls_node block = clsi_block(g, c->node[k]);
+        if (block != CLS_NO_NODE) active[k] |= active[clsi_cone_at(c, block) - 1] != 0;
     }
 }

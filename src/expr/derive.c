@@ -175,6 +175,7 @@ void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
         for (size_t i = 0; i < args; i++) active[k] |= active[clsi_arg(g, k, i)];
+        if (clsi_block(g, k) != CLS_NO_NODE) active[k] |= active[clsi_block(g, k)];
     }
 }
 
@@ -342,6 +343,15 @@ static void walk_back(cls_graph *g, const clsi_cone *cone, size_t n, const cls_n
     }
 }
 
+/* Parameters of fields are no symbols of an expression: see clsi_learned_slopes. */
+static int asks_a_field(const cls_graph *g, const clsi_cone *cone, const unsigned char *active) {
+    for (size_t k = 0; k < cone->n; k++) {
+        cls_node block = clsi_block(g, cone->node[k]);
+        if (block != CLS_NO_NODE && active[clsi_cone_at(cone, block) - 1] == LEAF) return 1;
+    }
+    return 0;
+}
+
 /* at_u, at_w: the members of the cone at the two points. */
 static cls_status reverse(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *symbols,
                           const cls_node *at_u, const cls_node *at_w, cls_node *out) {
@@ -353,6 +363,8 @@ static cls_status reverse(cls_graph *g, const clsi_cone *cone, size_t n, const c
             uint32_t at = clsi_cone_at(cone, symbols[i]);
             out[i] = at ? adjoint[at - 1] : zero;
         }
+        if (asks_a_field(g, cone, active))
+            clsi_graph_fail(g, CLS_USAGE, "a gradient in the parameters of a field node");
     } else {
         (void)out_of_memory(g, n, 1, out);
     }
@@ -375,6 +387,45 @@ cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symb
     cls_status status = reverse(g, &cone, n, symbols, NULL, NULL, out);
     clsi_cone_free(&cone);
     return status;
+}
+
+/* The adjoints of the field nodes among the members that are being learned. */
+static int take_fields(const cls_graph *g, const clsi_cone *cone, const cls_node *adjoint,
+                       clsi_field_slopes_list *out) {
+    for (size_t k = 0; k < cone->n; k++) out->n += clsi_block(g, cone->node[k]) != CLS_NO_NODE;
+    out->node = clsi_calloc(2 * out->n + 1, sizeof *out->node);
+    if (!out->node) return 0;
+    out->slope = out->node + out->n;
+    out->n = 0;
+    for (size_t k = 0; k < cone->n; k++) {
+        if (clsi_block(g, cone->node[k]) == CLS_NO_NODE || cls_is_constant(g, adjoint[k], 0))
+            continue;
+        out->node[out->n] = cone->node[k];
+        out->slope[out->n++] = adjoint[k];
+    }
+    return 1;
+}
+
+cls_status clsi_learned_slopes(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+                               cls_node *out, clsi_field_slopes_list *fields) {
+    clsi_cone cone;
+    *fields = (clsi_field_slopes_list){0};
+    if (a >= g->n) return nothing(g, n, out);
+    if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
+    unsigned char *active = clsi_calloc(cone.n, 1);
+    cls_node *adjoint = clsi_calloc(cone.n, sizeof *adjoint), zero = cls_constant(g, 0);
+    int good = active && adjoint;
+    if (good) walk_back(g, &cone, n, symbols, NULL, NULL, active, adjoint);
+    good = good && take_fields(g, &cone, adjoint, fields);
+    for (size_t i = 0; i < n && good; i++) {
+        uint32_t at = clsi_cone_at(&cone, symbols[i]);
+        out[i] = at ? adjoint[at - 1] : zero;
+    }
+    if (!good) (void)out_of_memory(g, n, 1, out);
+    free(active);
+    free(adjoint);
+    clsi_cone_free(&cone);
+    return graph_result(g);
 }
 
 cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,

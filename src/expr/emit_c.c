@@ -8,6 +8,7 @@
  * result, are literals. The promise holds on the same libm. Cost: linear in the program. */
 #include "base/base.h"
 #include "base/misuse.h"
+#include "expr/emit.h"
 #include "expr/kernels.h"
 #include "expr/program.h"
 #include <ctype.h>
@@ -192,7 +193,7 @@ static int needs_kernels(const cls_program *p) {
 
 /* ---- the pieces ---- */
 
-static void append_literal(clsi_text *out, double value) {
+void clsi_emit_literal(clsi_text *out, double value) {
     if (isnan(value))
         clsi_text_append(out, "NAN");
     else if (isinf(value))
@@ -218,7 +219,7 @@ static void append_register(clsi_text *out, const piece *e, uint32_t reg, int op
     else if (opaque || e->need[reg] & NAMED)
         clsi_text_printf(out, "%c%u", opaque ? 'k' : 'c', (unsigned)reg);
     else
-        append_literal(out, p->constants[reg]);
+        clsi_emit_literal(out, p->constants[reg]);
 }
 
 /* ---- fields ---- */
@@ -387,6 +388,19 @@ static int is_own(cls_function f) {
            f == CLS_FN_EXPM1 || f == CLS_FN_LOG || f == CLS_FN_LOG1P;
 }
 
+void clsi_emit_call(clsi_text *out,
+                    const clsi_instruction *in) { /* as clsi_k_function_value does */
+    clsi_text_printf(out, "%s%s(", is_own(in->function) ? "clsi_k_" : "",
+                     cls_function_name(in->function));
+}
+
+void clsi_emit_quotient(clsi_text *out, const clsi_instruction *in) {
+    clsi_text_append(out, in->code == CLSI_QUOTIENT ? "clsi_k_quotient_value("
+                                                    : "clsi_k_quotient_from(");
+    append_function(out, in->function);
+    clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
+}
+
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_expression(clsi_text *out, const piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
@@ -400,17 +414,9 @@ static void append_expression(clsi_text *out, const piece *e, size_t k) {
     case CLSI_POWI: clsi_text_append(out, "clsi_k_powi("); break;
     case CLSI_POW: clsi_text_append(out, "clsi_k_pow("); break;
     case CLSI_POW_FROM: clsi_text_printf(out, "clsi_k_pow_from(%d, ", in->i); break;
-    case CLSI_CALL: /* as clsi_k_function_value does */
-        clsi_text_printf(out, "%s%s(", is_own(in->function) ? "clsi_k_" : "",
-                         cls_function_name(in->function));
-        break;
+    case CLSI_CALL: clsi_emit_call(out, in); break;
     case CLSI_QUOTIENT:
-    case CLSI_QUOTIENT_FROM:
-        clsi_text_append(out, in->code == CLSI_QUOTIENT ? "clsi_k_quotient_value("
-                                                        : "clsi_k_quotient_from(");
-        append_function(out, in->function);
-        clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
-        break;
+    case CLSI_QUOTIENT_FROM: clsi_emit_quotient(out, in); break;
     }
     append_operand(out, e, in, in->a, in->code == CLSI_NEG);
     if (in->code == CLSI_POW_FROM) { /* the base, its power, the exponent */
@@ -457,7 +463,7 @@ static void append_constants(clsi_text *out, const piece *e) {
     for (size_t k = 0; k < p->n_constants; k++) {
         if (!(e->need[k] & OPAQUE)) continue;
         clsi_text_printf(out, "  static const volatile double k%zu = ", k);
-        append_literal(out, p->constants[k]);
+        clsi_emit_literal(out, p->constants[k]);
         clsi_text_append(out, ";\n");
     }
     for (size_t k = e->first; k < e->last; k++) {
@@ -465,7 +471,7 @@ static void append_constants(clsi_text *out, const piece *e) {
         if (in->code != CLSI_QUOTIENT && in->code != CLSI_QUOTIENT_FROM) continue;
         if (in->function != CLS_FN_POWER) continue;
         clsi_text_printf(out, "  static const volatile double e%zu = ", k);
-        append_literal(out, in->exponent);
+        clsi_emit_literal(out, in->exponent);
         clsi_text_append(out, ";\n");
     }
 }
@@ -590,6 +596,10 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
 
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error) {
+    if (clsi_program_loops_room(p)) {
+        clsi_emit_loops(p, name, out);
+        return out->failed ? clsi_no_memory(error) : CLS_OK;
+    }
     piece e = whole(p);
     if (!e.need) return clsi_no_memory(error);
     clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
@@ -623,6 +633,10 @@ static size_t find_slots(const cls_program *p, uint32_t *slot, unsigned char *ne
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi_text *out,
                                     size_t *n_kept, cls_error *error) {
     static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
+    if ((*n_kept = clsi_program_loops_room(p))) {
+        clsi_emit_loops_staged(p, name, out);
+        return out->failed ? clsi_no_memory(error) : CLS_OK;
+    }
     uint32_t *slot = clsi_calloc(p->n_instructions, sizeof *slot);
     piece room = {.p = p};
     size_t n_slots = 0;

@@ -171,13 +171,27 @@ static void take(planner *s, size_t k) {
 
 static int keep_fields(const cls_graph *g, cls_program *p) {
     p->fields = clsi_calloc(g->n_fields, sizeof(clsi_graph_field *));
-    if (!p->fields) return 0;
+    p->weights = clsi_calloc(g->n_fields, sizeof *p->weights);
+    if (!p->fields || !p->weights) return 0;
     p->n_fields = g->n_fields;
     for (size_t k = 0; k < g->n_fields; k++) {
         p->fields[k] = g->fields[k];
         clsi_graph_field_keep(p->fields[k]);
     }
     return 1;
+}
+
+/* Room for the weights of the fields that are called and learned. */
+static void place_weights(cls_program *p) {
+    size_t line = 64 / sizeof(double);
+    for (size_t k = 0; k < p->n_fields; k++) {
+        const clsi_graph_field *f = p->fields[k];
+        int used = 0;
+        for (size_t i = 0; i < p->n_calls && !used; i++) used = p->calls[i].field == k;
+        p->weights[k] = p->n_weights;
+        if (used && f->block != CLS_NO_NODE)
+            p->n_weights += (f->kind->packed(f) + line - 1) / line * line;
+    }
 }
 
 cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *reach,
@@ -201,7 +215,15 @@ cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *rea
         if (s.stage == CLSI_STAGE_EARLY && !s.failed) call_early(&s, stage);
     }
     free(s.places);
+    if (!s.failed) place_weights(p);
+    if (!s.failed && p->n_weights && !p->n_parameters)
+        return clsi_fail(error, CLS_USAGE,
+                         "a program with fields that are being learned needs their parameters");
     return s.failed ? clsi_no_memory(error) : CLS_OK;
+}
+
+static const double *weights_of(const cls_program *p, size_t field, const double *weights) {
+    return p->fields[field]->block == CLS_NO_NODE ? NULL : weights + p->weights[field];
 }
 
 static void run_calls(const cls_program *p, size_t first, size_t n, const double *work,
@@ -211,7 +233,8 @@ static void run_calls(const cls_program *p, size_t first, size_t n, const double
         const clsi_graph_field *f = p->fields[c->field];
         if (c->pass == CLSI_PASS_VALUE)
             for (size_t i = 0; i < f->d; i++) x[i] = work[p->field_inputs[c->x + i]];
-        f->kind->run(f, (clsi_field_pass)c->pass, x, state + c->own, state + c->u, state + c->w);
+        f->kind->run(f, weights_of(p, c->field, state + p->n_state), (clsi_field_pass)c->pass, x,
+                     state + c->own, state + c->u, state + c->w);
     }
 }
 
@@ -229,9 +252,57 @@ void clsi_run_early_calls(const cls_program *p, double *work) {
     if (p->n_early_calls) run_calls(p, p->early_calls, p->n_early_calls, work, state_of(p, work));
 }
 
+static void pack(const cls_program *p, const double *parameters, double *weights) {
+    for (size_t k = 0; k < p->n_fields && p->n_weights; k++) {
+        const clsi_graph_field *f = p->fields[k];
+        size_t end = k + 1 < p->n_fields ? p->weights[k + 1] : p->n_weights;
+        if (end > p->weights[k]) f->kind->pack(f, parameters + f->first, weights + p->weights[k]);
+    }
+}
+
+void clsi_set_weights(const cls_program *p, double *work, const double *parameters) {
+    pack(p, parameters, state_of(p, work) + p->n_state);
+}
+
+/* ---- lanes: a state for each, behind the rows; then the weights ---- */
+
+double *clsi_lane_state(const cls_program *p, double *work, size_t lane) {
+    size_t rows = p->n_constants + p->n_inputs + p->n_instructions;
+    return work + rows * CLSI_LANES + lane * p->n_state;
+}
+
+const double *clsi_lane_weights(const cls_program *p, double *work) {
+    return clsi_lane_state(p, work, CLSI_LANES);
+}
+
+void clsi_lanes_calls(const cls_program *p, size_t first, size_t n_calls, size_t n, double *work) {
+    double x[CLSI_LANES * CLSI_NODE_INPUTS], *state = clsi_lane_state(p, work, 0);
+    for (const clsi_field_call *c = p->calls + first, *end = c + n_calls; c < end; c++) {
+        const clsi_graph_field *f = p->fields[c->field];
+        for (size_t i = 0; c->pass == CLSI_PASS_VALUE && i < f->d; i++) {
+            const double *row = work + (size_t)p->field_inputs[c->x + i] * CLSI_LANES;
+            for (size_t s = 0; s < n; s++) x[s * CLSI_NODE_INPUTS + i] = row[s];
+        }
+        f->kind->run_many(f, weights_of(p, c->field, clsi_lane_weights(p, work)),
+                          (clsi_field_pass)c->pass, n, x, state + c->own, p->n_state, c->u - c->own,
+                          c->w - c->own);
+    }
+}
+
+void clsi_lanes_take(const clsi_field_take *take, size_t n, double *work, double *r) {
+    clsi_lanes_calls(take->p, take->first, take->n, n, work);
+    for (size_t s = 0; s < CLSI_LANES; s++)
+        r[s] = clsi_lane_state(take->p, work, s < n ? s : 0)[take->at];
+}
+
+void clsi_lanes_weights(const cls_program *p, double *work, const double *parameters) {
+    pack(p, parameters, clsi_lane_state(p, work, CLSI_LANES));
+}
+
 void clsi_program_drop_fields(cls_program *p) {
     for (size_t k = 0; k < p->n_fields; k++) clsi_graph_field_release(&p->fields[k]);
     free(p->fields);
+    free(p->weights);
     free(p->calls);
     free(p->takes);
     free(p->field_inputs);

@@ -56,7 +56,8 @@ void clsi_graph_drop_fields(cls_graph *g) {
 static uint32_t add_field(cls_graph *g, clsi_graph_field *f) {
     for (size_t k = 0; k < g->n_fields; k++) {
         const clsi_graph_field *old = g->fields[k];
-        if (old->kind == f->kind && old->d == f->d && f->kind->equal(old, f)) {
+        if (old->kind == f->kind && old->d == f->d && old->block == f->block &&
+            f->kind->equal(old, f)) {
             clsi_graph_field_release(&f);
             return (uint32_t)k;
         }
@@ -162,6 +163,12 @@ static cls_node between(cls_graph *g, uint32_t which, clsi_field_pass pass, uint
 
 cls_node clsi_graph_apply(cls_graph *g, const clsi_graph_field_kind *kind, size_t d, void *data,
                           const cls_node *x) {
+    return clsi_graph_apply_open(g, kind, d, data, x, CLS_NO_NODE, 0, 0);
+}
+
+cls_node clsi_graph_apply_open(cls_graph *g, const clsi_graph_field_kind *kind, size_t d,
+                               void *data, const cls_node *x, cls_node block, size_t first,
+                               size_t n_parameters) {
     clsi_graph_field *f = clsi_calloc(1, sizeof *f);
     clsi_graph_field own = {.kind = kind, .d = d, .data = data};
     if (!f) {
@@ -171,6 +178,9 @@ cls_node clsi_graph_apply(cls_graph *g, const clsi_graph_field_kind *kind, size_
     f->kind = kind;
     f->d = d;
     f->data = data;
+    f->block = block;
+    f->first = first;
+    f->n_parameters = n_parameters;
     f->owners = 1;
     for (size_t i = 0; i < d; i++)
         if (x[i] == CLS_NO_NODE) {

@@ -36,6 +36,17 @@ typedef enum clsi_field_pass {
     CLSI_PASSES
 } clsi_field_pass;
 
+/* What is added to the gradient in the parameters of a field that is being learned: that of
+ * b.phi<u, w> (then u and w are given), or of a phi + b.grad phi and what pairs with this point add. */
+typedef struct clsi_field_seeds {
+    const double *x;     /* (d) of a point */
+    double *own, *u, *w; /* states, after the passes that the nodes need */
+    double a;            /* of the value */
+    const double *b;     /* (d) of the gradient; NULL: none */
+    double *by_u, *by_w; /* (kind->between) what pairs add to at their points; by_u: of this one */
+    double *room;        /* (kind->room) */
+} clsi_field_seeds;
+
 /* Where results stand in the state of a point: value (1), gradient (d), curvatures (d, d), third
  * derivatives (d, d, d); in that of a pair: discrete gradient (d), its derivatives (d, d), component
  * first, in u and in w. What the kernel keeps for itself stands behind them. */
@@ -47,10 +58,22 @@ typedef struct clsi_graph_field_kind {
     const char *name;
     /* doubles of the state of a point, of a pair, when passes up to `last` are run on it */
     size_t (*size)(const clsi_graph_field *f, clsi_field_pass last);
-    /* x (d): VALUE only; own: the state of the point or pair, on a cache line; u, w: those of the
+    /* weights: as `pack` made them, NULL where they are known. x (d): VALUE only; own: the state of the point or pair, on a cache line; u, w: those of the
      * points of a pair. Allocates nothing; the bits do not depend on the machine. */
-    void (*run)(const clsi_graph_field *f, clsi_field_pass pass, const double *x, double *own,
-                double *u, double *w);
+    void (*run)(const clsi_graph_field *f, const double *weights, clsi_field_pass pass,
+                const double *x, double *own, double *u, double *w);
+    /* The same at n points, x (n, CLSI_NODE_INPUTS): states `step` apart, those of a pair's points u
+     * and w so far behind its own. Same bits. */
+    void (*run_many)(const clsi_graph_field *f, const double *weights, clsi_field_pass pass,
+                     size_t n, const double *x, double *own, size_t step, ptrdiff_t u, ptrdiff_t w);
+    /* Of fields that are being learned, in doubles: what `pack` makes of the parameters, what a pair
+     * adds to at a point, scratch. out (n_parameters) += ... */
+    size_t (*packed)(const clsi_graph_field *f);
+    size_t (*between)(const clsi_graph_field *f);
+    size_t (*room)(const clsi_graph_field *f);
+    void (*pack)(const clsi_graph_field *f, const double *theta, double *weights);
+    void (*back)(const clsi_graph_field *f, const double *weights, const clsi_field_seeds *seeds,
+                 double *out);
     /* about how many scalar instructions a pass is worth */
     size_t (*cost)(const clsi_graph_field *f, clsi_field_pass pass);
     /* phi (component < 0) or dphi/dx_component: about the size of the numbers whose rounding it has,
@@ -73,6 +96,8 @@ struct clsi_graph_field {
     const clsi_graph_field_kind *kind;
     size_t d;
     void *data;
+    cls_node block;             /* the first of the parameters that are learned, or CLS_NO_NODE */
+    size_t first, n_parameters; /* of them among all parameters of a program */
     _Atomic size_t owners;
 };
 
@@ -80,6 +105,11 @@ struct clsi_graph_field {
  * is used again. */
 cls_node clsi_graph_apply(cls_graph *g, const clsi_graph_field_kind *kind, size_t d, void *data,
                           const cls_node *x);
+/* The same for a field whose parameters are being learned: `block` is the symbol of the first, which
+ * has the number `first` among those of a program (clsi_parameters). */
+cls_node clsi_graph_apply_open(cls_graph *g, const clsi_graph_field_kind *kind, size_t d,
+                               void *data, const cls_node *x, cls_node block, size_t first,
+                               size_t n_parameters);
 /* The root of the sum of the squares of da/dn times the size of the terms of n, over the values and gradients n of fields in a:
  * what `a` is rounded by inside its fields, in units of the last place. */
 cls_node clsi_terms_in_fields(cls_graph *g, cls_node a);

@@ -290,6 +290,7 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
         if (!reach[k]) continue;
         size_t args = cls_node_arg_count(g, (cls_node)k);
         for (size_t i = 0; i < args; i++) reach[clsi_arg(g, k, i)] = 1;
+        if (clsi_block(g, k) != CLS_NO_NODE) reach[clsi_block(g, k)] = 1;
     }
 }
 

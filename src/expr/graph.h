@@ -54,6 +54,12 @@ static inline cls_node clsi_arg(const cls_graph *g, size_t k, size_t i) {
     if (i < d) return clsi_point_node(g, n->arg[0], i);
     return n->arg[1] == CLS_NO_NODE ? CLS_NO_NODE : clsi_point_node(g, n->arg[1], i - d);
 }
+/* The first parameter of a field node that is being learned, which stands for all of them; else
+ * CLS_NO_NODE. */
+static inline cls_node clsi_block(const cls_graph *g, size_t k) {
+    const clsi_node *n = &g->nodes[k];
+    return n->op == CLS_OP_FIELD ? g->fields[n->arg[2] & 0xffffff]->block : CLS_NO_NODE;
+}
 /* A graph with the same nodes under the same numbers, to build on where the other is const. */
 cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
@@ -119,6 +125,14 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
 /* The slopes of a in nodes below it, as if these were symbols. */
 cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
                                cls_node *out);
+/* The slopes of a in parameters that are being learned: in those that stand in it as symbols by
+ * out (n), those of fields by the slopes in the nodes of these (the caller frees `node`). */
+typedef struct clsi_field_slopes_list {
+    size_t n;
+    cls_node *node, *slope;
+} clsi_field_slopes_list;
+cls_status clsi_learned_slopes(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
+                               cls_node *out, clsi_field_slopes_list *fields);
 /* Symbols by number: of[node] is the column + 1, 0 for others; `of` is the caller's. */
 typedef struct clsi_columns {
     size_t size;

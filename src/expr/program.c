@@ -200,10 +200,6 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
     if (!p->constants || !p->code || !p->node || !p->outputs) return clsi_no_memory(error);
     fill(g, reach, reg, outputs, p);
     status = clsi_program_plan_fields(g, reach, stage, reg, p, error);
-    if (status == CLS_OK && p->n_takes && p->n_parameters)
-        status = clsi_fail(error, CLS_USAGE,
-                           "fields with known weights run beside parameters only as formulas "
-                           "(clsi_field_expression): lanes have no kernels for them");
     if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
     if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
         status = clsi_program_use_values(p, error);
@@ -280,6 +276,7 @@ void cls_program_free(cls_program **program) {
     clsi_native_free(&p->native_lanes);
     clsi_plan_free(&p->plan);
     clsi_program_drop_fields(p);
+    clsi_reverse_free(&p->reverse);
     free(p);
     *program = NULL;
 }
@@ -307,7 +304,8 @@ static size_t plain_size(const cls_program *p) {
 
 size_t cls_program_work_size(const cls_program *p) {
     if (!p) return 0;
-    if (!p->plan) return plain_size(p) + (p->n_takes ? p->n_state + CLSI_PLAN_LANES : 0);
+    if (!p->plan)
+        return plain_size(p) + (p->n_takes ? p->n_state + p->n_weights + CLSI_PLAN_LANES : 0);
     size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
     return p->plan->n_registers + CLSI_PLAN_LANES + own;
 }
@@ -336,6 +334,7 @@ void clsi_program_set(const cls_program *p, double *work, const double *paramete
     size_t first = (p->plan ? p->plan->n_constants : p->n_constants) + p->first_parameter;
     work = registers(p, work);
     if (p->n_parameters) memcpy(work + first, parameters, p->n_parameters * sizeof *work);
+    if (p->n_weights) clsi_set_weights(p, work, parameters);
     if (!p->plan || !p->plan->n_sources) return;
     double *own = clsi_plan_coefficients(p->plan, work, 1);
     for (size_t k = 0; k < p->plan->n_sources; k++) {

@@ -139,7 +139,11 @@ struct cls_program {
     uint32_t *field_inputs;
     size_t early_calls, n_early_calls; /* at the end of the early stage */
     size_t n_state;                    /* doubles of states, behind the registers */
-    size_t field_cost[CLSI_STAGES];    /* in instructions */
+    size_t n_weights;                  /* of fields that are being learned, behind the states */
+    size_t *weights;                   /* (n_fields) where they begin */
+    /* Of a reverse program (reverse.c): outputs are slopes in parameters, then those in field nodes. */
+    struct clsi_reverse *reverse;   /* else NULL */
+    size_t field_cost[CLSI_STAGES]; /* in instructions */
 };
 
 /* Like cls_program_create, for a program that is run again and again with the first n_early_inputs
@@ -163,6 +167,15 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
                                     size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
                                     size_t n_first_outputs, size_t n_outputs,
                                     const cls_node *outputs, cls_program **out, cls_error *error);
+/* The slopes of `a` in all parameters, theta (n), for lanes: a program whose results are read by
+ * clsi_lanes_slopes and clsi_lanes_add. Field nodes that are being learned are differentiated by
+ * their kernels; CLS_USAGE where there is none (second derivatives of such a field). */
+cls_status clsi_program_create_reverse(cls_graph *g, clsi_parameters parameters, size_t n_inputs,
+                                       const cls_node *inputs, const cls_node *theta, cls_node a,
+                                       cls_program **out, cls_error *error);
+void clsi_reverse_free(struct clsi_reverse **r);
+/* row[j] += slope j of a lane. */
+void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row);
 /* Makes machine code of a program that will be run very often, where that can be; nothing else changes. */
 void clsi_program_make_native(cls_program *p, int lanes);
 /* After cls_program_prepare. */
@@ -188,7 +201,10 @@ typedef struct clsi_programs_use {
     size_t inputs; /* of a field at most */
 } clsi_programs_use;
 void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use);
-/* static void name(const double *in, double *room, double *out); `room` has n_state numbers */
+/* Numbers that a program needs to be written as loops (emit_loops.c); 0: it is written as statements. */
+size_t clsi_program_loops_room(const cls_program *p);
+/* static void name(const double *in, double *room, double *out); `room` has n_state numbers, or those of
+ * the loops */
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;
@@ -205,6 +221,13 @@ cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *rea
 void clsi_program_drop_fields(cls_program *p);
 double clsi_run_take(const clsi_field_take *take, double *work);
 void clsi_run_early_calls(const cls_program *p, double *work);
+void clsi_set_weights(const cls_program *p, double *work, const double *parameters);
+/* The same in lanes, n of them; work on a cache line. */
+void clsi_lanes_take(const clsi_field_take *take, size_t n, double *work, double *r);
+void clsi_lanes_calls(const cls_program *p, size_t first, size_t n_calls, size_t n, double *work);
+void clsi_lanes_weights(const cls_program *p, double *work, const double *parameters);
+double *clsi_lane_state(const cls_program *p, double *work, size_t lane);
+const double *clsi_lane_weights(const cls_program *p, double *work);
 
 /* Quotients and powers that can be had from values that are computed before them take those. */
 cls_status clsi_program_use_values(cls_program *p, cls_error *error);
@@ -263,12 +286,18 @@ void clsi_lanes_prepare(const cls_program *p, double *work);
 void clsi_lanes_set(const cls_program *p, double *work, const double *parameters);
 double *clsi_lanes_input(const cls_program *p, double *work, size_t k);
 const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
-/* sums[k] += output k of all lanes of the whole vectors that n lanes fill: idle ones must be zero.
- */
+/* sums[k] += output k (of a reverse program: slope k) of all lanes of the whole vectors that n lanes
+ * fill: idle ones must be zero. */
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
 void clsi_lanes_first(const cls_program *p, size_t n, double *work); /* as clsi_program_first */
 void clsi_lanes_rest(const cls_program *p, size_t n, double *work);
+
+/* reverse.c: sums += what the fields of a lane add. */
+void clsi_lane_back(const cls_program *p, double *work, size_t lane, double *sums);
+/* Which slopes the first outputs are. */
+const uint32_t *clsi_reverse_slopes(const cls_program *p, size_t *n);
+size_t clsi_reverse_size(const cls_program *p); /* doubles, behind the weights of lanes */
 
 #endif

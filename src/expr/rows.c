@@ -301,7 +301,9 @@ static size_t constants_of(const cls_program *p) {
 
 size_t clsi_lanes_size(const cls_program *p) {
     size_t plain = p->n_constants + p->n_inputs + p->n_instructions;
-    if (!p->plan) return (p->slotted ? p->n_slots : plain) * CLSI_LANES + SHORT;
+    if (!p->plan)
+        return ((p->slotted ? p->n_slots : plain) + (p->n_takes ? p->n_state : 0)) * CLSI_LANES +
+               p->n_weights + clsi_reverse_size(p) + SHORT;
     size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
     return p->plan->n_registers * CLSI_LANES + own + SHORT;
 }
@@ -324,6 +326,7 @@ void clsi_lanes_set(const cls_program *p, double *work, const double *parameters
     double *rows = work + (constants_of(p) + p->first_parameter) * CLSI_LANES;
     for (size_t k = 0; k < p->n_direct; k++)
         fill(rows + (size_t)p->direct[k] * CLSI_LANES, parameters[p->direct[k]]);
+    if (p->n_weights) clsi_lanes_weights(p, work, parameters);
     if (!p->plan || !p->plan->n_sources) return;
     double *own = clsi_plan_coefficients(p->plan, work, CLSI_LANES);
     for (size_t k = 0; k < p->plan->n_sources; k++) {
@@ -374,8 +377,8 @@ INLINE vector fold_eight(const vector *row) {
 }
 
 CLONES
-static void add_lanes(const uint32_t *outputs, size_t n_outputs, size_t n, const double *work,
-                      double *sums) {
+static void add_lanes(const uint32_t *outputs, const uint32_t *to, size_t n_outputs, size_t n,
+                      const double *work, double *sums) {
     for (size_t k = 0; k < n_outputs; k += SHORT) {
         vector row[SHORT];
         size_t count = n_outputs - k < SHORT ? n_outputs - k : SHORT;
@@ -386,15 +389,38 @@ static void add_lanes(const uint32_t *outputs, size_t n_outputs, size_t n, const
             if (n > SHORT) row[i] += load(from + SHORT);
         }
         store(part, fold_eight(row));
-        for (size_t i = 0; i < count; i++) sums[k + i] += part[i];
+        for (size_t i = 0; i < count; i++) sums[to ? to[k + i] : k + i] += part[i];
     }
 }
 
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums) {
-    add_lanes(outputs_of(p), p->n_outputs, n, clsi_on_cache_line(work), sums);
+    size_t count = p->n_outputs;
+    const uint32_t *to = p->reverse ? clsi_reverse_slopes(p, &count) : NULL;
+    add_lanes(outputs_of(p), to, count, n, clsi_on_cache_line(work), sums);
+    for (size_t lane = 0; p->reverse && lane < n; lane++)
+        clsi_lane_back(p, clsi_on_cache_line(work), lane, sums);
+}
+
+void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row) {
+    size_t count;
+    const uint32_t *to = clsi_reverse_slopes(p, &count);
+    for (size_t k = 0; k < count; k++) row[to[k]] += clsi_lanes_output(p, work, k)[lane];
+    clsi_lane_back(p, clsi_on_cache_line(work), lane, row);
 }
 
 /* ---- runs ---- */
+
+/* Lanes go through a field one after the other: its kernels fill the vectors with one. */
+static void run_with_fields(const cls_program *p, size_t n, double *work, size_t k, size_t end) {
+    size_t before = p->n_constants + p->n_inputs, whole = (n + SHORT - 1) / SHORT * SHORT;
+    for (size_t stop = k; k < end; k = stop + 1) {
+        for (stop = k; stop < end && p->code[stop].code != CLSI_FIELD;) stop++;
+        double *r = work + (before + stop) * CLSI_LANES;
+        clsi_run_rows(p->code + k, stop - k, p->n_constants, whole, CLSI_LANES, work,
+                      work + (before + k) * CLSI_LANES);
+        if (stop < end) clsi_lanes_take(p->code[stop].take, n, work, r);
+    }
+}
 
 static void run_lanes(const cls_program *p, size_t n, double *work, int first, int last) {
     work = clsi_on_cache_line(work);
@@ -405,6 +431,8 @@ static void run_lanes(const cls_program *p, size_t n, double *work, int first, i
     else if (p->plan)
         run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin,
                     end);
+    else if (p->n_takes)
+        run_with_fields(p, n, work, begin, end);
     else if (!p->slotted)
         clsi_run_rows(p->code + begin, end - begin, p->n_constants, (n + SHORT - 1) / SHORT * SHORT,
                       CLSI_LANES, work, work + (p->n_constants + p->n_inputs + begin) * CLSI_LANES);
@@ -414,6 +442,7 @@ static void run_lanes(const cls_program *p, size_t n, double *work, int first, i
 
 void clsi_lanes_early(const cls_program *p, size_t n, double *work) {
     run_lanes(p, n, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+    clsi_lanes_calls(p, p->early_calls, p->n_early_calls, n, clsi_on_cache_line(work));
 }
 
 void clsi_lanes_late(const cls_program *p, size_t n, double *work) {

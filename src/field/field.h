@@ -93,6 +93,9 @@ typedef struct clsi_field_kind {
     /* phi at x with known parameters, evaluated by kernels: networks in it are field nodes of the
      * graph (expr/fields.h). NULL: as an expression. */
     cls_node (*node)(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta);
+    /* The same with parameters that are being learned: symbols, numbered from `first` on. */
+    cls_node (*open)(const clsi_field *f, cls_graph *g, const cls_node *x, const cls_node *theta,
+                     size_t first);
     const clsi_field_blocks *blocks; /* or NULL */
     const clsi_field_pairs *pairs;   /* or NULL */
 } clsi_field_kind;

@@ -517,6 +517,7 @@ const clsi_field_kind clsi_field_network = {
     .scratch = scratch_size,
     .expression = clsi_network_expression,
     .node = node,
+    .open = clsi_network_node_open,
     .blocks = &blocks,
     .pairs = &clsi_network_pairs,
 };

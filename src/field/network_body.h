@@ -630,4 +630,7 @@ const clsi_network_kernel NAME = {.name = NAME_TEXT,
                                   .add = add,
                                   .activate = activate,
                                   .node_panel = NODE_PANEL,
-                                  .node = clsi_n_run};
+                                  .node = clsi_n_run,
+                                  .node_values = node_values,
+                                  .node_gradients = node_gradients,
+                                  .node_back = node_back};

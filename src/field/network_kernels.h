@@ -3,6 +3,7 @@
 #ifndef CLSI_NETWORK_KERNELS_H
 #define CLSI_NETWORK_KERNELS_H
 
+#include "expr/fields.h"
 #include "field/field.h"
 
 enum { /* the library's part of the shape of a network at a point (network_node.inc) */
@@ -97,6 +98,13 @@ typedef struct clsi_network_kernel {
     /* a pass at one point or between two (network_node.inc), the same bits in all tables */
     void (*node)(const int *f, const double *theta, int pass, const double *x, double *own,
                  double *u, double *w);
+    /* the first two for n points, states `step` apart, x (n, CLSI_FIELD_MAX_INPUTS) */
+    void (*node_values)(const int *f, const double *theta, int n, const double *x, double *own,
+                        int step);
+    void (*node_gradients)(const int *f, const double *theta, int n, double *own, int step);
+    /* out += the gradient in theta (network_node_back.h) */
+    void (*node_back)(const int *f, const double *theta, const clsi_field_seeds *seeds,
+                      double *out);
 } clsi_network_kernel;
 
 /* Columns of the next panel when `left` are left, a multiple of CLSI_NETWORK_LANES: about as many

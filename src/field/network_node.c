@@ -1,7 +1,7 @@
-/* Networks with known weights as nodes of a graph: weights in panels for the passes at one point
- * (network_node.inc), as formulas where a kernel does not reach, as C.
+/* Networks as nodes of a graph: weights in panels for the passes at one point (network_node.inc), as
+ * formulas where a kernel does not reach, as C.
  *
- * A node owns its weights, three times: as they are (to emit, to compare, to write out), and by
+ * A node owns its weights, if they are known, three times: as they are (to emit, to compare, to write out), and by
  * panels for products forwards and backwards. One pass over (512, 512) weights reads 2 MB, so what
  * a step takes is mostly how often it reads them: tangents in all inputs go through together. */
 #include "field/network_node.h"
@@ -32,6 +32,7 @@ typedef struct node_data {
     clsi_field *field; /* of its own, for expand */
     size_t n;          /* parameters */
     double *theta;     /* the parameters, then panels and padded biases; on a cache line */
+    cls_node *symbols; /* (n) where they are being learned; then theta is NULL, see `pack` */
 } node_data;
 
 /* ---- making ---- */
@@ -41,15 +42,14 @@ static size_t padded(size_t n) {
 }
 
 /* W (k, n), element (a, b) at from[a*row + b*column], by panels of `panel` columns, padded. */
-static double *pack(size_t k, size_t n, size_t row, size_t column, const double *from, size_t panel,
-                    double *to) {
+static void pack(size_t k, size_t n, size_t row, size_t column, const double *from, size_t panel,
+                 double *to) {
     for (size_t first = 0, all = padded(n); first < all; first += panel) {
         size_t lanes = all - first < panel ? all - first : panel;
         for (size_t a = 0; a < k; a++)
             for (size_t b = first; b < first + lanes; b++)
                 *to++ = b < n ? from[a * row + b * column] : 0;
     }
-    return to;
 }
 
 static size_t packed_size(const clsi_network *net, size_t n) {
@@ -61,10 +61,10 @@ static size_t packed_size(const clsi_network *net, size_t n) {
     return padded(size);
 }
 
-static void fill(const clsi_network *net, node_data *data) {
+/* Where things stand; the weights themselves by pack_all. */
+static void lay_out(const clsi_network *net, node_data *data) {
     int *f = data->shape;
-    double *theta = data->theta, *at = theta + padded(data->n);
-    size_t panel = data->kernel->node_panel, hidden = net->n_layers - 1;
+    size_t at = padded(data->n), hidden = net->n_layers - 1;
     f[CLSI_N_D] = (int)net->layer[0].in;
     f[CLSI_N_HIDDEN] = (int)hidden;
     f[CLSI_N_ACTIVATION] = (int)clsi_network_function(net->activation);
@@ -73,44 +73,70 @@ static void fill(const clsi_network *net, node_data *data) {
         f[CLSI_N_UNITS] += (int)padded(w->out);
         f[CLSI_N_WIDTH + l] = (int)w->out;
         f[CLSI_N_WEIGHT + l] = (int)w->weight;
-        f[CLSI_NODE_FORWARD + l] = (int)(at - theta);
-        at = pack(w->in, w->out, 1, w->in, theta + w->weight, panel, at);
-        f[CLSI_NODE_BACKWARD + l] = (int)(at - theta);
-        at = pack(w->out, w->in, w->in, 1, theta + w->weight, panel, at);
-        f[CLSI_N_BIAS + l] = (int)(at - theta);
-        at = pack(1, w->out, 0, 1, theta + w->bias, panel, at);
+        f[CLSI_NODE_FORWARD + l] = (int)at;
+        at += w->in * padded(w->out);
+        f[CLSI_NODE_BACKWARD + l] = (int)at;
+        at += w->out * padded(w->in);
+        f[CLSI_N_BIAS + l] = (int)at;
+        at += padded(w->out);
     }
     f[CLSI_N_WEIGHT + hidden] = (int)net->layer[hidden].weight;
+}
+
+/* theta: the parameters, then room for the panels. */
+static void pack_all(const clsi_network *net, const node_data *data, double *theta) {
+    const int *f = data->shape;
+    size_t panel = data->kernel->node_panel;
+    for (size_t l = 0; l + 1 < net->n_layers; l++) {
+        const clsi_network_shape *w = &net->layer[l];
+        pack(w->in, w->out, 1, w->in, theta + w->weight, panel, theta + f[CLSI_NODE_FORWARD + l]);
+        pack(w->out, w->in, w->in, 1, theta + w->weight, panel, theta + f[CLSI_NODE_BACKWARD + l]);
+        pack(1, w->out, 0, 1, theta + w->bias, panel, theta + f[CLSI_N_BIAS + l]);
+    }
 }
 
 static void clear_data(node_data *data) {
     if (!data) return;
     clsi_field_free(&data->field);
     free(data->theta);
+    free(data->symbols);
     free(data);
 }
 
-static node_data *make_data(const clsi_field *f, const double *theta,
+/* theta or symbols. */
+static node_data *make_data(const clsi_field *f, const double *theta, const cls_node *symbols,
                             const clsi_network_kernel *kernel) {
     const clsi_network *net = f->data;
     node_data *data = clsi_calloc(1, sizeof *data);
     if (!data) return NULL;
     data->n = f->n_parameters;
     data->kernel = kernel ? kernel : net->kernel;
-    data->theta = clsi_aligned(packed_size(net, data->n) * sizeof *data->theta);
-    if (!data->theta || clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
+    if (theta) data->theta = clsi_aligned(packed_size(net, data->n) * sizeof *data->theta);
+    if (symbols) data->symbols = clsi_calloc(data->n, sizeof *symbols);
+    if (!(theta ? (void *)data->theta : (void *)data->symbols) ||
+        clsi_field_create(f->d, f->spec, NULL, &data->field, NULL) != CLS_OK) {
         clear_data(data);
         return NULL;
     }
-    memcpy(data->theta, theta, data->n * sizeof *theta);
-    fill(net, data);
+    lay_out(net, data);
+    if (symbols) memcpy(data->symbols, symbols, data->n * sizeof *symbols);
+    if (theta) memcpy(data->theta, theta, data->n * sizeof *theta);
+    if (theta) pack_all(net, data, data->theta);
     return data;
 }
 
 cls_node clsi_network_node(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const double *theta, const clsi_network_kernel *kernel) {
-    node_data *data = make_data(f, theta, kernel);
+    node_data *data = make_data(f, theta, NULL, kernel);
     return data ? clsi_graph_apply(g, &clsi_network_node_kind, f->d, data, x) : CLS_NO_NODE;
+}
+
+cls_node clsi_network_node_open(const clsi_field *f, cls_graph *g, const cls_node *x,
+                                const cls_node *theta, size_t first) {
+    node_data *data = make_data(f, NULL, theta, NULL);
+    if (!data) return CLS_NO_NODE;
+    return clsi_graph_apply_open(g, &clsi_network_node_kind, f->d, data, x, theta[0], first,
+                                 f->n_parameters);
 }
 
 cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node *x,
@@ -130,9 +156,9 @@ static void clear(clsi_graph_field *f) {
 
 static int equal(const clsi_graph_field *f, const clsi_graph_field *other) {
     const node_data *a = f->data, *b = other->data;
-    return a->n == b->n && a->kernel == b->kernel &&
-           memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-           memcmp(a->theta, b->theta, a->n * sizeof *a->theta) == 0;
+    if (a->n != b->n || a->kernel != b->kernel || !a->theta != !b->theta) return 0;
+    return memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+           (!a->theta || memcmp(a->theta, b->theta, a->n * sizeof *a->theta) == 0);
 }
 
 /* ---- running ---- */
@@ -147,10 +173,48 @@ static size_t size(const clsi_graph_field *f, clsi_field_pass last) {
     return padded(clsi_field_point_results(d)) + (once[last] + each[last] * d) * units;
 }
 
-static void run(const clsi_graph_field *f, clsi_field_pass pass, const double *x, double *own,
-                double *u, double *w) {
+static void run(const clsi_graph_field *f, const double *weights, clsi_field_pass pass,
+                const double *x, double *own, double *u, double *w) {
     const node_data *data = f->data;
-    data->kernel->node(data->shape, data->theta, (int)pass, x, own, u, w);
+    data->kernel->node(data->shape, weights ? weights : data->theta, (int)pass, x, own, u, w);
+}
+
+static void run_many(const clsi_graph_field *f, const double *weights, clsi_field_pass pass,
+                     size_t n, const double *x, double *own, size_t step, ptrdiff_t u,
+                     ptrdiff_t w) {
+    const node_data *data = f->data;
+    const double *theta = weights ? weights : data->theta;
+    if (pass == CLSI_PASS_VALUE)
+        data->kernel->node_values(data->shape, theta, (int)n, x, own, (int)step);
+    else if (pass == CLSI_PASS_GRADIENT)
+        data->kernel->node_gradients(data->shape, theta, (int)n, own, (int)step);
+    for (size_t s = 0; pass > CLSI_PASS_GRADIENT && s < n; s++, own += step)
+        data->kernel->node(data->shape, theta, (int)pass, x, own, own + u, own + w);
+}
+
+static size_t packed(const clsi_graph_field *f) {
+    const node_data *data = f->data;
+    return packed_size(data->field->data, data->n);
+}
+
+static size_t between(const clsi_graph_field *f) {
+    return (size_t)((const node_data *)f->data)->shape[CLSI_N_UNITS];
+}
+
+static size_t room(const clsi_graph_field *f) {
+    return 4 * between(f);
+}
+
+static void pack_learned(const clsi_graph_field *f, const double *theta, double *weights) {
+    const node_data *data = f->data;
+    memcpy(weights, theta, data->n * sizeof *theta);
+    pack_all(data->field->data, data, weights);
+}
+
+static void back(const clsi_graph_field *f, const double *weights, const clsi_field_seeds *seeds,
+                 double *out) {
+    const node_data *data = f->data;
+    data->kernel->node_back(data->shape, weights, seeds, out);
 }
 
 void clsi_network_node_plain(const clsi_graph_field *f, clsi_field_pass pass, const double *x,
@@ -175,6 +239,7 @@ static double terms(const clsi_graph_field *f, int component) {
     const node_data *data = f->data;
     const clsi_network *net = data->field->data;
     size_t widest = f->d, last = net->n_layers - 1;
+    if (!data->theta) return 0; /* not known yet */
     for (size_t l = 0; l < net->n_layers; l++)
         widest = net->layer[l].in > widest ? net->layer[l].in : widest;
     double *paths = clsi_calloc(2 * widest, sizeof *paths), *before = paths + widest, sum = 0;
@@ -199,7 +264,8 @@ static double terms(const clsi_graph_field *f, int component) {
 static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *x) {
     const node_data *data = f->data;
     cls_node *theta = clsi_calloc(data->n, sizeof *theta), phi = CLS_NO_NODE;
-    for (size_t k = 0; theta && k < data->n; k++) theta[k] = cls_constant(g, data->theta[k]);
+    for (size_t k = 0; theta && k < data->n; k++)
+        theta[k] = data->symbols ? data->symbols[k] : cls_constant(g, data->theta[k]);
     if (theta) phi = clsi_network_expression(data->field, g, x, theta);
     free(theta);
     return phi;
@@ -230,6 +296,12 @@ static int function(const clsi_graph_field *f) {
 const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .size = size,
                                                       .run = run,
+                                                      .run_many = run_many,
+                                                      .packed = packed,
+                                                      .between = between,
+                                                      .room = room,
+                                                      .pack = pack_learned,
+                                                      .back = back,
                                                       .cost = cost,
                                                       .terms = terms,
                                                       .expand = expand,

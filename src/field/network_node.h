@@ -1,4 +1,4 @@
-/* Networks with known weights as field nodes of a graph (expr/fields.h). */
+/* Networks as field nodes of a graph (expr/fields.h). */
 #ifndef CLSI_NETWORK_NODE_H
 #define CLSI_NETWORK_NODE_H
 
@@ -9,6 +9,9 @@
  * best. */
 cls_node clsi_network_node(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const double *theta, const clsi_network_kernel *kernel);
+/* The same with parameters that are being learned: symbols, numbered from `first` on. */
+cls_node clsi_network_node_open(const clsi_field *f, cls_graph *g, const cls_node *x,
+                                const cls_node *theta, size_t first);
 /* The same for parameters that are constants of the graph. */
 cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node *x,
                               const cls_node *theta);

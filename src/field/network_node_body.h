@@ -130,3 +130,4 @@ TARGET static void node_slope_all(int n, const double *u, const double *w, const
 #define clsi_n_tanh_over       node_over_all
 #define clsi_n_tanh_over_slope node_slope_all
 #include "field/network_node.inc"
+#include "field/network_node_back.h"

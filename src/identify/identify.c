@@ -495,7 +495,7 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
     *out = NULL;
     *info = (cls_identify_info){0};
     cls_identify_options o = cls_identify_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     o.size = sizeof o;
     if (o.n_unknown == 0) {
         o.n_unknown = system->n_unknown;

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "learn/learner.h"
 #include "learn/multiple.h"
+#include "learn/unknown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static double error_of(size_t n, const double *slope, size_t stride, const doubl
     return sqrt(fmax(sum, 0));
 }
 
-static cls_status add_curve(const clsi_unknown *u, size_t k, const double *middle,
+static cls_status add_curve(const clsi_unknown *u, int relative, size_t k, const double *middle,
                             const double *theta, size_t stride, const double *C,
                             const double *errors, cls_learned_function *out, cls_error *error) {
     const clsi_learned *l = &u->learned;
@@ -74,7 +75,7 @@ static cls_status add_curve(const clsi_unknown *u, size_t k, const double *middl
     out->part = clsi_strdup(l->part);
     out->input = clsi_strdup(l->input[k]);
     out->slot = l->slot;
-    out->relative = clsi_is_energy(u);
+    out->relative = relative;
     out->at = clsi_calloc(3 * PLACES, sizeof *out->at);
     if (!slope || !out->part || !out->input || !out->at) {
         free(slope);
@@ -129,9 +130,10 @@ cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covarianc
         double middle[CLSI_FIELD_MAX_INPUTS];
         size_t at = u->learned.offset, first = report->n_functions;
         if (!u->learned.field->kind->linear || !u->x || u->again) continue; /* a function once */
+        int relative = clsi_lacks_constant(us, u);
         status = find_middle(u, w->points->n_data, middle, error);
         for (size_t k = 0; k < u->learned.d && status == CLS_OK; k++)
-            status = add_curve(u, k, middle, w->theta + at, n, covariance + at * n + at,
+            status = add_curve(u, relative, k, middle, w->theta + at, n, covariance + at * n + at,
                                errors + at, &report->functions[report->n_functions++], error);
         if (status == CLS_OK) drop_flat(report, first);
     }

@@ -67,7 +67,7 @@ cls_status clsi_points_complete(const cls_system *system, const cls_assignments 
     cls_status status = channel
                             ? clsi_unknowns_create_small(system, set, o, p, &smallest, &us, error)
                             : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_unknowns_open(us, &open, &symbols, error);
+    if (status == CLS_OK) status = clsi_unknowns_open(us, CLSI_FORMULAS, &open, &symbols, error);
     if (status == CLS_OK) {
         for (size_t c = 0; c < data->ny; c++) channel[c] = data->channel[c].name;
         theta = clsi_calloc(us->n_theta + 1, sizeof *theta);

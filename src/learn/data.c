@@ -59,6 +59,15 @@ static cls_status check_repeated(const cls_table *t, const char *file, cls_error
     return clsi_table_once(t, file, 0, &none, error);
 }
 
+/* Is there a column that a simulation can be compared with? */
+static int can_compare(const cls_system *s, const cls_table *t) {
+    for (size_t c = 0; c < cls_table_columns(t); c++) {
+        const char *name = cls_table_name(t, c);
+        if (strcmp(name, "time") != 0 && clsi_system_column_node(s, name) != CLS_NO_NODE) return 1;
+    }
+    return 0;
+}
+
 static cls_status copy_table(const cls_system *s, const cls_table *t, const char *file, size_t at,
                              int partial, clsi_points *p, double *trajectory, cls_error *error) {
     size_t rows = cls_table_rows(t);
@@ -73,8 +82,9 @@ static cls_status copy_table(const cls_system *s, const cls_table *t, const char
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++) {
         const char *name = clsi_point_name(s, k);
         int c = cls_table_find(t, name);
-        /* what the first table has, all have; a coordinate at least has to be there */
-        if (c < 0 && partial && k > 0 && (at == 0 || !p->observed[k])) continue;
+        /* what the first table has, all have; something at least has to be there */
+        if (c < 0 && partial && (k > 0 || can_compare(s, t)) && (at == 0 || !p->observed[k]))
+            continue;
         if (c < 0) return clsi_no_column(t, file, name, CLS_DATA, error);
         int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN && k >= s->nq + s->n;
         const double *values = cls_table_column(t, (size_t)c);
@@ -182,6 +192,24 @@ double clsi_points_noise(const clsi_points *p, size_t k) {
     static const double FALLS = 0.7;
     double last = differences(p, k, 7), before = differences(p, k, 6);
     return last > FALLS * before ? last : 0;
+}
+
+static const double UNEVEN = 0.01, FAR = 5e-4;
+
+/* A quadrature over rows that are not equally distant has an order less: intervals that differ by more than
+ * a hundredth, of rows so far apart that their third differences are a visible part of the motion. */
+int clsi_points_uneven(const clsi_points *p) {
+    double sum = 0, square = 0, count = 0, most = 0;
+    for (size_t g = 0; g < p->n_trained; g++)
+        for (size_t i = p->trained[2 * g]; i + 1 < p->trained[2 * g + 1]; i++, count++) {
+            double h = p->time[i + 1] - p->time[i];
+            sum += h;
+            square += h * h;
+        }
+    if (!(square * count > (1 + UNEVEN * UNEVEN) * sum * sum)) return 0;
+    for (size_t k = 0; k < p->nz; k++)
+        most = fmax(most, differences(p, k, 4) / clsi_points_spread(p, k));
+    return most > FAR;
 }
 
 /* ---- windows ---- */

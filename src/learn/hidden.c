@@ -125,8 +125,7 @@ static double residuals(finding *f, const double *z0, const double *w, double *r
     return isfinite(sum) ? sum : INFINITY;
 }
 
-/* Solves M x = b for a small positive matrix, by Gauss; zero when it has no inverse. */
-static int solve(size_t n, double *M, double *b) {
+int clsi_solve_small(size_t n, double *M, double *b) {
     for (size_t j = 0; j < n; j++) {
         if (!(M[j * n + j] > 0)) return 0;
         for (size_t i = j + 1; i < n; i++) {
@@ -167,7 +166,7 @@ static double improve(finding *f, const double *z0, double sum, double *w, doubl
                 M[a * n + b] = a == b ? s * (1 + damping) : s;
             }
         }
-        if (!solve(n, M, step)) continue;
+        if (!clsi_solve_small(n, M, step)) continue;
         for (size_t a = 0; a < n; a++) step[a] += w[a];
         double next = residuals(f, z0, step, J + n * rows);
         if (!(next < sum)) continue;

@@ -28,4 +28,7 @@ void clsi_hidden_weigh(clsi_hidden *h, const double *theta, double t, const doub
 void clsi_hidden_find(const clsi_hidden *h, const double *theta, double t, const double *u,
                       const double *dot, double *z);
 
+/* Solves M x = b for a small positive matrix, by Gauss, in place; zero when it has no inverse. */
+int clsi_solve_small(size_t n, double *M, double *b);
+
 #endif

@@ -91,12 +91,12 @@ static cls_status check_recorded(const clsi_learner *w) {
                          "the loss %s is not for this: %s, which takes multiple-shooting; leave "
                          "--loss out",
                          w->o->loss, why);
-    if (s->ode || s->has_operator || s->has_entropy)
-        return clsi_fail(w->error, CLS_USAGE,
-                         "%s: parts of such a system (%s) are not learned where %s: write the part "
-                         "as a formula with unknown parameters",
-                         s->name, s->ode ? "an ode" : "a friction operator or a total entropy",
-                         why);
+    if (s->has_operator || s->has_entropy)
+        return clsi_fail(
+            w->error, CLS_USAGE,
+            "%s: parts of such a system (a friction operator or a total entropy) are "
+            "not learned where %s: write the part as a formula with unknown parameters",
+            s->name, why);
     for (size_t i = 0; i < w->o->n_unknown; i++) {
         const char *spec = w->o->field;
         for (size_t k = 0; k < s->n_unknown; k++)
@@ -153,7 +153,7 @@ static cls_status solve_stream(clsi_learner *w, clsi_stream *stream) {
 static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                       int only) {
     const cls_system *s = w->system;
-    if (s->formalism == CLS_LAGRANGIAN || s->has_operator || s->has_entropy || s->ode) return 0;
+    if (s->formalism == CLS_LAGRANGIAN || s->has_operator || s->has_entropy) return 0;
     if (w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0) return 0;
     if (w->o->scheme || w->o->optimizer || !clsi_lacks_states(s, n_tables, tables)) return 0;
     return !only || clsi_has_heat_column(s, n_tables, tables);
@@ -343,7 +343,7 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
                         const cls_learn_options *options, clsi_stream *stream, cls_model **out,
                         cls_learn_info *info, cls_error *error) {
     cls_learn_options o = cls_learn_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     o.size = sizeof o;
     size_t n_rows;
     const cls_option *rows = cls_learn_option_table(&n_rows);
@@ -488,7 +488,7 @@ cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
     NEED(error, system);
     NEED(error, paths);
     cls_learn_options o = cls_learn_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     *out = NULL;
     *info = (cls_learn_info){0};
     if (needs_all(system, &o))

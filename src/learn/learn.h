@@ -107,6 +107,8 @@ double clsi_points_spread(const clsi_points *p, size_t k);
  * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
  * motion's own sixth derivative. 0 when no trajectory has three points. */
 double clsi_points_noise(const clsi_points *p, size_t k);
+/* Are rows so far apart, and so unevenly, that a quadrature over them is poor? */
+int clsi_points_uneven(const clsi_points *p);
 /* Weights w with integral over [t_0, t_n-1] of g = sum w_k g_k, by parabolas through three points
  * each; n is odd. */
 void clsi_window_weights(size_t n, const double *t, double *w);
@@ -170,10 +172,10 @@ cls_status clsi_unknowns_create_small(const cls_system *system, const cls_assign
                                       const clsi_choices *choices, clsi_unknowns **out,
                                       cls_error *error);
 void clsi_unknowns_free(clsi_unknowns **u);
-/* The system with the parameters of the unknown parts as symbols, and these (n_theta + n_open, to be
- * freed). */
-cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
-                              cls_error *error);
+/* The system with the parameters of the unknown parts as symbols (clsi_model_open), and these
+ * (n_theta + n_open, to be freed). */
+cls_status clsi_unknowns_open(const clsi_unknowns *us, clsi_opening how, cls_system **out,
+                              cls_node **theta, cls_error *error);
 /* A formula or a term of one: not a coefficient. */
 int clsi_is_energy(const clsi_unknown *u);
 /* Entries [i, end) are the places of one function; else it is one. */

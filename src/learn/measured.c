@@ -5,6 +5,7 @@
 #include "learn/measured.h"
 #include "base/base.h"
 #include "learn/fluctuation.h"
+#include "learn/learner.h"
 #include "learn/multiple.h"
 #include "model/model.h"
 #include "model/json.h"
@@ -28,6 +29,7 @@ typedef struct measured {
     clsi_recording *data;
     clsi_multiple *multiple;
     clsi_recipe recipe;
+    clsi_loss_curve curve;
     cls_learn_report *report;
     const char *loss, *optimizer; /* for the record */
     double until;                 /* when the time limit is over; 0: never */
@@ -76,7 +78,7 @@ static cls_status open_system(measured *w, cls_node *theta) {
                    .set_values = w->set ? (double *)w->set->values : NULL,
                    .n_open = w->P,
                    .open = w->name};
-    cls_status status = clsi_model_open(&m, &w->open, w->error);
+    cls_status status = clsi_model_open(&m, CLSI_FORMULAS, &w->open, w->error);
     for (size_t i = 0; i < w->P && status == CLS_OK; i++) theta[i] = clsi_model_symbol(w->open, i);
     return status;
 }
@@ -197,7 +199,10 @@ json_t *clsi_json_matrix(size_t n, size_t m, const double *A) {
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
     json_t *all = json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names),
                             "version", cls_version(), "optimizer", w->optimizer, "loss", w->loss);
+    clsi_json_put(&all, "seed", json_integer((json_int_t)w->o->seed));
+    clsi_json_put(&all, "options", clsi_options_asked(w->o, w->optimizer));
     clsi_report_record(w->report, &all);
+    clsi_loss_curve_record(&w->curve, &all);
     clsi_json_put(&all, "split", clsi_recording_split(w->data));
     clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
     if (w->o->ensemble)
@@ -344,6 +349,8 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     w->recipe.m = w->multiple;
     w->recipe.theta = w->theta;
     w->recipe.open = w->vague;
+    clsi_loss_curve_clear(&w->curve);
+    w->recipe.curve = &w->curve;
     if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
     if (status == CLS_OK)
         status = clsi_doubt(w->multiple, w->theta, w->doubt, w->covariance, &nullity, w->error);

@@ -47,7 +47,13 @@ typedef struct known_start {
     double value[MOST_NAMES];
 } known_start;
 
+/* What is said later counts. */
 static void add_known(known_start *k, const char *name, double value) {
+    for (size_t i = 0; i < k->n; i++)
+        if (strcmp(k->name[i], name) == 0) {
+            k->value[i] = value;
+            return;
+        }
     if (k->n == MOST_NAMES) return;
     k->name[k->n] = name;
     k->value[k->n++] = value;
@@ -96,7 +102,7 @@ static void add_temperatures(const clsi_multiple *m, size_t i, known_start *k) {
         }
     for (size_t j = 0; j < s->m && count > 0; j++)
         if (!has_channel(m->data, s->temperature[j].name) &&
-            !has_channel(m->data, s->entropy[j].name))
+            !has_channel(m->data, s->entropy[j].name) && !m->told[s->nq + s->n + j])
             add_known(k, s->temperature[j].name, sum / count);
 }
 
@@ -130,9 +136,30 @@ static double possible(const clsi_multiple *m, size_t c, double y) {
  * start has none of is there later on, and steps from nearly zero are stiff. */
 static const double OFF = 0.01;
 
-/* What the columns say alone. */
-static cls_status plain_start(const clsi_multiple *m, size_t segment, size_t i, double *z,
-                              cls_error *error) {
+/* What outputs tell at theta, from the state that is there without them. */
+static cls_status add_told(const clsi_multiple *m, const double *theta, size_t segment, size_t i,
+                           known_start *k, double *state, cls_error *error) {
+    const cls_system *s = m->system;
+    double *dot = clsi_calloc(m->nz + 1, sizeof *dot);
+    if (!dot) return clsi_no_memory(error);
+    known_start without = *k;
+    int fine = clsi_told_at(m, theta, segment, i, state, dot);
+    for (size_t e = 0; e < m->nz && fine; e++) {
+        if (!m->told[e]) continue;
+        add_known(k, cls_node_name(s->g, s->form->z[e]), state[e]);
+        if (e >= s->paired) continue;
+        const char *v = cls_node_name(s->g, s->v[e]);
+        if (!has_channel(m->data, v) && !has_channel(m->data, s->momentum[e].name))
+            add_known(k, v, dot[e]);
+    }
+    free(dot);
+    if (fine && complete_start(s, k, state, NULL) == CLS_OK) return CLS_OK;
+    return complete_start(s, &without, state, error); /* what they tell is no state */
+}
+
+/* What the columns say alone; with theta what outputs tell as well. */
+static cls_status plain_start(const clsi_multiple *m, const double *theta, size_t segment, size_t i,
+                              double *z, cls_error *error) {
     const clsi_segment *g = &m->data->segment[segment];
     known_start k = {0};
     clsi_parabola p;
@@ -147,6 +174,8 @@ static cls_status plain_start(const clsi_multiple *m, size_t segment, size_t i, 
     add_temperatures(m, i, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
+    if (status == CLS_OK && theta && m->n_told)
+        status = add_told(m, theta, segment, i, &k, state, error);
     if (status == CLS_OK) memcpy(z, state, m->nz * sizeof *z);
     for (size_t e = 0; e < m->nz && status == CLS_OK; e++)
         if (m->hidden[e]) /* the prior is zero before there is one */
@@ -157,7 +186,8 @@ static cls_status plain_start(const clsi_multiple *m, size_t segment, size_t i, 
 }
 
 /* Derivatives (nz) of the plain starts about row i, by parabolas. Zero: too few rows. */
-static int plain_slopes(const clsi_multiple *m, size_t segment, size_t i, double *dot) {
+static int plain_slopes(const clsi_multiple *m, const double *theta, size_t segment, size_t i,
+                        double *dot) {
     const clsi_recording *d = m->data;
     const clsi_segment *g = &d->segment[segment];
     size_t half = clsi_local_half(d), nz = m->nz;
@@ -166,7 +196,7 @@ static int plain_slopes(const clsi_multiple *m, size_t segment, size_t i, double
     double *z = clsi_calloc(rows * nz + nz, sizeof *z);
     int fine = z && rows >= 5;
     for (size_t k = 0; k < rows && fine; k++)
-        fine = plain_start(m, segment, low + k, z + k * nz, NULL) == CLS_OK;
+        fine = plain_start(m, theta, segment, low + k, z + k * nz, NULL) == CLS_OK;
     clsi_recording own = {.n = rows, .ny = nz, .time = d->time + low, .y = z};
     clsi_segment all = {.first = 0, .train = rows, .end = rows};
     for (size_t e = 0; e < nz && fine; e++) {
@@ -179,20 +209,21 @@ static int plain_slopes(const clsi_multiple *m, size_t segment, size_t i, double
 }
 
 /* Ready to be asked: slopes (nz) and inputs (nu) at row i. */
-static int implied_at(const clsi_multiple *m, size_t segment, size_t i, double *dot, double *u) {
+static int implied_at(const clsi_multiple *m, const double *theta, size_t segment, size_t i,
+                      double *dot, double *u) {
     const clsi_signal *signal = clsi_signal_of(m->data, segment);
     if (signal) clsi_signal_at(signal, m->data->time[i], u);
-    return plain_slopes(m, segment, i, dot);
+    return plain_slopes(m, theta, segment, i, dot);
 }
 
 cls_status clsi_multiple_start(const clsi_multiple *m, const double *theta, size_t segment,
                                size_t i, double *z, cls_error *error) {
-    cls_status status = plain_start(m, segment, i, z, error);
+    cls_status status = plain_start(m, theta, segment, i, z, error);
     if (status != CLS_OK || !theta || !m->implied) return status;
     double *dot = clsi_calloc(m->nz + m->data->nu + 1, sizeof *dot);
     if (!dot) return clsi_no_memory(error);
     double *u = dot + m->nz;
-    if (implied_at(m, segment, i, dot, u))
+    if (implied_at(m, theta, segment, i, dot, u))
         clsi_hidden_find(m->implied, theta, m->data->time[i], m->data->nu ? u : NULL, dot, z);
     free(dot);
     return CLS_OK;
@@ -242,12 +273,14 @@ static void set_priors(clsi_multiple *m, const double *z) {
     double temperature = 0;
     for (size_t c = 0; c < s->m; c++)
         temperature = fmax(temperature, spread_of(m->data, s->temperature[c].name));
+    for (size_t e = 0; e < m->nz; e++) m->hidden[e] = (unsigned char)is_seen(m, e);
+    m->n_told = clsi_told_find(m->observer, m->data, m->hidden, m->told);
     for (size_t e = 0; e < m->nz; e++) {
         const char *name = cls_node_name(s->g, s->form->z[e]);
         double own = spread_of(m->data, name);
         size_t j = e - s->nq;
         int moving = e >= s->nq && j < s->paired;
-        int seen = is_seen(m, e);
+        int seen = m->hidden[e]; /* until now: what is said */
         m->hidden[e] = (unsigned char)!seen;
         int matter = is_amount(s, e);
         double size = matter ? amounts : fmax(fabs(z[e]), 1);
@@ -315,7 +348,7 @@ static cls_status center_amounts(const clsi_multiple *m, const clsi_piece *p, do
     if (!m->implied || clsi_motion_count(m->system) == m->system->n) return CLS_OK;
     double *plain = clsi_calloc(m->nz + 1, sizeof *plain);
     cls_status status =
-        plain ? plain_start(m, p->segment, p->first, plain, error) : clsi_no_memory(error);
+        plain ? plain_start(m, NULL, p->segment, p->first, plain, error) : clsi_no_memory(error);
     for (size_t e = 0; e < m->nz && status == CLS_OK; e++)
         if (m->hidden[e] && is_amount(m->system, e)) guess[e] = plain[e];
     free(plain);
@@ -483,7 +516,7 @@ static cls_status find_implied(clsi_multiple *m, cls_error *error) {
     for (size_t k = 0; k < SAMPLES; k++) {
         size_t i = d->n * k / SAMPLES, s = 0;
         while (s + 1 < d->n_segments && i >= d->segment[s].end) s++;
-        if (plain_start(m, s, i, z, NULL) == CLS_OK && implied_at(m, s, i, dot, u))
+        if (plain_start(m, theta, s, i, z, NULL) == CLS_OK && implied_at(m, theta, s, i, dot, u))
             clsi_hidden_weigh(m->implied, theta, d->time[i], d->nu ? u : NULL, z, dot);
     }
     free(z);
@@ -524,14 +557,15 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
     }
     m->sigma = clsi_calloc(m->ny, sizeof *m->sigma);
     m->cut = clsi_calloc(data->n, 1);
-    m->hidden = clsi_calloc(m->nz + 1, 1);
+    m->hidden = clsi_calloc(2 * m->nz + 1, 1);
+    m->told = m->hidden ? m->hidden + m->nz : NULL;
     m->y_scratch = clsi_calloc(2 * data->n * m->ny, sizeof *m->y_scratch);
     m->seen = m->y_scratch ? m->y_scratch + data->n * m->ny : NULL;
     double *z = clsi_calloc(m->nz + 1, sizeof *z);
     cls_status status = m->prior && m->sigma && m->cut && m->hidden && m->y_scratch && z
                             ? make_tracks(m, error)
                             : clsi_no_memory(error);
-    if (status == CLS_OK) status = plain_start(m, 0, data->segment[0].first, z, error);
+    if (status == CLS_OK) status = plain_start(m, NULL, 0, data->segment[0].first, z, error);
     if (status == CLS_OK) set_priors(m, z);
     if (status == CLS_OK) status = find_implied(m, error);
     free(z);

@@ -34,10 +34,12 @@ typedef struct clsi_multiple {
     double *prior;          /* (nz) standard deviations */
     double *x_low, *x_high; /* (nz) domains of the states, open */
     unsigned char *hidden;  /* (nz) 1: no column says it, not even by its slope */
-    clsi_hidden *implied;   /* what the equations say about these; NULL: there are none */
-    double *sigma;          /* (ny) */
-    const double *counts;   /* (rows) how often a row counts; NULL: once */
-    unsigned char *cut;     /* (rows) 1: explained by no model, left out */
+    unsigned char *told;    /* (nz) 1: an output tells it (told.c) */
+    size_t n_told;
+    clsi_hidden *implied; /* what the equations say about these; NULL: there are none */
+    double *sigma;        /* (ny) */
+    const double *counts; /* (rows) how often a row counts; NULL: once */
+    unsigned char *cut;   /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *context);
     void *stop_owner;
@@ -70,6 +72,17 @@ cls_status clsi_multiple_start(const clsi_multiple *m, const double *theta, size
 const clsi_signal *clsi_signal_of(const clsi_recording *d, size_t segment);
 double clsi_difference(const clsi_channel *c, double model, double measured);
 
+/* ---- told.c ---- */
+
+/* Marks in told (nz) the states that outputs among the channels tell; said (nz): those that columns say,
+ * enlarged by them. Returns how many. */
+size_t clsi_told_find(const clsi_observer *o, const clsi_recording *d, unsigned char *said,
+                      unsigned char *told);
+/* Moves what is told of z (nz) to where the outputs about row i put it at theta, and writes its derivatives
+ * into dot (nz). Zero: they put it nowhere. */
+int clsi_told_at(const clsi_multiple *m, const double *theta, size_t segment, size_t i, double *z,
+                 double *dot);
+
 /* ---- recipe.c ---- */
 
 typedef struct clsi_recipe {
@@ -81,6 +94,8 @@ typedef struct clsi_recipe {
     double loss;
     const char *ended; /* how the last search did: a reason of clsi_arrow_info */
     double *inflation; /* (ny) of the variance, by the residuals' autocorrelation */
+    /* What is off in its windows, as a share of what the columns spread. NULL: not wanted. */
+    struct clsi_loss_curve *curve;
 } clsi_recipe;
 cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error);
 /* One stage alone: windows of so many rows, fitted twice with scales from the residuals between;

@@ -31,6 +31,7 @@ enum {
 };
 
 static const double GROWS = 1.1; /* scales of short windows are those of noise, within a tenth */
+static const double LOST = 3;    /* times the noise of the rows themselves */
 static const double WORSE = 2;   /* scales of long windows above that are misfit */
 
 static cls_status start(clsi_noisy *k) {
@@ -92,7 +93,7 @@ static cls_status fit(clsi_noisy *k, size_t rows, int last) {
 /* Again with these terms and windows. */
 static cls_status go_back(clsi_noisy *k, const unsigned char *keep, const double *full,
                           size_t rows) {
-    memcpy(k->keep, keep, k->P + k->Q);
+    if (keep != k->keep) memcpy(k->keep, keep, k->P + k->Q);
     memcpy(k->full, full, (k->P + k->Q) * sizeof *full);
     cls_status status = clsi_noisy_take_terms(k);
     if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
@@ -117,15 +118,43 @@ static cls_status change_terms(clsi_noisy *k, size_t rows, unsigned char *keep, 
     return go_back(k, keep, full, rows);
 }
 
+/* A fit of short windows that leaves far more than the rows' noise has lost its way. */
+static int is_lost(const clsi_noisy *k) {
+    for (size_t c = 0; c < k->data->ny; c++) {
+        const clsi_channel *ch = &k->data->channel[c];
+        if (k->multiple->sigma[c] > LOST * fmax(ch->noise, ch->floor)) return 1;
+    }
+    return 0;
+}
+
+/* Once more with these terms, from the residual's solution and starts from the data; the fit before stays
+ * where that is no better. */
+static cls_status begin_again(clsi_noisy *k, size_t rows, double *full) {
+    double before = k->recipe.loss;
+    memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
+    cls_status status = start(k);
+    k->multiple->n_pieces = 0;
+    if (status == CLS_OK) status = clsi_noisy_set_up(k);
+    if (status == CLS_OK) status = fit(k, rows, 0);
+    if (status != CLS_MEMORY && (status != CLS_OK || (is_lost(k) && k->recipe.loss > before)))
+        status = go_back(k, k->keep, full, rows);
+    return status;
+}
+
 /* Windows of so many rows: terms and their coefficients until nothing changes. */
 static cls_status settle(clsi_noisy *k, size_t rows) {
-    int changed = 1;
+    int changed = 1, again = !k->blind && rows <= clsi_recipe_first(k->multiple);
     unsigned char *keep = clsi_calloc(k->P + k->Q + 1, 1);
     double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
     cls_status status = keep && full ? fit(k, rows, 0) : clsi_no_memory(k->w->error);
     for (size_t round = 0; round < ROUNDS && changed && status == CLS_OK && !clsi_noisy_is_over(k);
-         round++)
+         round++) {
         status = change_terms(k, rows, keep, full, &changed);
+        if (status != CLS_OK || !again || !is_lost(k)) continue;
+        again = 0;
+        changed = 1;
+        status = begin_again(k, rows, full);
+    }
     free(keep);
     free(full);
     for (size_t c = 0; c < k->data->ny && status == CLS_OK; c++)
@@ -336,6 +365,8 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     if (status == CLS_OK) status = clsi_noisy_dictionary(k);
     if (status != CLS_OK || k->declined) return status;
     w->taken = "multiple-shooting";
+    clsi_loss_curve_clear(&w->curve);
+    k->recipe.curve = &w->curve;
     status = k->blind ? start_blind(k) : start(k);
     if (status == CLS_NUMERIC && k->blind) { /* explicit steps are not for everything */
         k->implicit = 1;

@@ -46,7 +46,7 @@ int clsi_learner_is_noisy(const clsi_learner *w) {
         const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
         if (kind && !kind->linear) return 0;
     }
-    return noise_of(p) > NOISY || clsi_noisy_lacks(p);
+    return noise_of(p) > NOISY || clsi_noisy_lacks(p) || clsi_points_uneven(p);
 }
 
 int clsi_learner_is_recorded(const clsi_learner *w) {
@@ -156,6 +156,9 @@ char *clsi_noisy_explain(const clsi_noisy *k) {
                 clsi_text_printf(&t, "%s %s", n++ ? "," : "", clsi_point_name(k->w->system, e));
                 if (said) clsi_text_printf(&t, " (but %s)", by);
             }
+        return clsi_text_take(&t);
+    } else if (!(noise_of(p) > NOISY)) {
+        clsi_text_printf(&t, "multiple shooting, because rows are far apart and not evenly so");
         return clsi_text_take(&t);
     } else
         clsi_text_printf(&t, "multiple shooting, because the data are noisy:");

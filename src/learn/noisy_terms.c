@@ -156,7 +156,7 @@ static cls_status observe(clsi_noisy *k, const clsi_unknowns *us, cls_system **o
     const char **channel = clsi_calloc(k->data->ny + 1, sizeof *channel);
     if (!channel) return clsi_no_memory(k->w->error);
     for (size_t c = 0; c < k->data->ny; c++) channel[c] = k->data->channel[c].name;
-    cls_status status = clsi_unknowns_open(us, open, &theta, k->w->error);
+    cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, open, &theta, k->w->error);
     if (status == CLS_OK) status = make_observer(k, *open, us, theta, channel, &observer);
     int own = us != k->all && k->blind; /* without parameters no bound matters */
     if (status == CLS_OK)
@@ -244,7 +244,7 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
-    unsigned char *keep = clsi_calloc(P + 1, 1);
+    unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
     cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
@@ -252,13 +252,15 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
         clsi_terms_prices(k->all, rows, price);
+        clsi_terms_parents(k->all, P, parent);
         clsi_terms_choice c = {.P = P,
                                .S = S,
                                .g = g,
                                .theta = k->full,
                                .part = k->part,
                                .locked = k->locked,
-                               .price = price};
+                               .price = price,
+                               .parent = parent};
         status = clsi_terms_choose(&c, keep, found, &moves, k->w->error);
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;

@@ -290,9 +290,10 @@ static int make_matrices(clsi_track *k, const lane *l, size_t first, size_t n) {
             lambda[i] = L[i] + e * u;
         }
         clsi_stride_reverse(k->alone, n, record, lambda, mu);
-        for (size_t j = 0; j < P; j++) {
-            const double *result = clsi_stride_result(k->alone, j);
-            for (size_t i = 0; i < n; i++) k->A[(i * nz + e) * P + j] = result[i];
+        for (size_t i = 0; i < n; i++) {
+            double *row = k->A + (i * nz + e) * P;
+            memset(row, 0, P * sizeof *row);
+            clsi_stride_slopes(k->alone, i, row);
         }
     }
     return 1;

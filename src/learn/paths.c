@@ -530,7 +530,7 @@ static void advance(clsi_paths *p, const path *w, size_t s, size_t e, size_t i, 
         p->Z = p->Y;
         p->Y = turn;
     }
-    for (size_t j = 0; j < P; j++) p->Z[e * P + j] += clsi_stride_result(p->stride, j)[i];
+    clsi_stride_slopes(p->stride, i, p->Z + e * P);
     if (e + 1 == nz) emit_rows(p, w, s, J);
 }
 

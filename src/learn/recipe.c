@@ -12,6 +12,7 @@
  *     lies behind says nothing about parameters;
  *  6. at the end sigma^2 grows by 1 + 2 sum rho, the autocorrelation of the residuals, so that
  *     channels with slow errors do not count more than they know, and all is fitted once more. */
+#include "learn/learner.h"
 #include "learn/multiple.h"
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ typedef struct recipe_work {
     clsi_piece *old_piece;
     size_t old_n;
     double *old_rms;
+    int trying; /* where to begin: what it finds may be left again */
     cls_error *error;
 } recipe_work;
 
@@ -67,10 +69,28 @@ static void first_scales(recipe_work *k) {
     }
 }
 
+/* Scales change from stage to stage: the curve is in shares of the columns' spread. */
+static void note_loss(void *listener, size_t iterations, double sum) {
+    const recipe_work *k = listener;
+    const clsi_multiple *m = k->m;
+    double share = 0, rows = 0, n = 0;
+    for (size_t w = 0; w < m->n_pieces; w++) rows += (double)m->piece[w].n;
+    for (size_t c = 0; c < m->ny; c++) {
+        double part = m->sigma[c] / m->data->channel[c].std;
+        if (!isfinite(part)) continue; /* a column that stands still */
+        share += part * part;
+        n++;
+    }
+    clsi_loss_curve_add(k->r->curve, (double)(k->r->iterations + iterations),
+                        sqrt(2 * sum / (rows * (double)m->ny) * share / n), NAN);
+}
+
 static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
     clsi_arrow a;
     clsi_arrow_info info;
     clsi_multiple_problem(k->m, HUBER, &a);
+    a.tell = k->r->curve && !k->trying ? note_loss : NULL;
+    a.listener = k;
     cls_status status =
         clsi_arrow_minimize(&a, iterations, enough, k->r->theta, k->m->x, &info, k->error);
     k->r->iterations += info.iterations;
@@ -318,6 +338,7 @@ static cls_status find_start(recipe_work *k, size_t rows) {
     cls_status status = CLS_OK;
     int open = 0;
     for (size_t i = 0; i < P && r->open; i++) open |= r->open[i];
+    k->trying = 1;
     for (int decade = 0; decade < DECADES && open && status == CLS_OK; decade++) {
         for (size_t i = 0; i < P; i++) {
             double small = begin[i] * pow(10, -decade);
@@ -334,6 +355,7 @@ static cls_status find_start(recipe_work *k, size_t rows) {
         }
         k->error = loud;
     }
+    k->trying = 0;
     memcpy(r->theta, found, P * sizeof *found);
     k->m->n_pieces = 0;
     free(begin);

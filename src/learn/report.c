@@ -66,14 +66,18 @@ json_t *clsi_recording_split(const clsi_recording *r) {
 void clsi_report_record(const cls_learn_report *r, json_t **to) {
     json_t *list = json_array(), *scores = json_array(), *functions = json_array();
     for (size_t i = 0; i < r->n_parameters; i++)
-        clsi_json_add(&list,
-                      json_pack("{s:s, s:f, s:o}", "name", r->parameters[i].name, "value",
-                                r->parameters[i].value, "error", number(r->parameters[i].error)));
+        clsi_json_add(
+            &list, json_pack("{s:s, s:f, s:o, s:o, s:o}", "name", r->parameters[i].name, "value",
+                             r->parameters[i].value, "error", number(r->parameters[i].error), "low",
+                             number(r->parameters[i].low), "high", number(r->parameters[i].high)));
     for (size_t c = 0; c < r->n_channels; c++) {
         const cls_learned_channel *ch = &r->channels[c];
-        clsi_json_add(&scores, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", ch->name, "fitted",
-                                         number(ch->fitted), "run", number(ch->run), "persistence",
-                                         number(ch->run_persistence), "arx", number(ch->run_arx)));
+        clsi_json_add(&scores,
+                      json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "name", ch->name,
+                                "test_rows", (int)ch->test_rows, "noise", number(ch->noise),
+                                "fitted", number(ch->fitted), "run", number(ch->run), "persistence",
+                                number(ch->run_persistence), "mean", number(ch->run_mean), "arx",
+                                number(ch->run_arx)));
     }
     for (size_t i = 0; i < r->n_functions; i++) {
         const cls_learned_function *f = &r->functions[i];
@@ -86,6 +90,8 @@ void clsi_report_record(const cls_learn_report *r, json_t **to) {
     clsi_json_put(to, "parameters", list);
     clsi_json_put(to, "channels", scores);
     clsi_json_put(to, "functions", functions);
+    if (r->choice) clsi_json_put(to, "choice", json_string(r->choice));
+    if (r->notes && *r->notes) clsi_json_put(to, "notes", json_string(r->notes));
 }
 
 void clsi_function_clear(cls_learned_function *f) {

@@ -343,8 +343,19 @@ static int is_unexplained(const clsi_multiple *m, size_t n, const prediction *li
 
 /* ---- all of it ---- */
 
+static const double MISFIT = 1.6; /* times the noise, whose estimate is good to a third */
+
+/* What is left is more than noise: errors, which are those of noise, do not contain it. */
+static void tell_misfit(const clsi_channel *ch, double left, clsi_text *notes) {
+    if (!(left > MISFIT * ch->noise && left > 1e-3 * ch->std && ch->noise > 0)) return;
+    clsi_text_printf(notes,
+                     "%s is fitted to %.2g, %.2g times its noise: the model or its inputs lack "
+                     "something, which the standard errors do not contain\n",
+                     ch->name, left, left / ch->noise);
+}
+
 static void fitted_errors(clsi_multiple *m, const double *theta, cls_learn_report *report,
-                          double *list) {
+                          clsi_text *notes, double *list) {
     if (!clsi_multiple_simulate(m, theta)) return;
     for (size_t c = 0; c < m->ny; c++) {
         size_t n = clsi_multiple_residuals(m, c, list, NULL);
@@ -352,6 +363,7 @@ static void fitted_errors(clsi_multiple *m, const double *theta, cls_learn_repor
         for (size_t i = 0; i < n; i++) sum += list[i] * list[i];
         report->channels[c].fitted = n ? sqrt(sum / (double)n) : NAN;
         report->channels[c].rows = n;
+        tell_misfit(&m->data->channel[c], report->channels[c].fitted, notes);
     }
 }
 
@@ -499,7 +511,7 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
         free(x.a);
         x.a = NULL;
     }
-    fitted_errors(m, theta, report, scratch);
+    fitted_errors(m, theta, report, notes, scratch);
     compare_runs(m, theta, before, &x, scratch, sums, report);
     cls_status status = compare_predictions(m, theta, &x, scratch, sums, report, notes, error);
     report->better = is_better(m, report);

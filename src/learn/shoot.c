@@ -20,11 +20,11 @@
 
 /* ---- the system with symbols ---- */
 
-cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_motion *out,
-                              cls_error *error) {
+static cls_status create_motion(const clsi_unknowns *us, const char *scheme, clsi_opening how,
+                                clsi_motion *out, cls_error *error) {
     cls_node *theta;
     *out = (clsi_motion){0};
-    cls_status status = clsi_unknowns_open(us, &out->system, &theta, error);
+    cls_status status = clsi_unknowns_open(us, how, &out->system, &theta, error);
     if (status == CLS_OK)
         status = clsi_sensitive_create(out->system, scheme, us->n_theta, theta, &out->step, error);
     free(theta);
@@ -32,11 +32,28 @@ cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_
     return status;
 }
 
-cls_status clsi_motion_flow(clsi_motion *m, size_t n_theta, cls_error *error) {
-    cls_node *theta = clsi_calloc(n_theta, sizeof *theta);
-    if (!theta) return clsi_no_memory(error);
-    for (size_t i = 0; i < n_theta; i++) theta[i] = clsi_model_symbol(m->system, i);
-    cls_status status = clsi_flow_create(m->system, n_theta, theta, &m->flow, error);
+/* Small networks of coefficients, which have values only, are faster written out: sixteen samples fill
+ * the vectors better than eight neurons (decision 85). */
+static clsi_opening opening_of(const clsi_unknowns *us) {
+    enum { SMALL = 4000 };
+    for (size_t i = 0; i < us->n; i++)
+        if (clsi_is_energy(&us->list[i])) return CLSI_NODES;
+    return us->n_theta < SMALL ? CLSI_FORMULAS : CLSI_NODES;
+}
+
+cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_motion *out,
+                              cls_error *error) {
+    clsi_opening how = opening_of(us);
+    cls_status status = create_motion(us, scheme, how, out, error);
+    if (status != CLS_USAGE || how == CLSI_FORMULAS) return status;
+    return create_motion(us, scheme, CLSI_FORMULAS, out, error); /* no kernel for some slope */
+}
+
+cls_status clsi_motion_flow(clsi_motion *m, const clsi_unknowns *us, cls_error *error) {
+    cls_node *theta;
+    cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, &m->written, &theta, error);
+    if (status == CLS_OK)
+        status = clsi_flow_create(m->written, us->n_theta, theta, &m->flow, error);
     free(theta);
     return status;
 }
@@ -45,7 +62,7 @@ cls_status clsi_motion_rates(const clsi_unknowns *us, clsi_motion *out, clsi_rat
                              cls_error *error) {
     cls_node *theta;
     *out = (clsi_motion){0};
-    cls_status status = clsi_unknowns_open(us, &out->system, &theta, error);
+    cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, &out->system, &theta, error);
     if (status == CLS_OK) status = clsi_rates_create(out->system, us->n_theta, theta, rates, error);
     free(theta);
     if (status != CLS_OK) clsi_motion_clear(out);
@@ -56,6 +73,7 @@ void clsi_motion_clear(clsi_motion *m) {
     clsi_sensitive_free(&m->step);
     clsi_flow_free(&m->flow);
     cls_system_free(&m->system);
+    cls_system_free(&m->written);
 }
 
 /* ---- what is simulated ---- */
@@ -320,7 +338,7 @@ cls_status clsi_shoot_fit(const clsi_shoot *j, double *theta, clsi_shoot_info *i
     if (status != CLS_OK) return status;
     status = clsi_motion_create(j->unknowns, j->options->scheme, &motion, error);
     if (status == CLS_OK && is_continuous(j))
-        status = clsi_motion_flow(&motion, j->unknowns->n_theta, error);
+        status = clsi_motion_flow(&motion, j->unknowns, error);
     int resumed = j->training.resume;
     for (size_t k = first + 1; k-- > 0 && status == CLS_OK && !info->training.stopped;) {
         size_t intervals = all >> k;

@@ -10,12 +10,13 @@
 typedef struct clsi_motion {
     cls_system *system;
     clsi_sensitive *step;
-    clsi_flow *flow; /* NULL until it is asked for */
+    cls_system *written; /* as formulas, for the flow; both NULL until it is asked for */
+    clsi_flow *flow;
 } clsi_motion;
 cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_motion *out,
                               cls_error *error);
 /* The rates of a motion that was created, for the continuous adjoint. */
-cls_status clsi_motion_flow(clsi_motion *m, size_t n_theta, cls_error *error);
+cls_status clsi_motion_flow(clsi_motion *m, const clsi_unknowns *us, cls_error *error);
 /* The same system and its rates instead of a step. */
 struct clsi_rates;
 cls_status clsi_motion_rates(const clsi_unknowns *us, clsi_motion *out, struct clsi_rates **rates,

@@ -371,6 +371,27 @@ static cls_status train_or_resume(clsi_learner *w, const clsi_training *t) {
     return CLS_OK;
 }
 
+/* Where steps are long the solution of the midpoint rule may be far off, or there is no step with it:
+ * of zero, it, its half, its quarter, ... the one whose own residual is the least. */
+static cls_status choose_start(clsi_learner *w) {
+    enum { HALVINGS = 8 };
+    size_t P = w->unknowns->n_theta;
+    double *solved = clsi_calloc(P, sizeof *solved), least = INFINITY, best = 0, loss;
+    cls_status status = solved ? CLS_OK : clsi_no_memory(w->error);
+    if (status == CLS_OK) memcpy(solved, w->theta, P * sizeof *solved);
+    for (int k = -1; k < HALVINGS && status == CLS_OK; k++) {
+        double share = k < 0 ? 0 : ldexp(1, -k);
+        for (size_t j = 0; j < P; j++) w->theta[j] = share * solved[j];
+        status = clsi_learner_loss(w, w->theta, 0, w->points->n_windows, &loss);
+        int better = loss < least;
+        if (better) least = loss, best = share;
+        if (k == 0 && better) break; /* as it should be */
+    }
+    for (size_t j = 0; j < P && status == CLS_OK; j++) w->theta[j] = best * solved[j];
+    free(solved);
+    return status;
+}
+
 /* Where the step of a scheme is not affine in the parameters but the midpoint rule over the same
  * points is, its solution is where iterations begin. */
 static cls_status start_by_midpoints(clsi_learner *w) {
@@ -391,7 +412,7 @@ static cls_status start_by_midpoints(clsi_learner *w) {
     w->residual = own;
     w->staged = 0;
     clsi_residual_free(&start);
-    return status;
+    return status == CLS_OK && w->started_affine ? choose_start(w) : status;
 }
 
 static cls_status solve_iterative(clsi_learner *w, const clsi_optimizer *optimizer) {

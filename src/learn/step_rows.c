@@ -85,12 +85,12 @@ static cls_status compile_reverse(clsi_step_rows *s, const clsi_step *st, const 
         inputs[at + i] = cls_fresh_symbol(g, i < s->E ? "lambda'" : "mu'");
         sum = cls_add(g, sum, cls_mul(g, inputs[at + i], of));
     }
-    cls_status status = cls_gradient(g, sum, s->P, theta, slopes);
+    cls_status status = s->affine ? cls_gradient(g, sum, s->P, theta, slopes) : CLS_OK;
     if (status != CLS_OK) (void)cls_graph_status(g, error);
     if (status == CLS_OK) s->affine = s->affine && is_affine(s, st, theta, slopes);
     if (status == CLS_OK)
-        status = clsi_program_create_open(g, (clsi_parameters){2 * s->nz + 2, s->P}, n_in, n_in,
-                                          inputs, s->P, s->P, slopes, &s->reverse, error);
+        status = clsi_program_create_reverse(g, (clsi_parameters){2 * s->nz + 2, s->P}, n_in,
+                                             inputs, theta, sum, &s->reverse, error);
     free(slopes);
     return status;
 }
@@ -123,15 +123,15 @@ static cls_status compile(clsi_step_rows *s, const clsi_step *st, const clsi_unk
     return status;
 }
 
-cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns *us,
-                                 clsi_step_rows **out, cls_error *error) {
+static cls_status create(const clsi_points *points, const clsi_unknowns *us, clsi_opening how,
+                         clsi_step_rows **out, cls_error *error) {
     clsi_step_rows *s = *out = clsi_calloc(1, sizeof *s);
     clsi_step *st = NULL;
     cls_node *theta = NULL;
     if (!s) return clsi_no_memory(error);
     s->affine = 1;
     for (size_t i = 0; i < us->n; i++) s->affine &= us->list[i].learned.field->kind->linear;
-    cls_status status = clsi_unknowns_open(us, &s->system, &theta, error);
+    cls_status status = clsi_unknowns_open(us, how, &s->system, &theta, error);
     if (status == CLS_OK)
         status = clsi_step_between(s->system, points->rule.scheme, us->n_theta, theta, &st, error);
     if (status == CLS_OK && st->n_rows == 0)
@@ -149,6 +149,13 @@ cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns 
     free(theta);
     if (status != CLS_OK) clsi_step_rows_free(out);
     return status;
+}
+
+cls_status clsi_step_rows_create(const clsi_points *points, const clsi_unknowns *us,
+                                 clsi_step_rows **out, cls_error *error) {
+    cls_status status = create(points, us, CLSI_NODES, out, error);
+    if (status != CLS_USAGE) return status;
+    return create(points, us, CLSI_FORMULAS, out, error); /* no kernel for some slope */
 }
 
 void clsi_step_rows_free(clsi_step_rows **rows) {
@@ -385,10 +392,9 @@ static void jacobian(side *b, const row_list *m, double *J) {
             if (b->state[lane] == SOLVED) add_seed(b, lane, i, e, weight_of(b, lane, e));
         }
         run(b, REVERSE, n);
-        for (size_t j = 0; j < P; j++) {
-            const double *out = clsi_lanes_output(b->s->reverse, b->lanes[REVERSE], j);
-            for (size_t i = 0; i < n; i++) J[(at + i) * P + j] = out[i];
-        }
+        memset(J + at * P, 0, n * P * sizeof *J);
+        for (size_t i = 0; i < n; i++)
+            clsi_lanes_slopes(b->s->reverse, b->lanes[REVERSE], i, J + (at + i) * P);
     }
 }
 

@@ -25,6 +25,7 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+enum { FREE_DEGREE = 2 }; /* terms up to it need no simpler one beside them */
 static const double TAIL = 0.01, MORE = 0.1, NEARLY = 0.2;
 
 cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *error) {
@@ -145,6 +146,28 @@ void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price) {
     }
 }
 
+static int is_next(const unsigned char *simple, const unsigned char *powers, size_t d) {
+    int less = 0;
+    for (size_t i = 0; i < d; i++) {
+        if (simple[i] > powers[i]) return 0;
+        less += powers[i] - simple[i];
+    }
+    return less == 1 || less == 2;
+}
+
+void clsi_terms_parents(const clsi_unknowns *us, size_t P, unsigned char *parent) {
+    memset(parent, 0, P * P);
+    for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
+        const clsi_learned *l = &us->list[i].learned;
+        size_t n = l->field->n_parameters, at = l->offset;
+        if (!clsi_terms_free(us, i)) continue;
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < n && degree_of(l, k) > FREE_DEGREE; j++)
+                parent[(at + k) * P + at + j] = (unsigned char)is_next(
+                    clsi_field_powers(l->field, j), clsi_field_powers(l->field, k), l->d);
+    }
+}
+
 /* ---- the choice ---- */
 
 /* Gauss-Jordan on pivot k of M (n, n), in place; twice is nothing at all. */
@@ -162,17 +185,35 @@ static void sweep(size_t n, double *M, size_t k) {
     M[k * n + k] = 1 / d;
 }
 
+/* What terms cost that stand without a simpler one next to them: the price of that one. A smooth function
+ * has the simpler ones as well; a term far out alone is noise, or takes the place of one nearer. */
+static double orphans(const clsi_terms_choice *c, const unsigned char *keep) {
+    double sum = 0;
+    for (size_t k = 0; k < c->P && c->parent; k++) {
+        double least = INFINITY;
+        for (size_t j = 0; j < c->P && keep[k] && least > 0; j++)
+            if (c->parent[k * c->P + j]) least = fmin(least, keep[j] ? 0 : c->price[j]);
+        if (isfinite(least)) sum += least;
+    }
+    return sum;
+}
+
 /* What is left of a term beside the others, in units of itself; less is a copy of them. */
 static const double COPY = 1e-7;
 static const double LITTLE = 1e-6; /* an exchange that pays less is rounding: it would be undone */
 
-/* What it pays to turn term k over; the sums of squares are twice L. */
-static double gain_of(const clsi_terms_choice *c, const double *M, const unsigned char *keep,
-                      size_t k) {
+/* What it pays to turn term k over; the sums of squares are twice L. `alone` is what orphans cost now. */
+static double gain_of(const clsi_terms_choice *c, const double *M, unsigned char *keep, size_t k,
+                      double alone) {
     size_t n = c->P + 1;
     double own = M[k * n + k], b = M[k * n + c->P];
-    if (keep[k]) return c->price[k] - b * b / own;
-    return own > COPY ? b * b / own - c->price[k] : -INFINITY;
+    if (!keep[k] && !(own > COPY)) return -INFINITY;
+    double gain = keep[k] ? c->price[k] - b * b / own : b * b / own - c->price[k];
+    if (gain + alone <= 0) return gain; /* no more than that can be saved */
+    keep[k] = !keep[k];
+    gain += alone - orphans(c, keep);
+    keep[k] = !keep[k];
+    return gain;
 }
 
 /* A term that may go: alone, or for another one of its part. */
@@ -185,10 +226,10 @@ static int may_go(const clsi_terms_choice *c, const unsigned char *keep, const s
 static int best_move(const clsi_terms_choice *c, double *M, unsigned char *keep, const size_t *kept,
                      size_t *which) {
     size_t P = c->P, n = P + 1;
-    double best = 0;
+    double best = 0, lonely = orphans(c, keep);
     which[0] = which[1] = P;
     for (size_t k = 0; k < P; k++) {
-        double gain = gain_of(c, M, keep, k);
+        double gain = gain_of(c, M, keep, k, lonely);
         if (!(gain > best) || (keep[k] && !may_go(c, keep, kept, k, 0))) continue;
         best = gain;
         which[0] = k;
@@ -197,12 +238,14 @@ static int best_move(const clsi_terms_choice *c, double *M, unsigned char *keep,
     best = LITTLE;
     for (size_t k = 0; k < P; k++) {
         if (!may_go(c, keep, kept, k, 1)) continue;
-        double without = gain_of(c, M, keep, k);
+        double b = M[k * n + P], without = c->price[k] - b * b / M[k * n + k] + lonely;
         sweep(n, M, k);
         keep[k] = 0;
+        double rest = orphans(c, keep);
         for (size_t j = 0; j < P; j++) {
             int alone = kept[c->part[k]] < 2 && c->part[j] != c->part[k];
-            double gain = keep[j] || j == k || alone ? 0 : without + gain_of(c, M, keep, j);
+            double gain =
+                keep[j] || j == k || alone ? 0 : without - rest + gain_of(c, M, keep, j, rest);
             if (!(gain > best)) continue;
             best = gain;
             which[0] = k;

@@ -22,6 +22,10 @@ void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned cha
  * it, 2 log of the number of terms of its part up to its degree. */
 void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price);
 
+/* Which terms (j, of P) are next to term k of the same part and simpler, parent[k, j]: powers lower by one or
+ * two in all. Terms up to the second degree need none. */
+void clsi_terms_parents(const clsi_unknowns *us, size_t P, unsigned char *parent);
+
 /* What a fit says about terms, by its quadratic model about theta (P; zero for terms that are not
  * in it): information S (P, P), gradient g (P). */
 typedef struct clsi_terms_choice {
@@ -30,6 +34,7 @@ typedef struct clsi_terms_choice {
     const size_t *part;          /* (P) number of the part; each keeps one term at least */
     const unsigned char *locked; /* (P) 1: stays, whatever it explains */
     const double *price;         /* (P) a term has to lower the sum of squares by more */
+    const unsigned char *parent; /* (P, P) [k, j] 1: j is next to k and simpler. NULL: nobody is */
 } clsi_terms_choice;
 /* Terms are added and dropped one at a time, the best move first; where none pays, one for another. keep: where to
  * begin, then the result; found (P): the minimum of the quadratic model there. Moves made. */

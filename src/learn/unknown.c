@@ -388,8 +388,8 @@ clsi_learned *clsi_unknowns_learned(const clsi_unknowns *us, size_t *n) {
     return learned;
 }
 
-cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_node **theta,
-                              cls_error *error) {
+cls_status clsi_unknowns_open(const clsi_unknowns *us, clsi_opening how, cls_system **out,
+                              cls_node **theta, cls_error *error) {
     size_t n_learned;
     clsi_learned *learned = clsi_unknowns_learned(us, &n_learned);
     *theta = clsi_calloc(us->n_theta + us->n_open + 1, sizeof **theta);
@@ -407,7 +407,7 @@ cls_status clsi_unknowns_open(const clsi_unknowns *us, cls_system **out, cls_nod
                    .open_first = us->n_theta,
                    .open = us->open};
     *out = NULL;
-    if (status == CLS_OK) status = clsi_model_open(&m, out, error);
+    if (status == CLS_OK) status = clsi_model_open(&m, how, out, error);
     for (size_t i = 0; i < us->n_theta + us->n_open && status == CLS_OK; i++)
         (*theta)[i] = clsi_model_symbol(*out, i);
     free(learned);

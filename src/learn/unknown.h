@@ -12,6 +12,8 @@ int clsi_wants_even(const cls_system *s, const clsi_unknown *u, const clsi_point
 cls_status clsi_choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_points *points,
                               int raw, cls_error *error);
 cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *error);
+/* Is it an energy, of which only differences mean something? */
+int clsi_lacks_constant(const clsi_unknowns *us, const clsi_unknown *u);
 
 /* ---- unknown_scale.c ---- */
 

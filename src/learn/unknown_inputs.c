@@ -139,10 +139,17 @@ static int is_factor(const clsi_unknowns *us, const clsi_unknown *u) {
     return 0;
 }
 
-/* An energy has no constant and is differentiated; a rate of an ode is neither. A part that is
- * positive needs its constant. */
-static int is_energy(const clsi_unknowns *us, const clsi_unknown *u) {
-    return !us->s->ode && clsi_is_energy(u) && !is_factor(us, u);
+/* A part of forces, heat or rates that the energy does not contain. */
+static int is_elsewhere(const clsi_unknowns *us, const clsi_unknown *u) {
+    const clsi_physics *b = &us->s->bound;
+    return u->kind == CLSI_PART_LET && !cls_depends(us->s->g, b->formula, 1, &u->value) &&
+           !cls_depends(us->s->g, b->potential, 1, &u->value);
+}
+
+/* An energy has no constant and is differentiated; a rate of an ode is neither, nor is a force. A part
+ * that is positive needs its constant. */
+int clsi_lacks_constant(const clsi_unknowns *us, const clsi_unknown *u) {
+    return !us->s->ode && clsi_is_energy(u) && !is_factor(us, u) && !is_elsewhere(us, u);
 }
 
 /* Polynomials of several velocities are even in them; see src/field/basis.c. */
@@ -163,7 +170,7 @@ static int has_couplings(const clsi_unknowns *us) {
 
 cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *error) {
     const cls_system *s = us->s;
-    int formula = is_energy(us, u);
+    int formula = clsi_lacks_constant(us, u);
     char chosen[128], more[48] = "";
     const char *spec = u->spec;
     const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;

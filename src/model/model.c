@@ -212,7 +212,7 @@ cls_node clsi_part_force(const cls_system *s, const char *part, clsi_friction_fo
 typedef struct place {
     const cls_model *model;
     const clsi_learned *first;
-    int open;          /* parameters are symbols */
+    int open;          /* parameters are symbols, in formulas (CLSI_FORMULAS) or in nodes */
     int written;       /* as formulas, beside parts whose parameters are symbols */
     const char *wrong; /* why the part cannot be put in, or NULL */
 } place;
@@ -224,11 +224,15 @@ cls_node clsi_model_symbol(const cls_system *s, size_t i) {
 }
 
 /* phi with its parameters as symbols. */
-static cls_node open_field(const clsi_learned *l, const cls_system *s, const cls_node *x) {
+static cls_node open_field(const clsi_learned *l, const cls_system *s, const cls_node *x,
+                           int nodes) {
     size_t n = l->field->n_parameters;
     cls_node *theta = clsi_calloc(n, sizeof *theta), phi = CLS_NO_NODE;
     for (size_t k = 0; theta && k < n; k++) theta[k] = clsi_model_symbol(s, l->offset + k);
-    if (theta) phi = l->field->kind->expression(l->field, s->g, x, theta);
+    if (theta && nodes && l->field->kind->open)
+        phi = l->field->kind->open(l->field, s->g, x, theta, l->offset);
+    else if (theta)
+        phi = l->field->kind->expression(l->field, s->g, x, theta);
     free(theta);
     return phi;
 }
@@ -239,7 +243,7 @@ static cls_node value_of(const place *p, const clsi_learned *l, const cls_system
     at.use = use;
     if (clsi_learned_inputs(&at, s, x) != CLS_OK) return CLS_NO_NODE;
     const double *theta = p->model->theta + l->offset;
-    cls_node phi = p->open      ? open_field(l, s, x)
+    cls_node phi = p->open      ? open_field(l, s, x, p->open == CLSI_NODES)
                    : p->written ? clsi_field_expression(l->field, s->g, x, theta)
                                 : clsi_field_node(l->field, s->g, x, theta);
     return clsi_learned_value(l, s->g, phi);
@@ -407,7 +411,8 @@ cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
 
 /* The system with the learned parts in it, their parameters as numbers or (`open`) as symbols; then
  * it is a skeleton. */
-static cls_status parse_model(const cls_model *m, int open, cls_system **out, cls_error *error) {
+static cls_status parse_model(const cls_model *m, clsi_opening open, cls_system **out,
+                              cls_error *error) {
     *out = NULL;
     if (check_order(m, error) != CLS_OK) return CLS_SYSTEM;
     size_t most = m->n_learned + (m->given ? m->given->n_learned : 0), n = 0;
@@ -419,13 +424,15 @@ static cls_status parse_model(const cls_model *m, int open, cls_system **out, cl
     if (status == CLS_OK) {
         cls_assignments set = {m->n_set, (const char *const *)m->set_names, m->set_values,
                                (const char *const *)m->set_formulas};
-        add_places(m, open, open, places, list, &n);
-        if (m->given) add_places(m->given, 0, open, places + m->n_learned, list, &n);
+        add_places(m, open, open == CLSI_FORMULAS, places, list, &n);
+        if (m->given)
+            add_places(m->given, 0, open == CLSI_FORMULAS, places + m->n_learned, list, &n);
         for (size_t i = 0; i < n_open; i++) {
             opened[i].theta = m->open_first + i;
             list[n + i] = (clsi_replacement){m->open[i], put_parameter, &opened[i], 0};
         }
-        status = clsi_system_parse_with(m->text, m->name, &set, n + n_open, list, open, out, error);
+        status =
+            clsi_system_parse_with(m->text, m->name, &set, n + n_open, list, open != 0, out, error);
         status = check_places(n, list, status, error);
     }
     if (status == CLS_OK) status = check_convex(m, *out, error);
@@ -484,8 +491,9 @@ cls_status clsi_model_build(cls_model *m, cls_error *error) {
     return status;
 }
 
-cls_status clsi_model_open(const cls_model *m, cls_system **out, cls_error *error) {
-    cls_status status = parse_model(m, 1, out, error);
+cls_status clsi_model_open(const cls_model *m, clsi_opening how, cls_system **out,
+                           cls_error *error) {
+    cls_status status = parse_model(m, how, out, error);
     if (status == CLS_OK)
         status = clsi_form_create(*out, &(*out)->bound, NULL, &(*out)->form, error);
     if (status != CLS_OK) cls_system_free(out);

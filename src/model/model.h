@@ -127,8 +127,11 @@ cls_status clsi_model_take(cls_model *m, const cls_model *from, cls_error *error
 /* Builds model->system from text, learned parts and theta. */
 cls_status clsi_model_build(cls_model *m, cls_error *error);
 /* The same system with theta as symbols, for derivatives of motions in theta: it has a form, but no
- * rows and no start. m->theta is not looked at. */
-cls_status clsi_model_open(const cls_model *m, cls_system **out, cls_error *error);
+ * rows and no start. m->theta is not looked at. As nodes, kinds that have kernels (networks) are field
+ * nodes: for programs with clsi_parameters, and gradients in theta by clsi_program_create_reverse. */
+typedef enum clsi_opening { CLSI_CLOSED, CLSI_FORMULAS, CLSI_NODES } clsi_opening;
+cls_status clsi_model_open(const cls_model *m, clsi_opening how, cls_system **out,
+                           cls_error *error);
 /* The symbol of parameter i there. */
 cls_node clsi_model_symbol(const cls_system *s, size_t i);
 /* The system again (of the model, where m is not NULL), with these parameters as symbols, their own:

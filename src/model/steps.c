@@ -37,12 +37,17 @@ cls_status cls_steps_create(const cls_system *system, const cls_model *model, co
     s->n_theta = model ? model->n_theta : 0;
     cls_node *theta = clsi_calloc(s->n_theta + 1, sizeof *theta);
     cls_status status = theta ? CLS_OK : clsi_no_memory(error);
-    if (!status && model) status = clsi_model_open(model, &s->open, error);
-    for (size_t i = 0; !status && i < s->n_theta; i++) theta[i] = clsi_model_symbol(s->open, i);
     if (!status && !model) status = clsi_system_view(system, &s->view, error);
-    if (!status)
-        status = clsi_sensitive_create(model ? s->open : s->view, scheme, s->n_theta, theta,
-                                       &s->step, error);
+    for (int how = model ? CLSI_NODES : CLSI_CLOSED; !status; how = CLSI_FORMULAS) {
+        if (model) status = clsi_model_open(model, (clsi_opening)how, &s->open, error);
+        for (size_t i = 0; !status && i < s->n_theta; i++) theta[i] = clsi_model_symbol(s->open, i);
+        if (!status)
+            status = clsi_sensitive_create(model ? s->open : s->view, scheme, s->n_theta, theta,
+                                           &s->step, error);
+        if (status != CLS_USAGE || how != CLSI_NODES) break;
+        cls_system_free(&s->open); /* no kernel for what the scheme asks for */
+        status = CLS_OK;
+    }
     free(theta);
     if (!status) {
         s->nz = s->step->nz;

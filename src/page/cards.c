@@ -33,11 +33,23 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
     if (s->n_channels) {
         double worst = INFINITY;
         size_t followed = s->n_trials;
-        for (size_t i = 0; i < s->n_channels; i++)
+        size_t judged = 0;
+        for (size_t i = 0; i < s->n_channels; i++) {
+            if (s->channels[i].own) continue;
             worst = fmin(worst, s->channels[i].persistence / s->channels[i].rmse);
-        clsi_snprintf(number, sizeof number, worst < 1e4 ? "%.3g times" : "%.0e times", worst);
-        snprintf(words, sizeof words, "nearer than the trivial model, in the worst channel of %zu",
-                 s->n_channels);
+            judged++;
+        }
+        double unit = worst >= 1000 ? pow(10, floor(log10(worst)) - 2) : 0; /* three digits */
+        clsi_snprintf(number, sizeof number,
+                      worst < 1000  ? "%.3g times"
+                      : worst < 1e6 ? "%.0f times"
+                                    : "over 1e6 times",
+                      unit > 0 ? unit * round(worst / unit) : worst);
+        if (judged == 1)
+            snprintf(words, sizeof words, "nearer than if the first value stayed");
+        else
+            snprintf(words, sizeof words,
+                     "nearer than if the first value stayed, in the worst of %zu channels", judged);
         card(t, worst > 1 ? 1 : -1, number, words);
         snprintf(number, sizeof number, "%zu of %zu", followed, s->n_found);
         card(t, 0, number, "trajectories of the data followed in free run");
@@ -47,6 +59,8 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         snprintf(words, sizeof words, "relative energy error over %llu steps",
                  (unsigned long long)s->laws.steps);
         card(t, 0, number, words);
+    }
+    if (s->simulated && clsi_has_entropy(s)) {
         snprintf(number, sizeof number, "%llu", (unsigned long long)s->laws.entropy_falls);
         card(t, s->laws.entropy_falls ? -1 : 1, number, "steps in which the entropy fell");
     }

@@ -15,6 +15,8 @@ typedef struct view {
     clsi_text *t;
     const clsi_chart *c;
     double x0, x1, y0, y1;
+    double
+        base; /* marks upwards are differences from it: 0, or where they could not be told apart */
 } view;
 
 static void extend(double *low, double *high, double x) {
@@ -60,19 +62,23 @@ void clsi_tick_label(clsi_text *t, double x, double step) {
 static void axes(const view *v) {
     clsi_text *t = v->t;
     double dx = clsi_tick(v->x1 - v->x0, 5), dy = clsi_tick(v->y1 - v->y0, 4);
+    clsi_text_append(t, "<path class=\"axis\" d=\"");
+    for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x = clsi_next_tick(x, dx))
+        clsi_text_printf(t, "M%.1f %dV%d", px(v, x), TOP, HEIGHT - BOTTOM);
+    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base;
+         y = clsi_next_tick(y, dy))
+        clsi_text_printf(t, "M%d %.1fH%d", LEFT, py(v, v->base + y), WIDTH - RIGHT);
+    clsi_text_append(t, "\"/>");
     for (double x = ceil(v->x0 / dx) * dx; x <= v->x1; x = clsi_next_tick(x, dx)) {
-        clsi_text_printf(t,
-                         "<path class=\"axis\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
-                         "text-anchor=\"middle\">",
-                         px(v, x), TOP, HEIGHT - BOTTOM, px(v, x), HEIGHT - BOTTOM + 14);
+        clsi_text_printf(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">", px(v, x),
+                         HEIGHT - BOTTOM + 14, px(v, x) > WIDTH - RIGHT - 12 ? "end" : "middle");
         clsi_tick_label(t, x, dx);
         clsi_text_append(t, "</text>");
     }
-    for (double y = ceil(v->y0 / dy) * dy; y <= v->y1; y = clsi_next_tick(y, dy)) {
-        clsi_text_printf(t,
-                         "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
-                         "text-anchor=\"end\">",
-                         LEFT, py(v, y), WIDTH - RIGHT, LEFT - 5, py(v, y) + 4);
+    for (double y = ceil((v->y0 - v->base) / dy) * dy; y <= v->y1 - v->base;
+         y = clsi_next_tick(y, dy)) {
+        clsi_text_printf(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 5,
+                         py(v, v->base + y) + 4);
         clsi_tick_label(t, y, dy);
         clsi_text_append(t, "</text>");
     }
@@ -109,17 +115,40 @@ size_t clsi_thin(size_t n, const double *y, size_t slices, size_t *keep) {
     return kept;
 }
 
+/* A path in steps of tenths of a pixel, each from where the last one ended: half of the bytes that places
+ * would take. */
+typedef struct pen {
+    clsi_text *t;
+    long x, y;
+    int down;
+} pen;
+
+static void put_tenths(clsi_text *t, long d, int first) {
+    char text[32];
+    int n = snprintf(text, sizeof text, "%s%ld", d < 0 ? "-" : first ? "" : " ", labs(d) / 10);
+    if (labs(d) % 10) n += snprintf(text + n, sizeof text - (size_t)n, ".%ld", labs(d) % 10);
+    clsi_text_append_n(t, text, (size_t)n);
+}
+
+static void go(pen *p, double x, double y) {
+    long to_x = lround(10 * x), to_y = lround(10 * y);
+    clsi_text_append(p->t, p->down ? "l" : "M");
+    put_tenths(p->t, p->down ? to_x - p->x : to_x, 1);
+    put_tenths(p->t, p->down ? to_y - p->y : to_y, 0);
+    *p = (pen){p->t, to_x, to_y, 1};
+}
+
 static void curve(const view *v, const clsi_series *s) {
     size_t keep[2 * COLUMNS], n = clsi_thin(s->n, s->y, COLUMNS, keep);
-    int pen = 0, dots = s->mark == CLSI_POINTS;
+    int dots = s->mark == CLSI_POINTS;
+    pen p = {.t = v->t};
     clsi_text_printf(v->t, "<path class=\"%c s%d\" d=\"", dots ? 'd' : 'l', s->style % 6);
     for (size_t i = 0; i < n; i++) {
         double x = s->x[keep[i]], y = s->y[keep[i]];
         int shown = isfinite(x) && isfinite(y);
-        if (shown)
-            clsi_text_printf(v->t, "%c%.1f %.1f%s", pen && !dots ? 'L' : 'M', px(v, x), py(v, y),
-                             dots ? "h0" : ""); /* a round cap: a dot */
-        pen = shown;
+        if (shown) go(&p, px(v, x), py(v, y));
+        if (shown && dots) clsi_text_append(v->t, "h0"); /* a round cap: a dot */
+        p.down = shown && !dots;
     }
     clsi_text_append(v->t, "\"/>");
 }
@@ -129,12 +158,10 @@ static void band(const view *v, const clsi_series *s) {
     for (size_t k = 0, end; s->low && k < s->n; k = end + 1) {
         for (end = k; end < s->n && isfinite(s->low[end]) && isfinite(s->high[end]);) end++;
         if (end < k + 2) continue;
+        pen p = {.t = v->t};
         clsi_text_append(v->t, "<path class=\"band\" d=\"");
-        for (size_t i = k; i < end; i++)
-            clsi_text_printf(v->t, "%c%.1f %.1f", i > k ? 'L' : 'M', px(v, s->x[i]),
-                             py(v, fmin(s->high[i], v->y1)));
-        for (size_t i = end; i-- > k;)
-            clsi_text_printf(v->t, "L%.1f %.1f", px(v, s->x[i]), py(v, fmax(s->low[i], v->y0)));
+        for (size_t i = k; i < end; i++) go(&p, px(v, s->x[i]), py(v, fmin(s->high[i], v->y1)));
+        for (size_t i = end; i-- > k;) go(&p, px(v, s->x[i]), py(v, fmax(s->low[i], v->y0)));
         clsi_text_append(v->t, "Z\"/>");
     }
 }
@@ -154,10 +181,12 @@ static void extend_to_bands(view *v) {
 static void rug(const view *v) {
     size_t n = v->c->n_rug, step = n > MOST_RUG ? (n + MOST_RUG - 1) / MOST_RUG : 1;
     if (!n) return;
+    char marked[WIDTH + 1] = {0};
     clsi_text_append(v->t, "<path class=\"rug\" d=\"");
     for (size_t k = 0; k < n; k += step)
-        if (v->c->rug[k] >= v->x0 && v->c->rug[k] <= v->x1)
-            clsi_text_printf(v->t, "M%.1f %dv-7", px(v, v->c->rug[k]), HEIGHT - BOTTOM);
+        if (v->c->rug[k] >= v->x0 && v->c->rug[k] <= v->x1) marked[lround(px(v, v->c->rug[k]))] = 1;
+    for (int x = 0; x <= WIDTH; x++)
+        if (marked[x]) clsi_text_printf(v->t, "M%d %dv-7", x, HEIGHT - BOTTOM);
     clsi_text_append(v->t, "\"/>");
 }
 
@@ -207,8 +236,19 @@ static void table(const clsi_chart *c, clsi_text *t) {
     clsi_text_append(t, "</div></details>");
 }
 
+/* A quantity that stays the same in its first five digits is marked by what it differs from its first
+ * value. */
+static double base_of(const view *v) {
+    const clsi_series *s = v->c->series;
+    double size = fmax(fabs(v->y0), fabs(v->y1));
+    if (!(size > 2e5 * clsi_tick(v->y1 - v->y0, 4)) || !v->c->n) return 0;
+    for (size_t k = 0; k < s->n; k++)
+        if (isfinite(s->y[k])) return s->y[k];
+    return 0;
+}
+
 void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
-    view v = {t, c, DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX};
+    view v = {t, c, DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX, 0};
     int thinned = 0;
     for (size_t i = 0; i < c->n; i++) {
         thinned |= c->series[i].n > 2 * COLUMNS;
@@ -220,6 +260,7 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     extend_to_bands(&v);
     if (!(v.x0 < v.x1)) widen(&v.x0, &v.x1);
     widen(&v.y0, &v.y1);
+    v.base = base_of(&v);
     clsi_text_printf(t, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
     clsi_html(t, c->title, CLSI_HTML_NAME);
     clsi_text_append(t, "</title><desc>");
@@ -239,6 +280,7 @@ void clsi_chart_write(clsi_text *t, const clsi_chart *c) {
     clsi_text_append(t, c->n > 1 ? "</strong>:" : "</strong>");
     if (c->n > 1) legend(c, t);
     if (c->note) clsi_text_append(t, ". "), clsi_html(t, c->note, 0);
+    if (v.base != 0) clsi_text_printf(t, ". Upwards: the difference from %.10g", v.base);
     if (thinned) clsi_text_append(t, ". Thinned for drawing: the extremes of each slice are kept");
     clsi_text_append(t, ".</figcaption>");
     table(c, t);

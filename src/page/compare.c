@@ -24,22 +24,6 @@ static const double *column(const cls_table *t, const char *word) {
     return k < 0 ? NULL : cls_table_column(t, (size_t)k);
 }
 
-static int has_channel(const clsi_subject *s, const char *head, const char *rest) {
-    size_t n = strlen(head);
-    for (size_t i = 0; i < s->n_channels; i++)
-        if (!strncmp(s->channels[i].name, head, n) && !strcmp(s->channels[i].name + n, rest))
-            return 1;
-    return 0;
-}
-
-/* Does it follow from other channels that are there? */
-static int is_derived(const clsi_subject *s, const char *name) {
-    if (!strncmp(name, "p.", 2)) return has_channel(s, "v.", name + 2);
-    if (*name == 'S') return has_channel(s, "T", name + 1);
-    return !strncmp(name, "energy.", 7) || !strncmp(name, "entropy.", 8) || !strcmp(name, "work") ||
-           !strcmp(name, "heat");
-}
-
 /* ---- which trajectories ---- */
 
 static int by_error(const void *a, const void *b) {
@@ -72,6 +56,12 @@ static const char *origin(const clsi_trial *t) {
     return isnan(t->held_from) ? "train: learned from" : "train, then (darker ground) test";
 }
 
+static int is_own(const clsi_subject *s, const char *name) {
+    for (size_t c = 0; c < s->n_channels; c++)
+        if (!strcmp(s->channels[c].name, name)) return s->channels[c].own;
+    return 0;
+}
+
 static void one_panel(work *w, const clsi_channel *ch, size_t trial, const double *low,
                       const double *high) {
     const clsi_trial *t = &w->first->trials[trial];
@@ -83,7 +73,7 @@ static void one_panel(work *w, const clsi_channel *ch, size_t trial, const doubl
     for (size_t i = 0; i < w->n && n < MOST_SUBJECTS; i++) {
         const clsi_subject *s = &w->subjects[i];
         const cls_table *run = trial < s->n_trials ? s->trials[trial].run : NULL;
-        if (!column(run, ch->name) || !cls_table_rows(run)) continue;
+        if (!column(run, ch->name) || !cls_table_rows(run) || is_own(s, ch->name)) continue;
         static const int styles[MOST_SUBJECTS] = {0, 2, 3, 4, 5, 2}; /* 1 is the measured one's */
         lines[n] = (clsi_series){w->n > 1 ? s->given->name : "simulated",
                                  CLSI_LINE,
@@ -120,7 +110,9 @@ static size_t panels(work *w, size_t trial, int derived, const double *low, cons
     const clsi_subject *s = w->first;
     size_t drawn = 0, most = derived ? MOST_DERIVED : MOST_CHANNELS;
     for (size_t c = 0; c < s->n_channels; c++) {
-        if (is_derived(s, s->channels[c].name) != derived || drawn >= most) continue;
+        if (clsi_is_derived(s, s->channels[c].name) != derived || drawn >= most ||
+            s->channels[c].own)
+            continue;
         size_t k = 0, columns = cls_system_column_count(s->system), rows = s->trials[trial].rows;
         while (k < columns && strcmp(cls_system_column(s->system, k), s->channels[c].name)) k++;
         one_panel(w, &s->channels[c], trial, low && k < columns ? low + k * rows : NULL,
@@ -205,7 +197,7 @@ static void zoom(work *w) {
 static void how_many(work *w, size_t n) {
     const clsi_subject *s = w->first;
     size_t plain = 0;
-    for (size_t c = 0; c < s->n_channels; c++) plain += !is_derived(s, s->channels[c].name);
+    for (size_t c = 0; c < s->n_channels; c++) plain += !clsi_is_derived(s, s->channels[c].name);
     if (plain > MOST_CHANNELS)
         clsi_text_printf(w->t,
                          "<p>%d of %zu channels are drawn; the table of scores has all.</p>\n",
@@ -255,8 +247,11 @@ static cls_status pictures(work *w, int script, cls_error *error) {
 static void scores(work *w) {
     const clsi_subject *first = w->first;
     clsi_text *t = w->t;
+    int own = 0;
     clsi_text_append(t, "<section id=\"scores\" aria-labelledby=\"scores-h\"><h2 "
-                        "id=\"scores-h\">Scores beside the trivial model</h2>\n"
+                        "id=\"scores-h\">Scores beside the trivial models</h2>\n"
+                        "<p>Free runs over the data of this page; the trivial models are that the "
+                        "first value stays, and the mean of each channel.</p>\n"
                         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
                         "aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
     for (size_t i = 0; i < w->n; i++) {
@@ -264,16 +259,18 @@ static void scores(work *w) {
         clsi_html(t, w->subjects[i].given->name, CLSI_HTML_NAME);
         clsi_text_append(t, "</th>");
     }
-    clsi_text_append(
-        t, "<th scope=\"col\" class=\"n\">persistence</th><th scope=\"col\" class=\"n\">spread of "
-           "the data</th></tr></thead><tbody>\n");
+    clsi_text_append(t, "<th scope=\"col\" class=\"n\">first value stays</th><th scope=\"col\" "
+                        "class=\"n\">mean (the spread of the data)</th></tr></thead><tbody>\n");
     for (size_t c = 0; c < first->n_channels; c++) {
         clsi_text_append(t, "<tr><th scope=\"row\">");
         clsi_html(t, first->channels[c].name, CLSI_HTML_NAME);
         clsi_text_append(t, "</th>");
         for (size_t i = 0; i < w->n; i++) {
             double rmse = c < w->subjects[i].n_channels ? w->subjects[i].channels[c].rmse : NAN;
-            if (isfinite(rmse))
+            if (c < w->subjects[i].n_channels && w->subjects[i].channels[c].own) {
+                clsi_text_append(t, "<td class=\"n\">has an origin of its own</td>");
+                own = 1;
+            } else if (isfinite(rmse))
                 clsi_text_printf(t, "<td class=\"n\">%.4g</td>", rmse);
             else
                 clsi_text_append(t, "<td class=\"n broken\">does not run to the end</td>");
@@ -281,7 +278,13 @@ static void scores(work *w) {
         clsi_text_printf(t, "<td class=\"n\">%.4g</td><td class=\"n\">%.4g</td></tr>\n",
                          first->channels[c].persistence, first->channels[c].spread);
     }
-    clsi_text_append(t, "</tbody></table></div>\n</section>\n");
+    clsi_text_append(t, "</tbody></table></div>\n");
+    if (own)
+        clsi_text_append(t, "<p class=\"soft\">Momenta and entropies of a learned energy begin "
+                            "where the model chose, which no measurement tells: they are not "
+                            "compared.</p>\n");
+    for (size_t i = 0; i < w->n; i++) clsi_found_scores(t, &w->subjects[i]);
+    clsi_text_append(t, "</section>\n");
 }
 
 cls_status clsi_compare(clsi_text *t, size_t n, const clsi_subject *subjects, int script,

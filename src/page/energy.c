@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CHARTS = 6 };
+enum { MOST_CHARTS = 6, FEWEST_CELLS = 8, MESH = 36, MOST_MAPS = 4 };
 
 static const double *column(const cls_table *t, const char *word) {
     int k = t ? cls_table_find(t, word) : -1;
@@ -37,14 +37,66 @@ static double *change(clsi_text *t, const double *y, size_t n, double factor) {
     return z;
 }
 
+/* How many columns from k on are the cells NAME[1], NAME[2], ... of a field in space; its name. */
+static size_t cells_from(const cls_table *m, size_t k, char name[64]) {
+    const char *word = cls_table_name(m, k), *bracket = strchr(word, '[');
+    size_t n = 0, length = bracket ? (size_t)(bracket - word) : 0;
+    if (!length || length > 63) return 0;
+    snprintf(name, 64, "%.*s", (int)length, word);
+    for (; k + n < cls_table_columns(m); n++) {
+        char cell[96];
+        snprintf(cell, sizeof cell, "%s[%zu]", name, n + 1);
+        if (strcmp(cls_table_name(m, k + n), cell)) break;
+    }
+    return n >= FEWEST_CELLS ? n : 0;
+}
+
+/* A field over place and time, as a map. */
+static void map(clsi_text *t, const cls_table *m, size_t first, size_t cells, const char *name) {
+    const double *time = column(m, "time");
+    size_t rows = cls_table_rows(m);
+    char title[128];
+    double z[MESH * MESH];
+    if (rows < 2) return;
+    for (size_t i = 0; i < MESH * MESH; i++) {
+        size_t row = (2 * (i / MESH) + 1) * rows / (2 * MESH),
+               cell = (2 * (i % MESH) + 1) * cells / (2 * MESH);
+        z[i] = cls_table_column(m, first + cell)[row];
+    }
+    snprintf(title, sizeof title, "%s over place and time", name);
+    clsi_surface s = {.title = title,
+                      .x_label = "place (number of the cell)",
+                      .y_label = "time",
+                      .x0 = 0.5,
+                      .x1 = (double)cells + 0.5,
+                      .y0 = time[0],
+                      .y1 = time[rows - 1],
+                      .low = {0.5, time[0]},
+                      .high = {(double)cells + 0.5, time[rows - 1]},
+                      .n = MESH,
+                      .z = z,
+                      .note = ": time goes up."};
+    if (s.y1 > s.y0) clsi_surface_write(t, &s);
+}
+
 static void channels(clsi_text *t, const cls_table *m) {
     const double *time = column(m, "time");
-    size_t drawn = 0;
+    size_t drawn = 0, maps = 0;
+    char name[64];
+    for (size_t k = 0, n; time && k < cls_table_columns(m); k += n ? n : 1) {
+        n = cells_from(m, k, name);
+        if (n && maps++ < MOST_MAPS) map(t, m, k, n, name);
+    }
     for (size_t k = 0; time && k < cls_table_columns(m) && drawn < MOST_CHARTS; k++) {
         const char *word = cls_table_name(m, k);
         if (!strcmp(word, "time") || !strcmp(word, "energy") || !strcmp(word, "entropy") ||
             !strcmp(word, "trajectory"))
             continue;
+        size_t cells = cells_from(m, k, name);
+        if (cells) { /* a map has them */
+            k += cells - 1;
+            continue;
+        }
         clsi_series s = {word, CLSI_LINE, cls_table_rows(m), time, cls_table_column(m, k), 0};
         chart(t, m, word, word, 1, &s);
         drawn++;
@@ -93,11 +145,16 @@ static void second_law(clsi_text *t, const clsi_subject *s) {
     size_t rows = cls_table_rows(s->motion);
     double T0 = surroundings(s);
     if (!S) return;
-    clsi_series e = {"entropy", CLSI_LINE, rows, time, S, 2};
-    chart(t, s->motion, "Entropy of everything", "entropy", 1, &e);
-    double *lost = T0 > 0 ? change(t, S, rows, T0) : NULL;
-    if (!lost) return;
     char title[160];
+    double *made = change(t, S, rows, 1), *lost = T0 > 0 ? change(t, S, rows, T0) : NULL;
+    if (made) {
+        clsi_snprintf(title, sizeof title,
+                      "Entropy of everything since the start, where it is %.7g", rows ? S[0] : 0);
+        clsi_series e = {"entropy made", CLSI_LINE, rows, time, made, 2};
+        chart(t, s->motion, title, "entropy", 1, &e);
+    }
+    free(made);
+    if (!lost) return;
     clsi_snprintf(title, sizeof title, "Exergy destroyed: %.4g times the entropy made", T0);
     clsi_series x = {"exergy destroyed", CLSI_LINE, rows, time, lost, 3};
     chart(t, s->motion, title, "energy", 1, &x);

@@ -13,8 +13,16 @@ enum { MOST_PARAMETERS = 200, BAR = 150 };
 typedef struct parameter {
     const char *name, *unit; /* borrowed */
     double value, error;     /* error NAN: the data cannot tell it */
-    double low, high;        /* bounds of the file; NAN: none */
+    double low, high;        /* bounds of the file; infinite: none */
 } parameter;
+
+static double least(const parameter *p) {
+    return fmax(p->value - CLSI_NINETY * p->error, p->low);
+}
+
+static double most(const parameter *p) {
+    return fmin(p->value + CLSI_NINETY * p->error, p->high);
+}
 
 static json_t *provenance_of(clsi_text *t, const cls_model *m) {
     int no_memory = 0;
@@ -29,14 +37,17 @@ static parameter read_parameter(const cls_model *m, const json_t *one) {
     parameter p = {.name = name ? name : "",
                    .value = json_number_value(json_object_get(one, "value")),
                    .error = json_is_number(error) ? json_number_value(error) : NAN,
-                   .low = NAN,
-                   .high = NAN};
+                   .low = -INFINITY,
+                   .high = INFINITY};
     size_t k = m->system ? clsi_parameter_find(m->system, p.name) : SIZE_MAX;
     if (m->system && k < m->system->n_parameters) {
         const clsi_variable *v = &m->system->parameter[k];
         p.unit = v->unit;
         if (v->high > v->low) p.low = v->low, p.high = v->high;
     }
+    const json_t *low = json_object_get(one, "low"), *high = json_object_get(one, "high");
+    if (json_is_number(low)) p.low = json_number_value(low);
+    if (json_is_number(high)) p.high = json_number_value(high);
     return p;
 }
 
@@ -66,14 +77,23 @@ static void parameter_row(clsi_text *t, const parameter *p, int bounded) {
     } else {
         clsi_text_printf(t,
                          "</td><td class=\"n\">%.2g</td><td class=\"n\">%.5g to %.5g</td><td "
-                         "class=\"n\">%.2g&#8239;%%</td>",
-                         p->error, p->value - CLSI_NINETY * p->error,
-                         p->value + CLSI_NINETY * p->error, 100 * p->error / fabs(p->value));
+                         "class=\"n\">",
+                         p->error, least(p), most(p));
+        if (p->value <= p->low || p->value >= p->high)
+            clsi_text_append(t, "at its bound</td>");
+        else if (p->value == 0)
+            clsi_text_append(t, "-</td>");
+        else
+            clsi_text_printf(t, "%.2g&#8239;%%</td>", 100 * p->error / fabs(p->value));
     }
     clsi_text_append(t, "<td>");
     interval_bar(t, p);
     if (bounded) clsi_text_append(t, "</td><td class=\"soft\">");
-    if (isfinite(p->low) || isfinite(p->high)) clsi_text_printf(t, "%.4g to %.4g", p->low, p->high);
+    if (isfinite(p->low) && isfinite(p->high))
+        clsi_text_printf(t, "%.4g to %.4g", p->low, p->high);
+    else if (isfinite(p->low) || isfinite(p->high))
+        clsi_text_printf(t, isfinite(p->low) ? "above %.4g" : "below %.4g",
+                         isfinite(p->low) ? p->low : p->high);
     clsi_text_append(t, "</td></tr>\n");
 }
 
@@ -82,7 +102,10 @@ void clsi_found_parameters(clsi_text *t, const clsi_subject *s) {
     const json_t *list = json_object_get(provenance, "parameters");
     size_t i;
     int bounded = 0;
-    json_array_foreach(list, i, one) bounded |= !isnan(read_parameter(s->given->model, one).low);
+    json_array_foreach(list, i, one) {
+        parameter p = read_parameter(s->given->model, one);
+        bounded |= isfinite(p.low) || isfinite(p.high);
+    }
     if (json_array_size(list)) {
         clsi_text_append(
             t,
@@ -109,7 +132,63 @@ void clsi_found_parameters(clsi_text *t, const clsi_subject *s) {
     json_decref(provenance);
 }
 
+/* ---- rows that were kept back ---- */
+
+static void score_cell(clsi_text *t, const json_t *one, const char *key) {
+    const json_t *x = json_object_get(one, key);
+    if (json_is_number(x))
+        clsi_text_printf(t, "<td class=\"n\">%.4g</td>", json_number_value(x));
+    else
+        clsi_text_append(t, "<td class=\"n\">-</td>");
+}
+
+void clsi_found_scores(clsi_text *t, const clsi_subject *s) {
+    static const char *const keys[] = {"noise", "fitted", "run", "persistence", "mean", "arx"};
+    static const char *const words[] = {"noise of the data", "error where it learned",
+                                        "error, kept back",  "last value stays",
+                                        "mean of the data",  "linear autoregression"};
+    json_t *provenance = provenance_of(t, s->given->model), *one;
+    const json_t *list = json_object_get(provenance, "channels");
+    size_t i, tested = 0;
+    json_array_foreach(list, i, one) tested += json_is_number(json_object_get(one, "run"));
+    if (tested) {
+        clsi_text_append(t, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+                            "aria-label=\"rows kept back\"><table><caption>Rows that ");
+        clsi_html(t, s->given->name, CLSI_HTML_NAME);
+        clsi_text_append(t, " did not learn from, each trajectory predicted in one free run: root "
+                            "mean square errors, beside those of models that know no physics."
+                            "</caption><thead><tr><th scope=\"col\">channel</th>");
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            clsi_text_printf(t, "<th scope=\"col\" class=\"n\">%s</th>", words[k]);
+        clsi_text_append(t, "</tr></thead><tbody>\n");
+        json_array_foreach(list, i, one) {
+            const char *name = json_string_value(json_object_get(one, "name"));
+            clsi_text_append(t, "<tr><th scope=\"row\">");
+            clsi_html(t, name ? name : "", CLSI_HTML_NAME);
+            clsi_text_append(t, "</th>");
+            for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) score_cell(t, one, keys[k]);
+            clsi_text_append(t, "</tr>\n");
+        }
+        clsi_text_append(t, "</tbody></table></div>\n");
+    }
+    json_decref(provenance);
+}
+
 /* ---- what the data cannot tell ---- */
+
+/* What learning said of the data, line by line. */
+static void notes(clsi_text *t, const char *line) {
+    for (const char *end; line && *line; line = *end ? end + 1 : end) {
+        char text[1000];
+        end = line + strcspn(line, "\n");
+        snprintf(text, sizeof text, "%.*s", (int)(end - line), line);
+        if (end - line > 6 && !strncmp(end - 6, " terms", 6))
+            continue; /* how it went, not what is */
+        clsi_text_append(t, "<li>");
+        clsi_html(t, text, 0);
+        clsi_text_append(t, "</li>\n");
+    }
+}
 
 static double at(const json_t *matrix, size_t i, size_t k) {
     return json_number_value(json_array_get(json_array_get(matrix, i), k));
@@ -199,6 +278,7 @@ void clsi_found_doubts(clsi_text *t, const clsi_subject *s) {
     if (json_is_true(json_object_get(provenance, "scale_fixed")))
         clsi_text_append(t, "<li>The scale of the energy: the motion is the same with all energies "
                             "multiplied by one number, which was chosen.</li>\n");
+    notes(t, json_string_value(json_object_get(provenance, "notes")));
     unmeasured(t, s);
     unseen_ranges(t, m);
     if (t->length == opened && !t->failed)
@@ -220,9 +300,9 @@ void clsi_found_json(clsi_text *t, const cls_model *m) {
         clsi_text_append(t, ", \"error\": ");
         clsi_json_number(t, p.error);
         clsi_text_append(t, ", \"low\": ");
-        clsi_json_number(t, p.value - CLSI_NINETY * p.error);
+        clsi_json_number(t, least(&p));
         clsi_text_append(t, ", \"high\": ");
-        clsi_json_number(t, p.value + CLSI_NINETY * p.error);
+        clsi_json_number(t, most(&p));
         clsi_text_append(t, "}");
     }
     json_decref(provenance);
@@ -250,7 +330,15 @@ static double *numbers_of(const json_t *list, size_t n) {
     return x;
 }
 
-static void draw_curve(clsi_text *t, const json_t *curve) {
+/* By multiple shooting the loss is that of windows, which grow. */
+static int is_by_windows(const json_t *provenance) {
+    const char *loss = json_string_value(json_object_get(provenance, "loss"));
+    if (!loss)
+        loss = json_string_value(json_object_get(json_object_get(provenance, "options"), "loss"));
+    return loss && !strcmp(loss, "multiple-shooting");
+}
+
+static void draw_curve(clsi_text *t, const json_t *curve, int by_windows) {
     size_t n = json_array_size(json_object_get(curve, "iteration"));
     const json_t *lists[] = {json_object_get(curve, "loss"), json_object_get(curve, "validation")};
     double *x = numbers_of(json_object_get(curve, "iteration"), n);
@@ -260,7 +348,12 @@ static void draw_curve(clsi_text *t, const json_t *curve) {
     clsi_chart c = {.title = "Training curve",
                     .x_label = "iterations",
                     .y_label = "logarithm (base 10) of the loss",
-                    .note = "Upwards: the logarithm (base 10) of the loss",
+                    .note = by_windows
+                                ? "Upwards: the logarithm (base 10) of the loss, which is what the "
+                                  "simulated windows are off by as a share of what the columns "
+                                  "spread; the windows grow while it learns, and the loss may rise "
+                                  "where they do"
+                                : "Upwards: the logarithm (base 10) of the loss",
                     .n = json_array_size(lists[1]) ? 2 : 1,
                     .series = s,
                     .shade_from = NAN,
@@ -283,7 +376,7 @@ void clsi_training_curve(clsi_text *t, const cls_model *m) {
     const json_t *curve = json_object_get(provenance, "curve");
     const char *optimizer = json_string_value(json_object_get(provenance, "optimizer"));
     if (json_array_size(json_object_get(curve, "iteration")) > 1)
-        draw_curve(t, curve);
+        draw_curve(t, curve, is_by_windows(provenance));
     else if (optimizer && (!strcmp(optimizer, "linear") || !strcmp(optimizer, "qp")))
         clsi_text_append(t, "<p class=\"soft\">It was solved for at once, not by iterations: there "
                             "is no training curve.</p>\n");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POINTS = 121, MESH = 24, MOST_SEEN = 400, MOST_DENSITY = 160 };
+enum { POINTS = 97, MESH = 24, MOST_SEEN = 400, MOST_DENSITY = 160 };
 
 /* What was seen of the inputs: n rows of `width` values. */
 typedef struct seen {

@@ -7,9 +7,9 @@
 
 /* Keys that the page tells elsewhere, or that are tables for machines. */
 static int is_elsewhere(const char *key) {
-    static const char *const keys[] = {"parameters", "functions", "covariance",
-                                       "ensemble",   "channels",  "split",
-                                       "data",       "curve",     "spread"};
+    static const char *const keys[] = {"parameters", "functions", "covariance", "ensemble",
+                                       "channels",   "split",     "data",       "curve",
+                                       "spread",     "notes"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (!strcmp(key, keys[k])) return 1;
     return 0;

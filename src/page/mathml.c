@@ -67,6 +67,7 @@ static void command(reader *r) {
     size_t n = (size_t)(r->s - name);
     if (!n) { /* \, \\ \{ */
         if (r->s < r->end) r->s++;
+        if (*name == ',') clsi_text_append(r->t, "<mspace width=\"0.17em\"/>");
         if (*name != ',' && *name != '\\') {
             clsi_text_append(r->t, "<mi>");
             escaped(r->t, name, 1);

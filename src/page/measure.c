@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "model/safetensors.h"
 #include "page/page.h"
+#include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,37 @@ static cls_status add_trials(clsi_subject *s, const cls_table *t, const char *na
     return CLS_OK;
 }
 
+static int has_channel(const clsi_subject *s, const char *head, const char *rest) {
+    size_t n = strlen(head);
+    for (size_t i = 0; i < s->n_channels; i++)
+        if (!strncmp(s->channels[i].name, head, n) && !strcmp(s->channels[i].name + n, rest))
+            return 1;
+    return 0;
+}
+
+int clsi_is_derived(const clsi_subject *s, const char *name) {
+    if (!strncmp(name, "p.", 2)) return has_channel(s, "v.", name + 2);
+    if (*name == 'S') return has_channel(s, "T", name + 1);
+    return !strncmp(name, "energy.", 7) || !strncmp(name, "entropy.", 8) || !strcmp(name, "work") ||
+           !strcmp(name, "heat");
+}
+
+/* Momenta and entropies of a learned energy have an origin (and momenta more) that nothing measures:
+ * they are the model's own, and no column of another tells whether they are right. */
+static void mark_own(clsi_subject *s) {
+    const cls_model *m = s->given->model;
+    int learned = 0; /* the energy as a whole */
+    for (size_t i = 0; m && s->system->formula_name && i < m->n_learned; i++)
+        learned |= !strcmp(s->system->formula_name, m->learned[i].part);
+    for (size_t c = 0; c < s->n_channels; c++) {
+        const char *name = s->channels[c].name;
+        int is_state = 0;
+        for (size_t k = 0; k < cls_system_state_count(s->system); k++)
+            is_state |= !strcmp(cls_system_state_name(s->system, k), name);
+        s->channels[c].own = learned && !is_state && clsi_is_derived(s, name);
+    }
+}
+
 static void score(const clsi_subject *s, clsi_channel *c) {
     double sum = 0, square = 0, off = 0, still = 0;
     size_t n = 0, rows = 0;
@@ -217,9 +249,10 @@ static cls_status make_channels(clsi_subject *s, const cls_table *t, cls_error *
         for (size_t i = 0; i < cls_system_input_count(s->system); i++)
             known &= strcmp(cls_system_input_name(s->system, i), name) != 0;
         if (!known || !strcmp(name, "energy") || !strcmp(name, "entropy")) continue;
-        s->channels[s->n_channels].name = name;
-        score(s, &s->channels[s->n_channels++]);
+        s->channels[s->n_channels++].name = name;
     }
+    mark_own(s);
+    for (size_t c = 0; c < s->n_channels; c++) score(s, &s->channels[c]);
     return CLS_OK;
 }
 
@@ -230,13 +263,17 @@ static double error_of(const clsi_subject *s, const clsi_trial *t) {
     if (!t->run || cls_table_rows(t->run) < t->rows) return INFINITY;
     for (size_t c = 0; c < s->n_channels; c++) {
         const clsi_channel *ch = &s->channels[c];
-        for (size_t k = 1; k < t->rows && ch->spread > 0; k++) {
+        for (size_t k = 1; k < t->rows && ch->spread > 0 && !ch->own; k++) {
             double off =
                 (cell(t->data, ch->name, t->first + k) - cell(t->run, ch->name, k)) / ch->spread;
             if (isfinite(off)) sum += off * off, n++;
         }
     }
     return n ? sqrt(sum / (double)n) : 0;
+}
+
+int clsi_has_entropy(const clsi_subject *s) {
+    return s->motion && cls_table_find(s->motion, "entropy") >= 0;
 }
 
 /* ---- which trajectories were learned from ---- */

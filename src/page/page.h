@@ -94,6 +94,7 @@ typedef struct clsi_channel {
     double rmse, persistence, spread; /* over all rows of all trajectories */
     double size;                      /* root mean square of the values */
     size_t rows;
+    int own; /* of learned formulas: nothing is measured by it */
 } clsi_channel;
 
 /* A trajectory of the data and the free run of a subject at its times. */
@@ -131,6 +132,9 @@ cls_status clsi_subject_measure(clsi_subject *s, const cls_report_subject *given
                                 const cls_table *const *data, const char *const *names,
                                 cls_error *error);
 void clsi_subject_clear(clsi_subject *s);
+/* Does it follow from other channels that are there? */
+int clsi_is_derived(const clsi_subject *s, const char *name);
+int clsi_has_entropy(const clsi_subject *s); /* its motion has */
 /* The free run of a trial; why it could not be made is in the trial. */
 cls_status clsi_trial_follow(const cls_system *system, const cls_starter *starter,
                              clsi_trial *trial, cls_error *error);
@@ -169,6 +173,8 @@ void clsi_sankey(clsi_text *t, double work, double heat, double stored, double l
 
 /* A table of the parameters that were learned, nothing where there are none. */
 void clsi_found_parameters(clsi_text *t, const clsi_subject *s);
+/* How rows that were kept back were predicted while it was learned; nothing where none were. */
+void clsi_found_scores(clsi_text *t, const clsi_subject *s);
 /* What the data cannot tell, as a list; nothing where nothing is known of it. */
 void clsi_found_doubts(clsi_text *t, const clsi_subject *s);
 void clsi_found_json(clsi_text *t, const cls_model *m);
@@ -192,6 +198,7 @@ typedef struct clsi_surface {
     double low[2], high[2];            /* outside of it there were no data */
     size_t n, n_seen;                  /* n by n values, row by row from y0 up */
     const double *z, *x_seen, *y_seen; /* where the data were */
+    const char *note; /* behind the title; NULL: what is said of learned functions */
 } clsi_surface;
 void clsi_surface_write(clsi_text *t, const clsi_surface *s);
 

@@ -92,9 +92,9 @@ static void times(const plot *v) {
     clsi_text_append(v->t, "<g class=\"ticks\">");
     for (double x = ceil(v->x0 / step) * step; x <= v->x1 + 1e-9 * step;
          x = clsi_next_tick(x, step)) {
-        clsi_text_printf(v->t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
-                         LEFT + (WIDTH - LEFT - RIGHT) * fmin(1, (x - v->x0) / (v->x1 - v->x0)),
-                         HEIGHT - 14);
+        double at = (WIDTH - LEFT - RIGHT) * fmin(1, (x - v->x0) / (v->x1 - v->x0));
+        clsi_text_printf(v->t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">", LEFT + at,
+                         HEIGHT - 14, at > WIDTH - LEFT - RIGHT - 12 ? "end" : "middle");
         clsi_tick_label(v->t, x, step);
         clsi_text_append(v->t, "</text>");
     }

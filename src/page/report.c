@@ -10,7 +10,7 @@
 
 extern const char clsi_page_css[];
 
-enum { MOST_FORMULA = 4000 };
+enum { MOST_FORMULA = 4000, MOST_LINE = 300, MOST_TEXT = 20000, MOST_SET = 16, MOST_LINES = 60 };
 
 typedef struct page {
     clsi_text t;
@@ -58,7 +58,7 @@ static void heading(page *p, const clsi_subject *s) {
 static int beats_persistence(const clsi_subject *s) {
     for (size_t i = 0; i < s->n_channels; i++) {
         const clsi_channel *c = &s->channels[i];
-        if (!(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+        if (!c->own && !(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
     }
     return s->n_channels > 0;
 }
@@ -85,16 +85,34 @@ static void verdict(page *p, const clsi_subject *s) {
     put(p, "</p>\n");
 }
 
+static void trajectory_facts(page *p, const clsi_subject *s) {
+    cls_time_facts f;
+    clsi_text_printf(&p->t, "%zu rows of %zu columns", cls_table_rows(s->given->trajectory),
+                     cls_table_columns(s->given->trajectory));
+    if (!cls_table_inspect_time(s->given->trajectory, &f, NULL) && f.known)
+        clsi_text_printf(&p->t, ", every %.4g from %.4g to %.4g", f.spacing, f.first, f.last);
+    put(p, ". ");
+    for (size_t i = 0; s->audit && i < cls_audit_count(s->audit); i++) {
+        const cls_law *l = cls_audit_law(s->audit, i);
+        if (strcmp(l->name, "energy")) continue;
+        put(p, "The energy ");
+        clsi_html(&p->t, l->text, 0);
+        put(p, ". ");
+    }
+}
+
 static void expert(page *p, const clsi_subject *s) {
     put(p, "<p class=\"soft\">For an expert: ");
     if (s->simulated)
-        clsi_text_printf(&p->t,
-                         "%llu steps of %g by %s, largest energy error %.2g (relative %.1g), %llu "
-                         "entropy falls. ",
+        clsi_text_printf(&p->t, "%llu steps of %g by %s, largest energy error %.2g (relative %.1g)",
                          (unsigned long long)s->laws.steps, s->laws.h, s->laws.scheme,
-                         s->laws.energy_max_error, s->laws.energy_relative,
-                         (unsigned long long)s->laws.entropy_falls);
+                         s->laws.energy_max_error, s->laws.energy_relative);
+    if (s->simulated && clsi_has_entropy(s))
+        clsi_text_printf(&p->t, ", %llu entropy falls", (unsigned long long)s->laws.entropy_falls);
+    put(p, s->simulated ? ". " : "");
+    if (s->given->trajectory) trajectory_facts(p, s);
     for (size_t i = 0; i < s->n_channels; i++) {
+        if (s->channels[i].own) continue;
         put(p, "RMSE of ");
         name(p, s->channels[i].name);
         clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ",
@@ -153,14 +171,16 @@ static int is_there(page *p, cls_status status) {
 static void equations(page *p, const cls_system *s) {
     char *latex = NULL;
     if (!is_there(p, cls_system_show(s, CLS_SHOW_EQUATIONS | CLS_SHOW_LATEX, &latex, NULL))) return;
-    size_t long_ones = 0;
+    size_t long_ones = 0, set = 0;
     for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
         if (!memchr(line, '&', (size_t)(end - line))) continue;
-        if (end - line > MOST_FORMULA) {
+        const char *refused = strstr(line, "expression too large to print");
+        if (end - line > MOST_FORMULA || (refused && refused < end) || set == MOST_SET) {
             long_ones++;
             continue;
         }
+        set++;
         put(p, "<div class=\"eq\" tabindex=\"0\" role=\"group\" aria-label=\"equation\">");
         clsi_mathml(&p->t, line, (size_t)(end - line));
         put(p, "</div>\n");
@@ -168,9 +188,9 @@ static void equations(page *p, const cls_system *s) {
     if (long_ones)
         clsi_text_printf(
             &p->t,
-            "<p class=\"soft\">%zu formulas with learned parts are too long to be typeset here; "
-            "<code>clausius show --equations</code> prints them.</p>\n",
-            long_ones);
+            "<p class=\"soft\">%zu more formula%s; <code>clausius show --equations</code> prints "
+            "what is too long, or too much, to be typeset here.</p>\n",
+            long_ones, long_ones == 1 ? "" : "s");
     cls_text_free(&latex);
 }
 
@@ -219,6 +239,23 @@ static void bond_graph(page *p, const cls_system *s) {
     rmdir(folder);
 }
 
+/* A text of which no line goes on for pages: a learned formula has its thousand terms elsewhere. */
+static void text_lines(page *p, char *text) {
+    size_t told = 0;
+    for (char *line = text, *end; *line && told < MOST_TEXT; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        size_t n = (size_t)(end - line), shown = n > MOST_LINE ? MOST_LINE : n;
+        while (shown < n && shown && ((unsigned char)line[shown] & 0xc0) == 0x80) shown--;
+        char last = line[shown];
+        line[shown] = 0;
+        clsi_html(&p->t, line, 0);
+        line[shown] = last;
+        if (shown < n) clsi_text_printf(&p->t, " ... (%zu characters in all)", n);
+        put(p, "\n");
+        told += shown + 1;
+    }
+}
+
 static void system_section(page *p) {
     for (size_t i = 0; i < p->n; i++) {
         const clsi_subject *s = &p->subjects[i];
@@ -226,9 +263,12 @@ static void system_section(page *p) {
         char *summary = NULL;
         heading(p, s);
         if (is_there(p, cls_system_show(s->system, CLS_SHOW_SUMMARY, &summary, NULL))) {
+            size_t lines = 0; /* what has a line for each cell is shown when asked for */
+            for (const char *c = summary; *c; c++) lines += *c == '\n';
+            put(p, lines > MOST_LINES ? "<details><summary>The whole system</summary>" : "");
             put(p, "<pre tabindex=\"0\">");
-            clsi_html(&p->t, summary, 20000);
-            put(p, "</pre>\n");
+            text_lines(p, summary);
+            put(p, lines > MOST_LINES ? "</pre></details>\n" : "</pre>\n");
         }
         cls_text_free(&summary);
         equations(p, s->system);
@@ -404,7 +444,9 @@ static cls_status body(page *p, cls_error *error) {
         clsi_html(&p->t, p->o->command, 4000);
         put(p, "</pre>\n");
     }
-    clsi_text_printf(&p->t, "<p>clausius %s.</p>\n", cls_version());
+    clsi_text_printf(&p->t, "<p>clausius %s", cls_version());
+    if (p->o->seconds > 0) clsi_text_printf(&p->t, "; learning took %.3g s", p->o->seconds);
+    put(p, ".</p>\n");
     for (size_t i = 0; i < p->n; i++) provenance(p, &p->subjects[i]);
     source(p);
     close_section(p);
@@ -440,8 +482,9 @@ cls_status cls_report_html(size_t n, const cls_report_subject *subjects, size_t 
                            const cls_report_options *options, char **html, cls_error *error) {
     NEED(error, html);
     *html = NULL;
-    cls_report_options defaults = cls_report_defaults();
-    page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
+    cls_report_options o = cls_report_defaults();
+    TAKE_OPTIONS(&o, options);
+    page p = {.o = &o, .n_data = n_data, .data = data, .names = names};
     *html = NULL;
     cls_status status = measure(&p, n, subjects, error);
     if (!status) {
@@ -476,7 +519,7 @@ static void subject_json(page *p, const clsi_subject *s) {
         put(p, i ? ", {\"name\": " : "{\"name\": ");
         clsi_json_string(&p->t, s->channels[i].name);
         put(p, ", \"rmse\": ");
-        clsi_json_number(&p->t, s->channels[i].rmse);
+        clsi_json_number(&p->t, s->channels[i].own ? NAN : s->channels[i].rmse);
         put(p, ", \"persistence\": ");
         clsi_json_number(&p->t, s->channels[i].persistence);
         put(p, ", \"spread\": ");
@@ -507,8 +550,9 @@ cls_status cls_report_json(size_t n, const cls_report_subject *subjects, size_t 
                            const cls_report_options *options, char **json, cls_error *error) {
     NEED(error, json);
     *json = NULL;
-    cls_report_options defaults = cls_report_defaults();
-    page p = {.o = options ? options : &defaults, .n_data = n_data, .data = data, .names = names};
+    cls_report_options o = cls_report_defaults();
+    TAKE_OPTIONS(&o, options);
+    page p = {.o = &o, .n_data = n_data, .data = data, .names = names};
     *json = NULL;
     cls_status status = measure(&p, n, subjects, error);
     if (!status) {

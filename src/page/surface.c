@@ -136,13 +136,15 @@ void clsi_surface_write(clsi_text *t, const clsi_surface *s) {
     clsi_text_append(t, "</title><desc>a map of levels from ");
     clsi_text_printf(t, "%.4g (dark) to %.4g (bright)</desc>", v.low, v.high);
     for (int i = 0; i < LEVELS; i++) squares(&v, i);
-    veil(&v);
+    if (!s->note) veil(&v);
     dots(&v);
     axes(&v);
     scale(&v);
     clsi_text_append(t, "</svg><figcaption><strong>");
     clsi_html(t, s->title, CLSI_HTML_NAME);
-    clsi_text_append(t, "</strong> (across and up). Veiled: no data there.");
+    clsi_text_append(t,
+                     s->note ? "</strong>" : "</strong> (across and up). Veiled: no data there.");
+    if (s->note) clsi_html(t, s->note, 0);
     if (s->n_seen) clsi_text_append(t, " Dots: where the runs over the data were.");
     clsi_text_append(t, "</figcaption>");
     numbers(&v);

@@ -10,13 +10,18 @@
   const add = (kind, name, unit, value, low, high) => {
     const l = document.createElement('label'), n = document.createElement('span'), r = document.createElement('input'), o = document.createElement('output');
     n.textContent = name + (unit ? ' [' + unit + ']' : '');
-    r.type = 'range'; r.min = low; r.max = high; r.step = (high - low) / 400 || 1e-3; r.value = value;
+    r.type = 'range'; r.min = low; r.max = high; r.step = 'any'; r.value = value;
     r.setAttribute('aria-label', kind + ' ' + name);
-    o.textContent = show(r.value);
+    o.textContent = show(value);
     const s = { kind, name, r, value };
     r.addEventListener('input', () => { s.value = Number(r.value); o.textContent = show(r.value); check(); });
-    l.append(n, r, o); form.append(l); sliders.push(s);
+    l.append(n, r, o); place.append(l); sliders.push(s);
   };
+  let place = form;
+  if (info.states.length > 12) { /* a field in space: its cells are there when one asks for them */
+    const d = document.createElement('details'), h = document.createElement('summary');
+    h.textContent = 'The start of ' + info.states.length + ' states'; d.append(h); form.append(d); place = d;
+  }
   const span = (v, lo, hi) => [Number.isFinite(lo) ? lo : v - Math.max(1, 2 * Math.abs(v)), Number.isFinite(hi) ? hi : v + Math.max(1, 2 * Math.abs(v))];
   const seen = Object.fromEntries(ranges.map(r => [r.name, r]));
   for (const s of info.states) {
@@ -24,6 +29,7 @@
     if (r) { const w = (r.high - r.low) / 2; lo = Math.max(lo, r.low - w); hi = Math.min(hi, r.high + w); }
     const eps = (hi - lo) * 1e-3; add('start', s.name, s.unit, s.start, lo + eps, hi - eps);
   }
+  place = form;
   for (const p of info.parameters || []) { const w = Math.abs(p.value) || 1; add('parameter', p.name, p.unit, p.value, p.value > 0 ? p.value / 4 : p.value - w, p.value > 0 ? p.value * 4 : p.value + w); }
   for (const u of info.inputs || []) { const v = u.value || 0, w = Math.max(1, Math.abs(v)); add('input', u.name, u.unit, v, v - 2 * w, v + 2 * w); }
   for (const c of info.columns) if (c.name !== 'time') { const o = document.createElement('option'); o.value = o.textContent = c.name; choose.append(o); }
@@ -31,7 +37,7 @@
     const out = sliders.filter(s => s.kind === 'start' && seen[s.name] && (s.value < seen[s.name].low || s.value > seen[s.name].high)).map(s => s.name);
     warn.textContent = out.length ? 'Outside the range it was learned in: ' + out.join(', ') + '. The laws still hold; the motion is extrapolated.' : '';
   };
-  let rows = [], timer = 0;
+  let rows = [], timer = 0, runs = 0;
   const sketch = makeSketch(box.querySelector('.sketch'), info.columns.map(c => c.name), still);
   const draw = () => {
     const g = canvas.getContext('2d'), W = canvas.width = canvas.clientWidth * devicePixelRatio, H = canvas.height = canvas.clientHeight * devicePixelRatio;
@@ -53,8 +59,9 @@
     const why = m.start(start, 0); if (why) { say.textContent = why; return; }
     const h = info.h, total = Math.min(20000, Math.max(10, Math.round(info.until / h))), every = Math.max(1, Math.floor(total / 800));
     rows = [Array.from(m.row())]; let done = 0, worst = 0, top = m.entropy ? m.entropy() : NaN, falls = 0, stop = '';
-    const some = n => {
-      for (let i = 0; i < n && done < total && !stop; i++) {
+    const some = (n, most) => { /* at most so many milliseconds: the page stays a page while it runs */
+      const began = performance.now();
+      for (let i = 0; i < n && done < total && !stop && performance.now() - began < most; i++) {
         stop = m.step(h) || ''; if (stop) break; done++;
         worst = Math.max(worst, Math.abs(m.energyError())); const S = m.entropy(); if (S < top) falls++; else top = S;
         if (done % every === 0) rows.push(Array.from(m.row()));
@@ -62,8 +69,8 @@
       say.textContent = done + ' steps of ' + show(h) + ': largest energy error ' + worst.toExponential(1) + ', entropy ' + (Number.isFinite(top) ? show(top) + ', falls ' + falls : 'none') + (stop ? '. Stopped: ' + stop : '');
       draw();
     };
-    if (still) { some(total); sketch.show(rows); return; }
-    const frame = () => { some(Math.ceil(total / 60)); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; frame();
+    if (still) { some(total, 1e4); sketch.show(rows); return; }
+    const mine = ++runs, frame = () => { if (mine !== runs) return; some(Math.ceil(total / 60), 20); if (done < total && !stop) timer = requestAnimationFrame(frame); else sketch.show(rows); }; setTimeout(frame);
   };
   box.querySelector('.run').addEventListener('click', run); choose.addEventListener('change', draw); addEventListener('resize', draw);
   box.hidden = false; check(); run();

@@ -10,7 +10,7 @@
 
 extern const char clsi_page_try[], clsi_page_sketch[];
 
-enum { MOST_SCRIPT = 300000 };
+enum { MOST_SCRIPT = 400000 };
 
 /* The module's text with its exports made local and nothing that could end a script element. */
 static int script_of(clsi_text *t, const clsi_subject *s, const char *parameters, char **out) {
@@ -20,7 +20,7 @@ static int script_of(clsi_text *t, const clsi_subject *s, const char *parameters
     o.start = s->given->start;
     o.parameters = parameters;
     cls_status status = clsi_export_create(s->system, s->given->model, &o, &e, NULL);
-    if (!status) status = clsi_export_module(e, &text, NULL);
+    if (!status) status = clsi_export_module(e, 1, &text, NULL);
     if (status == CLS_MEMORY || text.failed) t->failed = 1; /* no page, rather than one without */
     clsi_export_free(&e);
     *out = !status && text.length < MOST_SCRIPT ? clsi_text_take(&text) : NULL;

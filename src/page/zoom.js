@@ -11,7 +11,8 @@
     const d = step(t1 - t0), list = [];
     for (let t = Math.ceil(t0 / d) * d; t <= t1 + 1e-9 * d; t += d) {
       const e = document.createElementNS(g.namespaceURI, 'text');
-      e.setAttribute('x', 58 + 296 * Math.min(1, (t - t0) / (t1 - t0))); e.setAttribute('y', 210); e.setAttribute('text-anchor', 'middle');
+      const x = 296 * Math.min(1, (t - t0) / (t1 - t0));
+      e.setAttribute('x', 58 + x); e.setAttribute('y', 210); e.setAttribute('text-anchor', x > 284 ? 'end' : 'middle');
       e.textContent = show(Math.abs(t) < 1e-9 * d ? 0 : t); list.push(e);
     }
     g.replaceChildren(...list);

@@ -185,7 +185,7 @@ cls_status cls_plot(size_t n, const cls_table *const *tables, const char *const 
                     const cls_plot_options *options, const char *path, cls_error *error) {
     NEED(error, path);
     cls_plot_options o = cls_plot_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     struct label {
         char text[32];
     } *numbered = clsi_calloc(n, sizeof *numbered);

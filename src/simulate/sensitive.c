@@ -57,22 +57,14 @@ static cls_status compile_reverse(clsi_sensitive *s, const clsi_step *st, size_t
                                   const cls_node *theta, cls_node *inputs, cls_error *error) {
     cls_graph *g = st->g;
     size_t k = s->k, nz = s->nz, at = s->stepper->n_base + k;
-    cls_node sum = cls_constant(g, 0), *slopes = clsi_calloc(n_theta, sizeof *slopes);
-    if (!slopes) return clsi_no_memory(error);
+    cls_node sum = cls_constant(g, 0);
     for (size_t i = 0; i < k + nz; i++) {
         cls_node of = i < k ? st->residual[i] : st->next[i - k];
         inputs[at + i] = cls_fresh_symbol(g, i < k ? "lambda'" : "mu'");
         sum = cls_add(g, sum, cls_mul(g, inputs[at + i], of));
     }
-    cls_status status = cls_gradient(g, sum, n_theta, theta, slopes);
-    if (status != CLS_OK) (void)cls_graph_status(g, error);
-    size_t n_in = at + k + nz;
-    if (status == CLS_OK)
-        status =
-            clsi_program_create_open(g, (clsi_parameters){s->stepper->first_free, n_theta}, n_in,
-                                     n_in, inputs, n_theta, n_theta, slopes, &s->reverse, error);
-    free(slopes);
-    return status;
+    return clsi_program_create_reverse(g, (clsi_parameters){s->stepper->first_free, n_theta},
+                                       at + k + nz, inputs, theta, sum, &s->reverse, error);
 }
 
 static cls_status compile(clsi_sensitive *s, const clsi_step *st, size_t n_theta,
@@ -471,6 +463,6 @@ void clsi_stride_add(const clsi_stride *d, size_t n, double *sums) {
     clsi_lanes_add(d->program[REVERSE], n, d->lanes[REVERSE], sums);
 }
 
-const double *clsi_stride_result(const clsi_stride *d, size_t j) {
-    return clsi_lanes_output(d->program[REVERSE], d->lanes[REVERSE], j);
+void clsi_stride_slopes(const clsi_stride *d, size_t i, double *row) {
+    clsi_lanes_slopes(d->program[REVERSE], d->lanes[REVERSE], i, row);
 }

@@ -46,12 +46,11 @@ void clsi_stride_step(clsi_stride *d, size_t n, double *const *record, const int
  * Zero when r_u has no inverse somewhere. */
 int clsi_stride_tangent(clsi_stride *d, size_t n, const double *const *record, double *const *B,
                         double *const *L);
-/* d(lambda.r + mu.next)/dtheta for n <= CLSI_LANES samples: number j of sample i is
- * result[j][i] of the rows handed out, which the next call overwrites; or their sums over the
- * samples, added to sums[j]. */
+/* d(lambda.r + mu.next)/dtheta for n <= CLSI_LANES samples: that of sample i is added to row
+ * (n_theta), or their sum over the samples to sums. */
 void clsi_stride_reverse(clsi_stride *d, size_t n, const double *const *record,
                          const double *const *lambda, const double *const *mu);
-const double *clsi_stride_result(const clsi_stride *d, size_t j); /* (CLSI_LANES) */
+void clsi_stride_slopes(const clsi_stride *d, size_t i, double *row);
 void clsi_stride_add(const clsi_stride *d, size_t n, double *sums);
 
 #endif

@@ -195,7 +195,7 @@ cls_status cls_simulator_create(const cls_system *system, const cls_simulate_opt
     NEED(error, system);
     *out = NULL;
     cls_simulate_options o = cls_simulate_defaults();
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    TAKE_OPTIONS(&o, options);
     o.size = sizeof o;
     if (o.h == 0 && !(options && signbit(o.h))) o.h = cls_system_default_step(system);
     cls_status status = check_options(&o, error);

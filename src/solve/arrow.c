@@ -337,6 +337,7 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
         return clsi_fail(error, CLS_NUMERIC, "the search has no finite value where it begins");
     }
     int small = 0;
+    if (a->tell) a->tell(a->listener, 0, cost);
     for (; info->iterations < max_iterations; info->iterations++) {
         if (a->stop && a->stop(a->context)) {
             info->reason = "stopped";
@@ -361,6 +362,7 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
         /* twice in a row: one small step may be the damping's */
         small = cost - next < enough * cost ? small + 1 : 0;
         cost = next;
+        if (a->tell) a->tell(a->listener, info->iterations + 1, cost);
         if (small < 2) continue;
         info->reason = "converged";
         break;

@@ -31,6 +31,9 @@ typedef struct clsi_arrow {
     const double *x_low, *x_high;
     double huber;               /* INFINITY: squares everywhere */
     int (*stop)(void *context); /* called once an iteration; non-zero ends it. NULL: never */
+    /* Told the sum where the search begins and after each of its iterations. NULL: nobody is. */
+    void (*tell)(void *listener, size_t iterations, double sum);
+    void *listener;
 } clsi_arrow;
 
 typedef struct clsi_arrow_info {

@@ -10,371 +10,11 @@
  * the flat text knows the letter it comes from and the values of the indices there, and complaints
  * name both. Cost: linear in what is written out. A text without arrays is not touched. */
 #include "system/arrays.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Elements of all arrays of a file: two fields on 512 x 512 cells. Each costs some 30 us and 3 kB to read. */
-enum { MAX_FLAT = 1 << 29, MAX_DEPTH = 40, MAX_ELEMENTS = 1 << 19 };
-
-/* ---- writing with a map ---- */
-
-static void note(clsi_loops *a, size_t offset, size_t turn, int exact) {
-    if (a->n_map) {
-        const clsi_run *last = &a->map[a->n_map - 1];
-        if (exact && last->exact && last->turn == turn &&
-            last->offset + (a->flat.length - last->flat) == offset)
-            return;
-    }
-    if (!clsi_grow(&a->map, &a->map_room, a->n_map + 1, sizeof *a->map)) {
-        a->flat.failed = 1;
-        return;
-    }
-    a->map[a->n_map++] = (clsi_run){a->flat.length, offset, turn, exact};
-}
-
-static void copy(clsi_loops *a, size_t begin, size_t end, size_t turn) {
-    if (begin >= end) return;
-    note(a, begin, turn, 1);
-    clsi_text_append_n(&a->flat, a->r->clean + begin, end - begin);
-}
-
-static void put(clsi_loops *a, size_t at, size_t turn, const char *text) {
-    note(a, at, turn, 0);
-    clsi_text_append(&a->flat, text);
-}
-
-/* ---- looking ---- */
-
-static int word_is(const clsi_reader *r, size_t at, size_t length, const char *word) {
-    return strlen(word) == length && memcmp(r->clean + at, word, length) == 0;
-}
-
-/* Offset of `..` outside inner brackets in [begin, end), or SIZE_MAX. */
-static size_t find_dots(const clsi_reader *r, size_t begin, size_t end) {
-    int depth = 0;
-    for (size_t i = begin; i + 1 < end; i++) {
-        char c = r->clean[i];
-        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-        if (depth == 0 && c == '.' && r->clean[i + 1] == '.') return i;
-    }
-    return SIZE_MAX;
-}
-
-/* u of v.u and p.u, mu.u and f.u. */
-static const clsi_array *find_array(const clsi_loops *a, size_t at, size_t length) {
-    static const char *const efforts[] = {"v.", "p.", "mu.", "f."};
-    const char *word = a->r->clean + at;
-    for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++) {
-        size_t n = strlen(efforts[i]);
-        if (length <= n || memcmp(word, efforts[i], n) != 0) continue;
-        word += n, length -= n;
-        break;
-    }
-    for (size_t i = 0; i < a->n_arrays; i++)
-        if (strlen(a->arrays[i].name) == length && memcmp(a->arrays[i].name, word, length) == 0)
-            return &a->arrays[i];
-    return NULL;
-}
-
-static int has_edges(const clsi_loops *a, const char *name) {
-    for (size_t i = 0; i < a->n_edges; i++)
-        if (strcmp(a->edges[i], name) == 0) return 1;
-    return 0;
-}
-
-static const clsi_macro *find_macro(const clsi_loops *a, size_t at, size_t length) {
-    for (size_t i = 0; i < a->n_macros; i++)
-        if (a->macros[i].length == length &&
-            memcmp(a->r->clean + a->macros[i].name, a->r->clean + at, length) == 0)
-            return &a->macros[i];
-    return NULL;
-}
-
-/* ---- brackets ---- */
-
-/* The places between commas of all brackets that follow each other at *at: [i, j] or [i][j]. */
-static cls_status read_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn,
-                                clsi_cursor *out, size_t *n) {
-    clsi_reader *r = a->r;
-    *n = 0;
-    while (*at < end && r->clean[*at] == '[') {
-        size_t close = clsi_array_closing(r, *at, end);
-        if (!close) return clsi_array_at(a, *at, turn, "this [ is never closed");
-        clsi_cursor c = {*at + 1, close - 1};
-        for (;;) {
-            size_t stop = clsi_item_end(r, &c);
-            if (*n == CLSI_MAX_INDICES)
-                return clsi_array_at(a, *at, turn, "more than %d indices", (int)CLSI_MAX_INDICES);
-            out[(*n)++] = (clsi_cursor){c.at, stop};
-            if (stop >= c.end) break;
-            c.at = stop + 1;
-        }
-        *at = close;
-    }
-    return CLS_OK;
-}
-
-static cls_status read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low, long *high,
-                             int *ring) {
-    clsi_reader *r = a->r;
-    size_t dots = find_dots(r, c.at, c.end);
-    if (dots == SIZE_MAX) return clsi_array_at(a, c.at, turn, "expected a range, `1..N`");
-    while (c.end > c.at && r->clean[c.end - 1] == ' ') c.end--;
-    if (ring) *ring = 0;
-    if (ring && c.end - c.at > 5 && memcmp(r->clean + c.end - 5, " ring", 5) == 0) {
-        *ring = 1;
-        c.end -= 5;
-    }
-    cls_status status = clsi_array_integer(a, c.at, dots, turn, low);
-    if (status == CLS_OK) status = clsi_array_integer(a, dots + 2, c.end, turn, high);
-    return status;
-}
-
-/* Name with one bracket for each index: u[3][4]. */
-static void put_element(clsi_loops *a, size_t at, size_t length, size_t n, const long *value,
-                        size_t turn) {
-    char text[96];
-    copy(a, at, at + length, turn);
-    for (size_t k = 0; k < n; k++) {
-        snprintf(text, sizeof text, "[%ld]", value[k]);
-        put(a, at, turn, text);
-    }
-}
-
-static cls_status wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
-                       size_t turn) {
-    if (array->n != n)
-        return clsi_array_at(a, at, turn, "`%s` has %zu %s, here are %zu", array->name, array->n,
-                             array->n == 1 ? "index" : "indices", n);
-    for (size_t k = 0; k < n; k++) {
-        long low = array->low[k], high = array->high[k], count = high - low + 1;
-        if (array->ring[k]) value[k] = low + ((value[k] - low) % count + count) % count;
-        if ((value[k] >= low && value[k] <= high) || has_edges(a, array->name)) continue;
-        return clsi_array_at(a, at, turn,
-                             "index %ld is outside: `%s` goes from %ld to %ld; write `let "
-                             "%s[%ld] = ...` for what stands at the edge, or `%s[%ld..%ld ring]`",
-                             value[k], array->name, low, high, array->name, value[k], array->name,
-                             low, high);
-    }
-    return CLS_OK;
-}
-
-static cls_status expand(clsi_loops *a, clsi_cursor c, size_t turn, int declares);
-
-static cls_status expand_macro(clsi_loops *a, const clsi_macro *m, size_t at, size_t n,
-                               const long *value, size_t turn) {
-    if (n != m->n)
-        return clsi_array_at(a, at, turn, "`%.*s` has %zu %s, here are %zu", (int)m->length,
-                             a->r->clean + m->name, m->n, m->n == 1 ? "index" : "indices", n);
-    if (++a->depth > MAX_DEPTH) return clsi_array_at(a, at, turn, "this let is defined by itself");
-    cls_status status = CLS_OK;
-    for (size_t k = 0; k < n && status == CLS_OK; k++)
-        status = clsi_add_turn(a, turn, m->index[k], value[k], k == 0, &turn);
-    put(a, at, turn, "(");
-    if (status == CLS_OK) status = expand(a, m->body, turn, 0);
-    put(a, at, turn, ")");
-    a->depth--;
-    return status;
-}
-
-/* word[...] in a formula. */
-static cls_status expand_element(clsi_loops *a, size_t at, size_t length, size_t *behind,
-                                 size_t end, size_t turn) {
-    clsi_cursor place[CLSI_MAX_INDICES];
-    long value[CLSI_MAX_INDICES];
-    size_t n;
-    cls_status status = read_brackets(a, behind, end, turn, place, &n);
-    for (size_t k = 0; k < n && status == CLS_OK; k++)
-        status = clsi_array_integer(a, place[k].at, place[k].end, turn, &value[k]);
-    if (status != CLS_OK) return status;
-    const clsi_macro *macro = find_macro(a, at, length);
-    if (macro) return expand_macro(a, macro, at, n, value, turn);
-    const clsi_array *array = find_array(a, at, length);
-    if (array) status = wrap(a, array, at, n, value, turn);
-    if (status == CLS_OK) put_element(a, at, length, n, value, turn);
-    return status;
-}
-
-/* ---- sums and loops ---- */
-
-/* `i in a..b` at the cursor, which stops behind it (at `stop`: a comma, a colon or the end). */
-typedef struct loop {
-    clsi_cursor name, range;
-} loop;
-
-static cls_status read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, loop *out, size_t *n) {
-    clsi_reader *r = a->r;
-    *n = 0;
-    do {
-        clsi_skip_space(r, c);
-        size_t length = clsi_plain_word(r, c->at, c->end);
-        if (!length || memchr(r->clean + c->at, '.', length))
-            return clsi_array_at(a, c->at, turn, "expected an index: `i in 1..N`");
-        clsi_cursor name = {c->at, c->at + length};
-        c->at += length;
-        if (!clsi_accept_word(r, c, "in"))
-            return clsi_array_at(a, c->at, turn, "expected `in` and a range: `i in 1..N`");
-        size_t stop = c->at;
-        for (int depth = 0; stop < c->end; stop++) {
-            char k = r->clean[stop];
-            depth += (k == '(' || k == '[') - (k == ')' || k == ']');
-            if (depth == 0 && (k == ',' || k == ':')) break;
-        }
-        if (*n == CLSI_MAX_INDICES)
-            return clsi_array_at(a, c->at, turn, "more than %d indices", (int)CLSI_MAX_INDICES);
-        out[(*n)++] = (loop){name, {c->at, stop}};
-        c->at = stop;
-    } while (clsi_accept(r, c, ","));
-    if (clsi_accept(r, c, ":")) return CLS_OK;
-    return clsi_array_at(a, c->at, turn, "expected `:` after the range");
-}
-
-typedef cls_status (*body)(clsi_loops *a, clsi_cursor c, size_t turn);
-
-static cls_status expand_formula(clsi_loops *a, clsi_cursor c, size_t turn) {
-    put(a, c.at, turn, "(");
-    cls_status status = expand(a, c, turn, 0);
-    put(a, c.at, turn, ")");
-    return status;
-}
-
-/* The sum over [low, high] in pairs, pairs of pairs and so on, as far as there are any: equal
- * operations for neighbours. */
-static cls_status expand_pairs(clsi_loops *a, const loop *l, size_t n, clsi_cursor c, size_t turn,
-                               long low, long high);
-
-static cls_status expand_sum(clsi_loops *a, const loop *l, size_t n, clsi_cursor c, size_t turn) {
-    if (n == 0) return expand_formula(a, c, turn);
-    long low, high;
-    cls_status status = read_range(a, l->range, turn, &low, &high, NULL);
-    if (status != CLS_OK) return status;
-    if (low > high) {
-        put(a, c.at, turn, "0");
-        return CLS_OK;
-    }
-    return expand_pairs(a, l, n, c, turn, low, high);
-}
-
-static cls_status expand_pairs(clsi_loops *a, const loop *l, size_t n, clsi_cursor c, size_t turn,
-                               long low, long high) {
-    if (a->flat.length > MAX_FLAT)
-        return clsi_array_at(a, c.at, turn, "written out, this is more than %d MB", MAX_FLAT >> 20);
-    if (low == high) {
-        size_t inner;
-        cls_status status = clsi_add_turn(a, turn, l->name, low, 0, &inner);
-        return status == CLS_OK ? expand_sum(a, l + 1, n - 1, c, inner) : status;
-    }
-    long half = 1;
-    while (2 * half <= high - low) half *= 2;
-    long middle = low + half - 1;
-    put(a, c.at, turn, "(");
-    cls_status status = expand_pairs(a, l, n, c, turn, low, middle);
-    put(a, c.at, turn, " + ");
-    if (status == CLS_OK) status = expand_pairs(a, l, n, c, turn, middle + 1, high);
-    put(a, c.at, turn, ")");
-    return status;
-}
-
-/* Whether `sum(` at the cursor begins a sum over an index. */
-static int is_sum(const clsi_reader *r, size_t at, size_t length, size_t end) {
-    clsi_cursor c = {at + length, end};
-    if (!word_is(r, at, length, "sum") || !clsi_accept(r, &c, "(")) return 0;
-    clsi_skip_space(r, &c);
-    size_t n = clsi_plain_word(r, c.at, c.end);
-    c.at += n;
-    return n && clsi_accept_word(r, &c, "in");
-}
-
-static cls_status read_sum(clsi_loops *a, size_t at, size_t end, size_t turn, size_t *behind) {
-    clsi_reader *r = a->r;
-    clsi_cursor c = {at + 3, end};
-    clsi_skip_space(r, &c);
-    *behind = clsi_array_closing(r, c.at, end);
-    if (!*behind) return clsi_array_at(a, c.at, turn, "this ( is never closed");
-    c = (clsi_cursor){c.at + 1, *behind - 1};
-    loop loops[CLSI_MAX_INDICES];
-    size_t n;
-    cls_status status = read_loops(a, &c, turn, loops, &n);
-    return status == CLS_OK ? expand_sum(a, loops, n, c, turn) : status;
-}
-
-/* ---- the letters of a statement ---- */
-
-/* In a declaration a bracket behind a name may be a unit: it is an index when it uses one. */
-static int uses_index(const clsi_loops *a, size_t begin, size_t end, size_t turn) {
-    for (size_t i = begin; i < end;) {
-        size_t n = clsi_plain_word(a->r, i, end);
-        if (n && clsi_turn_of(a, turn, a->r->clean + i, n) != SIZE_MAX) return 1;
-        i += n ? n : 1;
-    }
-    return 0;
-}
-
-static size_t number_length(const clsi_reader *r, size_t at, size_t end) {
-    size_t i = at;
-    while (i < end && isdigit((unsigned char)r->clean[i])) i++;
-    if (i < end && r->clean[i] == '.' && !(i + 1 < end && r->clean[i + 1] == '.')) i++;
-    while (i < end && isdigit((unsigned char)r->clean[i])) i++;
-    if (i + 1 < end && (r->clean[i] == 'e' || r->clean[i] == 'E')) {
-        size_t k = i + 1 + (r->clean[i + 1] == '+' || r->clean[i + 1] == '-');
-        if (k < end && isdigit((unsigned char)r->clean[k])) {
-            while (k < end && isdigit((unsigned char)r->clean[k])) k++;
-            i = k;
-        }
-    }
-    return i - at;
-}
-
-/* One word of a formula, at `at`; *behind it. */
-static cls_status expand_word(clsi_loops *a, size_t at, size_t n, size_t end, size_t turn,
-                              int declares, size_t *behind) {
-    clsi_reader *r = a->r;
-    char text[32];
-    *behind = at + n;
-    if (is_sum(r, at, n, end)) return read_sum(a, at, end, turn, behind);
-    if (*behind < end && r->clean[*behind] == '[') {
-        size_t close = clsi_array_closing(r, *behind, end);
-        if (!declares || (close && uses_index(a, *behind, close, turn))) {
-            cls_status status = expand_element(a, at, n, behind, end, turn);
-            /* cell[3].s[2] */
-            if (status != CLS_OK || *behind + 1 >= end || r->clean[*behind] != '.') return status;
-            n = clsi_plain_word(r, *behind + 1, end);
-            if (!n) return status;
-            copy(a, *behind, *behind + 1, turn);
-            return expand_word(a, *behind + 1, n, end, turn, declares, behind);
-        }
-    }
-    size_t index = clsi_turn_of(a, turn, r->clean + at, n);
-    if (index == SIZE_MAX) {
-        copy(a, at, *behind, turn);
-        return CLS_OK;
-    }
-    snprintf(text, sizeof text, a->turns[index].value < 0 ? "(%ld)" : "%ld", a->turns[index].value);
-    put(a, at, turn, text);
-    return CLS_OK;
-}
-
-static cls_status expand(clsi_loops *a, clsi_cursor c, size_t turn, int declares) {
-    clsi_reader *r = a->r;
-    cls_status status = CLS_OK;
-    while (c.at < c.end && status == CLS_OK) {
-        size_t number = number_length(r, c.at, c.end), n = clsi_plain_word(r, c.at, c.end);
-        if (r->clean[c.at] == '"') {
-            const char *close = memchr(r->clean + c.at + 1, '"', c.end - c.at - 1);
-            size_t behind = close ? (size_t)(close - r->clean) + 1 : c.end;
-            copy(a, c.at, behind, turn);
-            c.at = behind;
-        } else if (n) {
-            status = expand_word(a, c.at, n, c.end, turn, declares, &c.at);
-        } else {
-            copy(a, c.at, c.at + (number ? number : 1), turn);
-            c.at += number ? number : 1;
-        }
-    }
-    if (status == CLS_OK && a->flat.failed) status = clsi_no_memory(r->error);
-    return status;
-}
+enum { MAX_ELEMENTS = 1 << 19 };
 
 /* ---- declarations ---- */
 
@@ -415,10 +55,10 @@ static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, 
     *behind = at + *length;
     if (!*length || *behind >= end || r->clean[*behind] != '[') return *length = 0, CLS_OK;
     size_t close = clsi_array_closing(r, *behind, end);
-    if (!close || find_dots(r, *behind + 1, close - 1) == SIZE_MAX) return *length = 0, CLS_OK;
-    cls_status status = read_brackets(a, behind, end, turn, place, &out->n);
+    if (!close || clsi_find_dots(r, *behind + 1, close - 1) == SIZE_MAX) return *length = 0, CLS_OK;
+    cls_status status = clsi_index_brackets(a, behind, end, turn, place, &out->n);
     for (size_t k = 0; k < out->n && status == CLS_OK; k++) {
-        status = read_range(a, place[k], turn, &out->low[k], &out->high[k], &out->ring[k]);
+        status = clsi_read_range(a, place[k], turn, &out->low[k], &out->high[k], &out->ring[k]);
         if (status == CLS_OK && out->low[k] > out->high[k])
             status =
                 clsi_array_at(a, place[k].at, turn, "the range is empty: it goes from %ld to %ld",
@@ -477,13 +117,13 @@ static cls_status expand_item(clsi_loops *a, clsi_cursor c, size_t turn, const l
         if (length) {
             long value[CLSI_MAX_INDICES];
             for (size_t k = 0; k < array.n; k++) value[k] = array.low[k] + step[k];
-            put_element(a, c.at, length, array.n, value, turn);
+            clsi_put_element(a, c.at, length, array.n, value, turn);
             c.at = behind;
         } else if (n) {
-            status = expand_word(a, c.at, n, c.end, turn, 1, &c.at);
+            status = clsi_loops_word(a, c.at, n, c.end, turn, 1, &c.at);
         } else {
-            size_t number = number_length(r, c.at, c.end);
-            copy(a, c.at, c.at + (number ? number : 1), turn);
+            size_t number = clsi_number_length(r, c.at, c.end);
+            clsi_loops_copy(a, c.at, c.at + (number ? number : 1), turn);
             c.at += number ? number : 1;
         }
     }
@@ -508,12 +148,12 @@ static cls_status expand_items(clsi_loops *a, clsi_cursor c, size_t turn, int th
         long step[CLSI_MAX_INDICES] = {0}, count = 1;
         for (size_t k = 0; k < first.n; k++) count *= first.high[k] - first.low[k] + 1;
         for (long i = 0; i < count && status == CLS_OK; i++) {
-            if (i) put(a, item.at, turn, ", ");
+            if (i) clsi_loops_put(a, item.at, turn, ", ");
             status = expand_item(a, item, turn, step);
             next_element(&first, step);
         }
         if (status != CLS_OK || end >= c.end) return status;
-        copy(a, end, end + 1, turn);
+        clsi_loops_copy(a, end, end + 1, turn);
         c.at = end + 1;
     }
 }
@@ -534,14 +174,14 @@ static cls_status expand_lists(clsi_loops *a, clsi_cursor c, size_t turn) {
         if (status != CLS_OK) return status;
         for (size_t k = 0; k < array.n; k++) count *= array.high[k] - array.low[k] + 1;
         for (long i = 0; i < count && status == CLS_OK; i++) {
-            if (i) put(a, c.at, turn, ", ");
+            if (i) clsi_loops_put(a, c.at, turn, ", ");
             status = expand_item(a, (clsi_cursor){c.at, behind}, turn, step);
             next_element(&array, step);
         }
         if (!length && n && status == CLS_OK) {
-            status = expand_word(a, c.at, n, c.end, turn, 1, &behind);
+            status = clsi_loops_word(a, c.at, n, c.end, turn, 1, &behind);
         } else if (!length) {
-            copy(a, c.at, c.at + 1, turn);
+            clsi_loops_copy(a, c.at, c.at + 1, turn);
             behind = c.at + 1;
         }
         c.at = behind;
@@ -642,15 +282,16 @@ static cls_status expand_body(clsi_loops *a, clsi_cursor c, size_t turn) {
     return status;
 }
 
-static cls_status expand_loops(clsi_loops *a, const loop *l, size_t n, clsi_cursor c, size_t turn) {
+static cls_status expand_loops(clsi_loops *a, const clsi_loop *l, size_t n, clsi_cursor c,
+                               size_t turn) {
     if (n == 0) return expand_body(a, c, turn);
     long low, high;
-    cls_status status = read_range(a, l->range, turn, &low, &high, NULL);
+    cls_status status = clsi_read_range(a, l->range, turn, &low, &high, NULL);
     for (long i = low; status == CLS_OK && i <= high; i++) {
         size_t inner;
-        if (a->flat.length > MAX_FLAT)
+        if (a->flat.length > CLSI_MAX_FLAT)
             return clsi_array_at(a, c.at, turn, "written out, this is more than %d MB",
-                                 MAX_FLAT >> 20);
+                                 CLSI_MAX_FLAT >> 20);
         status = clsi_add_turn(a, turn, l->name, i, 0, &inner);
         if (status == CLS_OK) status = expand_loops(a, l + 1, n - 1, c, inner);
     }
@@ -664,20 +305,20 @@ static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn) {
     int thermal;
     cls_status status;
     if (clsi_accept_word(r, &ahead, "for")) {
-        loop loops[CLSI_MAX_INDICES];
+        clsi_loop loops[CLSI_MAX_INDICES];
         size_t n;
-        status = read_loops(a, &ahead, turn, loops, &n);
+        status = clsi_read_loops(a, &ahead, turn, loops, &n);
         return status == CLS_OK ? expand_loops(a, loops, n, ahead, turn) : status;
     }
     if (turn == SIZE_MAX && read_macro(a, c, &macro)) return CLS_OK; /* known already */
     size_t list = is_declaration(r, c, &thermal);
-    if (list) copy(a, c.at, list, turn);
+    if (list) clsi_loops_copy(a, c.at, list, turn);
     int pairs = clsi_accept_word(r, &ahead, "momentum") || clsi_accept_word(r, &ahead, "mole") ||
                 clsi_accept_word(r, &ahead, "internal");
     status = list && pairs ? expand_lists(a, (clsi_cursor){list, c.end}, turn)
              : list        ? expand_items(a, (clsi_cursor){list, c.end}, turn, thermal)
-                           : expand(a, c, turn, 0);
-    put(a, c.at, turn, "\n");
+                           : clsi_loops_expand(a, c, turn, 0);
+    clsi_loops_put(a, c.at, turn, "\n");
     return status;
 }
 

@@ -57,6 +57,37 @@ typedef struct clsi_loops {
     double elements; /* of all arrays */
 } clsi_loops;
 
+/* `i in a..b` of a sum or of a for. */
+typedef struct clsi_loop {
+    clsi_cursor name, range;
+} clsi_loop;
+
+enum { CLSI_MAX_FLAT = 1 << 29 }; /* letters of the flat text */
+
+/* ---- elements.c: formulas ---- */
+
+/* Letters [begin, end) of the text, and a text of ours that stands for what is at `at`. */
+void clsi_loops_copy(clsi_loops *a, size_t begin, size_t end, size_t turn);
+void clsi_loops_put(clsi_loops *a, size_t at, size_t turn, const char *text);
+/* Name with one bracket for each index: u[3][4]. */
+void clsi_put_element(clsi_loops *a, size_t at, size_t length, size_t n, const long *value,
+                      size_t turn);
+/* Offset of `..` outside inner brackets in [begin, end), or SIZE_MAX. */
+size_t clsi_find_dots(const clsi_reader *r, size_t begin, size_t end);
+size_t clsi_number_length(const clsi_reader *r, size_t at, size_t end);
+/* The places between commas of all brackets that follow each other at *at: [i, j] or [i][j]. */
+cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
+                               size_t *n);
+/* a..b, or a..b ring where `ring` is not NULL. */
+cls_status clsi_read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low, long *high,
+                           int *ring);
+/* `i in a..b, j in c..d:` at the cursor, which stops behind it. */
+cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop *out, size_t *n);
+/* A formula written out; in a declaration a bracket may be a unit. One word of it, *behind it. */
+cls_status clsi_loops_expand(clsi_loops *a, clsi_cursor c, size_t turn, int declares);
+cls_status clsi_loops_word(clsi_loops *a, size_t at, size_t n, size_t end, size_t turn,
+                           int declares, size_t *behind);
+
 /* ---- indices.c: numbers in brackets ---- */
 
 /* A complaint about the text with arrays, with the values of the indices there. */

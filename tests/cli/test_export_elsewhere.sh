@@ -101,7 +101,7 @@ test_platforms_by_zig() {
     "$python" -m ziglang version >/dev/null 2>&1 || skip "no ziglang in build/zig (python3 -m venv build/zig && build/zig/bin/pip install ziglang)"
     need cc unzip
     mkdir bare
-    for c in cc as ld sh; do ln -s "$(command -v $c)" bare/$c; done
+    for c in cc as ld sh timeout; do ln -s "$(command -v $c)" bare/$c; done
     printf '#!/bin/sh\nexec %s "$@"\n' "$python" >bare/python3
     chmod +x bare/python3
     RUN_LIMIT=600 PATH=$PWD/bare run "$CLAUSIUS" export fmu pendulum --fmi 3 --platforms "x86_64-windows, aarch64-darwin, aarch64-linux" -o p.fmu

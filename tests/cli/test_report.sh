@@ -22,6 +22,21 @@ test_report_of_a_model_with_data() {
     expect_ok
     expect_in_file 'Scores beside the trivial model' page.html
     expect_in_file 'What was found' page.html
+    expect_in_file '>p.q</th><td class="n">[0-9]' page.html # the energy is known but for V, and so is p
+    # a whole energy that was learned: its momentum has a scale and an origin of its own
+    cat >own.clausius <<'EOF'
+system "any oscillator"
+coordinate  q
+lagrangian  L = unknown
+start q = 0.6, v.q = 0
+step 0.02
+until 10
+EOF
+    run "$CLAUSIUS" learn own.clausius train.csv --quiet -o own.safetensors
+    expect_ok
+    run "$CLAUSIUS" report own.safetensors --data train.csv -o own.html
+    expect_ok
+    expect_in_file '>p.q</th><td class="n">has an origin of its own' own.html
     run "$CLAUSIUS" report m.safetensors mass-spring --data train.csv --json
     expect_ok
     expect_json 'len(d["subjects"]) == 2 and d["subjects"][0]["passed"] and d["subjects"][0]["channels"][0]["rmse"] < 1e-3 * d["subjects"][0]["channels"][0]["persistence"]'
@@ -109,7 +124,11 @@ EOF
     expect_in_file 'F as a function of' page.html
     expect_in_file 'Band: 90 % interval' page.html
     expect_in_file '<th scope="col" class="n">from</th><th scope="col" class="n">to</th>' page.html
+    expect_in_file 'clausius learn damped.clausius noisy.csv --unknown F -o m.safetensors|clausius learn damped.clausius noisy.csv -o m.safetensors --unknown F' page.html
+    expect_in_file 'learning took [0-9.]+ s' page.html
+    expect_in_file 'the windows grow while it learns' page.html # a curve of multiple shooting, too
     run "$CLAUSIUS" report m.safetensors --json
+    expect_json 'len(d["subjects"][0]["training"]["loss"]) > 3 and d["subjects"][0]["training"]["loss"][-1] < 0.1'
     expect_json 'any(f["part"] == "F" and f["error"][0] > 0 for f in d["subjects"][0]["functions"])'
 }
 

@@ -184,8 +184,15 @@ static void test_binary_and_long_lines(void **state) {
     memset(text, 'a', n);
     memcpy(text, "time\n0\n", 7);
     assert_int_equal(read_bytes(text, n, &t, &error), CLS_DATA);
-    assert_non_null(strstr(error.message, "in.csv:3: this line is longer"));
+    assert_non_null(strstr(error.message, "in.csv:3"));
+    assert_non_null(strstr(error.message, "found \"aaa"));
     assert_null(t);
+    memset(text + 7, ' ', n - 9); /* longer than a block, and a good line */
+    memcpy(text + n - 2, "7\n", 2);
+    assert_int_equal(read_bytes(text, n, &t, &error), CLS_OK);
+    assert_int_equal(cls_table_rows(t), 2);
+    assert_true(cls_table_column(t, 0)[1] == 7);
+    cls_table_free(&t);
     free(text);
 }
 

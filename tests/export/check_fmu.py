@@ -97,6 +97,7 @@ if len(settable) * len(unknown_at_start) < 4000:
 cs = instance("CoSimulation")
 begin(cs)
 H = float(md.defaultExperiment.stepSize)
+assert float(md.defaultExperiment.tolerance) <= 1e-8  # what a solver takes that is not told: 1e-5 is no motion of kdv
 for k, row in enumerate(rows):
     if k:
         cs.doStep(currentCommunicationPoint=(k - 1) * H, communicationStepSize=H)
@@ -208,11 +209,16 @@ me.freeInstance()
 if reference:
     true = read(reference)[1]
     until = float(true[-1, 0])
-    result = simulate_fmu(path, fmi_type="ModelExchange", stop_time=until, output_interval=h, relative_tolerance=1e-10, output=names[1:])
-    off = max(abs(result[c][-1] - true[-1, k]) / size[k] for k, c in enumerate(names) if k)
+    # rates of waves that disperse multiply what CVODE leaves of its tolerance: it is tightened where it must be,
+    # and a wrong rate is no nearer then
+    for tolerance in (1e-10, 1e-12):
+        result = simulate_fmu(path, fmi_type="ModelExchange", stop_time=until, output_interval=h, relative_tolerance=tolerance, output=names[1:])
+        off = max(abs(result[c][-1] - true[-1, k]) / size[k] for k, c in enumerate(names) if k)
+        if off <= 1e-5:
+            break
     assert off <= 1e-5, off
     result = simulate_fmu(path, fmi_type="CoSimulation", stop_time=until, output_interval=h, output=["energy_error"] + names[1:])
     assert len(result) >= n
-    print(f"{md.modelName}: model exchange {off:.1e} from bdf at the end", end="; ")
+    print(f"{md.modelName}: model exchange (tolerance {tolerance:.0e}) {off:.1e} from bdf at the end", end="; ")
 shutil.rmtree(folder)
 print(f"FMI {md.fmiVersion}: {n} steps, same bits, 0 messages")

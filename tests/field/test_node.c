@@ -360,8 +360,8 @@ static void kernels_have_the_bits_of_plain_loops(void **state) {
                 for (int pass = 0; pass < CLSI_PASSES; pass++)
                     for (size_t which = 0; which < (pass < CLSI_PASS_PAIR ? 2 : 1); which++) {
                         size_t own = pass < CLSI_PASS_PAIR ? which * point : 2 * point;
-                        node->kind->run(node, (clsi_field_pass)pass, at[which], fast + own, fast,
-                                        fast + point);
+                        node->kind->run(node, NULL, (clsi_field_pass)pass, at[which], fast + own,
+                                        fast, fast + point);
                         clsi_network_node_plain(node, (clsi_field_pass)pass, at[which], plain + own,
                                                 plain, plain + point);
                     }

@@ -48,7 +48,7 @@ static oracle open_oracle(const cls_system *s, const clsi_unknowns *us) {
                    .n_learned = us->n,
                    .n_theta = us->n_theta,
                    .learned = learned};
-    if (clsi_model_open(&m, &o.s, &error)) fail_msg("%s", error.message);
+    if (clsi_model_open(&m, CLSI_FORMULAS, &o.s, &error)) fail_msg("%s", error.message);
     free(learned);
     size_t inputs = STATE + o.P, outputs = 2 * EQUATIONS * (1 + o.P);
     cls_node *in = calloc(inputs, sizeof *in), *out = outputs_of(o.s, o.P);

@@ -216,10 +216,54 @@ static void of_equal_terms_the_simpler_is_taken(void **unused) {
     const double price[N] = {5, 7, 8};
     unsigned char keep[N] = {1, 0, 1};
     size_t moves;
-    clsi_terms_choice c = {N, S, g, theta, part, locked, price};
+    clsi_terms_choice c = {N, S, g, theta, part, locked, price, NULL};
     assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
     assert_true(keep[0] && keep[1] && !keep[2]);
     assert_int_equal(moves, 1);
+}
+
+/* T2 is the truth; T4 explains a little more of this noise, and T2 beside it nothing. Without a simpler
+ * term next to it T4 has to pay for one as well; where it explains far more it is taken all the same. */
+static void terms_far_out_alone_cost_more(void **unused) {
+    (void)unused;
+    enum { N = 3 }; /* T1, T2, T4 */
+    const double S[N * N] = {1, 0, 0, 0, 1, 0.9, 0, 0.9, 1}, theta[N] = {0};
+    const size_t part[N] = {0};
+    const unsigned char locked[N] = {0}, parent[N * N] = {0, 0, 0, 0, 0, 0, 0, 1, 0};
+    const double price[N] = {5, 6, 7};
+    for (int far = 0; far < 2; far++) {
+        double four = far ? 40 : 7.1, two = far ? 30 : 6.9, found[N];
+        double g[N] = {-10, -two, -four};
+        size_t moves;
+        unsigned char keep[N] = {1, 0, 0};
+        clsi_terms_choice c = {N, S, g, theta, part, locked, price, far ? parent : NULL};
+        if (!far) {
+            assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
+            assert_true(keep[0] && !keep[1] && keep[2]);
+            memcpy(keep, (unsigned char[N]){1, 0, 0}, N);
+            c.parent = parent;
+        }
+        assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
+        assert_true(keep[0] && (far ? keep[2] : keep[1] && !keep[2]));
+    }
+    cls_error e;
+    clsi_field *f;
+    const char *const inputs[] = {"a", "b"};
+    if (clsi_field_create(2, "chebyshev(4)", inputs, &f, &e)) fail_msg("%s", e.message);
+    clsi_unknown one = {.learned = {.field = f, .d = 2}};
+    clsi_unknowns us = {.n = 1, .list = &one};
+    unsigned char next[64 * 64];
+    size_t n = f->n_parameters;
+    assert_true(n <= 64);
+    clsi_terms_parents(&us, n, next);
+    for (size_t k = 0; k < n; k++)
+        for (size_t j = 0; j < n; j++) {
+            const unsigned char *a = clsi_field_powers(f, k), *b = clsi_field_powers(f, j);
+            int less = a[0] + a[1] - b[0] - b[1], inside = b[0] <= a[0] && b[1] <= a[1];
+            int wanted = a[0] + a[1] > 2 && inside && (less == 1 || less == 2);
+            assert_int_equal(next[k * n + j], wanted);
+        }
+    clsi_field_free(&f);
 }
 
 static void terms_cost_what_it_takes_to_name_them(void **unused) {
@@ -261,7 +305,7 @@ static void single_moves_find_the_best_set(void **unused) {
             }
         }
         const double price[P] = {8, 8, 8, 8, 8, 8};
-        clsi_terms_choice c = {P, S, g, theta, part, locked, price};
+        clsi_terms_choice c = {P, S, g, theta, part, locked, price, NULL};
         assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, NULL), CLS_OK);
         double best = INFINITY, ours = INFINITY;
         for (unsigned set = 1; set < 1 << P; set++) {
@@ -308,6 +352,7 @@ int main(void) {
         cmocka_unit_test(some_terms_of_a_basis),
         cmocka_unit_test(single_moves_find_the_best_set),
         cmocka_unit_test(of_equal_terms_the_simpler_is_taken),
+        cmocka_unit_test(terms_far_out_alone_cost_more),
         cmocka_unit_test(terms_cost_what_it_takes_to_name_them),
         cmocka_unit_test(terms_fall_as_noise_rises),
         cmocka_unit_test(the_choice_is_by_noise_and_can_be_overruled),

@@ -316,7 +316,7 @@ static double continuous_error(const shot *c, clsi_shooting_options w) {
     clsi_shooting *other;
     clsi_problem p;
     cls_error e;
-    if (clsi_motion_flow(&u.motion, P, &e)) fail_msg("%s", e.message);
+    if (clsi_motion_flow(&u.motion, u.unknowns, &e)) fail_msg("%s", e.message);
     w.continuous = u.motion.flow;
     if (clsi_shooting_create(u.points, u.motion.step, &w, 0, &other, &e)) fail_msg("%s", e.message);
     clsi_shooting_problem(other, &p);

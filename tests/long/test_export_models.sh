@@ -15,10 +15,15 @@ test_eight_models_over_100000_steps() {
 
 test_cppcheck_says_nothing() {
     command -v cppcheck >/dev/null || skip "no cppcheck"
-    make_model tanh
-    "$CLAUSIUS" export c tanh.safetensors -o tanh.c --prefix model_tanh --quiet
-    cppcheck --quiet --error-exitcode=1 --enable=warning,portability,performance --suppress=missingIncludeSystem \
-        tanh.c/*.c 2>said || fail "cppcheck: $(head -5 said)"
+    local s
+    make_model tanh 2>/dev/null
+    for s in tanh.safetensors $("$CLAUSIUS" systems | cut -d' ' -f1); do
+        rm -rf model.c
+        run "$CLAUSIUS" export c "$s" -o model.c --prefix model --quiet
+        grep -q 'has thermal noise' "$err" && continue
+        timeout 300 cppcheck --quiet --error-exitcode=1 --enable=warning,portability,performance --suppress=missingIncludeSystem \
+            model.c/*.c 2>said || fail "$s: cppcheck: $(head -5 said)"
+    done
 }
 
 test_models_as_fmus() {

@@ -17,9 +17,9 @@ import html5lib
 
 PROBE = """<script>addEventListener("load", () => setTimeout(async () => {
   const bad = [...document.querySelectorAll("svg,canvas")].filter(x => x.checkVisibility() && x.getBoundingClientRect().width < 50).length;
-  const out = { wide: document.documentElement.scrollWidth > innerWidth + 1, empty: bad, ground: getComputedStyle(document.body).backgroundColor, found: [] };
+  const out = { wide: document.documentElement.scrollWidth > innerWidth + 1, empty: bad, ground: getComputedStyle(document.body).backgroundColor, found: [], open: performance.getEntriesByType("navigation")[0].loadEventEnd };
   document.querySelectorAll("details").forEach(d => d.open = true);
-  out.open = document.documentElement.scrollWidth > innerWidth + 1;
+  out.opened = document.documentElement.scrollWidth > innerWidth + 1;
   if (window.axe) out.found = (await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] })).violations.map(v => v.id + ": " + v.nodes[0].html.slice(0, 120));
   const p = document.createElement("pre"); p.id = "probe-out"; p.textContent = JSON.stringify(out); document.body.append(p);
 }, 1200))</script></body>"""
@@ -29,6 +29,9 @@ def axe_source():
     folder = os.path.dirname(importlib.util.find_spec("axe_core_python").origin)
     with open(glob.glob(os.path.join(folder, "axe*.js"))[0], encoding="utf-8") as f:
         return "<script>" + f.read().replace("</script", "<\\/script") + "</script>"
+
+
+opened = []  # milliseconds until the load event
 
 
 def look(text, width, dark, axe, folder):
@@ -45,7 +48,8 @@ def look(text, width, dark, axe, folder):
         return ["the page did not answer: " + r.stderr[-300:]]
     out = json.loads(html.unescape(seen.group(1)))
     wrong = [line for line in r.stderr.splitlines() if "CONSOLE" in line] + out["found"]
-    if out["wide"] or out["open"]:
+    opened.append(out["open"])
+    if out["wide"] or out["opened"]:
         wrong.append("scrolls sideways")
     if out["empty"]:
         wrong.append(f"{out['empty']} pictures without a size")
@@ -69,7 +73,8 @@ def check(path, axe, folder):
             looks += 1
     for w in wrong:
         print(f"{path}: {w}")
-    print(f"{path}: {len(text.encode()) // 1000} kB, {len(wrong)} findings, {looks} looks")
+    quick = f", opened in {min(opened[-looks:]) / 1000:.2f} s" if looks and opened else ""
+    print(f"{path}: {len(text.encode()) // 1000} kB, {len(wrong)} findings, {looks} looks{quick}")
     return bool(wrong)
 
 

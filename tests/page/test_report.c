@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "model/model.h"
 #include "page/page.h"
 #include <clausius/graph.h>
 #include <clausius/report.h>
@@ -86,6 +87,62 @@ static void hostile_names_are_text(void **unused) {
     cls_text_free(&html);
     cls_table_free(&t);
     free(longer);
+}
+
+/* Every text of a system, a model and the options that reaches a page: title, file name, comments, what
+ * the provenance says, the names of data. None ends a script, leaves a comment or turns text around. */
+static void hostile_models_are_text(void **unused) {
+    (void)unused;
+    static const char evil[] = "</script><script>alert(1)</script>'&\xe2\x80\xae\n*/alert(2)//";
+    static const char source[] = "# </script><script>alert(1)</script>\xe2\x80\xae\n"
+                                 "system \"</script><script>alert(1)</script>\xe2\x80\xae\"\n"
+                                 "coordinate q\nparameter k = 1\nlagrangian v.q^2/2 - k*q^2/2\n"
+                                 "start q = 1, v.q = 0\nstep 0.1\nuntil 1\n";
+    static const char evil_json[] =
+        "</script><script>alert(1)</script>\\\"'&\\u001b\xe2\x80\xae\\n*/alert(2)//";
+    static const char pattern[] =
+        "{\"data\": [{\"file\": \"@\", \"sha256\": \"@\"}], \"version\": \"@\", \"optimizer\": "
+        "\"@\", \"notes\": \"@\", \"choice\": \"@\", \"options\": {\"@\": \"@\"}, \"@\": [\"@\"], "
+        "\"parameters\": [{\"name\": \"@\", \"value\": 1, \"error\": 1}, {\"name\": \"@\", "
+        "\"value\": 1, \"error\": null}, {\"name\": \"@\", \"value\": 1, \"error\": 1}], "
+        "\"covariance\": [[1, 0, 1], [0, 1, 0], [1, 0, 1]], \"channels\": [{\"name\": \"@\", "
+        "\"run\": 1}], \"functions\": [{\"part\": \"@\", \"input\": \"@\"}], \"curve\": "
+        "{\"iteration\": [0, 1], \"loss\": [\"@\", 1]}}";
+    clsi_text provenance = {0};
+    for (const char *c = pattern; *c; c++)
+        *c == '@' ? clsi_text_append(&provenance, evil_json)
+                  : clsi_text_append_n(&provenance, c, 1);
+    cls_system *s = NULL;
+    cls_table *t = NULL;
+    cls_error error = {0};
+    char *html = NULL, *json = NULL;
+    if (cls_system_parse(source, evil, NULL, &s, &error)) fail_msg("%s", error.message);
+    cls_model m = {
+        .name = (char *)evil, .text = (char *)source, .provenance = provenance.data, .system = s};
+    const char *columns[] = {"time", "q", hostile}, *names[] = {evil};
+    assert_int_equal(cls_table_create(3, columns, &t, &error), CLS_OK);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(cls_table_append(t, (double[]){0.1 * k, cos(0.1 * k), k}, &error), CLS_OK);
+    const cls_table *data[] = {t};
+    cls_report_subject subject = {.name = evil, .system = s, .model = &m};
+    cls_report_options o = cls_report_defaults();
+    o.title = o.command = evil;
+    if (cls_report_html(1, &subject, 1, data, names, &o, &html, &error))
+        fail_msg("%s", error.message);
+    if (cls_report_json(1, &subject, 1, data, names, &o, &json, &error))
+        fail_msg("%s", error.message);
+    assert_non_null(strstr(html, "id=\"try\"")); /* the module with its texts is there */
+    assert_true(count(html, "&lt;script&gt;alert(1)") >= 12);
+    assert_int_equal(count(html, "<script>alert") + count(html, "</script><script>"), 0);
+    assert_int_equal(count(html, "\xe2\x80\xae"), 0);
+    assert_null(strstr(strstr(html, "<script type=\"module\">"), "\n*/alert"));
+    assert_null(strchr(html, 0x1b));
+    assert_int_equal(count(html, "<script"), count(html, "</script>"));
+    assert_null(strchr(json, 0x1b));
+    cls_text_free(&html), cls_text_free(&json);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    clsi_text_clear(&provenance);
 }
 
 /* A column that is constant but for its last bits has no room for a scale: fewer marks, and an end. */
@@ -257,7 +314,8 @@ static void formulas_are_mathml(void **unused) {
     assert_string_equal(
         t.data,
         "<math display=\"block\"><mrow><msub><mi>p</mi><mrow><mi>x</mi></mrow></msub><mo>=</mo>"
-        "<mfrac><mrow><mi>m</mi><msup><mover><mrow><mi>x</mi></mrow><mo>˙</mo></mover><mrow><mn>2</"
+        "<mfrac><mrow><mi>m</mi><mspace "
+        "width=\"0.17em\"/><msup><mover><mrow><mi>x</mi></mrow><mo>˙</mo></mover><mrow><mn>2</"
         "mn></mrow></msup></mrow>"
         "<mrow><mn>2</mn></mrow></mfrac><mo>−</mo><msqrt><mrow><msub><mi>α</mi><mrow><mn>1</mn></"
         "mrow></msub></mrow></msqrt>"
@@ -271,6 +329,7 @@ int main(void) {
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(page_is_whole),
         cmocka_unit_test(hostile_names_are_text),
+        cmocka_unit_test(hostile_models_are_text),
         cmocka_unit_test(last_bits_are_drawn),
         cmocka_unit_test(free_run_is_scored),
         cmocka_unit_test(picture_is_chosen),

@@ -113,6 +113,33 @@ def test_units(tmp_path):
     assert cl.read(bare, columns="x, y", dt=0.5)["time"].tolist() == [0.0, 0.5]
 
 
+def test_arrays_of_the_language_are_arrays(tmp_path):
+    (tmp_path / "grid.clausius").write_text("""
+parameter N = 3, M = 4
+coordinate u[1..N]
+entropy S[0..N, 2..M]
+hamiltonian sum(i in 1..N: p.u[i]^2/2 + u[i]^4/4) + sum(i in 0..N, j in 2..M: exp(S[i][j]))
+for i in 0..N-1, j in 2..M: heat exchange S[i][j] <-> S[i+1][j]: 0.3
+for i in 1..N: friction on S[i][2]: u[i] <- -0.1*v.u[i]
+for i in 1..N: start u[i] = i/10, v.u[i] = 0
+for i in 0..N, j in 2..M: start S[i][j] = i/10 + j/7
+step 0.1
+""")
+    system = cl.system(tmp_path / "grid.clausius")
+    run = system.simulate(steps=5)
+    assert run["u"].shape == (6, 3) and run["S"].shape == (6, 4, 3) and run["p.u"].shape == (6, 3)
+    assert (run["u"][:, 1] == run["u[2]"]).all() and (run["S"][:, 3, 1] == run["S[3][3]"]).all()
+    with pytest.raises(KeyError, match="there is no column 'w'"):
+        run["w"]
+    run.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        assert file["u"].shape == (6, 3) and (file["S"] == run["S"]).all() and b"arrays: u[1..3], p.u[1..3]" in file["notes.txt"]
+    again = cl.read(tmp_path / "run.npz")
+    assert tuple(again.columns) == run.names and (again["S"] == run["S"]).all() and (again["S[0][4]"] == run["S[0][4]"]).all()
+    made = cl.data({"time": run.t, "u": run["u"]})
+    assert tuple(made.columns) == ("time", "u[1]", "u[2]", "u[3]") and (made["u"] == run["u"]).all()
+
+
 def test_files_of_arrays(tmp_path):
     data = cl.data({"time": [0.0, 1.0, 2.0], "v.x": [4.0, 5.0, 6.0]})
     data.save(tmp_path / "a.npz")

@@ -1,6 +1,7 @@
 /* Fields in space and other arrays: laws, invariants, orders in h and dx, by sparse steps. */
 #include "tests/simulate/motion.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 static void laws_hold(const cls_system *s, uint64_t steps, double limit) {
     cls_simulator *sim = begin(s, NULL, cls_system_default_step(s));
@@ -132,6 +133,85 @@ static void order_in_h_is_two(void **unused) {
     }
 }
 
+static double *after(cls_system *s, double h, double time) {
+    double *state = calloc(cls_system_state_count(s), sizeof *state);
+    assert_non_null(state);
+    run(s, NULL, h, time, state);
+    return state;
+}
+
+/* Of every built-in field, by three steps: |z_h - z_h/2| over |z_h/2 - z_h/4|. */
+static void every_field_is_of_order_two_in_h(void **unused) {
+    (void)unused;
+    const struct {
+        const char *name;
+        double h, time;
+    } fields[] = {{"heat-rod", 0.02, 0.2},
+                  {"heat-plate", 0.002, 0.02},
+                  {"elastic-string", 0.004, 0.2},
+                  {"elastic-beam", 0.0005, 0.02},
+                  {"viscoelastic-bar", 0.004, 0.2},
+                  {"fput", 0.05, 1},
+                  {"kdv", 0.001, 0.02},
+                  {"burgers", 0.001, 0.02},
+                  {"cahn-hilliard", 1e-5, 2e-4},
+                  {"allen-cahn", 0.02, 0.4},
+                  {"building", 2, 40},
+                  {"battery-pack", 0.5, 10}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        cls_system *s = load(fields[i].name);
+        size_t n = cls_system_state_count(s);
+        double *z[3];
+        for (int k = 0; k < 3; k++) z[k] = after(s, fields[i].h / (1 << k), fields[i].time);
+        double order = log2(apart(n, z[0], z[1]) / apart(n, z[1], z[2]));
+        if (!(fabs(order - 2) <= 0.15)) fail_msg("%s: order %g in h", fields[i].name, order);
+        for (int k = 0; k < 3; k++) free(z[k]);
+        cls_system_free(&s);
+    }
+}
+
+/* A soliton in the middle of a ring: kdv itself begins with two, whose tails do not meet. */
+static cls_system *field_of(const char *name, double N) {
+    char text[500];
+    if (strcmp(name, "kdv") != 0) return load_set(name, "N", N);
+    snprintf(text, sizeof text,
+             "parameter N = %g, L = 20, dx = L/N, c = 4\nmomentum u[1..N ring]\n"
+             "hamiltonian sum(i in 1..N: dx*(((u[i+1] - u[i])/dx)^2/2 - u[i]^3))\n"
+             "for i in 1..N: poisson {u[i], u[i+1]} = 1/(2*dx^2)\n"
+             "for i in 1..N: start u[i] = c/2/cosh(sqrt(c)/2*(i*dx - L/2))^2\n",
+             N);
+    return parse(text);
+}
+
+/* Of fields whose points i dx stay points of a grid twice as fine. */
+static void fields_are_of_order_two_in_dx(void **unused) {
+    (void)unused;
+    const struct {
+        const char *name;
+        double N, h, time;
+    } fields[] = {{"elastic-string", 16, 0.002, 0.05},
+                  {"kdv", 160, 0.0005, 0.005},
+                  {"burgers", 40, 0.0005, 0.05},
+                  {"allen-cahn", 64, 0.01, 0.5},
+                  {"cahn-hilliard", 64, 1e-6, 2e-5}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        double *z[3], apart_by[2] = {0};
+        for (int k = 0; k < 3; k++) {
+            cls_system *s = field_of(fields[i].name, fields[i].N * (1 << k));
+            z[k] = after(s, fields[i].h, fields[i].time);
+            cls_system_free(&s);
+        }
+        for (size_t at = 1; at < (size_t)fields[i].N; at++)
+            for (int k = 0; k < 2; k++) {
+                double off = fabs(z[k][(at << k) - 1] - z[k + 1][(at << (k + 1)) - 1]);
+                apart_by[k] = fmax(apart_by[k], off);
+            }
+        double order = log2(apart_by[0] / apart_by[1]);
+        if (!(fabs(order - 2) <= 0.25)) fail_msg("%s: order %g in dx", fields[i].name, order);
+        for (int k = 0; k < 3; k++) free(z[k]);
+    }
+}
+
 /* A cosine of the temperature decays like exp(-k pi^2 t). */
 static void order_in_dx_is_two(void **unused) {
     (void)unused;
@@ -191,6 +271,8 @@ int main(void) {
         cmocka_unit_test(reference_of_many),
         cmocka_unit_test(what_all_depend_on_is_a_border),
         cmocka_unit_test(order_in_h_is_two),
+        cmocka_unit_test(every_field_is_of_order_two_in_h),
+        cmocka_unit_test(fields_are_of_order_two_in_dx),
         cmocka_unit_test(order_in_dx_is_two),
         cmocka_unit_test(free_energy_falls),
     };

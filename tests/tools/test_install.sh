@@ -61,6 +61,19 @@ test_pkg_config_static() {
         $(pkg-config --static --libs clausius | sed 's/-lclausius//') -o main
     expect_ok
     prints_the_version ./main
+    # what reads files of every format, learns and draws, too
+    cat >whole.c <<'END'
+#include <clausius/clausius.h>
+typedef void (*function)(void);
+static volatile function all[] = {(function)cls_table_read, (function)cls_learn, (function)cls_report_write};
+int main(void) {
+    return all[0] == all[1];
+}
+END
+    # shellcheck disable=SC2046
+    run gcc whole.c $(pkg-config --cflags clausius) "$libdir/libclausius.a" \
+        $(pkg-config --static --libs clausius | sed 's/-lclausius//') -o whole
+    expect_ok
 }
 
 test_cmake_package() {

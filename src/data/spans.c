@@ -1,0 +1,101 @@
+/* Columns of an array: u[1], u[2], ..., u[N] stand in one array of a file, (rows, N), and those of a
+ * grid S[1][1], S[1][2], ... in one of three axes. The note `arrays` of the file says where the
+ * indices begin, `u[1..20], S[0..3][1..5]`, so that the columns get their names back. */
+#include "data/arrays.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* name[3][4]: the letters before the first bracket and the numbers; 0 when it is no element. */
+static size_t read_element(const char *name, long *index, size_t *letters) {
+    const char *s = strchr(name, '[');
+    size_t n = 0;
+    if (!s || s == name) return 0;
+    *letters = (size_t)(s - name);
+    while (*s == '[') {
+        char *end;
+        if (n == CLSI_SPAN_AXES) return 0;
+        index[n++] = strtol(s + 1, &end, 10);
+        if (end == s + 1 || *end != ']') return 0;
+        s = end + 1;
+    }
+    return *s ? 0 : n;
+}
+
+/* Whether column c is the element of `span` at `index`. */
+static int is_element(const cls_table *t, size_t c, const clsi_span *span, const long *index) {
+    long found[CLSI_SPAN_AXES];
+    size_t letters;
+    if (c >= t->n_columns || read_element(t->names[c], found, &letters) != span->axes) return 0;
+    return letters == span->letters && !memcmp(t->names[c], span->name, letters) &&
+           !memcmp(found, index, span->axes * sizeof *index);
+}
+
+size_t clsi_span_count(const clsi_span *span) {
+    return span->axes == 2 ? span->count[0] * span->count[1] : span->count[0];
+}
+
+/* The name alone must not be a column, too. */
+static int is_free(const cls_table *t, const clsi_span *span) {
+    char *name = clsi_strndup(span->name, span->letters);
+    int found = !name || cls_table_find(t, name) >= 0;
+    free(name);
+    return !found;
+}
+
+int clsi_span_at(const cls_table *t, size_t c, clsi_span *out) {
+    long index[CLSI_SPAN_AXES];
+    *out = (clsi_span){.name = t->names[c], .count = {1, 1}};
+    out->axes = read_element(t->names[c], out->low, &out->letters);
+    if (!out->axes || t->rows < 2) return 0; /* axes of length one are lost in files */
+    memcpy(index, out->low, sizeof index);
+    size_t *last = &out->count[out->axes - 1];
+    for (; index[out->axes - 1]++, is_element(t, c + *last, out, index);) ++*last;
+    while (out->axes == 2) {
+        size_t at = c + out->count[0] * out->count[1], n = 0;
+        index[0] = out->low[0] + (long)out->count[0];
+        for (index[1] = out->low[1]; n < *last && is_element(t, at + n, out, index); n++)
+            index[1]++;
+        if (n < *last) break;
+        out->count[0]++;
+    }
+    return out->count[0] > 1 && *last > 1 && is_free(t, out);
+}
+
+void clsi_span_write(const clsi_span *span, clsi_text *out) {
+    clsi_text_printf(out, "%s%.*s", out->length ? ", " : "", (int)span->letters, span->name);
+    for (size_t k = 0; k < span->axes; k++)
+        clsi_text_printf(out, "[%ld..%ld]", span->low[k], span->low[k] + (long)span->count[k] - 1);
+}
+
+/* [1..20] at *s. */
+static int read_range(const char **s, clsi_span *out) {
+    char *end;
+    if (out->axes == CLSI_SPAN_AXES) return 0;
+    long low = strtol(*s + 1, &end, 10), high;
+    if (end == *s + 1 || strncmp(end, "..", 2) != 0) return 0;
+    *s = end + 2;
+    high = strtol(*s, &end, 10);
+    if (end == *s || *end != ']' || high <= low || low < -CLSI_MAX_COLUMNS ||
+        high > 2L * CLSI_MAX_COLUMNS)
+        return 0;
+    out->low[out->axes] = low;
+    out->count[out->axes++] = (size_t)(high - low) + 1;
+    *s = end + 1;
+    return 1;
+}
+
+int clsi_span_find(const char *note, const char *name, clsi_span *out) {
+    size_t n = strlen(name);
+    for (const char *s = note; s && *s;) {
+        s += strspn(s, " ");
+        if (!strncmp(s, name, n) && s[n] == '[') {
+            *out = (clsi_span){.name = name, .letters = n};
+            for (s += n; *s == '[';)
+                if (!read_range(&s, out)) return 0;
+            return !*s || *s == ',';
+        }
+        s = strchr(s, ',');
+        if (s) s++;
+    }
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* What the two ways of writing programs as C share: statements (emit_c.c), loops (emit_loops.c). */
+#ifndef CLSI_EMIT_H
+#define CLSI_EMIT_H
+
+#include "base/base.h"
+#include "expr/program.h"
+
+/* A number that reads back to the bit. */
+void clsi_emit_literal(clsi_text *out, double value);
+/* `NAME(` of a function, and `clsi_k_quotient_value(NAME, i, j, `. */
+void clsi_emit_call(clsi_text *out, const clsi_instruction *in);
+void clsi_emit_quotient(clsi_text *out, const clsi_instruction *in);
+
+/* As clsi_program_emit_function and clsi_program_emit_stages, for programs that have a room for it
+ * (clsi_program_loops_room). */
+void clsi_emit_loops(const cls_program *p, const char *name, clsi_text *out);
+void clsi_emit_loops_staged(const cls_program *p, const char *name, clsi_text *out);
+
+#endif

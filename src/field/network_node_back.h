@@ -1,0 +1,147 @@
+/* Networks at one point, or between two, whose weights are being learned: values and gradients of
+ * many points side by side, and what is added to the gradient in theta, for network_body.h (behind network_node.inc, whose states and letters these
+ * are).
+ *
+ *     point   F = a phi + b.grad phi:   zd_l = W ad_(l-1), ad_l = s zd_l, ad_(-1) = b, and backwards
+ *             zb_l = s W^T zb_(l+1) + h zd_l c_l + what pairs add;  zb_last from a times the output
+ *     pair    F = b.gbar:               the same ad with the quotients q in the place of s; what they
+ *             add at u is zd_l c_l dq/dz_u, at w with dq/dz_w
+ *
+ *     dF/dW_l = zb_l a_(l-1)^T + e_l ad_(l-1)^T,   dF/db_l = zb_l,   dF/dw = a a_last + ad_last
+ *
+ * Every number is a sum over the same terms in the same order in all tables. */
+
+/* ---- many points: states are `step` apart, inputs (n, CLSI_N_INPUTS) ---- */
+
+TARGET static void node_values(const int *f, const double *theta, int n, const double *x,
+                               double *own, int step) {
+    int units = f[CLSI_N_UNITS], hidden = f[CLSI_N_HIDDEN], before_step = CLSI_N_INPUTS, width = 0;
+    double *z = own + CLSI_N_POINT(f[CLSI_N_D]);
+    const double *before = x, *last = theta + f[CLSI_N_WEIGHT + hidden];
+    for (int l = 0; l < hidden; l++, z += CLSI_N_PAD(width)) {
+        width = f[CLSI_N_WIDTH + l];
+        clsi_n_times(f, theta, l, 1, n, before, before_step, z, step);
+        for (int s = 0; s < n; s++) {
+            double *own_z = z + s * step, *a = own_z + units;
+            clsi_n_activate(f, CLSI_N_PAD(width), own_z, a, a + units, a + 2 * units);
+        }
+        before = z + units;
+        before_step = step;
+    }
+    for (int s = 0; s < n; s++) own[s * step] = clsi_n_output(width, last, before + s * step);
+}
+
+TARGET static void node_gradients(const int *f, const double *theta, int n, double *own, int step) {
+    int d = f[CLSI_N_D], units = f[CLSI_N_UNITS], hidden = f[CLSI_N_HIDDEN], at = units, above;
+    double *slope = own + CLSI_N_POINT(d) + 2 * units, *c = slope + 2 * units, *e = c + units;
+    const double *last = theta + f[CLSI_N_WEIGHT + hidden];
+    double x[CLSI_N_INPUTS];
+    for (int l = hidden - 1; l >= 0; l--) {
+        int width = f[CLSI_N_WIDTH + l], wide = CLSI_N_PAD(width);
+        above = at;
+        at -= wide;
+        if (l + 1 < hidden) clsi_n_back(f, theta, l + 1, n, e + above, step, c + at, step);
+        for (int s = 0; s < n; s++) {
+            const double *sl = slope + s * step + at;
+            double *cl = c + s * step + at, *el = e + s * step + at;
+            if (l + 1 == hidden)
+                for (int i = 0; i < wide; i++) cl[i] = i < width ? last[i] : 0;
+            for (int i = 0; i < wide; i++) el[i] = sl[i] * cl[i];
+        }
+    }
+    for (int s = 0; s < n; s++) {
+        clsi_n_back(f, theta, 0, 1, e + s * step, 0, x, 0);
+        for (int i = 0; i < d; i++) own[s * step + 1 + i] = x[i];
+    }
+}
+
+/* ---- backwards ---- */
+
+/* out (rows, columns) += y x^T + e d^T; e NULL: the first alone. */
+TARGET static void node_outer(int rows, int columns, const double *y, const double *x,
+                              const double *e, const double *d, double *out) {
+    for (int i = 0; i < rows; i++, out += columns) {
+        double yi = y[i], ei = e ? e[i] : 0;
+        if (e)
+            for (int k = 0; k < columns; k++) out[k] = (out[k] + yi * x[k]) + ei * d[k];
+        else
+            for (int k = 0; k < columns; k++) out[k] += yi * x[k];
+    }
+}
+
+/* zd, ad of all layers along b, with slopes s. */
+TARGET static void node_along(const int *f, const double *theta, const double *s, const double *b,
+                              double *zd, double *ad) {
+    const double *before = b;
+    for (int l = 0, at = 0; l < f[CLSI_N_HIDDEN]; l++) {
+        int n = CLSI_N_PAD(f[CLSI_N_WIDTH + l]);
+        clsi_n_times(f, theta, l, 0, 1, before, 0, zd + at, 0);
+        for (int i = 0; i < n; i++) ad[at + i] = s[at + i] * zd[at + i];
+        before = ad + at;
+        at += n;
+    }
+}
+
+TARGET static void node_back_point(const int *f, const double *theta, const clsi_field_seeds *seeds,
+                                   double *out) {
+    int d = f[CLSI_N_D], units = f[CLSI_N_UNITS], hidden = f[CLSI_N_HIDDEN], at = units, above = 0;
+    const double *a = seeds->own + CLSI_N_POINT(d) + units, *s = a + units, *h = s + units;
+    const double *c = h + units, *e = c + units, *b = seeds->b, *last;
+    double *zd = seeds->room, *ad = zd + units, *zb = ad + units, *ab = zb + units;
+    if (b) node_along(f, theta, s, b, zd, ad);
+    for (int l = hidden - 1; l >= 0; l--, above = at) {
+        int width = f[CLSI_N_WIDTH + l], n = CLSI_N_PAD(width), columns = clsi_n_before(f, l);
+        at -= n;
+        if (l + 1 < hidden) {
+            clsi_n_back(f, theta, l + 1, 1, zb + above, 0, ab, 0);
+        } else {
+            last = theta + f[CLSI_N_WEIGHT + hidden];
+            for (int i = 0; i < width; i++) ab[i] = seeds->a * last[i];
+            for (int i = width; i < n; i++) ab[i] = 0;
+        }
+        for (int i = 0; i < n; i++) zb[at + i] = s[at + i] * ab[i] + seeds->by_u[at + i];
+        for (int i = 0; b && i < n; i++) zb[at + i] += h[at + i] * zd[at + i] * c[at + i];
+        double *to = out + f[CLSI_N_WEIGHT + l];
+        int before = at - (l ? CLSI_N_PAD(columns) : 0);
+        node_outer(width, columns, zb + at, l ? a + before : seeds->x, b ? e + at : NULL,
+                   l ? ad + before : b, to);
+        to += width * columns;
+        for (int i = 0; i < width; i++) to[i] += zb[at + i];
+    }
+    int width = f[CLSI_N_WIDTH + hidden - 1];
+    double *to = out + f[CLSI_N_WEIGHT + hidden];
+    at = units - CLSI_N_PAD(width);
+    for (int i = 0; i < width; i++) to[i] += seeds->a * a[at + i];
+    for (int i = 0; b && i < width; i++) to[i] += ad[at + i];
+}
+
+TARGET static void node_back_pair(const int *f, const double *theta, const clsi_field_seeds *seeds,
+                                  double *out) {
+    int d = f[CLSI_N_D], units = f[CLSI_N_UNITS], hidden = f[CLSI_N_HIDDEN], at = 0, columns = d;
+    const double *zu = seeds->u + CLSI_N_POINT(d), *zw = seeds->w + CLSI_N_POINT(d);
+    const double *au = zu + units, *aw = zw + units, *su = au + units, *sw = aw + units;
+    const double *q = seeds->own + CLSI_N_BETWEEN(d), *c = q + units, *e = c + units;
+    const double *t = e + units, *before = seeds->b;
+    double *zd = seeds->room, *ad = zd + units, *r = ad + units;
+    node_along(f, theta, q, seeds->b, zd, ad);
+    clsi_n_quotient_slope(f, units, zu, zw, au, aw, su, t, r);
+    for (int i = 0; i < units; i++) seeds->by_u[i] += zd[i] * c[i] * r[i];
+    clsi_n_quotient_slope(f, units, zw, zu, aw, au, sw, t, r);
+    for (int i = 0; i < units; i++) seeds->by_w[i] += zd[i] * c[i] * r[i];
+    for (int l = 0; l < hidden; l++) {
+        int width = f[CLSI_N_WIDTH + l];
+        node_outer(width, columns, e + at, before, NULL, NULL, out + f[CLSI_N_WEIGHT + l]);
+        before = ad + at;
+        columns = width;
+        at += CLSI_N_PAD(width);
+    }
+    for (int i = 0; i < columns; i++) out[f[CLSI_N_WEIGHT + hidden] + i] += before[i];
+}
+
+TARGET static void node_back(const int *f, const double *theta, const clsi_field_seeds *seeds,
+                             double *out) {
+    if (seeds->u)
+        node_back_pair(f, theta, seeds, out);
+    else
+        node_back_point(f, theta, seeds, out);
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Arrays of the language from outside: files, sizes, many elements.
+. "$(dirname "$0")/../cli/lib.sh"
+
+write_chain() {
+    cat >chain.clausius <<'END'
+parameter  N = 4, k = 1, c = 0.1, kappa = 0.2
+coordinate u[1..N]
+entropy    s[1..N]
+let d[i] = u[i+1] - u[i]
+let u[0] = 0
+let u[N+1] = 0
+hamiltonian H = sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 0..N: k*d[i]^2/2 + d[i]^4/4)
+for i in 1..N: friction on s[i]: u[i] <- -c*v.u[i]
+for i in 1..N-1: heat exchange s[i] <-> s[i+1]: kappa
+for i in 1..N: start u[i] = sin(pi*i/8), v.u[i] = 0, s[i] = 0
+step 0.05
+END
+}
+
+test_one_array_in_a_file_for_an_array_of_the_language() {
+    write_chain
+    cat >grid.clausius <<'END'
+parameter N = 3, M = 4
+entropy   S[0..N, 2..M]
+hamiltonian sum(i in 0..N, j in 2..M: exp(S[i][j]))
+for i in 0..N-1, j in 2..M: heat exchange S[i][j] <-> S[i+1][j]: 0.3
+for i in 0..N, j in 2..M: start S[i][j] = i/10 + j/7
+step 0.1
+END
+    for name in chain grid; do
+        run "$CLAUSIUS" simulate $name.clausius --steps 5 --quiet -o $name.csv
+        expect_ok
+        for ending in npz h5; do
+            run "$CLAUSIUS" simulate $name.clausius --steps 5 --quiet -o $name.$ending
+            [[ $ending != npz && $code == 2 ]] && skip "built without libhdf5"
+            expect_ok
+            run "$CLAUSIUS" data convert $name.$ending -o again.csv
+            expect_ok
+            expect_same again.csv $name.csv
+            run "$CLAUSIUS" audit $name.$ending
+            expect_ok
+        done
+    done
+    run python3 - <<'END'
+import ast, struct, zipfile
+
+def look(path, name):
+    data = zipfile.ZipFile(path).read(name + ".npy")
+    n = struct.unpack("<H", data[8:10])[0]
+    head = ast.literal_eval(data[10:10 + n].decode())
+    assert (10 + n) % 64 == 0 and not head["fortran_order"]
+    count = (len(data) - 10 - n) // 8
+    return head["shape"], struct.unpack(f"<{count}d", data[10 + n:])
+
+rows = [line.split(",") for line in open("chain.csv") if not line.startswith("#")]
+shape, x = look("chain.npz", "u")
+assert shape == (6, 4), shape
+first = rows[0].index("u[1]")
+assert list(x) == [float(v) for r in rows[1:] for v in r[first:first + 4]]
+assert look("chain.npz", "p.u")[0] == (6, 4)
+rows = [line.split(",") for line in open("grid.csv") if not line.startswith("#")]
+shape, x = look("grid.npz", "S")
+assert shape == (6, 4, 3), shape
+first = rows[0].index("S[0][2]")
+assert list(x) == [float(v) for r in rows[1:] for v in r[first:first + 12]]
+assert "arrays: S[0..3][2..4]" in zipfile.ZipFile("grid.npz").read("notes.txt").decode()
+END
+    expect_ok
+}
+
+# one row: an axis of length one would be lost; a second run of the same array, and a column that has its name
+test_columns_that_are_no_whole_array_stay_columns() {
+    printf 'time,u[1],u[2],u,v[1],v[2],w[7],w[8],x,w[1],w[2]\n0,1,2,3,4,5,6,7,8,9,10\n1,1,2,3,4,5,6,7,8,9,11\n' >a.csv
+    head -2 a.csv >one.csv
+    for name in a one; do
+        run "$CLAUSIUS" data convert $name.csv -o $name.npz
+        expect_ok
+        run "$CLAUSIUS" data convert $name.npz -o again.csv
+        expect_ok
+        expect_same again.csv $name.csv
+    done
+    expect unzip -l a.npz u.npy 'u\[1\].npy' v.npy w.npy 'w\[1\].npy'
+}
+
+# in one program for each quantity this takes minutes; a chunk of 16,384 rows would take 2 GB
+test_the_judge_of_many_elements_costs_as_many() {
+    [[ $CLAUSIUS == *sanitize* ]] && skip "limits of memory do not go with sanitizers"
+    write_chain
+    run "$CLAUSIUS" simulate chain.clausius --set N=4000 --steps 1 --quiet -o many.csv
+    expect_ok
+    run bash -c 'ulimit -t 20 -v 1500000 && "$CLAUSIUS" audit many.csv'
+    expect_ok
+    expect_stdout 'for 4000 elements'
+}
+
+# a statement for each cell would be twice as many for twice the cells
+test_exported_arrays_are_loops() {
+    local n
+    for n in 60 120; do
+        mkdir $n
+        (cd $n && write_chain && sed -i "s/N = 4/N = $n/" chain.clausius)
+        run "$CLAUSIUS" export c $n/chain.clausius -o $n/c --quiet
+        expect_ok
+        sed -n '/^static void clsi_given_residual_/,/^}/p' $n/c/chain_model.c | wc -l >$n/lines
+    done
+    expect test "$(cat 120/lines)" -lt $((5 * $(cat 60/lines) / 4))
+    expect_in_file '^  for \(int i = 0; i < 60; i\+\+\) room\[' 60/c/chain_model.c
+    expect gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -O1 60/c/*.c -lm -o main
+    "$CLAUSIUS" simulate 60/chain.clausius --steps 100 --quiet -o rows.csv
+    ./main 100 >exported.csv
+    run python3 - <<'END'
+def rows(path):
+    return [[float(x) for x in line.split(",")] for line in open(path) if line[0].isdigit()]
+assert len(rows("rows.csv")) == 101 and rows("rows.csv") == rows("exported.csv")
+END
+    expect_ok
+    command -v node >/dev/null || return 0
+    run "$CLAUSIUS" export js 60/chain.clausius -o m.mjs --quiet
+    expect_ok
+    run node "$SOURCE/tests/export/check.mjs" m.mjs rows.csv
+    expect_ok
+}
+
+test_lines_of_several_megabytes_are_read() {
+    python3 - <<'END'
+n = 300000
+with open("wide.csv", "w") as f:
+    print("time", *(f"u[{i}]" for i in range(1, n + 1)), sep=",", file=f)
+    for row in range(3):
+        print(row, *(f"{row + i / 7:.9f}" for i in range(n)), sep=",", file=f)
+END
+    run "$CLAUSIUS" data convert wide.csv -o wide.npz
+    expect_ok
+    expect unzip -l wide.npz u.npy
+    head -c 3000000 wide.csv >cut.csv # in the middle of the header
+    run "$CLAUSIUS" data inspect cut.csv
+    expect_exit 3
+}
+
+run_tests
