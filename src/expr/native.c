@@ -5,8 +5,7 @@
  * in a register if it was used or made shortly before, else in the work of the evaluator; of a
  * full set of registers the one goes that is needed last. What nobody reads behind the piece never
  * goes to memory. Elementary functions stay calls of the kernels. The operations and their order
- * are those of the evaluator, rounded as there: same bits. It takes about 10 microseconds for some
- * hundred instructions, once.
+ * are those of the evaluator, rounded as there: same bits.
  *
  * Where the machine is another one, or lets no memory be executed, there is no native code and the
  * evaluator does it all. */
@@ -35,8 +34,8 @@ typedef struct writer {
     const cls_program *p;
     const clsi_instruction *code; /* p->code, or p->slotted for lanes */
     uint32_t first;               /* register of the first instruction */
-    uint32_t *
-        next; /* (2 n) of each operand read: the next instruction that reads the same, or UINT32_MAX */
+    /* (3 n) of each operand read: the next instruction that reads the same, or UINT32_MAX */
+    uint32_t *next;
     uint32_t *begin;       /* of each register: the first read that is not yet over */
     unsigned char *output; /* of each register */
     int width;             /* doubles of a machine register */
