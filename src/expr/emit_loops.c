@@ -220,18 +220,30 @@ static void append_body(const loops *e, const char *kind, size_t first_op, size_
     clsi_text_append(e->out, "}\n");
 }
 
-void clsi_emit_loops(const cls_program *p, const char *name, clsi_text *out) {
+/* The text of the functions, behind the constants if it names them: what is not used is not declared. */
+static void append_functions(const loops *e, const clsi_text *body, clsi_text *out) {
+    char constants[128];
+    loops before = {e->p, e->name, out};
+    snprintf(constants, sizeof constants, "%.100s_constants", e->name);
+    if (body->data && strstr(body->data, constants)) append_constants(&before);
+    clsi_text_append_n(out, body->data ? body->data : "", body->length);
+    out->failed |= body->failed;
+}
+
+void clsi_emit_loops(const cls_program *p, const char *name, clsi_text *whole) {
+    clsi_text body = {0}, *out = &body;
     loops e = {p, name, out};
-    append_constants(&e);
     append_output_tables(&e, "all", 0, p->n_outputs);
     clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
     append_body(&e, "all", 0, p->plan->n_ops, 0, p->n_outputs);
+    append_functions(&e, &body, whole);
+    clsi_text_clear(&body);
 }
 
-void clsi_emit_loops_staged(const cls_program *p, const char *name, clsi_text *out) {
+void clsi_emit_loops_staged(const cls_program *p, const char *name, clsi_text *whole) {
     static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
+    clsi_text body = {0}, *out = &body;
     loops e = {p, name, out};
-    append_constants(&e);
     for (int s = 0; s < CLSI_STAGES; s++) {
         size_t first = s == CLSI_STAGE_REST ? p->n_first_outputs : 0;
         size_t last = s == CLSI_STAGE_EARLY   ? 0
@@ -243,4 +255,6 @@ void clsi_emit_loops_staged(const cls_program *p, const char *name, clsi_text *o
         append_body(&e, stages[s], s ? p->plan->end[s - 1] : 0, p->plan->end[s], first, last);
         clsi_text_append(out, "\n");
     }
+    append_functions(&e, &body, whole);
+    clsi_text_clear(&body);
 }
