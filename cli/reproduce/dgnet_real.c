@@ -36,7 +36,7 @@ static const struct {
           "friction on room: q <- -c*v.q - d*softabs(v.q, 0.02)*v.q - mu*tanh(v.q/0.02)\n" TAIL,
      "given: the form, six constants are learned"},
 };
-enum { n_ways = sizeof ways / sizeof *ways };
+enum { n_ways = sizeof ways / sizeof *ways, MOST = 8 }; /* MOST: states, with accounts of heat */
 
 static cls_status read_data(cls_table **out, cls_error *error) {
     const char *folder = getenv("CLAUSIUS_DATA");
@@ -76,7 +76,7 @@ static cls_status judge(const cls_table *data, const cls_system *model, score *o
     o.monitor = 0;
     *out = (score){0};
     cls_status status = cls_simulator_create(model, &o, &sim, error);
-    double start[2] = {q[n_training], p[n_training]};
+    double start[MOST] = {q[n_training], p[n_training]};
     if (!status) status = cls_simulator_start(sim, 0, start, error);
     for (size_t i = n_training; !status && i < n_training + n_test; i++) {
         if (i > n_training) {
@@ -88,7 +88,7 @@ static cls_status judge(const cls_table *data, const cls_system *model, score *o
         out->energy += off * off / n_test;
     }
     for (size_t i = n_training; !status && i < n_training + n_test; i++) {
-        double from[2] = {q[i], p[i]}, to[2] = {q[i + 1], p[i + 1]}, gap = t[i + 1] - t[i];
+        double from[MOST] = {q[i], p[i]}, to[] = {q[i + 1], p[i + 1]}, gap = t[i + 1] - t[i];
         status = cls_simulator_start(sim, 0, from, error);
         if (!status) status = cls_simulator_advance(sim, n_parts, error);
         for (size_t k = 0; !status && k < 2; k++) {

@@ -344,6 +344,13 @@ def _columns(source, t, names):
     raise UsageError(f"data cannot be made of {type(source).__name__}: give a DataFrame, a dict of columns, an xarray Dataset, a Run, an array with names=, or a list of these")
 
 
+def _numbers(name, values):
+    try:
+        return values if isinstance(values, np.ndarray) and values.dtype == float else np.asarray(values, float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"column '{name}': expected numbers: {error}") from None
+
+
 def _table(source, t, names):
     columns = _columns(source, t, names)
     if t is not None:
@@ -352,7 +359,7 @@ def _table(source, t, names):
     for name, values in columns.items():
         values = values if hasattr(values, "dtype") or hasattr(values, "__dlpack__") else np.asarray(values)
         if getattr(values, "ndim", 1) in (2, 3):  # the elements of an array: u[1], u[2], ...
-            values = np.asarray(values, float)
+            values = _numbers(name, values)
             for at in np.ndindex(*values.shape[1:]):
                 arrays[name + "".join(f"[{i + 1}]" for i in at)] = values[(slice(None), *at)]
             continue
@@ -363,10 +370,7 @@ def _table(source, t, names):
             values = (values - base) / np.timedelta64(1, "s")
         if isinstance(values, np.ma.MaskedArray):
             values = values.astype(float).filled(np.nan)
-        try:
-            arrays[str(name)] = values if isinstance(values, np.ndarray) and values.dtype == float else np.asarray(values, float)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"column '{name}': expected numbers: {error}") from None
+        arrays[str(name)] = _numbers(name, values)
     lengths = {n: len(a) for n, a in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise UsageError("columns have different lengths: " + ", ".join(f"{n} {k}" for n, k in lengths.items()))

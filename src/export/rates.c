@@ -95,6 +95,7 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     cls_node *slope = by + nz + nu + np + 1;
     clsi_point *pt = clsi_point_start(st);
     clsi_point_rates(st, pt, y, rate);
+    if (st->exhausted) return clsi_no_memory(error);
     for (size_t k = 0; k < accounts; k++) rate[nz + k] = pt->account[clsi_account_at(v->s, k)];
     memcpy(in, st->z0, nz * sizeof *y);
     in[nz] = st->t;

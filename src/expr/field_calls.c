@@ -275,7 +275,8 @@ const double *clsi_lane_weights(const cls_program *p, double *work) {
     return clsi_lane_state(p, work, CLSI_LANES);
 }
 
-void clsi_lanes_calls(const cls_program *p, size_t first, size_t n_calls, size_t n, double *work) {
+static __attribute__((noinline)) void lanes_calls(const cls_program *p, size_t first,
+                                                  size_t n_calls, size_t n, double *work) {
     double x[CLSI_LANES * CLSI_NODE_INPUTS], *state = clsi_lane_state(p, work, 0);
     for (const clsi_field_call *c = p->calls + first, *end = c + n_calls; c < end; c++) {
         const clsi_graph_field *f = p->fields[c->field];
@@ -287,6 +288,11 @@ void clsi_lanes_calls(const cls_program *p, size_t first, size_t n_calls, size_t
                           (clsi_field_pass)c->pass, n, x, state + c->own, p->n_state, c->u - c->own,
                           c->w - c->own);
     }
+}
+
+/* Most programs have none: these need no room on the stack. */
+void clsi_lanes_calls(const cls_program *p, size_t first, size_t n_calls, size_t n, double *work) {
+    if (n_calls) lanes_calls(p, first, n_calls, n, work);
 }
 
 void clsi_lanes_take(const clsi_field_take *take, size_t n, double *work, double *r) {

@@ -254,7 +254,7 @@ static void put_base(side *b, int p, const size_t *window, size_t n) {
     }
 }
 
-static void put_unknowns(side *b, int p, const size_t *lane, size_t n) {
+static void put_unknowns(side *b, int p, const unsigned char *lane, size_t n) {
     for (size_t j = 0; j < b->s->k; j++) {
         double *row = clsi_lanes_input(b->program[p], b->lanes[p], base_size(b->s) + j);
         for (size_t i = 0; i < CLSI_LANES; i++)
@@ -341,7 +341,9 @@ static double value_of(const side *b, size_t lane, size_t e) {
  * equation e[i] of lane[i]. Returns how many. */
 enum { MOST_ROWS = 256 };
 typedef struct row_list {
-    size_t n, lane[MOST_ROWS], e[MOST_ROWS];
+    size_t n;
+    uint32_t e[MOST_ROWS];
+    unsigned char lane[MOST_ROWS]; /* small: stacks of threads may be */
 } row_list;
 
 static size_t take(side *b, size_t first, const size_t *list, size_t at, size_t end, row_list *m) {
@@ -353,8 +355,8 @@ static size_t take(side *b, size_t first, const size_t *list, size_t at, size_t 
             if (b->n == CLSI_LANES) break;
             b->window[b->n++] = window;
         }
-        m->lane[m->n] = b->n - 1;
-        m->e[m->n] = row % E;
+        m->lane[m->n] = (unsigned char)(b->n - 1);
+        m->e[m->n] = (uint32_t)(row % E);
     }
     return m->n;
 }

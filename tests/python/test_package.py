@@ -65,7 +65,8 @@ def test_lists_of_unequal_length(piston):
 
 @pytest.mark.parametrize("wrong, says", [
     ({"time": [0.0, 1.0], "q": [1.0]}, "2|1"),
-    ({"time": [0.0, 1.0], "q": [["a"], ["b"]]}, "dimensions"),
+    ({"time": [0.0, 1.0], "q": [["a"], ["b"]]}, "expected numbers"),
+    ({"time": [0.0, 1.0], "q": np.zeros((2, 2, 2, 2))}, "dimensions"),
     ({"time": [0.0, 1.0], "q": ["a", "b"]}, "expected numbers"),
     (3, "cannot be made"),
     (np.zeros((3, 2)), "names"),
