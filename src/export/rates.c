@@ -115,7 +115,7 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     }
     for (size_t k = 0; k < accounts; k++) defect[nz + k] = rate[nz + k];
     if (status == CLS_OK) status = slopes_of(g, nz + accounts, defect, nz + nu, by, slope);
-    if (status != CLS_OK) return cls_graph_status(g, error);
+    if (status != CLS_OK) return clsi_graph_failed(g, error);
     size_t count = nz + accounts + (e->identity ? 0 : nz * nz);
     status = cls_program_create(g, nz + 1 + nu + np, in, count, rate, &v->rate, error);
     if (status == CLS_OK) status = find_needs(e, st, rate, M, by, error);

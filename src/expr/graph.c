@@ -133,6 +133,11 @@ cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text) {
     return CLS_NO_NODE;
 }
 
+cls_status clsi_graph_failed(const cls_graph *g, cls_error *error) {
+    cls_status status = cls_graph_status(g, error);
+    return status == CLS_OK ? clsi_no_memory(error) : status;
+}
+
 cls_status clsi_graph_no_memory(const cls_graph *g) {
     clsi_graph_fail((cls_graph *)g, CLS_MEMORY, "out of memory");
     return CLS_MEMORY;

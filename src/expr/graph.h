@@ -65,6 +65,8 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
+/* The status of a walk over the graph that failed: the graph's own, else memory of the walk. */
+cls_status clsi_graph_failed(const cls_graph *g, cls_error *error);
 /* The same for memory, also in answers to questions, whose graph is const: a wrong answer must not
  * go unnoticed. What is built on a graph may ignore the status of single transformations, because
  * cls_graph_status at the end has it. */

@@ -41,7 +41,7 @@ static cls_status compile_jacobian(cls_flow *f, const cls_node *inputs, const cl
     cls_graph *g = f->system->g;
     clsi_rows rows = {0};
     cls_status status = clsi_sparse_jacobian(g, f->nz, rate, f->nz, inputs, &rows);
-    if (status != CLS_OK) return cls_graph_status(g, error);
+    if (status != CLS_OK) return clsi_graph_failed(g, error);
     f->entry = clsi_calloc(rows.n + 1, sizeof *f->entry);
     for (size_t i = 0; i < f->nz && f->entry; i++)
         for (size_t k = rows.start[i]; k < rows.start[i + 1]; k++)

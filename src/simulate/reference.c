@@ -7,6 +7,7 @@
  * is next to nothing the size of its motion. */
 #include "simulate/stepper.h"
 #include "base/base.h"
+#include "expr/graph.h"
 #include "simulate/slopes.h"
 #include "system/dense.h"
 #include "system/equations.h"
@@ -140,7 +141,7 @@ static cls_status compile_many(clsi_reference *r, const parts *p, clsi_step *st,
     size_t n = r->identity ? p->n_rates : r->nz;
     cls_status status =
         clsi_sparse_jacobian(st->g, n, r->identity ? p->rate : p->y, r->nz, st->z0, &rows);
-    if (status != CLS_OK) return cls_graph_status(st->g, error);
+    if (status != CLS_OK) return clsi_graph_failed(st->g, error);
     r->n_chart = r->identity ? 0 : rows.n;
     r->n_slopes = r->identity ? rows.n : 0;
     status = compile_with(p, st->g, p->n_rates, r->n_chart, rows.node, &r->rates, error);

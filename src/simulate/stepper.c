@@ -63,7 +63,7 @@ static cls_status compile_residual(compiler *c) {
     sp->n_jacobian = k * k;
     if (k <= FEW_UNKNOWNS || c->dense) return compile_rows(c, NULL);
     cls_status status = clsi_sparse_jacobian(st->g, k, st->residual, k, st->unknown, &rows);
-    if (status != CLS_OK) return cls_graph_status(st->g, c->error);
+    if (status != CLS_OK) return clsi_graph_failed(st->g, c->error);
     if (2 * rows.n < k * k) {
         sp->n_jacobian = rows.n;
         status = clsi_sparse_lu_create_fast(k, rows.start, rows.column, &sp->lu, c->error);
@@ -238,7 +238,7 @@ static cls_status compile_monitor(compiler *c) {
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,
                                           &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
-        if (status != CLS_OK) return cls_graph_status(g, c->error);
+        if (status != CLS_OK) return clsi_graph_failed(g, c->error);
     }
     size_t n_out = CLSI_MONITOR_INVARIANTS + s->n_invariants;
     cls_status status =
@@ -261,7 +261,7 @@ static cls_status compile_scale(compiler *c) {
         counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
-    if (status != CLS_OK) return cls_graph_status(g, c->error);
+    if (status != CLS_OK) return clsi_graph_failed(g, c->error);
     status = cls_program_create(g, f->nz + 2 + c->sp->nu + c->sp->n_free, c->inputs, CLSI_SCALES,
                                 to, &c->sp->scale, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(c->sp->scale);
