@@ -267,6 +267,14 @@ test_run_tests_failures() {
     expect_stdout 'exit code 23 after its last test'
     expect_stdout 'time limit of 1 s'
 }
+test_run_tests_wants_tests_that_run() {
+    mkdir t
+    printf '#!/bin/sh\necho ok\n' >t/test_dead.sh
+    run "$TOOLS/run-tests" all=t
+    expect_exit 1
+    expect_stderr 'test_dead.sh would never be run: chmod'
+}
+
 test_run_tests_nothing_is_a_failure() {
     mkdir t
     run "$TOOLS/run-tests" all=t
