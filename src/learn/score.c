@@ -467,6 +467,14 @@ static int is_quiet(double run, double trivial, double accuracy, double fitted) 
     return trivial <= LUCK * accuracy && run <= LUCK * fmax(accuracy, fitted);
 }
 
+/* Rows that it was fitted to are off by more than half of what they are off from their mean: what it
+ * predicts is luck, as with an angle that turns by more than half a turn from row to row. */
+static const double FOLLOWED = 0.5;
+
+static int follows_nothing(const cls_learned_channel *ch, double noise) {
+    return ch->fitted > FOLLOWED * ch->run_mean && ch->fitted > EXACT * noise;
+}
+
 typedef enum opinion { QUIET, BAD, GOOD } opinion;
 
 /* noise: of the column, or the accuracy that it is taken for where all its values are equal */
@@ -481,7 +489,7 @@ static opinion opinion_of(const cls_learn_report *report, size_t c, double noise
         ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
                  !loses(ch->ahead[h], ch->ahead_arx[h], ch->ahead_persistence[h], noise);
     if (is_quiet(ch->run, trivial, noise, ch->fitted)) return QUIET;
-    return run || ahead ? GOOD : BAD;
+    return (run || ahead) && !follows_nothing(ch, noise) ? GOOD : BAD;
 }
 
 static int is_better(const clsi_multiple *m, const cls_learn_report *report) {

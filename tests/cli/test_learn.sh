@@ -545,6 +545,37 @@ test_losses_interrupted() { # wherever the signal comes
     done
 }
 
+# More than half a turn from row to row: an angle tells nothing then, and a fit that follows nothing is no
+# better than a trivial model, wherever it was lucky. Turns that are counted tell all.
+test_an_angle_that_turns_too_fast() {
+    local kind
+    for kind in angle ''; do
+        cat >wheel.clausius <<EOF
+coordinate phi [rad] $kind
+temperature T [K]
+reservoir Tr [K] = 290
+input M
+parameter J = 0.02, C = 40, b = unknown near 0.01 in (0, 1), k = unknown near 0.1 in (0, 10)
+thermal lagrangian J*v.phi^2/2 + C*T*(log(T) - 1)
+friction on T: phi <- -b*v.phi
+heat exchange T <-> Tr: k
+external force: phi <- M
+start phi = 0, v.phi = 0, T = 290
+step 0.05
+until 60
+EOF
+        run "$CLAUSIUS" simulate wheel.clausius --set "b=0.004, k=0.6, M=0.3*sin(0.7*t)+0.2" --every 1 --quiet -o all.csv
+        expect_ok
+        grep -v '^#' all.csv | awk -F, -v x=7 'function noise() { x = (16807*x) % 2147483647; return x/2147483647 - 0.5 }
+            NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "time,phi,T,M"; next }
+            noise() < -0.4 { next } # a tenth of the rows is missing
+            { printf "%s,%.5f,%.5f,%s\n", $1, $at["phi"] + 0.1*noise(), $at["T"] + 0.06*noise(), $at["M"] }' >log.csv
+        run "$CLAUSIUS" learn wheel.clausius log.csv -o wheel.safetensors
+        expect_ok
+        if [[ $kind ]]; then expect_stderr 'verdict +BAD'; else expect_stderr 'b +0\.00(400|3999)'; fi
+    done
+}
+
 test_bad_models() {
     echo 'not a model' >m.safetensors
     local c
