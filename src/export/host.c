@@ -107,9 +107,8 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
             "    (clsi_guard_early((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
             "     clsi_run_early(nw))\n");
     else
-        clsi_text_append(out,
-                         "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
-                         "#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)\n");
+        clsi_text_append(out, "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
+                              "#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)\n");
     clsi_text_append(out,
                      "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) "
                      "clsi_residual_first((nw)->changed, (nw)->in, (nw)->keep, to)\n"
@@ -150,17 +149,16 @@ static const char run_warm[] =
 /* The end of a step, and what is measured there. */
 static void append_ends(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, e->shares_now ? run_warm : run_early);
-    clsi_text_append(
-        out, "\nstatic void clsi_run_next(cls_simulator *sim) {\n"
-             "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
-             "    sim->newton.ended = 0;\n"
-             "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n"
-             "\nstatic void clsi_run_next_here(cls_simulator *sim) {\n");
-    clsi_text_append(out, e->shares_end
-                              ? "    sim->newton.ended = 1;\n"
-                                "    clsi_next_end(sim->newton.changed, sim->newton.in, "
-                                "sim->newton.keep, sim->next_out);\n}\n"
-                              : "    clsi_run_next(sim);\n}\n");
+    clsi_text_append(out,
+                     "\nstatic void clsi_run_next(cls_simulator *sim) {\n"
+                     "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
+                     "    sim->newton.ended = 0;\n"
+                     "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n"
+                     "\nstatic void clsi_run_next_here(cls_simulator *sim) {\n");
+    clsi_text_append(out, e->shares_end ? "    sim->newton.ended = 1;\n"
+                                          "    clsi_next_end(sim->newton.changed, sim->newton.in, "
+                                          "sim->newton.keep, sim->next_out);\n}\n"
+                                        : "    clsi_run_next(sim);\n}\n");
     clsi_text_append(out, "\nstatic void clsi_measure(clsi_newton *nw, const double *in, double "
                           "*out) {\n");
     if (e->shares_end)

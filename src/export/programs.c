@@ -68,12 +68,13 @@ int clsi_export_fields_agree(const clsi_export *e) {
 
 /* Of a variant; all NULL where nothing is shared. */
 typedef struct sharing {
-    unsigned char *also;  /* of the residual's instructions: others want it */
-    uint32_t *slot;       /* of them: where it is kept */
-    uint32_t *warm;       /* of them: its slot where the monitor has computed it */
-    uint32_t *now, *end;  /* of the monitor's: the register of the residual at the start, at the solution */
-    uint32_t *next;       /* of those of the end of the step */
-    size_t n_now, n_end;  /* how many */
+    unsigned char *also; /* of the residual's instructions: others want it */
+    uint32_t *slot;      /* of them: where it is kept */
+    uint32_t *warm;      /* of them: its slot where the monitor has computed it */
+    uint32_t *now,
+        *end; /* of the monitor's: the register of the residual at the start, at the solution */
+    uint32_t *next;      /* of those of the end of the step */
+    size_t n_now, n_end; /* how many */
 } sharing;
 
 static void sharing_clear(sharing *s) {
@@ -203,8 +204,8 @@ static cls_status emit_one(const clsi_export *e, const listed *l, int k, const c
                                        error);
     if (k == MONITOR_END || (k == MONITOR && e->shares_now))
         return clsi_program_emit_known(l[MONITOR].program, CLSI_STAGES, name,
-                                       e->shares_now ? s->now : NULL,
-                                       k == MONITOR ? NULL : s->end, out, error);
+                                       e->shares_now ? s->now : NULL, k == MONITOR ? NULL : s->end,
+                                       out, error);
     if (k < WHOLE) return clsi_program_emit_function(l[k].program, name, out, error);
     int own = k == RESIDUAL;
     return clsi_program_emit_stages(l[k].program, name, own ? s->also : NULL, own ? s->slot : NULL,
@@ -292,7 +293,8 @@ static cls_status write_all(clsi_export *e, const listed *base, const listed *op
     place_sharing(e->base.sp, &s[0]);
     if (e->open.sp) place_sharing(e->open.sp, &s[1]);
     for (int k = 0; k < WRITTEN && status == CLS_OK; k++) {
-        if (k == RESIDUAL || (k == WARM && !e->shares_now) || (k > WARM && !e->shares_end)) continue;
+        if (k == RESIDUAL || (k == WARM && !e->shares_now) || (k > WARM && !e->shares_end))
+            continue;
         status = emit_both(e, base, open, s, k, out, &differs[k], error);
     }
     if (status != CLS_OK) return status;

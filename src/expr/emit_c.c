@@ -22,13 +22,13 @@ enum { USED = 1, OPAQUE = 2, NAMED = 4 }; /* what a register is needed for */
 typedef struct piece {
     const cls_program *p;
     size_t first, last, first_output, last_output;
-    const uint32_t *slot; /* where registers that cross from piece to piece are kept; or NULL */
+    const uint32_t *slot;  /* where registers that cross from piece to piece are kept; or NULL */
     const uint32_t *known; /* where results are kept that another program has computed; or NULL */
-    size_t n_slots;       /* the states of fields stand behind them */
-    int early;            /* the piece ends, or goes through, the early stage */
-    unsigned char *need;  /* of all registers in this piece */
-    unsigned char *size;  /* of results that stand where they are used: operations; 0: declared */
-    unsigned char *live;  /* of instructions: computed here */
+    size_t n_slots;        /* the states of fields stand behind them */
+    int early;             /* the piece ends, or goes through, the early stage */
+    unsigned char *need;   /* of all registers in this piece */
+    unsigned char *size;   /* of results that stand where they are used: operations; 0: declared */
+    unsigned char *live;   /* of instructions: computed here */
 } piece;
 
 /* Room for `need`, `size` and `live`; the caller frees need. */
@@ -509,8 +509,7 @@ static void append_piece(clsi_text *out, const piece *e) {
     }
     declared(&d);
     for (size_t k = e->first; k < e->last; k++)
-        if (is_stored(e, k))
-            clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+        if (is_stored(e, k)) clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
     append_outputs(out, e);
     clsi_text_append(out, "}\n");
 }
