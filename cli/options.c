@@ -63,7 +63,7 @@ static const char *as_elsewhere(const char *word) {
                                            {"lr", "rate"},
                                            {"learning-rate", "rate"},
                                            {"out", "output"},
-                                           {"step", "h"},
+
                                            {"dt", "h"},
                                            {"param", "set"},
                                            {"parameters", "set"},
