@@ -349,8 +349,8 @@ static cls_status run_literal(cli_findings *f, const body_case *c, const body *b
     cls_model *model = NULL;
     cls_learn_info info;
     int G_unknown = c != &case_b, f_unknown = c != &case_a;
-    const cli_literal how = {c->n_unknown, c->unknown, "cayley", 1e-5,
-                             G_unknown,    n_starts * (n_points - 1), 4};
+    const cli_literal how = {
+        c->n_unknown, c->unknown, "cayley", 1e-5, G_unknown, n_starts * (n_points - 1), 4};
     const char *file = c == &case_a   ? "literal-body-a"
                        : c == &case_b ? "literal-body-b"
                                       : "literal-body-c";

@@ -75,8 +75,8 @@ cls_status cli_learn_literally(const cli_findings *f, const cls_system *s, const
     const char *folder = f->folder ? f->folder : "";
     int a = snprintf(checkpoint, sizeof checkpoint, "%s/%s.checkpoint", folder, file);
     int b = snprintf(kept, sizeof kept, "%s/%s.safetensors", folder, file);
-    int keeps = f->folder && a > 0 && b > 0 && (size_t)a < sizeof checkpoint &&
-                (size_t)b < sizeof kept;
+    int keeps =
+        f->folder && a > 0 && b > 0 && (size_t)a < sizeof checkpoint && (size_t)b < sizeof kept;
     cls_learn_options o = cls_learn_defaults();
     o.n_unknown = how->n_unknown;
     o.unknown = how->unknown;

@@ -253,8 +253,8 @@ static cls_status run_literal(cli_findings *f, const piston_case *c, const cli_m
     cls_system *s = NULL;
     cls_model *model = NULL;
     cls_learn_info info;
-    const cli_literal how = {c->n_unknown, c->unknown, "vnots", 1e-4,
-                             1,            n_starts * (n_points - 1), 3};
+    const cli_literal how = {
+        c->n_unknown, c->unknown, "vnots", 1e-4, 1, n_starts * (n_points - 1), 3};
     const char *file = c == &case_a ? "literal-a" : c == &case_b ? "literal-b" : "literal-c";
     cls_status status = write_literal(c, truth->system, &s, error);
     if (!status) status = cli_learn_literally(f, s, data, file, &how, &model, &info, error);

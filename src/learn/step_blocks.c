@@ -8,7 +8,7 @@
  * Three programs without theta, over many windows at once, and between them the kernels of the fields
  * (clsi_field_blocks) at all places of a field together; backwards by the adjoint of r. Lanes of field
  * nodes (step_rows.c) do the same sixteen windows at a time and one window after the other backwards,
- * where large weights come from the second-level cache for each: this is 5 times faster for networks of
+ * where large weights come from the second-level cache for each: this takes 0.4 of the time for networks of
  * four layers of 128. Jacobians stay with the lanes. */
 #include "base/base.h"
 #include "expr/graph.h"
@@ -48,8 +48,8 @@ typedef struct block {
 struct clsi_step_blocks {
     size_t nz, E, n_x, n_symbols, most; /* windows of a block */
     size_t n_parts, n_places;
-    part *parts;    /* (unknowns); those without places are not evaluated */
-    place *places;  /* by part */
+    part *parts;                    /* (unknowns); those without places are not evaluated */
+    place *places;                  /* by part */
     cls_program *program[PROGRAMS]; /* base -> x; base | phi -> r; base | phi | c -> d(c.r)/dphi */
     size_t n_blocks;
     block *blocks;
@@ -159,8 +159,8 @@ static cls_status compile_inputs(clsi_step_blocks *s, const builder *b, cls_erro
     for (size_t k = 0; k < s->n_places; k++)
         for (size_t i = 0; i < s->parts[s->places[k].part].learned->d; i++)
             x[s->places[k].x + i] = clsi_point_node(b->g, s->places[k].point, i);
-    cls_status status = cls_program_create(b->g, base_size(s), b->inputs, s->n_x, x,
-                                           &s->program[INPUTS], error);
+    cls_status status =
+        cls_program_create(b->g, base_size(s), b->inputs, s->n_x, x, &s->program[INPUTS], error);
     free(x);
     return status;
 }

@@ -27,11 +27,11 @@ struct clsi_step_rows {
     cls_system *system; /* with theta as symbols */
     size_t nz, E, k, P;
     int affine;
-    size_t *state;        /* (E) */
-    unsigned char *holds; /* (E, unknowns): which parts a row contains */
-    cls_program *values;  /* base | w -> r (E), a (k), a_w (k, k), r_w (E, k) */
-    cls_program *guess;   /* base -> w; NULL without unknowns */
-    cls_program *reverse; /* base | w | lambda (E), mu (k) -> d(lambda.r + mu.a)/dtheta */
+    size_t *state;            /* (E) */
+    unsigned char *holds;     /* (E, unknowns): which parts a row contains */
+    cls_program *values;      /* base | w -> r (E), a (k), a_w (k, k), r_w (E, k) */
+    cls_program *guess;       /* base -> w; NULL without unknowns */
+    cls_program *reverse;     /* base | w | lambda (E), mu (k) -> d(lambda.r + mu.a)/dtheta */
     clsi_step_blocks *blocks; /* the same in blocks, where that can be; else NULL */
 };
 

@@ -205,8 +205,7 @@ static cls_status put_round(clsi_ports *p, clsi_span at, cls_graph *g, size_t n,
     if (last == n || status != CLS_OK) return status;
     clsi_put(p, at, "let %s = (%s", names_of(&list[last], round).then, state);
     for (size_t i = 0; i < n; i++)
-        if (i != last)
-            clsi_put(p, at, " - (%s)*%s", list[i].ratio, names_of(&list[i], round).then);
+        if (i != last) clsi_put(p, at, " - (%s)*%s", list[i].ratio, names_of(&list[i], round).then);
     clsi_put(p, at, ")/(%s)\n", list[last].ratio);
     return status;
 }
@@ -255,8 +254,8 @@ static cls_status put_rounds(clsi_ports *p, cls_graph *g, size_t master, size_t 
     for (int round = last < n ? 1 : ROUNDS; round <= ROUNDS && status == CLS_OK; round++) {
         name_of(effort, m->name, "_effort", round);
         snprintf(part, sizeof part, "%d*%s/%d", round, state, WAY);
-        status = put_round(p, at, g, n, list, last, equal || round >= WAY ? state : part, effort,
-                           round);
+        status =
+            put_round(p, at, g, n, list, last, equal || round >= WAY ? state : part, effort, round);
     }
     return status;
 }
