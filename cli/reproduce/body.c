@@ -446,9 +446,9 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
         status = cli_short_run(&b.near, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);
     if (!status && f->folder) cli_keep_curve(f, "truth (bdf)", &drawn);
     if (!status) status = add_known(f, &b, error);
+    if (!status && f->literal) status = run_literal(f, c, &b, error); /* first: it goes on */
     if (!status) status = run_solve(f, c, &b, NO_ANCHORS, error);
     if (!status && c != &case_b) status = run_solve(f, c, &b, FEW_ANCHORS, error);
-    if (!status && f->literal) status = run_literal(f, c, &b, error);
     if (!status && !f->quick) status = run_networks(f, c, &b, error);
     if (!status && f->folder) status = draw_figures(f, c, error);
     cls_table_free(&b.reference);
