@@ -130,23 +130,22 @@ static int is_moving(const cls_system *s, const char *input) {
     return 0;
 }
 
-static int is_potential(const cls_system *s, const clsi_learned *l, size_t k) {
+/* Of positions alone, or a constant. */
+static int is_still(const cls_system *s, const clsi_learned *l, size_t k) {
     const unsigned char *powers = clsi_field_powers(l->field, k);
-    int powered = 0;
-    for (size_t j = 0; j < l->d; j++) {
+    for (size_t j = 0; j < l->d; j++)
         if (powers[j] && is_moving(s, l->input[j])) return 0;
-        powered |= powers[j];
-    }
-    return powered;
+    return 1;
 }
 
 /* Is unknown i a term of an energy that has others, which may be a potential? */
 static int may_be_potential(const clsi_unknowns *us, size_t i) {
     const clsi_unknown *u = &us->list[i];
     int found = 0;
-    if (!clsi_terms_free(us, i) || !clsi_is_energy(u) || u->kind != CLSI_PART_LET) return 0;
+    if (us->s->ode || !clsi_terms_free(us, i) || !clsi_is_energy(u) || u->kind != CLSI_PART_LET)
+        return 0;
     for (size_t k = 0; k < u->learned.field->n_parameters && !found; k++)
-        found = is_potential(us->s, &u->learned, k) && degree_of(&u->learned, k) <= FREE_DEGREE;
+        found = is_still(us->s, &u->learned, k) && degree_of(&u->learned, k) > 0;
     return found;
 }
 
@@ -165,7 +164,7 @@ size_t clsi_terms_still(const clsi_unknowns *us, unsigned char *moving) {
         const clsi_learned *l = &us->list[i].learned;
         int still = may_be_potential(us, i);
         for (size_t k = 0; k < l->field->n_parameters; k++) {
-            moving[l->offset + k] = (unsigned char)(still && !is_potential(us->s, l, k));
+            moving[l->offset + k] = (unsigned char)(still && !is_still(us->s, l, k));
             n += moving[l->offset + k];
         }
     }
