@@ -120,13 +120,16 @@ static int degree_of(const clsi_learned *l, size_t k) {
     return all - even / 2;
 }
 
-/* Does input j change with a velocity, a momentum or heat? */
+/* A velocity, a momentum, a temperature (or its logarithm), an entropy. */
 static int is_moving(const cls_system *s, const char *input) {
-    if (strncmp(input, "v.", 2) == 0 || strncmp(input, "p.", 2) == 0) return 1;
-    if (strncmp(input, "log(", 4) == 0) return 1;
+    const char *name = strncmp(input, "log(", 4) == 0 ? input + 4 : input;
+    size_t n = strcspn(name, ")");
+    if (strncmp(name, "v.", 2) == 0 || strncmp(name, "p.", 2) == 0) return 1;
     for (size_t i = 0; i < s->m; i++)
-        if (strcmp(input, s->temperature[i].name) == 0 || strcmp(input, s->entropy[i].name) == 0)
-            return 1;
+        for (int k = 0; k < 2; k++) {
+            const char *heat = k ? s->entropy[i].name : s->temperature[i].name;
+            if (strlen(heat) == n && strncmp(name, heat, n) == 0) return 1;
+        }
     return 0;
 }
 
