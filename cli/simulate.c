@@ -316,6 +316,11 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
     return cli_print_json(o, error);
 }
 
+static const char *hold_text(const char *hold) {
+    if (!hold || !strcmp(hold, "zero")) return "each held until the next";
+    return strcmp(hold, "linear") ? hold : "joined by lines";
+}
+
 static void print_summary(const cli_job *job, const cls_simulate_info *i, double time,
                           double seconds) {
     fprintf(stderr, "%s by %s, %llu steps of %s%g to time %g\n", job->a->words[0], i->scheme,
@@ -325,8 +330,7 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
                 cli_value(job->a, "from"), job->motion.time);
     if (job->inputs.n)
         fprintf(stderr, "  inputs     %zu samples of %s, %s\n", job->inputs.n,
-                cli_value(job->a, "inputs"),
-                job->inputs.hold == CLS_HOLD_ZERO ? "each held until the next" : "joined by lines");
+                cli_value(job->a, "inputs"), hold_text(job->inputs.hold));
     if (cls_system_formalism(job->motion.system) == CLS_ODE)
         fprintf(stderr, "  laws       none is promised by ordinary differential equations\n");
     else
@@ -440,7 +444,9 @@ static const cli_option options[] = {
      "measurements"},
     {"set", 0, "LIST", "values of parameters and inputs, \"m=2, k=2/3, u=0.3*sin(t)\""},
     {"inputs", 0, "FILE", "columns with the values of the system's inputs"},
-    {"hold", 0, "KIND", "inputs between their samples: zero (the last value, default) or linear"},
+    {"hold", 0, "KIND",
+     "inputs between their samples: zero (the last value, default), linear, auto, or each its own: "
+     "u=zero, Tout=linear"},
     {"at", 0, "FILE", "rows at the times of this file, in whole steps of at most h"},
     {"steps", 0, "N", "how many steps; 0 gives the start"},
     {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},

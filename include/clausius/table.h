@@ -40,7 +40,9 @@ typedef struct cls_read_options {
     /* Called with `context` at least ten times a second; non-zero: CLS_INTERRUPTED. NULL: never. */
     int (*stop)(void *context);
     void *context;
-    int drop_missing; /* rows with an empty or `nan` cell are left out and counted in a remark */
+    /* Rows with an empty or `nan` cell: 0 are refused; 1 are left out; 2 stay, the cell being NAN (for
+     * recordings: learning uses the rest of the row). Both are counted in a remark. */
+    int drop_missing;
 } cls_read_options;
 CLS_API cls_read_options cls_read_defaults(void);
 CLS_API cls_status cls_table_read_with(const char *path, const cls_read_options *options,

@@ -190,6 +190,36 @@ static int is_interrupted(void *owner) {
     return o->interrupted && o->interrupted(o->context);
 }
 
+static const double WEAK =
+    1e-8; /* of the rows: far below what they tell, far above what they cannot */
+
+/* Where everything is unknown the data leave lagrangians open that move the same way (of an oscillator any
+ * mass that is a function of its energy): the one with the lowest terms is taken, which does not turn its mass
+ * negative beside the data. Rows of the terms, weak ones, twice as heavy from degree to degree. */
+static cls_status take_lowest(clsi_learner *w, clsi_lsq *q, double *A, double *b) {
+    const clsi_unknowns *us = w->unknowns;
+    size_t P = us->n_theta;
+    clsi_lsq_info found;
+    double kkt, size = WEAK * sqrt((double)w->points->n_training);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < us->n && status == CLS_OK; i = clsi_group_end(us, i)) {
+        const clsi_learned *l = &us->list[i].learned;
+        for (size_t k = 0; k < l->field->n_parameters && status == CLS_OK; k++) {
+            const unsigned char *powers = clsi_field_powers(l->field, k);
+            int degree = 0;
+            for (size_t j = 0; powers && j < l->d; j++) degree += powers[j];
+            memset(A, 0, P * sizeof *A);
+            A[l->offset + k] = ldexp(size, degree);
+            b[0] = 0;
+            status = clsi_lsq_add(q, 1, A, b, w->error);
+        }
+    }
+    if (status == CLS_OK)
+        status = clsi_solve_positive(q, RCOND, us, w->points, w->theta, &found, &w->info->negative,
+                                     &kkt, w->error);
+    return status;
+}
+
 static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const double *d,
                                double *A, double *b) {
     clsi_lsq *q;
@@ -212,6 +242,7 @@ static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const
         w->info->rank = found.rank;
         w->info->nullity = found.nullity;
         w->info->condition = found.condition;
+        if (w->info->normalised && found.nullity) status = take_lowest(w, q, A, b);
     }
     clsi_lsq_free(&q);
     return status;
