@@ -36,10 +36,11 @@ typedef struct dropping {
 
 static int is_candidate(const dropping *d, size_t j) {
     int needs = 0;
-    if (d->k->keep[j] || d->k->locked[j]) return 0;
+    const clsi_noisy *k = d->k;
+    if (k->keep[j] || k->locked[j] || (k->still && k->barred[j])) return 0;
     for (size_t i = 0; i < d->P; i++) {
         if (!d->parent[j * d->P + i]) continue;
-        if (d->k->keep[i]) return 1;
+        if (k->keep[i]) return 1;
         needs = 1;
     }
     return !needs;
