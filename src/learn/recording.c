@@ -205,7 +205,7 @@ static double nearby(const clsi_recording *r, const size_t *group, size_t i) {
         if (i + k < r->n && group[i + k] == group[i])
             list[n++] = r->time[i + k] - r->time[i + k - 1];
     }
-    return median(n, list);
+    return clsi_median(n, list);
 }
 
 /* Gaps are long beside all distances and beside those nearby: times that are spread by their logarithms
