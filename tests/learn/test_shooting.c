@@ -604,17 +604,24 @@ static void the_gradient_of_derivatives_is_exact(void **unused) {
  * occur, are formulas. */
 static void derivatives_of_networks_are_exact(void **unused) {
     (void)unused;
-    const shot cases[] = {
-        {"pendulum", NULL, {"V"}, 1, "network(6, 5)", NULL, {{"q", -2, 2}, {"p.q", -2, 2}}, 2, 0.05},
-        {"adiabatic-piston",
-         NULL,
-         {"G", "F1"},
-         2,
-         "network(4, softplus)",
-         NULL,
-         {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
-         4,
-         0.02}};
+    const shot cases[] = {{"pendulum",
+                           NULL,
+                           {"V"},
+                           1,
+                           "network(6, 5)",
+                           NULL,
+                           {{"q", -2, 2}, {"p.q", -2, 2}},
+                           2,
+                           0.05},
+                          {"adiabatic-piston",
+                           NULL,
+                           {"G", "F1"},
+                           2,
+                           "network(4, softplus)",
+                           NULL,
+                           {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
+                           4,
+                           0.02}};
     check_derivative_loss(&cases[0], 1, 0);
     check_derivative_loss(&cases[1], 3, 0);
 }
