@@ -101,6 +101,15 @@ test_files_are_read_in_shares() {
             expect_same one.safetensors ranks.safetensors
         done
     done
+    # arrays, where places are rows
+    for n in a b; do "$CLAUSIUS" data convert $n.csv -o $n.npz; done
+    learn=(learn adiabatic-piston a.npz b.npz --unknown "F1, F2" --field "chebyshev(3)" --quiet)
+    for p in $(programs); do
+        run ranks "$p" 3 "${learn[@]}" -o ranks.safetensors
+        expect_ok
+        expect_same one.safetensors ranks.safetensors
+    done
+    learn[2]=a.csv learn[3]=b.csv
     sed -i '30000s/,/,x/' b.csv
     for p in $(programs); do
         run ranks "$p" 2 "${learn[@]}" -o bad.safetensors
