@@ -20,11 +20,6 @@
 
 /* ---- ranges ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 enum { FREE_DEGREE = 2 }; /* terms up to it need no simpler one beside them */
 static const double TAIL = 0.01, MORE = 0.1, NEARLY = 0.2;
 
@@ -45,7 +40,7 @@ cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *e
             int even = k >= l->field->even_first && k - l->field->even_first < l->field->even_count;
             for (size_t s = 0; s < n; s++)
                 sorted[s] = l->center[k] + l->half[k] * u[s / p->n].x[s % p->n * l->d + k];
-            qsort(sorted, n, sizeof *sorted, ascending);
+            clsi_sort(n, sorted);
             size_t tail = (size_t)(TAIL * (double)n);
             double low = sorted[tail], high = sorted[n - 1 - tail], more = MORE * (high - low);
             if (!(high > low)) continue;

@@ -46,6 +46,22 @@ test_help_wins_over_a_wrong_line() {
     expect_stdout '^Examples:'
 }
 
+test_help_fits_a_terminal() {
+    local c
+    for c in $(commands); do
+        "$CLAUSIUS" "$c" --help | sed -n '/^Options:/,/^$/p' | awk 'length > 100 { bad = 1 } END { exit bad }' || fail "options of $c are wider than 100 columns"
+    done
+}
+
+test_what_other_programs_call_an_option() {
+    run "$CLAUSIUS" learn pendulum x.csv --iterations 3
+    expect_exit 2
+    expect_stderr 'unknown option --iterations; did you mean --epochs\?'
+    run "$CLAUSIUS" simulate pendulum --method rk4
+    expect_exit 2
+    expect_stderr 'did you mean --scheme\?'
+}
+
 test_unknown_command_gets_a_suggestion() {
     run "$CLAUSIUS" simulat pendulum
     expect_exit 2
