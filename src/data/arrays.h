@@ -17,7 +17,7 @@ typedef struct clsi_array {
 } clsi_array;
 
 /* Arrays of more numbers are read in windows, where their first axis is that of the rows. */
-enum { CLSI_LONG_ARRAY = 1 << 18 };
+enum { CLSI_LONG_ARRAY = 1 << 14 };
 
 typedef struct clsi_arrays {
     clsi_array *list;

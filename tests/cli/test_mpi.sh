@@ -101,20 +101,29 @@ test_files_are_read_in_shares() {
             expect_same one.safetensors ranks.safetensors
         done
     done
-    # arrays, where places are rows
-    for n in a b; do "$CLAUSIUS" data convert $n.csv -o $n.npz; done
-    learn=(learn adiabatic-piston a.npz b.npz --unknown "F1, F2" --field "chebyshev(3)" --quiet)
-    for p in $(programs); do
-        run ranks "$p" 3 "${learn[@]}" -o ranks.safetensors
-        expect_ok
-        expect_same one.safetensors ranks.safetensors
-    done
-    learn[2]=a.csv learn[3]=b.csv
     sed -i '30000s/,/,x/' b.csv
     for p in $(programs); do
         run ranks "$p" 2 "${learn[@]}" -o bad.safetensors
         expect_exit 3
         expect_stderr 'b.csv:30000: column'
+    done
+}
+
+# So large that they are streamed; of arrays the shares are rows.
+test_streamed_files_are_read_in_shares() {
+    local p n learn=(learn adiabatic-piston a.npz b.npz --unknown "F1, F2" --field "chebyshev(2)" --quiet)
+    need_mpi
+    for n in a b; do
+        "$CLAUSIUS" simulate adiabatic-piston --samples 220 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" --seed 7 --steps 699 --scheme rk4 --quiet -o $n.npz ||
+            fail "no data"
+    done
+    "$CLAUSIUS" "${learn[@]}" -o one.safetensors || fail "one process"
+    for p in $(programs); do
+        for n in ${MPI_COUNTS:-2}; do
+            run ranks "$p" "$n" "${learn[@]}" -o ranks.safetensors
+            expect_ok
+            expect_same one.safetensors ranks.safetensors
+        done
     done
 }
 
