@@ -148,18 +148,25 @@ static const char **output_columns(const cli_job *job, size_t *n) {
     return names;
 }
 
-cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) {
+uint64_t cli_job_rows(const cli_job *job) {
+    uint64_t rows = 0; /* times before the start have none */
+    for (size_t i = 0; i < job->n_times; i++) rows += job->times[i] >= job->motion.time;
+    if (job->n_times) return rows;
+    return 1 + job->steps / job->every + (job->steps % job->every != 0);
+}
+
+cls_status cli_job_open(const cli_job *job, uint64_t rows, cls_writer **out, cls_error *error) {
     size_t n = 0;
     const char **columns = output_columns(job, &n);
     *out = NULL;
     cls_status status =
-        columns ? cli_job_open_with(job, n, columns, out, error) : cli_no_memory(error);
+        columns ? cli_job_open_with(job, rows, n, columns, out, error) : cli_no_memory(error);
     free(columns);
     return status;
 }
 
-cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *const *columns,
-                             cls_writer **out, cls_error *error) {
+cls_status cli_job_open_with(const cli_job *job, uint64_t rows, size_t n_columns,
+                             const char *const *columns, cls_writer **out, cls_error *error) {
     const char *keys[9], *values[9];
     char h[32], shard[96], *set = cli_assignments_text(&job->motion.set);
     size_t n = 0;
@@ -185,6 +192,8 @@ cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *c
 #undef NOTE
     if (!status && job->output)
         status = cls_writer_open(job->output, n, keys, values, n_columns, columns, out, error);
+    if (!status && *out) status = cls_writer_expect(*out, rows, error);
+    if (status) cls_writer_discard(out);
     free(set);
     return status;
 }
@@ -404,7 +413,7 @@ static cls_status single(const cli_job *job, cls_error *error) {
     if (!status) status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
     if (!status && job->motion.model)
         status = cls_range_create(job->motion.model, &to.range, error);
-    if (!status) status = cli_job_open(job, &to.writer, error);
+    if (!status) status = cli_job_open(job, cli_job_rows(job), &to.writer, error);
     double begin = cli_seconds();
     if (!status) status = walk(job, sim, &to, error);
     if (!status && to.writer) status = cls_writer_commit(&to.writer, error);

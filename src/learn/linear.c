@@ -130,16 +130,38 @@ static int was_read(void *context, uint64_t rows) {
     return tell(f->w, "rows", rows, f->w->stream->rows, NAN);
 }
 
+/* Windows and ranges of inputs that a rank has seen, to `list` or (from it) into what is known. */
+static void tell_seen(const clsi_learner *w, double *list) {
+    *list++ = (double)w->stream->windows;
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        for (size_t k = 0; k < w->unknowns->list[i].learned.d; k++) {
+            *list++ = w->unknowns->list[i].learned.low[k];
+            *list++ = w->unknowns->list[i].learned.high[k];
+        }
+}
+
+static void add_seen(clsi_learner *w, const double *list) {
+    w->stream->windows += (uint64_t)*list++;
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        for (size_t k = 0; k < w->unknowns->list[i].learned.d; k++, list += 2) {
+            clsi_learned *l = &w->unknowns->list[i].learned;
+            l->low[k] = fmin(l->low[k], list[0]);
+            l->high[k] = fmax(l->high[k], list[1]);
+        }
+}
+
 /* Of all ranks. */
 static cls_status add_windows(clsi_learner *w) {
     const cls_team *team = w->o->team;
-    uint64_t *all = clsi_calloc(team->ranks, sizeof *all), sum = 0;
+    size_t size = 1;
+    for (size_t i = 0; i < w->unknowns->n; i++) size += 2 * w->unknowns->list[i].learned.d;
+    double *all = clsi_calloc(team->ranks * size, sizeof *all);
     if (!all) return clsi_no_memory(w->error); /* the others wait: the program ends them */
-    all[team->rank] = w->stream->windows;
-    cls_status status =
-        team->share(team->context, "windows", NULL, team->ranks, sizeof *all, all, 0, w->error);
-    for (size_t i = 0; i < team->ranks; i++) sum += all[i];
-    w->stream->windows = sum;
+    tell_seen(w, all + team->rank * size);
+    cls_status status = team->share(team->context, "windows", NULL, team->ranks, size * sizeof *all,
+                                    all, 0, w->error);
+    w->stream->windows = 0;
+    for (size_t i = 0; i < team->ranks && status == CLS_OK; i++) add_seen(w, all + i * size);
     free(all);
     return status;
 }
