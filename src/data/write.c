@@ -8,6 +8,7 @@
 #include "base/misuse.h"
 #include "data/arrays.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,10 @@ struct cls_writer {
     char *block;
     size_t used, size;
     const clsi_saver *saver; /* of arrays; NULL: CSV */
-    cls_table *rows;         /* for it */
+    cls_table *rows;         /* for it: names, notes, and rows whose number was not told */
+    clsi_array_file *arrays; /* NULL: not begun */
+    int sealed;
+    uint64_t sum, written; /* of the bytes so far; rows */
 };
 
 /* Quotes protect whatever the reader could take for a separator, a comment, a number or (\xef) the
@@ -47,6 +51,13 @@ static void append_name(clsi_text *text, const char *name) {
     clsi_text_append(text, "\"");
 }
 
+/* Sums what goes out; whether it went out is asked of the stream. */
+static int put(cls_writer *w, const char *bytes, size_t n) {
+    for (size_t i = 0; w->sealed && i < n; i++)
+        w->sum = (w->sum ^ (unsigned char)bytes[i]) * 1099511628211u;
+    return fwrite(bytes, 1, n, w->file.stream) == n;
+}
+
 static cls_status write_failed(const cls_writer *w, cls_error *error) {
     return clsi_fail(error, CLS_IO, "%s: cannot write: %s", w->file.path, strerror(errno));
 }
@@ -63,13 +74,14 @@ static cls_status write_top(cls_writer *w, size_t n_notes, const char *const *ke
     size_t length = top.length;
     char *text = clsi_text_take(&top);
     if (!text) return clsi_no_memory(error);
-    int good = fwrite(text, 1, length, w->file.stream) == length;
-    cls_status status = good ? CLS_OK : write_failed(w, error);
+    w->sealed = 1; /* the top is short: summed in any case */
+    cls_status status = put(w, text, length) ? CLS_OK : write_failed(w, error);
+    w->sealed = 0;
     free(text);
     return status;
 }
 
-/* Arrays are written at the end: their rows are kept. */
+/* Arrays are begun when the number of rows is known: until then rows are kept. */
 static cls_status hold_rows(cls_writer *w, size_t n_notes, const char *const *keys,
                             const char *const *values, const char *const *names, cls_error *error) {
     cls_status status = cls_table_create(w->n_columns, names, &w->rows, error);
@@ -101,6 +113,7 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
     if (!w) return clsi_no_memory(error);
     w->n_columns = n_columns;
     w->saver = saver;
+    w->sum = 14695981039346656037u;
     w->size = BLOCK > n_columns * NUMBER + 1 ? BLOCK : n_columns * NUMBER + 1;
     w->block = clsi_malloc(w->size);
     status = w->block ? clsi_file_open(&w->file, path, error) : clsi_no_memory(error);
@@ -118,12 +131,38 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
 static cls_status flush_block(cls_writer *w, cls_error *error) {
     size_t used = w->used;
     w->used = 0;
-    if (fwrite(w->block, 1, used, w->file.stream) == used) return CLS_OK;
-    return write_failed(w, error);
+    return put(w, w->block, used) ? CLS_OK : write_failed(w, error);
+}
+
+cls_status cls_writer_seal(cls_writer *w, cls_error *error) {
+    NEED(error, w);
+    if (w->written)
+        return clsi_fail(error, CLS_USAGE, "a file is sealed before its first row is written");
+    w->sealed = 1;
+    return CLS_OK;
+}
+
+static cls_status write_text(cls_writer *w, cls_error *error) {
+    cls_status status = flush_block(w, error);
+    if (!status && w->sealed &&
+        fprintf(w->file.stream, "# end: %" PRIu64 " rows, sum %016" PRIx64 "\n", w->written,
+                w->sum) < 0)
+        status = write_failed(w, error);
+    return status;
+}
+
+cls_status cls_writer_expect(cls_writer *w, uint64_t rows, cls_error *error) {
+    NEED(error, w);
+    if (!w->saver) return CLS_OK;
+    if (w->arrays || w->rows->rows)
+        return clsi_fail(error, CLS_USAGE,
+                         "the number of rows is told once, before the first of them");
+    return clsi_array_file_begin(w->saver, &w->file, w->rows, rows, &w->arrays, error);
 }
 
 cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
     NEED(error, w);
+    if (w->arrays) return clsi_array_file_row(w->arrays, row, error);
     if (w->saver) return cls_table_append(w->rows, row, error);
     if (w->size - w->used < w->n_columns * NUMBER + 1) {
         cls_status status = flush_block(w, error);
@@ -135,28 +174,8 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
         *at++ = i + 1 < w->n_columns ? ',' : '\n';
     }
     w->used = (size_t)(at - w->block);
+    w->written++;
     return CLS_OK;
-}
-
-cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
-    NEED(error, writer);
-    cls_writer *w = *writer;
-    cls_status status =
-        w->saver ? w->saver->save(w->rows, w->file.stream, error) : flush_block(w, error);
-    if (!status) status = clsi_file_commit(&w->file, error);
-    cls_writer_discard(writer);
-    return status;
-}
-
-void cls_writer_discard(cls_writer **writer) {
-    if (!writer) return;
-    cls_writer *w = *writer;
-    *writer = NULL;
-    if (!w) return;
-    clsi_file_discard(&w->file);
-    cls_table_free(&w->rows);
-    free(w->block);
-    free(w);
 }
 
 static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error) {
@@ -169,6 +188,35 @@ static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error
     }
     free(row);
     return status;
+}
+
+/* Rows that were kept. */
+static cls_status write_kept(cls_writer *w, cls_error *error) {
+    const cls_table *t = w->rows;
+    cls_status status = clsi_array_file_begin(w->saver, &w->file, t, t->rows, &w->arrays, error);
+    return status ? status : write_rows(t, w, error);
+}
+
+cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
+    NEED(error, writer);
+    cls_writer *w = *writer;
+    cls_status status = !w->saver || w->arrays ? CLS_OK : write_kept(w, error);
+    if (!status) status = w->arrays ? clsi_array_file_end(w->arrays, error) : write_text(w, error);
+    if (!status) status = clsi_file_commit(&w->file, error);
+    cls_writer_discard(writer);
+    return status;
+}
+
+void cls_writer_discard(cls_writer **writer) {
+    if (!writer) return;
+    cls_writer *w = *writer;
+    *writer = NULL;
+    if (!w) return;
+    clsi_file_discard(&w->file);
+    clsi_array_file_free(&w->arrays);
+    cls_table_free(&w->rows);
+    free(w->block);
+    free(w);
 }
 
 cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error) {
@@ -186,7 +234,8 @@ cls_status cls_table_write(const cls_table *t, const char *path, cls_error *erro
                                         (const char *const *)t->names, &w, error);
     free(keys);
     if (status) return status;
-    status = write_rows(t, w, error);
+    status = cls_writer_expect(w, t->rows, error);
+    if (!status) status = write_rows(t, w, error);
     if (!status) return cls_writer_commit(&w, error);
     cls_writer_discard(&w);
     return status;

@@ -31,6 +31,7 @@ typedef struct list {
     size_t n, most;
     size_t d;
     variable v[MOST_VARIABLES];
+    int still;                /* of places alone */
     double nearest, farthest; /* squared distances of two or three places from the origin */
 } list;
 
@@ -91,7 +92,7 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
         variable v = {.name = clsi_point_name(s, k), .kind = kind_of(s, k)};
         int used = 0;
         for (size_t i = 0; i < part->d; i++) used |= mentions(part->input[i], v.name);
-        if (!used) continue;
+        if (!used || (l->still && v.kind != PLACE)) continue;
         if (l->d == MOST_VARIABLES || (potential && v.kind == MOVING)) return 0;
         set_range(&v, p, k);
         l->v[l->d++] = v;
@@ -100,7 +101,7 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
     for (size_t i = 0; i < part->d; i++) { /* a temperature of a hamiltonian is no variable */
         int known = 0;
         for (size_t k = 0; k < l->d; k++) known |= mentions(part->input[i], l->v[k].name);
-        if (!known) return 0;
+        if (!known && !l->still) return 0;
     }
     return l->d > 0;
 }
@@ -198,10 +199,10 @@ static void add_high_powers(list *l) {
         }
 }
 
-cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, size_t most,
-                              char **spec, cls_error *error) {
+cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                              size_t most, char **spec, cls_error *error) {
     const clsi_unknown *u = &us->list[i];
-    list l = {.most = most};
+    list l = {.most = most, .still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u)};
     *spec = NULL;
     for (size_t k = 0; k < us->system->n_unknown; k++) /* somebody said what it is a function of */
         if (strcmp(us->system->unknown[k], u->learned.part) == 0 && us->system->unknown_of[k])

@@ -173,6 +173,30 @@ static int is_misfit(const clsi_noisy *k) {
     return 0;
 }
 
+static const double DEARER = 1.1; /* what is left of the rows without terms that memory made */
+
+/* Terms that only follow noise with a memory go, as long as the rest explains the rows as well. */
+cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full) {
+    double *sigma = clsi_calloc(k->data->ny + 1, sizeof *sigma);
+    size_t before = k->w->unknowns->n_theta;
+    int changed = 0, worse = 0;
+    if (!sigma) return clsi_no_memory(k->w->error);
+    memcpy(sigma, k->multiple->sigma, k->data->ny * sizeof *sigma);
+    k->prune = 1;
+    cls_status status = change_terms(k, rows, keep, full, &changed);
+    k->prune = 0;
+    for (size_t c = 0; c < k->data->ny && status == CLS_OK && changed; c++)
+        worse |= !(k->multiple->sigma[c] <= DEARER * sigma[c]);
+    if (worse)
+        status = go_back(k, keep, full, rows);
+    else if (status == CLS_OK && changed)
+        clsi_text_printf(&k->recipe.notes,
+                         "what is left remembers from row to row: %zu of %zu terms stay\n",
+                         k->w->unknowns->n_theta, before);
+    free(sigma);
+    return status;
+}
+
 static void note_terms(clsi_noisy *k, size_t rows) {
     clsi_text_printf(&k->recipe.notes, "windows of %zu rows: %zu of %zu terms\n", rows,
                      k->w->unknowns->n_theta, k->P);
@@ -202,6 +226,7 @@ static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
         }
         rows = next;
     }
+    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = clsi_noisy_prune(k, rows, keep, full);
     return status == CLS_OK ? clsi_noisy_fit(k, rows, 1) : status;
 }
 
@@ -227,7 +252,7 @@ static cls_status find_terms(clsi_noisy *k) {
     }
     if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
-        clsi_terms_low(k->all, 1, 0, k->keep);
+        clsi_noisy_begin(k, 1, 0);
         memset(k->full, 0, P * sizeof *full);
         status = clsi_noisy_take_terms(k);
         if (status == CLS_OK) status = clsi_learner_solve(k->w);
@@ -236,6 +261,38 @@ static cls_status find_terms(clsi_noisy *k) {
         memcpy(begin, k->full, P * sizeof *full);
         if (status == CLS_OK) status = go_back(k, first, begin, 0);
         if (status == CLS_OK) status = grow(k, keep, full);
+    }
+    free(keep);
+    free(full);
+    return status;
+}
+
+/* Terms of energies are potentials first: what they say about masses and heat capacities beside the known
+ * ones is tried where potentials leave more than noise, and stays where it explains more. */
+static cls_status find_all_terms(clsi_noisy *k) {
+    size_t P = k->P + k->Q;
+    cls_status status = find_terms(k);
+    if (!k->still || clsi_noisy_is_over(k) || !(status == CLS_NUMERIC || (!status && is_lost(k))))
+        return status;
+    unsigned char *keep = clsi_calloc(P + 1, 1);
+    double *full = clsi_calloc(P + 1, sizeof *full), before = k->recipe.loss;
+    size_t rows = k->recipe.window;
+    if (!keep || !full) {
+        status = clsi_no_memory(k->w->error);
+    } else {
+        int there = status == CLS_OK;
+        memcpy(keep, k->keep, P);
+        memcpy(full, k->full, P * sizeof *full);
+        clsi_text_printf(&k->recipe.notes, "as potentials, the terms of the energy leave more than "
+                                           "noise: of velocities and temperatures too\n");
+        k->still = 0;
+        k->implicit = 0;
+        clsi_noisy_begin(k, 2, 1);
+        memset(k->full, 0, k->P * sizeof *full);
+        status = k->blind ? start_blind(k) : start(k);
+        if (status == CLS_OK) status = find_terms(k);
+        if (there && status != CLS_MEMORY && (status || (is_lost(k) && !(k->recipe.loss < before))))
+            status = go_back(k, keep, full, rows);
     }
     free(keep);
     free(full);
@@ -346,8 +403,12 @@ static cls_status doubt(clsi_noisy *k) {
     if (status == CLS_OK && k->w->info->normalised)
         status = fix_scale(k, n, covariance, errors, &unseen);
     if (status == CLS_OK) status = report_parameters(k, errors);
+    clsi_dropped dropped = {0};
+    if (status == CLS_OK && !k->w->info->normalised) status = clsi_noisy_dropped(k, &dropped);
+    if (status == CLS_NUMERIC) status = CLS_OK; /* other terms cannot be simulated here */
     if (status == CLS_OK)
-        status = clsi_learner_bands(k->w, n, covariance, errors, k->report, k->w->error);
+        status = clsi_learner_bands(k->w, n, covariance, errors, &dropped, k->report, k->w->error);
+    free(dropped.direction);
     k->unseen = unseen;
     if (status == CLS_OK && n <= MOST_SPREAD) k->w->spread = clsi_json_matrix(n, n, covariance);
     free(errors);
@@ -374,7 +435,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         k->implicit = 1;
         status = start_blind(k);
     }
-    if (status == CLS_OK) status = find_terms(k);
+    if (status == CLS_OK) status = find_all_terms(k);
     if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))
@@ -384,11 +445,24 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     return status == CLS_OK ? finish(k) : status;
 }
 
+/* Nothing could be simulated, neither by explicit steps nor by the system's, nor with fewer terms. */
+static void advise(const clsi_learner *w) {
+    char why[sizeof w->error->message];
+    if (!w->error) return;
+    snprintf(why, sizeof why, "%s", w->error->message);
+    (void)clsi_fail(
+        w->error, CLS_NUMERIC,
+        "%.200s, with any terms that were tried: say what the unknown parts depend on (`%s = "
+        "unknown of ...`), give them a form (--field), or measure more columns",
+        why, w->o->n_unknown ? w->o->unknown[0] : "part V");
+}
+
 cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                                   const char *const *names, int *taken) {
     clsi_noisy k = {.w = w, .n_tables = n_tables};
     if (w->o->time_limit > 0) k.until = clsi_now() + w->o->time_limit;
     cls_status status = run(&k, tables, names);
+    if (status == CLS_NUMERIC) advise(w);
     *taken = status == CLS_OK && !k.declined;
     if (*taken && (w->o->test > 0 || w->o->n_test)) w->split = clsi_recording_split(k.data);
     if (*taken)

@@ -29,6 +29,8 @@ static void swap_dictionaries(clsi_noisy *a, clsi_noisy *b) {
     SWAP(size_t, a->P, b->P);
     SWAP(unsigned char *, a->keep, b->keep);
     SWAP(unsigned char *, a->locked, b->locked);
+    SWAP(unsigned char *, a->barred, b->barred);
+    SWAP(int, a->still, b->still);
     SWAP(unsigned char *, a->vague, b->vague);
     SWAP(size_t *, a->part, b->part);
     SWAP(double *, a->full, b->full);
@@ -69,7 +71,8 @@ static cls_status find_specs(clsi_noisy *k, int *any) {
         if (kept < 2 || !clsi_terms_free(k->all, i) || w->natural[part]) continue;
         /* a friction on several momenta has many fields: they would be as many dictionaries */
         if (clsi_field_count(w->system, l->part, k->all->list[i].kind, NULL) > 1) continue;
-        status = clsi_natural_terms(k->all, i, w->points, most, &w->natural[part], w->error);
+        status =
+            clsi_natural_terms(k->all, i, w->points, k->still, most, &w->natural[part], w->error);
         for (const char *c = w->natural[part]; c && *c && left; c++) left -= *c == ';';
         *any |= w->natural[part] != NULL;
     }
@@ -188,6 +191,13 @@ static cls_status fit_other(clsi_noisy *k, const clsi_noisy *before) {
     if (status == CLS_OK) status = clsi_noisy_take_terms(k);
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
     if (status == CLS_OK) status = clsi_noisy_settle(k, k->recipe.window);
+    unsigned char *keep = clsi_calloc(k->P + 1, 1);
+    double *full = clsi_calloc(k->P + 1, sizeof *full);
+    if (status == CLS_OK)
+        status = keep && full ? clsi_noisy_prune(k, k->recipe.window, keep, full)
+                              : clsi_no_memory(k->w->error);
+    free(keep);
+    free(full);
     return status == CLS_OK ? clsi_noisy_fit(k, k->recipe.window, 1) : status;
 }
 
@@ -223,6 +233,7 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     other.natural = 1;
     if (status == CLS_OK) status = clsi_noisy_room(&other, k->all->choices.halved);
     if (status == CLS_OK) {
+        other.still &= k->still;
         swap_dictionaries(k, &other); /* other has the polynomials */
         status = fit_other(k, &other);
         if (status == CLS_OK) status = describe(k, sigma, &cost, &rows);
