@@ -13,7 +13,7 @@ enum { MOST_HALVES = 10, MOST_TERMS = 150, MOST_LOCKED = 40 };
 
 static cls_status make_unknowns(clsi_noisy *k, size_t halved, clsi_unknowns **out) {
     const clsi_learner *w = k->w;
-    clsi_choices choices = {.halved = halved};
+    clsi_choices choices = {.halved = halved, .natural = k->natural ? w->natural : NULL};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
     if (status == CLS_OK && w->open) {
@@ -28,22 +28,13 @@ void clsi_noisy_begin(clsi_noisy *k, int energy, int other) {
     for (size_t p = 0; p < k->P; p++) k->keep[p] &= !(k->still && k->barred[p]);
 }
 
-cls_status clsi_noisy_dictionary(clsi_noisy *k) {
-    size_t halved = 0;
-    cls_status status = make_unknowns(k, 0, &k->all);
-    while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
-           halved < MOST_HALVES) { /* half of the limit may be the same degree */
-        clsi_unknowns_free(&k->all);
-        status = make_unknowns(k, ++halved, &k->all);
-    }
-    if (status != CLS_OK) return status;
+/* For what is kept of k->all. */
+static cls_status make_room(clsi_noisy *k) {
     size_t P = k->P = k->all->n_theta, all = P + k->Q;
     k->keep = clsi_calloc(4 * all + 1, 1);
-    k->noise = clsi_calloc(k->data->ny, sizeof *k->noise);
-    for (size_t c = 0; c < k->data->ny && k->noise; c++) k->noise[c] = INFINITY;
     k->part = clsi_calloc(all + 1, sizeof *k->part);
     k->full = clsi_calloc(5 * all + 1, sizeof *k->full);
-    if (!k->keep || !k->part || !k->full || !k->noise) return clsi_no_memory(k->w->error);
+    if (!k->keep || !k->part || !k->full) return clsi_no_memory(k->w->error);
     k->locked = k->keep + all;
     k->vague = k->locked + all;
     k->barred = k->vague + all;
@@ -67,8 +58,29 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
         }
     }
     k->still = clsi_terms_still(k->all, k->barred) > 0;
+    return CLS_OK;
+}
+
+cls_status clsi_noisy_room(clsi_noisy *k, size_t halved) {
+    cls_status status = make_unknowns(k, halved, &k->all);
+    return status == CLS_OK ? make_room(k) : status;
+}
+
+cls_status clsi_noisy_dictionary(clsi_noisy *k) {
+    size_t halved = 0;
+    k->noise = clsi_calloc(k->data->ny, sizeof *k->noise);
+    if (!k->noise) return clsi_no_memory(k->w->error);
+    for (size_t c = 0; c < k->data->ny; c++) k->noise[c] = INFINITY;
+    cls_status status = make_unknowns(k, 0, &k->all);
+    while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
+           halved < MOST_HALVES) { /* half of the limit may be the same degree */
+        clsi_unknowns_free(&k->all);
+        status = make_unknowns(k, ++halved, &k->all);
+    }
+    if (status == CLS_OK) status = make_room(k);
+    if (status != CLS_OK) return status;
     clsi_noisy_begin(k, 2, 1);
-    size_t locked = 0;
+    size_t locked = 0, P = k->P;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
     k->declined = !k->blind && !k->w->o->loss && !clsi_noisy_lacks(k->w->points) &&
                   (locked > MOST_LOCKED || P > MOST_TERMS);
@@ -215,21 +227,32 @@ cls_status clsi_noisy_set_up(clsi_noisy *k) {
 
 /* ---- which terms ---- */
 
-/* Information and gradient over the dictionary, at the windows of the fit. Its programs are made
- * once: they are larger than those of the fit. */
-static cls_status inform(clsi_noisy *k, double *S, double *g) {
+/* Its programs are made once: they are larger than those of the fit. */
+cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along) {
     clsi_arrow a;
     cls_status status = k->whole ? CLS_OK : observe(k, k->all, &k->whole_open, &k->whole);
     if (status != CLS_OK) return status;
     clsi_multiple *m = k->whole;
     m->system = NULL; /* no start is made here */
     move_windows(k->multiple, m);
-    for (size_t c = 0; c < m->ny; c++) m->sigma[c] = fmin(m->sigma[c], k->noise[c]);
     clsi_multiple_problem(m, 2, &a);
     clsi_arrow_scores scores = {.S = S, .g = g};
     status = clsi_arrow_information(&a, k->full, m->x, &scores, k->w->error);
-    memcpy(m->sigma, k->multiple->sigma, m->ny * sizeof *m->sigma);
+    if (status == CLS_OK && along) status = clsi_doubt_along(m, k->full, along, k->w->error);
     move_windows(m, k->multiple);
+    return status;
+}
+
+/* The same in units of the noise: longer windows leave misfit as well. */
+static cls_status inform(clsi_noisy *k, double *S, double *g) {
+    clsi_multiple *m = k->multiple;
+    double *sigma = clsi_calloc(m->ny + 1, sizeof *sigma);
+    if (!sigma) return clsi_no_memory(k->w->error);
+    memcpy(sigma, m->sigma, m->ny * sizeof *sigma);
+    for (size_t c = 0; c < m->ny; c++) m->sigma[c] = fmin(m->sigma[c], k->noise[c]);
+    cls_status status = clsi_noisy_inform(k, S, g, NULL);
+    memcpy(m->sigma, sigma, m->ny * sizeof *sigma);
+    free(sigma);
     return status;
 }
 
@@ -247,18 +270,36 @@ static void hold_scale(const clsi_noisy *k, double *S) {
     free(row);
 }
 
-cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
+/* The residuals' memory makes a term's score more uncertain than independent rows would: its price is as
+ * much higher. */
+static cls_status inform_pruned(clsi_noisy *k, size_t P, double *S, double *g, double *price) {
+    double *unit = clsi_calloc(P * P + P + 1, sizeof *unit), *variance = unit + P * P;
+    if (!unit) return clsi_no_memory(k->w->error);
+    for (size_t i = 0; i < P; i++) unit[i * P + i] = 1;
+    clsi_along along = {
+        .n = P, .fitted = k->w->unknowns->n_theta + k->Q, .direction = unit, .variance = variance};
+    cls_status status = clsi_noisy_inform(k, S, g, &along);
+    for (size_t i = 0; i < P && status == CLS_OK; i++)
+        if (S[i * P + i] > 0) price[i] *= fmax(variance[i] / S[i * P + i], 1);
+    free(unit);
+    return status;
+}
+
+cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
     unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
-    cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
+    cls_status status = S && keep ? CLS_OK : clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
+    if (status == CLS_OK) {
+        clsi_terms_prices(k->all, rows, price);
+        status = k->prune ? inform_pruned(k, P, S, g, price) : inform(k, S, g);
+    }
     if (status == CLS_OK && k->w->info->normalised) hold_scale(k, S);
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
-        clsi_terms_prices(k->all, rows, price);
         for (size_t p = 0; p < k->P; p++)
             if (k->still && k->barred[p]) price[p] = INFINITY;
         clsi_terms_parents(k->all, P, parent);
@@ -274,6 +315,7 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;
     if (*changed) memcpy(k->keep, keep, P);
+    if (status == CLS_OK && move) memcpy(k->full, found, P * sizeof *found);
     free(S);
     free(keep);
     return status;

@@ -62,6 +62,21 @@ test_what_other_programs_call_an_option() {
     expect_stderr 'did you mean --scheme\?'
 }
 
+test_equations_have_the_numbers_of_a_person() {
+    cat >oil.clausius <<'END'
+system "friction that grows with the temperature"
+coordinate x123456789012345678901234
+temperature T
+thermal lagrangian v.x123456789012345678901234^2/2 + T*(log(T/300) - 1)
+friction on T: x123456789012345678901234 <- -(0.15 + 0.002*(T - 300))*v.x123456789012345678901234
+END
+    run "$CLAUSIUS" show oil.clausius --equations
+    expect_ok
+    expect_stdout '0\.002\*T - 0\.45\)'
+    expect_stdout 'p\.x123456789012345678901234 = v\.x123456789012345678901234'
+    expect_stdout '0\.0033333333333333335' # no short decimal: all digits
+}
+
 test_unknown_command_gets_a_suggestion() {
     run "$CLAUSIUS" simulat pendulum
     expect_exit 2
