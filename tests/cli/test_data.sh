@@ -198,7 +198,7 @@ END
 # libhdf5 needs minutes for, are refused.
 test_hdf5_in_circles_and_too_deep() {
     local flags
-    flags=$(pkg-config --cflags --libs hdf5 2>/dev/null || pkg-config --cflags --libs hdf5-serial 2>/dev/null) || skip "no libhdf5"
+    flags=$(pkg-config --cflags --libs hdf5-serial 2>/dev/null || pkg-config --cflags --libs hdf5 2>/dev/null) || skip "no libhdf5"
     cat >make.c <<'C'
 #include <hdf5.h>
 static void put(hid_t at, const char *name) {
