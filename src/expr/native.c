@@ -4,7 +4,7 @@
  * such run (a piece) becomes one function, for one sample or for a vector of lanes: an operand is
  * in a register if it was used or made shortly before, else in the work of the evaluator; of a
  * full set of registers the one goes that is needed last. What nobody reads behind the piece never
- * goes to memory. Elementary functions stay calls of the kernels. The operations and their order
+ * goes to memory. Elementary functions and fields (one sample) stay calls of the kernels. The operations and their order
  * are those of the evaluator, rounded as there: same bits.
  *
  * Where the machine is another one, or lets no memory be executed, there is no native code and the
@@ -349,7 +349,7 @@ int clsi_native_supports(int width) {
 }
 
 clsi_native *clsi_native_create(const cls_program *p, int width) {
-    if (!clsi_native_supports(width) || p->plan || p->n_takes || p->n_instructions > MOST ||
+    if (!clsi_native_supports(width) || p->plan || p->n_weights || p->n_instructions > MOST ||
         !p->n_instructions || (width != SCALAR && !p->slotted))
         return NULL;
     size_t n = p->n_constants + p->n_inputs + p->n_instructions;
@@ -369,6 +369,7 @@ clsi_native *clsi_native_create(const cls_program *p, int width) {
         for (int m = 0; m < 32; m++) w.holds[m] = NOBODY;
         for (size_t r = 0; r < n; r++) w.where[r] = NOBODY;
         find_reads(&w);
+        for (size_t k = 0; k < p->n_field_inputs; k++) w.output[p->field_inputs[k]] = 1;
         fine = write_pieces(&w, made) == CLS_OK && make_executable(&w, made) == CLS_OK;
     }
     free(w.next);
@@ -410,6 +411,7 @@ void clsi_native_run(const clsi_native *n, double *work, int first, int last) {
         double a = work[in->a], b = work[in->b], *r = work + piece->result;
         switch ((clsi_code)in->code) {
         case CLSI_POW: *r = clsi_pow(a, b); break;
+        case CLSI_FIELD: *r = clsi_run_take(in->take, work); break;
         case CLSI_CALL: *r = clsi_function_value(in->function, a); break;
         case CLSI_POW_FROM:
         case CLSI_QUOTIENT_FROM: *r = clsi_from_instruction(in, a, b, work[in->v]); break;
