@@ -301,7 +301,12 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
 
 size_t clsi_expression_size(const cls_graph *g, cls_node a) {
     clsi_cone cone;
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+        clsi_cone_free(&cone);
+        (void)clsi_graph_no_memory(g);
+        return SIZE_MAX;
+    }
     size_t count = cone.n;
     clsi_cone_free(&cone);
     return count;
@@ -309,7 +314,12 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
 
 size_t clsi_expression_length(const cls_graph *g, cls_node a) {
     clsi_cone cone;
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+        clsi_cone_free(&cone);
+        (void)clsi_graph_no_memory(g);
+        return SIZE_MAX;
+    }
     size_t count = 0;
     for (size_t k = 0; k < cone.n; k++)
         count += !is_constant(g, cone.node[k]) && !is_op(g, cone.node[k], CLS_OP_SYMBOL);
@@ -321,7 +331,8 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
     if (!g) return 0;
     clsi_cone cone;
     if (a >= g->n) return 0;
-    if (!clsi_cone_create(g, 1, &a, &cone)) { /* the safe answer for every caller: assume it does */
+    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+        clsi_cone_free(&cone); /* the safe answer for every caller: assume it does */
         (void)clsi_graph_no_memory(g);
         return 1;
     }

@@ -365,6 +365,10 @@ void clsi_plan_free(clsi_plan **plan) {
     free((*plan)->coefficients);
     free((*plan)->sources);
     free((*plan)->outputs);
+    free((*plan)->phases);
+    free((*plan)->tiles);
+    free((*plan)->deliveries);
+    free((*plan)->left);
     free(*plan);
     *plan = NULL;
 }
@@ -386,6 +390,8 @@ cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *er
         align_coefficients(&s);
     }
     if (!s.failed) list_sources(&s);
+    if (!s.failed && 2 * s.vectorised >= p->n_instructions)
+        s.failed = !clsi_plan_tile(s.plan, p->n_first_outputs, p->n_outputs);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions) {
         *out = s.plan;
         s.plan = NULL;

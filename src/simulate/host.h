@@ -25,16 +25,16 @@
 #define CLSI_HIGH(nw, k)          (clsi_state_variable((nw)->sp->s, (nw)->sp->guarded[k])->high)
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
-#define CLSI_LOGARITHMIC(nw)     clsi_logarithmic((nw)->sp)
-#define CLSI_TOLERANCE(nw)       ((nw)->sp->options.tolerance)
-#define CLSI_MAX_ITERATIONS(nw)  ((nw)->sp->options.max_iterations)
-#define CLSI_HEATS(nw)           ((nw)->sp->scheme->carries && (nw)->sp->s->m)
-#define CLSI_COSTLY(nw)          (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
-#define CLSI_SPARSE(nw)          ((nw)->sp->lu != NULL)
-#define CLSI_ENTRIES(nw)         ((int)(nw)->sp->n_jacobian)
-#define CLSI_SPARSE_FACTOR(nw)   (clsi_sparse_lu_factor((nw)->sp->lu, (nw)->lu, (nw)->work_lu) != 0)
-#define CLSI_SPARSE_SOLVE(nw, b) clsi_sparse_lu_solve((nw)->sp->lu, (nw)->work_lu, b)
-#define CLSI_RUN_EARLY(nw)       clsi_run_early(nw)
+#define CLSI_LOGARITHMIC(nw)      clsi_logarithmic((nw)->sp)
+#define CLSI_TOLERANCE(nw)        ((nw)->sp->options.tolerance)
+#define CLSI_MAX_ITERATIONS(nw)   ((nw)->sp->options.max_iterations)
+#define CLSI_HEATS(nw)            ((nw)->sp->scheme->carries && (nw)->sp->s->m)
+#define CLSI_COSTLY(nw)           (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
+#define CLSI_SPARSE(nw)           ((nw)->sp->lu != NULL)
+#define CLSI_ENTRIES(nw)          ((int)(nw)->sp->n_jacobian)
+#define CLSI_SPARSE_FACTOR(nw, a) clsi_sparse_factor(nw, a)
+#define CLSI_SPARSE_SOLVE(nw, b)  clsi_sparse_solve(nw, b)
+#define CLSI_RUN_EARLY(nw)        clsi_run_early(nw)
 #define CLSI_RUN_GUARD(nw)                                                                         \
     clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)
 #define CLSI_RUN_RESIDUAL_FIRST(nw, out)                                                           \
@@ -59,6 +59,18 @@ static inline int clsi_of_state(const clsi_stepper *sp, int i) {
 
 static inline int clsi_logarithmic(const clsi_stepper *sp) {
     return (int)(sp->s->form->kind == CLSI_FORM_THERMAL ? sp->s->nq + sp->s->n : sp->nz);
+}
+
+static inline int clsi_sparse_factor(clsi_newton *nw, const double *a) {
+    if (nw->krylov.room) return clsi_krylov_factor(&nw->krylov, nw->sp->lu, a, nw->work_lu);
+    return clsi_sparse_lu_factor(nw->sp->lu, a, nw->work_lu) != 0;
+}
+
+static inline void clsi_sparse_solve(clsi_newton *nw, double *b) {
+    if (nw->krylov.room)
+        clsi_krylov_solve(&nw->krylov, nw->sp->lu, nw->work_lu, nw->scale, b);
+    else
+        clsi_sparse_lu_solve(nw->sp->lu, nw->work_lu, b);
 }
 
 static inline void clsi_run_early(clsi_newton *nw) {

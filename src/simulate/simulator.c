@@ -97,8 +97,10 @@ static void carve_all(cls_simulator *sim, double *at) {
     nw->in = carve(&at, sp->n_base + k);
     nw->out = carve(&at, out);
     nw->trial_out = carve(&at, out);
-    nw->lu = carve(&at, sp->n_jacobian);
+    nw->lu = sp->lu ? NULL : carve(&at, sp->n_jacobian);
     nw->work_lu = sp->lu ? carve(&at, clsi_sparse_lu_size(sp->lu)) : NULL;
+    nw->krylov.price = sp->price;
+    nw->krylov.room = sp->price > 0 ? carve(&at, clsi_krylov_size(sp->lu)) : NULL;
     nw->d = carve(&at, k);
     nw->trial_d = carve(&at, k);
     nw->u = carve(&at, k);
@@ -353,6 +355,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
     sim->newton.iterations = 0;
     sim->newton.max_iterations = 0;
+    sim->newton.krylov.known = 0;
     watch_start(sim);
     if (sp->scheme->estimate) clsi_adaptive_start(sim);
     if (sim->noise) clsi_langevin_start(sim);
