@@ -3,6 +3,8 @@
  * 7 memory, 130 interrupted). */
 #include "cli.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,9 +98,20 @@ static void ended_by_a_library(void) {
     _exit(CLS_MEMORY);
 }
 
+/* What a caller may leave undone: a closed standard stream would be the next file that is opened, and
+ * what is printed would stand in it. Such a stream fails as a closed one does (what is read cannot be
+ * written). A limit on the size of files is an error of writing, not the end. */
+static void secure_streams(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 int cli_main(int argc, char **argv) {
     const char *name = NULL;
     cls_error error = {0};
+    secure_streams();
     atexit(ended_by_a_library);
     if (argc < 2) {
         if (cli_is_first()) print_usage(stderr);

@@ -1,8 +1,8 @@
 /* clausius merge: the parts that `--shard i/n` left become what one run would have written, byte for
  * byte.
  *
- * Parts of simulate are CSV files with a note `shard`: their rows are put behind each other, as
- * bytes. Parts of learn hold triangles of the least-squares problem: learning is done again with
+ * Parts of simulate are CSV files with a note `shard` and a last line that says how many rows they
+ * have, and their sum: the rows are put behind each other, as bytes. Parts of learn hold triangles of the least-squares problem: learning is done again with
  * them in the place of its rows, from the same files. */
 #include "shard.h"
 #include <errno.h>
@@ -15,7 +15,9 @@ typedef struct part {
     const char *path;
     char *head; /* notes without `shard`, and the header line */
     uint64_t i, n, samples;
-    long body; /* where the rows begin */
+    long body, end;     /* where the rows begin, and the line behind them */
+    uint64_t rows, sum; /* what that line says */
+    uint64_t head_sum;  /* of the bytes before the rows */
 } part;
 
 /* ---- what there is ---- */
@@ -31,6 +33,31 @@ static cls_status cannot(const char *what, const char *path, cls_error *error) {
     return cli_fail(error, CLS_IO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
+static cls_status damaged(const part *p, const char *why, cls_error *error) {
+    return cli_fail(error, CLS_DATA, "%s: damaged: %s; run shard %" PRIu64 "/%" PRIu64 " again",
+                    p->path, why, p->i, p->n);
+}
+
+/* The line behind the rows, which says how many there are; 0: it is not there. */
+static int read_end(part *p, FILE *in) {
+    char tail[81] = "";
+    if (fseek(in, 0, SEEK_END)) return 0;
+    long size = ftell(in), from = size > 80 ? size - 80 : 0;
+    if (size < 0 || fseek(in, from, SEEK_SET)) return 0;
+    size_t n = fread(tail, 1, sizeof tail - 1, in);
+    if (n < 2 || tail[n - 1] != '\n') return 0;
+    tail[n - 1] = 0;
+    char *last = strrchr(tail, '\n');
+    int used = 0;
+    if (!last ||
+        sscanf(last, "\n# end: %" SCNu64 " rows, sum %16" SCNx64 "%n", &p->rows, &p->sum, &used) !=
+            2 ||
+        last + used != tail + n - 1)
+        return 0;
+    p->end = from + (last + 1 - tail);
+    return p->end >= p->body;
+}
+
 static cls_status read_head(part *p, cls_error *error) {
     FILE *in = cli_part_open(p->path), *to;
     char *line = NULL;
@@ -42,7 +69,9 @@ static cls_status read_head(part *p, cls_error *error) {
         return cli_no_memory(error);
     }
     errno = 0;
+    p->head_sum = cli_part_sum(0, 0, NULL);
     while (!header && getline(&line, &room, in) > 0) {
+        p->head_sum = cli_part_sum(p->head_sum, strlen(line), line);
         int is =
             !strncmp(line, "# shard: ", 9) &&
             sscanf(line + 9, "%" SCNu64 "/%" SCNu64 " of %" SCNu64, &p->i, &p->n, &p->samples) == 3;
@@ -51,10 +80,12 @@ static cls_status read_head(part *p, cls_error *error) {
     }
     int enough = errno != ENOMEM;
     p->body = ftell(in);
+    int whole = read_end(p, in);
     free(line);
     fclose(in);
     if (fclose(to) != 0 || !p->head || !enough) return cli_no_memory(error);
-    return header && p->n ? CLS_OK : not_a_part(p->path, error);
+    if (!header || !p->n) return not_a_part(p->path, error);
+    return whole ? CLS_OK : damaged(p, "its last line, `# end: N rows, sum X`, is missing", error);
 }
 
 static int by_number(const void *a, const void *b) {
@@ -93,6 +124,7 @@ static cls_status check_heads(size_t n, const part *list, cls_error *error) {
 typedef struct watch {
     uint64_t next, end; /* the number that comes next, the one behind the last */
     uint64_t number;    /* of this line, as far as it was read */
+    uint64_t rows;
     int in_number, in_line, wrong;
 } watch;
 
@@ -106,7 +138,7 @@ static void end_number(watch *w) {
 
 static void watch_rows(watch *w, size_t n, const char *bytes) {
     for (const char *c = bytes, *stop = bytes + n; c < stop; c++) {
-        if (!w->in_line) *w = (watch){w->next, w->end, 0, 1, 1, w->wrong};
+        if (!w->in_line) *w = (watch){w->next, w->end, 0, w->rows, 1, 1, w->wrong};
         if (w->in_number && *c >= '0' && *c <= '9' && w->number < UINT64_MAX / 16) {
             w->number = 10 * w->number + (uint64_t)(*c - '0');
             continue;
@@ -114,6 +146,7 @@ static void watch_rows(watch *w, size_t n, const char *bytes) {
         if (w->in_number) end_number(w);
         if (!(c = memchr(c, '\n', (size_t)(stop - c)))) return;
         w->in_line = 0;
+        w->rows++;
     }
 }
 
@@ -125,9 +158,11 @@ static cls_status copy_rows(const part *p, FILE *to, const char *output, cls_err
     watch w = {.next = cls_team_first(p->i, p->n, p->samples),
                .end = cls_team_first(p->i + 1, p->n, p->samples)};
     if (!status && (!in || fseek(in, p->body, SEEK_SET))) status = cannot("read", p->path, error);
-    for (size_t got = 1; !status && got;) {
-        got = fread(block, 1, BLOCK, in);
+    uint64_t sum = p->head_sum;
+    for (size_t left = (size_t)(p->end - p->body), got = 1; !status && left && got; left -= got) {
+        got = fread(block, 1, left < BLOCK ? left : BLOCK, in);
         watch_rows(&w, got, block);
+        sum = cli_part_sum(sum, got, block);
         if (ferror(in))
             status = cannot("read", p->path, error);
         else if (fwrite(block, 1, got, to) != got)
@@ -136,10 +171,9 @@ static cls_status copy_rows(const part *p, FILE *to, const char *output, cls_err
             status = cli_fail(error, CLS_INTERRUPTED, "interrupted; %s was not written", output);
     }
     if (!status && (w.wrong || w.in_line || w.next != w.end))
-        status = cli_fail(error, CLS_DATA,
-                          "%s: damaged: the rows of shard %" PRIu64 "/%" PRIu64 " are trajectories "
-                          "%zu to %" PRIu64 ", whole lines in this order; make the part again",
-                          p->path, p->i, p->n, cls_team_first(p->i, p->n, p->samples), w.end - 1);
+        status = damaged(p, "its rows are not the trajectories of its shard in their order", error);
+    if (!status && (w.rows != p->rows || sum != p->sum))
+        status = damaged(p, "its bytes are not those that were written", error);
     if (in) fclose(in);
     free(block);
     return status;

@@ -56,6 +56,33 @@ static int find_letter(const cli_command *c, char letter, cli_option *o) {
     return -1;
 }
 
+/* What other programs call it, and we. */
+static const char *as_elsewhere(const char *word) {
+    static const char *const table[][2] = {{"iterations", "epochs"},
+                                           {"max-iter", "epochs"},
+                                           {"lr", "rate"},
+                                           {"learning-rate", "rate"},
+                                           {"out", "output"},
+
+                                           {"dt", "h"},
+                                           {"param", "set"},
+                                           {"parameters", "set"},
+                                           {"jobs", "threads"},
+                                           {"timeout", "time-limit"},
+                                           {"seconds", "time-limit"},
+                                           {"method", "scheme"},
+                                           {"integrator", "scheme"},
+                                           {"end", "until"},
+                                           {"initial", "start"},
+                                           {"x0", "start"},
+                                           {"model", "field"},
+                                           {"basis", "field"},
+                                           {"bootstrap", "ensemble"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(word, table[i][0])) return table[i][1];
+    return NULL;
+}
+
 static cls_status unknown_option(const cli_command *c, const char *argument, size_t length,
                                  cls_error *error) {
     const char *names[CLI_MAX_OPTIONS + 1];
@@ -66,7 +93,8 @@ static cls_status unknown_option(const cli_command *c, const char *argument, siz
     while (n < CLI_MAX_OPTIONS && option_at(c, n, &o, &row)) names[n++] = o.name;
     names[n++] = "help";
     snprintf(word, sizeof word, "%.*s", (int)length, argument);
-    const char *near = cls_nearest_word(word + strspn(word, "-"), n, names);
+    const char *bare = word + strspn(word, "-"), *near = as_elsewhere(bare);
+    if (!near || find(c, near, strlen(near), &o) < 0) near = cls_nearest_word(bare, n, names);
     if (near)
         return cli_fail(error, CLS_USAGE, "unknown option %s; did you mean --%s?", word, near);
     return cli_fail(error, CLS_USAGE, "unknown option %s; `clausius %s --help` lists them", word,
@@ -152,21 +180,34 @@ static void value_text(const cli_option *o, const cls_option *row, char *text, s
     text[n + 1] = 0;
 }
 
+enum { HELP_INDENT = 26, HELP_WIDTH = 100 };
+
+/* An option, and behind or below it what it does, in lines of HELP_WIDTH. */
+static void print_option(FILE *to, const char *option, const char *doc) {
+    int at = fprintf(to, "  %s", option);
+    if (at > HELP_INDENT - 2) fputc('\n', to), at = 0;
+    at += fprintf(to, "%*s", HELP_INDENT - at, "");
+    for (const char *word = doc; *word;) {
+        int n = (int)strcspn(word, " ");
+        if (at + 1 + n > HELP_WIDTH && at > HELP_INDENT)
+            at = fprintf(to, "\n%*s", HELP_INDENT, "") - 1;
+        at += fprintf(to, "%s%.*s", at > HELP_INDENT ? " " : "", n, word);
+        word += n + (word[n] == ' ');
+    }
+    fputc('\n', to);
+}
+
 static void print_options(FILE *to, const cli_command *c) {
     cli_option o;
     const cls_option *row;
-    cli_grid g;
-    cli_grid_begin(&g, "ll");
     for (size_t i = 0; option_at(c, i, &o, &row); i++) {
-        char letter[8] = "", value[80];
+        char letter[8] = "", value[80], text[160];
         if (o.letter) snprintf(letter, sizeof letter, "-%c, ", o.letter);
         value_text(&o, row, value, sizeof value);
-        cli_grid_cell(&g, "  %s--%s%s", letter, o.name, value);
-        cli_grid_cell(&g, "%s", o.doc);
+        snprintf(text, sizeof text, "%s--%s%s", letter, o.name, value);
+        print_option(to, text, o.doc);
     }
-    cli_grid_cell(&g, "  --help");
-    cli_grid_cell(&g, "this text");
-    (void)cli_grid_end(&g, to, NULL);
+    print_option(to, "--help", "this text");
 }
 
 void cli_print_help(FILE *to, const cli_command *c) {

@@ -14,14 +14,15 @@
 
 static const char MAGIC[] = "clausius part 2\n";
 
-static uint64_t sum_of(uint64_t sum, size_t n, const void *data) {
+uint64_t cli_part_sum(uint64_t sum, size_t n, const void *data) {
     const unsigned char *bytes = data;
+    if (!sum) sum = 14695981039346656037u;
     for (size_t i = 0; i < n; i++) sum = (sum ^ bytes[i]) * 1099511628211u;
     return sum;
 }
 
 static uint64_t sum_of_part(const char *line, size_t n, const void *data) {
-    return sum_of(sum_of(14695981039346656037u, strlen(line), line), n, data);
+    return cli_part_sum(cli_part_sum(0, strlen(line), line), n, data);
 }
 
 cls_status cli_shard_read(const cli_arguments *a, cli_shard *out, cls_error *error) {
@@ -209,7 +210,7 @@ static cls_status read_part(const char *path, const char *identity, size_t n, si
         if (fread(at, 1, wanted, in) != wanted || fread(&told, 1, sizeof told, in) != sizeof told ||
             fread(&more, 1, 1, in) != 0)
             status = cli_fail(error, CLS_DATA, "%s: is not as long as its head says", path);
-        else if (sum_of(sum, wanted, at) != told)
+        else if (cli_part_sum(sum, wanted, at) != told)
             status = cli_fail(error, CLS_DATA,
                               "%s: damaged: its bytes are not those that were written; run this "
                               "shard again",

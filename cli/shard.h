@@ -32,6 +32,8 @@ json_t *cli_parts_arguments(const cli_arguments *a);
 int cli_is_part(const char *path);
 cls_status cli_part_head(const char *path, FILE **stream, json_t **head, uint64_t *sum,
                          cls_error *error);
+/* FNV-1a of bytes behind those of `sum`, which is 0 before the first. */
+uint64_t cli_part_sum(uint64_t sum, size_t n, const void *data);
 /* For reading; NULL with errno, also for what is no regular file. */
 FILE *cli_part_open(const char *path);
 

@@ -9,6 +9,11 @@ if(NOT CLAUSIUS_FUZZ)            # else tools/fuzz exports it
     COMMAND ${CMAKE_COMMAND} -E tar xf model.fmu
     WORKING_DIRECTORY ${fmu} DEPENDS clausius_cli)
 endif()
+if(CLAUSIUS_FUZZ) # of an archive only what a target reaches: libFuzzer looks at all counters after every execution
+  add_library(fuzzed STATIC ${all_objects})
+  set(all_objects)
+  set(all_libs fuzzed ${all_libs})
+endif()
 foreach(source IN LISTS fuzz_targets)
   get_filename_component(target ${source} NAME_WE)
   string(REPLACE fuzz_ "" name ${target})
@@ -34,4 +39,5 @@ foreach(source IN LISTS fuzz_targets)
   target_link_libraries(${target} PRIVATE ${libs} m)
   target_include_directories(${target} PRIVATE ${fmu}/sources)
   target_compile_options(${target} PRIVATE -Wno-unused-result)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE) # memfd_create
 endforeach()

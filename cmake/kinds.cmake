@@ -1,5 +1,9 @@
 # Kinds of build: the release build, hardened, and those that look for mistakes.
-if(CLAUSIUS_FUZZ)
+if(CLAUSIUS_FUZZ STREQUAL "fast") # what is undefined ends the program, nothing else is watched
+  set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+  add_compile_options(-fsanitize-coverage=inline-8bit-counters,pc-table -fsanitize=undefined -fsanitize-trap=undefined)
+  add_link_options(-fsanitize=fuzzer-no-link)
+elseif(CLAUSIUS_FUZZ)
   set(CMAKE_C_FLAGS_RELEASE "-O1 -g")
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
@@ -46,7 +50,7 @@ if(NOT CLAUSIUS_CLONES OR NOT CLAUSIUS_HAS_CLONES)
 endif()
 
 # What gcc says of itself; tests and limits on memory ask.
-if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND (CLAUSIUS_FUZZ OR CLAUSIUS_SANITIZE STREQUAL "ON"))
+if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND (CLAUSIUS_FUZZ STREQUAL "ON" OR CLAUSIUS_SANITIZE STREQUAL "ON"))
   add_compile_definitions(__SANITIZE_ADDRESS__=1)
 elseif(CMAKE_C_COMPILER_ID MATCHES "Clang" AND CLAUSIUS_SANITIZE STREQUAL "thread")
   add_compile_definitions(__SANITIZE_THREAD__=1)

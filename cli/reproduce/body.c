@@ -318,31 +318,6 @@ static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, 
     return status;
 }
 
-/* The paper's networks (G of four layers of 128, f of four of 64 with a rotation and a positive diagonal), the
- * residual of its scheme (28), anchors, Adam from 1e-3 to 1e-5; a step has 1,000 pairs. */
-static cls_learn_options literal_options(uint64_t steps) {
-    cls_learn_options o = cls_learn_defaults();
-    o.scheme = "cayley";
-    o.weights = "equal";
-    o.optimizer = "adam";
-    o.rate = 1e-3;
-    o.last_rate = 1e-5;
-    o.anchor_weight = 1;
-    o.last = 1;
-    o.max_iterations = steps;
-    o.max_windows = n_starts * (n_points - 1);
-    o.batch = 4000;
-    return o;
-}
-
-/* DIR/literal-body-a.safetensors and so on, when there is a DIR. */
-static int literal_file(const cli_findings *f, const body_case *c, const char *end,
-                        char out[1024]) {
-    char name = c == &case_a ? 'a' : c == &case_b ? 'b' : 'c';
-    int n = f->folder ? snprintf(out, 1024, "%s/literal-body-%c%s", f->folder, name, end) : 0;
-    return n > 0 && n < 1024;
-}
-
 static cls_status add_literal(cli_findings *f, const char *row, const char *scheme, const body *b,
                               const cls_model *model, cls_error *error) {
     errors e;
@@ -363,6 +338,8 @@ static cls_status add_literal(cli_findings *f, const char *row, const char *sche
     return status;
 }
 
+/* The paper's networks: G of four layers of 128, f of four of 64 with a rotation and a positive diagonal; the
+ * residual of its scheme (28). */
 static cls_status run_literal(cli_findings *f, const body_case *c, const body *b,
                               cls_error *error) {
     static const char G[] = "thermal lagrangian G = unknown network(128, 128, 128, 128, plain)";
@@ -371,22 +348,15 @@ static cls_status run_literal(cli_findings *f, const body_case *c, const body *b
     cls_system *s = NULL;
     cls_model *model = NULL;
     cls_learn_info info;
-    cls_learn_options o = literal_options(f->literal);
-    char checkpoint[1024], kept[1024];
-    if (literal_file(f, c, ".checkpoint", checkpoint)) {
-        o.checkpoint = checkpoint;
-        o.checkpoint_every = 60;
-        o.resume = 1;
-    }
     int G_unknown = c != &case_b, f_unknown = c != &case_a;
-    if (!G_unknown) o.anchor_weight = cls_learn_defaults().anchor_weight; /* there are none */
+    const cli_literal how = {
+        c->n_unknown, c->unknown, "cayley", 1e-5, G_unknown, n_starts * (n_points - 1), 4};
+    const char *file = c == &case_a   ? "literal-body-a"
+                       : c == &case_b ? "literal-body-b"
+                                      : "literal-body-c";
     cls_status status = rewrite(b->near.system, G_unknown ? G : NULL, f_unknown ? friction : NULL,
                                 G_unknown ? A_GRID : NO_ANCHORS, &s, error);
-    o.n_unknown = c->n_unknown;
-    o.unknown = c->unknown;
-    if (!status) status = cli_learning(f, s, b->data, "vnots-body", o, &model, &info, error);
-    if (!status && literal_file(f, c, ".safetensors", kept))
-        status = cls_model_write(model, kept, error);
+    if (!status) status = cli_learn_literally(f, s, b->data, file, &how, &model, &info, error);
     if (!status) status = add_literal(f, "the paper's method", "cayley", b, model, error);
     if (!status)
         status = cli_findings_number(f, "the paper's method", "steps of Adam", NULL, NULL,
@@ -476,9 +446,9 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
         status = cli_short_run(&b.near, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);
     if (!status && f->folder) cli_keep_curve(f, "truth (bdf)", &drawn);
     if (!status) status = add_known(f, &b, error);
+    if (!status && f->literal) status = run_literal(f, c, &b, error); /* first: it goes on */
     if (!status) status = run_solve(f, c, &b, NO_ANCHORS, error);
     if (!status && c != &case_b) status = run_solve(f, c, &b, FEW_ANCHORS, error);
-    if (!status && f->literal) status = run_literal(f, c, &b, error);
     if (!status && !f->quick) status = run_networks(f, c, &b, error);
     if (!status && f->folder) status = draw_figures(f, c, error);
     cls_table_free(&b.reference);

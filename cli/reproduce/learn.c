@@ -68,6 +68,37 @@ cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_ta
     return status;
 }
 
+cls_status cli_learn_literally(const cli_findings *f, const cls_system *s, const cls_table *data,
+                               const char *file, const cli_literal *how, cls_model **model,
+                               cls_learn_info *info, cls_error *error) {
+    char checkpoint[1024], kept[1024];
+    const char *folder = f->folder ? f->folder : "";
+    int a = snprintf(checkpoint, sizeof checkpoint, "%s/%s.checkpoint", folder, file);
+    int b = snprintf(kept, sizeof kept, "%s/%s.safetensors", folder, file);
+    int keeps =
+        f->folder && a > 0 && b > 0 && (size_t)a < sizeof checkpoint && (size_t)b < sizeof kept;
+    cls_learn_options o = cls_learn_defaults();
+    o.n_unknown = how->n_unknown;
+    o.unknown = how->unknown;
+    o.scheme = how->scheme;
+    o.weights = "equal";
+    o.optimizer = "adam";
+    o.rate = 1e-3;
+    o.last_rate = how->last_rate;
+    if (how->anchored) o.anchor_weight = 1;
+    o.last = 1;
+    o.max_iterations = f->literal;
+    o.max_windows = how->pairs;
+    o.batch = 1000 * how->equations;
+    if (keeps) {
+        o.checkpoint = checkpoint;
+        o.checkpoint_every = 60;
+        o.resume = 1;
+    }
+    cls_status status = cli_learning(f, s, data, file, o, model, info, error);
+    return !status && keeps ? cls_model_write(*model, kept, error) : status;
+}
+
 double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h) {
     cls_simulate_options options = cls_simulate_defaults();
     cls_simulator *sim = NULL;

@@ -248,47 +248,16 @@ static cls_status write_literal(const piston_case *c, const cls_system *s, cls_s
     return status;
 }
 
-/* Mean squares of scheme (25), all rows alike, and of the anchors; Adam from 1e-3 to 1e-4, its last
- * iterate. The paper takes 50,000 epochs of 100,000 pairs; here a step has 1,000 of them. */
-static cls_learn_options literal_options(uint64_t steps) {
-    cls_learn_options o = cls_learn_defaults();
-    o.scheme = "vnots";
-    o.weights = "equal";
-    o.optimizer = "adam";
-    o.rate = 1e-3;
-    o.last_rate = 1e-4;
-    o.anchor_weight = 1;
-    o.last = 1;
-    o.max_iterations = steps;
-    o.max_windows = n_starts * (n_points - 1);
-    o.batch = 3000;
-    return o;
-}
-
-/* DIR/literal-a.safetensors and so on, when there is a DIR. */
-static int literal_file(const cli_findings *f, const piston_case *c, const char *end,
-                        char out[1024]) {
-    char name = c == &case_a ? 'a' : c == &case_b ? 'b' : 'c';
-    int n = f->folder ? snprintf(out, 1024, "%s/literal-%c%s", f->folder, name, end) : 0;
-    return n > 0 && n < 1024;
-}
-
 static cls_status run_literal(cli_findings *f, const piston_case *c, const cli_motion *truth,
                               const cls_table *reference, const cls_table *data, cls_error *error) {
     cls_system *s = NULL;
     cls_model *model = NULL;
     cls_learn_info info;
-    cls_learn_options o = literal_options(f->literal);
-    char checkpoint[1024], kept[1024];
-    if (literal_file(f, c, ".checkpoint", checkpoint)) {
-        o.checkpoint = checkpoint;
-        o.checkpoint_every = 60;
-        o.resume = 1;
-    }
+    const cli_literal how = {
+        c->n_unknown, c->unknown, "vnots", 1e-4, 1, n_starts * (n_points - 1), 3};
+    const char *file = c == &case_a ? "literal-a" : c == &case_b ? "literal-b" : "literal-c";
     cls_status status = write_literal(c, truth->system, &s, error);
-    if (!status) status = learn(f, c, s, data, o, &model, &info, error);
-    if (!status && literal_file(f, c, ".safetensors", kept))
-        status = cls_model_write(model, kept, error);
+    if (!status) status = cli_learn_literally(f, s, data, file, &how, &model, &info, error);
     if (!status)
         status = add_model(f, "the paper's method", "vnots", c->rerun, NULL,
                            "by Adam alone; the re-run went on by L-BFGS", truth, reference, model,

@@ -112,6 +112,20 @@ cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size
 cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_table *data,
                         const char *name, cls_learn_options options, cls_model **model,
                         cls_learn_info *info, cls_error *error);
+/* As V-NOTS learns: mean squares of a scheme's rows, all alike, and of the anchors, Adam from 1e-3 to `last_rate`,
+ * its last iterate; a step has 1,000 pairs where an epoch of the paper has 100,000. With -o DIR it goes on from
+ * DIR/FILE.checkpoint and leaves DIR/FILE.safetensors. */
+typedef struct cli_literal {
+    size_t n_unknown;
+    const char *const *unknown;
+    const char *scheme;
+    double last_rate;
+    int anchored;
+    uint64_t pairs, equations;
+} cli_literal;
+cls_status cli_learn_literally(const cli_findings *f, const cls_system *s, const cls_table *data,
+                               const char *file, const cli_literal *how, cls_model **model,
+                               cls_learn_info *info, cls_error *error);
 /* Steps of a simulation that stops before its end. */
 double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h);
 /* A cell whose paper's number, if any, is an error to be beaten. */

@@ -122,6 +122,9 @@ CLS_API cls_status cls_writer_open(const char *path, size_t n_notes, const char 
                                    const char *const *values, size_t n_columns,
                                    const char *const *names, cls_writer **out, cls_error *error);
 CLS_API cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error);
+/* Text that is sealed ends with `# end: N rows, sum X`, X the sum (FNV-1a, 64 bits, 16 hexadecimal
+ * digits) of all bytes before that line: who reads it can tell that it is whole. Before the first row. */
+CLS_API cls_status cls_writer_seal(cls_writer *w, cls_error *error);
 CLS_API cls_status cls_writer_commit(cls_writer **w, cls_error *error);
 CLS_API void cls_writer_discard(cls_writer **w);
 

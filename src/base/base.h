@@ -95,6 +95,13 @@ double clsi_random_normal_at(uint64_t seed, uint64_t stream, uint64_t at, uint32
 /* Uniform in (0, 1) of the same place. */
 double clsi_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t at, uint32_t index);
 
+/* ---- order.c ---- */
+
+void clsi_sort(size_t n, double *list);     /* ascending; NaN last */
+double clsi_median(size_t n, double *list); /* in n steps; the list is reordered; 0 of none */
+/* At a share 0..1 of a list in order, n > 0. */
+double clsi_quantile(size_t n, const double *sorted, double share);
+
 /* ---- clock.c ---- */
 
 double

@@ -15,22 +15,12 @@
  * Costs a few sorts per column. */
 #include "base/misuse.h"
 #include "data/table.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TWO_PI 6.28318530717958647693
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n) {
-    if (!n) return 0;
-    qsort(x, n, sizeof *x, ascending);
-    return x[n / 2];
-}
 
 static void range_of(const double *x, size_t n, cls_column_facts *f) {
     f->min = INFINITY;
@@ -44,18 +34,20 @@ static void range_of(const double *x, size_t n, cls_column_facts *f) {
     f->constant = f->min == f->max;
 }
 
-/* The smallest step between different values, where values repeat often enough to be steps. */
+/* The smallest step between different values, where values repeat often enough to be steps. Those of
+ * rounding (a motion at rest) are none of the instrument's. */
 static void quantum_of(const double *x, size_t n, double *work, cls_column_facts *f) {
     size_t distinct = 1;
     double step = INFINITY;
     memcpy(work, x, n * sizeof *x);
-    qsort(work, n, sizeof *work, ascending);
+    clsi_sort(n, work);
     for (size_t i = 1; i < n; i++)
         if (work[i] > work[i - 1]) {
             distinct++;
             step = fmin(step, work[i] - work[i - 1]);
         }
-    if (distinct > 1 && 2 * distinct < n) f->quantum = step;
+    double rounding = 16 * DBL_EPSILON * fmax(fabs(f->min), fabs(f->max));
+    if (distinct > 1 && 2 * distinct < n && step > rounding) f->quantum = step;
 }
 
 static void noise_of(const double *x, size_t n, double *work, double *sizes, cls_column_facts *f) {
@@ -74,7 +66,7 @@ static void noise_of(const double *x, size_t n, double *work, double *sizes, cls
         for (size_t i = 0; i < m; i++) work[i] = work[i + 1] - work[i];
         if (k < 2) continue;
         for (size_t i = 0; i < m; i++) sizes[i] = fabs(work[i]);
-        double sigma = median(sizes, m) / (0.67448975 * norm[k]);
+        double sigma = clsi_median(m, sizes) / (0.67448975 * norm[k]);
         if (!(sigma >= f->noise)) f->noise = sigma;
     }
     f->noise = fmax(f->noise, f->quantum / sqrt(12)); /* what rounding to steps adds */
@@ -91,7 +83,7 @@ static double usual_around(const double *d, size_t n, size_t i) {
     size_t m = 0;
     for (size_t k = i < 7 ? 0 : i - 7; k < n && k <= i + 7; k++)
         if (k + 2 < i || k > i + 2) near[m++] = d[k];
-    return median(near, m);
+    return clsi_median(m, near);
 }
 
 static void outliers_of(const double *x, size_t n, double *d, double *work, cls_column_facts *f) {
@@ -99,7 +91,7 @@ static void outliers_of(const double *x, size_t n, double *d, double *work, cls_
     for (size_t i = 2; i + 2 < n; i++) d[i - 2] = departure(x, i);
     size_t m = n - 4;
     memcpy(work, d, m * sizeof *d);
-    double limit = fmax(fmax(10 * median(work, m) / 0.67448975, 4 * f->quantum), 8 * f->noise);
+    double limit = fmax(fmax(10 * clsi_median(m, work) / 0.67448975, 4 * f->quantum), 8 * f->noise);
     limit = fmax(limit, 1e-9 * (f->max - f->min));
     for (size_t i = 1; i + 1 < m; i++)
         f->outliers += d[i] > limit && d[i] > 1.3 * d[i - 1] && d[i] > 1.3 * d[i + 1] &&
@@ -109,7 +101,7 @@ static void outliers_of(const double *x, size_t n, double *d, double *work, cls_
 static void wraps_of(const double *x, size_t n, double *work, cls_column_facts *f) {
     if (n < 3) return;
     for (size_t i = 1; i < n; i++) work[i - 1] = fabs(x[i] - x[i - 1]);
-    double usual = median(work, n - 1);
+    double usual = clsi_median(n - 1, work);
     static const double turns[] = {TWO_PI, 360};
     for (size_t k = 0; k < 2; k++) {
         size_t count = 0;
@@ -172,7 +164,7 @@ static size_t spacings(const double *time, const double *id, size_t rows, cls_ti
 static void look_at_spacings(double *gap, size_t n, cls_time_facts *f) {
     double squares = 0;
     size_t ordinary = 0;
-    qsort(gap, n, sizeof *gap, ascending);
+    clsi_sort(n, gap);
     f->spacing_min = gap[0];
     f->spacing = gap[n / 2];
     f->spacing_max = gap[n - 1];

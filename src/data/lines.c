@@ -1,4 +1,5 @@
-/* Lines of a text file, read in blocks of 1 MB, or of a few lines that are longer. A signal that comes
+/* Lines of a text file, read in blocks of 1 MB, of the whole file where that is smaller, or of a few
+ * lines that are longer. A signal that comes
  * while a pipe is waited for is noticed: read returns, and the caller's `stop` is called. */
 #include "base/locale.h"
 #include "data/source.h"
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, const char *format,
@@ -24,6 +26,13 @@ cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, con
     return CLS_DATA;
 }
 
+/* What a block has room for: one byte more than a small file has, to see its end. */
+static size_t room_for(int file) {
+    struct stat st;
+    if (fstat(file, &st) || !S_ISREG(st.st_mode) || st.st_size >= CLSI_BLOCK) return CLSI_BLOCK;
+    return st.st_size < 4096 ? 4096 : (size_t)st.st_size + 1;
+}
+
 cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
                            cls_error *error) {
     *l = (clsi_lines){.name = path, .file = STDIN_FILENO};
@@ -32,7 +41,7 @@ cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_optio
         l->name = "standard input";
     else if ((l->file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         return clsi_cannot_open(path, errno, error);
-    l->room = CLSI_BLOCK;
+    l->room = room_for(l->file);
     l->block = clsi_calloc(l->room + CLSI_PADDING, 1);
     if (l->block) return CLS_OK;
     clsi_lines_close(l);

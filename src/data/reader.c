@@ -167,7 +167,10 @@ static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {
     enum { CHUNK = 16384, NUMBERS = 1 << 22 }; /* rows of few columns; numbers of many */
     const cls_table *head = r->head;
     size_t chunk = NUMBERS / head->n_columns + 1;
+    uint64_t bytes = r->format->size ? r->format->size(r->source) : 0; /* two a number, at least */
     if (chunk > CHUNK) chunk = CHUNK;
+    if (bytes && bytes / 2 / r->file->n_columns < chunk)
+        chunk = (size_t)(bytes / 2 / r->file->n_columns) + 1;
     double **columns = clsi_calloc(head->n_columns, sizeof *columns);
     cls_status status =
         columns ? cls_table_create(head->n_columns, (const char *const *)head->names, out, error)

@@ -8,6 +8,7 @@
 #include "base/misuse.h"
 #include "data/arrays.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct cls_writer {
     size_t used, size;
     const clsi_saver *saver; /* of arrays; NULL: CSV */
     cls_table *rows;         /* for it */
+    int sealed;
+    uint64_t sum, written; /* of the bytes so far; rows */
 };
 
 /* Quotes protect whatever the reader could take for a separator, a comment, a number or (\xef) the
@@ -47,6 +50,13 @@ static void append_name(clsi_text *text, const char *name) {
     clsi_text_append(text, "\"");
 }
 
+/* Sums what goes out; whether it went out is asked of the stream. */
+static int put(cls_writer *w, const char *bytes, size_t n) {
+    for (size_t i = 0; w->sealed && i < n; i++)
+        w->sum = (w->sum ^ (unsigned char)bytes[i]) * 1099511628211u;
+    return fwrite(bytes, 1, n, w->file.stream) == n;
+}
+
 static cls_status write_failed(const cls_writer *w, cls_error *error) {
     return clsi_fail(error, CLS_IO, "%s: cannot write: %s", w->file.path, strerror(errno));
 }
@@ -63,8 +73,9 @@ static cls_status write_top(cls_writer *w, size_t n_notes, const char *const *ke
     size_t length = top.length;
     char *text = clsi_text_take(&top);
     if (!text) return clsi_no_memory(error);
-    int good = fwrite(text, 1, length, w->file.stream) == length;
-    cls_status status = good ? CLS_OK : write_failed(w, error);
+    w->sealed = 1; /* the top is short: summed in any case */
+    cls_status status = put(w, text, length) ? CLS_OK : write_failed(w, error);
+    w->sealed = 0;
     free(text);
     return status;
 }
@@ -101,6 +112,7 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
     if (!w) return clsi_no_memory(error);
     w->n_columns = n_columns;
     w->saver = saver;
+    w->sum = 14695981039346656037u;
     w->size = BLOCK > n_columns * NUMBER + 1 ? BLOCK : n_columns * NUMBER + 1;
     w->block = clsi_malloc(w->size);
     status = w->block ? clsi_file_open(&w->file, path, error) : clsi_no_memory(error);
@@ -118,8 +130,24 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
 static cls_status flush_block(cls_writer *w, cls_error *error) {
     size_t used = w->used;
     w->used = 0;
-    if (fwrite(w->block, 1, used, w->file.stream) == used) return CLS_OK;
-    return write_failed(w, error);
+    return put(w, w->block, used) ? CLS_OK : write_failed(w, error);
+}
+
+cls_status cls_writer_seal(cls_writer *w, cls_error *error) {
+    NEED(error, w);
+    if (w->written)
+        return clsi_fail(error, CLS_USAGE, "a file is sealed before its first row is written");
+    w->sealed = 1;
+    return CLS_OK;
+}
+
+static cls_status write_text(cls_writer *w, cls_error *error) {
+    cls_status status = flush_block(w, error);
+    if (!status && w->sealed &&
+        fprintf(w->file.stream, "# end: %" PRIu64 " rows, sum %016" PRIx64 "\n", w->written,
+                w->sum) < 0)
+        status = write_failed(w, error);
+    return status;
 }
 
 cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
@@ -135,6 +163,7 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
         *at++ = i + 1 < w->n_columns ? ',' : '\n';
     }
     w->used = (size_t)(at - w->block);
+    w->written++;
     return CLS_OK;
 }
 
@@ -142,7 +171,7 @@ cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
     NEED(error, writer);
     cls_writer *w = *writer;
     cls_status status =
-        w->saver ? w->saver->save(w->rows, w->file.stream, error) : flush_block(w, error);
+        w->saver ? w->saver->save(w->rows, w->file.stream, error) : write_text(w, error);
     if (!status) status = clsi_file_commit(&w->file, error);
     cls_writer_discard(writer);
     return status;

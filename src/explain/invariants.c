@@ -290,19 +290,13 @@ static double speed_of(const search *f, const double *y) {
     return speed;
 }
 
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of each rate. */
 static cls_status measure_rates(search *f, cls_error *error) {
     double *one = clsi_calloc(f->a.n, sizeof *one);
     f->usual = clsi_calloc(f->a.ny, sizeof *f->usual);
     for (size_t k = 0; one && f->usual && k < f->a.ny; k++) {
         for (size_t i = 0; i < f->a.n; i++) one[i] = fabs(f->a.value[i * f->a.width + f->a.by + k]);
-        qsort(one, f->a.n, sizeof *one, rising);
-        f->usual[k] = one[f->a.n / 2];
+        f->usual[k] = clsi_median(f->a.n, one);
     }
     cls_status status = one && f->usual ? CLS_OK : clsi_no_memory(error);
     free(one);

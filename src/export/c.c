@@ -7,6 +7,7 @@
 #include "expr/kernels.h"
 #include "expr/program.h"
 #include "export/export.h"
+#include "export/programs.h"
 #include "export/trim.h"
 #include "system/sparse_lu.h"
 #include <ctype.h>
@@ -129,13 +130,15 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      "    double d[%zu], trial_d[%zu], u[%zu], scale[%zu], least[%zu];\n"
                      "    double guarded[%zu], keep[%zu], keep_guard[%zu], simplified;\n"
                      "    size_t pivot[%zu];\n    uint64_t iterations;\n"
+                     "    double at[%zu]; /* the state to which what is kept belongs */\n"
                      "    int last_iterations, max_iterations, careful;\n"
+                     "    int ended; /* the residual was computed at the end of the step */\n"
                      "    int changed; /* a parameter has another value than it was written with "
                      "*/\n",
                      e->prefix, sp->n_base + one, entries + one + positive, one + positive,
                      sp->lu && open->lu ? 4 : entries, one, one, one, one, one,
                      at_least(sp->n_guarded, 1), at_least(e->n_kept, 1),
-                     at_least(e->n_guard_kept, 1), one);
+                     at_least(e->n_guard_kept, 1), one, e->shares_now ? sp->nz : 1);
     if (factors) clsi_text_printf(out, "    double work_lu[%zu];\n", factors);
     clsi_text_printf(out, "} %s_newton;\n\n", e->prefix);
     clsi_text_printf(out,
@@ -389,42 +392,6 @@ static void append_unit_check(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "    return 1;\n}\n\n");
 }
 
-/* ---- programs ---- */
-
-enum { WHOLE = 9, STAGED = 2 };
-
-/* The programs of a variant: whole ones, then those in stages (NULL where there is none). */
-typedef struct listed {
-    const char *name;
-    const cls_program *program;
-} listed;
-
-static void list_programs(const clsi_variant *v, listed out[WHOLE + STAGED]) {
-    const clsi_stepper *sp = v->sp;
-    const listed all[WHOLE + STAGED] = {
-        {"guess", sp->guess},        {"monitor", sp->monitor}, {"next", sp->next},
-        {"scale", sp->scale},        {"rate", v->rate},        {"slope", v->slope},
-        {"row_slope", v->row_slope}, {"row", v->row},          {"step_slope", v->step_slope},
-        {"residual", sp->residual},  {"guard", sp->guard}};
-    memcpy(out, all, sizeof all);
-}
-
-static void emit_fields(const listed *list, clsi_text *kernels, clsi_text *out) {
-    const cls_program *all[WHOLE + STAGED];
-    for (int k = 0; k < WHOLE + STAGED; k++) all[k] = list[k].program;
-    clsi_programs_emit_fields(WHOLE + STAGED, all, kernels, out);
-}
-
-static void find_used(const clsi_export *e, clsi_programs_use *use) {
-    listed list[2 * (WHOLE + STAGED)];
-    const cls_program *all[2 * (WHOLE + STAGED)] = {0};
-    int n = e->open.sp ? 2 * (WHOLE + STAGED) : WHOLE + STAGED;
-    list_programs(&e->base, list);
-    if (e->open.sp) list_programs(&e->open, list + WHOLE + STAGED);
-    for (int k = 0; k < n; k++) all[k] = list[k].program;
-    clsi_programs_used((size_t)n, all, use);
-}
-
 /* What kernels.inc and the texts of fields ask before they are compiled. */
 static void append_used(clsi_text *out, const clsi_export *e, const clsi_programs_use *use) {
     int some = 0;
@@ -453,111 +420,6 @@ static void list_dead(const clsi_programs_use *use, const char *dead[DEAD]) {
     if (!use->activation[CLS_FN_TANH]) dead[n++] = "CLSI_N_TANH";
     if (!use->activation[CLS_FN_SOFTPLUS]) dead[n++] = "CLSI_N_SOFTPLUS";
     dead[n] = NULL;
-}
-
-/* One program; what is kept between the stages of those that have them. */
-static cls_status emit_program(const listed *l, int k, const char *prefix, clsi_text *out,
-                               size_t *kept, cls_error *error) {
-    char name[64];
-    *kept = 0;
-    if (!l[k].program) return CLS_OK;
-    snprintf(name, sizeof name, "clsi_%s_%s", prefix, l[k].name);
-    return k < WHOLE ? clsi_program_emit_function(l[k].program, name, out, error)
-                     : clsi_program_emit_stages(l[k].program, name, out, kept, error);
-}
-
-/* Program k of both variants; where parameters are not in it there is one text for both. */
-static cls_status emit_both(clsi_export *e, const listed *base, const listed *open, int k,
-                            clsi_text *out, int *differs, cls_error *error) {
-    clsi_text given = {0}, other = {0};
-    size_t kept, *most = k == WHOLE ? &e->n_kept : &e->n_guard_kept;
-    cls_status status = emit_program(base, k, "given", &given, &kept, error);
-    if (k >= WHOLE && kept > *most) *most = kept;
-    if (status == CLS_OK && e->open.sp)
-        status = emit_program(open, k, "given", &other, &kept, error);
-    *differs = e->open.sp && (given.length != other.length ||
-                              (given.length && memcmp(given.data, other.data, given.length) != 0));
-    if (status == CLS_OK && given.length) clsi_text_printf(out, "%s\n", given.data);
-    if (status == CLS_OK && *differs) status = emit_program(open, k, "open", out, &kept, error);
-    if (k >= WHOLE && kept > *most) *most = kept;
-    if (*differs) clsi_text_append(out, "\n");
-    if (given.failed || other.failed) out->failed = 1;
-    clsi_text_clear(&given);
-    clsi_text_clear(&other);
-    return status;
-}
-
-/* clsi_NAME(changed, in, room, out): whichever is to run. */
-static void append_choice(clsi_text *out, const char *name, const char *stage, int differs) {
-    clsi_text_printf(
-        out, "static void clsi_%s%s(int changed, const double *in, double *room, double *out) {\n",
-        name, stage);
-    if (differs)
-        clsi_text_printf(out,
-                         "    if (changed)\n        clsi_open_%s%s(in, room, out);\n    else\n    ",
-                         name, stage);
-    else
-        clsi_text_append(out, "    (void)changed;\n");
-    clsi_text_printf(out, "    clsi_given_%s%s(in, room, out);\n}\n\n", name, stage);
-}
-
-static size_t room_of(const cls_program *p) {
-    return p && p->n_takes ? p->n_state : clsi_program_loops_room(p);
-}
-
-/* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
- * residual's own, which is idle then (`next` runs while that is needed, and stands behind it). */
-static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, const listed *open) {
-    size_t shared = e->n_kept;
-    for (int k = 0; k < WHOLE; k++) {
-        size_t room = room_of(base[k].program), other = e->open.sp ? room_of(open[k].program) : 0;
-        if (other > room) room = other;
-        clsi_text_printf(out, "%s CLSI_ROOM_", k ? "," : "enum {");
-        for (const char *c = base[k].name; *c; c++)
-            clsi_text_printf(out, "%c", toupper((unsigned char)*c));
-        clsi_text_printf(out, " = %zu", at_least(room, 1));
-        if (k < 2 || k == 3)
-            shared = at_least(shared, room); /* guess, monitor, scale */
-        else if (k == 2)
-            e->n_next_room = room;
-    }
-    clsi_text_printf(out, ", CLSI_ROOM_BEHIND = %zu };\n\n", shared);
-    e->n_kept = shared + e->n_next_room;
-}
-
-int clsi_export_fields_agree(const clsi_export *e) {
-    listed base[WHOLE + STAGED], open[WHOLE + STAGED];
-    clsi_text fields = {0}, others = {0};
-    if (!e->open.sp) return 1;
-    list_programs(&e->base, base);
-    list_programs(&e->open, open);
-    emit_fields(base, &fields, &fields);
-    emit_fields(open, &others, &others);
-    int agree = fields.length == others.length && !fields.failed && !others.failed &&
-                (!fields.length || !memcmp(fields.data, others.data, fields.length));
-    clsi_text_clear(&fields);
-    clsi_text_clear(&others);
-    return agree;
-}
-
-static cls_status append_programs(clsi_text *kernels, clsi_text *out, clsi_export *e,
-                                  cls_error *error) {
-    listed base[WHOLE + STAGED], open[WHOLE + STAGED];
-    int differs[WHOLE + STAGED];
-    cls_status status = CLS_OK;
-    list_programs(&e->base, base);
-    emit_fields(base, kernels, out);
-    if (e->open.sp) list_programs(&e->open, open);
-    for (int k = 0; k < WHOLE + STAGED && status == CLS_OK; k++)
-        status = emit_both(e, base, open, k, out, &differs[k], error);
-    if (status != CLS_OK) return status;
-    append_rooms(out, e, base, open);
-    for (int k = 0; k < WHOLE; k++) append_choice(out, base[k].name, "", differs[k]);
-    static const char *const stages[] = {"_early", "_first", "_rest"};
-    for (int k = WHOLE; k < WHOLE + STAGED; k++)
-        for (int s = 0; s < 3 && base[k].program; s++)
-            append_choice(out, base[k].name, stages[s], differs[k]);
-    return status;
 }
 
 static const char source_head[] =
@@ -606,10 +468,10 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
 cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error) {
     source_parts p = {0};
     clsi_programs_use use;
-    find_used(e, &use);
+    clsi_export_used(e, &use);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
-    cls_status status = append_programs(&p.kernels, &p.programs, e, error);
+    cls_status status = clsi_append_programs(&p.kernels, &p.programs, e, error);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);

@@ -105,25 +105,71 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
             "     clsi_guard_rest((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
             "#define CLSI_RUN_EARLY(nw) \\\n"
             "    (clsi_guard_early((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-            "     clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out))\n");
+            "     clsi_run_early(nw))\n");
     else
-        clsi_text_append(out,
-                         "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
-                         "#define CLSI_RUN_EARLY(nw) "
-                         "clsi_residual_early((nw)->changed, (nw)->in, (nw)->keep, (nw)->out)\n");
+        clsi_text_append(out, "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
+                              "#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)\n");
     clsi_text_append(out,
                      "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) "
                      "clsi_residual_first((nw)->changed, (nw)->in, (nw)->keep, to)\n"
                      "#define CLSI_RUN_RESIDUAL_REST(nw, to) "
                      "clsi_residual_rest((nw)->changed, (nw)->in, (nw)->keep, to)\n"
                      "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
-                     "#define CLSI_RUN_NEXT(sim) "
-                     "clsi_run_next(sim)\n"
+                     "#define CLSI_RUN_NEXT(sim) clsi_run_next(sim)\n"
+                     "#define CLSI_RUN_NEXT_HERE(sim) clsi_run_next_here(sim)\n"
                      "#define CLSI_RECEIVED(sim) clsi_received(sim)\n"
                      "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
                      "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
                      "#define CLSI_RUN_SCALE(sim, to) clsi_run_scale(sim, to)\n"
                      "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
+}
+
+static const char run_early[] =
+    "\nstatic void clsi_run_early(clsi_newton *nw) {\n"
+    "    clsi_residual_early(nw->changed, nw->in, nw->keep, nw->out);\n}\n";
+
+/* What the monitor has left there belongs to the state `at`. */
+static const char run_warm[] =
+    "\nstatic int clsi_is_warm(const clsi_newton *nw) {\n"
+    "#ifdef CLSI_SCRIPT\n"
+    "    for (int i = 0; i < CLSI_STATES(nw); i++)\n"
+    "        if (!(nw->in[i] == nw->at[i])) return 0;\n"
+    "    return 1;\n"
+    "#else\n"
+    "    return memcmp(nw->in, nw->at, sizeof nw->at) == 0;\n"
+    "#endif\n}\n"
+    "\nstatic void clsi_run_early(clsi_newton *nw) {\n"
+    "    if (clsi_is_warm(nw)) {\n"
+    "        clsi_residual_warm(nw->changed, nw->in, nw->keep, nw->out);\n"
+    "        return;\n"
+    "    }\n"
+    "    clsi_residual_early(nw->changed, nw->in, nw->keep, nw->out);\n"
+    "    for (int i = 0; i < CLSI_STATES(nw); i++) nw->at[i] = nw->in[i];\n}\n";
+
+/* The end of a step, and what is measured there. */
+static void append_ends(clsi_text *out, const clsi_export *e) {
+    clsi_text_append(out, e->shares_now ? run_warm : run_early);
+    clsi_text_append(out,
+                     "\nstatic void clsi_run_next(cls_simulator *sim) {\n"
+                     "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
+                     "    sim->newton.ended = 0;\n"
+                     "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n"
+                     "\nstatic void clsi_run_next_here(cls_simulator *sim) {\n");
+    clsi_text_append(out, e->shares_end ? "    sim->newton.ended = 1;\n"
+                                          "    clsi_next_end(sim->newton.changed, sim->newton.in, "
+                                          "sim->newton.keep, sim->next_out);\n}\n"
+                                        : "    clsi_run_next(sim);\n}\n");
+    clsi_text_append(out, "\nstatic void clsi_measure(clsi_newton *nw, const double *in, double "
+                          "*out) {\n");
+    if (e->shares_end)
+        clsi_text_append(out, "    if (nw->ended)\n"
+                              "        clsi_monitor_end(nw->changed, in, nw->keep, out);\n"
+                              "    else\n    ");
+    clsi_text_append(out, "    clsi_monitor(nw->changed, in, nw->keep, out);\n"
+                          "    nw->ended = 0;\n");
+    if (e->shares_now)
+        clsi_text_append(out, "    for (int i = 0; i < CLSI_STATES(nw); i++) nw->at[i] = in[i];\n");
+    clsi_text_append(out, "}\n");
 }
 
 /* Directions and attitudes of bodies, and programs over (z, received, t, u). */
@@ -172,17 +218,13 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    double outside = CLSI_HAS_HEAT(sim) ? sim->state[CLSI_STATE_COUNT("
         "sim) - 1] : 0;\n"
         "    double received = clsi_received(sim);\n"
-        "    clsi_place(sim, in);\n    clsi_monitor(sim->newton.changed, in, sim->newton.keep, "
-        "out);\n"
+        "    clsi_place(sim, in);\n    clsi_measure(&sim->newton, in, out);\n"
         "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
         "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
-        "    sim->energy_scale = fmax(sim->energy_scale, fabs(received));\n}\n\n"
+        "    if (fabs(received) > sim->energy_scale) sim->energy_scale = fabs(received);\n}\n\n"
         "static void clsi_run_scale(cls_simulator *sim, double *out) {\n"
         "    clsi_place(sim, sim->row_in);\n"
         "    clsi_scale(sim->newton.changed, sim->row_in, sim->newton.keep, out);\n}\n\n"
-        "static void clsi_run_next(cls_simulator *sim) {\n"
-        "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
-        "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n\n"
         "static void clsi_run_guess(cls_simulator *sim) {\n"
         "    double *u = sim->newton.in + CLSI_BASE(&sim->newton);\n"
         "    clsi_guess(sim->newton.changed, sim->newton.in, sim->newton.keep, u);\n}\n");
@@ -211,5 +253,6 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
     append_tables(out, e);
     clsi_append_sparse(out, e);
     append_runs(out, e);
+    append_ends(out, e);
     append_functions(out, e);
 }

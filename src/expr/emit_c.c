@@ -22,18 +22,21 @@ enum { USED = 1, OPAQUE = 2, NAMED = 4 }; /* what a register is needed for */
 typedef struct piece {
     const cls_program *p;
     size_t first, last, first_output, last_output;
-    const uint32_t *slot; /* where registers that cross from piece to piece are kept; or NULL */
-    size_t n_slots;       /* the states of fields stand behind them */
-    int early;            /* the piece ends, or goes through, the early stage */
-    unsigned char *need;  /* of all registers in this piece */
-    unsigned char *size;  /* of results that stand where they are used: operations; 0: declared */
+    const uint32_t *slot;  /* where registers that cross from piece to piece are kept; or NULL */
+    const uint32_t *known; /* where results are kept that another program has computed; or NULL */
+    size_t n_slots;        /* the states of fields stand behind them */
+    int early;             /* the piece ends, or goes through, the early stage */
+    unsigned char *need;   /* of all registers in this piece */
+    unsigned char *size;   /* of results that stand where they are used: operations; 0: declared */
+    unsigned char *live;   /* of instructions: computed here */
 } piece;
 
-/* Room for `need` and `size`; the caller frees need. */
+/* Room for `need`, `size` and `live`; the caller frees need. */
 static int make_room(piece *e) {
     size_t n = e->p->n_constants + e->p->n_inputs + e->p->n_instructions;
-    e->need = clsi_calloc(2 * n, 1);
+    e->need = clsi_calloc(3 * n, 1);
     e->size = e->need + n;
+    e->live = e->size + n;
     return e->need != NULL;
 }
 
@@ -103,10 +106,37 @@ static void mark_instruction(const cls_program *p, size_t k, unsigned char *need
     if (takes_value(in)) need[in->v] |= how;
 }
 
+static int is_kept(const uint32_t *slot, size_t k) {
+    return slot && slot[k] != CLSI_NOT_SHARED;
+}
+
+/* Does result k go to keep from here? */
+static int is_stored(const piece *e, size_t k) {
+    return is_kept(e->slot, k) && !(is_kept(e->known, k) && e->known[k] == e->slot[k]);
+}
+
+/* Where results are known, only what leads to others is computed. Sets `live`; `need` is scratch. */
+static void find_live(const piece *e) {
+    const cls_program *p = e->p;
+    size_t base = p->n_constants + p->n_inputs;
+    memset(e->live, !e->known, p->n_instructions);
+    if (!e->known) return;
+    memset(e->need, 0, base + p->n_instructions);
+    for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] = USED;
+    for (size_t k = e->last; k-- > e->first;) {
+        e->live[k] = (e->need[base + k] || is_stored(e, k)) && !is_kept(e->known, k);
+        if (e->live[k]) mark_instruction(p, k, e->need);
+    }
+}
+
 static void mark(const piece *e) {
     const cls_program *p = e->p;
+    find_live(e);
     memset(e->need, 0, p->n_constants + p->n_inputs + p->n_instructions);
-    for (size_t k = e->first; k < e->last; k++) mark_instruction(p, k, e->need);
+    for (size_t k = e->first; k < e->last; k++) {
+        if (e->live[k]) mark_instruction(p, k, e->need);
+        if (is_stored(e, k)) e->need[p->n_constants + p->n_inputs + k] |= USED;
+    }
     if (e->early) mark_calls(p, p->early_calls, p->n_early_calls, e->need);
     for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] |= USED;
 }
@@ -131,7 +161,8 @@ static void count_uses(const piece *e, unsigned char *uses) {
     size_t base = p->n_constants + p->n_inputs;
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
-        if (e->slot && e->slot[k] != UINT32_MAX) use(uses, (uint32_t)(base + k), 3);
+        if (is_stored(e, k)) use(uses, (uint32_t)(base + k), 3);
+        if (!e->live[k]) continue;
         if (in->code == CLSI_FIELD) {
             use_calls(p, in->take->first, in->take->n, uses);
             continue;
@@ -172,7 +203,7 @@ static void choose_inline(const piece *e) {
     for (size_t k = 0; k < base + p->n_instructions; k++) {
         int once = size[k] == 1;
         size[k] = 0;
-        if (k < base + e->first || k >= base + e->last || !once) continue;
+        if (k < base + e->first || k >= base + e->last || !once || !e->live[k - base]) continue;
         const clsi_instruction *in = &p->code[k - base];
         int operations = 1;
         if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
@@ -243,86 +274,6 @@ static void append_calls(clsi_text *out, const piece *e, size_t first, size_t n)
                              field, c->pass, c->own, c->u, c->w);
         }
     }
-}
-
-/* What programs call for one field: a point, its further passes, a pair of points. */
-static void append_field_calls(clsi_text *out, const char *call, const char *name) {
-    clsi_text_printf(out,
-                     "CLSI_KERNEL void %s_at(const double *x, double *own) {\n"
-                     "  %s(%s_shape, %s, %d, x, own, own, own);\n}\n\n"
-                     "CLSI_KERNEL void %s_pass(int pass, double *own) {\n"
-                     "  %s(%s_shape, %s, pass, own, own, own, own);\n}\n\n"
-                     "CLSI_KERNEL void %s_pair(int pass, double *own, double *u, double *w) {\n"
-                     "  %s(%s_shape, %s, pass, own, own, u, w);\n}\n\n",
-                     name, call, name, name, (int)CLSI_PASS_VALUE, name, call, name, name, name,
-                     call, name, name);
-}
-
-static int uses_field(const cls_program *p, size_t field) {
-    for (size_t k = 0; k < p->n_calls; k++)
-        if (p->calls[k].field == field) return 1;
-    return 0;
-}
-
-/* Among programs before `last`. */
-static int is_written(size_t last, const cls_program *const *programs, size_t field,
-                      const clsi_graph_field_kind *kind) {
-    for (size_t i = 0; i < last; i++)
-        for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
-            uint32_t one = programs[i]->calls[k].field;
-            if (kind ? programs[i]->fields[one]->kind == kind : one == field) return 1;
-        }
-    return 0;
-}
-
-void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *kernels,
-                               clsi_text *out) {
-    for (size_t i = 0; i < n; i++) {
-        const cls_program *p = programs[i];
-        for (size_t k = 0; p && k < p->n_fields; k++) {
-            const clsi_graph_field_kind *kind = p->fields[k]->kind;
-            char name[32];
-            if (!uses_field(p, k) || is_written(i, programs, k, NULL)) continue;
-            int first = !is_written(i, programs, 0, kind);
-            for (size_t j = 0; j < k; j++) first &= !uses_field(p, j) || p->fields[j]->kind != kind;
-            if (first) clsi_text_printf(kernels, "%s\n", kind->text);
-            snprintf(name, sizeof name, "clsi_field%zu", k);
-            kind->emit(p->fields[k], name, out);
-            append_field_calls(out, kind->call, name);
-        }
-    }
-}
-
-/* ---- functions ---- */
-
-/* What the kernels of a function call themselves. */
-static const cls_function within[][2] = {{CLS_FN_SIGMOID, CLS_FN_TANH},
-                                         {CLS_FN_ACOS, CLS_FN_ASIN},
-                                         {CLS_FN_EXPM1, CLS_FN_EXP},
-                                         {CLS_FN_POWER, CLS_FN_SQRT}};
-
-void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use) {
-    memset(use, 0, sizeof *use);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; programs[i] && k < programs[i]->n_instructions; k++) {
-            const clsi_instruction *in = &programs[i]->code[k];
-            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
-                in->code == CLSI_QUOTIENT_FROM)
-                use->function[in->function] = 1;
-        }
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
-            const clsi_field_call *c = &programs[i]->calls[k];
-            const clsi_graph_field *f = programs[i]->fields[c->field];
-            int function = f->kind->function(f);
-            if (function >= 0) use->function[function] = 1;
-            use->activation[function >= 0 ? function : CLS_FN_TANH] = 1;
-            use->pass[c->pass] = 1;
-            if (f->d > use->inputs) use->inputs = f->d;
-        }
-    use->function[CLS_FN_COS] |= use->function[CLS_FN_SIN]; /* the slope of a sine */
-    for (size_t k = 0; k < sizeof within / sizeof *within; k++)
-        use->function[within[k][1]] |= use->function[within[k][0]];
 }
 
 /* ---- instructions ---- */
@@ -449,7 +400,7 @@ static void append_expression(clsi_text *out, const piece *e, size_t k) {
 static void append_instruction(declaration *d, const piece *e, size_t k) {
     const cls_program *p = e->p;
     const clsi_instruction *in = &p->code[k];
-    if (e->size[p->n_constants + p->n_inputs + k]) return;
+    if (e->size[p->n_constants + p->n_inputs + k] || !e->live[k]) return;
     if (in->code == CLSI_FIELD) {
         if (in->take->n) declared(d);
         append_calls(d->out, e, in->take->first, in->take->n);
@@ -468,6 +419,7 @@ static void append_constants(clsi_text *out, const piece *e) {
     }
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
+        if (!e->live[k]) continue;
         if (in->code != CLSI_QUOTIENT && in->code != CLSI_QUOTIENT_FROM) continue;
         if (in->function != CLS_FN_POWER) continue;
         clsi_text_printf(out, "  static const volatile double e%zu = ", k);
@@ -510,10 +462,11 @@ static void append_reads(declaration *d, const piece *e) {
         declare(d, 'c', k);
         clsi_text_printf(d->out, "%a", p->constants[k]);
     }
-    for (size_t k = 0; e->slot && k < e->first; k++) {
-        if (!e->need[base + k]) continue;
+    for (size_t k = 0; (e->slot || e->known) && k < e->last; k++) {
+        int known = is_kept(e->known, k);
+        if (!e->need[base + k] || (k >= e->first && !known)) continue;
         declare(d, 'r', k);
-        clsi_text_printf(d->out, "keep[%u]", (unsigned)e->slot[k]);
+        clsi_text_printf(d->out, "keep[%u]", (unsigned)(known ? e->known[k] : e->slot[k]));
     }
 }
 
@@ -555,9 +508,8 @@ static void append_piece(clsi_text *out, const piece *e) {
         if (k < e->last) append_instruction(&d, e, k);
     }
     declared(&d);
-    for (size_t k = e->first; e->slot && k < e->last; k++)
-        if (e->slot[k] != UINT32_MAX)
-            clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+    for (size_t k = e->first; k < e->last; k++)
+        if (is_stored(e, k)) clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
     append_outputs(out, e);
     clsi_text_append(out, "}\n");
 }
@@ -611,9 +563,10 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, cl
 }
 
 /* slot[k] for results that a later stage reads; `need` is scratch, for all registers. */
-static size_t find_slots(const cls_program *p, uint32_t *slot, unsigned char *need) {
+static size_t find_slots(const cls_program *p, const unsigned char *also, uint32_t *slot,
+                         unsigned char *need) {
     size_t base = p->n_constants + p->n_inputs, n = 0;
-    for (size_t k = 0; k < p->n_instructions; k++) slot[k] = UINT32_MAX;
+    for (size_t k = 0; k < p->n_instructions; k++) slot[k] = also && also[k] ? 0 : CLSI_NOT_SHARED;
     for (int stage = 0; stage < CLSI_STAGES; stage++) {
         size_t begin = stage ? p->end[stage - 1] : 0;
         memset(need, 0, base + p->n_instructions);
@@ -630,39 +583,68 @@ static size_t find_slots(const cls_program *p, uint32_t *slot, unsigned char *ne
     return n;
 }
 
-cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi_text *out,
+static piece piece_of(const cls_program *p, int stage, const uint32_t *slot, const piece *room) {
+    piece e = {.p = p,
+               .last = p->n_instructions,
+               .last_output = p->n_outputs,
+               .slot = slot,
+               .early = 1,
+               .need = room->need,
+               .size = room->size,
+               .live = room->live};
+    if (stage == CLSI_STAGES) return e;
+    e.first = stage ? p->end[stage - 1] : 0;
+    e.last = p->end[stage];
+    e.early = stage == CLSI_STAGE_EARLY;
+    e.first_output = stage == CLSI_STAGE_REST ? p->n_first_outputs : 0;
+    if (stage != CLSI_STAGE_REST) e.last_output = e.early ? 0 : p->n_first_outputs;
+    return e;
+}
+
+static void append_kept_head(clsi_text *out, const char *name, const char *stage) {
+    clsi_text_printf(out,
+                     "static void %s%s(const double *in, double *keep, double *out) {\n"
+                     "  (void)keep;\n  (void)out;\n",
+                     name, stage);
+}
+
+cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
+                                    const unsigned char *also, uint32_t *slots, clsi_text *out,
                                     size_t *n_kept, cls_error *error) {
-    static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
+    static const char *const stages[CLSI_STAGES] = {"_early", "_first", "_rest"};
     if ((*n_kept = clsi_program_loops_room(p))) {
         clsi_emit_loops_staged(p, name, out);
         return out->failed ? clsi_no_memory(error) : CLS_OK;
     }
-    uint32_t *slot = clsi_calloc(p->n_instructions, sizeof *slot);
+    uint32_t *own = clsi_calloc(p->n_instructions, sizeof *own), *slot = slots ? slots : own;
     piece room = {.p = p};
     size_t n_slots = 0;
     (void)make_room(&room);
-    for (int s = 0; slot && room.need && s < CLSI_STAGES; s++) {
-        if (s == 0) n_slots = find_slots(p, slot, room.need);
-        piece e = {.p = p,
-                   .first = s ? p->end[s - 1] : 0,
-                   .last = p->end[s],
-                   .slot = slot,
-                   .n_slots = n_slots,
-                   .early = s == CLSI_STAGE_EARLY,
-                   .need = room.need,
-                   .size = room.size};
-        if (s == CLSI_STAGE_FIRST) e.last_output = p->n_first_outputs;
-        if (s == CLSI_STAGE_REST) e.first_output = p->n_first_outputs;
-        if (s == CLSI_STAGE_REST) e.last_output = p->n_outputs;
-        clsi_text_printf(out, "static void %s_%s(const double *in, double *keep, double *out) {\n",
-                         name, stages[s]);
-        clsi_text_append(out, "  (void)keep;\n  (void)out;\n");
+    for (int s = 0; own && room.need && s < CLSI_STAGES; s++) {
+        if (s == 0) n_slots = find_slots(p, also, slot, room.need);
+        piece e = piece_of(p, s, slot, &room);
+        e.n_slots = n_slots;
+        append_kept_head(out, name, stages[s]);
         append_piece(out, &e);
         clsi_text_append(out, "\n");
     }
     *n_kept = n_slots + p->n_state;
-    int failed = !slot || !room.need || out->failed;
-    free(slot);
+    int failed = !own || !room.need || out->failed;
+    free(own);
     free(room.need);
     return failed ? clsi_no_memory(error) : CLS_OK;
+}
+
+cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,
+                                   const uint32_t *slot, const uint32_t *known, clsi_text *out,
+                                   cls_error *error) {
+    piece room = {.p = p};
+    if (!make_room(&room)) return clsi_no_memory(error);
+    piece e = piece_of(p, stage, slot, &room);
+    e.known = known;
+    append_kept_head(out, name, "");
+    append_piece(out, &e);
+    clsi_text_append(out, "\n");
+    free(room.need);
+    return out->failed ? clsi_no_memory(error) : CLS_OK;
 }

@@ -116,7 +116,7 @@ cls_node clsi_terms_in_fields(cls_graph *g, cls_node a);
 void clsi_graph_field_keep(clsi_graph_field *f);
 void clsi_graph_field_release(clsi_graph_field **f);
 
-/* ---- for the files of this room ---- */
+/* ---- for the files of this room, and for those that evaluate fields in their own blocks ---- */
 
 /* What a field node says. */
 typedef struct clsi_field_view {

@@ -241,9 +241,23 @@ size_t clsi_program_loops_room(const cls_program *p);
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
                                       cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;
- * `keep` has n_kept numbers, results of one that another reads. Inputs are read by all. */
-cls_status clsi_program_emit_stages(const cls_program *p, const char *name, clsi_text *out,
+ * `keep` has n_kept numbers, results of one that another reads, and those of `also` (may be NULL). Inputs
+ * are read by all. Where they are kept goes to slots (n_instructions, may be NULL). */
+cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
+                                    const unsigned char *also, uint32_t *slots, clsi_text *out,
                                     size_t *n_kept, cls_error *error);
+/* static void name(in, keep, out): a stage, or the whole program (CLSI_STAGES), of which another program has
+ * kept the results `known` already; what `slot` says is kept from here. */
+cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,
+                                   const uint32_t *slot, const uint32_t *known, clsi_text *out,
+                                   cls_error *error);
+/* What two programs have in common (shared.c): of each instruction of b the register of a that has the same
+ * value, given the register of a for each input of b. */
+#define CLSI_NOT_SHARED UINT32_MAX
+int clsi_program_may_share(const cls_program *p);
+void clsi_program_match(const cls_program *a, const cls_program *b, const uint32_t *inputs,
+                        uint32_t *same);
+int clsi_is_worth_keeping(const clsi_instruction *in);
 
 /* ---- between the files of the program ---- */
 

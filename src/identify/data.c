@@ -56,17 +56,11 @@ static cls_status copy_table(clsi_qp_data *d, const cls_table *t, const char *fi
 
 /* ---- pieces ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double usual_step(const clsi_qp_data *d, double *scratch) {
     size_t n = 0;
     for (size_t i = 1; i < d->n; i++)
         if (d->time[i] > d->time[i - 1]) scratch[n++] = d->time[i] - d->time[i - 1];
-    qsort(scratch, n, sizeof *scratch, by_size);
-    return n ? scratch[n / 2] : 0;
+    return clsi_median(n, scratch);
 }
 
 static cls_status find_runs(clsi_qp_data *d, size_t n_tables, const cls_table *const *tables,

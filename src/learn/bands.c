@@ -12,11 +12,6 @@
 
 enum { PLACES = 21 };
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Medians (d) of the scaled inputs. */
 static cls_status find_middle(const clsi_unknown *u, size_t n, double *middle, cls_error *error) {
     size_t d = u->learned.d;
@@ -24,8 +19,7 @@ static cls_status find_middle(const clsi_unknown *u, size_t n, double *middle, c
     if (!list) return clsi_no_memory(error);
     for (size_t k = 0; k < d; k++) {
         for (size_t i = 0; i < n; i++) list[i] = u->x[i * d + k];
-        qsort(list, n, sizeof *list, ascending);
-        middle[k] = n ? list[n / 2] : 0;
+        middle[k] = clsi_median(n, list);
     }
     free(list);
     return CLS_OK;

@@ -232,20 +232,15 @@ static cls_status begin(const fit *f, double *theta) {
 
 /* ---- outliers ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void weigh(const fit *f, double *room) {
     size_t E = f->w->residual->n_equations;
     for (size_t e = 0; e < E; e++) {
         size_t n = 0;
         for (size_t i = 0; i < f->n_list; i++)
             if (f->list[i] % E == e) room[n++] = fabs(f->rows[i]);
-        if (!n) continue;
-        qsort(room, n, sizeof *room, by_size);
-        double size = 2.385 * 1.4826 * fmax(room[n / 2], 1e-8 * room[n - 1]);
+        double largest = 0;
+        for (size_t i = 0; i < n; i++) largest = fmax(largest, room[i]);
+        double size = 2.385 * 1.4826 * fmax(clsi_median(n, room), 1e-8 * largest);
         for (size_t i = 0; i < f->n_list && size > 0; i++) {
             double x = f->rows[i] / size;
             if (f->list[i] % E == e) f->robust[i] = 1 / (1 + x * x);

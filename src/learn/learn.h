@@ -446,6 +446,20 @@ cls_status clsi_step_rows_values(const clsi_residual *r, const double *theta, si
 cls_status clsi_step_rows_gradient(const clsi_residual *r, const double *theta, size_t count,
                                    const size_t *list, double *loss, double *gradient);
 
+/* ---- step_blocks.c: the same where all fields stand at given points ---- */
+
+typedef struct clsi_step_blocks clsi_step_blocks;
+struct clsi_step;
+/* *out NULL: the step has unknowns, discrete gradients, or a part without blocks. */
+cls_status clsi_step_blocks_create(const struct clsi_step *st, const clsi_unknowns *us,
+                                   const cls_node *theta, clsi_step_blocks **out, cls_error *error);
+void clsi_step_blocks_free(clsi_step_blocks **blocks);
+clsi_step_blocks *clsi_step_rows_blocks(const clsi_step_rows *s); /* or NULL */
+cls_status clsi_step_blocks_values(const clsi_residual *r, const double *theta, size_t first,
+                                   size_t count, const size_t *list, double *out);
+cls_status clsi_step_blocks_gradient(const clsi_residual *r, const double *theta, size_t count,
+                                     const size_t *list, double *loss, double *gradient);
+
 /* ---- anchors.c: what is known at chosen states ---- */
 
 typedef struct clsi_anchors clsi_anchors;

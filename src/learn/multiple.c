@@ -20,17 +20,6 @@ const clsi_signal *clsi_signal_of(const clsi_recording *d, size_t segment) {
     return d->signal ? d->signal[d->segment[segment].trajectory] : NULL;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-double clsi_median(size_t n, double *list) {
-    if (!n) return 0;
-    qsort(list, n, sizeof *list, ascending);
-    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
-}
-
 /* ---- starts from data ---- */
 
 static int has_channel(const clsi_recording *d, const char *name) {

@@ -150,7 +150,4 @@ cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint6
  * that Bayes' criterion chooses: rho (most + 1), rho[0] = 1. Returns the last lag that counts. */
 size_t clsi_memory(size_t n, const double *r, const size_t *which, size_t most, double *rho);
 
-/* Median of the list, which is sorted; 0 of none. */
-double clsi_median(size_t n, double *list);
-
 #endif

@@ -225,7 +225,7 @@ static cls_status find_terms(clsi_noisy *k) {
     }
     if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
-        clsi_terms_low(k->all, 1, 0, k->keep);
+        clsi_noisy_begin(k, 1, 0);
         memset(k->full, 0, P * sizeof *full);
         status = clsi_noisy_take_terms(k);
         if (status == CLS_OK) status = clsi_learner_solve(k->w);
@@ -234,6 +234,38 @@ static cls_status find_terms(clsi_noisy *k) {
         memcpy(begin, k->full, P * sizeof *full);
         if (status == CLS_OK) status = go_back(k, first, begin, 0);
         if (status == CLS_OK) status = grow(k, keep, full);
+    }
+    free(keep);
+    free(full);
+    return status;
+}
+
+/* Terms of energies are potentials first: what they say about masses and heat capacities beside the known
+ * ones is tried where potentials leave more than noise, and stays where it explains more. */
+static cls_status find_all_terms(clsi_noisy *k) {
+    size_t P = k->P + k->Q;
+    cls_status status = find_terms(k);
+    if (!k->still || clsi_noisy_is_over(k) || !(status == CLS_NUMERIC || (!status && is_lost(k))))
+        return status;
+    unsigned char *keep = clsi_calloc(P + 1, 1);
+    double *full = clsi_calloc(P + 1, sizeof *full), before = k->recipe.loss;
+    size_t rows = k->recipe.window;
+    if (!keep || !full) {
+        status = clsi_no_memory(k->w->error);
+    } else {
+        int there = status == CLS_OK;
+        memcpy(keep, k->keep, P);
+        memcpy(full, k->full, P * sizeof *full);
+        clsi_text_printf(&k->recipe.notes, "as potentials, the terms of the energy leave more than "
+                                           "noise: of velocities and temperatures too\n");
+        k->still = 0;
+        k->implicit = 0;
+        clsi_noisy_begin(k, 2, 1);
+        memset(k->full, 0, k->P * sizeof *full);
+        status = k->blind ? start_blind(k) : start(k);
+        if (status == CLS_OK) status = find_terms(k);
+        if (there && status != CLS_MEMORY && (status || (is_lost(k) && !(k->recipe.loss < before))))
+            status = go_back(k, keep, full, rows);
     }
     free(keep);
     free(full);
@@ -372,7 +404,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         k->implicit = 1;
         status = start_blind(k);
     }
-    if (status == CLS_OK) status = find_terms(k);
+    if (status == CLS_OK) status = find_all_terms(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
@@ -381,11 +413,24 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     return status == CLS_OK ? finish(k) : status;
 }
 
+/* Nothing could be simulated, neither by explicit steps nor by the system's, nor with fewer terms. */
+static void advise(const clsi_learner *w) {
+    char why[sizeof w->error->message];
+    if (!w->error) return;
+    snprintf(why, sizeof why, "%s", w->error->message);
+    (void)clsi_fail(
+        w->error, CLS_NUMERIC,
+        "%.200s, with any terms that were tried: say what the unknown parts depend on (`%s = "
+        "unknown of ...`), give them a form (--field), or measure more columns",
+        why, w->o->n_unknown ? w->o->unknown[0] : "part V");
+}
+
 cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                                   const char *const *names, int *taken) {
     clsi_noisy k = {.w = w, .n_tables = n_tables};
     if (w->o->time_limit > 0) k.until = clsi_now() + w->o->time_limit;
     cls_status status = run(&k, tables, names);
+    if (status == CLS_NUMERIC) advise(w);
     *taken = status == CLS_OK && !k.declined;
     if (*taken && (w->o->test > 0 || w->o->n_test)) w->split = clsi_recording_split(k.data);
     if (*taken)

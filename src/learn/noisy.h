@@ -22,6 +22,8 @@ typedef struct clsi_noisy {
     size_t Q;            /* parameters beside them, behind them everywhere */
     unsigned char *keep; /* (P + Q) */
     unsigned char *locked;
+    unsigned char *barred;           /* (P + Q) terms that are not for the choice, while `still` */
+    int still;                       /* terms of energies are potentials */
     size_t *part;                    /* (P + Q) */
     double *full;                    /* (P + Q) coefficients over the dictionary, parameters */
     double *low, *high;              /* (P + Q) bounds: parameters have some */
@@ -55,6 +57,8 @@ char *clsi_noisy_explain(const clsi_noisy *k);
 /* ---- noisy_terms.c ---- */
 
 cls_status clsi_noisy_dictionary(clsi_noisy *k);
+/* Terms up to these total degrees, of energies and of other parts. */
+void clsi_noisy_begin(clsi_noisy *k, int energy, int other);
 /* The learner's unknowns with the terms that are kept, and their coefficients; the other way round;
  * floors and scales of what is positive by form. */
 cls_status clsi_noisy_take_terms(clsi_noisy *k);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_HALVES = 10, MOST_TERMS = 150, MOST_LOCKED = 40, ENERGY_DEGREE = 2, OTHER_DEGREE = 1 };
+enum { MOST_HALVES = 10, MOST_TERMS = 150, MOST_LOCKED = 40 };
 
 /* ---- the dictionary ---- */
 
@@ -23,6 +23,11 @@ static cls_status make_unknowns(clsi_noisy *k, size_t halved, clsi_unknowns **ou
     return status == CLS_OK ? clsi_terms_calm(*out, w->points, w->error) : status;
 }
 
+void clsi_noisy_begin(clsi_noisy *k, int energy, int other) {
+    clsi_terms_low(k->all, energy, other, k->keep);
+    for (size_t p = 0; p < k->P; p++) k->keep[p] &= !(k->still && k->barred[p]);
+}
+
 cls_status clsi_noisy_dictionary(clsi_noisy *k) {
     size_t halved = 0;
     cls_status status = make_unknowns(k, 0, &k->all);
@@ -33,7 +38,7 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
     }
     if (status != CLS_OK) return status;
     size_t P = k->P = k->all->n_theta, all = P + k->Q;
-    k->keep = clsi_calloc(3 * all + 1, 1);
+    k->keep = clsi_calloc(4 * all + 1, 1);
     k->noise = clsi_calloc(k->data->ny, sizeof *k->noise);
     for (size_t c = 0; c < k->data->ny && k->noise; c++) k->noise[c] = INFINITY;
     k->part = clsi_calloc(all + 1, sizeof *k->part);
@@ -41,6 +46,7 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
     if (!k->keep || !k->part || !k->full || !k->noise) return clsi_no_memory(k->w->error);
     k->locked = k->keep + all;
     k->vague = k->locked + all;
+    k->barred = k->vague + all;
     k->low = k->full + all;
     k->high = k->low + all;
     k->own_low = k->high + all;
@@ -60,7 +66,8 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
             k->locked[l->offset + p] = !clsi_terms_free(k->all, i);
         }
     }
-    clsi_terms_low(k->all, ENERGY_DEGREE, OTHER_DEGREE, k->keep);
+    k->still = clsi_terms_still(k->all, k->barred) > 0;
+    clsi_noisy_begin(k, 2, 1);
     size_t locked = 0;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
     k->declined = !k->blind && !k->w->o->loss && !clsi_noisy_lacks(k->w->points) &&
@@ -252,6 +259,8 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
         clsi_terms_prices(k->all, rows, price);
+        for (size_t p = 0; p < k->P; p++)
+            if (k->still && k->barred[p]) price[p] = INFINITY;
         clsi_terms_parents(k->all, P, parent);
         clsi_terms_choice c = {.P = P,
                                .S = S,

@@ -37,7 +37,10 @@ static const cls_option table[] = {
      "shooting by lbfgs or adam: discrete (exact, the default) or continuous (an integration "
      "backwards, off by O(h^2): for comparison)"},
     {"optimizer", CLS_OPTION_WORD, AT(optimizer), 0, 0, 0,
-     "auto, linear, lm, spring, lbfgs, adam, qp", "NAME", ANY_LOSS, ANY_OPTIMIZER, "else auto"},
+     "auto, linear, lm, spring, lbfgs, adam, qp", "NAME", ANY_LOSS, ANY_OPTIMIZER,
+     "how: one linear solve, Levenberg-Marquardt, subsampled natural gradients (spring), lbfgs, "
+     "adam, or "
+     "convex programs (qp); else chosen by the parts"},
     {"weights", CLS_OPTION_WORD, AT(weights), 0, 0, 0, "balanced, equal", "NAME", ANY_LOSS,
      ANY_OPTIMIZER, "of the residual: balanced (small friction counts) or equal; else balanced"},
     {"test", CLS_OPTION_REAL, AT(test), -1, 0, 0.9, NULL, NULL,

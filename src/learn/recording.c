@@ -194,23 +194,11 @@ static cls_status make_signals(const cls_system *s, int hold, const size_t *grou
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Zero when there is none. The list is sorted. */
-static double median(size_t n, double *list) {
-    if (!n) return 0;
-    qsort(list, n, sizeof *list, ascending);
-    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
-}
-
 static void find_intervals(clsi_recording *r, const size_t *group, double *scratch) {
     size_t n = 0;
     for (size_t i = 1; i < r->n; i++)
         if (group[i] == group[i - 1]) scratch[n++] = r->time[i] - r->time[i - 1];
-    r->interval = median(n, scratch);
+    r->interval = clsi_median(n, scratch);
 }
 
 static cls_status cut_segments(clsi_recording *r, const size_t *group, cls_error *error) {
@@ -328,7 +316,7 @@ static void measure_spread(const clsi_recording *r, clsi_channel *ch, size_t c, 
     if (ch->still && fabs(mean) > NOTHING) ch->std = 0.01 * fabs(mean);
     ch->floor = ch->std < NOTHING ? INFINITY : (ch->still ? 1e-2 : 1e-4) * ch->std;
     if (ch->angle) ch->std = fmin(ch->std, TURN / sqrt(12)); /* no angle is further off than that */
-    median(n, list);
+    clsi_median(n, list);
     double step = INFINITY;
     for (size_t i = 1; i < n; i++) {
         double d = list[i] - list[i - 1];
@@ -347,7 +335,7 @@ static void measure_noise(const clsi_recording *r, clsi_channel *ch, size_t c, d
     for (size_t s = 0; s < r->n_segments; s++)
         for (size_t i = r->segment[s].first + 2; i + 2 < r->segment[s].end; i++)
             if (clsi_local_parabola(r, &r->segment[s], c, i, 2, &p)) list[n++] = p.variance;
-    ch->noise = sqrt(median(n, list) / log(2));
+    ch->noise = sqrt(clsi_median(n, list) / log(2));
     ch->floor = fmax(ch->quantum / sqrt(12), ch->floor);
 }
 

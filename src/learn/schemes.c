@@ -47,11 +47,6 @@ static cls_status velocities(const clsi_unknowns *us, const clsi_points *p, doub
     return status;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Usual errors of the four laws, by the size of v. 0: nothing can be said. */
 static int kinematics(const clsi_unknowns *us, const clsi_points *p, double error[LAWS]) {
     const cls_system *s = us->s;
@@ -76,8 +71,7 @@ static int kinematics(const clsi_unknowns *us, const clsi_points *p, double erro
                                         : (q[2] - q[0]) / (2 * h) - (u[0] + 4 * u[1] + u[2]) / 6);
             }
         known = n > 0;
-        if (n) qsort(off, n, sizeof *off, by_size);
-        if (n) error[law] = off[n / 2] / size;
+        error[law] = clsi_median(n, off) / size;
     }
     free(v);
     free(off);

@@ -475,6 +475,9 @@ static int follows_nothing(const cls_learned_channel *ch, double noise) {
     return ch->fitted > FOLLOWED * ch->run_mean && ch->fitted > EXACT * noise;
 }
 
+static const double CLEARLY =
+    0.7; /* ahead, where the free run is lost: a chaotic motion well known */
+
 typedef enum opinion { QUIET, BAD, GOOD } opinion;
 
 /* noise: of the column, or the accuracy that it is taken for where all its values are equal */
@@ -486,8 +489,8 @@ static opinion opinion_of(const cls_learn_report *report, size_t c, double noise
               !loses(MARGIN * ch->run, ch->run_before, ch->run_persistence, noise);
     int ahead = 0;
     for (size_t h = 0; h < report->n_horizons; h++)
-        ahead |= ch->ahead[h] < MARGIN * fmin(ch->ahead_persistence[h], ch->run_mean) &&
-                 !loses(ch->ahead[h], ch->ahead_arx[h], ch->ahead_persistence[h], noise);
+        ahead |= ch->ahead[h] < CLEARLY * fmin(ch->ahead_persistence[h], ch->run_mean) &&
+                 !loses(ch->ahead[h] / CLEARLY, ch->ahead_arx[h], ch->ahead_persistence[h], noise);
     if (is_quiet(ch->run, trivial, noise, ch->fitted)) return QUIET;
     return (run || ahead) && !follows_nothing(ch, noise) ? GOOD : BAD;
 }

@@ -183,18 +183,12 @@ static cls_status solve(stage *g, clsi_lsq *q, size_t n, const double *C, const 
 
 /* ---- outliers ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median of |r| over equation e of the windows [first, last). */
 static double usual(const stage *g, const double *r, size_t first, size_t last, size_t e,
                     double *room) {
     size_t E = g->w->residual->n_equations;
     for (size_t k = first; k < last; k++) room[k - first] = fabs(r[k * E + e]);
-    qsort(room, last - first, sizeof *room, by_size);
-    return last > first ? room[(last - first) / 2] : 0;
+    return clsi_median(last - first, room);
 }
 
 /* Rows of all windows at theta. */

@@ -11,7 +11,8 @@
  *     dr/dtheta = r_theta + mu a_theta
  *
  * by one reverse walk for all parameters. Sixteen windows go side by side; shards in a fixed order, so
- * that no bit depends on the number of threads. */
+ * that no bit depends on the number of threads. Values and gradients where w is empty and all networks
+ * stand at given points are by blocks (step_blocks.c). */
 #include "base/base.h"
 #include "expr/program.h"
 #include "learn/learn.h"
@@ -26,11 +27,12 @@ struct clsi_step_rows {
     cls_system *system; /* with theta as symbols */
     size_t nz, E, k, P;
     int affine;
-    size_t *state;        /* (E) */
-    unsigned char *holds; /* (E, unknowns): which parts a row contains */
-    cls_program *values;  /* base | w -> r (E), a (k), a_w (k, k), r_w (E, k) */
-    cls_program *guess;   /* base -> w; NULL without unknowns */
-    cls_program *reverse; /* base | w | lambda (E), mu (k) -> d(lambda.r + mu.a)/dtheta */
+    size_t *state;            /* (E) */
+    unsigned char *holds;     /* (E, unknowns): which parts a row contains */
+    cls_program *values;      /* base | w -> r (E), a (k), a_w (k, k), r_w (E, k) */
+    cls_program *guess;       /* base -> w; NULL without unknowns */
+    cls_program *reverse;     /* base | w | lambda (E), mu (k) -> d(lambda.r + mu.a)/dtheta */
+    clsi_step_blocks *blocks; /* the same in blocks, where that can be; else NULL */
 };
 
 /* base: z0 (nz), z1 (nz), t, h, theta (P). */
@@ -145,6 +147,8 @@ static cls_status create(const clsi_points *points, const clsi_unknowns *us, cls
         s->P = us->n_theta;
         status = compile(s, st, us, theta, error);
     }
+    if (status == CLS_OK && how == CLSI_NODES)
+        status = clsi_step_blocks_create(st, us, theta, &s->blocks, error);
     clsi_step_free(&st);
     free(theta);
     if (status != CLS_OK) clsi_step_rows_free(out);
@@ -164,6 +168,7 @@ void clsi_step_rows_free(clsi_step_rows **rows) {
     cls_program_free(&s->values);
     cls_program_free(&s->guess);
     cls_program_free(&s->reverse);
+    clsi_step_blocks_free(&s->blocks);
     cls_system_free(&s->system);
     free(s->state);
     free(s->holds);
@@ -173,6 +178,10 @@ void clsi_step_rows_free(clsi_step_rows **rows) {
 
 size_t clsi_step_rows_count(const clsi_step_rows *s) {
     return s->E;
+}
+
+clsi_step_blocks *clsi_step_rows_blocks(const clsi_step_rows *s) {
+    return s->blocks;
 }
 
 int clsi_step_rows_affine(const clsi_step_rows *s) {
@@ -456,12 +465,16 @@ static cls_status evaluate(const clsi_residual *r, const double *theta, size_t f
 
 cls_status clsi_step_rows_values(const clsi_residual *r, const double *theta, size_t first,
                                  size_t count, const size_t *list, double *out, double *J) {
+    if (r->step->blocks && theta && !J)
+        return clsi_step_blocks_values(r, theta, first, count, list, out);
     return evaluate(r, theta, first, count, list, &(wanted){.out = out, .J = J});
 }
 
 cls_status clsi_step_rows_gradient(const clsi_residual *r, const double *theta, size_t count,
                                    const size_t *list, double *loss, double *gradient_out) {
     size_t P = r->step->P;
+    if (r->step->blocks && theta)
+        return clsi_step_blocks_gradient(r, theta, count, list, loss, gradient_out);
     double *g = clsi_calloc(SHARDS * (P + 1), sizeof *g), total = 0;
     if (!g) return CLS_MEMORY;
     wanted want = {.g = g, .sum = g + SHARDS * P};

@@ -20,11 +20,6 @@
 
 /* ---- ranges ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 enum { FREE_DEGREE = 2 }; /* terms up to it need no simpler one beside them */
 static const double TAIL = 0.01, MORE = 0.1, NEARLY = 0.2;
 
@@ -45,7 +40,7 @@ cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *e
             int even = k >= l->field->even_first && k - l->field->even_first < l->field->even_count;
             for (size_t s = 0; s < n; s++)
                 sorted[s] = l->center[k] + l->half[k] * u[s / p->n].x[s % p->n * l->d + k];
-            qsort(sorted, n, sizeof *sorted, ascending);
+            clsi_sort(n, sorted);
             size_t tail = (size_t)(TAIL * (double)n);
             double low = sorted[tail], high = sorted[n - 1 - tail], more = MORE * (high - low);
             if (!(high > low)) continue;
@@ -125,6 +120,38 @@ static int degree_of(const clsi_learned *l, size_t k) {
     return all - even / 2;
 }
 
+/* A velocity, a momentum, a temperature (or its logarithm), an entropy. */
+static int is_moving(const cls_system *s, const char *input) {
+    const char *name = strncmp(input, "log(", 4) == 0 ? input + 4 : input;
+    size_t n = strcspn(name, ")");
+    if (strncmp(name, "v.", 2) == 0 || strncmp(name, "p.", 2) == 0) return 1;
+    for (size_t i = 0; i < s->m; i++)
+        for (int k = 0; k < 2; k++) {
+            const char *heat = k ? s->entropy[i].name : s->temperature[i].name;
+            if (strlen(heat) == n && strncmp(name, heat, n) == 0) return 1;
+        }
+    return 0;
+}
+
+/* Of positions alone, or a constant. */
+static int is_still(const cls_system *s, const clsi_learned *l, size_t k) {
+    const unsigned char *powers = clsi_field_powers(l->field, k);
+    for (size_t j = 0; j < l->d; j++)
+        if (powers[j] && is_moving(s, l->input[j])) return 0;
+    return 1;
+}
+
+/* Is unknown i a term of an energy that has others, which may be a potential? */
+static int may_be_potential(const clsi_unknowns *us, size_t i) {
+    const clsi_unknown *u = &us->list[i];
+    int found = 0;
+    if (us->s->ode || !clsi_terms_free(us, i) || !clsi_is_energy(u) || u->kind != CLSI_PART_LET)
+        return 0;
+    for (size_t k = 0; k < u->learned.field->n_parameters && !found; k++)
+        found = is_still(us->s, &u->learned, k) && degree_of(&u->learned, k) > 0;
+    return found;
+}
+
 void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep) {
     for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
         const clsi_learned *l = &us->list[i].learned;
@@ -132,6 +159,19 @@ void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned cha
         for (size_t k = 0; k < l->field->n_parameters; k++)
             keep[l->offset + k] = !chosen || degree_of(l, k) <= most;
     }
+}
+
+size_t clsi_terms_still(const clsi_unknowns *us, unsigned char *moving) {
+    size_t n = 0;
+    for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
+        const clsi_learned *l = &us->list[i].learned;
+        int still = may_be_potential(us, i);
+        for (size_t k = 0; k < l->field->n_parameters; k++) {
+            moving[l->offset + k] = (unsigned char)(still && !is_still(us->s, l, k));
+            n += moving[l->offset + k];
+        }
+    }
+    return n;
 }
 
 void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price) {
@@ -302,6 +342,8 @@ cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, do
         }
     for (size_t k = 0; k < P; k++)
         found[k] = swept[k] ? M[k * n + P] * scale[k] : keep[k] ? c->theta[k] : 0;
+    for (size_t k = 0; k < P; k++) /* a part of which the data tell nothing keeps a term, at zero */
+        if (!c->locked[k] && !kept[c->part[k]]) kept[c->part[k]] = keep[k] = 1;
     free(M);
     free(kept);
     return CLS_OK;

@@ -18,6 +18,10 @@ cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_err
 /* A first choice: terms up to these total degrees, of energies and of other parts. */
 void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep);
 
+/* Which of the parameters let a term of an energy (that has other terms) be more than a potential: masses and heat
+ * capacities beside the known ones. Their number. */
+size_t clsi_terms_still(const clsi_unknowns *us, unsigned char *moving);
+
 /* What each of the parameters has to explain among so many rows: log rows, and what it costs to name
  * it, 2 log of the number of terms of its part up to its degree. */
 void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price);

@@ -14,7 +14,7 @@
  * refuses what reading would refuse.
  *
  * Costs one pass through the file and memory for its contents. Does not read other dtypes, other
- * shapes, pipes or standard input, and has no checksum: a changed number is another number. */
+ * shapes, pipes or standard input. The format has no checksum; ours is a note (clsi_container_seal). */
 #include "base/locale.h"
 #include "model/json.h"
 #include "model/safetensors.h"

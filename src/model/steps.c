@@ -235,6 +235,7 @@ static cls_status do_request(request *q, int threads, cls_error *error) {
     q->failed = q->n;
     if (!q->theta && q->s->model) q->theta = q->s->model->theta;
     if (threads <= 0) threads = omp_get_max_threads();
+    if ((size_t)threads > groups) threads = (int)groups;
     if (groups < 4) threads = 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (size_t g = 0; g < groups; g++) {
@@ -361,6 +362,7 @@ static cls_status shoot_group(contest *c, size_t first, size_t *failed, cls_erro
 static cls_status shoot_all(contest *c, size_t groups, int threads, cls_error *error) {
     cls_status status = CLS_OK;
     if (threads <= 0) threads = omp_get_max_threads();
+    if ((size_t)threads > groups) threads = groups ? (int)groups : 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (size_t g = 0; g < groups; g++) {
         size_t failed = c->shots->n;

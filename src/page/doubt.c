@@ -39,26 +39,15 @@ static cls_status run_member(const cls_model *m, uint64_t number, const clsi_tri
     return status == CLS_MEMORY ? status : CLS_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double quantile(size_t n, const double *sorted, double share) {
-    double place = share * (double)(n - 1), low = floor(place);
-    size_t i = (size_t)low;
-    return i + 1 < n ? sorted[i] + (place - low) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
 static void quantiles(size_t n, cls_table *const *runs, size_t columns, size_t rows, double *low,
                       double *high) {
     double sorted[DRAWS];
     for (size_t c = 0; c < columns; c++)
         for (size_t k = 0; k < rows; k++) {
             for (size_t i = 0; i < n; i++) sorted[i] = cls_table_column(runs[i], c)[k];
-            qsort(sorted, n, sizeof *sorted, ascending);
-            low[c * rows + k] = quantile(n, sorted, 0.05);
-            high[c * rows + k] = quantile(n, sorted, 0.95);
+            clsi_sort(n, sorted);
+            low[c * rows + k] = clsi_quantile(n, sorted, 0.05);
+            high[c * rows + k] = clsi_quantile(n, sorted, 0.95);
         }
 }
 

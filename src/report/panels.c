@@ -3,7 +3,8 @@
  * Asked for by name: "x" is x against time, "x:v.x" is v.x against x, "log(x)" is x against time
  * with powers of ten on its axis; what is not positive has no place there. Not asked: every
  * coordinate against time (a coordinate is a column x for which there is a v.x; where there is
- * none, every column counts), the phase portraits of the first two, the temperatures in one panel,
+ * none, every column that does not follow from others counts), those of an array in one panel, the
+ * phase portraits of the first two, the temperatures in one panel,
  * the entropy, model minus measurement beside a recording, and the energy error (E - W - E0)/|E0|, W
  * the work done on the system, E0 the first E - W of the same trajectory. Arrays of eight and more
  * are one picture each (spacetime.c): by name "u[*]", or not asked, those that are no velocities,
@@ -17,7 +18,7 @@
 #include <string.h>
 
 /* More coordinates than this share panels: a picture with thirty panels shows nothing. */
-enum { MOST_COORDINATE_PANELS = 6, PORTRAITS = 2 };
+enum { MOST_COORDINATE_PANELS = 8, PORTRAITS = 2 };
 
 typedef struct source {
     size_t n;
@@ -225,22 +226,35 @@ static int is_coordinate(const cls_table *t, const char *name) {
     return 0;
 }
 
-/* T, T1, T.gas, T_wall; not Torque. */
-static int is_thermal(char letter, const char *name) {
+static int is_band(const char *name) {
     const char *dot = strrchr(name, '.');
-    if (dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0)) return 0; /* of a band */
-    return name[0] == letter && !(name[1] && !strchr("0123456789._", name[1]));
+    return dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0);
 }
 
-static int is_known(const char *name) {
+/* T, T1, T[1], T.gas, T_wall; not Torque. */
+static int is_thermal(char letter, const char *name) {
+    return !is_band(name) && name[0] == letter && !(name[1] && !strchr("0123456789._[", name[1]));
+}
+
+/* theta_e beside s_e, as storages have them. */
+static int is_port(const cls_table *t, char kind, const char *name) {
+    const char *heads[] = {"theta_", "s_"}, *own = heads[kind == 'S'], *other = heads[kind == 'T'];
+    if (strncmp(name, own, strlen(own)) != 0) return 0;
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (strncmp(t->names[i], other, strlen(other)) == 0 &&
+            strcmp(t->names[i] + strlen(other), name + strlen(own)) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_known(const cls_table *t, const char *name) {
     static const char *const known[] = {"trajectory", "energy", "entropy",
                                         "work",       "heat",   "entropy.outside"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return 1;
-    const char *dot = strrchr(name, '.');
-    if (dot && (strcmp(dot, ".low") == 0 || strcmp(dot, ".high") == 0)) return 1;
-    return is_thermal('S', name) || is_thermal('T', name) || strncmp(name, "v.", 2) == 0 ||
-           strncmp(name, "p.", 2) == 0;
+    return is_band(name) || is_thermal('S', name) || is_thermal('T', name) ||
+           is_port(t, 'S', name) || is_port(t, 'T', name) || strncmp(name, "v.", 2) == 0 ||
+           strncmp(name, "p.", 2) == 0 || strncmp(name, "mu.", 3) == 0;
 }
 
 /* Fills `names` (room for all columns) with those of a kind, in table order. */
@@ -251,8 +265,10 @@ static size_t gather(const cls_table *t, const unsigned char *inside, char kind,
         const char *name = t->names[i];
         if (inside[i] || (int)i == time_column(t)) continue;
         int moves = is_coordinate(t, name);
-        if (kind == 'q' ? moves
-                        : !moves && (kind == '*' ? !is_known(name) : is_thermal(kind, name)))
+        if (kind == 'q'
+                ? moves
+                : !moves && (kind == '*' ? !is_known(t, name)
+                                         : is_thermal(kind, name) || is_port(t, kind, name)))
             names[n++] = name;
     }
     return n;
@@ -318,15 +334,33 @@ static cls_status add_drift(const source *s, cls_error *error) {
     return CLS_OK;
 }
 
+/* How many of the names from the first on are elements of one array; 1 for what is none. */
+static size_t elements(size_t n, const char *const *names) {
+    size_t k = 1, head = strcspn(names[0], "[");
+    while (names[0][head] && k < n && strncmp(names[k], names[0], head + 1) == 0) k++;
+    return k;
+}
+
+/* A panel for each array or single column, several of them where there are too many. */
+static cls_status add_shared(const source *s, size_t n, const char *const *names,
+                             cls_error *error) {
+    size_t groups = 0, end = 0;
+    for (size_t i = 0; i < n; i += elements(n - i, names + i)) groups++;
+    size_t share = (groups + MOST_COORDINATE_PANELS - 1) / MOST_COORDINATE_PANELS;
+    for (size_t i = 0; i < n; i = end) {
+        for (size_t k = 0; k < share && end < n; k++) end += elements(n - end, names + end);
+        cls_status status = add_panel(s, NULL, end - i, names + i, error);
+        if (status) return status;
+    }
+    return CLS_OK;
+}
+
 static cls_status add_coordinates(const source *s, const unsigned char *inside, const char **names,
                                   cls_error *error) {
     const cls_table *t = s->tables[0];
     size_t n = gather(t, inside, 'q', names), portraits = n < PORTRAITS ? n : PORTRAITS;
     if (n == 0 && !s->panels->n) n = gather(t, inside, '*', names);
-    size_t share = (n + MOST_COORDINATE_PANELS - 1) / MOST_COORDINATE_PANELS;
-    cls_status status = CLS_OK;
-    for (size_t i = 0; !status && i < n; i += share)
-        status = add_panel(s, NULL, n - i < share ? n - i : share, names + i, error);
+    cls_status status = add_shared(s, n, names, error);
     for (size_t i = 0; !status && i < portraits; i++) {
         clsi_text velocity = {0};
         clsi_text_printf(&velocity, "v.%s", names[i]);

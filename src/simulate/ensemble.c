@@ -140,7 +140,8 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
     if (status != CLS_OK) return status;
     size_t packs = (n_members + clsi_pack_lanes() - 1) / clsi_pack_lanes();
     int lanes = n_members >= LEAST && clsi_pack_applies(first->stepper);
-    if (lanes && (size_t)threads > packs) threads = (int)packs;
+    size_t most = lanes ? packs : n_members; /* whatever OMP_NUM_THREADS says */
+    if ((size_t)threads > most) threads = most ? (int)most : 1;
     worker *workers = clsi_calloc((size_t)threads, sizeof *workers);
     if (!workers) {
         cls_simulator_free(&first);

@@ -95,6 +95,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 #define CLSI_NORMALISE(sim)        clsi_system_normalise((sim)->stepper->s, (sim)->state)
 #define CLSI_RUN_GUESS(sim)        clsi_run_guess(sim)
 #define CLSI_RUN_NEXT(sim)         clsi_run_next(sim)
+#define CLSI_RUN_NEXT_HERE(sim)    clsi_run_next(sim)
 #define CLSI_RUN_MONITOR(s, to)    clsi_run_monitor(s, to)
 #define CLSI_RUN_SCALE(sim, to)    clsi_run_scale(sim, to)
 

@@ -229,7 +229,8 @@ static cls_status not_a_pair(dirac *d, size_t row) {
     cls_status status = clsi_at(
         d->r, d->where,
         "`%s` ties the efforts %s by a row without flows; only pairs of efforts can be made one (a "
-        "transformer): write what the others do by flows, or make one storage of what depends",
+        "transformer): write what the others do by flows, or one storage of what depends, with a "
+        "port for each effort that is free (docs/language.md has three coils)",
         d->name, list.length ? list.data : "of no port");
     clsi_text_clear(&list);
     return status;

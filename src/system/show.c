@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/misuse.h"
 #include "system/system.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,38 @@ typedef struct page {
 
 /* ---- pieces ---- */
 
+/* A number of n characters that is a short decimal to twelve digits (0.45, computed as
+ * 0.44999999999999996): that one. 1 if it is. */
+static int is_short(const char *text, size_t n, char out[CLSI_NUMBER]) {
+    char own[CLSI_NUMBER] = "";
+    double value;
+    if (n < 12 || n >= sizeof own) return 0;
+    memcpy(own, text, n);
+    if (!clsi_read_double(own, &value) || !(value > 1e-9 && value < 1e9)) return 0;
+    double unit = pow(10, 11 - floor(log10(value)));
+    clsi_format_double(nearbyint(value * unit) / unit, out);
+    return strlen(out) + 8 <= n;
+}
+
+/* The text of a formula, its numbers as a person would write them. */
+static void put_readable(page *p, const char *text) {
+    char rounded[CLSI_NUMBER];
+    for (int inside = 0; *text;) { /* of a name */
+        size_t n = inside ? 0 : strspn(text, "0123456789.");
+        if (n && is_short(text, n, rounded) && text[n] != 'e')
+            clsi_text_append(&p->text, rounded);
+        else
+            clsi_text_append_n(&p->text, text, n ? n : 1);
+        inside = !n && (isalpha((unsigned char)*text) || strchr("_.[", *text) ||
+                        (inside && isdigit((unsigned char)*text)));
+        text += n ? n : 1;
+    }
+}
+
 static void put_node(page *p, cls_node a) {
     char *text = p->latex ? cls_print_latex(p->s->g, a) : cls_print(p->s->g, a);
     if (text)
-        clsi_text_append(&p->text, text);
+        put_readable(p, text);
     else
         p->text.failed = 1;
     cls_text_free(&text);

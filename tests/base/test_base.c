@@ -34,6 +34,35 @@ static void test_fail(void **state) {
     assert_string_equal(cls_status_text((cls_status)99), "unknown status");
 }
 
+/* Medians by selection are those of the sorted list: ties, NaN (largest), orders that spoil pivots. */
+static void test_medians(void **state) {
+    (void)state;
+    enum { N = 701 };
+    double list[N], sorted[N];
+    assert_true(clsi_median(0, list) == 0);
+    for (size_t n = 1; n <= N; n += n < 12 ? 1 : 53)
+        for (int kind = 0; kind < 6; kind++) {
+            for (size_t i = 0; i < n; i++)
+                list[i] = kind == 0   ? (double)(i * 7919 % 1009)
+                          : kind == 1 ? (double)(i * 7919 % 3)
+                          : kind == 2 ? (double)i
+                          : kind == 3 ? -(double)i
+                          : kind == 4 ? (double)(i < n / 2 ? i : n - i)
+                                      : 1;
+            if (kind == 0 && n > 4) list[1] = list[n - 1] = NAN, list[2] = -1e300;
+            memcpy(sorted, list, n * sizeof *list);
+            clsi_sort(n, sorted);
+            for (size_t i = 1; i < n; i++)
+                assert_true(sorted[i - 1] <= sorted[i] || isnan(sorted[i]));
+            double expected = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+            assert_true(clsi_median(n, list) == expected || (isnan(expected) && n < 6));
+            clsi_sort(n, list);
+            assert_memory_equal(list, sorted, n * sizeof *list);
+            assert_true(clsi_quantile(n, sorted, 0) == sorted[0]);
+            if (n % 2) assert_true(clsi_quantile(n, sorted, 0.5) == sorted[n / 2]);
+        }
+}
+
 static void test_nearest_word(void **state) {
     (void)state;
     const char *words[] = {"friction", "velocity", NULL, "v.x", "x"};
@@ -339,6 +368,7 @@ static void test_number_edges(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_medians),
         cmocka_unit_test(test_nearest_word),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_numbers_to_the_bit),

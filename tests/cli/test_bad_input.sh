@@ -148,6 +148,37 @@ test_full_disk_leaves_the_old_file() {
     expect test "$(ls | wc -l)" = 1
 }
 
+# The file would get the number of the closed stream, and what is printed there would stand in it.
+test_closed_streams_are_no_files() {
+    local how
+    "$CLAUSIUS" simulate pendulum --steps 5 --quiet -o ref.csv
+    for how in '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
+        run bash -c "'$CLAUSIUS' simulate pendulum --steps 5 -o closed.csv $how"
+        expect_ok
+        expect_same ref.csv closed.csv
+    done
+    run bash -c "'$CLAUSIUS' show pendulum >&-"
+    expect_exit 5
+    expect_stderr 'cannot write to standard output: Bad file descriptor'
+    run bash -c "'$CLAUSIUS' audit - <&-"
+    expect_exit 5
+    expect_stderr 'standard input: cannot read: Bad file descriptor'
+}
+
+test_a_limit_on_the_size_of_files_is_an_error() {
+    run bash -c "ulimit -f 1; '$CLAUSIUS' simulate pendulum --steps 2000 --quiet -o big.csv"
+    expect_exit 5
+    expect_stderr 'big.csv: cannot write: File too large'
+    expect_no_file big.csv*
+}
+
+# There are never more threads than motions: a simulator was made for each.
+test_threads_that_nobody_has() {
+    RUN_LIMIT=20 OMP_NUM_THREADS=1000000000 run "$CLAUSIUS" simulate pendulum --samples 3 --sample "q~U(-1,1)" --steps 3 --quiet
+    expect_ok
+    expect_lines 19 "$out" # six notes, names, 3 times 4 rows
+}
+
 test_formats_that_are_not_written() {
     local ending
     for ending in mat npy; do

@@ -46,6 +46,10 @@ test_a_shard_has_its_own_trajectories_only() {
     run ensemble --shard 1/2 -o b.csv
     expect_ok
     expect_in_file '^# shard: 1/2 of 9$' b.csv
+    expect_in_file '^# end: 25 rows, sum [0-9a-f]{16}$' b.csv
+    run "$CLAUSIUS" data inspect b.csv # a table like others
+    expect_ok
+    expect_stdout '25 rows'
     expect test "$(grep -v '^#' b.csv | sed 1d | cut -d, -f1 | sort -nu | head -n 1)" = 4
 }
 
@@ -149,14 +153,25 @@ test_damaged_parts_are_refused() {
         ensemble --shard $i/2 -o p$i.csv
         learning --field "chebyshev(3)" --shard $i/2 -o $i.part
     done
-    head -c -100 p1.csv >cut.csv      # within a row
-    grep -v '^8,' p1.csv >short.csv   # the last trajectory is not there
-    sed 's/^5,/7,/' p1.csv >other.csv # another order
-    for i in cut short other; do
+    head -c -100 p1.csv >cut.csv               # within a row
+    sed '$d' p1.csv >rows.csv                  # all rows, but it does not say how many
+    sed '$d' p1.csv | sed '$d' >last.csv       # at the end of a row
+    { sed '$d' last.csv; tail -n1 p1.csv; } >inside.csv # a row of the last trajectory is not there
+    grep -v '^8,' p1.csv >short.csv            # the last trajectory is not there
+    sed 's/^5,/7,/' p1.csv >other.csv          # another order
+    sed '/^5,/s/1,/2,/' p1.csv >digit.csv      # other numbers
+    sed 's/$/\r/' p1.csv >text.csv             # carried over as text
+    cat p1.csv p1.csv >twice.csv
+    for i in cut rows last inside short other digit text twice; do
         run "$CLAUSIUS" merge p0.csv $i.csv -o all.csv
         expect_exit 3
-        expect_stderr "^clausius merge: $i.csv: damaged: the rows of shard 1/2"
+        expect_stderr "^clausius merge: $i.csv: damaged: .*; run shard 1/2 again"
     done
+    sed 's/^# h: .*/# h: 7/' p0.csv >h0.csv # the heads belong to the sum
+    sed 's/^# h: .*/# h: 7/' p1.csv >h1.csv
+    run "$CLAUSIUS" merge h0.csv h1.csv -o all.csv
+    expect_exit 3
+    expect_stderr "h0.csv: damaged"
     size=$(stat -c %s 1.part)
     for i in 20 $((size / 2)) $((size - 3)); do
         cp 1.part flipped.part

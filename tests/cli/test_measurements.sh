@@ -425,6 +425,31 @@ END
     expect_ok
 }
 
+# a term of a thermal lagrangian is a potential first, and of the temperature where that leaves more than noise
+test_a_spring_that_softens_as_it_warms() {
+    cat >warm.clausius <<'END'
+system "a spring that softens as it warms"
+coordinate x [m]
+temperature T [K]
+part V = 8*(1 - 0.01*(T - 300))*x^2/2
+thermal lagrangian v.x^2/2 - V + 2*T*(log(T/300) - 1)
+friction F on T: x <- -0.1*v.x
+start x = 1, v.x = 0, T = 300
+step 0.02
+until 6
+END
+    "$CLAUSIUS" simulate warm.clausius --samples 6 --sample "x~U(-1.5,1.5), v.x~U(-1,1), T~U(290,320)" --seed 3 \
+        --every 3 --scheme bdf --quiet -o all.csv
+    awk -F, 'BEGIN { srand(4) } function g() { return sqrt(-2*log(1 - rand()))*cos(6.283185307*rand()) }
+        /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; print "trajectory,time,x,T"; n = 1; next }
+        { print $at["trajectory"] "," $at["time"] "," $at["x"] + 0.005*g() "," $at["T"] + 0.05*g() }' all.csv >some.csv
+    run "$CLAUSIUS" learn warm.clausius some.csv --unknown "V, F" --json -o m.safetensors
+    expect_ok
+    expect_json 'all(c["run"] < 1.3*s for c, s in zip(d["report"]["channels"], (0.0053, 0.054)))'
+    run "$CLAUSIUS" show m.safetensors
+    expect_stdout 'log\(T\)'
+}
+
 # from positions alone, by terms: a potential has no momenta
 test_terms_of_a_hamiltonian_from_positions() {
     cat >spring.clausius <<'END'

@@ -46,6 +46,37 @@ test_help_wins_over_a_wrong_line() {
     expect_stdout '^Examples:'
 }
 
+test_help_fits_a_terminal() {
+    local c
+    for c in $(commands); do
+        "$CLAUSIUS" "$c" --help | sed -n '/^Options:/,/^$/p' | awk 'length > 100 { bad = 1 } END { exit bad }' || fail "options of $c are wider than 100 columns"
+    done
+}
+
+test_what_other_programs_call_an_option() {
+    run "$CLAUSIUS" learn pendulum x.csv --iterations 3
+    expect_exit 2
+    expect_stderr 'unknown option --iterations; did you mean --epochs\?'
+    run "$CLAUSIUS" simulate pendulum --method rk4
+    expect_exit 2
+    expect_stderr 'did you mean --scheme\?'
+}
+
+test_equations_have_the_numbers_of_a_person() {
+    cat >oil.clausius <<'END'
+system "friction that grows with the temperature"
+coordinate x123456789012345678901234
+temperature T
+thermal lagrangian v.x123456789012345678901234^2/2 + T*(log(T/300) - 1)
+friction on T: x123456789012345678901234 <- -(0.15 + 0.002*(T - 300))*v.x123456789012345678901234
+END
+    run "$CLAUSIUS" show oil.clausius --equations
+    expect_ok
+    expect_stdout '0\.002\*T - 0\.45\)'
+    expect_stdout 'p\.x123456789012345678901234 = v\.x123456789012345678901234'
+    expect_stdout '0\.0033333333333333335' # no short decimal: all digits
+}
+
 test_unknown_command_gets_a_suggestion() {
     run "$CLAUSIUS" simulat pendulum
     expect_exit 2

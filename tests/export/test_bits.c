@@ -173,12 +173,46 @@ static void copies_and_steps(void **unused) {
     cls_system_free(&s);
 }
 
+/* Functions of the state are kept from one step for the next (src/export/programs.c): a motion that was
+ * elsewhere, and refused a step there, must not take what belongs to another state. */
+static void what_is_kept_belongs_to_a_state(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"adiabatic-piston", "ideal-gas-piston",
+                                        "thermal-oscillator"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cls_system *s;
+        exported x;
+        double start[32], row[32], other[32];
+        assert_int_equal(cls_system_load(names[i], NULL, &s, NULL), CLS_OK);
+        assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
+        exported_open(&x, s, NULL, NULL, FAST);
+        void *fresh = malloc(x.size());
+        assert_non_null(fresh);
+        for (int k = 0; k < 50; k++) assert_int_equal(x.step(x.motion, 0.01), 0);
+        assert_int_not_equal(x.step(x.motion, 1e9), 0);
+        start[0] += 0.125;
+        assert_int_equal(x.start(x.motion, 0, start), 0);
+        x.defaults(fresh);
+        assert_int_equal(x.start(fresh, 0, start), 0);
+        for (int k = 0; k < 50; k++) {
+            assert_int_equal(x.step(x.motion, 0.01), 0);
+            assert_int_equal(x.step(fresh, 0.01), 0);
+        }
+        x.row(x.motion, row);
+        x.row(fresh, other);
+        assert_memory_equal(row + 1, other + 1, (cls_system_column_count(s) - 1) * sizeof *row);
+        free(fresh);
+        exported_close(&x);
+        cls_system_free(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_system),     cmocka_unit_test(fields_in_space),
         cmocka_unit_test(every_scheme),     cmocka_unit_test(schemes_that_stay),
         cmocka_unit_test(without_a_word),   cmocka_unit_test(refusals),
-        cmocka_unit_test(copies_and_steps),
+        cmocka_unit_test(copies_and_steps), cmocka_unit_test(what_is_kept_belongs_to_a_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 1 << 16) return 0;
-    const char *path = fuzz_file(data, size, ".checkpoint");
+    const char *path = fuzz_file(0, data, size);
     clsi_archive training, optimizer, a, b;
     cls_error error;
     int found = 0;
@@ -19,6 +19,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     clsi_archive_clear(&training);
     clsi_archive_clear(&optimizer);
-    unlink(path);
     return 0;
 }

@@ -2,40 +2,26 @@
 #include "fuzz.h"
 #include <clausius/model.h>
 
-static size_t bytes_of(const char *path, char **out) {
-    FILE *f = fopen(path, "rb");
-    PROMISE(f);
-    *out = malloc(1 << 20);
-    PROMISE(*out);
-    size_t n = fread(*out, 1, 1 << 20, f);
-    fclose(f);
-    return n;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static char one[96], two[96];
     if (size > 1 << 16) return 0;
-    const char *path = fuzz_file(data, size, ".safetensors");
-    cls_model *m = NULL, *back = NULL;
+    const char *path = fuzz_file(0, data, size), *one = fuzz_file(1, NULL, 0),
+               *two = fuzz_file(2, NULL, 0);
+    cls_model *first = NULL, *back = NULL;
     cls_error error;
-    snprintf(one, sizeof one, "%s.1", path);
-    snprintf(two, sizeof two, "%s.2", path);
-    if (cls_model_read(path, &m, &error) == CLS_OK && cls_model_write(m, one, &error) == CLS_OK) {
+    if (cls_model_read(path, &first, &error) == CLS_OK &&
+        cls_model_write(first, one, &error) == CLS_OK) {
         if (cls_model_read(one, &back, &error) != CLS_OK) {
             fprintf(stderr, "%s\n", error.message);
             PROMISE(!"what was written can be read");
         }
-        char *a, *b;
+        size_t n, m;
         PROMISE(cls_model_write(back, two, &error) == CLS_OK);
-        size_t n = bytes_of(one, &a);
-        PROMISE(n == bytes_of(two, &b) && memcmp(a, b, n) == 0);
+        char *a = fuzz_bytes(1, &n), *b = fuzz_bytes(2, &m);
+        PROMISE(n == m && memcmp(a, b, n) == 0);
         free(a);
         free(b);
     }
-    cls_model_free(&m);
+    cls_model_free(&first);
     cls_model_free(&back);
-    unlink(path);
-    unlink(one);
-    unlink(two);
     return 0;
 }

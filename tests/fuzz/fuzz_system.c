@@ -4,16 +4,6 @@
 #include <clausius/clausius.h>
 #include <math.h>
 
-static int is_chosen(const uint8_t *data, size_t size) {
-#ifdef CORPUS
-    return (void)data, (void)size, 1;
-#else
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 16777619u;
-    return hash >> 29 == 0;
-#endif
-}
-
 static void show_and_step(const cls_system *s) {
     char *shown = NULL;
     cls_error error;
@@ -46,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         cls_status status = cls_system_parse(text, "fuzz", NULL, &s, &error);
         PROMISE((status == CLS_OK) == (s != NULL));
     }
-    if (s && is_chosen(data, size)) show_and_step(s);
+    if (s && fuzz_chosen(data, size, 8)) show_and_step(s);
     cls_system_free(&s);
     free(text);
     return 0;

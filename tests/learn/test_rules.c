@@ -52,6 +52,49 @@ static void derivatives_agree_with_differences(void **unused) {
     cls_system_free(&s);
 }
 
+/* Steps whose networks stand at given points go by the kernels of the fields (step_blocks.c), Jacobians
+ * by field nodes in lanes: one checks the other. Forces of three momenta, Q D Q^T, and a scheme of order 1
+ * that has values at one end and slopes at both. */
+static void blocks_agree_with_nodes(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *system, *scheme, *field, *parts[2];
+        size_t n, n_ranges;
+        range box[4];
+    } cases[] = {
+        {"rigid-body",
+         "cayley",
+         "network(6, 5, plain, rotation)",
+         {"G", "f"},
+         2,
+         4,
+         {{"mu1", -0.5, 0.5}, {"mu2", -0.5, 0.5}, {"mu3", -0.5, 0.5}, {"S", 0.2, 0.8}}},
+        {"rigid-body",
+         "cayley-symmetric",
+         "network(7, softplus)",
+         {"f"},
+         1,
+         4,
+         {{"mu1", -0.5, 0.5}, {"mu2", -0.5, 0.5}, {"mu3", -0.5, 0.5}, {"S", 0.2, 0.8}}},
+        {"pendulum", "leapfrog", "network(9)", {"V"}, 1, 2, {{"q", -2, 2}, {"p.q", -2, 2}}},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double off[2];
+        cls_system *s = load_system(cases[k].system);
+        cls_table *t = make_data(s, cases[k].n_ranges, cases[k].box, 12, 8, 0.05, 8);
+        clsi_rule rule = clsi_rule_of_scheme(clsi_scheme_find(cases[k].scheme));
+        opened p = open_parts(s, t, cases[k].n, cases[k].parts, cases[k].field, &rule);
+        if (!clsi_step_rows_blocks(p.residual->step)) fail_msg("%s: no blocks", cases[k].scheme);
+        check_derivatives(p.residual, p.points->n_training * p.residual->n_equations,
+                          p.unknowns->n_theta, off);
+        if (!(off[0] <= 1e-5) || !(off[1] <= 1e-12)) /* the first: differences over 1e-6 */
+            fail_msg("%s: %g and %g", cases[k].scheme, off[0], off[1]);
+        close_parts(&p);
+        cls_table_free(&t);
+        cls_system_free(&s);
+    }
+}
+
 /* Root mean square of the rows on the exact flow with the true friction, a constant. */
 static double rows_of_truth(double h) {
     static const char *const text = "system \"a sliding block\"\n"
@@ -161,6 +204,7 @@ static void implicit_midpoint_is_for_hamiltonians(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives_agree_with_differences),
+                                       cmocka_unit_test(blocks_agree_with_nodes),
                                        cmocka_unit_test(rows_are_of_second_order),
                                        cmocka_unit_test(frictions_are_learned),
                                        cmocka_unit_test(everything_is_learned),

@@ -275,6 +275,36 @@ static void test_chosen_panels(void **state) {
     cls_table_free(&t);
 }
 
+/* Small arrays share a panel; temperatures are found as elements and beside the entropies of
+ * storages; what follows from others (mu., p.) is not drawn. */
+static void test_panels_of_arrays_and_storages(void **state) {
+    (void)state;
+    const char *const names[] = {"time",    "H[1]",  "H[2]", "O",    "T[1]",
+                                 "T[2]",    "S[1]",  "S[2]", "mu.O", "s_d",
+                                 "theta_d", "theta", "T_e",  "p.q",  "Torque"};
+    cls_table *t = make(15, names);
+    for (int i = 0; i < 5; i++) {
+        double row[15];
+        for (int k = 0; k < 15; k++) row[k] = i + k;
+        assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
+    }
+    cls_plot_options o = cls_plot_defaults();
+    const char *label = "t";
+    clsi_panels p;
+    assert_int_equal(clsi_panels_make(1, (const cls_table *const *)&t, &label, &o, &p, NULL), 0);
+    const struct {
+        const char *first;
+        size_t n;
+    } expected[] = {{"H[1]", 2}, {"O", 1}, {"theta", 1}, {"Torque", 1}, {"T[1]", 4}, {"S[1]", 3}};
+    assert_int_equal(p.n, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(p.items[i].names[0], expected[i].first);
+        assert_int_equal(p.items[i].n_names, expected[i].n);
+    }
+    clsi_panels_clear(&p);
+    cls_table_free(&t);
+}
+
 /* log(x): logarithms between whole powers of ten, labelled by them; what is not positive is a gap.
  */
 static void test_powers_of_ten(void **state) {
@@ -411,6 +441,7 @@ int main(void) {
         cmocka_unit_test(test_png),
         cmocka_unit_test(test_long_runs_stay_small),
         cmocka_unit_test(test_chosen_panels),
+        cmocka_unit_test(test_panels_of_arrays_and_storages),
         cmocka_unit_test(test_powers_of_ten),
         cmocka_unit_test(test_drift),
         cmocka_unit_test(test_refusals),

@@ -208,6 +208,41 @@ static void shares_have_one_effort(void **unused) {
     cls_system_free(&s);
 }
 
+/* Energies that are not quadratic: a relativistic mass, a stiffening spring whose second derivative vanishes
+ * at rest, one that saturates behind a gear. Efforts agree to rounding, shares sum to the state, both laws
+ * hold. */
+static void shares_of_any_energy(void **unused) {
+    (void)unused;
+    cls_system *s = parse(
+        "storage spring(q): q^2/2 + 0.1*q^4\nstorage soft(x): x^4/4\nstorage fast(p): "
+        "sqrt(1 + p^2)\n"
+        "storage wheel(y): 2*log(cosh(y))\ngyrator link(q, p): 1\ntransformer gear(a, b): 0.5\n"
+        "storage body(entropy s): exp(s)\nresistive drag(p, entropy s): 0.05\n"
+        "connect spring.q, link.q, soft.x\nconnect fast.p, link.p, gear.a, drag.p\n"
+        "connect wheel.y, gear.b\nconnect drag.s, body.s\n"
+        "output spring_effort = q_own + 0.4*q_own^3\noutput soft_effort = x^3\n"
+        "output fast_effort = p_own/sqrt(1 + p_own^2)\noutput wheel_effort = 4*tanh(y)\n"
+        "output share = p_own + 0.5*y - p.q\nstart q = 2, p = 0, s = 0\n");
+    cls_simulator *sim = begin(s, "discrete-gradient", 0.05);
+    for (int k = 0; k < 40; k++) {
+        double row[32], e[5] = {NAN, NAN, NAN, NAN, NAN};
+        static const char *const names[] = {"spring_effort", "soft_effort", "fast_effort",
+                                            "wheel_effort", "share"};
+        advance(sim, MANY(100));
+        assert_int_equal(cls_simulator_row(sim, row, NULL), CLS_OK);
+        for (size_t c = 0; c < cls_system_column_count(s); c++)
+            for (int i = 0; i < 5; i++)
+                if (!strcmp(cls_system_column(s, c), names[i])) e[i] = row[c];
+        if (!(fabs(e[0] - e[1]) <= 2e-14 && fabs(e[2] - e[3]) <= 2e-14 && fabs(e[4]) <= 1e-15))
+            fail_msg("efforts %.17g, %.17g; %.17g, %.17g; %g", e[0], e[1], e[2], e[3], e[4]);
+    }
+    cls_simulate_info info = cls_simulator_info(sim);
+    if (!(info.energy_max_error <= 2e-14)) fail_msg("energy off by %g", info.energy_max_error);
+    assert_int_equal(info.entropy_falls, 0);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
 /* A crank and a slider: the ratio is a formula of the angle, and inertia depends on it. */
 #define CRANK                                                                                      \
     "storage weight(q): -3*cos(q)\nstorage crank(p): p^2/(2*0.5)\nstorage slider(k): k^2/(2*2)\n"  \
@@ -319,6 +354,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependent_storages_are_one),
         cmocka_unit_test(shares_have_one_effort),
+        cmocka_unit_test(shares_of_any_energy),
         cmocka_unit_test(a_ratio_of_the_position_between_dependent_storages),
         cmocka_unit_test(structures_by_matrices),
         cmocka_unit_test(matrices_in_composites),

@@ -1,0 +1,321 @@
+/* The programs of a step as C functions: of both variants, each once where they are the same text, and what
+ * they take over from each other.
+ *
+ * The monitor at the end of a step computes functions of the state that the next step begins with: it leaves
+ * them where the residual keeps its own (`monitor`, then `residual_warm` for `residual_early`). Where the
+ * residual has been computed at the solution, the end of the step and its monitor take what is in there
+ * (`next_end`, `monitor_end`). The operations are the same ones, so that the bits are. Networks keep states
+ * of their own and do without. */
+#include "export/programs.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHOLE = 9, STAGED = 2, LISTED = WHOLE + STAGED, MONITOR = 1, NEXT = 2, RESIDUAL = WHOLE };
+
+/* The programs of a variant: whole ones, then those in stages (NULL where there is none). */
+typedef struct listed {
+    const char *name;
+    const cls_program *program;
+} listed;
+
+static size_t at_least(size_t n, size_t least) {
+    return n < least ? least : n;
+}
+
+static void list_programs(const clsi_variant *v, listed out[LISTED]) {
+    const clsi_stepper *sp = v->sp;
+    const listed all[LISTED] = {
+        {"guess", sp->guess},        {"monitor", sp->monitor}, {"next", sp->next},
+        {"scale", sp->scale},        {"rate", v->rate},        {"slope", v->slope},
+        {"row_slope", v->row_slope}, {"row", v->row},          {"step_slope", v->step_slope},
+        {"residual", sp->residual},  {"guard", sp->guard}};
+    memcpy(out, all, sizeof all);
+}
+
+static void emit_fields(const listed *list, clsi_text *kernels, clsi_text *out) {
+    const cls_program *all[LISTED];
+    for (int k = 0; k < LISTED; k++) all[k] = list[k].program;
+    clsi_programs_emit_fields(LISTED, all, kernels, out);
+}
+
+void clsi_export_used(const clsi_export *e, clsi_programs_use *use) {
+    listed list[2 * LISTED];
+    const cls_program *all[2 * LISTED] = {0};
+    int n = e->open.sp ? 2 * LISTED : LISTED;
+    list_programs(&e->base, list);
+    if (e->open.sp) list_programs(&e->open, list + LISTED);
+    for (int k = 0; k < n; k++) all[k] = list[k].program;
+    clsi_programs_used((size_t)n, all, use);
+}
+
+int clsi_export_fields_agree(const clsi_export *e) {
+    listed base[LISTED], open[LISTED];
+    clsi_text fields = {0}, others = {0};
+    if (!e->open.sp) return 1;
+    list_programs(&e->base, base);
+    list_programs(&e->open, open);
+    emit_fields(base, &fields, &fields);
+    emit_fields(open, &others, &others);
+    int agree = fields.length == others.length && !fields.failed && !others.failed &&
+                (!fields.length || !memcmp(fields.data, others.data, fields.length));
+    clsi_text_clear(&fields);
+    clsi_text_clear(&others);
+    return agree;
+}
+
+/* ---- what they have in common ---- */
+
+/* Of a variant; all NULL where nothing is shared. */
+typedef struct sharing {
+    unsigned char *also; /* of the residual's instructions: others want it */
+    uint32_t *slot;      /* of them: where it is kept */
+    uint32_t *warm;      /* of them: its slot where the monitor has computed it */
+    uint32_t *now,
+        *end; /* of the monitor's: the register of the residual at the start, at the solution */
+    uint32_t *next;      /* of those of the end of the step */
+    size_t n_now, n_end; /* how many */
+} sharing;
+
+static void sharing_clear(sharing *s) {
+    free(s->also);
+    free(s->slot);
+    free(s->warm);
+    free(s->now);
+    free(s->end);
+    free(s->next);
+    *s = (sharing){0};
+}
+
+/* Keeps of `same` what is worth it and is computed before `last`. */
+static size_t select_kept(const cls_program *r, const cls_program *p, size_t last, uint32_t *same,
+                          unsigned char *also) {
+    size_t base = r->n_constants + r->n_inputs, n = 0;
+    for (size_t k = 0; k < p->n_instructions; k++) {
+        if (same[k] != CLSI_NOT_SHARED &&
+            (same[k] - base >= last || !clsi_is_worth_keeping(&p->code[k])))
+            same[k] = CLSI_NOT_SHARED;
+        if (same[k] == CLSI_NOT_SHARED) continue;
+        also[same[k] - base] = 1;
+        n++;
+    }
+    return n;
+}
+
+/* The registers of the residual that are the inputs of the monitor: z as `state` says, parameters. */
+static void monitor_inputs(const clsi_stepper *sp, const uint32_t *state, uint32_t *inputs) {
+    const cls_program *r = sp->residual;
+    for (size_t i = 0; i < sp->monitor->n_inputs; i++) inputs[i] = CLSI_NOT_SHARED;
+    memcpy(inputs, state, sp->nz * sizeof *inputs);
+    for (size_t i = 0; i < sp->n_free; i++)
+        inputs[sp->nz + 2 + sp->nu + i] = (uint32_t)(r->n_constants + sp->first_free + i);
+}
+
+/* Where the step ends, in registers of the residual. */
+static void find_end(const clsi_stepper *sp, const uint32_t *same, uint32_t *state) {
+    const cls_program *r = sp->residual, *p = sp->next;
+    for (size_t i = 0; i < sp->nz; i++) {
+        uint32_t reg = p->outputs[i];
+        state[i] = CLSI_NOT_SHARED;
+        if (reg >= p->n_constants + p->n_inputs)
+            state[i] = same[reg - p->n_constants - p->n_inputs];
+        else if (reg >= p->n_constants)
+            state[i] = (uint32_t)(r->n_constants + reg - p->n_constants);
+    }
+}
+
+/* Not where any program of a step needs what is kept as its room. */
+static int may_share(const clsi_stepper *sp) {
+    const cls_program *all[] = {sp->residual, sp->monitor, sp->next, sp->guess, sp->scale};
+    int may = sp->n_unknowns > 0;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) may &= clsi_program_may_share(all[k]);
+    return may;
+}
+
+static cls_status find_sharing(const clsi_stepper *sp, sharing *s, cls_error *error) {
+    *s = (sharing){0};
+    if (!may_share(sp)) return CLS_OK;
+    const cls_program *r = sp->residual, *m = sp->monitor, *p = sp->next;
+    s->also = clsi_calloc(r->n_instructions, 1);
+    s->slot = clsi_calloc(r->n_instructions, sizeof *s->slot);
+    s->warm = clsi_calloc(r->n_instructions, sizeof *s->warm);
+    s->now = clsi_calloc(m->n_instructions, sizeof *s->now);
+    s->end = clsi_calloc(m->n_instructions, sizeof *s->end);
+    s->next = clsi_calloc(p->n_instructions, sizeof *s->next);
+    uint32_t *inputs = clsi_calloc(m->n_inputs + p->n_inputs + sp->nz, sizeof *inputs);
+    if (!s->also || !s->slot || !s->warm || !s->now || !s->end || !s->next || !inputs) {
+        free(inputs);
+        return clsi_no_memory(error);
+    }
+    uint32_t *step = inputs + m->n_inputs, *state = step + p->n_inputs;
+    for (size_t i = 0; i < p->n_inputs; i++) step[i] = (uint32_t)(r->n_constants + i);
+    monitor_inputs(sp, step, inputs);
+    clsi_program_match(r, m, inputs, s->now);
+    s->n_now = select_kept(r, m, r->end[CLSI_STAGE_EARLY], s->now, s->also);
+    for (size_t k = 0; k < r->n_instructions; k++) s->warm[k] = s->also[k]; /* for now: which */
+    for (size_t k = 0; k < m->n_instructions; k++) s->end[k] = CLSI_NOT_SHARED;
+    for (size_t k = 0; k < p->n_instructions; k++) s->next[k] = CLSI_NOT_SHARED;
+    if (sp->n_owed && !sp->books && !sp->s->n_units) {
+        clsi_program_match(r, p, step, s->next);
+        find_end(sp, s->next, state);
+        monitor_inputs(sp, state, inputs);
+        clsi_program_match(r, m, inputs, s->end);
+        s->n_end = select_kept(r, m, r->end[CLSI_STAGE_FIRST], s->end, s->also) +
+                   select_kept(r, p, r->end[CLSI_STAGE_FIRST], s->next, s->also);
+    }
+    free(inputs);
+    return CLS_OK;
+}
+
+static void to_slots(const cls_program *r, const sharing *s, size_t n, uint32_t *same) {
+    for (size_t k = 0; k < n; k++)
+        if (same[k] != CLSI_NOT_SHARED) same[k] = s->slot[same[k] - r->n_constants - r->n_inputs];
+}
+
+/* From registers to where they are kept, once the residual is written. */
+static void place_sharing(const clsi_stepper *sp, sharing *s) {
+    const cls_program *r = sp->residual;
+    if (!s->slot) return;
+    for (size_t k = 0; k < r->n_instructions; k++)
+        s->warm[k] = s->warm[k] ? s->slot[k] : CLSI_NOT_SHARED;
+    to_slots(r, s, sp->monitor->n_instructions, s->now);
+    to_slots(r, s, sp->monitor->n_instructions, s->end);
+    to_slots(r, s, sp->next->n_instructions, s->next);
+}
+
+/* ---- writing ---- */
+
+/* What is written of a list: its programs, then what takes over from others. */
+enum { WARM = LISTED, MONITOR_END, NEXT_END, WRITTEN };
+static const char *const taking[] = {"residual_warm", "monitor_end", "next_end"};
+
+/* Program or part k of a variant; what it keeps between its stages. */
+static cls_status emit_one(const clsi_export *e, const listed *l, int k, const char *prefix,
+                           sharing *s, clsi_text *out, size_t *kept, cls_error *error) {
+    char name[64];
+    *kept = 0;
+    if (k < LISTED && !l[k].program) return CLS_OK;
+    snprintf(name, sizeof name, "clsi_%s_%s", prefix, k < LISTED ? l[k].name : taking[k - LISTED]);
+    if (k == WARM)
+        return clsi_program_emit_known(l[RESIDUAL].program, CLSI_STAGE_EARLY, name, s->slot,
+                                       s->warm, out, error);
+    if (k == NEXT_END)
+        return clsi_program_emit_known(l[NEXT].program, CLSI_STAGES, name, NULL, s->next, out,
+                                       error);
+    if (k == MONITOR_END || (k == MONITOR && e->shares_now))
+        return clsi_program_emit_known(l[MONITOR].program, CLSI_STAGES, name,
+                                       e->shares_now ? s->now : NULL, k == MONITOR ? NULL : s->end,
+                                       out, error);
+    if (k < WHOLE) return clsi_program_emit_function(l[k].program, name, out, error);
+    int own = k == RESIDUAL;
+    return clsi_program_emit_stages(l[k].program, name, own ? s->also : NULL, own ? s->slot : NULL,
+                                    out, kept, error);
+}
+
+/* Part k of both variants; where parameters are not in it there is one text for both. */
+static cls_status emit_both(clsi_export *e, const listed *base, const listed *open, sharing s[2],
+                            int k, clsi_text *out, int *differs, cls_error *error) {
+    clsi_text given = {0}, other = {0};
+    size_t kept, *most = k == RESIDUAL ? &e->n_kept : &e->n_guard_kept;
+    cls_status status = emit_one(e, base, k, "given", &s[0], &given, &kept, error);
+    if (k >= WHOLE && kept > *most) *most = kept;
+    if (status == CLS_OK && e->open.sp)
+        status = emit_one(e, open, k, "given", &s[1], &other, &kept, error);
+    *differs = e->open.sp && (given.length != other.length ||
+                              (given.length && memcmp(given.data, other.data, given.length) != 0));
+    if (status == CLS_OK && given.length) clsi_text_printf(out, "%s\n", given.data);
+    if (status == CLS_OK && *differs)
+        status = emit_one(e, open, k, "open", &s[1], out, &kept, error);
+    if (k >= WHOLE && kept > *most) *most = kept;
+    if (*differs) clsi_text_append(out, "\n");
+    if (given.failed || other.failed) out->failed = 1;
+    clsi_text_clear(&given);
+    clsi_text_clear(&other);
+    return status;
+}
+
+/* clsi_NAME(changed, in, room, out): whichever is to run. */
+static void append_choice(clsi_text *out, const char *name, const char *stage, int differs) {
+    clsi_text_printf(
+        out, "static void clsi_%s%s(int changed, const double *in, double *room, double *out) {\n",
+        name, stage);
+    if (differs)
+        clsi_text_printf(out,
+                         "    if (changed)\n        clsi_open_%s%s(in, room, out);\n    else\n    ",
+                         name, stage);
+    else
+        clsi_text_append(out, "    (void)changed;\n");
+    clsi_text_printf(out, "    clsi_given_%s%s(in, room, out);\n}\n\n", name, stage);
+}
+
+static size_t room_of(const cls_program *p) {
+    return p && p->n_takes ? p->n_state : clsi_program_loops_room(p);
+}
+
+/* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
+ * residual's own, which is idle then (`next` runs while that is needed, and stands behind it). A
+ * monitor that keeps what the residual wants has all of that. */
+static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, const listed *open) {
+    size_t shared = e->n_kept;
+    for (int k = 0; k < WHOLE; k++) {
+        size_t room = room_of(base[k].program), other = e->open.sp ? room_of(open[k].program) : 0;
+        if (other > room) room = other;
+        if (k == MONITOR && e->shares_now) room = e->n_kept;
+        clsi_text_printf(out, "%s CLSI_ROOM_", k ? "," : "enum {");
+        for (const char *c = base[k].name; *c; c++)
+            clsi_text_printf(out, "%c", toupper((unsigned char)*c));
+        clsi_text_printf(out, " = %zu", at_least(room, 1));
+        if (k < 2 || k == 3)
+            shared = at_least(shared, room); /* guess, monitor, scale */
+        else if (k == 2)
+            e->n_next_room = room;
+    }
+    clsi_text_printf(out, ", CLSI_ROOM_BEHIND = %zu };\n\n", shared);
+    e->n_kept = shared + e->n_next_room;
+}
+
+static void append_choices(clsi_text *out, const clsi_export *e, const listed *base,
+                           const int *differs) {
+    static const char *const stages[] = {"_early", "_first", "_rest"};
+    for (int k = 0; k < WHOLE; k++) append_choice(out, base[k].name, "", differs[k]);
+    for (int k = WHOLE; k < LISTED; k++)
+        for (int s = 0; s < 3 && base[k].program; s++)
+            append_choice(out, base[k].name, stages[s], differs[k]);
+    for (int k = LISTED; k < WRITTEN; k++)
+        if (k == WARM ? e->shares_now : e->shares_end)
+            append_choice(out, taking[k - LISTED], "", differs[k]);
+}
+
+static cls_status write_all(clsi_export *e, const listed *base, const listed *open, sharing s[2],
+                            clsi_text *out, cls_error *error) {
+    int differs[WRITTEN] = {0};
+    cls_status status = emit_both(e, base, open, s, RESIDUAL, out, &differs[RESIDUAL], error);
+    place_sharing(e->base.sp, &s[0]);
+    if (e->open.sp) place_sharing(e->open.sp, &s[1]);
+    for (int k = 0; k < WRITTEN && status == CLS_OK; k++) {
+        if (k == RESIDUAL || (k == WARM && !e->shares_now) || (k > WARM && !e->shares_end))
+            continue;
+        status = emit_both(e, base, open, s, k, out, &differs[k], error);
+    }
+    if (status != CLS_OK) return status;
+    append_rooms(out, e, base, open);
+    append_choices(out, e, base, differs);
+    return status;
+}
+
+cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export *e,
+                                cls_error *error) {
+    listed base[LISTED], open[LISTED] = {{0}};
+    sharing s[2] = {{0}};
+    list_programs(&e->base, base);
+    emit_fields(base, kernels, out);
+    if (e->open.sp) list_programs(&e->open, open);
+    cls_status status = find_sharing(e->base.sp, &s[0], error);
+    if (status == CLS_OK && e->open.sp) status = find_sharing(e->open.sp, &s[1], error);
+    e->shares_now = s[0].n_now && (!e->open.sp || s[1].n_now);
+    e->shares_end = s[0].n_end && (!e->open.sp || s[1].n_end);
+    if (status == CLS_OK) status = write_all(e, base, open, s, out, error);
+    sharing_clear(&s[0]);
+    sharing_clear(&s[1]);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* The programs of a step as C (programs.c). */
+#ifndef CLSI_EXPORT_PROGRAMS_H
+#define CLSI_EXPORT_PROGRAMS_H
+
+#include "export/export.h"
+#include "expr/program.h"
+
+/* What the programs of both variants use. */
+void clsi_export_used(const clsi_export *e, clsi_programs_use *use);
+/* The functions of all programs, and clsi_NAME(changed, in, room, out) that chooses among the variants;
+ * what networks compute with goes to `kernels`. Counts what the header needs. */
+cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export *e,
+                                cls_error *error);
+
+#endif
