@@ -210,10 +210,8 @@ static void slopes_of(const clsi_derivative *d, double *work, size_t count, cons
             clsi_lanes_input(p, work, mu + e)[i] = J ? d->size[e] : d->size[e] * r[at + i];
         }
         run(p, n, work);
-        for (size_t j = 0; J && j < P; j++) {
-            const double *out = clsi_lanes_output(p, work, j);
-            for (size_t i = 0; i < n; i++) J[(at + i) * P + j] = out[i];
-        }
+        if (J) memset(J + at * P, 0, n * P * sizeof *J);
+        for (size_t i = 0; J && i < n; i++) clsi_lanes_slopes(p, work, i, J + (at + i) * P);
         if (g) clsi_lanes_add(p, n, work, g);
     }
 }

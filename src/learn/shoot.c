@@ -49,24 +49,29 @@ cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_
     return create_motion(us, scheme, CLSI_FORMULAS, out, error); /* no kernel for some slope */
 }
 
-cls_status clsi_motion_flow(clsi_motion *m, const clsi_unknowns *us, cls_error *error) {
+/* The system opened as `how`, and what is made of it: defects, or the flow with them. */
+static cls_status create_rates(const clsi_unknowns *us, clsi_opening how, cls_system **system,
+                               clsi_rates **rates, clsi_flow **flow, cls_error *error) {
     cls_node *theta;
-    cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, &m->written, &theta, error);
+    cls_status status = clsi_unknowns_open(us, how, system, &theta, error);
     if (status == CLS_OK)
-        status = clsi_flow_create(m->written, us->n_theta, theta, &m->flow, error);
+        status = flow ? clsi_flow_create(*system, us->n_theta, theta, flow, error)
+                      : clsi_rates_create(*system, us->n_theta, theta, rates, error);
     free(theta);
-    return status;
+    if (status == CLS_OK) return status;
+    cls_system_free(system);
+    if (status != CLS_USAGE || how == CLSI_FORMULAS) return status;
+    return create_rates(us, CLSI_FORMULAS, system, rates, flow, error); /* no kernel */
+}
+
+cls_status clsi_motion_flow(clsi_motion *m, const clsi_unknowns *us, cls_error *error) {
+    return create_rates(us, opening_of(us), &m->written, NULL, &m->flow, error);
 }
 
 cls_status clsi_motion_rates(const clsi_unknowns *us, clsi_motion *out, clsi_rates **rates,
                              cls_error *error) {
-    cls_node *theta;
     *out = (clsi_motion){0};
-    cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, &out->system, &theta, error);
-    if (status == CLS_OK) status = clsi_rates_create(out->system, us->n_theta, theta, rates, error);
-    free(theta);
-    if (status != CLS_OK) clsi_motion_clear(out);
-    return status;
+    return create_rates(us, opening_of(us), &out->system, rates, NULL, error);
 }
 
 void clsi_motion_clear(clsi_motion *m) {

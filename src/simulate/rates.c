@@ -65,7 +65,7 @@ static cls_status compile(clsi_rates *r, const cls_system *s, const cls_node *th
                           cls_node *inputs, cls_error *error) {
     cls_graph *g = s->g;
     size_t nz = r->nz, P = r->n_theta, before = 2 * nz + 1 + P;
-    cls_node *rows = clsi_calloc(nz + P, sizeof *rows), sum = cls_constant(g, 0);
+    cls_node *rows = clsi_calloc(nz, sizeof *rows), sum = cls_constant(g, 0);
     if (!rows) return clsi_no_memory(error);
     clsi_motion_defects m = {.theta = theta};
     cls_status status = clsi_defects_create(s, &m, error);
@@ -88,11 +88,9 @@ static cls_status compile(clsi_rates *r, const cls_system *s, const cls_node *th
     if (status == CLS_OK)
         status = clsi_program_create_open(g, learned, before, before, inputs, r->n_rows, r->n_rows,
                                           rows, &r->defect, error);
-    if (status == CLS_OK) status = cls_gradient(g, sum, P, theta, rows + nz);
-    before += r->n_rows;
     if (status == CLS_OK)
-        status = clsi_program_create_open(g, learned, before, before, inputs, P, P, rows + nz,
-                                          &r->reverse, error);
+        status = clsi_program_create_reverse(g, learned, before + r->n_rows, inputs, theta, sum,
+                                             &r->reverse, error);
     if (status == CLS_MEMORY) (void)clsi_no_memory(error);
     free(rows);
     return status;

@@ -12,9 +12,10 @@ typedef struct clsi_rates {
     size_t nz, n_theta, n_rows;
     size_t *row;          /* (n_rows) which of the nz equations */
     cls_program *defect;  /* z, t, z', theta -> rows */
-    cls_program *reverse; /* z, t, z', theta, mu (n_rows) -> d(mu . defect)/dtheta */
+    cls_program *reverse; /* z, t, z', theta, mu (n_rows) -> d(mu . defect)/dtheta, for lanes */
 } clsi_rates;
 
+/* CLS_USAGE: fields that are being learned are nodes without a kernel for a slope (expr/program.h). */
 cls_status clsi_rates_create(const cls_system *s, size_t n_theta, const cls_node *theta,
                              clsi_rates **out, cls_error *error);
 void clsi_rates_free(clsi_rates **rates);

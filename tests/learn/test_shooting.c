@@ -542,19 +542,9 @@ static void derivatives_teach_rates(void **unused) {
 }
 
 /* Everything unknown: the scale is divided out, and the gradient knows it. */
-static void the_gradient_of_derivatives_is_exact(void **unused) {
-    (void)unused;
-    const shot c = {"adiabatic-piston",
-                    NULL,
-                    {"G", "F1", "F2"},
-                    3,
-                    "chebyshev(3, constant)",
-                    NULL,
-                    {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
-                    4,
-                    0.02};
+static void check_derivative_loss(const shot *c, size_t rows, int scale_free) {
     clsi_shooting_options w = {.intervals = 2};
-    setup u = open_setup(&c, 6, 12, &w, 0);
+    setup u = open_setup(c, 6, 12, &w, 0);
     clsi_motion motion;
     clsi_rates *rates;
     clsi_residual *residual;
@@ -564,11 +554,11 @@ static void the_gradient_of_derivatives_is_exact(void **unused) {
     if (clsi_motion_rates(u.unknowns, &motion, &rates, &e) ||
         clsi_residual_create(u.points, u.unknowns, &residual, &e))
         fail_msg("%s", e.message);
-    residual->scale_free = 1;
+    residual->scale_free = scale_free;
     if (clsi_derivative_create(u.points, rates, residual, 0, 0, &d, &e)) fail_msg("%s", e.message);
     clsi_derivative_problem(d, &p);
     size_t P = p.n_parameters, n = p.n_rows;
-    assert_int_equal(rates->n_rows, 3); /* x' = v holds whatever G is */
+    assert_int_equal(rates->n_rows, rows);
     double loss, ends[2], *g = calloc(2 * P, sizeof *g), *r = calloc(n, sizeof *r), largest = 0;
     double *J = calloc(n * P, sizeof *J), *unused_gradient = g + P;
     for (size_t j = 0; j < P; j++) u.theta[j] = 0.2 + 0.1 * sin((double)j);
@@ -596,6 +586,46 @@ static void the_gradient_of_derivatives_is_exact(void **unused) {
     close_setup(&u);
 }
 
+static void the_gradient_of_derivatives_is_exact(void **unused) {
+    (void)unused;
+    const shot c = {"adiabatic-piston",
+                    NULL,
+                    {"G", "F1", "F2"},
+                    3,
+                    "chebyshev(3, constant)",
+                    NULL,
+                    {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
+                    4,
+                    0.02};
+    check_derivative_loss(&c, 3, 1); /* x' = v holds whatever G is */
+}
+
+/* Networks of a hamiltonian are nodes there (values and gradients only), those of G, whose second derivatives
+ * occur, are formulas. */
+static void derivatives_of_networks_are_exact(void **unused) {
+    (void)unused;
+    const shot cases[] = {{"pendulum",
+                           NULL,
+                           {"V"},
+                           1,
+                           "network(6, 5)",
+                           NULL,
+                           {{"q", -2, 2}, {"p.q", -2, 2}},
+                           2,
+                           0.05},
+                          {"adiabatic-piston",
+                           NULL,
+                           {"G", "F1"},
+                           2,
+                           "network(4, softplus)",
+                           NULL,
+                           {{"x", -1, 1}, {"p.x", -1, 1}, {"S1", 0, 1}, {"S2", 0, 1}},
+                           4,
+                           0.02}};
+    check_derivative_loss(&cases[0], 1, 0);
+    check_derivative_loss(&cases[1], 3, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_exact),
                                        cmocka_unit_test(gradients_with_free_starts_are_exact),
@@ -606,6 +636,7 @@ int main(void) {
                                        cmocka_unit_test(shooting_finds_what_noise_hides),
                                        cmocka_unit_test(states_that_are_not_seen_are_found),
                                        cmocka_unit_test(derivatives_teach_rates),
-                                       cmocka_unit_test(the_gradient_of_derivatives_is_exact)};
+                                       cmocka_unit_test(the_gradient_of_derivatives_is_exact),
+                                       cmocka_unit_test(derivatives_of_networks_are_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
