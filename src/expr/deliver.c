@@ -15,13 +15,78 @@
 
 /* ---- cuts ---- */
 
-enum { CUTS = 16 }; /* of an operation; one with more stays whole */
+enum { CUTS = 16, VOTES = 6 }; /* of an operation; one with more stays whole */
+
+/* Where those who read an operation begin and end: two arrays that were found to be neighbours (momenta and
+ * entropies) are read apart. */
+typedef struct vote {
+    uint32_t at, n;
+} vote;
 
 typedef struct cutter {
     clsi_plan *plan; /* with the operations so far */
     size_t n, room;
     uint32_t at[CUTS + 2];
+    vote *votes; /* (operations as they were, VOTES) */
 } cutter;
+
+/* Ends of arrays are not cut off. */
+static void vote_for(vote *list, const clsi_vector_op *op, int64_t at) {
+    if (at < CLSI_LONG || at > (int64_t)op->n - CLSI_LONG) return;
+    for (size_t k = 0; k < VOTES; k++) {
+        if (list[k].n && list[k].at != at) continue;
+        list[k].at = (uint32_t)at;
+        list[k].n++;
+        return;
+    }
+}
+
+static int by_votes(const void *a, const void *b) {
+    const vote *x = a, *y = b;
+    if (x->n != y->n) return x->n > y->n ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The cuts that most ask for, none near another. */
+static void count_votes(vote *list) {
+    size_t kept = 0;
+    qsort(list, VOTES, sizeof *list, by_votes);
+    for (size_t k = 0; k < VOTES; k++) {
+        int near = !list[k].n;
+        for (size_t i = 0; i < kept; i++) {
+            uint32_t low = list[i].at < list[k].at ? list[i].at : list[k].at;
+            near |= list[i].at + list[k].at - 2 * low < CLSI_LONG;
+        }
+        if (!near) list[kept++] = list[k];
+    }
+    for (; kept < VOTES; kept++) list[kept].n = 0;
+}
+
+static void vote_operand(cutter *c, const clsi_vector_op *op, const vote *own, uint32_t a,
+                         int step) {
+    const clsi_plan *plan = c->plan;
+    size_t k = clsi_tiles_maker(plan, a);
+    if (step != 1 || k == plan->n_ops || !clsi_tiles_long(&plan->ops[k])) return;
+    const clsi_vector_op *made = &plan->ops[k];
+    int64_t begin = (int64_t)a - made->result;
+    if (begin < 0 || begin + op->n > made->n) return;
+    vote *list = c->votes + k * VOTES;
+    vote_for(list, made, begin);
+    vote_for(list, made, begin + op->n);
+    for (size_t i = 0; i < VOTES && own[i].n; i++) vote_for(list, made, begin + own[i].at);
+}
+
+static void find_votes(cutter *c) {
+    const clsi_plan *plan = c->plan;
+    for (size_t k = plan->n_ops; k-- > 0;) {
+        const clsi_vector_op *op = &plan->ops[k];
+        if (!clsi_tiles_long(op)) continue;
+        vote *own = c->votes + k * VOTES;
+        count_votes(own);
+        vote_operand(c, op, own, op->a, op->step_a);
+        vote_operand(c, op, own, op->b, op->step_b);
+    }
+}
 
 static void cut_at(cutter *c, const clsi_vector_op *op, int64_t element) {
     if (element > 0 && element < op->n && c->n <= CUTS) c->at[c->n++] = (uint32_t)element;
@@ -63,9 +128,10 @@ static clsi_vector_op piece(const clsi_plan *plan, clsi_vector_op op, uint32_t b
     return op;
 }
 
-static int add_pieces(cutter *c, const clsi_vector_op *op) {
+static int add_pieces(cutter *c, const clsi_vector_op *op, const vote *own) {
     clsi_plan *plan = c->plan;
     c->n = 0;
+    for (size_t k = 0; k < VOTES && own[k].n; k++) cut_at(c, op, own[k].at);
     if (clsi_tiles_long(op)) {
         cut_operand(c, op, op->a, op->step_a);
         cut_operand(c, op, op->b, op->step_b);
@@ -86,16 +152,19 @@ static int add_pieces(cutter *c, const clsi_vector_op *op) {
 int clsi_tiles_cut(clsi_plan *plan) {
     clsi_vector_op *whole = plan->ops;
     size_t n = plan->n_ops, end[CLSI_STAGES];
-    cutter c = {.plan = plan};
-    int good = 1;
+    cutter c = {.plan = plan, .votes = clsi_calloc(n, VOTES * sizeof(vote))};
+    int good = c.votes != NULL;
+    if (!good) return 0;
+    find_votes(&c);
     memcpy(end, plan->end, sizeof end);
     plan->ops = NULL;
     plan->n_ops = 0;
     for (size_t k = 0, stage = 0; k <= n && good; k++) {
         while (stage < CLSI_STAGES && end[stage] == k) plan->end[stage++] = plan->n_ops;
-        if (k < n) good = add_pieces(&c, &whole[k]);
+        if (k < n) good = add_pieces(&c, &whole[k], c.votes + k * VOTES);
     }
     free(whole);
+    free(c.votes);
     return good;
 }
 

@@ -24,8 +24,9 @@ typedef struct clsi_point_list {
 struct cls_graph {
     clsi_node *nodes;
     size_t n, capacity;
-    uint32_t *table; /* open addressing, node + 1, 0 empty */
+    uint32_t *table; /* open addressing, node + 1, 0 empty; then a byte of each hash (tags) */
     size_t table_size;
+    cls_node common[4]; /* 1 + the nodes of the constants 0, 1, -1, 0.5 */
     char **names;
     size_t n_names, names_capacity;
     uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 4 * CLSI_TILE }; /* neighbours of an operation that is worth it */
-
 /* ---- what reads what ---- */
 
 /* Registers a, a + step, ..., n of them. */
@@ -117,7 +115,7 @@ static void see_kept(clsi_tiler *t, const reading *r, uint32_t by) {
 }
 
 int clsi_tiles_long(const clsi_vector_op *op) {
-    return op->kind == CLSI_VECTOR_EACH && op->n >= LONG && op->step_a < 2 && op->step_b < 2;
+    return op->kind == CLSI_VECTOR_EACH && op->n >= CLSI_LONG && op->step_a < 2 && op->step_b < 2;
 }
 
 static void find_phases(clsi_tiler *t) {

@@ -143,11 +143,12 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     sim->n_kept = 2 * sim->n_state;
     sim->h = sp->options.h;
     sim->block = clsi_calloc(block_size(sim), sizeof(double));
-    sim->history_length = clsi_calloc(substeps(sp), sizeof *sim->history_length);
+    sim->history_length = clsi_calloc(2 * substeps(sp), sizeof *sim->history_length);
     sim->invariants = clsi_calloc(n_invariants, sizeof *sim->invariants);
     sim->newton.pivot = clsi_calloc(sp->n_unknowns, sizeof *sim->newton.pivot);
     if (!sim->block || !sim->history_length || !sim->invariants || !sim->newton.pivot)
         return clsi_no_memory(error);
+    sim->history_newest = sim->history_length + substeps(sp);
     carve_all(sim, sim->block);
     for (size_t i = 0; i < n_invariants; i++)
         sim->invariants[i].name = sp->s->raw.invariants[i].name;

@@ -48,8 +48,9 @@ struct cls_simulator {
     double *block;       /* everything below is carved from here */
     double *state;       /* (n_kept) */
     double *saved;       /* (max_halvings + 3, n_kept) states to return to */
-    double *history;     /* (substeps, CLSI_HISTORY, unknowns), newest first */
+    double *history;     /* (substeps, CLSI_HISTORY, unknowns), rings */
     int *history_length; /* (substeps) */
+    int *history_newest; /* (substeps) where the newest is; older ones follow */
     double *row_in, *monitor_out, *monitor_start, *next_out;
     clsi_newton newton;
     clsi_adaptive adaptive;
@@ -58,6 +59,19 @@ struct cls_simulator {
     cls_simulate_info info;
     cls_invariant_info *invariants;
 };
+
+/* The solution of a sub-step `age` steps ago. */
+static inline double *clsi_history_at(const cls_simulator *sim, int sub, int age) {
+    int at = sim->history_newest[sub] + age;
+    if (at >= CLSI_HISTORY) at -= CLSI_HISTORY;
+    return sim->history + ((size_t)sub * CLSI_HISTORY + (size_t)at) * sim->stepper->n_unknowns;
+}
+
+/* All are a step older; the newest is to be written. */
+static inline void clsi_history_age(cls_simulator *sim, int sub) {
+    int *newest = &sim->history_newest[sub];
+    *newest = *newest ? *newest - 1 : CLSI_HISTORY - 1;
+}
 
 /* A simulator on a compiled step that somebody else owns. */
 cls_status clsi_simulator_attach(clsi_stepper *stepper, cls_simulator **out, cls_error *error);
