@@ -151,7 +151,8 @@ static cls_status write_bands(bands *b, cls_error *error) {
             snprintf(name, 96, "%.80s.%s", names[from[k]], side ? "high" : "low");
             names[b->columns + 2 * k + side] = name;
         }
-    if (!status) status = cli_job_open_with(job, b->columns + 2 * n, names, &writer, error);
+    if (!status)
+        status = cli_job_open_with(job, b->rows, b->columns + 2 * n, names, &writer, error);
     double *sorted = row + 3 * b->columns;
     for (size_t i = 0; !status && writer && i < b->rows; i++) {
         memcpy(row, b->own + i * b->columns, b->columns * sizeof *row);

@@ -237,14 +237,14 @@ cls_status cli_motion_table(const cli_motion *m, const cls_simulate_options *opt
 typedef struct cli_inputs {
     size_t n;
     double *times, *values; /* (n), (inputs, n) */
-    cls_hold hold;
+    const char *hold;       /* as cls_simulator_inputs_held */
 } cli_inputs;
 /* From --inputs PATH and --hold WORD, both of which may be NULL. */
 cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const char *path,
                            const char *hold, cli_inputs *out, cls_error *error);
 /* From a table that has been read; `path` is for messages. */
-cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path, cls_hold hold,
-                           cli_inputs *out, cls_error *error);
+cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path,
+                           const char *hold, cli_inputs *out, cls_error *error);
 void cli_inputs_free(cli_inputs *inputs);
 cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_error *error);
 /* Are they known over the whole run? */

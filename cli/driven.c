@@ -38,8 +38,8 @@ static cls_status no_column(const cls_system *s, const cls_table *t, const char 
                     cls_system_input_name(s, k), cls_system_name(s), list);
 }
 
-cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path, cls_hold hold,
-                           cli_inputs *out, cls_error *error) {
+cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path,
+                           const char *hold, cli_inputs *out, cls_error *error) {
     size_t nu = cls_system_input_count(s), n = cls_table_rows(t);
     const double *time = NULL;
     *out = (cli_inputs){.n = n, .hold = hold};
@@ -61,28 +61,18 @@ cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *
     return status;
 }
 
-static cls_status read_hold(const char *word, cls_hold *out, cls_error *error) {
-    *out = CLS_HOLD_ZERO;
-    if (!word || !strcmp(word, "zero")) return CLS_OK;
-    *out = CLS_HOLD_LINEAR;
-    if (!strcmp(word, "linear")) return CLS_OK;
-    return cli_fail(error, CLS_USAGE, "--hold is zero or linear, got '%s'", word);
-}
-
 cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const char *path,
                            const char *hold, cli_inputs *out, cls_error *error) {
     cls_table *t = NULL;
-    cls_hold kind;
     *out = (cli_inputs){0};
     if (!path && hold) return cli_fail(error, CLS_USAGE, "--hold needs --inputs FILE");
-    cls_status status = read_hold(hold, &kind, error);
-    if (status || !path) return status;
+    if (!path) return CLS_OK;
     if (!cls_system_input_count(s))
         return cli_fail(error, CLS_USAGE,
                         "%s has no inputs: `input u` declares one, then formulas can use it",
                         cls_system_name(s));
-    status = cli_read_table(a, path, s, &t, error);
-    if (!status) status = cli_inputs_take(s, t, path, kind, out, error);
+    cls_status status = cli_read_table(a, path, s, &t, error);
+    if (!status) status = cli_inputs_take(s, t, path, hold, out, error);
     cls_table_free(&t);
     return status;
 }
@@ -94,7 +84,8 @@ void cli_inputs_free(cli_inputs *inputs) {
 
 cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_error *error) {
     if (!inputs->n) return CLS_OK;
-    return cls_simulator_inputs(sim, inputs->n, inputs->times, inputs->values, inputs->hold, error);
+    return cls_simulator_inputs_held(sim, inputs->n, inputs->times, inputs->values, inputs->hold,
+                                     error);
 }
 
 cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, cls_error *error) {
@@ -102,8 +93,8 @@ cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, 
     double first = inputs->times[0], last = inputs->times[inputs->n - 1],
            near = 1e-9 * (end - begin);
     /* a zero-order hold lasts as long as the sample before it did */
-    double more =
-        inputs->hold == CLS_HOLD_ZERO && inputs->n > 1 ? last - inputs->times[inputs->n - 2] : 0;
+    int lasts = !inputs->hold || strcmp(inputs->hold, "linear") != 0;
+    double more = lasts && inputs->n > 1 ? last - inputs->times[inputs->n - 2] : 0;
     if (begin >= first - near && end <= last + more + near) return CLS_OK;
     return cli_fail(error, CLS_USAGE,
                     "the inputs are known from time %.10g to %.10g, the run goes from %.10g to "

@@ -265,7 +265,8 @@ cls_status cli_ensemble(const cli_job *job, cls_error *error) {
     skip_draws(&e);
     if (!status && e.end > e.begin) status = draw_starts(&e, e.begin, e.group, error);
     skip_draws(&e);
-    if (!status && cli_is_first()) status = cli_job_open(job, &writer, error);
+    if (!status && cli_is_first())
+        status = cli_job_open(job, (e.end - e.begin) * e.n_rows, &writer, error);
     if (!status && writer && cli_given(job->a, "shard")) status = cls_writer_seal(writer, error);
     status = cls_team_agree(e.team, status, error);
     double begin = cli_seconds();

@@ -93,7 +93,7 @@ static cls_status follow_one(cli_motion *m, const cls_table *t, const char *path
     if (!status && f.spacing > 0)
         options.h = fabs(f.spacing - usual) <= 1e-9 * usual ? usual : f.spacing;
     if (!status && cls_system_input_count(m->system))
-        status = cli_inputs_take(m->system, t, path, CLS_HOLD_ZERO, &inputs, error);
+        status = cli_inputs_take(m->system, t, path, "auto", &inputs, error);
     if (!status) status = cls_simulator_create(m->system, &options, &sim, error);
     if (!status) status = cli_inputs_set(&inputs, sim, error);
     if (!status) status = cls_simulator_start(sim, m->time, m->state, error);

@@ -169,15 +169,25 @@ static const char *data_path(const learning *l, size_t i) {
     return i + 1 < l->a->n_words ? l->a->words[i + 1] : cli_value(l->a, "test");
 }
 
-/* Files beyond this together are read in blocks: a million rows of a few columns. */
-static const double LARGE = 64e6;
+/* Files beyond this together are read in blocks: some hundred thousand rows of a few columns. Numbers are
+ * shorter in files of arrays than in text. */
+static const double LARGE = 64e6, ARRAYS = 2.5;
+
+static double weight_of(const char *path) {
+    static const char *const endings[] = {".npz", ".npy", ".h5", ".hdf5"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (n > strlen(endings[i]) && !strcmp(path + n - strlen(endings[i]), endings[i]))
+            return ARRAYS;
+    return 1;
+}
 
 static int is_large(const learning *l) {
     double bytes = 0;
     struct stat st;
     for (size_t i = 1; i < l->a->n_words; i++) {
         if (stat(l->a->words[i], &st) != 0 || !S_ISREG(st.st_mode)) return 0; /* a pipe, say */
-        bytes += (double)st.st_size;
+        bytes += weight_of(l->a->words[i]) * (double)st.st_size;
     }
     return bytes > LARGE;
 }

@@ -29,8 +29,9 @@ static void print_value(const cls_learned_parameter *p) {
 static void print_functions(const cls_learn_report *r) {
     for (size_t i = 0; i < r->n_functions; i++) {
         const cls_learned_function *f = &r->functions[i];
-        fprintf(stderr, "    %s over %s%s:", f->part, f->input,
-                f->relative ? ", relative to the middle" : "");
+        fprintf(stderr, "    %s over %s", f->part, f->input);
+        if (f->relative) fprintf(stderr, ", relative to its value at %.4g", f->middle);
+        fputc(':', stderr);
         for (size_t k = 0; k < 3 && f->n; k++) {
             size_t at = k * (f->n - 1) / 2;
             fprintf(stderr, "%s %.4g", k ? "," : "", f->value[at]);
@@ -134,9 +135,9 @@ static json_t *channel_json(const cls_learn_report *r, const cls_learned_channel
 }
 
 static json_t *function_json(const cls_learned_function *f) {
-    return json_pack("{s:s, s:I, s:s, s:b, s:o, s:o, s:o}", "part", f->part, "slot",
-                     (json_int_t)f->slot, "input", f->input, "relative", f->relative, "at",
-                     list(f->n, f->at), "value", list(f->n, f->value), "error",
+    return json_pack("{s:s, s:I, s:s, s:b, s:f, s:o, s:o, s:o}", "part", f->part, "slot",
+                     (json_int_t)f->slot, "input", f->input, "relative", f->relative, "middle",
+                     f->middle, "at", list(f->n, f->at), "value", list(f->n, f->value), "error",
                      list(f->n, f->error));
 }
 

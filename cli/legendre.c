@@ -69,7 +69,8 @@ static cls_status open_writer(maps *m, cls_error *error) {
                  cls_system_state_name(m->s, j % m->n));
         names[m->columns + j] = own[j];
     }
-    if (!status) status = cli_job_open_with(m->job, total, names, &m->writer, error);
+    if (!status)
+        status = cli_job_open_with(m->job, cli_job_rows(m->job), total, names, &m->writer, error);
     free(names);
     free(own);
     return status;

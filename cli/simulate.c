@@ -148,18 +148,25 @@ static const char **output_columns(const cli_job *job, size_t *n) {
     return names;
 }
 
-cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error) {
+uint64_t cli_job_rows(const cli_job *job) {
+    uint64_t rows = 0; /* times before the start have none */
+    for (size_t i = 0; i < job->n_times; i++) rows += job->times[i] >= job->motion.time;
+    if (job->n_times) return rows;
+    return 1 + job->steps / job->every + (job->steps % job->every != 0);
+}
+
+cls_status cli_job_open(const cli_job *job, uint64_t rows, cls_writer **out, cls_error *error) {
     size_t n = 0;
     const char **columns = output_columns(job, &n);
     *out = NULL;
     cls_status status =
-        columns ? cli_job_open_with(job, n, columns, out, error) : cli_no_memory(error);
+        columns ? cli_job_open_with(job, rows, n, columns, out, error) : cli_no_memory(error);
     free(columns);
     return status;
 }
 
-cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *const *columns,
-                             cls_writer **out, cls_error *error) {
+cls_status cli_job_open_with(const cli_job *job, uint64_t rows, size_t n_columns,
+                             const char *const *columns, cls_writer **out, cls_error *error) {
     const char *keys[9], *values[9];
     char h[32], shard[96], *set = cli_assignments_text(&job->motion.set);
     size_t n = 0;
@@ -185,6 +192,8 @@ cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *c
 #undef NOTE
     if (!status && job->output)
         status = cls_writer_open(job->output, n, keys, values, n_columns, columns, out, error);
+    if (!status && *out) status = cls_writer_expect(*out, rows, error);
+    if (status) cls_writer_discard(out);
     free(set);
     return status;
 }
@@ -316,6 +325,11 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
     return cli_print_json(o, error);
 }
 
+static const char *hold_text(const char *hold) {
+    if (!hold || !strcmp(hold, "zero")) return "each held until the next";
+    return strcmp(hold, "linear") ? hold : "joined by lines";
+}
+
 static void print_summary(const cli_job *job, const cls_simulate_info *i, double time,
                           double seconds) {
     fprintf(stderr, "%s by %s, %llu steps of %s%g to time %g\n", job->a->words[0], i->scheme,
@@ -325,8 +339,7 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
                 cli_value(job->a, "from"), job->motion.time);
     if (job->inputs.n)
         fprintf(stderr, "  inputs     %zu samples of %s, %s\n", job->inputs.n,
-                cli_value(job->a, "inputs"),
-                job->inputs.hold == CLS_HOLD_ZERO ? "each held until the next" : "joined by lines");
+                cli_value(job->a, "inputs"), hold_text(job->inputs.hold));
     if (cls_system_formalism(job->motion.system) == CLS_ODE)
         fprintf(stderr, "  laws       none is promised by ordinary differential equations\n");
     else
@@ -400,7 +413,7 @@ static cls_status single(const cli_job *job, cls_error *error) {
     if (!status) status = cls_simulator_start(sim, job->motion.time, job->motion.state, error);
     if (!status && job->motion.model)
         status = cls_range_create(job->motion.model, &to.range, error);
-    if (!status) status = cli_job_open(job, &to.writer, error);
+    if (!status) status = cli_job_open(job, cli_job_rows(job), &to.writer, error);
     double begin = cli_seconds();
     if (!status) status = walk(job, sim, &to, error);
     if (!status && to.writer) status = cls_writer_commit(&to.writer, error);
@@ -440,7 +453,9 @@ static const cli_option options[] = {
      "measurements"},
     {"set", 0, "LIST", "values of parameters and inputs, \"m=2, k=2/3, u=0.3*sin(t)\""},
     {"inputs", 0, "FILE", "columns with the values of the system's inputs"},
-    {"hold", 0, "KIND", "inputs between their samples: zero (the last value, default) or linear"},
+    {"hold", 0, "KIND",
+     "inputs between their samples: zero (the last value, default), linear, auto, or each its own: "
+     "u=zero, Tout=linear"},
     {"at", 0, "FILE", "rows at the times of this file, in whole steps of at most h"},
     {"steps", 0, "N", "how many steps; 0 gives the start"},
     {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},

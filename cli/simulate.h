@@ -17,11 +17,13 @@ typedef struct cli_job {
     int json, quiet;
 } cli_job;
 
-/* Opens the output with its notes (system, set, scheme, h, version; sample and seed of an
- * ensemble). *out stays NULL when no rows are wanted. */
-cls_status cli_job_open(const cli_job *job, cls_writer **out, cls_error *error);
-cls_status cli_job_open_with(const cli_job *job, size_t n_columns, const char *const *columns,
-                             cls_writer **out, cls_error *error);
+/* Rows of one motion. */
+uint64_t cli_job_rows(const cli_job *job);
+/* Opens the output of so many rows with its notes (system, set, scheme, h, version; sample and seed of
+ * an ensemble). *out stays NULL when no rows are wanted. */
+cls_status cli_job_open(const cli_job *job, uint64_t rows, cls_writer **out, cls_error *error);
+cls_status cli_job_open_with(const cli_job *job, uint64_t rows, size_t n_columns,
+                             const char *const *columns, cls_writer **out, cls_error *error);
 
 /* The job with --samples: many starts, one file with a `trajectory` column. */
 cls_status cli_ensemble(const cli_job *job, cls_error *error);

@@ -24,7 +24,7 @@ static int has_option(const cli_arguments *a, const char *name) {
 
 cls_status cli_read_options(const cli_arguments *a, const cls_system *s, cls_read_options *out,
                             cls_error *error) {
-    static const char *const choices[] = {"refuse", "drop"};
+    static const char *const choices[] = {"refuse", "drop", "keep"};
     *out = cls_read_defaults();
     out->stop = is_stopped;
     out->system = s;
@@ -33,9 +33,15 @@ cls_status cli_read_options(const cli_arguments *a, const cls_system *s, cls_rea
     out->columns = cli_value(a, has_option(a, "names") ? "names" : "columns");
     out->array = cli_value(a, "array");
     const char *missing = cli_value(a, "missing");
+    /* unknown parameters are learned from whatever cells there are */
+    for (size_t i = 0;
+         s && !missing && !strcmp(a->command->name, "learn") && i < cls_system_parameter_count(s);
+         i++)
+        if (cls_system_parameter_is_unknown(s, i)) missing = "keep";
     out->drop_missing = missing && !strcmp(missing, "drop");
+    if (missing && !strcmp(missing, "keep")) out->drop_missing = 2;
     if (missing && strcmp(missing, "refuse") && !out->drop_missing)
-        return cli_unknown(error, CLS_USAGE, "way with missing cells", missing, 2, choices);
+        return cli_unknown(error, CLS_USAGE, "way with missing cells", missing, 3, choices);
     return cli_positive(a, "dt", &out->dt, error);
 }
 

@@ -11,7 +11,8 @@
         {NAMES, 0, "NAMES", "names for the columns of a file without header, \"time, x, v.x\""},   \
         {"dt", 0, "X", "the spacing of rows, for a file without a time column"},                   \
         {"array", 0, "NAME", "which array or group of an .npz, .h5 or .mat file"}, {               \
-        "missing", 0, "WHAT", "rows with empty or nan cells: refuse (the file), drop (the row)"    \
+        "missing", 0, "WHAT",                                                                      \
+            "rows with empty or nan cells: refuse (the file), drop (the row), keep"                \
     }
 
 /* Reads a file as the command's options say. Columns get the names and units of the system (NULL:

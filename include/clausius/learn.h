@@ -95,8 +95,8 @@ typedef struct cls_learn_options {
     /* The caller takes info->report also where the residual is fitted (why, errors of functions, scores on
      * rows kept back), and frees it; else there is one of recordings only. The model has it in any case. */
     int want_report;
-    int average; /* rows of equal times are averaged; else refused */
-    int hold;    /* of inputs, a cls_hold; -1: zero where values stand for rows, else linear */
+    int average;      /* rows of equal times are averaged; else refused */
+    const char *hold; /* of inputs, as cls_simulator_inputs_held; NULL: auto */
     size_t n_horizons;
     double horizon[4]; /* of predictions, in units of time */
     size_t ensemble;   /* refits to blocks of the recording drawn anew; 0: none */
@@ -128,6 +128,7 @@ typedef struct cls_learned_function {
     char *part, *input;
     size_t slot, n;
     int relative;
+    double middle;              /* of the input: the median, where a relative function is zero */
     double *at, *value, *error; /* one block */
 } cls_learned_function;
 

@@ -95,8 +95,9 @@ CLS_API cls_status cls_simulator_legendre(cls_simulator *sim, double time, const
                                           cls_error *error);
 /* What an input is between the times of its samples. */
 typedef enum cls_hold {
-    CLS_HOLD_ZERO,  /* the last value (zero-order hold) */
-    CLS_HOLD_LINEAR /* the line to the next */
+    CLS_HOLD_ZERO,   /* the last value (zero-order hold) */
+    CLS_HOLD_LINEAR, /* the line to the next */
+    CLS_HOLD_AUTO    /* zero where values stand for several samples (a controller's), else linear */
 } cls_hold;
 /* The values of the system's inputs: n increasing times, values (input count, n) with those of one input
  * side by side, in the order of cls_system_input_name. Copied. A value that is not a number is a
@@ -104,6 +105,11 @@ typedef enum cls_hold {
  * over several samples its mean (and slope). To be called before cls_simulator_start. */
 CLS_API cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
                                         const double *values, cls_hold hold, cls_error *error);
+/* The same with a hold for each input: `zero`, `linear` or `auto` for all, or a list such as `u=zero, Tout=linear`,
+ * in which inputs that are not named keep their last value. NULL: all do. */
+CLS_API cls_status cls_simulator_inputs_held(cls_simulator *sim, size_t n, const double *times,
+                                             const double *values, const char *hold,
+                                             cls_error *error);
 /* To `time` in whole equal steps, as long as possible and not longer than h. */
 CLS_API cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error);
 /* n steps of h. On failure the simulator stays at the last good step; the error names step, time,

@@ -10,6 +10,7 @@
 
 #include <clausius/status.h>
 #include <clausius/system.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,7 +41,9 @@ typedef struct cls_read_options {
     /* Called with `context` at least ten times a second; non-zero: CLS_INTERRUPTED. NULL: never. */
     int (*stop)(void *context);
     void *context;
-    int drop_missing; /* rows with an empty or `nan` cell are left out and counted in a remark */
+    /* Rows with an empty or `nan` cell: 0 are refused; 1 are left out; 2 stay, the cell being NAN (for
+     * recordings: learning uses the rest of the row). Both are counted in a remark. */
+    int drop_missing;
 } cls_read_options;
 CLS_API cls_read_options cls_read_defaults(void);
 CLS_API cls_status cls_table_read_with(const char *path, const cls_read_options *options,
@@ -114,13 +117,15 @@ CLS_API void cls_reader_close(cls_reader **r);
 CLS_API cls_status cls_unit_convert(const char *from, const char *to, double *factor,
                                     double *divisor, double *offset, cls_error *error);
 
-/* Writing as a stream, memory flat in the number of rows (of NPZ and HDF5 the rows are kept until
- * commit). `path` "-" is standard output. Nothing exists under
- * `path` before commit; discard removes what was written. */
+/* Writing as a stream, memory flat in the number of rows. `path` "-" is standard output. Nothing exists under
+ * `path` before commit; discard removes what was written. NPZ and HDF5 have a column in one piece: where
+ * the number of rows is told before the first (then exactly so many must come), they go to
+ * their places at once, otherwise they are kept in memory until commit. */
 typedef struct cls_writer cls_writer;
 CLS_API cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *keys,
                                    const char *const *values, size_t n_columns,
                                    const char *const *names, cls_writer **out, cls_error *error);
+CLS_API cls_status cls_writer_expect(cls_writer *w, uint64_t rows, cls_error *error);
 CLS_API cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error);
 /* Text that is sealed ends with `# end: N rows, sum X`, X the sum (FNV-1a, 64 bits, 16 hexadecimal
  * digits) of all bytes before that line: who reads it can tell that it is whole. Before the first row. */

@@ -181,8 +181,6 @@ class Dynamics(Facts):
         """Inputs on one grid of times, in the system's order."""
         if not inputs:
             return None
-        if hold not in ("linear", "zero"):
-            raise UsageError(f"hold is linear or zero, got '{hold}'")
         for name in inputs:
             if name not in self.inputs:
                 raise UsageError(f"there is no input '{name}'; there are {', '.join(self.inputs) or 'none'}")
@@ -192,7 +190,7 @@ class Dynamics(Facts):
         values = np.full((len(self.inputs), len(times[0])), np.nan)
         for name, (_, value) in inputs.items():
             values[self.inputs.index(name)] = value
-        return times[0], values, hold == "linear"
+        return times[0], values, hold
 
     def _starts(self, starts):
         if hasattr(starts, "items"):

@@ -21,7 +21,7 @@ typedef struct motion {
     size_t columns, rows, row_count;
     size_t n_inputs; /* samples of the inputs, 0: none */
     const double *input_time, *input_value;
-    cls_hold hold;
+    const char *hold;
     cls_status status;
     cls_error error;
 } motion;
@@ -52,8 +52,8 @@ static void walk(core_work *w) {
     m->status = cls_simulator_create(m->system, &m->options, &m->sim, &m->error);
     pthread_mutex_unlock(&m->owner->making);
     if (!m->status && m->n_inputs)
-        m->status = cls_simulator_inputs(m->sim, m->n_inputs, m->input_time, m->input_value,
-                                         m->hold, &m->error);
+        m->status = cls_simulator_inputs_held(m->sim, m->n_inputs, m->input_time, m->input_value,
+                                              m->hold, &m->error);
     if (!m->status) m->status = cls_simulator_start(m->sim, m->time, m->state, &m->error);
     for (size_t i = 0; m->at && !m->status && i < m->rows; i++) {
         if (m->at[i] != cls_simulator_time(m->sim))
@@ -108,7 +108,8 @@ static int take_inputs(PyObject *o, motion *m, core_array *time, core_array *val
         core_array_release(time);
         return 0;
     }
-    m->hold = PyObject_IsTrue(PyTuple_GetItem(o, 2)) ? CLS_HOLD_LINEAR : CLS_HOLD_ZERO;
+    m->hold = PyUnicode_AsUTF8(PyTuple_GetItem(o, 2)); /* lives as long as the tuple */
+    if (!m->hold) return 0;
     m->n_inputs = (size_t)time->n;
     m->input_time = time->data;
     m->input_value = value->data;

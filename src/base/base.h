@@ -79,12 +79,18 @@ typedef struct clsi_zip {
     FILE *stream;
     uint64_t offset, n;
     clsi_text directory;
-    uint32_t table[256];
+    uint32_t table[8][256];
 } clsi_zip;
 void clsi_zip_begin(clsi_zip *z, FILE *stream);
 /* A file: n_head bytes and n bytes behind them. */
 void clsi_zip_add(clsi_zip *z, const char *name, size_t n_head, const void *head, size_t n,
                   const void *data);
+/* Keeps a place for a file of `size` bytes, which end at z->offset, in a stream that can seek: where it
+ * begins. Filled: the header stands there, with the checksum of the bytes. */
+uint64_t clsi_zip_keep(clsi_zip *z, const char *name, uint64_t size);
+void clsi_zip_fill(clsi_zip *z, const char *name, uint64_t place, uint64_t size, uint32_t crc);
+/* CRC-32 of what had `crc` (0: nothing) with n bytes behind it. */
+uint32_t clsi_zip_checksum(const clsi_zip *z, uint32_t crc, const void *bytes, size_t n);
 int clsi_zip_end(clsi_zip *z); /* zero: no memory. Frees what it holds */
 
 /* ---- random.c ---- */

@@ -1,8 +1,9 @@
 /* Zip archives, written as a stream: files stored as they are, the same files give the same bytes, and no
  * library is needed. Layout: for each file a header and its bytes; then the directory, which repeats the
  * headers with their places; then the end record. All numbers are little-endian. What does not fit into 32
- * bits stands in the records of Zip64, which are written only then. Errors of writing are seen by whoever
- * closes the stream. */
+ * bits stands in the records of Zip64, which are written only then. A place can be kept for a file whose bytes
+ * come later, in any order: its header, which has the checksum, is written last. Errors of writing are seen by
+ * whoever closes the stream. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,28 @@ void clsi_zip_begin(clsi_zip *z, FILE *stream) {
     for (uint32_t i = 0; i < 256; i++) { /* CRC-32, reflected, 0xedb88320 */
         uint32_t c = i;
         for (int k = 0; k < 8; k++) c = c & 1 ? c >> 1 ^ 0xedb88320u : c >> 1;
-        z->table[i] = c;
+        z->table[0][i] = c;
     }
+    for (size_t k = 1; k < 8; k++) /* the same with k zero bytes behind */
+        for (size_t i = 0; i < 256; i++) {
+            uint32_t c = z->table[k - 1][i];
+            z->table[k][i] = z->table[0][c & 255] ^ c >> 8;
+        }
 }
 
-static uint32_t checksum(const clsi_zip *z, uint32_t crc, const unsigned char *data, size_t n) {
-    for (size_t i = 0; i < n; i++) crc = z->table[(crc ^ data[i]) & 255] ^ crc >> 8;
-    return crc;
+/* Eight bytes at a time (Kounavis and Berry 2005): four times as fast as one by one. */
+uint32_t clsi_zip_checksum(const clsi_zip *z, uint32_t crc, const void *bytes, size_t n) {
+    const unsigned char *data = bytes;
+    const uint32_t(*t)[256] = z->table;
+    crc = ~crc;
+    for (; n >= 8; n -= 8, data += 8) {
+        uint32_t low = crc ^ ((uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+                              (uint32_t)data[3] << 24);
+        crc = t[7][low & 255] ^ t[6][low >> 8 & 255] ^ t[5][low >> 16 & 255] ^ t[4][low >> 24] ^
+              t[3][data[4]] ^ t[2][data[5]] ^ t[1][data[6]] ^ t[0][data[7]];
+    }
+    for (size_t i = 0; i < n; i++) crc = t[0][(crc ^ data[i]) & 255] ^ crc >> 8;
+    return ~crc;
 }
 
 /* What both records of a file share, from the version on: flags (UTF-8 names), stored, 1 January
@@ -49,12 +65,15 @@ static void send(clsi_zip *z, const void *data, size_t n) {
     z->offset += n;
 }
 
-void clsi_zip_add(clsi_zip *z, const char *name, size_t n_head, const void *head, size_t n,
-                  const void *data) {
+static int is_large(uint64_t place, uint64_t size) {
+    return size >= LARGE || place >= LARGE;
+}
+
+/* The header of a file goes out, its place in the directory is noted. */
+static void send_header(clsi_zip *z, const char *name, uint64_t place, uint64_t size,
+                        uint32_t crc) {
     unsigned char record[CENTRAL] = {0}, more[MORE] = {0};
-    uint64_t size = (uint64_t)n_head + n, place = z->offset;
-    uint32_t crc = ~checksum(z, checksum(z, LARGE, head, n_head), data, n);
-    int large = size >= LARGE || place >= LARGE;
+    int large = is_large(place, size);
     put(more, 2, 1);
     put(more + 4, 8, size);
     put(more + 12, 8, size);
@@ -74,9 +93,30 @@ void clsi_zip_add(clsi_zip *z, const char *name, size_t n_head, const void *head
     send(z, record, LOCAL);
     send(z, name, strlen(name));
     send(z, more, large ? MORE - 8 : 0);
+    z->n++;
+}
+
+void clsi_zip_add(clsi_zip *z, const char *name, size_t n_head, const void *head, size_t n,
+                  const void *data) {
+    uint32_t crc = clsi_zip_checksum(z, clsi_zip_checksum(z, 0, head, n_head), data, n);
+    send_header(z, name, z->offset, (uint64_t)n_head + n, crc);
     send(z, head, n_head);
     send(z, data, n);
-    z->n++;
+}
+
+uint64_t clsi_zip_keep(clsi_zip *z, const char *name, uint64_t size) {
+    uint64_t place = z->offset;
+    z->offset += LOCAL + strlen(name) + (is_large(place, size) ? MORE - 8 : 0) + size;
+    return place;
+}
+
+void clsi_zip_fill(clsi_zip *z, const char *name, uint64_t place, uint64_t size, uint32_t crc) {
+    uint64_t end = z->offset;
+    z->offset = place;
+    fseeko(z->stream, (off_t)place, SEEK_SET);
+    send_header(z, name, place, size, crc);
+    z->offset = end;
+    fseeko(z->stream, (off_t)end, SEEK_SET);
 }
 
 int clsi_zip_end(clsi_zip *z) {

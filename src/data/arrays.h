@@ -4,12 +4,20 @@
 
 #include "data/source.h"
 
-/* Numbers with a shape; element (i, j, k) is data[i stride[0] + j stride[1] + k stride[2]]. */
+/* Numbers with a shape; element (i, j, k) is data[i stride[0] + j stride[1] + k stride[2]]. Of a long
+ * array the file keeps the numbers: then `data` is a window of it, rows [first, first + n). */
 typedef struct clsi_array {
     char *name;
     size_t rank, dims[3], stride[3];
     double *data;
+    size_t first, n;
+    /* Rows of the first axis out of the file; NULL: data is whole. `source` lives as long as the child. */
+    cls_status (*read)(void *source, size_t first, size_t n, double *to, cls_error *error);
+    void *source;
 } clsi_array;
+
+/* Arrays of more numbers are read in windows, where their first axis is that of the rows. */
+enum { CLSI_LONG_ARRAY = 1 << 14 };
 
 typedef struct clsi_arrays {
     clsi_array *list;
@@ -20,6 +28,12 @@ typedef struct clsi_arrays {
 /* Adds an array and takes `data`; strides by the order of the file (rows first: C). */
 cls_status clsi_arrays_add(clsi_arrays *a, const char *name, size_t rank, const size_t *dims,
                            int fortran, double *data, cls_error *error);
+/* The same for numbers that stay in the file, rows first; its first axis is longer than one. */
+cls_status clsi_arrays_add_long(clsi_arrays *a, const char *name, size_t rank, const size_t *dims,
+                                void *source,
+                                cls_status (*read)(void *source, size_t first, size_t n, double *to,
+                                                   cls_error *error),
+                                cls_error *error);
 void clsi_arrays_free(clsi_arrays *a);
 
 /* Columns that are one array of a file (spans.c). */
@@ -30,8 +44,8 @@ typedef struct clsi_span {
     long low[CLSI_SPAN_AXES];
 } clsi_span;
 #define CLSI_SPAN_NOTE "arrays" /* the key of the note that names them all */
-/* 1 when the columns from c on are those of an array, the last index running fastest. */
-int clsi_span_at(const cls_table *t, size_t c, clsi_span *out);
+/* 1 when the columns from c on, of so many rows, are those of an array, the last index running fastest. */
+int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out);
 size_t clsi_span_count(const clsi_span *span);
 /* Its place in the note, and back: what the note says of `name`; 0 for nothing. */
 void clsi_span_write(const clsi_span *span, clsi_text *out);
@@ -44,11 +58,22 @@ typedef struct clsi_loader_kind {
 } clsi_loader_kind;
 extern const clsi_loader_kind clsi_load_npy, clsi_load_npz, clsi_load_hdf5, clsi_load_mat;
 
-/* One kind of file that is written (write_arrays.c). save NULL: not built in. */
+/* A file of arrays that is being written (write_arrays.c), `rows` rows of the columns of `head`. */
+typedef struct clsi_array_file clsi_array_file;
+struct piece;
+/* One kind of them. lay_out NULL: not built in; end NULL: nothing is left to do. */
 typedef struct clsi_saver {
     const char *ending, *name, *library;
-    cls_status (*save)(const cls_table *t, FILE *stream, cls_error *error);
+    cls_status (*lay_out)(clsi_array_file *f, const cls_table *head, const char *arrays,
+                          cls_error *error);
+    void (*put)(clsi_array_file *f, struct piece *x, const double *data, size_t bytes);
+    cls_status (*end)(clsi_array_file *f, cls_error *error);
 } clsi_saver;
+cls_status clsi_array_file_begin(const clsi_saver *saver, clsi_file *file, const cls_table *head,
+                                 uint64_t rows, clsi_array_file **out, cls_error *error);
+cls_status clsi_array_file_row(clsi_array_file *f, const double *row, cls_error *error);
+cls_status clsi_array_file_end(clsi_array_file *f, cls_error *error);
+void clsi_array_file_free(clsi_array_file **file); /* the file itself stays */
 /* By the ending of the path; *out NULL: it is CSV. */
 cls_status clsi_saver_find(const char *path, const clsi_saver **out, cls_error *error);
 

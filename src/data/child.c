@@ -3,8 +3,8 @@
  * The libraries for HDF5 and MAT are large and parse whatever a file says; a damaged or hostile one can
  * crash them, loop or take all memory. So the file is loaded in a child with limits on memory (4 GB), on
  * processor time (60 s and a second per 10 MB) and without the right to write files; the child sends names
- * and rows through a pipe, and a child that dies is a file that is refused with a sentence. The parent holds one
- * chunk; the arrays are whole in the child.
+ * and rows through a pipe, and a child that dies is a file that is refused with a sentence. Both hold one
+ * chunk of rows: long arrays are read in windows. Rows from another place on are sent by another child.
  *
  * Arrays become columns: vectors of the common length one each, matrices with that many rows one per column
  * (name1, name2, ...), and NAME(trajectory, column, time) of --array takes an array of three axes apart. */
@@ -21,7 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHUNK = 8192, NAME_LIMIT = 4096 };
+/* Rows of a chunk; the first one is short, for those who want few; numbers of a chunk at most. */
+enum { CHUNK = 8192, FIRST_CHUNK = 256, NUMBERS = 1 << 22, NAME_LIMIT = 4096 };
 
 /* ---- arrays ---- */
 
@@ -50,6 +51,31 @@ cls_status clsi_arrays_add(clsi_arrays *a, const char *name, size_t rank, const 
     return CLS_OK;
 }
 
+cls_status clsi_arrays_add_long(clsi_arrays *a, const char *name, size_t rank, const size_t *dims,
+                                void *source,
+                                cls_status (*read)(void *source, size_t first, size_t n, double *to,
+                                                   cls_error *error),
+                                cls_error *error) {
+    cls_status status = clsi_arrays_add(a, name, rank, dims, 0, NULL, error);
+    if (status) return status;
+    a->list[a->n - 1].source = source;
+    a->list[a->n - 1].read = read;
+    return CLS_OK;
+}
+
+/* Rows [first, first + n) are there. */
+static cls_status look_at(clsi_array *x, size_t first, size_t n, cls_error *error) {
+    if (!x->read || (x->data && x->first <= first && first + n <= x->first + x->n)) return CLS_OK;
+    if (n > SIZE_MAX / sizeof(double) / x->stride[0]) return clsi_no_memory(error);
+    if (!x->data || n > x->n) {
+        free(x->data);
+        x->data = clsi_malloc(n * x->stride[0] * sizeof(double));
+    }
+    x->first = first;
+    x->n = n;
+    return x->data ? x->read(x->source, first, n, x->data, error) : clsi_no_memory(error);
+}
+
 void clsi_arrays_free(clsi_arrays *a) {
     for (size_t i = 0; i < a->n; i++) {
         free(a->list[i].name);
@@ -64,8 +90,8 @@ void clsi_arrays_free(clsi_arrays *a) {
 
 typedef struct column {
     char name[NAME_LIMIT];
-    const double *base;     /* NULL: the number of the trajectory */
-    size_t row, trajectory; /* strides */
+    const clsi_array *of;       /* NULL: the number of the trajectory */
+    size_t at, row, trajectory; /* its place in a row of the array, strides */
 } column;
 
 typedef struct column_list {
@@ -73,13 +99,13 @@ typedef struct column_list {
     size_t n, room, rows, times; /* times: rows of a trajectory */
 } column_list;
 
-static cls_status add_column(column_list *c, const char *name, size_t number, const double *base,
-                             size_t row, size_t trajectory, cls_error *error) {
+static cls_status add_column(column_list *c, const char *name, size_t number, const clsi_array *of,
+                             size_t at, size_t row, size_t trajectory, cls_error *error) {
     if (c->n == CLSI_MAX_COLUMNS)
         return clsi_fail(error, CLS_DATA, "more than %d columns, the limit", CLSI_MAX_COLUMNS);
     if (!clsi_grow(&c->list, &c->room, c->n + 1, sizeof *c->list)) return clsi_no_memory(error);
     column *x = &c->list[c->n++];
-    *x = (column){.base = base, .row = row, .trajectory = trajectory};
+    *x = (column){.of = of, .at = at, .row = row, .trajectory = trajectory};
     if (number)
         snprintf(x->name, sizeof x->name, "%s%zu", name, number);
     else
@@ -100,15 +126,14 @@ static int add_span(const clsi_array *x, const char *name, const char *note, col
         size_t i = span.axes == 2 ? k / span.count[1] : k;
         snprintf(element, sizeof element, span.axes == 2 ? "%s[%ld][%ld]" : "%s[%ld]", name,
                  span.low[0] + (long)i, span.low[1] + (long)j);
-        *status = add_column(c, element, 0, x->data + i * x->stride[1] + j * x->stride[2],
-                             x->stride[0], 0, error);
+        *status = add_column(c, element, 0, x, i * x->stride[1] + j * x->stride[2], x->stride[0], 0,
+                             error);
     }
     return 1;
 }
 
 /* Z(trajectory, column, time) */
-static cls_status take_apart(const clsi_array *x, const char *axes, column_list *c,
-                             cls_error *error) {
+static cls_status take_apart(clsi_array *x, const char *axes, column_list *c, cls_error *error) {
     static const char *const words[] = {"trajectory", "column", "time"};
     size_t place[3] = {9, 9, 9};
     const char *s = axes + 1;
@@ -126,10 +151,12 @@ static cls_status take_apart(const clsi_array *x, const char *axes, column_list 
                          x->name);
     c->times = x->dims[place[2]];
     c->rows = x->dims[place[0]] * c->times;
-    cls_status status = add_column(c, "trajectory", 0, NULL, 0, 0, error);
+    cls_status status = look_at(x, 0, x->dims[0], error); /* its rows are not those of the table */
+    x->read = NULL;
+    if (!status) status = add_column(c, "trajectory", 0, NULL, 0, 0, 0, error);
     for (size_t i = 0; !status && i < x->dims[place[1]]; i++)
-        status = add_column(c, x->name, i + 1, x->data + i * x->stride[place[1]],
-                            x->stride[place[2]], x->stride[place[0]], error);
+        status = add_column(c, x->name, i + 1, x, i * x->stride[place[1]], x->stride[place[2]],
+                            x->stride[place[0]], error);
     return status;
 }
 
@@ -151,7 +178,7 @@ static cls_status make_columns(const clsi_arrays *a, const char *array, column_l
             c->rows = a->list[i].dims[0];
     c->times = c->rows;
     for (size_t i = 0; !status && i < a->n; i++) {
-        const clsi_array *x = &a->list[i];
+        clsi_array *x = &a->list[i];
         const char *name = x->name;
         if (!is_chosen(x, array, length)) continue;
         if (axes) return take_apart(x, axes, c, error);
@@ -160,11 +187,10 @@ static cls_status make_columns(const clsi_arrays *a, const char *array, column_l
             add_span(x, name, cls_table_note(a->notes, CLSI_SPAN_NOTE), c, &status, error))
             continue;
         if (x->rank == 1 && x->dims[0] == c->rows)
-            status = add_column(c, name, 0, x->data, x->stride[0], 0, error);
+            status = add_column(c, name, 0, x, 0, x->stride[0], 0, error);
         else if (x->rank == 2 && x->dims[0] == c->rows)
             for (size_t k = 0; !status && k < x->dims[1]; k++)
-                status =
-                    add_column(c, name, k + 1, x->data + k * x->stride[1], x->stride[0], 0, error);
+                status = add_column(c, name, k + 1, x, k * x->stride[1], x->stride[0], 0, error);
         else
             clsi_table_remark(
                 a->notes, "the array \"%s\" is left out: it has not the %zu rows of the others%s",
@@ -205,7 +231,7 @@ static int send_text(int to, const char *s) {
 /* The note about arrays has done its work: the columns have their names. */
 static int send_head(int to, const column_list *c, const cls_table *notes) {
     size_t n_notes = notes->n_notes - (cls_table_note(notes, CLSI_SPAN_NOTE) != NULL);
-    uint64_t counts[] = {c->n, n_notes, notes->n_remarks};
+    uint64_t counts[] = {c->n, c->rows, n_notes, notes->n_remarks};
     int good = send_bytes(to, counts, sizeof counts);
     for (size_t i = 0; good && i < c->n; i++) good = send_text(to, c->list[i].name);
     for (size_t i = 0; good && i < notes->n_notes; i++)
@@ -215,19 +241,42 @@ static int send_head(int to, const column_list *c, const cls_table *notes) {
     return good;
 }
 
-static int send_rows(int to, const column_list *c) {
-    double *block = clsi_malloc(CHUNK * sizeof *block);
+static size_t chunk_of(size_t columns) {
+    size_t rows = NUMBERS / (columns + 1);
+    return rows > CHUNK ? CHUNK : rows + 1;
+}
+
+/* Numbers of column x in the rows [first, first + n). */
+static void take_numbers(const column_list *c, const column *x, size_t first, size_t n,
+                         double *to) {
+    size_t begin = x->of ? x->of->first : 0; /* of the window */
+    for (size_t i = 0; i < n; i++) {
+        size_t trajectory = (first + i) / c->times, row = (first + i) % c->times;
+        to[i] = x->of ? x->of->data[x->at + trajectory * x->trajectory + (row - begin) * x->row]
+                      : (double)trajectory;
+    }
+}
+
+/* Rows [first, last), a chunk at a time: how many, then column by column. A chunk of UINT64_MAX rows is
+ * an error. */
+static int send_rows(int to, const column_list *c, clsi_arrays *a, size_t first, size_t last) {
+    size_t most = chunk_of(c->n), chunk = most < FIRST_CHUNK ? most : FIRST_CHUNK;
+    double *block = clsi_malloc(most * sizeof *block);
     int good = block != NULL;
-    for (size_t first = 0; good && first < c->rows; first += CHUNK) {
-        uint64_t n = c->rows - first < CHUNK ? c->rows - first : CHUNK;
-        good = send_bytes(to, &n, sizeof n);
+    for (size_t n; good && first < last; first += n, chunk = chunk < most / 4 ? 4 * chunk : most) {
+        cls_error error = {0};
+        n = last - first < chunk ? last - first : chunk;
+        cls_status status = CLS_OK;
+        for (size_t k = 0; !status && k < c->n; k++)
+            if (c->list[k].of && c->list[k].of->read)
+                status = look_at(&a->list[c->list[k].of - a->list], first, n, &error);
+        if (status) {
+            uint64_t code[] = {UINT64_MAX, (uint64_t)status};
+            return send_bytes(to, code, sizeof code) && send_bytes(to, &error, sizeof error);
+        }
+        good = send_bytes(to, &(uint64_t){n}, sizeof(uint64_t));
         for (size_t k = 0; good && k < c->n; k++) {
-            const column *x = &c->list[k];
-            for (size_t i = 0; i < n; i++) {
-                size_t trajectory = (first + i) / c->times, row = (first + i) % c->times;
-                block[i] = x->base ? x->base[trajectory * x->trajectory + row * x->row]
-                                   : (double)trajectory;
-            }
+            take_numbers(c, &c->list[k], first, n, block);
             good = send_bytes(to, block, n * sizeof *block);
         }
     }
@@ -262,7 +311,7 @@ static void own_signals(void) {
 
 /* In the child; never returns. */
 static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind *kind,
-                  const char *array) {
+                  const char *array, uint64_t first, uint64_t last) {
     cls_error error = {0};
     clsi_arrays a = {0};
     column_list c = {0};
@@ -275,7 +324,8 @@ static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind 
     if (status)
         good = good && send_bytes(to, &error, sizeof error);
     else
-        good = good && send_head(to, &c, a.notes) && send_rows(to, &c);
+        good = good && send_head(to, &c, a.notes) &&
+               send_rows(to, &c, &a, (size_t)first, (size_t)(last < c.rows ? last : c.rows));
     _exit(good ? 0 : 1);
 }
 
@@ -284,14 +334,17 @@ static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind 
 typedef struct child {
     pid_t pid;
     int from;
-    const char *path;
+    char *path;
     const clsi_loader_kind *kind;
+    char *array; /* of the options; NULL */
+    off_t bytes;
     int (*stop)(void *context);
     void *context;
-    size_t n, rows, at; /* columns; rows of the block, those taken */
-    double *block;      /* (n, rows) */
+    uint64_t size;             /* rows of the file */
+    size_t n, chunk, rows, at; /* columns; room of the block, its rows, those taken */
+    double *block;             /* (n, chunk) */
     int ended;
-    double row; /* rows before the block, for messages */
+    uint64_t row; /* rows before the block */
 } child;
 
 static cls_status died(child *c, cls_error *error) {
@@ -335,43 +388,54 @@ static cls_status receive_text(child *c, char **out, cls_error *error) {
     return status;
 }
 
-static void close_child(void *source) {
-    child *c = source;
-    if (!c) return;
+static void end_child(child *c) {
     if (c->pid > 0) {
         kill(c->pid, SIGKILL);
         waitpid(c->pid, NULL, 0);
     }
     if (c->from > 0) close(c->from);
+    c->pid = 0;
+    c->from = -1;
+}
+
+static void close_child(void *source) {
+    child *c = source;
+    if (!c) return;
+    end_child(c);
+    free(c->path);
+    free(c->array);
     free(c->block);
     free(c);
 }
 
+/* What the child has to say of an error of its own. */
+static cls_status receive_error(child *c, uint64_t code, cls_error *error) {
+    cls_error theirs;
+    cls_status status = receive(c, &theirs, sizeof theirs, error);
+    theirs.message[sizeof theirs.message - 1] = 0;
+    return status ? status : clsi_fail(error, (cls_status)code, "%s: %s", c->path, theirs.message);
+}
+
 static cls_status receive_head(child *c, cls_table **head, cls_error *error) {
-    uint64_t code, counts[3];
+    uint64_t code, counts[4];
     cls_status status = receive(c, &code, sizeof code, error);
-    if (!status && code) {
-        cls_error theirs;
-        status = receive(c, &theirs, sizeof theirs, error);
-        theirs.message[sizeof theirs.message - 1] = 0;
-        return status ? status
-                      : clsi_fail(error, (cls_status)code, "%s: %s", c->path, theirs.message);
-    }
+    if (!status && code) return receive_error(c, code, error);
     if (!status) status = receive(c, counts, sizeof counts, error);
     if (status) return status;
     if (counts[0] > CLSI_MAX_COLUMNS)
         return clsi_fail(error, CLS_DATA, "%s: too many columns", c->path);
     c->n = counts[0];
+    c->size = counts[1];
     char **names = clsi_calloc(c->n, sizeof *names);
     if (!names) return clsi_no_memory(error);
     for (size_t i = 0; !status && i < c->n; i++) status = receive_text(c, &names[i], error);
     if (!status) status = cls_table_create(c->n, (const char *const *)names, head, error);
     for (size_t i = 0; i < c->n; i++) free(names[i]);
     free(names);
-    for (uint64_t i = 0; !status && i < counts[1] + counts[2]; i++) {
+    for (uint64_t i = 0; !status && i < counts[2] + counts[3]; i++) {
         char *one = NULL, *two = NULL;
         status = receive_text(c, &one, error);
-        if (!status && i < counts[1]) status = receive_text(c, &two, error);
+        if (!status && i < counts[2]) status = receive_text(c, &two, error);
         if (!status && two) status = cls_table_set_note(*head, one, two, error);
         if (!status && !two) clsi_table_remark(*head, "%s", one);
         free(one);
@@ -405,36 +469,48 @@ int clsi_is_array_file(const char *path) {
     return kind_of(path, &bytes) != NULL;
 }
 
+/* A child that sends the rows [first, last). */
+static cls_status start_child(child *c, uint64_t first, uint64_t last, cls_table **head,
+                              cls_error *error) {
+    int ends[2];
+    if (pipe(ends) != 0)
+        return clsi_fail(error, CLS_IO, "%s: cannot make a pipe: %s", c->path, strerror(errno));
+    c->pid = fork();
+    if (c->pid == 0) {
+        close(ends[0]);
+        serve(ends[1], c->path, c->bytes, c->kind, c->array, first, last);
+    }
+    int reason = errno;
+    close(ends[1]);
+    c->from = ends[0];
+    fcntl(c->from, F_SETFD, FD_CLOEXEC);
+    if (c->pid < 0)
+        return clsi_fail(error, CLS_IO, "%s: cannot start a process: %s", c->path,
+                         strerror(reason));
+    c->row = first;
+    c->rows = c->at = 0;
+    c->ended = 0;
+    return receive_head(c, head, error);
+}
+
 static cls_status open_child(const char *path, const cls_read_options *o, cls_table **head,
                              void **source, cls_error *error) {
-    int ends[2];
-    off_t bytes = 0;
     child *c = clsi_calloc(1, sizeof *c);
     if (!c) return clsi_no_memory(error);
-    *c = (child){
-        .path = path, .kind = kind_of(path, &bytes), .stop = o->stop, .context = o->context};
-    cls_status status = CLS_OK;
-    if (!c->kind || !c->kind->load)
+    *c = (child){.path = clsi_strdup(path), .from = -1, .stop = o->stop, .context = o->context};
+    c->kind = kind_of(path, &c->bytes);
+    cls_status status = c->path ? CLS_OK : clsi_no_memory(error);
+    if (status)
+        ;
+    else if (!c->kind || !c->kind->load)
         status = clsi_fail(error, CLS_USAGE,
                            "%s: %s files are not read here: clausius was built without %s", path,
                            c->kind ? c->kind->name : "such", c->kind ? c->kind->library : "it");
-    else if (pipe(ends) != 0)
-        status = clsi_fail(error, CLS_IO, "%s: cannot make a pipe: %s", path, strerror(errno));
-    if (!status) {
-        c->pid = fork();
-        if (c->pid == 0) {
-            close(ends[0]);
-            serve(ends[1], path, bytes, c->kind, o->array);
-        }
-        close(ends[1]);
-        c->from = ends[0];
-        fcntl(c->from, F_SETFD, FD_CLOEXEC);
-        if (c->pid < 0)
-            status =
-                clsi_fail(error, CLS_IO, "%s: cannot start a process: %s", path, strerror(errno));
-    }
-    if (!status) status = receive_head(c, head, error);
-    if (!status && !(c->block = clsi_calloc(c->n, CHUNK * sizeof(double))))
+    else if (o->array && !(c->array = clsi_strdup(o->array)))
+        status = clsi_no_memory(error);
+    if (!status) status = start_child(c, 0, UINT64_MAX, head, error);
+    c->chunk = chunk_of(c->n);
+    if (!status && !(c->block = clsi_calloc(c->n, c->chunk * sizeof(double))))
         status = clsi_no_memory(error);
     if (status) {
         cls_table_free(head);
@@ -446,19 +522,23 @@ static cls_status open_child(const char *path, const cls_read_options *o, cls_ta
 }
 
 static cls_status next_block(child *c, cls_error *error) {
-    uint64_t n = 0;
-    c->row += (double)c->rows;
+    uint64_t n = 0, code = 0;
+    c->row += c->rows;
     c->rows = c->at = 0;
     cls_status status = receive(c, &n, sizeof n, error);
-    if (!status && n > CHUNK)
+    if (!status && n == UINT64_MAX) {
+        status = receive(c, &code, sizeof code, error);
+        return status ? status : receive_error(c, code, error);
+    }
+    if (!status && n > c->chunk)
         return clsi_fail(error, CLS_DATA, "%s: a block of %zu rows", c->path, (size_t)n);
     for (size_t k = 0; !status && k < c->n && n; k++)
-        status = receive(c, c->block + k * CHUNK, n * sizeof(double), error);
+        status = receive(c, c->block + k * c->chunk, n * sizeof(double), error);
     for (size_t i = 0; !status && i < n; i++)
         for (size_t k = 0; k < c->n; k++)
-            if (!isfinite(c->block[k * CHUNK + i]))
-                return clsi_fail(error, CLS_DATA, "%s: column %zu, row %.0f is not a finite number",
-                                 c->path, k + 1, c->row + (double)i + 1);
+            if (!isfinite(c->block[k * c->chunk + i]))
+                return clsi_fail(error, CLS_DATA, "%s: column %zu, row %llu is not a finite number",
+                                 c->path, k + 1, (unsigned long long)(c->row + i + 1));
     c->rows = status ? 0 : (size_t)n;
     c->ended = n == 0;
     return status;
@@ -478,7 +558,7 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
         size_t n = c->rows - c->at < room - done ? c->rows - c->at : room - done;
         for (size_t k = 0; k < c->n; k++)
             if (columns[k])
-                memcpy(columns[k] + done, c->block + k * CHUNK + c->at, n * sizeof(double));
+                memcpy(columns[k] + done, c->block + k * c->chunk + c->at, n * sizeof(double));
         c->at += n;
         done += n;
     }
@@ -486,5 +566,34 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
     return CLS_OK;
 }
 
-const clsi_format clsi_child = {
-    .name = "arrays", .open = open_child, .next = next, .close = close_child};
+/* ---- shares: places are rows ---- */
+
+static uint64_t size_of(const void *source) {
+    return ((const child *)source)->size;
+}
+
+static uint64_t place_of(const void *source) {
+    const child *c = source;
+    return c->row + c->at;
+}
+
+static cls_status seek(void *source, uint64_t from, uint64_t end, cls_error *error) {
+    child *c = source;
+    cls_table *head = NULL;
+    size_t columns = c->n;
+    end_child(c);
+    cls_status status = start_child(c, from, end ? end : UINT64_MAX, &head, error);
+    if (!status && c->n != columns)
+        status = clsi_fail(error, CLS_DATA, "%s has changed while it was read", c->path);
+    c->n = columns;
+    cls_table_free(&head);
+    return status;
+}
+
+const clsi_format clsi_child = {.name = "arrays",
+                                .open = open_child,
+                                .next = next,
+                                .close = close_child,
+                                .size = size_of,
+                                .place = place_of,
+                                .seek = seek};

@@ -15,7 +15,7 @@ typedef struct csv {
     clsi_lines lines;
     clsi_dialect dialect;
     char mark; /* of decimals */
-    int drop;  /* rows with missing cells */
+    int drop;  /* rows with missing cells; 2: they stay */
     size_t dropped;
     double *row;
     cls_table *head; /* the reader's: remarks go there */
@@ -43,7 +43,8 @@ static cls_status bad_cell(const csv *f, size_t column, const char *cell, cls_er
     char found[64];
     char separator = f->dialect.separator;
     show_cell(cell, separator, found);
-    const char *hint = "";
+    const char *hint =
+        *found ? "" : " (--missing drop leaves such rows out, --missing keep the cell alone)";
     if (strchr(found, ',') && separator != ',')
         hint = f->mark == ',' ? " (decimals have a comma in this file)"
                               : " (the decimals above have a point)";
@@ -110,16 +111,18 @@ static int slow_row(csv *f, const char *s, cls_error *error) {
         if (i == n) return (void)bad_count(f, i + 1, error), -1;
         const char *end = *s == separator ? NULL : read_cell(f, s, &f->row[i]);
         const char *gone = !end && f->drop ? missing_cell(f, s) : NULL;
-        if (gone) dropped = 1, end = gone;
+        if (gone) dropped = 1, end = gone, f->row[i] = NAN;
         if (!end) return (void)bad_cell(f, i, s, error), -1;
         const char *cell = s;
         s = end;
         while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
         if (i + 1 == n) { /* also after a last tab, or a last separator as in the header */
             const char *rest = skip_blanks(s);
-            if (!*rest) return dropped;
-            if (f->dialect.names.trailing && *rest == separator && !*skip_blanks(rest + 1))
+            if (!*rest ||
+                (f->dialect.names.trailing && *rest == separator && !*skip_blanks(rest + 1))) {
+                if (dropped && f->drop == 2) return f->dropped++, 0;
                 return dropped;
+            }
         }
         if (!*s) return (void)bad_count(f, i + 1, error), -1;
         if (separator == ' ' ? s == end && !gone : *s != separator)
@@ -198,8 +201,8 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
     }
     *rows = done;
     if (!done && f->dropped) {
-        clsi_table_remark(f->head, "%zu row%s with missing cells left out", f->dropped,
-                          f->dropped == 1 ? "" : "s");
+        clsi_table_remark(f->head, "%zu row%s with missing cells %s", f->dropped,
+                          f->dropped == 1 ? "" : "s", f->drop == 2 ? "kept" : "left out");
         f->dropped = 0;
     }
     return CLS_OK;

@@ -17,6 +17,41 @@ typedef struct visit {
     cls_status status;
 } visit;
 
+/* A dataset whose numbers stay in the file. */
+typedef struct long_dataset {
+    hid_t set, space;
+    int rank;
+    hsize_t dims[8];
+} long_dataset;
+
+static cls_status read_rows(void *source, size_t first, size_t n, double *to, cls_error *error) {
+    const long_dataset *x = source;
+    hsize_t begin[8] = {first}, count[8];
+    for (int i = 0; i < x->rank; i++) count[i] = i ? x->dims[i] : n;
+    hid_t room = H5Screate_simple(x->rank, count, NULL);
+    int fine = room >= 0 &&
+               H5Sselect_hyperslab(x->space, H5S_SELECT_SET, begin, NULL, count, NULL) >= 0 &&
+               H5Dread(x->set, H5T_NATIVE_DOUBLE, room, x->space, H5P_DEFAULT, to) >= 0;
+    if (room >= 0) H5Sclose(room);
+    if (fine) return CLS_OK;
+    return clsi_fail(error, CLS_DATA, "rows from %zu on cannot be read", first + 1);
+}
+
+/* Takes the dataset and its space, for as long as the process lives. */
+static cls_status keep_dataset(hid_t d, hid_t space, const char *name, int rank,
+                               const hsize_t *dims, const size_t *lengths, clsi_arrays *out,
+                               cls_error *error) {
+    long_dataset *x = clsi_calloc(1, sizeof *x);
+    if (!x) return clsi_no_memory(error);
+    x->rank = rank;
+    memcpy(x->dims, dims, sizeof x->dims);
+    H5Iinc_ref(d);
+    H5Iinc_ref(space);
+    x->set = d;
+    x->space = space;
+    return clsi_arrays_add_long(out, name, (size_t)rank, lengths, x, read_rows, error);
+}
+
 static cls_status read_dataset(hid_t d, const char *name, clsi_arrays *out, cls_error *error) {
     hid_t type = H5Dget_type(d), space = H5Dget_space(d);
     H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
@@ -31,8 +66,11 @@ static cls_status read_dataset(hid_t d, const char *name, clsi_arrays *out, cls_
             count = dims[i] && count > SIZE_MAX / 16 / dims[i] ? SIZE_MAX / 16
                                                                : count * (size_t)dims[i];
         }
-        double *data = clsi_calloc(count, sizeof *data);
-        if (!data)
+        int is_long = count > CLSI_LONG_ARRAY && lengths[0] > 1;
+        double *data = is_long ? NULL : clsi_calloc(count, sizeof *data);
+        if (is_long)
+            status = keep_dataset(d, space, name, rank, dims, lengths, out, error);
+        else if (!data)
             status = clsi_no_memory(error);
         else if (H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
             status = clsi_fail(error, CLS_DATA, "the dataset \"%s\" cannot be read", name);
@@ -96,7 +134,7 @@ static cls_status load_hdf5(const char *path, clsi_arrays *out, cls_error *error
         H5Aiterate2(file, H5_INDEX_CRT_ORDER, H5_ITER_INC, &at, take_note, &v) < 0 && !v.status)
         H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, &at, take_note, &v);
     if (code < 0 && !v.status) v.status = clsi_fail(error, CLS_DATA, "the HDF5 file is damaged");
-    H5Fclose(file);
+    H5Fclose(file); /* datasets that are kept stay open */
     return v.status;
 }
 #else

@@ -76,9 +76,37 @@ static double element(const unsigned char *s, const header *h) {
     return (double)((int64_t)(u << shift) >> shift);
 }
 
-static cls_status parse_array(const unsigned char *bytes, size_t n, const char *name,
-                              clsi_arrays *out, cls_error *error) {
+/* Bytes of a member of an archive, or of a file, from some place on. */
+typedef struct bytes_source {
+    cls_status (*read)(struct bytes_source *b, uint64_t from, size_t n, unsigned char *to,
+                       cls_error *error);
+    void *archive, *stream; /* zip_t and zip_file_t, or FILE */
+    uint64_t index, at, size;
+    int seeks;
+} bytes_source;
+
+/* An array whose numbers stay there. */
+typedef struct long_array {
+    bytes_source from;
     header h;
+    uint64_t begin; /* of the numbers */
+    size_t inner;   /* numbers of a row */
+} long_array;
+
+static cls_status read_rows(void *source, size_t first, size_t n, double *to, cls_error *error) {
+    long_array *x = source;
+    size_t count = n * x->inner;
+    unsigned char *bytes = (unsigned char *)to + count * (sizeof(double) - x->h.size);
+    cls_status status =
+        x->from.read(&x->from, x->begin + (uint64_t)first * x->inner * x->h.size, count * x->h.size,
+                     bytes, error); /* at the end: numbers grow from the front */
+    for (size_t i = 0; !status && i < count; i++) to[i] = element(bytes + i * x->h.size, &x->h);
+    return status;
+}
+
+/* Where the numbers begin. */
+static cls_status read_header(const unsigned char *bytes, size_t n, const char *name, header *h,
+                              size_t *begin, cls_error *error) {
     if (n < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0 || bytes[6] < 1 || bytes[6] > 3)
         return clsi_fail(error, CLS_DATA, "%s: not an NPY array of version 1 to 3", name);
     size_t wide = bytes[6] > 1, from = wide ? 12 : 10;
@@ -88,32 +116,81 @@ static cls_status parse_array(const unsigned char *bytes, size_t n, const char *
         return clsi_fail(error, CLS_DATA, "%s: the header is cut off", name);
     char *text = clsi_strndup((const char *)bytes + from, length);
     if (!text) return clsi_no_memory(error);
-    cls_status status = parse_header(text, name, &h, error);
+    cls_status status = parse_header(text, name, h, error);
     free(text);
-    if (status) return status;
-    size_t count = 1, have = n - from - length;
-    for (size_t i = 0; i < h.rank; i++) {
-        if (h.dims[i] && count > have / h.dims[i])
+    *begin = from + length;
+    return status;
+}
+
+static cls_status count_numbers(const header *h, uint64_t have, const char *name, size_t *count,
+                                cls_error *error) {
+    *count = 1;
+    for (size_t i = 0; i < h->rank; i++) {
+        if (h->dims[i] && *count > have / h->dims[i])
             return clsi_fail(error, CLS_DATA, "%s: fewer bytes than its shape says", name);
-        count *= h.dims[i];
+        *count *= h->dims[i];
     }
-    if (count > have / h.size)
-        return clsi_fail(error, CLS_DATA, "%s: fewer bytes than its shape says", name);
+    if (*count <= have / h->size) return CLS_OK;
+    return clsi_fail(error, CLS_DATA, "%s: fewer bytes than its shape says", name);
+}
+
+/* An array that is long and has its rows first stays where it is: *kept. */
+static cls_status keep_array(const bytes_source *from, const char *name, int *kept,
+                             clsi_arrays *out, cls_error *error) {
+    unsigned char top[4096];
+    header h;
+    bytes_source b = *from;
+    size_t n = b.size < sizeof top ? (size_t)b.size : sizeof top, begin, count = 0;
+    *kept = 0;
+    cls_status status = b.read(&b, 0, n, top, error);
+    if (status) return status;
+    status = read_header(top, n, name, &h, &begin, error); /* a longer one is read whole */
+    if (status) return n < sizeof top ? status : CLS_OK;
+    status = count_numbers(&h, b.size - begin, name, &count, error);
+    if (status || h.fortran || !h.rank || h.dims[0] < 2 || count <= CLSI_LONG_ARRAY) return status;
+    long_array *x = clsi_calloc(1, sizeof *x);
+    if (!x) return clsi_no_memory(error);
+    *x = (long_array){b, h, begin, count / h.dims[0]};
+    *kept = 1;
+    return clsi_arrays_add_long(out, name, h.rank, h.dims, x, read_rows, error);
+}
+
+static cls_status parse_array(const unsigned char *bytes, size_t n, const char *name,
+                              clsi_arrays *out, cls_error *error) {
+    header h;
+    size_t begin, count;
+    cls_status status = read_header(bytes, n, name, &h, &begin, error);
+    if (!status) status = count_numbers(&h, n - begin, name, &count, error);
+    if (status) return status;
     double *data = clsi_calloc(count, sizeof *data);
     if (!data) return clsi_no_memory(error);
-    for (size_t i = 0; i < count; i++) data[i] = element(bytes + from + length + i * h.size, &h);
+    for (size_t i = 0; i < count; i++) data[i] = element(bytes + begin + i * h.size, &h);
     return clsi_arrays_add(out, name, h.rank, h.dims, h.fortran, data, error);
 }
 
+static cls_status read_file(bytes_source *b, uint64_t from, size_t n, unsigned char *to,
+                            cls_error *error) {
+    if (fseeko(b->stream, (off_t)from, SEEK_SET) == 0 && fread(to, 1, n, b->stream) == n)
+        return CLS_OK;
+    return clsi_fail(error, CLS_DATA, "cut off, or it cannot be read");
+}
+
 static cls_status load_npy(const char *path, clsi_arrays *out, cls_error *error) {
-    char *bytes;
+    char *bytes = NULL;
     size_t n;
-    cls_status status = clsi_read_file(path, (size_t)1 << 40, &bytes, &n, error);
-    if (status) return status;
+    int kept = 0;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *name = clsi_strndup(base, strcspn(base, "."));
-    status = name ? parse_array((unsigned char *)bytes, n, *name ? name : "x", out, error)
-                  : clsi_no_memory(error);
+    bytes_source b = {.read = read_file, .stream = fopen(path, "rb")};
+    cls_status status = name ? CLS_OK : clsi_no_memory(error);
+    const char *shown = name && *name ? name : "x";
+    if (!status && b.stream && fseeko(b.stream, 0, SEEK_END) == 0) {
+        b.size = (uint64_t)ftello(b.stream);
+        status = keep_array(&b, shown, &kept, out, error);
+    }
+    if (!kept && b.stream) fclose(b.stream);
+    if (!status && !kept) status = clsi_read_file(path, (size_t)1 << 40, &bytes, &n, error);
+    if (!status && !kept) status = parse_array((unsigned char *)bytes, n, shown, out, error);
     free(name);
     free(bytes);
     return status;
@@ -137,7 +214,46 @@ static cls_status take_notes(char *text, cls_table *notes, cls_error *error) {
     return status;
 }
 
-static cls_status load_member(zip_t *z, zip_uint64_t i, clsi_arrays *out, cls_error *error) {
+/* What is packed cannot be entered in its middle: it is unpacked from its beginning. The checksum is looked at
+ * where all has been read. */
+static cls_status read_member(bytes_source *b, uint64_t from, size_t n, unsigned char *to,
+                              cls_error *error) {
+    unsigned char skipped[4096];
+    int good = 1;
+    if (b->stream && from > b->at && b->seeks) {
+        good = zip_fseek(b->stream, (zip_int64_t)from, SEEK_SET) == 0;
+        b->at = from;
+    } else if (b->stream && from < b->at) {
+        zip_fclose(b->stream);
+        b->stream = NULL;
+    }
+    if (!b->stream) {
+        b->stream = zip_fopen_index(b->archive, b->index, 0);
+        b->at = 0;
+        good = b->stream != NULL;
+        if (good && from && zip_fseek(b->stream, (zip_int64_t)from, SEEK_SET) == 0)
+            b->at = from, b->seeks = 1;
+    }
+    for (size_t part; good && b->at < from; b->at += part) {
+        part = from - b->at < sizeof skipped ? (size_t)(from - b->at) : sizeof skipped;
+        good = zip_fread(b->stream, skipped, part) == (zip_int64_t)part;
+    }
+    good = good && zip_fread(b->stream, to, n) == (zip_int64_t)n;
+    b->at += n;
+    if (good && b->at == b->size) good = zip_fread(b->stream, skipped, 1) == 0;
+    return good ? CLS_OK : clsi_fail(error, CLS_DATA, "a member is cut off or damaged");
+}
+
+/* Long members are kept; *kept. */
+static cls_status keep_member(zip_t *z, zip_uint64_t i, uint64_t size, const char *name, int *kept,
+                              clsi_arrays *out, cls_error *error) {
+    bytes_source b = {.read = read_member, .archive = z, .index = i, .size = size};
+    *kept = 0;
+    return size > CLSI_LONG_ARRAY ? keep_array(&b, name, kept, out, error) : CLS_OK;
+}
+
+static cls_status load_member(zip_t *z, zip_uint64_t i, int *keeps, clsi_arrays *out,
+                              cls_error *error) {
     zip_stat_t st;
     if (zip_stat_index(z, i, 0, &st) != 0 || !(st.valid & ZIP_STAT_SIZE) ||
         !(st.valid & ZIP_STAT_NAME))
@@ -145,11 +261,16 @@ static cls_status load_member(zip_t *z, zip_uint64_t i, clsi_arrays *out, cls_er
     size_t n = strlen(st.name);
     int notes = !strcmp(st.name, "notes.txt") && st.size < 1 << 20;
     if (!notes && (n < 5 || strcmp(st.name + n - 4, ".npy") != 0)) return CLS_OK;
-    zip_file_t *f = zip_fopen_index(z, i, 0);
-    unsigned char *bytes = f ? clsi_malloc(st.size + 1) : NULL;
+    int kept = 0;
     char *name = clsi_strndup(st.name, n - 4);
-    cls_status status = CLS_OK;
-    if (!f || !name || !bytes)
+    cls_status status = name ? CLS_OK : clsi_no_memory(error);
+    if (!status && !notes) status = keep_member(z, i, st.size, name, &kept, out, error);
+    *keeps |= kept;
+    zip_file_t *f = kept || status ? NULL : zip_fopen_index(z, i, 0);
+    unsigned char *bytes = f ? clsi_malloc(st.size + 1) : NULL;
+    if (kept || status)
+        ; /* nothing is left to do */
+    else if (!f || !bytes)
         status = f ? clsi_no_memory(error)
                    : clsi_fail(error, CLS_DATA, "%s cannot be read: %s", st.name, zip_strerror(z));
     else if (zip_fread(f, bytes, st.size) != (zip_int64_t)st.size)
@@ -172,9 +293,10 @@ static cls_status load_npz(const char *path, clsi_arrays *out, cls_error *error)
                          code);
     cls_status status = CLS_OK;
     zip_int64_t n = zip_get_num_entries(z, 0);
+    int keeps = 0;
     for (zip_int64_t i = 0; !status && i < n; i++)
-        status = load_member(z, (zip_uint64_t)i, out, error);
-    zip_discard(z);
+        status = load_member(z, (zip_uint64_t)i, &keeps, out, error);
+    if (!keeps) zip_discard(z);
     return status;
 }
 #else

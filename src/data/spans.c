@@ -42,11 +42,11 @@ static int is_free(const cls_table *t, const clsi_span *span) {
     return !found;
 }
 
-int clsi_span_at(const cls_table *t, size_t c, clsi_span *out) {
+int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out) {
     long index[CLSI_SPAN_AXES];
     *out = (clsi_span){.name = t->names[c], .count = {1, 1}};
     out->axes = read_element(t->names[c], out->low, &out->letters);
-    if (!out->axes || t->rows < 2) return 0; /* axes of length one are lost in files */
+    if (!out->axes || rows < 2) return 0; /* axes of length one are lost in files */
     memcpy(index, out->low, sizeof index);
     size_t *last = &out->count[out->axes - 1];
     for (; index[out->axes - 1]++, is_element(t, c + *last, out, index);) ++*last;

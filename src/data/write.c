@@ -21,7 +21,8 @@ struct cls_writer {
     char *block;
     size_t used, size;
     const clsi_saver *saver; /* of arrays; NULL: CSV */
-    cls_table *rows;         /* for it */
+    cls_table *rows;         /* for it: names, notes, and rows whose number was not told */
+    clsi_array_file *arrays; /* NULL: not begun */
     int sealed;
     uint64_t sum, written; /* of the bytes so far; rows */
 };
@@ -80,7 +81,7 @@ static cls_status write_top(cls_writer *w, size_t n_notes, const char *const *ke
     return status;
 }
 
-/* Arrays are written at the end: their rows are kept. */
+/* Arrays are begun when the number of rows is known: until then rows are kept. */
 static cls_status hold_rows(cls_writer *w, size_t n_notes, const char *const *keys,
                             const char *const *values, const char *const *names, cls_error *error) {
     cls_status status = cls_table_create(w->n_columns, names, &w->rows, error);
@@ -150,8 +151,18 @@ static cls_status write_text(cls_writer *w, cls_error *error) {
     return status;
 }
 
+cls_status cls_writer_expect(cls_writer *w, uint64_t rows, cls_error *error) {
+    NEED(error, w);
+    if (!w->saver) return CLS_OK;
+    if (w->arrays || w->rows->rows)
+        return clsi_fail(error, CLS_USAGE,
+                         "the number of rows is told once, before the first of them");
+    return clsi_array_file_begin(w->saver, &w->file, w->rows, rows, &w->arrays, error);
+}
+
 cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
     NEED(error, w);
+    if (w->arrays) return clsi_array_file_row(w->arrays, row, error);
     if (w->saver) return cls_table_append(w->rows, row, error);
     if (w->size - w->used < w->n_columns * NUMBER + 1) {
         cls_status status = flush_block(w, error);
@@ -167,11 +178,30 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
     return CLS_OK;
 }
 
+static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error) {
+    double *row = clsi_calloc(t->n_columns, sizeof *row);
+    if (!row) return clsi_no_memory(error);
+    cls_status status = CLS_OK;
+    for (size_t r = 0; !status && r < t->rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) row[c] = t->columns[c][r];
+        status = cls_writer_row(w, row, error);
+    }
+    free(row);
+    return status;
+}
+
+/* Rows that were kept. */
+static cls_status write_kept(cls_writer *w, cls_error *error) {
+    const cls_table *t = w->rows;
+    cls_status status = clsi_array_file_begin(w->saver, &w->file, t, t->rows, &w->arrays, error);
+    return status ? status : write_rows(t, w, error);
+}
+
 cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
     NEED(error, writer);
     cls_writer *w = *writer;
-    cls_status status =
-        w->saver ? w->saver->save(w->rows, w->file.stream, error) : write_text(w, error);
+    cls_status status = !w->saver || w->arrays ? CLS_OK : write_kept(w, error);
+    if (!status) status = w->arrays ? clsi_array_file_end(w->arrays, error) : write_text(w, error);
     if (!status) status = clsi_file_commit(&w->file, error);
     cls_writer_discard(writer);
     return status;
@@ -183,21 +213,10 @@ void cls_writer_discard(cls_writer **writer) {
     *writer = NULL;
     if (!w) return;
     clsi_file_discard(&w->file);
+    clsi_array_file_free(&w->arrays);
     cls_table_free(&w->rows);
     free(w->block);
     free(w);
-}
-
-static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error) {
-    double *row = clsi_calloc(t->n_columns, sizeof *row);
-    if (!row) return clsi_no_memory(error);
-    cls_status status = CLS_OK;
-    for (size_t r = 0; !status && r < t->rows; r++) {
-        for (size_t c = 0; c < t->n_columns; c++) row[c] = t->columns[c][r];
-        status = cls_writer_row(w, row, error);
-    }
-    free(row);
-    return status;
 }
 
 cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error) {
@@ -215,7 +234,8 @@ cls_status cls_table_write(const cls_table *t, const char *path, cls_error *erro
                                         (const char *const *)t->names, &w, error);
     free(keys);
     if (status) return status;
-    status = write_rows(t, w, error);
+    status = cls_writer_expect(w, t->rows, error);
+    if (!status) status = write_rows(t, w, error);
     if (!status) return cls_writer_commit(&w, error);
     cls_writer_discard(&w);
     return status;

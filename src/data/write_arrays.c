@@ -1,69 +1,88 @@
-/* Tables as files of arrays: NPZ (one NPY array for each column, stored) and HDF5 (one dataset for each
- * column, in their order); the columns of an array of the language are one (spans.c). A column stands in one
- * piece there, rows come one after the other: the rows are kept in memory until commit, 8 bytes a number
- * (twice that for HDF5, whose library makes the file in memory, so that it can appear whole under its name
- * like any other; the largest array once more).
+/* Tables as files of arrays, written as a stream: NPZ (one NPY array for each column, stored) and HDF5 (one
+ * dataset for each column, in their order); the columns of an array of the language are one (spans.c).
+ *
+ * A column stands in one piece there, rows come one after the other. How many rows will come is told first, so every
+ * array has its place in the file before the first row; rows are gathered in one block, and a full block goes, array by
+ * array, to where it belongs. Memory does not grow with the rows, every byte is written once. libhdf5 makes
+ * a file with its datasets empty and says where they lie; it is not there any more when rows come.
  *
  * Notes are the member notes.txt of an NPZ archive, lines `key: value`, and text attributes of the root of
  * an HDF5 file; both are read back. */
 #include "data/arrays.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #ifdef CLSI_HAVE_HDF5
 #include <hdf5.h>
 #endif
 
-/* ---- what stands together ---- */
+enum { BLOCK = 1 << 20 }; /* bytes of rows that are written together */
 
 /* One array of the file: a column, or the columns of an array. */
 typedef struct piece {
     char *name;
-    size_t first, n, rank, dims[1 + CLSI_SPAN_AXES];
-    double *owned;
-    const double *data; /* in the order of C */
+    size_t first, n, rank;
+    uint64_t dims[1 + CLSI_SPAN_AXES];
+    uint64_t at;          /* where its next number goes */
+    uint64_t place, size; /* NPZ: where its member begins, bytes of it */
+    uint32_t crc;
 } piece;
 
-static void piece_clear(piece *x) {
-    free(x->name);
-    free(x->owned);
-    *x = (piece){0};
-}
+struct clsi_array_file {
+    const clsi_saver *saver;
+    clsi_file *file;
+    size_t n_columns, n, room; /* room: of pieces */
+    piece *pieces;
+    clsi_text notes; /* of NPZ */
+    clsi_zip zip;
+    uint64_t rows, done;
+    size_t most, filled; /* rows of the block */
+    double *block, *part;
+};
 
-/* Rows of an array beside each other; a tile at a time, so that both sides stay in the cache. */
-static void interleave(const cls_table *t, const piece *x, double *to) {
-    enum { TILE = 64 };
-    for (size_t row = 0; row < t->rows; row += TILE)
-        for (size_t c = 0; c < x->n; c++)
-            for (size_t i = row; i < row + TILE && i < t->rows; i++)
-                to[i * x->n + c] = t->columns[x->first + c][i];
-}
+/* ---- what stands together ---- */
 
-/* What begins at column c; an array goes into the list of the note. */
-static cls_status piece_at(const cls_table *t, size_t c, clsi_text *arrays, piece *out,
-                           cls_error *error) {
+/* What begins at column c of `rows` rows; an array goes into the list of the note. */
+static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, clsi_text *arrays,
+                           piece *out, cls_error *error) {
     clsi_span span, before;
-    *out = (piece){.first = c, .n = 1, .rank = 1, .dims = {t->rows}};
-    if (clsi_span_at(t, c, &span)) {
+    *out = (piece){.first = c, .n = 1, .rank = 1, .dims = {rows}};
+    if (clsi_span_at(t, rows, c, &span)) {
         out->name = clsi_strndup(span.name, span.letters);
         if (!out->name) return clsi_no_memory(error);
         if (!arrays->data || !clsi_span_find(arrays->data, out->name, &before)) {
             out->n = clsi_span_count(&span);
             out->rank += span.axes;
-            memcpy(out->dims + 1, span.count, sizeof span.count);
+            for (size_t k = 0; k < span.axes; k++) out->dims[1 + k] = span.count[k];
             clsi_span_write(&span, arrays);
-            if (out->n <= SIZE_MAX / sizeof(double) / t->rows)
-                out->owned = clsi_malloc(out->n * t->rows * sizeof(double));
-            if (out->owned) interleave(t, out, out->owned);
-            out->data = out->owned;
-            if (out->data && !arrays->failed) return CLS_OK;
-            piece_clear(out);
-            return clsi_no_memory(error);
+            return arrays->failed ? clsi_no_memory(error) : CLS_OK;
         }
         free(out->name); /* a second run of the same array */
     }
-    out->name = clsi_strndup(t->names[c], strlen(t->names[c]));
-    out->data = t->columns[c];
+    out->name = clsi_strdup(t->names[c]);
     return out->name ? CLS_OK : clsi_no_memory(error);
+}
+
+static cls_status make_pieces(clsi_array_file *f, const cls_table *t, clsi_text *arrays,
+                              cls_error *error) {
+    for (size_t c = 0; c < t->n_columns; c += f->pieces[f->n - 1].n) {
+        if (!clsi_grow(&f->pieces, &f->room, f->n + 1, sizeof *f->pieces))
+            return clsi_no_memory(error);
+        cls_status status = piece_at(t, f->rows, c, arrays, &f->pieces[f->n++], error);
+        if (status != CLS_OK) return status;
+    }
+    return CLS_OK;
+}
+
+/* Bytes behind those of the array that are there. */
+static void put_bytes(clsi_array_file *f, piece *x, const void *data, size_t n) {
+    if (!n) return;
+    fseeko(f->file->stream, (off_t)x->at, SEEK_SET);
+    fwrite(data, 1, n, f->file->stream); /* errors: write_block, the commit */
+    x->at += n;
 }
 
 /* ---- NPZ ---- */
@@ -76,7 +95,8 @@ static size_t npy_header(const piece *x, char out[192]) {
     } order = {1};
     char shape[80] = "";
     for (size_t k = 0, at = 0; k < x->rank; k++)
-        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%zu", k ? ", " : "", x->dims[k]);
+        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%llu", k ? ", " : "",
+                               (unsigned long long)x->dims[k]);
     size_t n = 10 + (size_t)snprintf(out + 10, 182,
                                      "{'descr': '%cf8', 'fortran_order': False, 'shape': (%s%s), }",
                                      order.first ? '<' : '>', shape, x->rank == 1 ? "," : "");
@@ -89,38 +109,43 @@ static size_t npy_header(const piece *x, char out[192]) {
     return size;
 }
 
-static cls_status save_npz(const cls_table *t, FILE *stream, cls_error *error) {
-    clsi_zip zip;
-    clsi_text notes = {0}, name = {0}, arrays = {0};
+/* In an archive an array has the ending of a file. */
+static cls_status lay_out_npz(clsi_array_file *f, const cls_table *t, const char *arrays,
+                              cls_error *error) {
     char head[192];
-    piece x;
-    cls_status status = CLS_OK;
-    clsi_zip_begin(&zip, stream);
-    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c += x.n) {
-        size_t n;
-        status = piece_at(t, c, &arrays, &x, error);
-        if (status != CLS_OK) break;
-        n = x.n;
-        clsi_text_clear(&name);
-        clsi_text_printf(&name, "%s.npy", x.name);
-        if (name.failed)
-            status = clsi_no_memory(error);
-        else
-            clsi_zip_add(&zip, name.data, npy_header(&x, head), head, n * t->rows * sizeof(double),
-                         x.data);
-        piece_clear(&x);
-        x.n = n;
+    clsi_zip_begin(&f->zip, f->file->stream);
+    for (size_t i = 0; i < f->n; i++) {
+        piece *x = &f->pieces[i];
+        clsi_text name = {0};
+        clsi_text_printf(&name, "%s.npy", x->name);
+        free(x->name);
+        if (!(x->name = clsi_text_take(&name))) return clsi_no_memory(error);
+        size_t n = npy_header(x, head);
+        x->size = n + f->rows * x->n * sizeof(double);
+        x->place = clsi_zip_keep(&f->zip, x->name, x->size);
+        x->at = f->zip.offset - x->size;
+        x->crc = clsi_zip_checksum(&f->zip, 0, head, n);
+        put_bytes(f, x, head, n);
     }
     for (size_t i = 0; i < t->n_notes; i++)
-        clsi_text_printf(&notes, "%s: %s\n", t->notes[i].key, t->notes[i].value);
-    if (arrays.length) clsi_text_printf(&notes, CLSI_SPAN_NOTE ": %s\n", arrays.data);
-    if (notes.length && !notes.failed)
-        clsi_zip_add(&zip, "notes.txt", 0, NULL, notes.length, notes.data);
-    int fine = clsi_zip_end(&zip) && !notes.failed && !arrays.failed;
-    clsi_text_clear(&notes);
-    clsi_text_clear(&name);
-    clsi_text_clear(&arrays);
-    return status != CLS_OK ? status : fine ? CLS_OK : clsi_no_memory(error);
+        clsi_text_printf(&f->notes, "%s: %s\n", t->notes[i].key, t->notes[i].value);
+    if (arrays) clsi_text_printf(&f->notes, CLSI_SPAN_NOTE ": %s\n", arrays);
+    return f->notes.failed ? clsi_no_memory(error) : CLS_OK;
+}
+
+static void put_npz(clsi_array_file *f, piece *x, const double *data, size_t n) {
+    x->crc = clsi_zip_checksum(&f->zip, x->crc, data, n);
+    put_bytes(f, x, data, n);
+}
+
+static cls_status end_npz(clsi_array_file *f, cls_error *error) {
+    for (size_t i = 0; i < f->n; i++) {
+        const piece *x = &f->pieces[i];
+        clsi_zip_fill(&f->zip, x->name, x->place, x->size, x->crc);
+    }
+    if (f->notes.length)
+        clsi_zip_add(&f->zip, "notes.txt", 0, NULL, f->notes.length, f->notes.data);
+    return clsi_zip_end(&f->zip) ? CLS_OK : clsi_no_memory(error);
 }
 
 /* ---- HDF5 ---- */
@@ -138,96 +163,208 @@ static int add_note(hid_t file, const char *key, const char *value) {
     return fine;
 }
 
-static int add_notes(hid_t file, const cls_table *t) {
-    int fine = 1;
-    for (size_t i = 0; i < t->n_notes && fine; i++)
-        fine = add_note(file, t->notes[i].key, t->notes[i].value);
-    return fine;
-}
-
-static int add_piece(hid_t file, hid_t links, hid_t create, const piece *x) {
+/* An empty dataset that has its place. */
+static int add_piece(hid_t file, hid_t links, hid_t create, piece *x) {
     hsize_t dims[1 + CLSI_SPAN_AXES];
     for (size_t k = 0; k < x->rank; k++) dims[k] = x->dims[k];
     hid_t space = H5Screate_simple((int)x->rank, dims, NULL);
     hid_t d = space < 0
                   ? -1
-                  : H5Dcreate2(file, x->name, H5T_IEEE_F64LE, space, links, create, H5P_DEFAULT);
-    int fine =
-        d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) >= 0;
+                  : H5Dcreate2(file, x->name, H5T_NATIVE_DOUBLE, space, links, create, H5P_DEFAULT);
+    haddr_t at = d < 0 ? HADDR_UNDEF : H5Dget_offset(d);
+    int fine = d >= 0 && (at != HADDR_UNDEF || !x->dims[0]);
+    x->at = at;
     if (d >= 0) H5Dclose(d);
     if (space >= 0) H5Sclose(space);
     return fine;
 }
 
-static int add_columns(hid_t file, const cls_table *t) {
+static int add_pieces(clsi_array_file *f, hid_t file) {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE);
     int fine = links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0 &&
-               H5Pset_obj_track_times(create, 0) >= 0; /* the same bytes at any hour */
-    clsi_text arrays = {0};
-    for (size_t c = 0, n; c < t->n_columns && fine; c += n) {
-        piece x;
-        fine = piece_at(t, c, &arrays, &x, NULL) == CLS_OK;
-        n = x.n;
-        fine = fine && add_piece(file, links, create, &x);
-        piece_clear(&x);
-    }
-    if (arrays.length && fine) fine = !arrays.failed && add_note(file, CLSI_SPAN_NOTE, arrays.data);
-    clsi_text_clear(&arrays);
+               H5Pset_obj_track_times(create, 0) >= 0 && /* the same bytes at any hour */
+               H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY) >= 0 &&
+               H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) >= 0;
+    for (size_t i = 0; i < f->n && fine; i++) fine = add_piece(file, links, create, &f->pieces[i]);
     if (create >= 0) H5Pclose(create);
     if (links >= 0) H5Pclose(links);
     return fine;
 }
 
-/* The file, in memory. The names of the columns keep their order. */
-static hid_t make_file(const cls_table *t) {
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE);
-    hid_t file = -1;
-    if (H5Pset_fapl_core(access, 1 << 20, 0) >= 0 &&
-        H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
+/* The names of the columns keep their order. Nobody else knows the file: it needs no lock, and its name
+ * goes as soon as it is open. */
+static hid_t make_file(const char *path) {
+    hid_t create = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+#if H5_VERSION_GE(1, 10, 7) && !(H5_VERSION_GE(1, 12, 0) && !H5_VERSION_GE(1, 12, 1))
+    H5Pset_file_locking(access, 0, 1);
+#endif
+    if (H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
         H5Pset_attr_creation_order(create, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0 &&
         H5Pset_obj_track_times(create, 0) >= 0)
-        file = H5Fcreate("clausius", H5F_ACC_TRUNC, create, access);
+        file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+    unlink(path);
     H5Pclose(access);
     H5Pclose(create);
-    if (file < 0 ||
-        (add_columns(file, t) && add_notes(file, t) && H5Fflush(file, H5F_SCOPE_LOCAL) >= 0))
-        return file;
-    H5Fclose(file);
-    return -1;
+    return file;
 }
 
-static cls_status save_hdf5(const cls_table *t, FILE *stream, cls_error *error) {
+static int fill_file(clsi_array_file *f, const cls_table *t, const char *arrays, const char *path) {
     H5E_auto2_t report;
     void *owner;
     H5Eget_auto2(H5E_DEFAULT, &report, &owner);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* the library would print */
-    hid_t file = make_file(t);
-    ssize_t size = file < 0 ? -1 : H5Fget_file_image(file, NULL, 0);
-    char *image = size > 0 ? clsi_malloc((size_t)size) : NULL;
-    cls_status status = CLS_OK;
-    if (size > 0 && !image)
-        status = clsi_no_memory(error);
-    else if (size <= 0 || H5Fget_file_image(file, image, (size_t)size) != size)
-        status = clsi_fail(error, CLS_IO,
-                           "libhdf5 cannot make a file of these columns: is there memory, is each "
-                           "name one that HDF5 takes?");
-    else
-        fwrite(image, 1, (size_t)size, stream); /* the commit looks for errors */
-    free(image);
-    if (file >= 0) H5Fclose(file);
+    hid_t file = make_file(path);
+    int fine = file >= 0 && add_pieces(f, file);
+    if (arrays) fine = fine && add_note(file, CLSI_SPAN_NOTE, arrays);
+    for (size_t i = 0; i < t->n_notes && fine; i++)
+        fine = add_note(file, t->notes[i].key, t->notes[i].value);
+    if (file >= 0 && H5Fclose(file) < 0) fine = 0;
     H5Eset_auto2(H5E_DEFAULT, report, owner);
-    return status;
+    return fine;
+}
+
+/* What libhdf5 has written around the places of the numbers. */
+static int copy_around(clsi_array_file *f, int from) {
+    struct stat st;
+    char block[8192];
+    FILE *to = f->file->stream;
+    uint64_t at = 0, end = fstat(from, &st) == 0 ? (uint64_t)st.st_size : 0;
+    for (size_t i = 0; i <= f->n; i++) {
+        const piece *x = i < f->n ? &f->pieces[i] : NULL;
+        uint64_t next = x && f->rows ? x->at : end;
+        if (next < at || fseeko(to, (off_t)at, SEEK_SET) != 0) return 0;
+        for (ssize_t got; at < next; at += (uint64_t)got) {
+            size_t want = next - at < sizeof block ? (size_t)(next - at) : sizeof block;
+            got = pread(from, block, want, (off_t)at);
+            if (got <= 0 || fwrite(block, 1, (size_t)got, to) != (size_t)got) return 0;
+        }
+        if (x) at += f->rows * x->n * sizeof(double);
+    }
+    return end > 0;
+}
+
+/* A file of its size may be there: what libhdf5 is refused while it closes, it does not survive. */
+static int may_be(const clsi_array_file *f, int file) {
+    uint64_t around = 65536 + 4096 * (uint64_t)f->n + f->notes.length;
+    uint64_t size = f->rows * f->n_columns * sizeof(double) + around;
+    return ftruncate(file, (off_t)size) == 0 && ftruncate(file, 0) == 0;
+}
+
+/* libhdf5 wants a name: a file of holes beside the one that has none. */
+static cls_status lay_out_hdf5(clsi_array_file *f, const cls_table *t, const char *arrays,
+                               cls_error *error) {
+    clsi_text path = {0};
+    clsi_text_printf(&path, "%s.tmp-%ld-h5", f->file->path, (long)getpid());
+    if (path.failed) return clsi_no_memory(error);
+    int from = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int can = from >= 0 && may_be(f, from), reason = errno;
+    int fine = can && fill_file(f, t, arrays, path.data) && copy_around(f, from);
+    if (from >= 0) close(from);
+    if (!can && from >= 0) unlink(path.data);
+    clsi_text_clear(&path);
+    if (fine) return CLS_OK;
+    if (!can)
+        return clsi_fail(error, CLS_IO, "%s: cannot write: %s", f->file->path, strerror(reason));
+    return clsi_fail(error, CLS_IO,
+                     "%s: cannot write: libhdf5 makes no file of these columns: is there room, is "
+                     "each name one that HDF5 takes?",
+                     f->file->path);
 }
 #else
-#define save_hdf5 NULL
+#define lay_out_hdf5 NULL
 #endif
+
+/* ---- rows ---- */
+
+static cls_status write_block(clsi_array_file *f, cls_error *error) {
+    for (size_t i = 0; i < f->n; i++) {
+        piece *x = &f->pieces[i];
+        const double *from = f->block + x->first;
+        double *to = f->part;
+        for (size_t r = 0; r < f->filled; r++, from += f->n_columns, to += x->n)
+            if (x->n == 1)
+                *to = *from;
+            else
+                memcpy(to, from, x->n * sizeof *to);
+        f->saver->put(f, x, f->part, f->filled * x->n * sizeof(double));
+    }
+    f->filled = 0;
+    if (!ferror(f->file->stream)) return CLS_OK;
+    return clsi_fail(error, CLS_IO, "%s: cannot write: %s", f->file->path, strerror(errno));
+}
+
+static void put_hdf5(clsi_array_file *f, piece *x, const double *data, size_t n) {
+    put_bytes(f, x, data, n);
+}
+
+cls_status clsi_array_file_row(clsi_array_file *f, const double *row, cls_error *error) {
+    if (f->done == f->rows)
+        return clsi_fail(error, CLS_USAGE, "%s: %llu rows were said to come, there is one more",
+                         f->file->path, (unsigned long long)f->rows);
+    memcpy(f->block + f->filled * f->n_columns, row, f->n_columns * sizeof *row);
+    f->done++;
+    return ++f->filled == f->most ? write_block(f, error) : CLS_OK;
+}
+
+cls_status clsi_array_file_end(clsi_array_file *f, cls_error *error) {
+    if (f->done != f->rows)
+        return clsi_fail(error, CLS_USAGE, "%s: %llu rows were said to come, there are %llu",
+                         f->file->path, (unsigned long long)f->rows, (unsigned long long)f->done);
+    cls_status status = write_block(f, error);
+    if (status == CLS_OK && f->saver->end) status = f->saver->end(f, error);
+    return status;
+}
+
+cls_status clsi_array_file_begin(const clsi_saver *saver, clsi_file *file, const cls_table *head,
+                                 uint64_t rows, clsi_array_file **out, cls_error *error) {
+    struct stat st;
+    clsi_text arrays = {0};
+    *out = NULL;
+    if (fstat(fileno(file->stream), &st) != 0 || !S_ISREG(st.st_mode))
+        return clsi_fail(
+            error, CLS_IO,
+            "%s: cannot write: %s needs an ordinary file, its arrays grow side by side", file->path,
+            saver->name);
+    if (rows > INT64_MAX / sizeof(double) / head->n_columns)
+        return clsi_fail(error, CLS_USAGE, "%s: %llu rows are too many for a file", file->path,
+                         (unsigned long long)rows);
+    clsi_array_file *f = clsi_calloc(1, sizeof *f);
+    if (!f) return clsi_no_memory(error);
+    *f =
+        (clsi_array_file){.saver = saver, .file = file, .n_columns = head->n_columns, .rows = rows};
+    f->most = BLOCK / sizeof(double) / f->n_columns;
+    if (f->most > rows) f->most = (size_t)rows;
+    if (!f->most) f->most = 1;
+    f->block = clsi_calloc(f->most, f->n_columns * sizeof *f->block);
+    f->part = clsi_calloc(f->most, f->n_columns * sizeof *f->part);
+    cls_status status =
+        f->block && f->part ? make_pieces(f, head, &arrays, error) : clsi_no_memory(error);
+    if (status == CLS_OK) status = saver->lay_out(f, head, arrays.data, error);
+    clsi_text_clear(&arrays);
+    *out = f;
+    if (status != CLS_OK) clsi_array_file_free(out);
+    return status;
+}
+
+void clsi_array_file_free(clsi_array_file **file) {
+    clsi_array_file *f = *file;
+    *file = NULL;
+    if (!f) return;
+    for (size_t i = 0; i < f->n; i++) free(f->pieces[i].name);
+    free(f->pieces);
+    clsi_text_clear(&f->notes);
+    clsi_text_clear(&f->zip.directory);
+    free(f->block);
+    free(f->part);
+    free(f);
+}
 
 /* ---- which ---- */
 
 static const clsi_saver savers[] = {
-    {".npz", "NPZ", NULL, save_npz},
-    {".h5", "HDF5", "libhdf5", save_hdf5},
-    {".hdf5", "HDF5", "libhdf5", save_hdf5},
+    {".npz", "NPZ", NULL, lay_out_npz, put_npz, end_npz},
+    {".h5", "HDF5", "libhdf5", lay_out_hdf5, put_hdf5, NULL},
+    {".hdf5", "HDF5", "libhdf5", lay_out_hdf5, put_hdf5, NULL},
 };
 
 static int ends_with(const char *path, const char *ending) {
@@ -239,7 +376,7 @@ cls_status clsi_saver_find(const char *path, const clsi_saver **out, cls_error *
     *out = NULL;
     for (size_t i = 0; i < sizeof savers / sizeof *savers; i++)
         if (ends_with(path, savers[i].ending)) *out = &savers[i];
-    if (*out && !(*out)->save)
+    if (*out && !(*out)->lay_out)
         return clsi_fail(error, CLS_USAGE,
                          "%s: %s files are not written here: clausius was built without %s", path,
                          (*out)->name, (*out)->library);

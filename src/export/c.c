@@ -444,6 +444,15 @@ static const char source_head[] =
     "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
     "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n#endif\n";
 
+/* Vectors of numbers that were stored one by one a moment before wait for them (gcc 12: 5 to 10 %). */
+static const char few_numbers[] =
+    "#if defined(__GNUC__) && !defined(__clang__) /* faster where a step has few numbers */\n"
+    "#pragma GCC optimize(\"no-tree-vectorize\", \"no-tree-loop-distribute-patterns\")\n#endif\n";
+
+static int has_few_numbers(const clsi_export *e) {
+    return e->n_state <= 16 && e->sp->residual && !e->sp->residual->n_takes;
+}
+
 /* The texts that are not this model's alone, in the order of the file. */
 typedef struct source_parts {
     clsi_text used, tables, kernels, programs, host, model;
@@ -476,6 +485,7 @@ cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_er
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);
     clsi_append_template(out, e, source_head);
+    if (has_few_numbers(e)) clsi_text_append(out, few_numbers);
     if (p.used.failed || p.tables.failed || p.kernels.failed || p.programs.failed ||
         p.host.failed || p.model.failed)
         status = status == CLS_OK ? clsi_no_memory(error) : status;

@@ -7,7 +7,7 @@
  * the last bits of Math.exp and its kind).
  *
  *   declarations     `let`; arrays are Float64Array or Int32Array, structs are classes
- *   double *u = a+k  a.subarray(k); only where a pointer is declared, and `room + 8`
+ *   double *u = a+k  a.subarray(k); only where a pointer is declared, and `room + 8`, `keep + 8`
  *   &x               of a local number: the number lives in an array of one; of a struct: itself
  *   *p               p[0]
  *   (type)           dropped; (float) is Math.fround
@@ -317,8 +317,9 @@ static size_t put_word(translator *tr, size_t k) {
         put_word(tr, k + 1);
         clsi_text_append(out, "[0]");
         return k + 2;
-    } else if (is(t, "room") && is(at(tr, k + 1), "+")) {
-        clsi_text_printf(out, "room.subarray(%.*s)", (int)at(tr, k + 2).n, at(tr, k + 2).s);
+    } else if ((is(t, "room") || is(t, "keep")) && is(at(tr, k + 1), "+")) {
+        clsi_text_printf(out, "%.*s.subarray(%.*s)", (int)t.n, t.s, (int)at(tr, k + 2).n,
+                         at(tr, k + 2).s);
         return k + 3;
     } else if (t.kind == 'i') {
         put_name(out, t);

@@ -22,13 +22,14 @@ enum { USED = 1, OPAQUE = 2, NAMED = 4 }; /* what a register is needed for */
 typedef struct piece {
     const cls_program *p;
     size_t first, last, first_output, last_output;
-    const uint32_t *slot;  /* where registers that cross from piece to piece are kept; or NULL */
-    const uint32_t *known; /* where results are kept that another program has computed; or NULL */
-    size_t n_slots;        /* the states of fields stand behind them */
-    int early;             /* the piece ends, or goes through, the early stage */
-    unsigned char *need;   /* of all registers in this piece */
-    unsigned char *size;   /* of results that stand where they are used: operations; 0: declared */
-    unsigned char *live;   /* of instructions: computed here */
+    const uint32_t *slot;    /* where registers that cross from piece to piece are kept; or NULL */
+    const uint32_t *known;   /* where results are kept that another program has computed; or NULL */
+    size_t n_slots;          /* the states of fields stand behind them */
+    const uint32_t *partner; /* of quotients: the one of three ends that comes with it; or NULL */
+    int early;               /* the piece ends, or goes through, the early stage */
+    unsigned char *need;     /* of all registers in this piece */
+    unsigned char *size; /* of results that stand where they are used: operations; 0: declared */
+    unsigned char *live; /* of instructions: computed here */
 } piece;
 
 /* Room for `need`, `size` and `live`; the caller frees need. */
@@ -352,6 +353,20 @@ void clsi_emit_quotient(clsi_text *out, const clsi_instruction *in) {
     clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
 }
 
+/* A quotient of two ends, and beside it the one of three ends that another stage reads. */
+static void append_pair(clsi_text *out, const piece *e, const clsi_instruction *in,
+                        uint32_t other) {
+    const clsi_instruction *more = &e->p->code[other];
+    clsi_text_printf(out, "clsi_k_%s_pair(%d, %d, ", cls_function_name(in->function), more->i,
+                     more->j);
+    append_operand(out, e, in, in->a, 0);
+    clsi_text_append(out, ", ");
+    append_operand(out, e, in, in->b, 1);
+    if (in->code == CLSI_QUOTIENT_FROM) clsi_text_append(out, ", ");
+    if (in->code == CLSI_QUOTIENT_FROM) append_operand(out, e, in, in->v, 1);
+    clsi_text_printf(out, ", keep + %u)", (unsigned)e->slot[other]);
+}
+
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_expression(clsi_text *out, const piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
@@ -359,6 +374,10 @@ static void append_expression(clsi_text *out, const piece *e, size_t k) {
         [CLSI_ADD] = " + ",     [CLSI_SUB] = " - ",          [CLSI_MUL] = "*",
         [CLSI_DIV] = "/",       [CLSI_SQUARE] = "*",         [CLSI_POW] = ", ",
         [CLSI_QUOTIENT] = ", ", [CLSI_QUOTIENT_FROM] = ", ", [CLSI_POW_FROM] = ", "};
+    if (is_kept(e->partner, k)) {
+        append_pair(out, e, in, e->partner[k]);
+        return;
+    }
     switch (in->code) {
     case CLSI_FIELD: clsi_text_printf(out, "room[%zu]", in->take->at); return;
     case CLSI_NEG: clsi_text_append(out, "-"); break;
@@ -608,6 +627,25 @@ static void append_kept_head(clsi_text *out, const char *name, const char *stage
                      name, stage);
 }
 
+/* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants, and `known` there. */
+static void find_partners(const cls_program *p, unsigned char *also, uint32_t *partner) {
+    for (size_t k = 0; k < p->n_instructions; k++) partner[k] = CLSI_NOT_SHARED;
+    for (size_t k = p->end[CLSI_STAGE_EARLY]; k < p->end[CLSI_STAGE_FIRST] && !p->n_takes; k++) {
+        const clsi_instruction *x = &p->code[k];
+        int from = x->code == CLSI_QUOTIENT_FROM && x->function == CLS_FN_EXP;
+        if (!from && !(x->code == CLSI_QUOTIENT && x->function == CLS_FN_LOG)) continue;
+        if (x->i + x->j != 2) continue;
+        for (size_t j = p->end[CLSI_STAGE_FIRST]; j < p->n_instructions; j++) {
+            const clsi_instruction *y = &p->code[j];
+            if (y->code != x->code || y->function != x->function || y->i + y->j != 3) continue;
+            if (y->a != x->a || y->b != x->b || (from && y->v != x->v)) continue;
+            partner[k] = (uint32_t)j;
+            also[j] = 1;
+            break;
+        }
+    }
+}
+
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
                                     const unsigned char *also, uint32_t *slots, clsi_text *out,
                                     size_t *n_kept, cls_error *error) {
@@ -616,23 +654,35 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
         clsi_emit_loops_staged(p, name, out);
         return out->failed ? clsi_no_memory(error) : CLS_OK;
     }
-    uint32_t *own = clsi_calloc(p->n_instructions, sizeof *own), *slot = slots ? slots : own;
+    size_t n = p->n_instructions, n_slots = 0;
+    uint32_t *own = clsi_calloc(3 * n, sizeof *own), *slot = slots ? slots : own;
+    uint32_t *partner = own + n, *known = own + 2 * n;
+    unsigned char *kept = clsi_calloc(n, 1);
     piece room = {.p = p};
-    size_t n_slots = 0;
-    (void)make_room(&room);
-    for (int s = 0; own && room.need && s < CLSI_STAGES; s++) {
-        if (s == 0) n_slots = find_slots(p, also, slot, room.need);
+    int whole_room = make_room(&room) && own && kept;
+    if (whole_room) {
+        if (also) memcpy(kept, also, n);
+        find_partners(p, kept, partner);
+        n_slots = find_slots(p, kept, slot, room.need);
+        for (size_t k = 0; k < n; k++) known[k] = CLSI_NOT_SHARED;
+        for (size_t k = 0; k < n; k++)
+            if (partner[k] != CLSI_NOT_SHARED) known[partner[k]] = slot[partner[k]];
+    }
+    for (int s = 0; whole_room && s < CLSI_STAGES; s++) {
         piece e = piece_of(p, s, slot, &room);
         e.n_slots = n_slots;
+        e.partner = partner;
+        e.known =
+            s == CLSI_STAGE_REST && !p->n_takes ? known : NULL; /* passes of fields are all run */
         append_kept_head(out, name, stages[s]);
         append_piece(out, &e);
         clsi_text_append(out, "\n");
     }
     *n_kept = n_slots + p->n_state;
-    int failed = !own || !room.need || out->failed;
     free(own);
+    free(kept);
     free(room.need);
-    return failed ? clsi_no_memory(error) : CLS_OK;
+    return !whole_room || out->failed ? clsi_no_memory(error) : CLS_OK;
 }
 
 cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,

@@ -16,6 +16,23 @@ double clsi_quotient_from(int function, int i, int j, double a, double b, double
 /* x^c from v = x^(c+1), or (inverse) from v = x^-c. */
 double clsi_pow_from(int inverse, double x, double v, double c);
 
+/* ---- for machine code: kernels whose constants are fixed ---- */
+
+typedef double clsi_kernel1(double a);
+typedef double clsi_kernel2(double a, double b);
+typedef double clsi_kernel3(double a, double b, double v);
+clsi_kernel1 *clsi_kernel_value(int function);
+/* i + j <= 3; NULL where only the general one above serves. */
+clsi_kernel2 *clsi_kernel_quotient(int function, int i, int j);
+clsi_kernel3 *clsi_kernel_exp_from(int i, int j);
+/* clsi_quotient_from of a power, with its coefficients `of` (CLSI_POWER_TERMS) made once. */
+enum { CLSI_POWER_TERMS = 13 };
+void clsi_power_terms(int i, int j, double c, double *of);
+/* clsi_pow_from, the operands in another order. */
+double clsi_pow_inverse(double x, double c, double v);
+double clsi_pow_slope(double x, double c, double v);
+double clsi_power_from(const double *of, int i, int j, double a, double b, double v, double c);
+
 /* The text of elementary.inc and kernels.inc (embedded by CMake). */
 extern const char clsi_kernels_text[];
 

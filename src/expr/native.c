@@ -1,10 +1,11 @@
 /* Programs as machine code: x86-64, written at run time.
  *
- * Between two elementary functions a program is a run of sums, products, quotients and roots. Each
- * such run (a piece) becomes one function, for one sample or for a vector of lanes: an operand is
- * in a register if it was used or made shortly before, else in the work of the evaluator; of a
- * full set of registers the one goes that is needed last. What nobody reads behind the piece never
- * goes to memory. Elementary functions stay calls of the kernels. The operations and their order
+ * Between two elementary functions a program is a run of sums, products, quotients and roots. For
+ * lanes each such run (a piece) becomes one function; for one sample each stage does, with its
+ * calls of the kernels in it. An operand is in a register if it was used or made shortly before, else
+ * in the work of the evaluator; of a full set of registers the one goes that is needed last. What
+ * nobody reads behind a piece or a call never goes to memory. Elementary functions stay calls of the
+ * kernels, which take and give numbers in the first registers. The operations and their order
  * are those of the evaluator, rounded as there: same bits.
  *
  * Where the machine is another one, or lets no memory be executed, there is no native code and the
@@ -39,9 +40,10 @@ typedef struct writer {
     uint32_t *begin;       /* of each register: the first read that is not yet over */
     unsigned char *output; /* of each register */
     int width;             /* doubles of a machine register */
-    /* machine registers; the last one is a scratch */
-    int n_machine, holds[32], dirty[32];
-    int *where; /* of each register of the program: which machine register holds it, or NOBODY */
+    /* machine registers from `low` on; n_machine is a scratch */
+    int low, n_machine, holds[32], dirty[32];
+    double *terms; /* of powers: the next that are free */
+    int *where;    /* of each register of the program: which machine register holds it, or NOBODY */
     unsigned char *bytes;
     size_t length, room;
     int failed;
@@ -126,13 +128,13 @@ static void put_registers(writer *w, int opcode, int to, int one, int other) {
     put(w, 0xc0u | ((unsigned)to & 7) << 3 | ((unsigned)other & 7));
 }
 
-/* The place of register r in the work, which rdi points to. */
+/* The place of register r in the work, which rdi points to, or rbx for one sample. */
 static void put_place(writer *w, int opcode, int to, int one, uint32_t r) {
     size_t place = r;
     if (w->width != SCALAR)
         place = (r < w->first ? r : w->code[r - w->first].r) * (size_t)CLSI_LANES;
     put_opcode(w, opcode, to, one, NOBODY);
-    put(w, 0x87u | ((unsigned)to & 7) << 3);
+    put(w, (w->width == SCALAR ? 0x83u : 0x87u) | ((unsigned)to & 7) << 3);
     put_number(w, (long long)(place * sizeof(double)));
 }
 
@@ -162,7 +164,7 @@ static void let_go(writer *w, int m) {
 static int take(writer *w, int not_this, int nor_this) {
     int best = NOBODY;
     uint32_t latest = 0;
-    for (int m = 0; m < w->n_machine; m++) {
+    for (int m = w->low; m < w->n_machine; m++) {
         if (w->holds[m] == NOBODY) return m;
         uint32_t use = w->begin[w->holds[m]];
         if (m == not_this || m == nor_this || (best != NOBODY && use < latest)) continue;
@@ -263,25 +265,141 @@ static void put_binary(writer *w, size_t k) {
     pass(w, k);
 }
 
+static void put_native(writer *w, size_t k) {
+    if (clsi_is_unary(&w->p->code[k]))
+        put_unary(w, k);
+    else
+        put_binary(w, k);
+}
+
+static void let_all_go(writer *w) {
+    for (int m = w->low; m < w->n_machine; m++)
+        if (w->holds[m] != NOBODY) let_go(w, m);
+}
+
 /* Instructions from k to last as a function of (work in rdi, vectors in esi). */
 static void put_piece(writer *w, size_t k, size_t last) {
     size_t begin = w->length;
-    for (; k < last; k++) {
-        if (clsi_is_unary(&w->p->code[k]))
-            put_unary(w, k);
-        else
-            put_binary(w, k);
-    }
-    for (int m = 0; m < w->n_machine; m++)
-        if (w->holds[m] != NOBODY) let_go(w, m);
-    if (w->width != SCALAR) { /* add rdi, size; dec esi; jnz begin; vzeroupper */
-        put(w, 0x48), put(w, 0x83), put(w, 0xc7),
-            put(w, (unsigned)(w->width * (int)sizeof(double)));
-        put(w, 0xff), put(w, 0xce), put(w, 0x0f), put(w, 0x85);
-        put_number(w, (long long)begin - (long long)(w->length + 4));
-        put(w, 0xc5), put(w, 0xf8), put(w, 0x77);
-    }
+    for (; k < last; k++) put_native(w, k);
+    let_all_go(w);
+    /* add rdi, size; dec esi; jnz begin; vzeroupper; ret */
+    put(w, 0x48), put(w, 0x83), put(w, 0xc7), put(w, (unsigned)(w->width * (int)sizeof(double)));
+    put(w, 0xff), put(w, 0xce), put(w, 0x0f), put(w, 0x85);
+    put_number(w, (long long)begin - (long long)(w->length + 4));
+    put(w, 0xc5), put(w, 0xf8), put(w, 0x77);
     put(w, 0xc3);
+}
+
+/* ---- calls of kernels, for one sample ---- */
+
+/* What an instruction calls. Numbers go in xmm0, xmm1, ... in the order of its operands, then the exponent;
+ * a pointer and whole numbers in rdi, esi, edx. */
+typedef struct callee {
+    uint64_t function, pointer; /* pointer 0: none */
+    int n_operands, n_whole, whole[3], exponent;
+} callee;
+
+#define ADDRESS(to, function)                                                                      \
+    do {                                                                                           \
+        __typeof__(&*(function)) pointer_ = (function);                                            \
+        uintptr_t number_;                                                                         \
+        memcpy(&number_, &pointer_, sizeof number_);                                               \
+        (to) = number_;                                                                            \
+    } while (0)
+
+static callee callee_of_from(writer *w, const clsi_instruction *in) {
+    callee c = {.n_operands = 3, .n_whole = 2, .whole = {in->i, in->j}, .exponent = 1};
+    clsi_kernel3 *one = in->function == CLS_FN_EXP ? clsi_kernel_exp_from(in->i, in->j) : NULL;
+    if (one) {
+        ADDRESS(c.function, one);
+        c.n_whole = c.exponent = 0;
+    } else if (in->function == CLS_FN_POWER) {
+        clsi_power_terms(in->i, in->j, in->exponent, w->terms);
+        ADDRESS(c.function, clsi_power_from);
+        c.pointer = (uintptr_t)w->terms;
+        w->terms += CLSI_POWER_TERMS;
+    } else {
+        ADDRESS(c.function, clsi_quotient_from);
+        c.n_whole = 3;
+        c.whole[0] = in->function, c.whole[1] = in->i, c.whole[2] = in->j;
+    }
+    return c;
+}
+
+static callee callee_of(writer *w, const clsi_instruction *in) {
+    callee c = {.n_operands = reads_of(in)};
+    clsi_kernel2 *two = NULL;
+    switch ((clsi_code)in->code) {
+    case CLSI_POW: ADDRESS(c.function, clsi_pow); break;
+    case CLSI_CALL: ADDRESS(c.function, clsi_kernel_value(in->function)); break;
+    case CLSI_POWI:
+        ADDRESS(c.function, clsi_powi);
+        c.n_whole = 1, c.whole[0] = in->power;
+        break;
+    case CLSI_POW_FROM: /* x, c, v */
+        ADDRESS(c.function, in->i ? clsi_pow_inverse : clsi_pow_slope);
+        break;
+    case CLSI_QUOTIENT_FROM: return callee_of_from(w, in);
+    default:
+        if (in->function != CLS_FN_POWER) two = clsi_kernel_quotient(in->function, in->i, in->j);
+        if (two) {
+            ADDRESS(c.function, two);
+            break;
+        }
+        ADDRESS(c.function, clsi_quotient_value);
+        c.n_whole = 3, c.exponent = 1;
+        c.whole[0] = in->function, c.whole[1] = in->i, c.whole[2] = in->j;
+    }
+    return c;
+}
+
+static void put_address(writer *w, uint64_t number) {
+    for (int i = 0; i < 8; i++) put(w, (unsigned)(number >> 8 * i) & 255u);
+}
+
+static void put_call(writer *w, size_t k) {
+    static const unsigned whole[] = {0xbf, 0xbe, 0xba}; /* mov edi, esi, edx */
+    callee c = callee_of(w, &w->p->code[k]);
+    for (int i = 0; i < c.n_operands; i++) {
+        uint32_t r = read_of(w, k, i);
+        if (w->where[r] != NOBODY)
+            put_registers(w, MOVE, i, 0, w->where[r]);
+        else
+            put_place(w, LOAD, i, 0, r);
+    }
+    pass(w, k);
+    let_all_go(w); /* a call keeps no register */
+    if (c.pointer) put(w, 0x48), put(w, 0xbf), put_address(w, c.pointer);
+    for (int i = 0; i < c.n_whole; i++) {
+        put(w, whole[i + (c.pointer != 0)]);
+        put_number(w, c.whole[i]);
+    }
+    if (c.exponent) { /* mov rax, number; vmovq xmm, rax */
+        uint64_t number;
+        memcpy(&number, &w->p->code[k].exponent, sizeof number);
+        put(w, 0x48), put(w, 0xb8), put_address(w, number);
+        put(w, 0xc4), put(w, 0xe1), put(w, 0xf9), put(w, 0x6e);
+        put(w, 0xc0u | (unsigned)c.n_operands << 3);
+    }
+    put(w, 0x48), put(w, 0xb8), put_address(w, c.function);
+    put(w, 0xff), put(w, 0xd0); /* call rax */
+    int to = take(w, NOBODY, NOBODY);
+    put_registers(w, MOVE, to, 0, 0);
+    hold(w, to, w->first + (uint32_t)k, 1);
+}
+
+/* Instructions from k to last as a function of (work in rdi), which stays in rbx. */
+static void put_stage(writer *w, size_t k, size_t last) {
+    put(w, 0x53);                             /* push rbx: calls find the stack aligned */
+    put(w, 0x48), put(w, 0x89), put(w, 0xfb); /* mov rbx, rdi */
+    for (; k < last; k++) {
+        if (is_native(&w->p->code[k]))
+            put_native(w, k);
+        else
+            put_call(w, k);
+    }
+    let_all_go(w);
+    put(w, 0x5b), put(w, 0xc3); /* pop rbx; ret */
 }
 
 /* ---- programs ---- */
@@ -290,31 +408,6 @@ static cls_status add_piece(clsi_native *n, size_t *room, clsi_native_piece piec
     if (!clsi_grow(&n->pieces, room, n->n_pieces + 1, sizeof *n->pieces)) return CLS_MEMORY;
     n->pieces[n->n_pieces++] = piece;
     return CLS_OK;
-}
-
-static cls_status write_pieces(writer *w, clsi_native *n) {
-    const cls_program *p = w->p;
-    size_t room = 0, k = 0;
-    cls_status status = CLS_OK;
-    for (int i = 0; i < WHOLE * (int)sizeof(double); i++) put(w, i % 8 == 7 ? 0x80 : 0);
-    for (int now = 0; now < CLSI_STAGES && status == CLS_OK; now++) {
-        while (k < p->end[now] && status == CLS_OK) {
-            clsi_native_piece piece = {.at = w->length};
-            size_t begin = k;
-            while (k < p->end[now] && is_native(&p->code[k])) k++;
-            piece.any = k > begin;
-            if (piece.any) put_piece(w, begin, k);
-            if (k < p->end[now]) {
-                pass(w, k);
-                piece.slow = &w->code[k];
-                piece.result = w->width == SCALAR ? w->first + (uint32_t)k : w->code[k].r;
-                k++;
-            }
-            status = add_piece(n, &room, piece);
-        }
-        n->end[now] = n->n_pieces;
-    }
-    return w->failed ? CLS_MEMORY : status;
 }
 
 /* Memory that can be executed, never written and executed at once. */
@@ -333,11 +426,68 @@ static cls_status make_executable(writer *w, clsi_native *n) {
     return CLS_OK;
 }
 
+/* What flips signs comes first. */
+static void put_signs(writer *w) {
+    for (int i = 0; i < WHOLE * (int)sizeof(double); i++) put(w, i % 8 == 7 ? 0x80 : 0);
+}
+
+static size_t count_powers(const cls_program *p) {
+    size_t n = 0;
+    for (size_t k = 0; k < p->n_instructions; k++)
+        n += p->code[k].code == CLSI_QUOTIENT_FROM && p->code[k].function == CLS_FN_POWER;
+    return n;
+}
+
+static cls_status write_stages(writer *w, clsi_native *n) {
+    const cls_program *p = w->p;
+    size_t at[CLSI_STAGES] = {0}, k = 0;
+    n->terms = w->terms = clsi_calloc(count_powers(p) + 1, CLSI_POWER_TERMS * sizeof *n->terms);
+    if (!n->terms) return CLS_MEMORY;
+    put_signs(w);
+    for (int now = 0; now < CLSI_STAGES; k = p->end[now++]) {
+        if (k == p->end[now]) continue;
+        at[now] = w->length;
+        put_stage(w, k, p->end[now]);
+    }
+    cls_status status = w->failed ? CLS_MEMORY : make_executable(w, n);
+    for (int now = 0; now < CLSI_STAGES && status == CLS_OK; now++) {
+        unsigned char *code = (unsigned char *)n->code + at[now];
+        if (at[now]) memcpy(&n->stage[now], &code, sizeof code);
+    }
+    return status;
+}
+
+static cls_status write_pieces(writer *w, clsi_native *n) {
+    const cls_program *p = w->p;
+    size_t room = 0, k = 0;
+    cls_status status = CLS_OK;
+    put_signs(w);
+    for (int now = 0; now < CLSI_STAGES && status == CLS_OK; now++) {
+        while (k < p->end[now] && status == CLS_OK) {
+            clsi_native_piece piece = {.at = w->length};
+            size_t begin = k;
+            while (k < p->end[now] && is_native(&p->code[k])) k++;
+            piece.any = k > begin;
+            if (piece.any) put_piece(w, begin, k);
+            if (k < p->end[now]) {
+                pass(w, k);
+                piece.slow = &w->code[k];
+                piece.result = w->code[k].r;
+                k++;
+            }
+            status = add_piece(n, &room, piece);
+        }
+        n->end[now] = n->n_pieces;
+    }
+    return w->failed ? CLS_MEMORY : status == CLS_OK ? make_executable(w, n) : status;
+}
+
 void clsi_native_free(clsi_native **native) {
     clsi_native *n = *native;
     if (!n) return;
     if (n->code) munmap(n->code, n->size);
     free(n->pieces);
+    free(n->terms);
     free(n);
     *native = NULL;
 }
@@ -357,6 +507,7 @@ clsi_native *clsi_native_create(const cls_program *p, int width) {
                 .code = width == SCALAR ? p->code : p->slotted,
                 .first = (uint32_t)(n - p->n_instructions),
                 .width = width,
+                .low = width == SCALAR ? 4 : 0, /* before: operands of calls */
                 .n_machine = width == WHOLE ? 31 : 15};
     clsi_native *made = clsi_calloc(1, sizeof *made);
     w.next = clsi_malloc((3 * p->n_instructions + 1) * sizeof *w.next);
@@ -369,7 +520,7 @@ clsi_native *clsi_native_create(const cls_program *p, int width) {
         for (int m = 0; m < 32; m++) w.holds[m] = NOBODY;
         for (size_t r = 0; r < n; r++) w.where[r] = NOBODY;
         find_reads(&w);
-        fine = write_pieces(&w, made) == CLS_OK && make_executable(&w, made) == CLS_OK;
+        fine = (width == SCALAR ? write_stages(&w, made) : write_pieces(&w, made)) == CLS_OK;
     }
     free(w.next);
     free(w.begin);
@@ -401,19 +552,6 @@ void clsi_native_free(clsi_native **native) {
 /* ---- runs ---- */
 
 void clsi_native_run(const clsi_native *n, double *work, int first, int last) {
-    const clsi_native_piece *piece = n->pieces + (first ? n->end[first - 1] : 0),
-                            *end = n->pieces + n->end[last];
-    for (; piece < end; piece++) {
-        if (piece->run) piece->run(work, 1);
-        const clsi_instruction *in = piece->slow;
-        if (!in) continue;
-        double a = work[in->a], b = work[in->b], *r = work + piece->result;
-        switch ((clsi_code)in->code) {
-        case CLSI_POW: *r = clsi_pow(a, b); break;
-        case CLSI_CALL: *r = clsi_function_value(in->function, a); break;
-        case CLSI_POW_FROM:
-        case CLSI_QUOTIENT_FROM: *r = clsi_from_instruction(in, a, b, work[in->v]); break;
-        default: *r = clsi_slow_instruction(in, a, b);
-        }
-    }
+    for (int now = first; now <= last; now++)
+        if (n->stage[now]) n->stage[now](work);
 }

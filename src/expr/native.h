@@ -1,4 +1,5 @@
-/* A program as machine code (native.c): pieces of arithmetic, each followed by a call of a kernel. */
+/* A program as machine code (native.c): for one sample a function for each stage; for lanes pieces of
+ * arithmetic, each followed by a call of a kernel for rows. */
 #ifndef CLSI_NATIVE_H
 #define CLSI_NATIVE_H
 
@@ -13,6 +14,8 @@ typedef struct clsi_native_piece {
 } clsi_native_piece;
 
 struct clsi_native {
+    void (*stage[CLSI_STAGES])(double *work); /* of one sample; NULL: nothing is to do */
+    double *terms;                            /* coefficients of powers, in its code */
     clsi_native_piece *pieces;
     size_t n_pieces, end[CLSI_STAGES]; /* of pieces */
     int vectors;                       /* of a row */

@@ -1,5 +1,6 @@
 /* How sure a learned function is: its value over the range of the data with standard errors, from the
- * covariance of its coefficients. One curve for each input, the others at their medians. A coefficient
+ * covariance of its coefficients and from what terms that were left out may do (dropped.c). One curve for each
+ * input, the others at their medians. A coefficient
  * that is positive by form is shown as it is used; of an energy only differences mean anything, so it is
  * shown relative to its value where all inputs have their medians. */
 #include "base/base.h"
@@ -25,46 +26,72 @@ static cls_status find_middle(const clsi_unknown *u, size_t n, double *middle, c
     return CLS_OK;
 }
 
-/* The part's value at scaled inputs x, and its derivatives (n_parameters) in the coefficients. */
-static double value_at(const clsi_learned *l, const double *theta, const double *x, double *slope) {
-    const clsi_field *f = l->field;
+/* A part whose curve is made, and what may be missing in it. */
+typedef struct curve {
+    const clsi_learned *l;
+    const double *theta, *C, *errors; /* of its coefficients; C (stride, stride) of all */
+    size_t stride;
+    const clsi_field *whole; /* NULL: nothing was left out */
+    const double *direction; /* (n, step) along its coefficients */
+    size_t n, step;
+} curve;
+
+/* The field at scaled inputs x, and its derivatives in the coefficients that it has, and behind them in those
+ * that it might have had. */
+static double value_at(const curve *c, const double *x, double *slope) {
+    const clsi_learned *l = c->l;
+    const clsi_field *f = l->field, *whole = c->whole;
     const double one = 1;
-    double phi, factor = l->scale;
-    memset(slope, 0, f->n_parameters * sizeof *slope);
-    f->kind->evaluate(f, theta, 1, x, &phi, NULL, NULL);
-    f->kind->rows(f, theta, 1, x, &one, NULL, 0, slope, NULL);
-    double u = l->scale * phi;
-    if (l->square) {
-        factor = 2 * u;
-        u *= phi;
-    } else if (l->exponential) {
-        factor = u = l->scale * exp(phi);
-    } else if (l->form != CLSI_MATRIX && l->floor > 0) {
-        double root = hypot(u, l->floor);
-        factor *= (1 + u / root) / 2;
-        u = (u + root) / 2;
-    }
-    for (size_t k = 0; k < f->n_parameters; k++) slope[k] *= factor;
-    return u;
+    size_t n = f->n_parameters, more = whole ? whole->n_parameters : 0;
+    double phi;
+    memset(slope, 0, (n + more) * sizeof *slope);
+    f->kind->evaluate(f, c->theta, 1, x, &phi, NULL, NULL);
+    f->kind->rows(f, c->theta, 1, x, &one, NULL, 0, slope, NULL);
+    if (whole) whole->kind->rows(whole, NULL, 1, x, &one, NULL, 0, slope + n, NULL);
+    return phi;
 }
 
-/* sqrt(slope.C slope), INFINITY where a coefficient that counts is not known at all. */
-static double error_of(size_t n, const double *slope, size_t stride, const double *C,
-                       const double *errors) {
+/* What is used of phi: positive by form. */
+static double formed(const clsi_learned *l, double phi) {
+    double u = l->scale * phi;
+    if (l->square) return u * phi;
+    if (l->exponential) return l->scale * exp(phi);
+    return l->form != CLSI_MATRIX && l->floor > 0 ? (u + hypot(u, l->floor)) / 2 : u;
+}
+
+/* What an error of phi makes of it. What a form cut off, and by how much, is an error as well. */
+static double formed_error(const clsi_learned *l, double phi, double error) {
+    double u = l->scale * phi;
+    if (!isfinite(error)) return error;
+    if (l->square || l->exponential)
+        return fabs(formed(l, phi + error) - formed(l, phi - error)) / 2;
+    int cut = l->form != CLSI_MATRIX && l->floor > 0 && u < 0;
+    return hypot(fabs(l->scale) * error, cut ? u : 0);
+}
+
+/* sqrt(slope.C slope), INFINITY where a coefficient that counts is not known at all; with the squares of what
+ * was left out. */
+static double error_of(const curve *c, const double *slope) {
+    size_t n = c->l->field->n_parameters;
     double sum = 0, size = 0;
     for (size_t i = 0; i < n; i++) size = fmax(size, fabs(slope[i]));
     for (size_t i = 0; i < n; i++) {
-        if (isinf(errors[i]) && fabs(slope[i]) > 1e-3 * size) return INFINITY;
-        for (size_t j = 0; j < n; j++) sum += slope[i] * C[i * stride + j] * slope[j];
+        if (isinf(c->errors[i]) && fabs(slope[i]) > 1e-3 * size) return INFINITY;
+        for (size_t j = 0; j < n; j++) sum += slope[i] * c->C[i * c->stride + j] * slope[j];
+    }
+    for (size_t k = 0; k < c->n && c->whole; k++) {
+        double moved = 0;
+        for (size_t i = 0; i < c->whole->n_parameters; i++)
+            moved += slope[n + i] * c->direction[k * c->step + i];
+        sum += moved * moved;
     }
     return sqrt(fmax(sum, 0));
 }
 
-static cls_status add_curve(const clsi_unknown *u, int relative, size_t k, const double *middle,
-                            const double *theta, size_t stride, const double *C,
-                            const double *errors, cls_learned_function *out, cls_error *error) {
-    const clsi_learned *l = &u->learned;
-    size_t n = l->field->n_parameters;
+static cls_status add_curve(const curve *c, int relative, size_t k, const double *middle,
+                            cls_learned_function *out, cls_error *error) {
+    const clsi_learned *l = c->l;
+    size_t n = l->field->n_parameters + (c->whole ? c->whole->n_parameters : 0);
     double x[CLSI_FIELD_MAX_INPUTS], *slope = clsi_calloc(2 * n + 1, sizeof *slope);
     out->part = clsi_strdup(l->part);
     out->input = clsi_strdup(l->input[k]);
@@ -81,13 +108,15 @@ static cls_status add_curve(const clsi_unknown *u, int relative, size_t k, const
     double low = fmax(l->low[k], l->center[k] - l->half[k]);
     double high = fmin(l->high[k], l->center[k] + l->half[k]);
     memcpy(x, middle, l->d * sizeof *x);
-    double *from = slope + n, base = out->relative ? value_at(l, theta, x, from) : 0;
+    out->middle = l->center[k] + l->half[k] * middle[k];
+    double *from = slope + n, base = out->relative ? formed(l, value_at(c, x, from)) : 0;
     for (size_t i = 0; i < PLACES; i++) {
         out->at[i] = low + (high - low) * (double)i / (PLACES - 1);
         x[k] = (out->at[i] - l->center[k]) / l->half[k];
-        out->value[i] = value_at(l, theta, x, slope) - base;
+        double phi = value_at(c, x, slope);
+        out->value[i] = formed(l, phi) - base;
         for (size_t j = 0; j < n && out->relative; j++) slope[j] -= from[j];
-        out->error[i] = error_of(n, slope, stride, C, errors);
+        out->error[i] = formed_error(l, phi, error_of(c, slope));
     }
     free(slope);
     return CLS_OK;
@@ -113,7 +142,8 @@ static void drop_flat(cls_learn_report *r, size_t first) {
 }
 
 cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
-                              const double *errors, cls_learn_report *report, cls_error *error) {
+                              const double *errors, const clsi_dropped *dropped,
+                              cls_learn_report *report, cls_error *error) {
     const clsi_unknowns *us = w->unknowns;
     size_t curves = 0;
     for (size_t i = 0; i < us->n; i++) curves += us->list[i].learned.d;
@@ -125,10 +155,22 @@ cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covarianc
         size_t at = u->learned.offset, first = report->n_functions;
         if (!u->learned.field->kind->linear || !u->x || u->again) continue; /* a function once */
         int relative = clsi_lacks_constant(us, u);
+        curve c = {.l = &u->learned,
+                   .theta = w->theta + at,
+                   .C = covariance + at * n + at,
+                   .errors = errors + at,
+                   .stride = n};
+        if (dropped && dropped->n) {
+            const clsi_learned *whole = &dropped->all->list[i].learned;
+            c.whole = whole->field;
+            c.direction = dropped->direction + whole->offset;
+            c.n = dropped->n;
+            c.step = dropped->stride;
+        }
         status = find_middle(u, w->points->n_data, middle, error);
         for (size_t k = 0; k < u->learned.d && status == CLS_OK; k++)
-            status = add_curve(u, relative, k, middle, w->theta + at, n, covariance + at * n + at,
-                               errors + at, &report->functions[report->n_functions++], error);
+            status = add_curve(&c, relative, k, middle, &report->functions[report->n_functions++],
+                               error);
         if (status == CLS_OK) drop_flat(report, first);
     }
     return status;

@@ -77,10 +77,12 @@ size_t clsi_memory(size_t n, const double *r, const size_t *which, size_t most, 
 
 typedef struct doubting {
     clsi_multiple *m;
-    double *rho;   /* (ny, MOST_LAG + 1) */
-    size_t *last;  /* (ny) lags that count */
-    double *Q;     /* (P, P): sum of rho J_t J_s^T, each channel times its variance */
-    double *power; /* (ny) mean squares of the weighted residuals */
+    double *rho;       /* (ny, MOST_LAG + 1) */
+    size_t *last;      /* (ny) lags that count */
+    double *Q;         /* (P, P): sum of rho J_t J_s^T, each channel times its variance */
+    double *power;     /* (ny) mean squares of the weighted residuals */
+    size_t fitted;     /* parameters that were */
+    clsi_along *along; /* NULL: all directions */
 } doubting;
 
 /* Blocks are equal numbers of rows; they do not cross windows' ends by more than that. */
@@ -121,10 +123,34 @@ static void tell(void *context, size_t w, size_t n, size_t width, const double *
     }
 }
 
-static double degrees(const clsi_multiple *m) {
+/* The same along few directions. */
+static void tell_along(void *context, size_t w, size_t n, size_t width, const double *J,
+                       const double *r) {
+    doubting *d = context;
+    size_t P = d->m->n_theta, ny = d->m->ny, rows = n / ny;
+    double *part = d->Q;
+    (void)w;
+    (void)r;
+    for (size_t k = 0; k < d->along->n; k++) {
+        const double *v = d->along->direction + k * P;
+        for (size_t i = 0; i < n + d->m->nz; i++) {
+            part[i] = 0;
+            for (size_t j = 0; j < P; j++) part[i] += J[i * width + j] * v[j];
+            if (i >= n) d->along->variance[k] += part[i] * part[i];
+        }
+        for (size_t i = 0; i < n; i++) {
+            const double *rho = d->rho + i % ny * (MOST_LAG + 1);
+            for (size_t l = 0; l <= d->last[i % ny] && l <= i / ny && i / ny < rows; l++)
+                d->along->variance[k] +=
+                    (l ? 2 : 1) * d->power[i % ny] * rho[l] * part[i] * part[i - l * ny];
+        }
+    }
+}
+
+static double degrees(const clsi_multiple *m, size_t fitted) {
     double rows = 0;
     for (size_t w = 0; w < m->n_pieces; w++) rows += (double)(m->piece[w].n * m->ny);
-    double free = rows - (double)(m->n_theta + m->n_pieces * m->nz);
+    double free = rows - (double)(fitted + m->n_pieces * m->nz);
     return free > 0.2 * rows ? rows / free : 5;
 }
 
@@ -140,7 +166,7 @@ static int measure_memory(doubting *d, const double *theta) {
             list[i] = fmax(fmin(list[i], limit), -limit); /* as Huber's loss counts them */
             sum += list[i] * list[i] / (m->sigma[c] * m->sigma[c]);
         }
-        d->power[c] = n ? sum / (double)n * degrees(m) : 1;
+        d->power[c] = n ? sum / (double)n * degrees(m, d->fitted) : 1;
         d->last[c] = clsi_memory(n, list, which, MOST_LAG, d->rho + c * (MOST_LAG + 1));
     }
     free(list);
@@ -181,7 +207,7 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
     double *S = clsi_calloc(7 * P * P + P + 1, sizeof *S), *Q = S + P * P, *C = Q + P * P;
     double *scatter = C + P * P, *CQ = scatter + P * P, *own = CQ + P * P;
     unsigned char *hidden = clsi_calloc(P + 1, 1);
-    doubting d = {.m = m, .Q = own + P * P};
+    doubting d = {.m = m, .Q = own + P * P, .fitted = P};
     double *grow = d.Q + P * P;
     d.rho = clsi_calloc(m->ny * (MOST_LAG + 2), sizeof *d.rho);
     d.last = clsi_calloc(m->ny, sizeof *d.last);
@@ -208,6 +234,31 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
     }
     free(S);
     free(hidden);
+    free(d.rho);
+    free(d.last);
+    return status;
+}
+
+cls_status clsi_doubt_along(clsi_multiple *m, const double *theta, clsi_along *along,
+                            cls_error *error) {
+    size_t P = m->n_theta, most = m->data->n * m->ny + m->nz;
+    doubting d = {.m = m, .along = along, .fitted = along->fitted};
+    double *S = clsi_calloc(P * P + most + 1, sizeof *S);
+    d.rho = clsi_calloc(m->ny * (MOST_LAG + 2), sizeof *d.rho);
+    d.last = clsi_calloc(m->ny, sizeof *d.last);
+    cls_status status = S && d.rho && d.last ? CLS_OK : clsi_no_memory(error);
+    clsi_arrow a;
+    clsi_multiple_problem(m, 2, &a);
+    for (size_t k = 0; k < along->n; k++) along->variance[k] = 0;
+    if (status == CLS_OK) {
+        d.power = d.rho + m->ny * (MOST_LAG + 1);
+        d.Q = S + P * P;
+        if (!measure_memory(&d, theta))
+            status = clsi_fail(error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    }
+    clsi_arrow_scores scores = {.S = S, .tell = tell_along, .context = &d};
+    if (status == CLS_OK) status = clsi_arrow_information(&a, theta, m->x, &scores, error);
+    free(S);
     free(d.rho);
     free(d.last);
     return status;

@@ -17,7 +17,6 @@ cls_learn_options cls_learn_defaults(void) {
                                .restarts = 1,
                                .patience = 100,
                                .test = -1,
-                               .hold = -1,
                                .checkpoint_every = 10};
 }
 

@@ -140,10 +140,19 @@ cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_ta
 
 /* ---- bands.c ---- */
 
-/* Functions of the report: curves with errors, from the covariance (n, n) of what was learned and the
- * standard errors (n) of its coefficients. */
+/* Terms that were left out of what was learned: n directions over the coefficients of the unknowns `all`, of
+ * which each moves the functions by about itself. */
+typedef struct clsi_dropped {
+    size_t n, stride;
+    const clsi_unknowns *all;
+    double *direction; /* (n, stride) */
+} clsi_dropped;
+
+/* Functions of the report: curves with errors, from the covariance (n, n) of what was learned, the standard
+ * errors (n) of its coefficients and what was left out of it (NULL: nothing). */
 cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covariance,
-                              const double *errors, cls_learn_report *report, cls_error *error);
+                              const double *errors, const clsi_dropped *dropped,
+                              cls_learn_report *report, cls_error *error);
 
 /* ---- residual_doubt.c ---- */
 

@@ -130,16 +130,38 @@ static int was_read(void *context, uint64_t rows) {
     return tell(f->w, "rows", rows, f->w->stream->rows, NAN);
 }
 
+/* Windows and ranges of inputs that a rank has seen, to `list` or (from it) into what is known. */
+static void tell_seen(const clsi_learner *w, double *list) {
+    *list++ = (double)w->stream->windows;
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        for (size_t k = 0; k < w->unknowns->list[i].learned.d; k++) {
+            *list++ = w->unknowns->list[i].learned.low[k];
+            *list++ = w->unknowns->list[i].learned.high[k];
+        }
+}
+
+static void add_seen(clsi_learner *w, const double *list) {
+    w->stream->windows += (uint64_t)*list++;
+    for (size_t i = 0; i < w->unknowns->n; i++)
+        for (size_t k = 0; k < w->unknowns->list[i].learned.d; k++, list += 2) {
+            clsi_learned *l = &w->unknowns->list[i].learned;
+            l->low[k] = fmin(l->low[k], list[0]);
+            l->high[k] = fmax(l->high[k], list[1]);
+        }
+}
+
 /* Of all ranks. */
 static cls_status add_windows(clsi_learner *w) {
     const cls_team *team = w->o->team;
-    uint64_t *all = clsi_calloc(team->ranks, sizeof *all), sum = 0;
+    size_t size = 1;
+    for (size_t i = 0; i < w->unknowns->n; i++) size += 2 * w->unknowns->list[i].learned.d;
+    double *all = clsi_calloc(team->ranks * size, sizeof *all);
     if (!all) return clsi_no_memory(w->error); /* the others wait: the program ends them */
-    all[team->rank] = w->stream->windows;
-    cls_status status =
-        team->share(team->context, "windows", NULL, team->ranks, sizeof *all, all, 0, w->error);
-    for (size_t i = 0; i < team->ranks; i++) sum += all[i];
-    w->stream->windows = sum;
+    tell_seen(w, all + team->rank * size);
+    cls_status status = team->share(team->context, "windows", NULL, team->ranks, size * sizeof *all,
+                                    all, 0, w->error);
+    w->stream->windows = 0;
+    for (size_t i = 0; i < team->ranks && status == CLS_OK; i++) add_seen(w, all + i * size);
     free(all);
     return status;
 }
@@ -190,6 +212,36 @@ static int is_interrupted(void *owner) {
     return o->interrupted && o->interrupted(o->context);
 }
 
+static const double WEAK =
+    1e-8; /* of the rows: far below what they tell, far above what they cannot */
+
+/* Where everything is unknown the data leave lagrangians open that move the same way (of an oscillator any
+ * mass that is a function of its energy): the one with the lowest terms is taken, which does not turn its mass
+ * negative beside the data. Rows of the terms, weak ones, twice as heavy from degree to degree. */
+static cls_status take_lowest(clsi_learner *w, clsi_lsq *q, double *A, double *b) {
+    const clsi_unknowns *us = w->unknowns;
+    size_t P = us->n_theta;
+    clsi_lsq_info found;
+    double kkt, size = WEAK * sqrt((double)w->points->n_training);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < us->n && status == CLS_OK; i = clsi_group_end(us, i)) {
+        const clsi_learned *l = &us->list[i].learned;
+        for (size_t k = 0; k < l->field->n_parameters && status == CLS_OK; k++) {
+            const unsigned char *powers = clsi_field_powers(l->field, k);
+            int degree = 0;
+            for (size_t j = 0; powers && j < l->d; j++) degree += powers[j];
+            memset(A, 0, P * sizeof *A);
+            A[l->offset + k] = ldexp(size, degree);
+            b[0] = 0;
+            status = clsi_lsq_add(q, 1, A, b, w->error);
+        }
+    }
+    if (status == CLS_OK)
+        status = clsi_solve_positive(q, RCOND, us, w->points, w->theta, &found, &w->info->negative,
+                                     &kkt, w->error);
+    return status;
+}
+
 static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const double *d,
                                double *A, double *b) {
     clsi_lsq *q;
@@ -212,6 +264,7 @@ static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const
         w->info->rank = found.rank;
         w->info->nullity = found.nullity;
         w->info->condition = found.condition;
+        if (w->info->normalised && found.nullity) status = take_lowest(w, q, A, b);
     }
     clsi_lsq_free(&q);
     return status;

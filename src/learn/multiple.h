@@ -135,6 +135,16 @@ void clsi_report_record(const cls_learn_report *r, json_t **to);
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *nullity, cls_error *error);
 
+/* Variances of the score along directions (n, n_theta) of the parameters, with the residuals' memory; `fitted`
+ * of them were fitted. */
+typedef struct clsi_along {
+    size_t n, fitted;
+    const double *direction;
+    double *variance; /* (n) */
+} clsi_along;
+cls_status clsi_doubt_along(clsi_multiple *m, const double *theta, clsi_along *along,
+                            cls_error *error);
+
 /* Names what stays open: parameters (names; a null space of dimension `nullity`) and hidden states that no
  * column tells, each with the column of the system that would. */
 cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const *names, int nullity,

@@ -171,6 +171,30 @@ static int is_misfit(const clsi_noisy *k) {
     return 0;
 }
 
+static const double DEARER = 1.1; /* what is left of the rows without terms that memory made */
+
+/* Terms that only follow noise with a memory go, as long as the rest explains the rows as well. */
+static cls_status prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full) {
+    double *sigma = clsi_calloc(k->data->ny + 1, sizeof *sigma);
+    size_t before = k->w->unknowns->n_theta;
+    int changed = 0, worse = 0;
+    if (!sigma) return clsi_no_memory(k->w->error);
+    memcpy(sigma, k->multiple->sigma, k->data->ny * sizeof *sigma);
+    k->prune = 1;
+    cls_status status = change_terms(k, rows, keep, full, &changed);
+    k->prune = 0;
+    for (size_t c = 0; c < k->data->ny && status == CLS_OK && changed; c++)
+        worse |= !(k->multiple->sigma[c] <= DEARER * sigma[c]);
+    if (worse)
+        status = go_back(k, keep, full, rows);
+    else if (status == CLS_OK && changed)
+        clsi_text_printf(&k->recipe.notes,
+                         "what is left remembers from row to row: %zu of %zu terms stay\n",
+                         k->w->unknowns->n_theta, before);
+    free(sigma);
+    return status;
+}
+
 static void note_terms(clsi_noisy *k, size_t rows) {
     clsi_text_printf(&k->recipe.notes, "windows of %zu rows: %zu of %zu terms\n", rows,
                      k->w->unknowns->n_theta, k->P);
@@ -200,6 +224,7 @@ static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
         }
         rows = next;
     }
+    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = prune(k, rows, keep, full);
     return status == CLS_OK ? fit(k, rows, 1) : status;
 }
 
@@ -376,8 +401,12 @@ static cls_status doubt(clsi_noisy *k) {
     if (status == CLS_OK && k->w->info->normalised)
         status = fix_scale(k, n, covariance, errors, &unseen);
     if (status == CLS_OK) status = report_parameters(k, errors);
+    clsi_dropped dropped = {0};
+    if (status == CLS_OK && !k->w->info->normalised) status = clsi_noisy_dropped(k, &dropped);
+    if (status == CLS_NUMERIC) status = CLS_OK; /* other terms cannot be simulated here */
     if (status == CLS_OK)
-        status = clsi_learner_bands(k->w, n, covariance, errors, k->report, k->w->error);
+        status = clsi_learner_bands(k->w, n, covariance, errors, &dropped, k->report, k->w->error);
+    free(dropped.direction);
     k->unseen = unseen;
     if (status == CLS_OK && n <= MOST_SPREAD) k->w->spread = clsi_json_matrix(n, n, covariance);
     free(errors);

@@ -2,7 +2,8 @@
  *
  *   noisy.c         what is to be done, in order
  *   noisy_data.c    the data, and why they are taken so
- *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others */
+ *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others
+ *   dropped.c       what the choice leaves open */
 #ifndef CLSI_LEARN_NOISY_H
 #define CLSI_LEARN_NOISY_H
 
@@ -39,6 +40,7 @@ typedef struct clsi_noisy {
     int unseen;
     int declined;  /* a large basis was asked for: this is not for it */
     int implicit;  /* explicit steps failed */
+    int prune;     /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
 } clsi_noisy;
 
@@ -66,7 +68,15 @@ void clsi_noisy_spread_terms(clsi_noisy *k);
 void clsi_noisy_keep_forms(clsi_noisy *k);
 /* The learner's unknowns as a problem; windows stay as they are. */
 cls_status clsi_noisy_set_up(clsi_noisy *k);
+/* Information S (P + Q, P + Q) and gradient g over the dictionary, at the windows and scales of the fit; with
+ * `along` the scores' variances along directions as well. */
+cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along);
 /* Which terms there should be, near the fit that there is. */
 cls_status clsi_noisy_choose(clsi_noisy *k, int *changed);
+
+/* ---- dropped.c ---- */
+
+/* How far the terms that were dropped may move the functions; the caller frees out->direction. */
+cls_status clsi_noisy_dropped(clsi_noisy *k, clsi_dropped *out);
 
 #endif

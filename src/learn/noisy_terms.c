@@ -215,21 +215,32 @@ cls_status clsi_noisy_set_up(clsi_noisy *k) {
 
 /* ---- which terms ---- */
 
-/* Information and gradient over the dictionary, at the windows of the fit. Its programs are made
- * once: they are larger than those of the fit. */
-static cls_status inform(clsi_noisy *k, double *S, double *g) {
+/* Its programs are made once: they are larger than those of the fit. */
+cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along) {
     clsi_arrow a;
     cls_status status = k->whole ? CLS_OK : observe(k, k->all, &k->whole_open, &k->whole);
     if (status != CLS_OK) return status;
     clsi_multiple *m = k->whole;
     m->system = NULL; /* no start is made here */
     move_windows(k->multiple, m);
-    for (size_t c = 0; c < m->ny; c++) m->sigma[c] = fmin(m->sigma[c], k->noise[c]);
     clsi_multiple_problem(m, 2, &a);
     clsi_arrow_scores scores = {.S = S, .g = g};
     status = clsi_arrow_information(&a, k->full, m->x, &scores, k->w->error);
-    memcpy(m->sigma, k->multiple->sigma, m->ny * sizeof *m->sigma);
+    if (status == CLS_OK && along) status = clsi_doubt_along(m, k->full, along, k->w->error);
     move_windows(m, k->multiple);
+    return status;
+}
+
+/* The same in units of the noise: longer windows leave misfit as well. */
+static cls_status inform(clsi_noisy *k, double *S, double *g) {
+    clsi_multiple *m = k->multiple;
+    double *sigma = clsi_calloc(m->ny + 1, sizeof *sigma);
+    if (!sigma) return clsi_no_memory(k->w->error);
+    memcpy(sigma, m->sigma, m->ny * sizeof *sigma);
+    for (size_t c = 0; c < m->ny; c++) m->sigma[c] = fmin(m->sigma[c], k->noise[c]);
+    cls_status status = clsi_noisy_inform(k, S, g, NULL);
+    memcpy(m->sigma, sigma, m->ny * sizeof *sigma);
+    free(sigma);
     return status;
 }
 
@@ -247,18 +258,36 @@ static void hold_scale(const clsi_noisy *k, double *S) {
     free(row);
 }
 
+/* The residuals' memory makes a term's score more uncertain than independent rows would: its price is as
+ * much higher. */
+static cls_status inform_pruned(clsi_noisy *k, size_t P, double *S, double *g, double *price) {
+    double *unit = clsi_calloc(P * P + P + 1, sizeof *unit), *variance = unit + P * P;
+    if (!unit) return clsi_no_memory(k->w->error);
+    for (size_t i = 0; i < P; i++) unit[i * P + i] = 1;
+    clsi_along along = {
+        .n = P, .fitted = k->w->unknowns->n_theta + k->Q, .direction = unit, .variance = variance};
+    cls_status status = clsi_noisy_inform(k, S, g, &along);
+    for (size_t i = 0; i < P && status == CLS_OK; i++)
+        if (S[i * P + i] > 0) price[i] *= fmax(variance[i] / S[i * P + i], 1);
+    free(unit);
+    return status;
+}
+
 cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
     unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
-    cls_status status = S && keep ? inform(k, S, g) : clsi_no_memory(k->w->error);
+    cls_status status = S && keep ? CLS_OK : clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
+    if (status == CLS_OK) {
+        clsi_terms_prices(k->all, rows, price);
+        status = k->prune ? inform_pruned(k, P, S, g, price) : inform(k, S, g);
+    }
     if (status == CLS_OK && k->w->info->normalised) hold_scale(k, S);
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
-        clsi_terms_prices(k->all, rows, price);
         for (size_t p = 0; p < k->P; p++)
             if (k->still && k->barred[p]) price[p] = INFINITY;
         clsi_terms_parents(k->all, P, parent);

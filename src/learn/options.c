@@ -53,9 +53,9 @@ static const cls_option table[] = {
      ANY_OPTIMIZER,
      "recordings: fit N times more, to blocks of the rows drawn anew (bootstrap); simulate --bands "
      "shows them"},
-    {"hold", CLS_OPTION_CHOICE, AT(hold), -1, 0, 1, "zero, linear", "KIND", CLS_OPTION_RECORDING,
-     ANY_OPTIMIZER,
-     "inputs between their samples: zero (the last value) or linear; else as the data look"},
+    {"hold", CLS_OPTION_WORD, AT(hold), 0, 0, 0, NULL, "KIND", CLS_OPTION_RECORDING, ANY_OPTIMIZER,
+     "inputs between their samples: zero (the last value), linear, or each its own (u=zero, "
+     "Tout=linear); else as the data look"},
     {"seed", CLS_OPTION_UINT64, AT(seed), 1, 0, 0x1p64, NULL, "S", ANY_LOSS, ANY_OPTIMIZER,
      "the seed of everything random; else 1"},
     {"validate", CLS_OPTION_REAL, AT(validate), 0.1, 0, 0.5, NULL, "F", ANY_LOSS, ANY_OPTIMIZER,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE_TRAJECTORIES = 5, GAP = 20 };
+enum { WHOLE_TRAJECTORIES = 5, GAP = 20, NEARBY = 3 };
 
 /* ---- columns ---- */
 
@@ -25,6 +25,8 @@ static const char *unit_of(const cls_system *s, const char *name) {
     for (int l = 0; l < 4; l++)
         for (size_t i = 0; i < counts[l]; i++)
             if (strcmp(lists[l][i].name, name) == 0) return lists[l][i].unit;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        if (strcmp(s->raw.outputs[i].name, name) == 0) return s->raw.outputs[i].unit;
     return NULL;
 }
 
@@ -162,24 +164,16 @@ static cls_status check_inputs(const cls_system *s, size_t n_tables, const cls_t
     return CLS_OK;
 }
 
-/* A controller's values stand for several rows; what is measured changes with every row. */
-static cls_hold find_hold(const clsi_recording *r) {
-    size_t same = 0, all = 0;
-    for (size_t i = r->nu; i < r->n * r->nu; i++) {
-        if (!isfinite(r->u[i])) continue;
-        same += r->u[i] == r->u[i - r->nu];
-        all++;
-    }
-    return 3 * same > all ? CLS_HOLD_ZERO : CLS_HOLD_LINEAR;
-}
-
-static cls_status make_signals(const cls_system *s, int hold, const size_t *group,
+static cls_status make_signals(const cls_system *s, const char *hold, const size_t *group,
                                clsi_recording *r, cls_error *error) {
     if (!r->nu) return CLS_OK;
-    r->hold = hold < 0 ? find_hold(r) : (cls_hold)hold;
     r->signal = clsi_calloc(r->n_trajectories, sizeof(clsi_signal *));
     double *values = clsi_calloc(r->n * r->nu, sizeof *values);
-    cls_status status = r->signal && values ? CLS_OK : clsi_no_memory(error);
+    cls_hold *each = clsi_calloc(r->nu, sizeof *each);
+    cls_status status = r->signal && values && each ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < r->n * r->nu && status == CLS_OK; i++)
+        values[i % r->nu * r->n + i / r->nu] = r->u[i];
+    if (status == CLS_OK) status = clsi_holds(s, hold, CLS_HOLD_AUTO, r->n, values, each, error);
     for (size_t i = 0, next; i < r->n && status == CLS_OK; i = next) {
         for (next = i; next < r->n && group[next] == group[i]; next++)
             ;
@@ -188,9 +182,10 @@ static cls_status make_signals(const cls_system *s, int hold, const size_t *grou
             for (size_t j = 0; j < n; j++)
                 values[k * n + j] = is_given(s, k) ? 0 : r->u[(i + j) * r->nu + k];
         status =
-            clsi_signal_create(r->nu, n, r->time + i, values, r->hold, &r->signal[group[i]], error);
+            clsi_signal_create(r->nu, n, r->time + i, values, each, &r->signal[group[i]], error);
     }
     free(values);
+    free(each);
     return status;
 }
 
@@ -201,11 +196,26 @@ static void find_intervals(clsi_recording *r, const size_t *group, double *scrat
     r->interval = clsi_median(n, scratch);
 }
 
+/* The usual distance of times about row i, without its own from the row before. */
+static double nearby(const clsi_recording *r, const size_t *group, size_t i) {
+    double list[2 * NEARBY];
+    size_t n = 0;
+    for (size_t k = 1; k <= NEARBY; k++) {
+        if (i > k && group[i - k - 1] == group[i]) list[n++] = r->time[i - k] - r->time[i - k - 1];
+        if (i + k < r->n && group[i + k] == group[i])
+            list[n++] = r->time[i + k] - r->time[i + k - 1];
+    }
+    return clsi_median(n, list);
+}
+
+/* Gaps are long beside all distances and beside those nearby: times that are spread by their logarithms
+ * have none. */
 static cls_status cut_segments(clsi_recording *r, const size_t *group, cls_error *error) {
     if (!(r->segment = clsi_calloc(r->n, sizeof *r->segment))) return clsi_no_memory(error);
     for (size_t i = 0; i < r->n; i++) {
-        int new =
-            i == 0 || group[i] != group[i - 1] || r->time[i] - r->time[i - 1] > GAP * r->interval;
+        int new = i == 0 || group[i] != group[i - 1];
+        double dt = new ? 0 : r->time[i] - r->time[i - 1];
+        if (dt > GAP * r->interval) new = dt > GAP *nearby(r, group, i);
         if (new) r->segment[r->n_segments++] = (clsi_segment){.first = i, .trajectory = group[i]};
         r->segment[r->n_segments - 1].end = i + 1;
     }
@@ -233,12 +243,35 @@ static void keep_back(clsi_recording *r, double test, size_t kept_back) {
 
 static const double TURN = 6.283185307179586;
 
+/* An encoder counts turns: values go beyond one turn, and most changes by more than half a turn go on with the
+ * rate before them rather than with what is left of them without whole turns. */
+static int counts_turns(const clsi_recording *r, const size_t *group, size_t c) {
+    double low = INFINITY, high = -INFINITY, counted = 0, wrapped = 0, rate = NAN;
+    for (size_t i = 0, last = SIZE_MAX; i < r->n; i++) {
+        double y = r->y[i * r->ny + c];
+        if (!isfinite(y)) continue;
+        low = fmin(low, y), high = fmax(high, y);
+        int goes_on = last != SIZE_MAX && group[i] == group[last];
+        double dt = goes_on ? r->time[i] - r->time[last] : NAN;
+        double d = goes_on ? y - r->y[last * r->ny + c] : NAN;
+        if (fabs(d) > TURN / 2 && isfinite(rate)) {
+            int straight = fabs(d - rate * dt) < fabs(remainder(d, TURN) - rate * dt);
+            counted += straight, wrapped += !straight;
+        }
+        rate = d / dt;
+        last = i;
+    }
+    return high - low > 1.5 * TURN && counted > wrapped;
+}
+
 /* An angle that an instrument wraps goes on: neighbouring rows differ by less than half a turn. Whole
- * turns mean nothing, differences are taken modulo them. */
+ * turns mean nothing, differences are taken modulo them. Turns that are counted are used as they are. */
 static void unwrap(clsi_recording *r, const size_t *group) {
     for (size_t c = 0; c < r->ny; c++) {
+        clsi_channel *ch = &r->channel[c];
         double last = NAN;
-        for (size_t i = 0; i < r->n && r->channel[c].angle; i++) {
+        if (ch->angle && counts_turns(r, group, c)) ch->angle = 0, ch->counted = 1;
+        for (size_t i = 0; i < r->n && ch->angle; i++) {
             double *y = &r->y[i * r->ny + c];
             if (i && group[i] != group[i - 1]) last = NAN;
             if (!isfinite(*y)) continue;
@@ -380,8 +413,8 @@ static cls_status describe(clsi_recording *r, cls_error *error) {
 /* ---- life ---- */
 
 static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *const *tables,
-                       const char *const *names, double test, int average, int hold, size_t n_test,
-                       clsi_recording *r, cls_error *error) {
+                       const char *const *names, double test, int average, const char *hold,
+                       size_t n_test, clsi_recording *r, cls_error *error) {
     size_t rows = 0, n = 0;
     for (size_t i = 0; i < n_tables; i++) rows += cls_table_rows(tables[i]);
     cls_status status = find_channels(s, n_tables, tables, names, r, error);
@@ -421,7 +454,7 @@ static cls_status fill(const cls_system *s, size_t n_tables, const cls_table *co
 
 cls_status clsi_recording_create(const cls_system *s, size_t n_tables,
                                  const cls_table *const *tables, const char *const *names,
-                                 double test, int average, int hold, size_t n_test,
+                                 double test, int average, const char *hold, size_t n_test,
                                  clsi_recording **out, cls_error *error) {
     clsi_recording *r = *out = clsi_calloc(1, sizeof *r);
     if (!r) return clsi_no_memory(error);

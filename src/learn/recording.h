@@ -15,6 +15,7 @@ typedef struct clsi_channel {
     double noise;     /* root mean square of what no parabola through five rows explains */
     double floor;     /* no residual is counted as more accurate than this */
     int angle;        /* differences are modulo 2 pi */
+    int counted;      /* an angle whose turns the instrument counts: used as it is */
     int still;        /* one value, but for rounding: a conserved quantity, a setting */
 } clsi_channel;
 
@@ -36,18 +37,16 @@ typedef struct clsi_recording {
     size_t nu;            /* inputs of the system */
     double *u;            /* (n, nu); NAN: missing, or given by a formula */
     clsi_signal **signal; /* (n_trajectories), NULL without inputs */
-    cls_hold hold;
-    size_t repeated; /* rows whose time stands twice */
+    size_t repeated;      /* rows whose time stands twice */
 } clsi_recording;
 
 /* The columns of the tables that the system has. test: the share of rows at the end of each
  * trajectory (or of whole trajectories, where there are five or more) that is kept back.
  * n_test: the last so many tables are kept back as a whole, and nothing else is.
- * average: rows of equal times are averaged, else refused. hold: a cls_hold of the inputs; -1: zero
- * where most values stand for several rows (a controller's), else linear. */
+ * average: rows of equal times are averaged, else refused. hold: of the inputs (clsi_holds); NULL: auto. */
 cls_status clsi_recording_create(const cls_system *s, size_t n_tables,
                                  const cls_table *const *tables, const char *const *names,
-                                 double test, int average, int hold, size_t n_test,
+                                 double test, int average, const char *hold, size_t n_test,
                                  clsi_recording **out, cls_error *error);
 void clsi_recording_free(clsi_recording **recording);
 

@@ -75,7 +75,7 @@ static cls_status doubt(clsi_learner *w, cls_learn_report *report) {
     cls_status status = S ? add_blocks(w, S, g, &windows) : clsi_no_memory(w->error);
     double share = (double)windows / fmax((double)w->info->windows, (double)windows);
     if (status == CLS_OK) status = make_covariance(P, S, g, share, C, errors, w->error);
-    if (status == CLS_OK) status = clsi_learner_bands(w, P, C, errors, report, w->error);
+    if (status == CLS_OK) status = clsi_learner_bands(w, P, C, errors, NULL, report, w->error);
     free(S);
     return status;
 }

@@ -522,6 +522,10 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
         free(x.a);
         x.a = NULL;
     }
+    for (size_t c = 0; c < m->ny; c++)
+        if (m->data->channel[c].counted)
+            clsi_text_printf(notes, "%s counts turns: it is used as it is, not modulo one turn\n",
+                             m->data->channel[c].name);
     fitted_errors(m, theta, report, notes, scratch);
     compare_runs(m, theta, before, &x, scratch, sums, report);
     cls_status status = compare_predictions(m, theta, &x, scratch, sums, report, notes, error);

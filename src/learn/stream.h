@@ -5,9 +5,9 @@
  * are made from all rows, block by block, but for the runs kept to validate. Memory does not grow
  * with the files.
  *
- * Of text files every rank of a team counts the rows of its own range of bytes and marks where some of
- * them begin; the marks of all tell everybody where to find any row. So the sample is read in its
- * places, and a rank reads only the blocks of which it makes rows. Other formats, pipes, and options
+ * Every rank of a team counts the rows of its own range of a file (bytes of text, rows of arrays) and marks
+ * where some of them begin; the marks of all tell everybody where to find any row. So the sample is read in its
+ * places, and a rank reads only the blocks of which it makes rows. MAT files, pipes, and options
  * that need all rows are read from beginning to end, by everybody. */
 #ifndef CLSI_LEARN_STREAM_H
 #define CLSI_LEARN_STREAM_H

@@ -2,15 +2,21 @@
 #ifndef CLSI_SIGNAL_H
 #define CLSI_SIGNAL_H
 
+#include "system/system.h"
 #include <clausius/simulate.h>
 
 /* Const once created: any number of threads may ask. */
 typedef struct clsi_signal clsi_signal;
 
 /* n increasing times; values (nu, n), those of one input side by side. A value that is not a number is
- * a gap: the hold goes on over it. Both arrays are copied. */
+ * a gap: the hold goes on over it. hold (nu). All are copied. */
 cls_status clsi_signal_create(size_t nu, size_t n, const double *times, const double *values,
-                              cls_hold hold, clsi_signal **out, cls_error *error);
+                              const cls_hold *hold, clsi_signal **out, cls_error *error);
+/* The hold of each input (nu): text is zero, linear, auto, or a list `u=zero, Tout=linear`; inputs that it does
+ * not name, or all where it is NULL, have `otherwise`. auto: linear, and zero where values stand for several
+ * rows. values (nu, n) as above. */
+cls_status clsi_holds(const cls_system *s, const char *text, cls_hold otherwise, size_t n,
+                      const double *values, cls_hold *hold, cls_error *error);
 void clsi_signal_free(clsi_signal **signal);
 
 /* The values (nu) at time t; before the first sample and behind the last its value. */

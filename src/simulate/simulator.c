@@ -495,16 +495,33 @@ cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
     return CLS_OK;
 }
 
-cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
-                                const double *values, cls_hold hold, cls_error *error) {
-    NEED(error, sim);
-    clsi_signal *signal;
+static cls_status take_inputs(cls_simulator *sim, size_t n, const double *times,
+                              const double *values, const char *text, cls_hold hold,
+                              cls_error *error) {
+    const cls_system *s = sim->stepper->s;
+    clsi_signal *signal = NULL;
+    cls_hold *each = clsi_calloc(s->nu + 1, sizeof *each);
     cls_status status =
-        clsi_signal_create(sim->stepper->nu, n, times, values, hold, &signal, error);
+        each ? clsi_holds(s, text, hold, n, values, each, error) : clsi_no_memory(error);
+    if (status == CLS_OK)
+        status = clsi_signal_create(s->nu, n, times, values, each, &signal, error);
+    free(each);
     if (status != CLS_OK) return status;
     clsi_signal_free(&sim->signal);
     sim->signal = signal;
     return CLS_OK;
+}
+
+cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
+                                const double *values, cls_hold hold, cls_error *error) {
+    NEED(error, sim);
+    return take_inputs(sim, n, times, values, NULL, hold, error);
+}
+
+cls_status cls_simulator_inputs_held(cls_simulator *sim, size_t n, const double *times,
+                                     const double *values, const char *hold, cls_error *error) {
+    NEED(error, sim);
+    return take_inputs(sim, n, times, values, hold, CLS_HOLD_ZERO, error);
 }
 
 double cls_simulator_time(const cls_simulator *sim) {

@@ -559,7 +559,7 @@ static cls_status keep_let(clsi_reader *r, char *name, const clsi_expression *e)
         free(name);
         return clsi_no_memory(r->error);
     }
-    s->lets[k] = (clsi_named){name, e->written};
+    s->lets[k] = (clsi_named){.name = name, .node = e->written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     r->let_raw[k] = e->raw;
     s->n_lets++;

@@ -277,9 +277,10 @@ static void put_laws(page *p) {
     }
     if (s->n_outputs) clsi_text_append(&p->text, "\n  outputs\n");
     for (size_t i = 0; i < s->n_outputs; i++) {
+        const char *unit = s->raw.outputs[i].unit;
         clsi_text_printf(&p->text, "    %-11s = ", s->raw.outputs[i].name);
         put_node(p, s->raw.outputs[i].node);
-        clsi_text_append(&p->text, "\n");
+        clsi_text_printf(&p->text, unit ? "   [%s]\n" : "\n", unit);
     }
 }
 

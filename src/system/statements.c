@@ -525,27 +525,56 @@ cls_status clsi_read_external_potential(clsi_reader *r, clsi_cursor c) {
 static cls_status add_named(clsi_reader *r, clsi_named **list, size_t *capacity, size_t n,
                             size_t where, size_t length, cls_node node) {
     if (!clsi_grow(list, capacity, n + 1, sizeof **list)) return clsi_no_memory(r->error);
-    (*list)[n] = (clsi_named){clsi_strndup(r->clean + where, length), node};
+    (*list)[n] = (clsi_named){.name = clsi_strndup(r->clean + where, length), .node = node};
     return (*list)[n].name ? CLS_OK : clsi_no_memory(r->error);
+}
+
+/* `NAME =`, or `NAME [unit] =`. */
+static cls_status read_column_name(clsi_reader *r, clsi_cursor *c, const char *word, size_t *where,
+                                   size_t *length, char **unit) {
+    clsi_cursor ahead = *c;
+    *unit = NULL;
+    if ((*length = clsi_optional_name(r, c, where))) return CLS_OK;
+    *length = clsi_word_length(r, &ahead, 0);
+    *where = ahead.at;
+    ahead.at += *length;
+    cls_status status =
+        *length && clsi_accept(r, &ahead, "[") ? clsi_read_unit(r, &ahead, unit) : CLS_OK;
+    if (status == CLS_OK && (!*unit || !clsi_accept(r, &ahead, "=")))
+        status = clsi_at(r, *where, "expected `%s NAME = formula`, or `%s NAME [unit] = formula`",
+                         word, word);
+    if (status != CLS_OK) {
+        free(*unit);
+        *unit = NULL;
+    }
+    *c = ahead;
+    return status;
 }
 
 static cls_status read_column(clsi_reader *r, clsi_cursor c, const char *word, size_t *n,
                               clsi_named **raw, size_t *raw_capacity, clsi_named **bound,
                               size_t *capacity) {
-    size_t where, length = clsi_optional_name(r, &c, &where);
-    if (!length) return clsi_at(r, where, "expected `%s NAME = formula`", word);
-    if (*n == MAX_COLUMNS) return clsi_at(r, where, "more than %d of these", (int)MAX_COLUMNS);
+    size_t where, length;
+    char *unit;
+    cls_status status = read_column_name(r, &c, word, &where, &length, &unit);
+    if (status != CLS_OK) return status;
+    if (*n == MAX_COLUMNS) status = clsi_at(r, where, "more than %d of these", (int)MAX_COLUMNS);
     clsi_expression e;
-    cls_status status = clsi_read_expression(r, c.at, c.end, &e);
+    if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
     if (status == CLS_OK)
         status = clsi_declare(r, r->clean + where, length, CLSI_LABEL, *n, CLS_NO_NODE, where);
     if (status == CLS_OK) status = add_named(r, raw, raw_capacity, *n, where, length, e.raw);
-    if (status != CLS_OK) return status;
+    if (status != CLS_OK) {
+        free(unit);
+        return status;
+    }
+    (*raw)[*n].unit = unit;
     status = add_named(r, bound, capacity, *n, where, length, e.bound);
     if (status == CLS_OK) {
         ++*n;
     } else {
         free((*raw)[*n].name);
+        free(unit);
     }
     return status;
 }

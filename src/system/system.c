@@ -15,7 +15,10 @@ static void free_variables(clsi_variable *list, size_t n) {
 }
 
 static void free_named(clsi_named *list, size_t n) {
-    for (size_t i = 0; list && i < n; i++) free(list[i].name);
+    for (size_t i = 0; list && i < n; i++) {
+        free(list[i].name);
+        free(list[i].unit);
+    }
     free(list);
 }
 

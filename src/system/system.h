@@ -44,6 +44,7 @@ typedef enum clsi_unknown_parameter {
 typedef struct clsi_named {
     char *name;
     cls_node node;
+    char *unit; /* NULL: none was given */
 } clsi_named;
 
 /* Knowledge at one state, for learning: QUANTITY = value. `of` is p.x or S (a symbol), CLS_NO_NODE

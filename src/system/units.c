@@ -25,6 +25,11 @@ int cls_system_unit(const cls_system *s, const char *column, char unit[64]) {
     }
     if (!strncmp(column, "v.", 2))
         return declared(s->paired, s->coordinate, column + 2, "/s", unit);
+    for (size_t i = 0; i < s->n_outputs; i++)
+        if (s->raw.outputs[i].unit && !strcmp(s->raw.outputs[i].name, column)) {
+            snprintf(unit, 64, "%s", s->raw.outputs[i].unit);
+            return 1;
+        }
     return declared(s->nq, s->coordinate, column, "", unit) ||
            declared(s->n, s->momentum, column, "", unit) ||
            declared(s->m, s->entropy, column, "", unit) ||

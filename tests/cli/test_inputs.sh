@@ -42,6 +42,18 @@ test_a_thermal_system_follows_its_inputs() {
     expect_json '{"heat", "entropy.outside", "Q1", "Q2", "warmer"} <= set(d["final"])'
 }
 
+test_each_input_has_its_hold() {
+    write_rooms
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv --hold "Q1=linear, Q2=zero" -o run.csv
+    expect_ok
+    expect_stderr 'inputs .*Q1=linear, Q2=zero'
+    awk -F, '/^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
+        $at["time"] == 5 || $at["time"] == 25 || $at["time"] == 55 { seen = seen " " $at["Q1"] "/" $at["Q2"] }
+        END { if (seen != " 25/0 50/0 25/80") { print seen; exit 1 } }' run.csv || fail "not the values of both holds"
+    run "$CLAUSIUS" audit run.csv
+    expect_ok
+}
+
 test_a_false_account_is_found() {
     write_rooms
     run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv -o run.csv
@@ -87,7 +99,10 @@ test_inputs_that_do_not_fit_are_refused() {
     expect_stderr 'known from time 0 to 100'
     run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv --hold cubic
     expect_exit 2
-    expect_stderr 'zero or linear'
+    expect_stderr 'hold is zero, linear or auto'
+    run "$CLAUSIUS" simulate rooms.clausius --inputs u.csv --hold "Q7=zero"
+    expect_exit 2
+    expect_stderr "hold: there is no input 'Q7'; there are Q1, Q2"
     run "$CLAUSIUS" simulate pendulum --inputs u.csv
     expect_exit 2
     expect_stderr 'has no inputs'

@@ -489,6 +489,19 @@ test_a_worse_fit_is_a_failure() {
     expect_stderr 'fits worse .* than what the search began with'
 }
 
+# one solve, linear in its constant, that a condition of the file keeps from the data
+test_a_worse_solve_is_a_failure() {
+    damped q,v.q,T
+    sed 's|^temperature T|temperature T\npart V = unknown terms(q^2)|; s|lagrangian v.q^2/2 - q^2/2|lagrangian G = v.q^2/2 - V|
+        s|^step|anchor d G / d q = -20 at q = 1, v.q = 0, T = 1\nstep|' damped.clausius >held.clausius
+    run "$CLAUSIUS" learn held.clausius some.csv --quiet -o m.safetensors
+    expect_exit 1
+    expect_stderr 'fits worse .* than what the search began with'
+    sed 's|= -20 at|= -1 at|' held.clausius >right.clausius
+    run "$CLAUSIUS" learn right.clausius some.csv --quiet -o m.safetensors
+    expect_ok
+}
+
 test_what_was_learned_can_be_required_to_be_better() {
     noisy_oscillator
     # a column of noise: nobody predicts it

@@ -109,6 +109,24 @@ test_files_are_read_in_shares() {
     done
 }
 
+# So large that they are streamed; of arrays the shares are rows.
+test_streamed_files_are_read_in_shares() {
+    local p n learn=(learn adiabatic-piston a.npz b.npz --unknown "F1, F2" --field "chebyshev(2)" --quiet)
+    need_mpi
+    for n in a b; do
+        "$CLAUSIUS" simulate adiabatic-piston --samples 220 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" --seed 7 --steps 699 --scheme rk4 --quiet -o $n.npz ||
+            fail "no data"
+    done
+    "$CLAUSIUS" "${learn[@]}" -o one.safetensors || fail "one process"
+    for p in $(programs); do
+        for n in ${MPI_COUNTS:-2}; do
+            run ranks "$p" "$n" "${learn[@]}" -o ranks.safetensors
+            expect_ok
+            expect_same one.safetensors ranks.safetensors
+        done
+    done
+}
+
 test_resumed_with_another_number_of_ranks() {
     local p many=(learn adiabatic-piston train.csv --unknown "F1, F2" --field "network(8)" --optimizer adam --epochs 300)
     need_mpi

@@ -196,28 +196,90 @@ static void test_binary_and_long_lines(void **state) {
     free(text);
 }
 
-/* Rows that straddle the blocks of the reader come out whole. */
-static void test_many_blocks(void **state) {
-    (void)state;
+/* A file of 300,000 rows; 0 where it is not built in. */
+static int write_many(const char *path, size_t rows, int told) {
     const char *names[] = {"time", "x"};
     cls_writer *w;
     cls_error error;
-    size_t rows = 150000; /* about 3 MB: three blocks */
-    assert_int_equal(cls_writer_open(in_folder("b.csv"), 0, NULL, NULL, 2, names, &w, &error), 0);
+    cls_status status = cls_writer_open(path, 0, NULL, NULL, 2, names, &w, &error);
+    if (status == CLS_USAGE) return 0;
+    assert_int_equal(status, CLS_OK);
+    if (told) assert_int_equal(cls_writer_expect(w, rows, &error), CLS_OK);
     for (size_t i = 0; i < rows; i++)
         assert_int_equal(cls_writer_row(w, (double[]){(double)i, 1.0 / (double)(i + 1)}, NULL), 0);
-    assert_int_equal(access(in_folder("b.csv"), F_OK), -1);
+    assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(cls_writer_commit(&w, &error), CLS_OK);
     assert_null(w);
-    cls_table *t;
-    assert_int_equal(cls_table_read(in_folder("b.csv"), &t, &error), CLS_OK);
-    assert_int_equal(cls_table_rows(t), rows);
-    for (size_t i = 0; i < rows; i++) {
-        assert_true(cls_table_column(t, 0)[i] == (double)i);
-        assert_true(cls_table_column(t, 1)[i] == 1.0 / (double)(i + 1));
+    return 1;
+}
+
+/* Rows that straddle the blocks of writer and reader come out whole. */
+static void test_many_blocks(void **state) {
+    (void)state;
+    static const char *const files[] = {"b.csv", "b.npz", "b.h5", "b.npz", "b.h5"};
+    size_t rows = 300000; /* about 6 MB of text: six blocks */
+    for (size_t f = 0; f < 5; f++) {
+        const char *path = in_folder(files[f]);
+        cls_error error;
+        cls_table *t;
+        if (!write_many(path, rows, f < 3)) continue;
+        assert_int_equal(cls_table_read(path, &t, &error), CLS_OK);
+        assert_int_equal(cls_table_rows(t), rows);
+        for (size_t i = 0; i < rows; i++) {
+            assert_true(cls_table_column(t, 0)[i] == (double)i);
+            assert_true(cls_table_column(t, 1)[i] == 1.0 / (double)(i + 1));
+        }
+        cls_table_free(&t);
+        unlink(path);
     }
-    cls_table_free(&t);
-    unlink(in_folder("b.csv"));
+}
+
+/* Of arrays exactly as many rows come as were told; nothing is left where they do not. */
+static void test_other_rows_than_told(void **state) {
+    (void)state;
+    const char *names[] = {"x"}, *path = in_folder("b.npz");
+    cls_writer *w;
+    cls_error error;
+    assert_int_equal(cls_writer_open(path, 0, NULL, NULL, 1, names, &w, &error), CLS_OK);
+    assert_int_equal(cls_writer_expect(w, 2, &error), CLS_OK);
+    assert_int_equal(cls_writer_expect(w, 2, &error), CLS_USAGE);
+    assert_int_equal(cls_writer_row(w, (double[]){1}, &error), CLS_OK);
+    assert_int_equal(cls_writer_commit(&w, &error), CLS_USAGE);
+    assert_non_null(strstr(error.message, "2 rows were said to come, there are 1"));
+    assert_int_equal(cls_writer_open(path, 0, NULL, NULL, 1, names, &w, &error), CLS_OK);
+    assert_int_equal(cls_writer_expect(w, 0, &error), CLS_OK);
+    assert_int_equal(cls_writer_row(w, (double[]){1}, &error), CLS_USAGE);
+    cls_writer_discard(&w);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+/* Ranges of rows, however they are cut, give every row of arrays once. */
+static void test_ranges_of_arrays(void **state) {
+    (void)state;
+    static const char *const files[] = {"r.npz", "r.h5"};
+    size_t rows = 300000, got;
+    static double time[4096];
+    for (size_t f = 0; f < 2; f++) {
+        const char *path = in_folder(files[f]);
+        cls_reader *r;
+        cls_error error;
+        if (!write_many(path, rows, 1)) continue;
+        assert_int_equal(cls_reader_open(path, NULL, &r, &error), CLS_OK);
+        assert_int_equal(clsi_reader_size(r), rows);
+        for (size_t part = 3; part-- > 0;) { /* from the last one to the first */
+            size_t at = part * 100001, end = part == 2 ? rows : at + 100001;
+            assert_int_equal(clsi_reader_seek(r, at, end, &error), CLS_OK);
+            do {
+                assert_int_equal(clsi_reader_place(r), at);
+                assert_int_equal(cls_reader_next(r, 4096, (double *[]){time, NULL}, &got, &error),
+                                 CLS_OK);
+                for (size_t i = 0; i < got; i++) assert_true(time[i] == (double)at++);
+            } while (got);
+            assert_int_equal(at, end);
+        }
+        cls_reader_close(&r);
+        unlink(path);
+    }
 }
 
 /* Arrays bring columns by the hundred thousand; what no file has is refused before memory is. */
@@ -366,6 +428,8 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_binary_and_long_lines),
         cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_other_rows_than_told),
+        cmocka_unit_test(test_ranges_of_arrays),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_columns_limit),
         cmocka_unit_test(test_bad_names_and_notes),

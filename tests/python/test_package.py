@@ -278,6 +278,9 @@ def test_inputs():
     few = {"u": (t[::50], np.array([0.0, 1.0, 0.0]))}
     assert np.allclose(swing.simulate(steps=100, h=0.1, inputs=few, hold="linear")["u"], np.interp(t, *few["u"]))
     assert (swing.simulate(steps=100, h=0.1, inputs=few)["u"][:50] == 0).all()
+    assert np.allclose(swing.simulate(steps=100, h=0.1, inputs=few, hold="zero, u=linear")["u"], np.interp(t, *few["u"]))
+    with pytest.raises(cl.UsageError, match="hold: there is no input 'w'"):
+        swing.simulate(steps=1, inputs=few, hold="w=zero")
     with pytest.raises(cl.UsageError, match="there is no input 'w'"):
         swing.simulate(steps=1, inputs={"w": (t, t)})
 

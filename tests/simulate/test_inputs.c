@@ -51,7 +51,7 @@ static cls_simulator *driven(const cls_system *s, const char *scheme, double h, 
 static clsi_signal *signal_of(size_t n, const double *t, const double *u, cls_hold hold) {
     cls_error error = {0};
     clsi_signal *s;
-    if (clsi_signal_create(1, n, t, u, hold, &s, &error)) fail_msg("%s", error.message);
+    if (clsi_signal_create(1, n, t, u, &hold, &s, &error)) fail_msg("%s", error.message);
     return s;
 }
 
@@ -104,8 +104,9 @@ static void gaps_are_held_over(void **unused) {
         assert_true(a == held[i]);
     }
     clsi_signal_free(&s);
-    assert_int_equal(clsi_signal_create(1, 5, bad, u, CLS_HOLD_ZERO, &s, &error), CLS_DATA);
-    assert_int_equal(clsi_signal_create(1, 5, t, none, CLS_HOLD_ZERO, &s, &error), CLS_DATA);
+    const cls_hold zero = CLS_HOLD_ZERO;
+    assert_int_equal(clsi_signal_create(1, 5, bad, u, &zero, &s, &error), CLS_DATA);
+    assert_int_equal(clsi_signal_create(1, 5, t, none, &zero, &s, &error), CLS_DATA);
 }
 
 /* Energy minus work minus heat to round-off, entropy of system and outside never falling, for
