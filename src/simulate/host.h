@@ -43,7 +43,6 @@
     clsi_program_rest((nw)->sp->residual, (nw)->work_residual, out)
 
 /* Loops over more than a few numbers (wide.c). */
-enum { CLSI_FEW = 16 };
 double clsi_wide_size(size_t n, const double *d, const double *scale);
 int clsi_wide_finite(size_t n, const double *x);
 void clsi_wide_least(const clsi_stepper *sp, const double *in, double *least);
@@ -52,9 +51,9 @@ int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c
 #define CLSI_LEAST(nw)                                                                             \
     (CLSI_UNKNOWNS(nw) > CLSI_FEW ? clsi_wide_least((nw)->sp, (nw)->in, (nw)->least)               \
                                   : newton_least(nw, (nw)->in, (nw)->least))
-#define CLSI_SMOOTH(k, a, b, c, d, e, f)                                                           \
-    ((k) > CLSI_FEW ? clsi_wide_smooth((size_t)(k), a, b, c, d, e, f)                              \
-                    : step_is_smooth(k, a, b, c, d, e, f))
+#define CLSI_SMOOTH(k, a)                                                                          \
+    ((k) > CLSI_FEW ? clsi_wide_smooth((size_t)(k), a, b, c, d, e, clsi_history_at(sim, sub, 5))   \
+                    : step_is_smooth(k, a))
 #define CLSI_FINITE(x, first, n)                                                                   \
     ((n) > CLSI_FEW ? clsi_wide_finite((size_t)(n), (x) + (first)) : newton_finite(x, first, n))
 #define CLSI_SIZE(nw, d)                                                                           \
@@ -91,10 +90,9 @@ static inline void clsi_run_early(clsi_newton *nw) {
 
 #define CLSI_STATE_COUNT(sim) ((int)(sim)->n_state) /* with accounts: work, heat, ... */
 /* work and heat that came in so far; inputs over [t, t + h] into the base inputs */
-/* solutions of former steps in a ring: nothing is moved */
-#define CLSI_RING                  1
-#define CLSI_AGE(sim, sub)         clsi_history_age(sim, sub)
-#define CLSI_PAST(sim, sub, age)   clsi_history_at(sim, sub, age)
+/* solutions of former steps; of many unknowns they are a ring, and none of them is moved */
+#define CLSI_AGE(k)                clsi_history_age(sim, sub, k) /* numbers to be moved */
+#define CLSI_PAST(i)               clsi_history_at(sim, sub, i)
 #define CLSI_RECEIVED(sim)         clsi_received((sim)->stepper->s, (sim)->state)
 #define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim, t, h)
 #define CLSI_TIME(sim)             cls_simulator_time(sim)

@@ -16,9 +16,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 20 };                    /* iterations; no restart */
+enum { MOST = 20, FRESH = 3 };         /* iterations; no restart */
 static const double reduction = 1e-11; /* of c ... */
-static const double enough = 1e-16;    /* ... or what is left of it, in units of the scale */
+static const double enough = 1e-15;    /* ... or what is left of it, in units of the scale */
 /* A factorisation that costs less than so many solutions is made every time. */
 static const double dear = 40;
 enum { FEW = 1000 }; /* unknowns */
@@ -160,7 +160,7 @@ void clsi_krylov_solve(clsi_krylov *k, const clsi_sparse_lu *lu, double *factors
                        const double *scale, double *b) {
     if (k->old) {
         int took = gmres(lu, k->entry, factors, scale, k->room, b);
-        k->spent += took;
+        if (took > FRESH) k->spent += took - FRESH;
         if (took) return;
         if (renew(k, lu, factors)) {
             for (size_t i = 0; i < lu->n; i++) b[i] = NAN;

@@ -4,6 +4,7 @@
 
 #include "simulate/stepper.h"
 
+enum { CLSI_FEW = 16 };    /* unknowns; more are in wide loops (host.h) and rings */
 enum { CLSI_HISTORY = 6 }; /* solutions kept for the predictor: five to extrapolate, one to check */
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
@@ -67,10 +68,12 @@ static inline double *clsi_history_at(const cls_simulator *sim, int sub, int age
     return sim->history + ((size_t)sub * CLSI_HISTORY + (size_t)at) * sim->stepper->n_unknowns;
 }
 
-/* All are a step older; the newest is to be written. */
-static inline void clsi_history_age(cls_simulator *sim, int sub) {
+/* All are a step older, and the newest is to be written; the numbers that have to be moved for it. */
+static inline int clsi_history_age(cls_simulator *sim, int sub, int k) {
     int *newest = &sim->history_newest[sub];
+    if (k <= CLSI_FEW) return CLSI_HISTORY * k;
     *newest = *newest ? *newest - 1 : CLSI_HISTORY - 1;
+    return 0;
 }
 
 /* A simulator on a compiled step that somebody else owns. */
