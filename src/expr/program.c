@@ -500,13 +500,11 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
 static void run_plain(const cls_program *p, double *work, const double *in) {
     memcpy(work, p->constants, p->n_constants * sizeof *work);
     if (p->n_inputs) memcpy(work + p->n_constants, in, p->n_inputs * sizeof *work);
-    if (p->n_takes) {
-        run_early(p, work);
-        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, NULL);
-        return;
-    }
-    clsi_run_scalars(work, work + p->n_constants + p->n_inputs, p->code,
-                     p->code + p->n_instructions);
+    double *r = work + p->n_constants + p->n_inputs;
+    size_t early = p->end[CLSI_STAGE_EARLY];
+    clsi_run_scalars(work, r, p->code, p->code + early);
+    clsi_run_early_calls(p, work);
+    clsi_run_scalars(work, r + early, p->code + early, p->code + p->n_instructions);
 }
 
 void clsi_program_run_plain(const cls_program *p, double *work, const double *in, double *out) {
@@ -540,7 +538,7 @@ static cls_node nonfinite_in(const cls_program *p, const double *work) {
 cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
     if (!p) return CLS_NO_NODE;
     if (!p->plan && !p->native) return nonfinite_in(p, work);
-    double *plain = clsi_calloc(plain_size(p), sizeof *plain);
+    double *plain = clsi_calloc(plain_size(p) + p->n_state + CLSI_PLAN_LANES, sizeof *plain);
     if (!plain) return CLS_NO_NODE;
     run_plain(p, plain, in);
     cls_node found = nonfinite_in(p, plain);
