@@ -123,11 +123,11 @@ static void machine_code_has_the_bits_of_the_evaluator(void **unused) {
     for (int trial = 0; trial < 120; trial++) {
         setup t;
         open_setup(&t, &r, 20 + random_below(&r, POOL - 20), trial % 2);
-        t.p->native = clsi_native_create(t.p, CLSI_NATIVE_ONE);
+        t.p->native = clsi_native_create(t.p, CLSI_NATIVE_ONE, NULL);
         made += t.p->native != NULL;
         compare_one(&t, &r);
         for (int width = CLSI_NATIVE_FOUR; width <= CLSI_NATIVE_EIGHT; width *= 2) {
-            t.p->native_lanes = clsi_native_create(t.p, width);
+            t.p->native_lanes = clsi_native_create(t.p, width, NULL);
             made += t.p->native_lanes != NULL;
             compare_lanes(&t, &r);
             clsi_native_free(&t.p->native_lanes);
