@@ -4,8 +4,8 @@
  * lanes each such run (a piece) becomes one function; for one sample each stage does, with its
  * calls of the kernels in it. An operand is in a register if it was used or made shortly before, else
  * in the work of the evaluator; of a full set of registers the one goes that is needed last. What
- * nobody reads behind a piece or a call never goes to memory. Elementary functions stay calls of the
- * kernels, which take and give numbers in the first registers. The operations and their order
+ * nobody reads behind a piece or a call never goes to memory. Elementary functions, and fields
+ * of one sample, stay calls of the kernels, which take and give numbers in the first registers. The operations and their order
  * are those of the evaluator, rounded as there: same bits.
  *
  * Where the machine is another one, or lets no memory be executed, there is no native code and the
@@ -298,6 +298,7 @@ static void put_piece(writer *w, size_t k, size_t last) {
 typedef struct callee {
     uint64_t function, pointer; /* pointer 0: none */
     int n_operands, n_whole, whole[3], exponent;
+    int work; /* that of the program is the second pointer */
 } callee;
 
 #define ADDRESS(to, function)                                                                      \
@@ -332,6 +333,11 @@ static callee callee_of(writer *w, const clsi_instruction *in) {
     clsi_kernel2 *two = NULL;
     switch ((clsi_code)in->code) {
     case CLSI_POW: ADDRESS(c.function, clsi_pow); break;
+    case CLSI_FIELD: /* reads its inputs in their places */
+        ADDRESS(c.function, clsi_run_take);
+        c.pointer = (uintptr_t)in->take;
+        c.n_operands = 0, c.work = 1;
+        break;
     case CLSI_CALL: ADDRESS(c.function, clsi_kernel_value(in->function)); break;
     case CLSI_POWI:
         ADDRESS(c.function, clsi_powi);
@@ -371,6 +377,7 @@ static void put_call(writer *w, size_t k) {
     pass(w, k);
     let_all_go(w); /* a call keeps no register */
     if (c.pointer) put(w, 0x48), put(w, 0xbf), put_address(w, c.pointer);
+    if (c.work) put(w, 0x48), put(w, 0x89), put(w, 0xde); /* mov rsi, rbx */
     for (int i = 0; i < c.n_whole; i++) {
         put(w, whole[i + (c.pointer != 0)]);
         put_number(w, c.whole[i]);
@@ -536,7 +543,7 @@ int clsi_native_supports(int width) {
 }
 
 clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_native_links *links) {
-    if (!clsi_native_supports(width) || p->plan || p->n_takes || p->n_instructions > MOST ||
+    if (!clsi_native_supports(width) || p->plan || p->n_weights || p->n_instructions > MOST ||
         !p->n_instructions || (width != SCALAR && !p->slotted))
         return NULL;
     size_t n = p->n_constants + p->n_inputs + p->n_instructions;
@@ -557,6 +564,7 @@ clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_nati
         for (int m = 0; m < 32; m++) w.holds[m] = NOBODY;
         for (size_t r = 0; r < n; r++) w.where[r] = NOBODY;
         find_reads(&w);
+        for (size_t k = 0; k < p->n_field_inputs; k++) w.output[p->field_inputs[k]] = 1;
         for (size_t r = 0; links && links->keep && r < n; r++) w.output[r] |= links->keep[r];
         w.same = links ? links->same : NULL;
         fine = (width == SCALAR ? write_stages(&w, made) : write_pieces(&w, made)) == CLS_OK;

@@ -445,7 +445,8 @@ static int find_links(const cls_program *p, const cls_program *other, const uint
 }
 
 void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs) {
-    if (!p->native || !other->native || p->native->known || p->n_instructions > MOST_LINKED ||
+    if (!p->native || !other->native || p->native->known || !clsi_program_may_share(p) ||
+        !clsi_program_may_share(other) || p->n_instructions > MOST_LINKED ||
         other->n_instructions > MOST_LINKED)
         return;
     size_t n = other->n_constants + other->n_inputs + other->n_instructions;
@@ -559,13 +560,11 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
 static void run_plain(const cls_program *p, double *work, const double *in) {
     memcpy(work, p->constants, p->n_constants * sizeof *work);
     if (p->n_inputs) memcpy(work + p->n_constants, in, p->n_inputs * sizeof *work);
-    if (p->n_takes) {
-        run_early(p, work);
-        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
-        return;
-    }
-    clsi_run_scalars(work, work + p->n_constants + p->n_inputs, p->code,
-                     p->code + p->n_instructions);
+    double *r = work + p->n_constants + p->n_inputs;
+    size_t early = p->end[CLSI_STAGE_EARLY];
+    clsi_run_scalars(work, r, p->code, p->code + early);
+    clsi_run_early_calls(p, work);
+    clsi_run_scalars(work, r + early, p->code + early, p->code + p->n_instructions);
 }
 
 void clsi_program_run_plain(const cls_program *p, double *work, const double *in, double *out) {
@@ -599,7 +598,7 @@ static cls_node nonfinite_in(const cls_program *p, const double *work) {
 cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
     if (!p) return CLS_NO_NODE;
     if (!p->plan && !p->native) return nonfinite_in(p, work);
-    double *plain = clsi_calloc(plain_size(p), sizeof *plain);
+    double *plain = clsi_calloc(plain_size(p) + p->n_state + CLSI_PLAN_LANES, sizeof *plain);
     if (!plain) return CLS_NO_NODE;
     run_plain(p, plain, in);
     cls_node found = nonfinite_in(p, plain);

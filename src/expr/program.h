@@ -206,6 +206,7 @@ void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, cls
 typedef struct clsi_programs_use {
     unsigned char function[CLS_FN_COUNT], activation[CLS_FN_COUNT], pass[CLSI_PASSES];
     size_t inputs; /* of a field at most */
+    int general;   /* quotients that have no closed form */
 } clsi_programs_use;
 void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use);
 /* Numbers that a program needs to be written as loops (emit_loops.c); 0: it is written as statements. */
@@ -232,6 +233,8 @@ int clsi_program_may_share(const cls_program *p);
 void clsi_program_match(const cls_program *a, const cls_program *b, const uint32_t *inputs,
                         uint32_t *same);
 int clsi_is_worth_keeping(const clsi_instruction *in);
+/* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants; `also` is set for these. */
+void clsi_program_partners(const cls_program *p, unsigned char *also, uint32_t *partner);
 
 /* ---- between the files of the program ---- */
 
