@@ -306,8 +306,7 @@ size_t cls_program_work_size(const cls_program *p) {
     if (!p) return 0;
     if (!p->plan)
         return plain_size(p) + (p->n_takes ? p->n_state + p->n_weights + CLSI_PLAN_LANES : 0);
-    size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
-    return p->plan->n_registers + CLSI_PLAN_LANES + own;
+    return clsi_plan_size(p->plan) + CLSI_PLAN_LANES;
 }
 
 double *clsi_on_cache_line(double *work) {
@@ -417,22 +416,73 @@ static void read_inputs(const cls_program *p, size_t first, size_t last, double 
 static void read_outputs(const cls_program *p, size_t first, size_t last, const double *work,
                          double *out) {
     const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
-    for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
+    if (!p->plan || !p->plan->n_phases) {
+        for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
+        return;
+    }
+    const uint32_t *left = p->plan->left;
+    size_t i = first ? p->plan->n_left_first : 0;
+    size_t end = last == p->n_outputs ? p->plan->n_left : p->plan->n_left_first;
+    for (; i < end; i++) out[left[i]] = work[outputs[left[i]]];
 }
 
 void clsi_program_make_native(cls_program *p, int lanes) {
     int wide = clsi_native_supports(CLSI_NATIVE_EIGHT) ? CLSI_NATIVE_EIGHT : CLSI_NATIVE_FOUR;
-    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide);
-    if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE);
+    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide, NULL);
+    if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE, NULL);
 }
 
-static void run_stages(const cls_program *p, double *work, int first, int last) {
+/* Beyond so many instructions functions are the smaller part, and to compare takes long. */
+enum { MOST_LINKED = 600 };
+
+/* The registers of `other` that early instructions of p are, in `same`; they are marked in `keep`. */
+static int find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
+                      uint32_t *same, unsigned char *keep) {
+    int any = 0;
+    clsi_program_match(other, p, inputs, same);
+    for (size_t k = 0; k < p->n_instructions; k++) {
+        if (k >= p->end[CLSI_STAGE_EARLY] || !clsi_is_worth_keeping(&p->code[k]))
+            same[k] = CLSI_NOT_SHARED;
+        if (same[k] == CLSI_NOT_SHARED) continue;
+        keep[same[k]] = 1;
+        any = 1;
+    }
+    return any;
+}
+
+void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs) {
+    if (!p->native || !other->native || p->native->known || !clsi_program_may_share(p) ||
+        !clsi_program_may_share(other) || p->n_instructions > MOST_LINKED ||
+        other->n_instructions > MOST_LINKED)
+        return;
+    size_t n = other->n_constants + other->n_inputs + other->n_instructions;
+    uint32_t *same = clsi_malloc((p->n_instructions + 1) * sizeof *same);
+    unsigned char *keep = clsi_calloc(n, 1);
+    if (same && keep && find_links(p, other, inputs, same, keep)) {
+        clsi_native *of =
+            clsi_native_create(other, CLSI_NATIVE_ONE, &(clsi_native_links){.keep = keep});
+        clsi_native *to =
+            clsi_native_create(p, CLSI_NATIVE_ONE, &(clsi_native_links){.same = same});
+        if (of && to) { /* else both stay as they are */
+            clsi_native *was = p->native;
+            p->native = to, to = was;
+            was = other->native;
+            other->native = of, of = was;
+        }
+        clsi_native_free(&of);
+        clsi_native_free(&to);
+    }
+    free(same);
+    free(keep);
+}
+
+static void run_stages(const cls_program *p, double *work, int first, int last, double *out) {
     if (p->native) {
         clsi_native_run(p->native, work, first, last);
         return;
     }
     if (p->plan) {
-        clsi_plan_run(p->plan, work, first ? p->plan->end[first - 1] : 0, p->plan->end[last]);
+        clsi_plan_run(p->plan, work, first, last, out);
         return;
     }
     size_t begin = first ? p->end[first - 1] : 0;
@@ -442,7 +492,7 @@ static void run_stages(const cls_program *p, double *work, int first, int last) 
 
 /* The early stage ends with what is early of the fields. */
 static void run_early(const cls_program *p, double *work) {
-    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY, NULL);
     clsi_run_early_calls(p, work);
 }
 
@@ -452,23 +502,45 @@ void clsi_program_early(const cls_program *p, double *work, const double *in) {
     run_early(p, work);
 }
 
+/* The first n inputs are those that `other` was run with, to the bit. */
+static int same_inputs(const cls_program *other, const double *of, size_t n, const double *in) {
+    const double *had = of + other->n_constants;
+    uint64_t a, b, differ = 0;
+    for (size_t k = 0; k < n; k++) {
+        memcpy(&a, had + k, sizeof a);
+        memcpy(&b, in + k, sizeof b);
+        differ |= a ^ b;
+    }
+    return !differ;
+}
+
+void clsi_program_early_from(const cls_program *p, double *work, const double *in,
+                             const cls_program *other, const double *of, size_t n) {
+    if (!p->native || !p->native->known || !same_inputs(other, of, n, in)) {
+        clsi_program_early(p, work, in);
+        return;
+    }
+    read_inputs(p, 0, p->n_early_inputs, work, in);
+    p->native->known(work, of);
+}
+
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST);
+    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST, out);
     read_outputs(p, 0, p->n_first_outputs, work, out);
 }
 
 void clsi_program_rest(const cls_program *p, double *work, double *out) {
     work = registers(p, work);
-    run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST);
+    run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST, out);
     read_outputs(p, p->n_first_outputs, p->n_outputs, work, out);
 }
 
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
     read_outputs(p, 0, p->n_outputs, work, out);
 }
 
@@ -482,9 +554,9 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
     read_inputs(p, 0, p->n_inputs, work, in);
     if (p->n_early_calls) {
         run_early(p, work);
-        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
     } else {
-        run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);
+        run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST, out);
     }
     read_outputs(p, 0, p->n_outputs, work, out);
 }
