@@ -178,6 +178,13 @@ void clsi_reverse_free(struct clsi_reverse **r);
 void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row);
 /* Makes machine code of a program that will be run very often, where that can be; nothing else changes. */
 void clsi_program_make_native(cls_program *p, int lanes);
+/* Early instructions of p that `other` computes as well are then not computed again where the inputs are
+ * the same (clsi_program_early_from); inputs: the register of `other` that each input of p is, or
+ * CLSI_NOT_SHARED. For machine code of one sample. */
+void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs);
+/* clsi_program_early, with the work of `other`, of which the first n inputs are those of p. */
+void clsi_program_early_from(const cls_program *p, double *work, const double *in,
+                             const cls_program *other, const double *of, size_t n);
 /* After cls_program_prepare. */
 void clsi_program_set(const cls_program *p, double *work, const double *parameters);
 void clsi_program_early(const cls_program *p, double *work, const double *in);
